@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+# oneDNN 2.x. Debian's own dnnl-config.cmake asks for OpenCL headers, which a CPU build does not use.
+find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
+find_library(OneDNN_LIBRARY dnnl)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(OneDNN REQUIRED_VARS OneDNN_LIBRARY OneDNN_INCLUDE_DIR)
+if(OneDNN_FOUND AND NOT TARGET OneDNN::dnnl)
+  add_library(OneDNN::dnnl INTERFACE IMPORTED)
+  target_include_directories(OneDNN::dnnl SYSTEM INTERFACE ${OneDNN_INCLUDE_DIR})
+  target_link_libraries(OneDNN::dnnl INTERFACE ${OneDNN_LIBRARY})
+endif()

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attune/dtype.h"
+
+namespace attune {
+
+/// An op name and its attributes in cold form: journal, CSV, command line. A value; `parse(p.key()) == p`.
+/// The key is database key and the text a person types:
+/// `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 outdtype=bf16 bias=0`.
+class Problem {
+ public:
+  /// Reads syntax only: a name, then `name=value` pairs separated by blanks. `Op::normalise()` checks values, fills in
+  /// defaults and orders the attributes. Throws invalid_input.
+  static Problem parse(std::string_view text);
+  Problem() = default;
+  Problem(std::string op, std::vector<std::pair<std::string, std::string>> attributes);
+
+  std::string_view op() const noexcept { return op_; }
+  const std::vector<std::pair<std::string, std::string>>& attributes() const noexcept { return attributes_; }
+  bool has(std::string_view name) const noexcept;
+  /// Value of an attribute. Throws invalid_input when it is missing or is not of the type.
+  int64_t integer(std::string_view name) const;
+  DType dtype(std::string_view name) const;
+  const std::string& text(std::string_view name) const;
+  /// Value of an attribute that is left out at its default.
+  int64_t integer_or(std::string_view name, int64_t otherwise) const;
+  /// The same problem with one attribute set.
+  Problem with(std::string_view name, std::string value) const;
+
+  const std::string& key() const noexcept { return key_; }
+  bool operator==(const Problem& other) const noexcept { return key_ == other.key_; }
+  auto operator<=>(const Problem& other) const noexcept { return key_ <=> other.key_; }
+
+ private:
+  std::string op_;
+  std::vector<std::pair<std::string, std::string>> attributes_;
+  std::string key_;
+};
+
+/// Hot form: XXH3-128 over the packed values in schema order; no text, no heap. About 10 ns.
+struct ProblemKey {
+  uint64_t high = 0, low = 0;
+  static ProblemKey of(uint16_t op, std::span<const int64_t> values) noexcept;
+  bool operator==(const ProblemKey&) const = default;
+};
+
+}  // namespace attune

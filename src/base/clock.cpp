@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+
+#include <chrono>
+#include <thread>
+
+namespace attune {
+namespace {
+
+class SteadyClock final : public Clock {
+ public:
+  double now_s() override {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  void sleep_s(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+};
+
+}  // namespace
+
+Clock& steady_clock() {
+  static SteadyClock clock;
+  return clock;
+}
+
+}  // namespace attune

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace attune {
+
+/// Time and sleep, so that tests run without waiting. One thread.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual double now_s() = 0;  ///< Monotonic.
+  virtual void sleep_s(double seconds) = 0;
+};
+
+/// CLOCK_MONOTONIC.
+Clock& steady_clock();
+
+}  // namespace attune

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "base/error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace attune {
+
+std::string_view name(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::invalid_input:
+      return "invalid_input";
+    case ErrorCode::not_found:
+      return "not_found";
+    case ErrorCode::unavailable:
+      return "unavailable";
+    case ErrorCode::io:
+      return "io";
+    case ErrorCode::database:
+      return "database";
+    case ErrorCode::device:
+      return "device";
+    case ErrorCode::timeout:
+      return "timeout";
+    case ErrorCode::internal:
+      return "internal";
+  }
+  return "internal";
+}
+
+int exit_status(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::invalid_input:
+    case ErrorCode::not_found:
+      return 2;
+    case ErrorCode::unavailable:
+    case ErrorCode::io:
+    case ErrorCode::database:
+    case ErrorCode::device:
+    case ErrorCode::timeout:
+      return 3;
+    case ErrorCode::internal:
+      return 4;
+  }
+  return 4;
+}
+
+namespace detail {
+void check_failed(const char* file, int line, const char* condition, const std::string& message) {
+  std::fprintf(stderr, "attune: bug at %s:%d: %s: %s\n", file, line, condition, message.c_str());
+  std::abort();
+}
+}  // namespace detail
+
+}  // namespace attune

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kPermissionBits = 07777;
+
+/// Closes on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const noexcept { return value_; }
+  int release() noexcept { return std::exchange(value_, -1); }
+
+ private:
+  int value_;
+};
+
+std::string reason(int error) { return std::strerror(error); }
+
+/// The file that a write to `path` replaces: links followed. Throws io for a dangling link.
+fs::path target_of(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
+  auto target = fs::canonical(path, error);
+  if (error)
+    fail(ErrorCode::io, "cannot write through a link that leads nowhere, remove it or create its target: '{}'",
+         path.string());
+  return target;
+}
+
+fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+
+/// Throws io unless a temporary file beside `target` may be renamed over it. True if it exists.
+bool check_target(const fs::path& target) {
+  const fs::path folder = folder_of(target);
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) {
+    fail(ErrorCode::io, "cannot write a file in a folder that is not there, create it first: '{}'", folder.string());
+  }
+  if (!S_ISDIR(status.st_mode))
+    fail(ErrorCode::io, "cannot write a file below something that is no folder: '{}'", folder.string());
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    fail(ErrorCode::io, "no permission to write in the folder, choose another or change its mode: '{}'",
+         folder.string());
+  }
+  if (::stat(target.c_str(), &status) != 0) return false;
+  if (!S_ISREG(status.st_mode))
+    fail(ErrorCode::io, "only a plain file can be replaced, name another one: '{}'", target.string());
+  if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
+    fail(ErrorCode::io, "the file is read-only, change its mode or name another one: '{}'", target.string());
+  }
+  return true;
+}
+
+[[noreturn]] void fail_write(const fs::path& target, int error) {
+  if (error == ENOSPC || error == EDQUOT)
+    fail(ErrorCode::io, "no space left to write the file, free some: '{}'", target.string());
+  fail(ErrorCode::io, "cannot write the file ({}): '{}'", reason(error), target.string());
+}
+
+/// A file of its own name beside the target; removed unless it was renamed over it.
+class TemporaryFile {
+ public:
+  TemporaryFile(const fs::path& target, unsigned mode) : target_(target) {
+    static std::atomic<unsigned> counter{0};
+    // A name is at most 255 bytes; the process and a counter make it unique, the loop deals with left-overs.
+    const std::string stem = fmt::format(".{}", target.filename().string().substr(0, 200));
+    while (descriptor_ < 0) {
+      path_ = folder_of(target) / fmt::format("{}.{}.{}.tmp", stem, ::getpid(), counter++);
+      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+      if (descriptor_ < 0 && errno != EEXIST) fail_write(target_, errno);
+    }
+  }
+  ~TemporaryFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  /// Mode and, where allowed, owner of the file that is replaced.
+  void take_over(const struct stat& old) {
+    if (old.st_uid != ::geteuid() || old.st_gid != ::getegid()) {
+      // Only root may give a file away; anyone else's copy is his own, as with any editor.
+      [[maybe_unused]] const int ignored = ::fchown(descriptor_, old.st_uid, old.st_gid);
+    }
+    if (::fchmod(descriptor_, old.st_mode & kPermissionBits) != 0) fail_write(target_, errno);
+  }
+
+  void write(std::string_view content) {
+    while (!content.empty()) {
+      const ssize_t written = ::write(descriptor_, content.data(), content.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail_write(target_, errno);
+      content.remove_prefix(static_cast<size_t>(written));
+    }
+    if (::fsync(descriptor_) != 0) fail_write(target_, errno);
+    // Some file systems report a full disk only here.
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail_write(target_, errno);
+  }
+
+  void rename_to_target() {
+    if (::rename(path_.c_str(), target_.c_str()) != 0) fail_write(target_, errno);
+    path_.clear();
+  }
+
+ private:
+  fs::path target_, path_;
+  int descriptor_ = -1;
+};
+
+/// The rename itself is durable once the folder is.
+void sync_folder(const fs::path& folder) {
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // EINVAL: a file system that has no such notion.
+  if (descriptor.get() >= 0 && ::fsync(descriptor.get()) != 0 && errno != EINVAL) fail_write(folder, errno);
+}
+
+}  // namespace
+
+FileReader::FileReader(const fs::path& path) : path_(path) {
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) {
+    const int error = errno;
+    std::error_code ignored;
+    if (error == ENOENT && fs::is_symlink(fs::symlink_status(path, ignored))) {
+      fail(ErrorCode::invalid_input, "the link leads nowhere, name a file that is there: '{}'", path.string());
+    }
+    if (error == ENOENT || error == ENOTDIR)
+      fail(ErrorCode::invalid_input, "there is no such file, check the path: '{}'", path.string());
+    if (error == ELOOP)
+      fail(ErrorCode::invalid_input, "the link leads to itself, name a file that is there: '{}'", path.string());
+    fail(ErrorCode::io, "cannot open the file ({}): '{}'", reason(error), path.string());
+  }
+  struct stat status {};
+  const bool known = ::fstat(descriptor_, &status) == 0;
+  if (known && S_ISDIR(status.st_mode)) {
+    ::close(std::exchange(descriptor_, -1));
+    fail(ErrorCode::invalid_input, "a file is wanted and this is a folder: '{}'", path.string());
+  }
+  if (known && S_ISREG(status.st_mode)) size_bytes_ = static_cast<uint64_t>(status.st_size);
+}
+
+FileReader::~FileReader() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+size_t FileReader::read(std::span<char> buffer) {
+  for (;;) {
+    const ssize_t count = ::read(descriptor_, buffer.data(), buffer.size());
+    if (count >= 0) return static_cast<size_t>(count);
+    if (errno != EINTR) fail(ErrorCode::io, "cannot read the file ({}): '{}'", reason(errno), path_.string());
+  }
+}
+
+std::string read_file(const fs::path& path, uint64_t max_bytes) {
+  FileReader reader(path);
+  const auto too_large = [&] {
+    fail(ErrorCode::invalid_input, "the file is larger than the {} bytes that are read, name the right one: '{}'",
+         max_bytes, path.string());
+  };
+  if (reader.size_bytes() > max_bytes) too_large();
+  std::string content;
+  content.reserve(reader.size_bytes());
+  char buffer[1 << 16];
+  while (const size_t count = reader.read(buffer)) {
+    if (content.size() + count > max_bytes) too_large();
+    content.append(buffer, count);
+  }
+  return content;
+}
+
+void write_file_atomically(const fs::path& path, std::string_view content, unsigned mode) {
+  const fs::path target = target_of(path);
+  const bool exists = check_target(target);
+  TemporaryFile temporary(target, mode);
+  struct stat old {};
+  if (exists && ::stat(target.c_str(), &old) == 0) temporary.take_over(old);
+  temporary.write(content);
+  temporary.rename_to_target();
+  sync_folder(folder_of(target));
+}
+
+FileLock::FileLock(const fs::path& path, double wait_s) {
+  fs::path lock = target_of(path);
+  lock += ".lock";
+  // 0666: whoever may write in the folder may publish there. One that cannot write the lock file can still lock it.
+  Descriptor descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (descriptor.get() < 0)
+    descriptor_ = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  else
+    descriptor_ = descriptor.release();
+  if (descriptor_ < 0)
+    fail(ErrorCode::io, "cannot create the lock file ({}), check the folder's mode: '{}'", reason(errno),
+         lock.string());
+  // flock() cannot be given a time, so ask again; 5 ms is short beside a publication (two fsyncs).
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
+  while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
+    if (error == EINTR) continue;
+    if (error != EWOULDBLOCK || std::chrono::steady_clock::now() >= end) {
+      ::close(std::exchange(descriptor_, -1));
+      if (error != EWOULDBLOCK) fail(ErrorCode::io, "cannot lock the file ({}): '{}'", reason(error), lock.string());
+      fail(ErrorCode::timeout, "another process has held the lock for {:g} s, end it or wait: '{}'", wait_s,
+           lock.string());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void check_writable(const fs::path& path) { check_target(target_of(path)); }
+
+void make_private_folder(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return;
+  if (path.has_parent_path() && path.parent_path() != path) make_private_folder(path.parent_path());
+  if (path.filename().empty()) return;  // `a/` is `a`.
+  if (::mkdir(path.c_str(), 0700) != 0 && !(errno == EEXIST && fs::is_directory(path, error))) {
+    fail(ErrorCode::io, "cannot create the folder ({}), choose another: '{}'", reason(errno), path.string());
+  }
+}
+
+}  // namespace attune

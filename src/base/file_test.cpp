@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "base/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class File : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "attune_file_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  void put(const std::string& name, std::string_view content) {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+  }
+  size_t num_files() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  static unsigned mode_of(const fs::path& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 07777 : 0;
+  }
+  template <typename Call>
+  static Error error_of(Call call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error;
+    }
+    return Error(ErrorCode::internal, "nothing was thrown");
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(File, WhatIsWrittenIsRead) {
+  const std::string content("a\0b\r\n\xff", 6);
+  write_file_atomically(folder_ / "x", content);
+  EXPECT_EQ(read_file(folder_ / "x"), content);
+  EXPECT_EQ(num_files(), 1u);
+}
+
+TEST_F(File, AMissingFileAFolderAndADanglingLinkAreInvalidInputNamingThePath) {
+  fs::create_symlink("nowhere", folder_ / "link");
+  for (const auto& path : {folder_ / "missing", folder_, folder_ / "link", folder_ / "missing" / "below"}) {
+    const Error error = error_of([&] { read_file(path); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_input) << path;
+    EXPECT_THAT(error.what(), HasSubstr(path.string()));
+  }
+}
+
+TEST_F(File, MoreThanTheLimitIsRejected) {
+  put("x", "12345");
+  EXPECT_EQ(read_file(folder_ / "x", 5), "12345");
+  EXPECT_EQ(error_of([&] { read_file(folder_ / "x", 4); }).code(), ErrorCode::invalid_input);
+  EXPECT_EQ(error_of([&] { read_file("/dev/zero", 1 << 20); }).code(), ErrorCode::invalid_input);
+}
+
+TEST_F(File, WritingKeepsTheModeOfAnExistingFile) {
+  put("x", "old");
+  ASSERT_EQ(::chmod((folder_ / "x").c_str(), 0640), 0);
+  write_file_atomically(folder_ / "x", "new", 0600);
+  EXPECT_EQ(mode_of(folder_ / "x"), 0640u);
+  EXPECT_EQ(read_file(folder_ / "x"), "new");
+}
+
+TEST_F(File, ANewFileGetsTheModeAskedForLessTheUmask) {
+  const mode_t old = ::umask(027);
+  write_file_atomically(folder_ / "x", "", 0666);
+  ::umask(old);
+  EXPECT_EQ(mode_of(folder_ / "x"), 0640u);
+}
+
+TEST_F(File, WritingThroughALinkKeepsTheLink) {
+  fs::create_directory(folder_ / "real");
+  put("real/x", "old");
+  fs::create_symlink("real/x", folder_ / "link");
+  write_file_atomically(folder_ / "link", "new");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(read_file(folder_ / "real" / "x"), "new");
+}
+
+TEST_F(File, WhatCannotBeWrittenIsAnIoErrorAndChangesNothing) {
+  fs::create_symlink("nowhere", folder_ / "link");
+  fs::create_directory(folder_ / "folder");
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  put("plain", "");
+  const size_t before = num_files();
+  for (const auto& path :
+       {folder_ / "link", folder_ / "folder", folder_ / "pipe", folder_ / "missing" / "x", folder_ / "plain" / "x"}) {
+    const Error error = error_of([&] { write_file_atomically(path, "content"); });
+    EXPECT_EQ(error.code(), ErrorCode::io) << path;
+    EXPECT_EQ(error_of([&] { check_writable(path); }).code(), ErrorCode::io) << path;
+  }
+  EXPECT_EQ(num_files(), before);
+  EXPECT_FALSE(fs::exists(folder_ / "nowhere"));
+}
+
+TEST_F(File, AReadOnlyFileIsNotReplaced) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  put("x", "old");
+  ASSERT_EQ(::chmod((folder_ / "x").c_str(), 0444), 0);
+  EXPECT_EQ(error_of([&] { write_file_atomically(folder_ / "x", "new"); }).code(), ErrorCode::io);
+  EXPECT_EQ(read_file(folder_ / "x"), "old");
+}
+
+TEST_F(File, AWriteThatFailsHalfwayLeavesTheOldFileAndNoTemporaryOne) {
+  put("x", "old");
+  const auto write_under_a_limit = [&] {
+    // A file size limit stands for a full disk: write() takes a part, then fails.
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    limit.rlim_cur = limit.rlim_max = 4096;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const Error error = error_of([&] { write_file_atomically(folder_ / "x", std::string(100'000, 'n')); });
+    ::_exit(error.code() == ErrorCode::io && std::string_view(error.what()).find("/x'") != std::string_view::npos ? 7
+                                                                                                                  : 8);
+  };
+  EXPECT_EXIT(write_under_a_limit(), testing::ExitedWithCode(7), "");
+  EXPECT_EQ(read_file(folder_ / "x"), "old");
+  EXPECT_EQ(num_files(), 1u);
+}
+
+TEST_F(File, CheckWritableCreatesNothing) {
+  check_writable(folder_ / "new");
+  EXPECT_EQ(num_files(), 0u);
+}
+
+TEST_F(File, AHeldLockTimesOutNamingTheFileAndIsFreeAfterwards) {
+  {
+    const FileLock held(folder_ / "t.csv");
+    const Error error = error_of([&] { FileLock second(folder_ / "t.csv", 0); });
+    EXPECT_EQ(error.code(), ErrorCode::timeout);
+    EXPECT_THAT(error.what(), HasSubstr("t.csv.lock"));
+  }
+  EXPECT_NO_THROW(FileLock(folder_ / "t.csv", 0));
+}
+
+TEST_F(File, TwoNamesOfOneFileShareALock) {
+  put("x", "");
+  fs::create_symlink("x", folder_ / "link");
+  const FileLock held(folder_ / "link");
+  EXPECT_EQ(error_of([&] { FileLock second(folder_ / "x", 0); }).code(), ErrorCode::timeout);
+}
+
+TEST_F(File, ALockAdmitsOneThreadAtATime) {
+  std::atomic<int> inside{0}, most{0};
+  const auto enter = [&] {
+    for (int i = 0; i < 3; ++i) {
+      const FileLock lock(folder_ / "x");
+      most = std::max(most.load(), ++inside);
+      std::this_thread::yield();
+      --inside;
+    }
+  };
+  std::thread first(enter), second(enter);
+  first.join();
+  second.join();
+  EXPECT_EQ(most, 1);
+}
+
+TEST_F(File, APrivateFolderIsMadeWithItsParents) {
+  make_private_folder(folder_ / "a" / "b" / "");
+  EXPECT_EQ(mode_of(folder_ / "a" / "b"), 0700u);
+  EXPECT_EQ(mode_of(folder_ / "a"), 0700u);
+  put("plain", "");
+  EXPECT_EQ(error_of([&] { make_private_folder(folder_ / "plain"); }).code(), ErrorCode::io);
+  EXPECT_EQ(error_of([&] { make_private_folder(folder_ / "plain" / "c"); }).code(), ErrorCode::io);
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace attune {
+
+/// 128-bit XXH3 digest: for identity of content, not for security.
+struct Hash128 {
+  uint64_t high = 0, low = 0;
+  auto operator<=>(const Hash128&) const = default;
+  std::string hex() const;  ///< 32 lower-case digits.
+};
+
+Hash128 hash128(std::span<const std::byte> bytes) noexcept;
+Hash128 hash128(std::string_view text) noexcept;
+
+/// Mixes a counter into a seed: the same (seed, stream) gives the same number on every machine.
+uint64_t derive_seed(uint64_t seed, std::string_view stream) noexcept;
+
+}  // namespace attune

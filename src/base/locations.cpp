@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "base/locations.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (!value || !*value) return std::nullopt;
+  return value;
+}
+
+/// $own; else $xdg/attune; else ~/<otherwise>/attune.
+Location private_folder(const char* name, const char* own, const char* xdg, const char* otherwise) {
+  if (const auto folder = variable(own)) return {name, *folder, own};
+  if (const auto folder = variable(xdg)) return {name, std::filesystem::path(*folder) / "attune", xdg};
+  if (const auto home = variable("HOME")) return {name, std::filesystem::path(*home) / otherwise / "attune", "default"};
+  fail(ErrorCode::invalid_input, "there is no home folder to keep state in, set {}", own);
+}
+
+Location inside(Location folder, const char* name, const char* entry) {
+  return {name, folder.path / entry, folder.set_by};
+}
+
+}  // namespace
+
+Location config_location() {
+  if (const auto folder = variable("ATTUNE_CONFIG_DIR")) return {"configs", *folder, "ATTUNE_CONFIG_DIR"};
+  std::error_code ignored;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  // build/<preset>/attune in a source tree; bin/attune when installed.
+  for (const auto& [candidate, label] : {std::pair(program.parent_path().parent_path() / "configs", "source tree"),
+                                         std::pair(program.parent_path() / "share/attune/configs", "installation")}) {
+    if (std::filesystem::is_directory(candidate, ignored)) return {"configs", candidate, label};
+  }
+  return {"configs", program.parent_path() / "share/attune/configs", "installation"};
+}
+
+Location home_location() { return private_folder("home", "ATTUNE_HOME", "XDG_STATE_HOME", ".local/state"); }
+Location journal_location() { return inside(home_location(), "journal", "journal.db"); }
+Location captures_location() {
+  if (const auto folder = variable("ATTUNE_CAPTURE_DIR")) return {"captures", *folder, "ATTUNE_CAPTURE_DIR"};
+  return inside(home_location(), "captures", "captures");
+}
+Location overlay_location() { return inside(home_location(), "overlay", "overlay"); }
+Location cache_location() { return private_folder("kernels", "ATTUNE_CACHE", "XDG_CACHE_HOME", ".cache"); }
+
+std::vector<Location> all_locations() {
+  return {config_location(),   home_location(),    journal_location(),
+          captures_location(), overlay_location(), cache_location()};
+}
+
+}  // namespace attune

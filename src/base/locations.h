@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace attune {
+
+/// Where something lives and what says so: `ATTUNE_HOME`, `XDG_STATE_HOME`, `default` …
+struct Location {
+  std::string name;  ///< `journal`
+  std::filesystem::path path;
+  std::string set_by;
+};
+
+/// Tables: $ATTUNE_CONFIG_DIR; else `configs` beside the source tree's build or in the installed share/attune.
+Location config_location();
+/// State: $ATTUNE_HOME; else $XDG_STATE_HOME/attune; else ~/.local/state/attune.
+Location home_location();
+Location journal_location();   ///< journal.db in the state folder.
+Location captures_location();  ///< $ATTUNE_CAPTURE_DIR; else captures/ in the state folder.
+Location overlay_location();
+Location cache_location();  ///< Kernels: $ATTUNE_CACHE; else $XDG_CACHE_HOME/attune; else ~/.cache/attune.
+std::vector<Location> all_locations();
+
+}  // namespace attune

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace attune {
+
+std::string_view trim(std::string_view text) noexcept {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::string to_lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return lower;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  for (size_t begin = 0;;) {
+    const auto end = text.find(separator, begin);
+    pieces.push_back(text.substr(begin, end - begin));
+    if (end == std::string_view::npos) return pieces;
+    begin = end + 1;
+  }
+}
+
+std::string join(const std::vector<std::string>& pieces, std::string_view separator) {
+  return fmt::format("{}", fmt::join(pieces, separator));
+}
+
+namespace {
+template <typename T>
+std::optional<T> parse_number(std::string_view text) noexcept {
+  T value{};
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);  // from_chars() takes no plus.
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+}  // namespace
+
+std::optional<int64_t> parse_int(std::string_view text) noexcept { return parse_number<int64_t>(text); }
+std::optional<double> parse_double(std::string_view text) noexcept { return parse_number<double>(text); }
+
+std::optional<bool> parse_bool(std::string_view text) noexcept {
+  if (text == "1" || text == "True" || text == "true" || text == "TRUE") return true;
+  if (text == "0" || text == "False" || text == "false" || text == "FALSE") return false;
+  return std::nullopt;
+}
+
+std::optional<double> parse_duration_s(std::string_view text) noexcept {
+  struct Unit {
+    std::string_view suffix;
+    double seconds;
+  };
+  // `ms` before `m` and `s`: the longest suffix decides.
+  static constexpr Unit kUnits[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"", 1}};
+  for (const auto& unit : kUnits) {
+    if (!text.ends_with(unit.suffix)) continue;
+    const auto value = parse_double(text.substr(0, text.size() - unit.suffix.size()));
+    if (!value || !std::isfinite(*value) || *value < 0) return std::nullopt;
+    return *value * unit.seconds;
+  }
+  return std::nullopt;
+}
+
+std::string format_duration(double seconds) {
+  if (seconds < 60) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  if (whole < 3600) return fmt::format("{}m {:02}s", whole / 60, whole % 60);
+  return fmt::format("{}h {:02}m", whole / 3600, whole / 60 % 60);
+}
+
+}  // namespace attune

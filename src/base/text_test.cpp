@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "base/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace attune {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Text, TrimTakesBlanksTabsAndLineEndsAtBothEnds) {
+  EXPECT_EQ(trim(" \t a b \r\n"), "a b");
+  EXPECT_EQ(trim(" \t\r\n"), "");
+  EXPECT_EQ(trim(""), "");
+}
+
+TEST(Text, LowerCaseLeavesOtherBytesAlone) { EXPECT_EQ(to_lower("AbZ_9Ä"), "abz_9Ä"); }
+
+TEST(Text, SplitKeepsEmptyPieces) {
+  EXPECT_THAT(split("a,,b,", ','), ElementsAre("a", "", "b", ""));
+  EXPECT_THAT(split("", ','), ElementsAre(""));
+}
+
+TEST(Text, JoinIsTheReverseOfSplit) {
+  EXPECT_EQ(join({"a", "", "b"}, ", "), "a, , b");
+  EXPECT_EQ(join({}, ", "), "");
+}
+
+TEST(Text, WholeNumbersAreReadWholeOrNotAtAll) {
+  EXPECT_EQ(parse_int("-42"), -42);
+  EXPECT_EQ(parse_int("+7"), 7);
+  EXPECT_EQ(parse_int("9223372036854775807"), std::numeric_limits<int64_t>::max());
+  for (const auto text : {"", "9223372036854775808", "1.0", "1 ", " 1", "0x10", "1e3", "-", "+"})
+    EXPECT_FALSE(parse_int(text)) << text;
+}
+
+TEST(Text, ASignIsGivenOnce) {
+  for (const auto text : {"+-1", "++1", "-+1"}) {
+    EXPECT_FALSE(parse_int(text)) << text;
+    EXPECT_FALSE(parse_double(text)) << text;
+  }
+}
+
+TEST(Text, NumbersIncludeThoseThatAreNotFinite) {
+  EXPECT_EQ(parse_double("1e-3"), 1e-3);
+  EXPECT_EQ(parse_double("-.5"), -0.5);
+  EXPECT_TRUE(std::isinf(*parse_double("inf")));
+  EXPECT_TRUE(std::isnan(*parse_double("nan")));
+  for (const auto text : {"", "1,5", "1 ", "0.9%", "x"}) EXPECT_FALSE(parse_double(text)) << text;
+}
+
+TEST(Text, FlagsAreReadAsTablesSpellThem) {
+  for (const auto text : {"1", "True", "true", "TRUE"}) EXPECT_EQ(parse_bool(text), true) << text;
+  for (const auto text : {"0", "False", "false", "FALSE"}) EXPECT_EQ(parse_bool(text), false) << text;
+  for (const auto text : {"", "2", "yes", " 1"}) EXPECT_FALSE(parse_bool(text)) << text;
+}
+
+TEST(Text, DurationsHaveUnits) {
+  EXPECT_EQ(parse_duration_s("250ms"), 0.25);
+  EXPECT_EQ(parse_duration_s("30s"), 30);
+  EXPECT_EQ(parse_duration_s("10m"), 600);
+  EXPECT_EQ(parse_duration_s("1.5h"), 5400);
+  EXPECT_EQ(parse_duration_s("2d"), 172800);
+  EXPECT_EQ(parse_duration_s("7"), 7);
+  for (const auto text : {"", "s", "-1s", "inf", "nan", "1 s", "5w"}) EXPECT_FALSE(parse_duration_s(text)) << text;
+}
+
+TEST(Text, DurationsAreShownShortly) {
+  EXPECT_EQ(format_duration(3.42), "3.4 s");
+  EXPECT_EQ(format_duration(72), "1m 12s");
+  EXPECT_EQ(format_duration(7384), "2h 03m");
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "cli/arguments.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace attune {
+
+std::vector<std::string> rewrite_arguments(std::vector<std::string> arguments) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kSpellings = {
+      {{"-o2", "--profile_file"},
+       {"-col_a", "--col_a"},
+       {"-col_b", "--col_b"},
+       {"-dtype_a", "--dtype_a"},
+       {"-dtype_b", "--dtype_b"},
+       {"-dtype_c", "--dtype_c"},
+       {"--o", "--tuning_results_file"}}};
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    for (const auto& [old_spelling, spelling] : kSpellings) {
+      if (arguments[i] == old_spelling)
+        arguments[i] = spelling;
+      else if (arguments[i].starts_with(std::string(old_spelling) + "="))
+        arguments[i] = std::string(spelling) + arguments[i].substr(old_spelling.size());
+    }
+    if (arguments[i] == "-k" && (i + 1 == arguments.size() || !parse_int(arguments[i + 1]))) {
+      fail(ErrorCode::invalid_input,
+           "-k is the size K and needs a number; split-K candidates are on already (--no-splitK leaves them out)");
+    }
+  }
+  return arguments;
+}
+
+std::string whole_number_error(const std::string& text) {
+  const size_t first_digit = text.starts_with('-') ? 1 : 0;
+  const bool octal = text.size() > first_digit + 1 && text[first_digit] == '0';
+  return parse_int(text) && !octal ? "" : "a whole number is wanted, got '" + text + "'";
+}
+
+std::string positive_number_error(const std::string& text) {
+  if (auto error = whole_number_error(text); !error.empty()) return error;
+  return *parse_int(text) > 0 ? "" : "a number above 0 is wanted, got '" + text + "'";
+}
+
+std::string natural_number_error(const std::string& text) {
+  if (auto error = whole_number_error(text); !error.empty()) return error;
+  return *parse_int(text) >= 0 ? "" : "a number that is not negative is wanted, got '" + text + "'";
+}
+
+std::string finite_number_error(const std::string& text) {
+  const auto value = parse_double(text);
+  return value && std::isfinite(*value) ? "" : "a number is wanted, got '" + text + "'";
+}
+
+}  // namespace attune

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/environment.h"
+#include "report/result_json.h"
+#include "report/result_table.h"
+#include "tuner/interleaved.h"
+
+namespace attune {
+namespace {
+
+struct BenchOptions {
+  std::string problem, solver, config, devices, inputs = "cold";
+  std::vector<std::string> candidates;
+  uint32_t rounds = 31;
+  uint64_t seed = 0;
+  double quiet_wait_s = 0;
+  bool json = false;
+};
+
+Candidate candidate_of(const std::string& solver, const std::string& config, const std::vector<Contender>& here) {
+  for (const Contender& contender : here) {
+    if (contender.solver != solver) continue;
+    if (!contender.support.yes)
+      fail(ErrorCode::unavailable, "the problem is not for this solver: {} {}", solver, contender.support.reason);
+    return {solver, contender.version, config.empty() ? contender.untuned : Config::parse(config)};
+  }
+  fail(ErrorCode::not_found, "no available solver of that name, see `attune list solvers`: '{}'", solver);
+}
+
+std::vector<Candidate> wanted_candidates(const BenchOptions& options, const std::vector<Contender>& here) {
+  std::vector<Candidate> wanted;
+  for (const auto& name : options.candidates) wanted.push_back(Candidate::parse(name));
+  if (!options.solver.empty())
+    wanted.push_back(candidate_of(options.solver, options.config, here));
+  else if (!options.config.empty())
+    fail(ErrorCode::invalid_input, "--config needs --solver");
+  if (!wanted.empty()) return wanted;
+  for (const Contender& contender : here) {
+    if (contender.support.yes) wanted.push_back({contender.solver, contender.version, contender.untuned});
+  }
+  if (wanted.empty())
+    fail(ErrorCode::unavailable, "no solver here takes the problem; `attune list candidates` says why: '{}'",
+         options.problem);
+  return wanted;
+}
+
+int run_bench(const BenchOptions& options) {
+  Environment environment = open_environment(options.devices);
+  const DeviceInfo& device = environment.device->info();
+  const Problem problem = parse_problem(options.problem, device);
+  InterleavedOptions how{.rounds = options.rounds, .seed = options.seed};
+  how.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
+  how.protocol.procedure = "bench/1";
+  how.protocol.seed = options.seed;
+  const auto wanted = wanted_candidates(options, contenders(*environment.executor, problem, how.protocol));
+  wait_for_quiet(environment, options.quiet_wait_s);
+  const auto results = time_interleaved(*environment.executor, problem, wanted, how);
+  bool any = false;
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  if (!options.json) {
+    std::printf("%-72s %13s %8s  speed against the first [95 %% interval]\n", "candidate", "median", "spread");
+  }
+  for (const TimedCandidate& result : results) {
+    any = any || result.outcome.ok();
+    const auto& measured = result.outcome.measurement;
+    if (options.json) {
+      nlohmann::ordered_json object = {{"candidate", result.candidate.name()},
+                                       {"status", name(result.outcome.status)},
+                                       {"detail", result.outcome.detail},
+                                       {"err_ratio", result.outcome.errors.mismatch_ratio},
+                                       {"max_relative_error", result.outcome.errors.max_relative},
+                                       {"repeat", repeat_command(problem, result.candidate, device.id)}};
+      if (measured) {
+        object["us"] = measured->median_us;
+        object["spread_us"] = measured->spread_us;
+        object["samples"] = measured->samples.size();
+        object["noisy"] = measured->noisy;
+        object["ratio_to_first"] = result.ratio;
+        object["interval"] = {result.ratio_low, result.ratio_high};
+      }
+      list.push_back(std::move(object));
+    } else if (measured) {
+      std::printf("%-72s %10.2f µs ± %6.2f  %7.3f× [%.3f, %.3f]  errRatio %.4f%s\n", result.candidate.name().c_str(),
+                  measured->median_us, measured->spread_us, result.ratio, result.ratio_low, result.ratio_high,
+                  result.outcome.errors.mismatch_ratio, measured->noisy ? "  noisy" : "");
+    } else {
+      std::printf("%-72s %s: %s\n", result.candidate.name().c_str(), std::string(name(result.outcome.status)).c_str(),
+                  result.outcome.detail.c_str());
+    }
+  }
+  if (options.json)
+    std::printf("%s\n",
+                nlohmann::ordered_json{{"problem", problem.key()}, {"device", device.key()}, {"candidates", list}}
+                    .dump(2)
+                    .c_str());
+  return any ? 0 : 1;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Chosen& chosen) {
+  auto options = std::make_shared<BenchOptions>();
+  auto* verb = app.add_subcommand(
+      "bench", "Verify and time kernels of one problem, interleaved; without --solver the default of every solver");
+  verb->add_option("problem", options->problem, "As in \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")->required();
+  verb->add_option("--solver", options->solver, "One solver: onednn.gemm");
+  verb->add_option("--config", options->config, "Its config: \"impl=gemm:jit;threads=2\"; default: untuned");
+  verb->add_option("--candidate", options->candidates, "Whole names as tables carry them; may be repeated")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
+  verb->add_option("--inputs", options->inputs, "cold or warm")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cold", "warm"}));
+  verb->add_option("--iters", options->rounds, "Rounds: samples of each")
+      ->capture_default_str()
+      ->check(positive_number_error);
+  verb->add_option("--seed", options->seed, "Seed of data and order")
+      ->capture_default_str()
+      ->check(natural_number_error);
+  verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait until other programs are quiet")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->check(finite_number_error);
+  verb->add_flag("--json", options->json, "Machine-readable");
+  verb->callback([options, &chosen] { chosen = [options] { return run_bench(*options); }; });
+}
+
+}  // namespace attune

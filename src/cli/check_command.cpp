@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/arguments.h"
+#include "cli/check_options.h"
+#include "cli/command.h"
+#include "cli/environment.h"
+#include "cli/json_output.h"
+#include "formats/csv/table.h"
+#include "formats/tune_gemm/tune_gemm.h"
+#include "ops/op.h"
+#include "report/result_table.h"
+#include "tuner/interleaved.h"
+
+namespace attune {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// How a row stands here, from best to worst.
+enum class Standing { ok, loaded, foreign, unusable, not_its_time, slower, wrong };
+constexpr double kMostTimesItsRow = 2;
+constexpr std::string_view kStandings[] = {
+    "ok", "loaded", "foreign device", "unusable", "far slower than its row says", "slower than the default", "wrong"};
+
+/// A row of a table or of a results file, as far as checking goes.
+struct CheckedRow {
+  size_t line = 0;
+  Problem problem;
+  std::string device;  ///< DeviceInfo::key() of the row; empty: not said.
+  std::string model;   ///< Its column `device`; empty: not said.
+  std::string kernel;
+  std::optional<double> us;
+  Standing standing = Standing::loaded;
+  std::string reason;
+  double now_us = 0, ratio = 0, ratio_low = 0, ratio_high = 0;
+};
+
+bool is_yaml(const std::string& file) { return file.ends_with(".yaml") || file.ends_with(".yml"); }
+
+std::vector<CheckedRow> read_rows(const CheckOptions& options) {
+  std::vector<CheckedRow> rows;
+  if (is_yaml(options.table)) {
+    for (const TuneGemmEntry& entry : read_tune_gemm(options.table).entries) {
+      CheckedRow row{.line = entry.line,
+                     .problem = entry.problem,
+                     .device = entry.device,
+                     .kernel = entry.candidate,
+                     .us = entry.us};
+      if (row.kernel.empty()) row.reason = "it names no candidate of this program";
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+  const Table table = Table::read(options.table, family_option(options.op));
+  if (!table.documents().front().find_column("us"))
+    fail(ErrorCode::invalid_input, "{}:1: the file has no column 'us', so it is no tuned table; name one",
+         table.documents().front().name());
+  print_notices(table);
+  for (const TableRow& row : table.rows()) {
+    rows.push_back({.line = row.line,
+                    .problem = row.problem,
+                    .device = row.gfx + "/" + std::to_string(row.num_units),
+                    .model = row.device,
+                    .kernel = row.kernel_name,
+                    .us = row.us});
+  }
+  return rows;
+}
+
+/// Everything that can be said without running the kernel. Gives the candidate when it can be run.
+std::optional<Candidate> load(CheckedRow& row, Environment& environment) {
+  const DeviceInfo& device = environment.device->info();
+  if (!row.device.empty() && row.device != device.key()) {
+    row.standing = Standing::foreign;
+    row.reason = "made on " + row.device;
+    return std::nullopt;
+  }
+  if (!row.model.empty() && row.model != device.model) {
+    row.standing = Standing::foreign;
+    row.reason = "made on another model: " + row.model;
+    return std::nullopt;
+  }
+  row.standing = Standing::unusable;
+  if (!row.reason.empty()) return std::nullopt;
+  try {
+    Candidate candidate = Candidate::parse(row.kernel);
+    row.problem = op_of(row.problem).normalise(row.problem, device);
+    const auto here = contenders(*environment.executor, row.problem, {});
+    if (const auto why = why_unusable(candidate, here))
+      row.reason = *why;
+    else if (!row.us)
+      row.reason = "its time is unusable";
+    else {
+      row.standing = Standing::loaded;
+      return candidate;
+    }
+  } catch (const Error& error) {
+    row.reason = error.what();
+  }
+  return std::nullopt;
+}
+
+Candidate default_of(const Problem& problem, Environment& environment) {
+  if (auto found = default_candidate(problem, contenders(*environment.executor, problem, {}))) return *std::move(found);
+  fail(ErrorCode::unavailable, "no solver here has a default for '{}'", problem.key());
+}
+
+void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& options, Environment& environment) {
+  InterleavedOptions how{.rounds = options.verify_only ? 0u : 31u};
+  how.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
+  how.protocol.procedure = "check/1";
+  std::vector<Candidate> both = {default_of(row.problem, environment), candidate};
+  if (both[0] == candidate || options.verify_only) both.erase(both.begin());
+  // A suspect is run again before it is called slower.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto timed = time_interleaved(*environment.executor, row.problem, both, how);
+    const TimedCandidate& mine = timed.back();
+    row.standing = Standing::ok;
+    if (!mine.outcome.ok()) {
+      row.standing = Standing::wrong;
+      row.reason = fmt::format("{}: {}", name(mine.outcome.status), mine.outcome.detail);
+      return;
+    }
+    if (!mine.outcome.measurement) return;
+    row.now_us = mine.outcome.measurement->median_us;
+    row.ratio = mine.ratio;
+    row.ratio_low = mine.ratio_low;
+    row.ratio_high = mine.ratio_high;
+    const bool slower = both.size() > 1 && mine.ratio_high < 1 / (1 + options.max_slowdown_pct / 100);
+    // Another day, another mix: a time differs by tens of percent without anything being wrong, but not twofold.
+    const bool not_its_time = row.us && row.now_us > kMostTimesItsRow * *row.us;
+    if (!slower && !not_its_time) return;
+    row.standing = slower ? Standing::slower : Standing::not_its_time;
+    row.reason = "both times it was run";
+    how.seed = 1;
+  }
+}
+
+ordered_json to_json(const CheckedRow& row) {
+  ordered_json object = {{"line", row.line},
+                         {"problem", row.problem.key()},
+                         {"kernel", row.kernel},
+                         {"standing", kStandings[static_cast<size_t>(row.standing)]},
+                         {"reason", row.reason}};
+  if (row.us) object["us"] = *row.us;
+  if (row.now_us > 0) {
+    object["now_us"] = row.now_us;
+    object["speedup_over_default"] = row.ratio;
+    object["interval"] = {row.ratio_low, row.ratio_high};
+  }
+  return object;
+}
+
+}  // namespace
+
+int run_check(const CheckOptions& options) {
+  auto rows = read_rows(options);
+  Environment environment = open_environment(options.devices);
+  if (!options.no_run) wait_for_quiet(environment, options.quiet_wait_s);
+  size_t counts[std::size(kStandings)] = {};
+  ordered_json list = ordered_json::array();
+  for (CheckedRow& row : rows) {
+    const auto candidate = load(row, environment);
+    if (candidate && !options.no_run) {
+      try {
+        run_row(row, *candidate, options, environment);
+      } catch (const Error& error) {
+        row.standing = Standing::unusable;
+        row.reason = error.what();
+      }
+    }
+    ++counts[static_cast<size_t>(row.standing)];
+    if (options.json) {
+      list.push_back(to_json(row));
+    } else if (row.standing != Standing::foreign) {
+      std::string times = row.us ? fmt::format("{:.2f} µs in the table", *row.us) : "";
+      if (row.now_us > 0)
+        times += fmt::format(", {:.2f} µs now, {:.3f}× the default [{:.3f}, {:.3f}]", row.now_us, row.ratio,
+                             row.ratio_low, row.ratio_high);
+      std::printf("%s:%zu %s: %s%s%s%s\n", options.table.c_str(), row.line, short_shape(row.problem).c_str(),
+                  kStandings[static_cast<size_t>(row.standing)].data(), row.reason.empty() ? "" : ", ",
+                  row.reason.c_str(), times.empty() ? "" : ("; " + times).c_str());
+    }
+  }
+  if (options.json)
+    print_json(list);
+  else {
+    std::string text;
+    for (size_t i = 0; i < std::size(kStandings); ++i) {
+      if (counts[i] > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[i], kStandings[i]);
+    }
+    std::printf("%zu rows: %s\n", rows.size(), text.c_str());
+  }
+  const auto count = [&](Standing standing) { return counts[static_cast<size_t>(standing)]; };
+  if (count(Standing::wrong) + count(Standing::slower) + count(Standing::not_its_time) > 0) return 1;
+  if (count(Standing::ok) + count(Standing::loaded) == 0) {
+    std::fprintf(stderr, "attune: no row of the file could be checked on this device\n");
+    return 1;
+  }
+  return 0;
+}
+
+void add_check_command(CLI::App& app, Chosen& chosen) {
+  auto options = std::make_shared<CheckOptions>();
+  auto* verb = app.add_subcommand(
+      "check", "Every row of a table: loaded, foreign device, or why not; with a run: still right, still as fast");
+  verb->add_option("table", options->table, "Tuned CSV, or YAML results")->required();
+  verb->add_flag("--no-run", options->no_run, "Do not run the kernels");
+  verb->add_option("--op", options->op, "Family, when the file does not tell");
+  verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
+  verb->add_option("--inputs", options->inputs, "cold or warm")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cold", "warm"}));
+  verb->add_option("--max-slowdown", options->max_slowdown_pct,
+                   "Percent by which a row may be slower than the default before it is suspect")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->check(finite_number_error);
+  verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait at the start until other programs are quiet")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->check(finite_number_error);
+  verb->add_flag("--json", options->json, "Machine-readable");
+  verb->callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
+}
+
+}  // namespace attune

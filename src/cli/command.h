@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace attune {
+
+/// What the command line asks for; returns the exit status. Set by the verb that was given.
+using Chosen = std::function<int()>;
+
+/// Each adds its verb with flags and help; when the verb is on the command line, `chosen` runs it. One pair of files a
+/// verb: options are plain data, and `run` can be tested without a command line.
+void add_tune_command(CLI::App& app, Chosen& chosen);
+void add_bench_command(CLI::App& app, Chosen& chosen);
+void add_list_command(CLI::App& app, Chosen& chosen);
+void add_explain_command(CLI::App& app, Chosen& chosen);
+void add_diff_command(CLI::App& app, Chosen& chosen);
+void add_check_command(CLI::App& app, Chosen& chosen);
+void add_journal_command(CLI::App& app, Chosen& chosen);
+void add_paths_command(CLI::App& app, Chosen& chosen);
+
+}  // namespace attune

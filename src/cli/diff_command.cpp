@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/environment.h"
+#include "cli/json_output.h"
+#include "formats/csv/table_diff.h"
+#include "report/result_table.h"
+
+namespace attune {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct DiffOptions {
+  std::string before, after, op;
+  bool json = false;
+};
+
+ordered_json to_json(const RowChange& change) {
+  ordered_json cells = ordered_json::array();
+  for (const ChangedCell& cell : change.cells)
+    cells.push_back({{"column", cell.column}, {"before", cell.before}, {"after", cell.after}});
+  ordered_json object = {
+      {"problem", change.problem.key()}, {"gfx", change.gfx}, {"cu_num", change.num_units}, {"cells", cells}};
+  if (change.old_us) object["old_us"] = *change.old_us;
+  if (change.new_us) object["new_us"] = *change.new_us;
+  if (change.ratio) object["speedup"] = *change.ratio;
+  return object;
+}
+
+ordered_json to_json(const std::vector<RowChange>& changes) {
+  ordered_json list = ordered_json::array();
+  for (const RowChange& change : changes) list.push_back(to_json(change));
+  return list;
+}
+
+void print(char sign, const RowChange& change) {
+  std::printf("%c %s  %s/%lld", sign, short_shape(change.problem).c_str(), change.gfx.c_str(),
+              static_cast<long long>(change.num_units));
+  if (change.ratio)
+    std::printf("  %.4f → %.4f µs, %.3f×", *change.old_us, *change.new_us, *change.ratio);
+  else if (change.new_us)
+    std::printf("  %.4f µs", *change.new_us);
+  else if (change.old_us)
+    std::printf("  %.4f µs", *change.old_us);
+  std::printf("\n");
+  for (const ChangedCell& cell : change.cells)
+    std::printf("    %s: %s → %s\n", cell.column.c_str(), cell.before.c_str(), cell.after.c_str());
+}
+
+int run_diff(const DiffOptions& options) {
+  const FamilySpec* family = family_option(options.op);
+  const Table before = Table::read(options.before, family), after = Table::read(options.after, family);
+  print_notices(before);
+  print_notices(after);
+  const TableDiff found = diff(before, after);
+  if (options.json) {
+    const ordered_json all = {{"added", to_json(found.added)},
+                              {"removed", to_json(found.removed)},
+                              {"changed", to_json(found.changed)},
+                              {"same", found.num_same}};
+    print_json(all);
+    return 0;
+  }
+  for (const RowChange& change : found.removed) print('-', change);
+  for (const RowChange& change : found.added) print('+', change);
+  for (const RowChange& change : found.changed) print('~', change);
+  std::printf("%zu added, %zu removed, %zu changed, %zu the same\n", found.added.size(), found.removed.size(),
+              found.changed.size(), found.num_same);
+  return 0;
+}
+
+}  // namespace
+
+void add_diff_command(CLI::App& app, Chosen& chosen) {
+  auto options = std::make_shared<DiffOptions>();
+  auto* verb =
+      app.add_subcommand("diff", "Compare two tuned tables: rows added, removed, changed, cell by cell and as numbers");
+  verb->add_option("before", options->before, "Older table")->required();
+  verb->add_option("after", options->after, "Newer table")->required();
+  verb->add_option("--op", options->op, "Family, when the files do not tell");
+  verb->add_flag("--json", options->json, "Machine-readable");
+  verb->callback([options, &chosen] { chosen = [options] { return run_diff(*options); }; });
+}
+
+}  // namespace attune

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "cli/environment.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "measure/local_executor.h"
+#include "measure/quiet.h"
+#include "ops/op.h"
+#include "solver/registry.h"
+
+namespace attune {
+
+Environment open_environment(const std::string& devices) {
+  const auto ids = split(devices, ',');
+  if (ids.size() > 1)
+    fail(ErrorCode::invalid_input, "one device is tuned at a time in this version, got --devices '{}'", devices);
+  // The modules' load variables must be set before anything starts a thread.
+  const Registry& solvers = registry();
+  Environment environment;
+  environment.device = open_device(devices.empty() ? "cpu:0" : trim(ids.front()));
+  environment.executor = std::make_unique<LocalExecutor>(*environment.device, solvers);
+  return environment;
+}
+
+std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol) {
+  constexpr ProblemId kProbe = ~ProblemId{0};
+  executor.open(kProbe, problem, protocol);
+  std::vector<Contender> found;
+  for (bool answered = false; !answered;) {
+    for (Event& event : executor.wait(Milliseconds(1000))) {
+      if (auto* opened = std::get_if<Opened>(&event)) {
+        found = std::move(opened->contenders);
+        answered = true;
+      }
+    }
+  }
+  executor.close(kProbe);
+  return found;
+}
+
+std::optional<std::string> why_unusable(const Candidate& candidate, std::span<const Contender> contenders) {
+  const auto found = std::find_if(contenders.begin(), contenders.end(),
+                                  [&](const Contender& one) { return one.solver == candidate.solver; });
+  if (found == contenders.end()) return "no solver of that name is available here: " + candidate.solver;
+  if (!found->support.yes) return candidate.solver + " " + found->support.reason;
+  if (found->version != candidate.version)
+    return fmt::format("made with {} {}, here is {}", candidate.solver, candidate.version, found->version);
+  return std::nullopt;
+}
+
+std::optional<Candidate> default_candidate(const Problem& problem, std::span<const Contender> contenders) {
+  for (const auto id : op_of(problem).family().baselines) {
+    for (const Contender& contender : contenders) {
+      if (contender.solver == id && contender.support.yes) {
+        return Candidate{contender.solver, contender.version, contender.untuned};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void wait_for_quiet(const Environment& environment, double wait_s) {
+  if (environment.device->info().kind != "host" || wait_s <= 0) return;
+  const pid_t own = getpid();
+  const Quiet quiet = wait_until_quiet(QuietOptions{.wait_s = wait_s}, {&own, 1});
+  if (!quiet.quiet) {
+    std::fprintf(
+        stderr, "note: other programs use %.0f %% of the processors after %.0f s of waiting; results will be noisier\n",
+        100 * quiet.share, quiet.waited_s);
+  }
+}
+
+void check_output(const std::filesystem::path& path) {
+  try {
+    check_writable(path);
+  } catch (const Error& error) {
+    fail(ErrorCode::invalid_input, "{}", error.what());
+  }
+}
+
+const FamilySpec* family_option(const std::string& op) {
+  if (op.empty()) return nullptr;
+  if (const FamilySpec* family = find_family(op)) return family;
+  fail(ErrorCode::invalid_input, "unknown family, see `attune list ops`: '{}'", op);
+}
+
+void print_notices(const Table& table) {
+  for (const auto& notice : table.notices()) std::fprintf(stderr, "note: %s\n", notice.c_str());
+}
+
+Problem parse_problem(const std::string& text, const DeviceInfo& device) {
+  const auto problem = Problem::parse(text);
+  return op_of(problem).normalise(problem, device);
+}
+
+}  // namespace attune

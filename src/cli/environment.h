@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "formats/csv/table.h"
+#include "measure/executor.h"
+#include "ops/family.h"
+#include "store/journal.h"
+
+namespace attune {
+
+/// The device a verb works on and what it needs there. Opened by the verbs that run kernels.
+struct Environment {
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Executor> executor;
+};
+/// `cpu:0` when the list is empty. Throws invalid_input for several devices: one is tuned at a time here.
+Environment open_environment(const std::string& devices);
+
+/// Versions of every available solver that supports the problem's op here, by solver id: `onednn.gemm` → `1+2.6.3`.
+std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol);
+/// The contenders' verdict on a row's candidate: nothing if it can be run here, else why not.
+std::optional<std::string> why_unusable(const Candidate& candidate, std::span<const Contender> contenders);
+
+/// The untuned candidate of the first solver in the family's order of baselines that takes the problem.
+std::optional<Candidate> default_candidate(const Problem& problem, std::span<const Contender> contenders);
+
+/// On a host, waits up to `wait_s` until other programs use little of the processors; says so on standard error when
+/// they do not stop.
+void wait_for_quiet(const Environment& environment, double wait_s);
+
+/// Throws invalid_input unless a file can be written there. A wrong path is the user's error; a disk that fills up
+/// later is not.
+void check_output(const std::filesystem::path& path);
+
+/// The family that `--op` names; null when it was not given. Throws invalid_input for an unknown one.
+const FamilySpec* family_option(const std::string& op);
+
+/// What was odd about a table that was read, on standard error.
+void print_notices(const Table& table);
+
+/// Normalises a problem typed by a person; the error names it.
+Problem parse_problem(const std::string& text, const DeviceInfo& device);
+
+}  // namespace attune

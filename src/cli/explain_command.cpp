@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/locations.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/environment.h"
+#include "cli/json_output.h"
+#include "dispatch/lookup.h"
+#include "ops/op.h"
+#include "report/result_json.h"
+#include "report/result_table.h"
+#include "search/prune.h"
+
+namespace attune {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct ExplainOptions {
+  std::string problem, table, devices, journal;
+  bool json = false;
+};
+
+/// What became of every candidate, by reason: the rules before measuring, the journal after.
+struct Ledger {
+  std::map<std::string, uint64_t> counts;      ///< reason → candidates
+  std::map<std::string, std::string> example;  ///< reason → one of them: a solver, or the command that repeats it
+  std::optional<Decision> decision;
+};
+
+void add_to_ledger(Ledger& ledger, const std::string& reason, const std::string& example, uint64_t count = 1) {
+  ledger.counts[reason] += count;
+  ledger.example.emplace(reason, example);
+}
+
+Ledger ledger_of(const ExplainOptions& options, const Problem& problem, const DeviceInfo& device,
+                 const std::vector<Contender>& here) {
+  Ledger ledger;
+  for (const Contender& contender : here) {
+    if (!contender.support.yes) {
+      add_to_ledger(ledger, "not for this problem: " + contender.solver + " " + contender.support.reason,
+                    contender.solver);
+      continue;
+    }
+    const auto pruned = prune(contender.space, problem, device, 0);
+    for (const Rule& rule : contender.space.rules()) {
+      if (const auto found = pruned.rejected_by.find(rule.id); found != pruned.rejected_by.end()) {
+        add_to_ledger(ledger, "left out by rule " + rule.id + ": " + rule.reason, contender.solver, found->second);
+      }
+    }
+  }
+  const auto file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
+  if (options.journal.empty() && !std::filesystem::exists(file)) return ledger;
+  std::map<std::string, std::string> last;  // A candidate counts once, with its last record.
+  open_sql_journal_read_only(file)->scan(
+      {.problem = problem, .device = device.key(), .started = false, .pardons = false}, [&](const Entry& entry) {
+        if (const auto* decision = std::get_if<Decision>(&entry)) ledger.decision = *decision;
+        const auto* record = std::get_if<Record>(&entry);
+        if (!record) return;
+        std::string& reason = last[record->candidate.name()];
+        if (!record->outcome.ok())
+          reason = "failed: " + std::string(name(record->outcome.status)) +
+                   (record->outcome.detail.empty() ? "" : " (" + record->outcome.detail + ")");
+        else if (record->dropped)
+          reason = "slower in the race";
+        else if (record->stage == Stage::final)
+          reason = "a finalist";
+        else
+          reason = "verified";
+      });
+  for (const auto& [candidate, reason] : last) {
+    add_to_ledger(ledger, reason, repeat_command(problem, Candidate::parse(candidate), device.id));
+  }
+  return ledger;
+}
+
+ordered_json steps_json(const LookupResult& found) {
+  ordered_json steps = ordered_json::array();
+  for (const LookupStep& step : found.steps) {
+    ordered_json object = {{"match", name(step.match)}, {"key", step.key.key()}, {"remark", step.remark}};
+    if (step.row) object["line"] = step.row->line;
+    steps.push_back(std::move(object));
+  }
+  return steps;
+}
+
+void print_lookup(const LookupResult& found, const Table& table) {
+  for (const LookupStep& step : found.steps) {
+    std::string what = step.row ? fmt::format("{}:{} {}", table.documents()[step.row->file].name(), step.row->line,
+                                              step.row->kernel_name)
+                                : "";
+    if (!step.remark.empty()) what += (what.empty() ? "" : ", not used: ") + step.remark;
+    std::printf("  %-14s %s  %s\n", std::string(name(step.match)).c_str(), short_shape(step.key).c_str(), what.c_str());
+  }
+}
+
+int run_explain(const ExplainOptions& options) {
+  Environment environment = open_environment(options.devices);
+  const DeviceInfo& device = environment.device->info();
+  const Problem problem = parse_problem(options.problem, device);
+  const auto here = contenders(*environment.executor, problem, {});
+  const auto usable = [&](const Candidate& candidate) { return why_unusable(candidate, here); };
+  const Ledger ledger = ledger_of(options, problem, device, here);
+  std::optional<Table> table;
+  LookupResult found;
+  if (!options.table.empty()) {
+    table = Table::read(options.table, &op_of(problem).family());
+    print_notices(*table);
+    found = look_up(*table, problem, device, usable);
+  }
+  if (options.json) {
+    ordered_json object = {{"problem", problem.key()},
+                           {"device", device.key()},
+                           {"match", name(found.match)},
+                           {"steps", steps_json(found)},
+                           {"ledger", ledger.counts}};
+    if (found.candidate) object["candidate"] = found.candidate->name();
+    if (ledger.decision) object["decision"] = ordered_json::parse(decision_json(*ledger.decision, device.id));
+    print_json(object);
+    return 0;
+  }
+  std::printf("%s on %s (%s)\n", problem.key().c_str(), device.key().c_str(), device.model.c_str());
+  if (table) {
+    std::printf("lookup in %s: %s\n", options.table.c_str(), std::string(name(found.match)).c_str());
+    print_lookup(found, *table);
+    if (found.row) {
+      for (const TableRow* row : table->all(found.steps.back().key, device.gfx, device.num_units)) {
+        if (row != found.row)
+          std::printf("  not taken      %s:%zu %s, %s µs\n", table->documents()[row->file].name().c_str(), row->line,
+                      row->kernel_name.c_str(), row->us ? std::to_string(*row->us).c_str() : "unusable");
+      }
+    } else {
+      const auto found_default = default_candidate(problem, here);
+      std::printf("  served by the default: %s\n",
+                  found_default ? found_default->name().c_str() : "no solver here takes the problem");
+    }
+  }
+  if (ledger.decision) {
+    std::printf("decided in the journal:\n  %s\n  %s\n", result_header().c_str(),
+                result_line(*ledger.decision).c_str());
+    for (const Finalist& finalist : ledger.decision->finalists) {
+      std::printf("  %10.2f µs  %.3f× [%.3f, %.3f]  %s\n", finalist.us, finalist.ratio, finalist.ratio_low,
+                  finalist.ratio_high, finalist.candidate.name().c_str());
+    }
+    std::printf("  repeat: %s\n", repeat_command(problem, ledger.decision->winner, device.id).c_str());
+  }
+  std::printf("candidates by what became of them:\n");
+  for (const auto& [reason, count] : ledger.counts) {
+    std::printf("  %4llu  %s  e.g. %s\n", static_cast<unsigned long long>(count), reason.c_str(),
+                ledger.example.at(reason).c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, Chosen& chosen) {
+  auto options = std::make_shared<ExplainOptions>();
+  auto* verb =
+      app.add_subcommand("explain", "Which row of a table serves a problem and why; what became of every candidate");
+  verb->add_option("problem", options->problem, "As in \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")->required();
+  verb->add_option("-t,--table", options->table, "Tuned table; F:F2 for several");
+  verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
+  verb->add_option("--journal", options->journal, "Journal file; default: attune paths");
+  verb->add_flag("--json", options->json, "Machine-readable");
+  verb->callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });
+}
+
+}  // namespace attune

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/locations.h"
+#include "cli/command.h"
+#include "cli/environment.h"
+#include "cli/journal_table.h"
+#include "report/result_json.h"
+#include "report/result_table.h"
+
+namespace attune {
+namespace {
+
+struct JournalOptions {
+  std::string journal, csv, problem, device;
+  bool json = false;
+};
+
+std::filesystem::path file_of(const JournalOptions& options) {
+  return options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
+}
+
+Query query_of(const JournalOptions& options) {
+  Query query;
+  if (!options.problem.empty()) query.problem = parse_problem(options.problem, {});
+  if (!options.device.empty()) query.device = options.device;
+  return query;
+}
+
+int run_show(const JournalOptions& options) {
+  const auto journal = open_sql_journal_read_only(file_of(options));
+  // The command that repeats a decision names the device as it is called here.
+  const auto devices = list_devices();
+  const auto id_of = [&](const Decision& decision) {
+    const auto found = std::find_if(devices.begin(), devices.end(),
+                                    [&](const DeviceInfo& device) { return device.key() == decision.device; });
+    return found == devices.end() ? "cpu:0" : found->id;
+  };
+  size_t num_started = 0, num_records = 0, num_decisions = 0;
+  if (!options.json) std::printf("%s\n", result_header().c_str());
+  journal->scan(query_of(options), [&](const Entry& entry) {
+    num_started += std::holds_alternative<Started>(entry);
+    num_records += std::holds_alternative<Record>(entry);
+    if (const auto* decision = std::get_if<Decision>(&entry)) {
+      ++num_decisions;
+      if (options.json)
+        std::printf("%s\n", decision_json(*decision, id_of(*decision)).c_str());
+      else
+        std::printf("%s\n", result_line(*decision).c_str());
+    }
+  });
+  if (!options.json)
+    std::printf("%zu decisions, %zu records, %zu candidates started; %s\n", num_decisions, num_records, num_started,
+                file_of(options).c_str());
+  return 0;
+}
+
+int run_export(const JournalOptions& options) {
+  if (options.csv.empty()) fail(ErrorCode::invalid_input, "say where to: attune journal export --csv all.csv");
+  check_output(options.csv);
+  const auto journal = open_sql_journal_read_only(file_of(options));
+  write_file_atomically(options.csv, records_csv(*journal, query_of(options)));
+  return 0;
+}
+
+int run_vacuum(const JournalOptions& options) {
+  const auto file = file_of(options);
+  if (!std::filesystem::exists(file)) fail(ErrorCode::not_found, "there is no journal yet: '{}'", file.string());
+  const auto before = std::filesystem::file_size(file);
+  open_sql_journal(file)->compact();
+  std::printf("%s: %.1f → %.1f KiB\n", file.c_str(), static_cast<double>(before) / 1024,
+              static_cast<double>(std::filesystem::file_size(file)) / 1024);
+  return 0;
+}
+
+}  // namespace
+
+void add_journal_command(CLI::App& app, Chosen& chosen) {
+  auto options = std::make_shared<JournalOptions>();
+  auto* verb = app.add_subcommand("journal", "Look into what was measured, write it out, or free its space");
+  verb->require_subcommand(0, 1);
+  verb->callback([verb] {
+    if (verb->get_subcommands().empty())
+      fail(ErrorCode::invalid_input, "say what to do with the journal: show, export or vacuum");
+  });
+  verb->add_option("--journal", options->journal, "Journal file; default: attune paths");
+  auto* show = verb->add_subcommand("show", "The decisions, and how much stands behind them");
+  auto* write = verb->add_subcommand("export", "Every record as CSV");
+  auto* vacuum = verb->add_subcommand("vacuum", "Drop what newer entries made useless, and free the space");
+  write->add_option("--csv", options->csv, "File to write");
+  show->add_flag("--json", options->json, "One decision a line");
+  for (auto* action : {show, write, vacuum}) {
+    action->fallthrough();
+    if (action == vacuum) continue;
+    action->add_option("--problem", options->problem, "Only this problem (its whole key)");
+    action->add_option("--device", options->device,
+                       "Only this device key, as `journal show --json` prints it: x86-64-v4+bf16+amx/2");
+  }
+  show->callback([options, &chosen] { chosen = [options] { return run_show(*options); }; });
+  write->callback([options, &chosen] { chosen = [options] { return run_export(*options); }; });
+  vacuum->callback([options, &chosen] { chosen = [options] { return run_vacuum(*options); }; });
+}
+
+}  // namespace attune

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <filesystem>
+
+#include "cli/tune_inputs.h"
+#include "store/journal.h"
+
+namespace attune {
+
+/// `-o2`: every record of the run's candidates as CSV, from the journal: the columns of the family's tuned table, then
+/// stage, status, spread, samples and detail. Cells of times are empty where there is none. Rewritten whole. Throws io.
+void write_profile(const std::filesystem::path& file, const Journal& journal, const TuneInputs& inputs,
+                   const DeviceInfo& device, const Protocol& protocol);
+
+/// The records a query finds, of any family, for `attune journal export`.
+std::string records_csv(const Journal& journal, const Query& query);
+
+}  // namespace attune

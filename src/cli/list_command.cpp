@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/environment.h"
+#include "cli/json_output.h"
+#include "ops/op.h"
+#include "report/result_table.h"
+#include "search/prune.h"
+#include "solver/registry.h"
+
+namespace attune {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct ListOptions {
+  std::string what, problem, devices;
+  bool pruned = false, json = false;
+};
+
+int list_solvers(bool json) {
+  ordered_json list = ordered_json::array();
+  for (const SolverEntry& entry : registry().entries()) {
+    if (json) {
+      list.push_back({{"id", entry.id},
+                      {"title", entry.title},
+                      {"available", entry.solver != nullptr},
+                      {"reason", entry.unavailable},
+                      {"version", entry.solver ? std::string(entry.solver->version()) : ""},
+                      {"thread_pool", entry.solver ? std::string(entry.solver->thread_pool()) : ""}});
+    } else {
+      std::printf("%-16s %s%s%s\n", entry.id.c_str(), entry.title.c_str(),
+                  entry.solver ? "" : "  UNAVAILABLE: ", entry.unavailable.c_str());
+    }
+  }
+  if (json) print_json(list);
+  return 0;
+}
+
+int list_known_devices(bool json) {
+  ordered_json list = ordered_json::array();
+  for (const DeviceInfo& device : list_devices()) {
+    if (json) {
+      list.push_back({{"id", device.id},
+                      {"kind", device.kind},
+                      {"gfx", device.gfx},
+                      {"cu_num", device.num_units},
+                      {"model", device.model},
+                      {"memory_bytes", device.memory_bytes},
+                      {"cache_bytes", device.cache_bytes},
+                      {"facts", device.facts}});
+    } else {
+      std::printf("%-8s %-24s %3lld units  %6.1f GiB  %s\n", device.id.c_str(), device.gfx.c_str(),
+                  static_cast<long long>(device.num_units), static_cast<double>(device.memory_bytes) / (1 << 30),
+                  device.model.c_str());
+    }
+  }
+  if (json) print_json(list);
+  return 0;
+}
+
+int list_ops(bool json) {
+  ordered_json list = ordered_json::array();
+  for (const FamilySpec& family : families()) {
+    if (json) {
+      ordered_json attributes = ordered_json::array();
+      if (const Op* op = find_op(family.op)) {
+        for (const AttributeSpec& attribute : op->schema())
+          attributes.push_back({{"name", attribute.name}, {"default", attribute.otherwise}, {"help", attribute.help}});
+      }
+      list.push_back({{"op", family.op},
+                      {"title", family.title},
+                      {"table", family.default_file},
+                      {"variable", "ATTUNE_CONFIG_" + std::string(family.variable)},
+                      {"tunable", family.tunable},
+                      {"attributes", attributes}});
+    } else {
+      std::printf("%-34s %-46s %s\n", std::string(family.op).c_str(), std::string(family.default_file).c_str(),
+                  family.tunable ? "tunable" : "tables only");
+    }
+  }
+  if (json) print_json(list);
+  return 0;
+}
+
+int list_candidates(const ListOptions& options) {
+  if (options.problem.empty())
+    fail(ErrorCode::invalid_input,
+         "name the problem: attune list candidates \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
+  Environment environment = open_environment(options.devices);
+  const DeviceInfo& device = environment.device->info();
+  const Problem problem = parse_problem(options.problem, device);
+  ordered_json list = ordered_json::array();
+  for (const Contender& contender : contenders(*environment.executor, problem, {})) {
+    ordered_json object = {{"solver", contender.solver},
+                           {"version", contender.version},
+                           {"supported", contender.support.yes},
+                           {"reason", contender.support.reason}};
+    if (!contender.support.yes) {
+      if (!options.json) std::printf("%s: %s\n", contender.solver.c_str(), contender.support.reason.c_str());
+      list.push_back(std::move(object));
+      continue;
+    }
+    const Pruned pruned = prune(contender.space, problem, device, 0);
+    object["size"] = contender.space.size();
+    object["allowed"] = pruned.allowed.size();
+    object["rejected"] = pruned.rejected_by;
+    if (options.json) {
+      object["candidates"] = ordered_json::array();
+      for (const uint64_t index : pruned.allowed)
+        object["candidates"].push_back(
+            Candidate{contender.solver, contender.version, contender.space.at(index)}.name());
+      list.push_back(std::move(object));
+      continue;
+    }
+    std::printf("%s: %zu of %llu configs\n", contender.solver.c_str(), pruned.allowed.size(),
+                static_cast<unsigned long long>(contender.space.size()));
+    for (const uint64_t index : pruned.allowed) {
+      const Candidate candidate{contender.solver, contender.version, contender.space.at(index)};
+      std::printf("  %s%s\n", candidate.name().c_str(), candidate.config == contender.untuned ? "  (default)" : "");
+    }
+    if (!options.pruned) continue;
+    for (const Rule& rule : contender.space.rules()) {
+      const auto found = pruned.rejected_by.find(rule.id);
+      const auto count = found == pruned.rejected_by.end() ? 0 : found->second;
+      std::printf("  %llu left out by %s: %s (%s)\n", static_cast<unsigned long long>(count), rule.id.c_str(),
+                  rule.reason.c_str(), rule.expression.c_str());
+    }
+  }
+  if (options.json) print_json(list);
+  return 0;
+}
+
+int run_list(const ListOptions& options) {
+  if (options.what == "solvers") return list_solvers(options.json);
+  if (options.what == "devices") return list_known_devices(options.json);
+  if (options.what == "ops") return list_ops(options.json);
+  return list_candidates(options);
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, Chosen& chosen) {
+  auto options = std::make_shared<ListOptions>();
+  auto* verb = app.add_subcommand("list", "List solvers, devices, ops, or the candidates of a problem");
+  verb->add_option("what", options->what, "solvers, devices, ops or candidates")
+      ->required()
+      ->check(CLI::IsMember({"solvers", "devices", "ops", "candidates"}));
+  verb->add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
+  verb->add_option("--devices,--device", options->devices, "For candidates: cpu:0 (default) or fake:0");
+  verb->add_flag("--pruned", options->pruned, "Also what the rules left out, and why");
+  verb->add_flag("--json", options->json, "Machine-readable");
+  verb->callback([options, &chosen] { chosen = [options] { return run_list(*options); }; });
+}
+
+}  // namespace attune

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <new>
+
+#include "attune/version.h"
+#include "base/error.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+
+namespace {
+
+constexpr const char* kVerbs = "the verbs are tune, bench, list, explain, diff, check, journal and paths";
+
+int run(int argc, char** argv) {
+  using namespace attune;
+  CLI::App app("Attune finds the fastest correct kernel for every operator shape on the hardware at hand.", "attune");
+  app.set_version_flag("--version", std::string("attune ") + kVersion);
+  app.require_subcommand(0, 1);
+  app.option_defaults()->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeLast);  // A script's default can be overridden.
+  app.set_help_all_flag("--help-all", "Help of every verb");
+  app.footer("Tables, journal and kernels: `attune paths`. Every flag with examples: docs/cli.md.");
+  Chosen chosen;
+  add_tune_command(app, chosen);
+  add_bench_command(app, chosen);
+  add_list_command(app, chosen);
+  add_explain_command(app, chosen);
+  add_diff_command(app, chosen);
+  add_check_command(app, chosen);
+  add_journal_command(app, chosen);
+  add_paths_command(app, chosen);
+  auto arguments = rewrite_arguments({argv + 1, argv + argc});
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back.
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    const auto verbs = app.get_subcommands();
+    std::fprintf(stderr, "attune: %s; %s\n", error.what(),
+                 verbs.empty() ? kVerbs : ("see attune " + verbs.front()->get_name() + " --help").c_str());
+    return 2;
+  }
+  if (!chosen) fail(ErrorCode::invalid_input, "say what to do; {}", kVerbs);
+  const int status = chosen();
+  // What a full disk or a closed pipe swallowed is known only here.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    fail(ErrorCode::io, "standard output cannot be written, not all results are there");
+  return status;
+}
+
+int guarded_run(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const attune::Error& error) {
+    std::fprintf(stderr, "attune: %s\n", error.what());
+    return attune::exit_status(error.code());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "attune: out of memory; tune smaller shapes or close other programs\n");
+    return 3;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::fprintf(stderr, "attune: a path cannot be used (%s): '%s'\n", error.code().message().c_str(),
+                 error.path1().c_str());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "attune: a bug, please report it: %s\n", error.what());
+    return 4;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // A file-size limit is an error of the write, with a sentence, not a silent death.
+  const int status = guarded_run(argc, argv);
+  std::fflush(nullptr);
+#if defined(ATTUNE_SANITIZED) || defined(ATTUNE_NORMAL_EXIT)
+  return status;
+#else
+  // Without the destructors of the solver modules' libraries: OpenBLAS joins threads there that may never end.
+  std::_Exit(status);
+#endif
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/locations.h"
+#include "cli/command.h"
+#include "cli/json_output.h"
+
+namespace attune {
+namespace {
+
+int run_paths(bool json) {
+  const auto locations = all_locations();
+  if (json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const auto& location : locations) {
+      list.push_back({{"name", location.name},
+                      {"path", location.path.string()},
+                      {"set_by", location.set_by},
+                      {"exists", std::filesystem::exists(location.path)}});
+    }
+    print_json(list);
+    return 0;
+  }
+  for (const auto& location : locations) {
+    const char* missing = std::filesystem::exists(location.path) ? "" : ", not there yet";
+    std::printf("%-10s %s  (%s%s)\n", location.name.c_str(), location.path.c_str(), location.set_by.c_str(), missing);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_paths_command(CLI::App& app, Chosen& chosen) {
+  auto* verb = app.add_subcommand("paths", "Where tables, journal, captures and kernels live, and what set each");
+  auto json = std::make_shared<bool>(false);
+  verb->add_flag("--json", *json, "Machine-readable");
+  verb->callback([json, &chosen] { chosen = [json] { return run_paths(*json); }; });
+}
+
+}  // namespace attune

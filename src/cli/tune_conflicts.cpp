@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "cli/tune_conflicts.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+/// `flag` makes no sense beside `other`.
+struct Conflict {
+  const char *flag, *other, *why;
+};
+constexpr Conflict kConflicts[] = {
+    {"--max-m", "-m", "it leaves out shapes of a file"},
+    {"--trans_a", "--gemm_size_file", "the file says it for each size (rowMajorA)"},
+    {"--col_a", "--gemm_size_file", "the file says it for each size (rowMajorA)"},
+    {"--trans_b", "--gemm_size_file", "the file says it for each size (rowMajorB)"},
+    {"--col_b", "--gemm_size_file", "the file says it for each size (rowMajorB)"},
+    {"--op", "--gemm_size_file", "such a file holds gemm_a16w16"},
+    {"--tuning_results_file", "--untune_file", "the winners of a CSV go to the table that -o names"},
+    {"--run_config", "--compare_wo_tuning", "give one of them"},
+};
+
+/// `flag` makes no sense without one of `others`.
+struct Need {
+  const char* flag;
+  std::array<const char*, 4> others;
+  const char* why;
+};
+constexpr Need kNeeds[] = {
+    {"--min_improvement_pct", {"--update_improved"}, "it says what --update_improved takes for an improvement"},
+    {"--sort", {"--tune_file", "--config-dir", "--untune_file"}, "there is no table to sort, name one with -o"},
+    {"--update_improved", {"--tune_file", "--config-dir", "--untune_file"}, "there is no table, name one with -o"},
+};
+
+/// What matters where rows are checked and nothing is tuned.
+constexpr const char* kOfChecks[] = {
+    "--run_config", "--compare_wo_tuning", "--gemm_size_file", "--untune_file", "--tune_file", "--op", "--devices",
+    "--inputs",     "--quiet-wait",        "--json",           "--help"};
+
+bool given(const CLI::App& verb, const char* flag) { return flag != nullptr && verb.get_option(flag)->count() > 0; }
+
+}  // namespace
+
+void refuse_conflicts(const CLI::App& verb) {
+  for (const auto& [flag, other, why] : kConflicts) {
+    if (given(verb, flag) && given(verb, other))
+      fail(ErrorCode::invalid_input, "{} makes no sense with {}: {}", flag, other, why);
+  }
+  for (const auto& [flag, others, why] : kNeeds) {
+    const bool met = std::any_of(others.begin(), others.end(), [&](const char* one) { return given(verb, one); });
+    if (given(verb, flag) && !met) fail(ErrorCode::invalid_input, "{} has no effect here: {}", flag, why);
+  }
+  if (given(verb, "--max-trials") && verb.get_option("--search")->as<std::string>() == "exhaustive")
+    fail(ErrorCode::invalid_input,
+         "--max-trials makes no sense with --search exhaustive, which measures all candidates");
+  if (!given(verb, "--run_config") && !given(verb, "--compare_wo_tuning")) return;
+  for (const CLI::Option* option : verb.get_options()) {
+    const bool fits = std::any_of(std::begin(kOfChecks), std::end(kOfChecks),
+                                  [&](const char* name) { return option->check_name(name); });
+    if (option->count() > 0 && !fits)
+      fail(ErrorCode::invalid_input, "{} makes no sense where rows are checked and nothing is tuned",
+           option->get_name());
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "cli/tune_inputs.h"
+
+#include <ctime>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/locations.h"
+#include "base/text.h"
+#include "cli/environment.h"
+#include "formats/csv/family_of_file.h"
+#include "formats/csv/shape_list.h"
+#include "formats/csv/table.h"
+#include "formats/tune_gemm/tune_gemm.h"
+#include "ops/op.h"
+#include "report/result_table.h"
+
+namespace attune {
+namespace {
+
+std::optional<DType> dtype_option(const std::string& text, std::string_view flag) {
+  if (text.empty()) return std::nullopt;
+  if (const auto dtype = parse_dtype(text)) return dtype;
+  fail(ErrorCode::invalid_input, "{} wants a data type such as bf16, fp16 or fp32, got '{}'", flag, text);
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+/// Adds a shape, or says why it cannot be tuned: a family without an op, values the op does not take.
+void add_shape(TuneInputs& inputs, const Problem& problem, const std::string& where, const DeviceInfo& device) {
+  try {
+    inputs.items.push_back({op_of(problem).normalise(problem, device), std::nullopt});
+  } catch (const Error& error) {
+    // Text after the table's syntax was accepted: a shape of another kind, not a broken file.
+    inputs.skipped.push_back({where.empty() ? problem.key() : where + " " + problem.key(), error.what()});
+  }
+}
+
+void read_single_size(const TuneOptions& options, const DeviceInfo& device, TuneInputs& inputs) {
+  if (!options.m || !options.n || !options.k) fail(ErrorCode::invalid_input, "one size needs all of -m, -n and -k");
+  const std::string op = options.op.empty() ? "gemm_a16w16" : options.op;
+  std::vector<std::pair<std::string, std::string>> attributes = {
+      {"m", std::to_string(*options.m)}, {"n", std::to_string(*options.n)}, {"k", std::to_string(*options.k)}};
+  if (!options.indtype.empty()) attributes.emplace_back("dtype", options.indtype);
+  if (!options.outdtype.empty()) attributes.emplace_back("outdtype", options.outdtype);
+  if (options.bias) attributes.emplace_back("bias", "1");
+  if (options.trans_a) attributes.emplace_back("trans_a", "1");
+  if (!options.trans_b) attributes.emplace_back("trans_b", "0");
+  const Problem problem(op, std::move(attributes));
+  inputs.items.push_back({op_of(problem).normalise(problem, device), std::nullopt});
+  inputs.family = find_family(op);
+}
+
+void read_yaml_sizes(const TuneOptions& options, const DeviceInfo& device, TuneInputs& inputs) {
+  TuneGemmOptions reading;
+  reading.dtype = dtype_option(options.indtype, "--dtype");
+  reading.outdtype = dtype_option(options.outdtype, "--outdtype");
+  if (options.bias) reading.bias = true;
+  const auto file = read_tune_gemm(options.size_file, reading);
+  inputs.notices = file.notices;
+  for (const auto& entry : file.entries) {
+    if (options.max_m && entry.problem.integer("m") > *options.max_m) continue;
+    add_shape(inputs, entry.problem, options.size_file + ":" + std::to_string(entry.line), device);
+  }
+  inputs.family = find_family("gemm_a16w16");
+  inputs.yaml = options.results_file.empty() ? "tuning_results_" + std::string(device.gfx) + "_" + today() + ".yaml"
+                                             : options.results_file;
+}
+
+void read_csv_shapes(const TuneOptions& options, const std::string& file, const DeviceInfo& device,
+                     TuneInputs& inputs) {
+  ShapeOptions reading;
+  reading.op = options.op;
+  reading.indtype = dtype_option(options.indtype, "--dtype");
+  reading.outdtype = dtype_option(options.outdtype, "--outdtype");
+  reading.max_m = options.max_m;
+  if (options.bias) reading.bias = true;
+  if (options.trans_a) reading.trans_a = true;
+  if (!options.trans_b) reading.trans_b = false;
+  auto list = read_shapes(file, reading);
+  inputs.family = list.family;
+  inputs.notices.insert(inputs.notices.end(), list.notices.begin(), list.notices.end());
+  if (!list.family->tunable)
+    fail(ErrorCode::invalid_input, "this version reads the tables of {} but cannot tune it yet: '{}'", list.family->op,
+         file);
+  for (const auto& shape : list.shapes)
+    add_shape(inputs, shape.problem, file + ":" + std::to_string(shape.line), device);
+}
+
+/// The family's untuned file in the configuration folder, for a run without -i.
+std::string default_input(const TuneOptions& options) {
+  const std::string op = options.op.empty() ? "gemm_a16w16" : options.op;
+  const FamilySpec* family = find_family(op);
+  if (!family) fail(ErrorCode::invalid_input, "unknown family, see `attune list ops`: '{}'", op);
+  std::string name(family->default_file);
+  name.replace(name.find("tuned"), 5, "untuned");
+  const auto folder = options.config_dir.empty() ? config_location().path : std::filesystem::path(options.config_dir);
+  return (folder / name).string();
+}
+
+/// Throws unless a folder is there or can be made.
+void check_folder(std::filesystem::path folder) {
+  folder = std::filesystem::absolute(folder);
+  while (!std::filesystem::exists(folder)) folder = folder.parent_path();
+  if (!std::filesystem::is_directory(folder))
+    fail(ErrorCode::invalid_input, "a folder is wanted and this is none, name another: '{}'", folder.string());
+}
+
+void fix_table(const TuneOptions& options, TuneInputs& inputs) {
+  const bool single = options.m || options.n || options.k;
+  if (!options.output.empty()) {
+    inputs.merged_tables = options.output;
+    inputs.table = split_table_paths(options.output).front();
+  } else if (!options.config_dir.empty() && !single && inputs.yaml.empty()) {
+    inputs.table = std::filesystem::path(options.config_dir) / inputs.family->default_file;
+    inputs.merged_tables = inputs.table.string();
+  } else if (!single && inputs.yaml.empty()) {
+    fail(ErrorCode::invalid_input,
+         "say where the table goes: -o tuned.csv, or --config-dir DIR for the family's default file");
+  }
+}
+
+}  // namespace
+
+TuneInputs read_tune_inputs(const TuneOptions& options, const DeviceInfo& device) {
+  TuneInputs inputs;
+  const bool single = options.m || options.n || options.k;
+  if (int{single} + int{!options.input.empty()} + int{!options.size_file.empty()} > 1) {
+    fail(ErrorCode::invalid_input, "give one of -i, --gemm_size_file and -m -n -k");
+  }
+  if (single) {
+    read_single_size(options, device, inputs);
+  } else if (!options.size_file.empty()) {
+    read_yaml_sizes(options, device, inputs);
+  } else {
+    const std::string file = options.input.empty() ? default_input(options) : options.input;
+    if (options.input.empty()) inputs.notices.push_back("no -i given: tuning the shapes of " + file);
+    read_csv_shapes(options, file, device, inputs);
+  }
+  fix_table(options, inputs);
+  if (single && !options.results_file.empty()) inputs.yaml = options.results_file;
+  for (const auto& path : {inputs.table, inputs.yaml, std::filesystem::path(options.profile_file)}) {
+    if (!path.empty()) check_output(path);
+  }
+  if (!options.keep_dir.empty()) check_folder(options.keep_dir);
+  return inputs;
+}
+
+}  // namespace attune

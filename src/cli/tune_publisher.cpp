@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "cli/tune_publisher.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cli/published_row.h"
+#include "formats/csv/publish.h"
+#include "formats/tune_gemm/tune_gemm.h"
+#include "report/result_table.h"
+
+namespace attune {
+namespace {
+
+PublishedRow row_of(const Decision& decision, const DeviceInfo& device) {
+  PublishedRow row =
+      published_row(decision.problem, decision.winner, decision.winner_us, decision.errors.mismatch_ratio);
+  row.gfx = device.gfx;
+  row.num_units = device.num_units;
+  row.model = device.model;
+  return row;
+}
+
+TuneGemmEntry entry_of(const Decision& decision) {
+  TuneGemmEntry entry;
+  entry.problem = decision.problem;
+  entry.candidate = decision.winner.name();
+  entry.device = decision.device;
+  entry.us = decision.winner_us;
+  entry.tflops = published_row(decision.problem, decision.winner, decision.winner_us, 0).tflops;
+  return entry;
+}
+
+}  // namespace
+
+TunePublisher::TunePublisher(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device)
+    : options_(options), inputs_(inputs), device_(device) {}
+
+void TunePublisher::add(const Decision& decision) {
+  pending_.push_back(decision);
+  // The YAML file is written after every shape: it has no journal of its own that older tools could read.
+  if (static_cast<int64_t>(pending_.size()) >= options_.batch || !inputs_.yaml.empty()) flush();
+}
+
+size_t TunePublisher::position(const Problem& problem) const {
+  const auto& items = inputs_.items;
+  return static_cast<size_t>(
+      std::find_if(items.begin(), items.end(), [&](const WorkItem& item) { return item.problem == problem; }) -
+      items.begin());
+}
+
+void TunePublisher::flush() {
+  if (pending_.empty()) return;
+  // Shapes end in another order than they stand in the input: a tie at once, a gain after its confirm.
+  const auto in_input_order = [&](const Decision& a, const Decision& b) {
+    return position(a.problem) < position(b.problem);
+  };
+  std::sort(pending_.begin(), pending_.end(), in_input_order);
+  if (!inputs_.table.empty()) {
+    std::vector<PublishedRow> rows;
+    for (const Decision& decision : pending_) rows.push_back(row_of(decision, device_));
+    const PublishOptions how{.update_improved = options_.update_improved,
+                             .min_improvement_pct = options_.min_improvement_pct,
+                             .sort = options_.sort};
+    const auto report = publish(inputs_.table, *inputs_.family, rows, how);
+    notices_.insert(notices_.end(), report.notices.begin(), report.notices.end());
+    for (const KeptBack& kept : report.kept_back) {
+      notices_.push_back(fmt::format("kept the old row of {}: {} ({:.4f} µs, now {:.4f} µs)", short_shape(kept.problem),
+                                     kept.reason, kept.old_us, kept.new_us));
+    }
+  }
+  if (!inputs_.yaml.empty()) {
+    std::vector<TuneGemmEntry> entries;
+    for (const Decision& decision : pending_) entries.push_back(entry_of(decision));
+    publish_tune_gemm(inputs_.yaml, entries);
+  }
+  pending_.clear();
+}
+
+}  // namespace attune

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/locations.h"
+#include "cli/check_options.h"
+#include "cli/environment.h"
+#include "cli/existing_rows.h"
+#include "cli/journal_table.h"
+#include "cli/tune_method.h"
+#include "cli/tune_report.h"
+#include "report/result_table.h"
+#include "solver/registry.h"
+#include "tuner/interleaved.h"
+
+namespace attune {
+namespace {
+
+std::atomic<bool> interrupted = false;
+/// The first signal asks the run to end, the second ends the program.
+extern "C" void on_interrupt(int signal) {
+  if (interrupted.exchange(true)) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+}
+
+/// Variables with which libraries are not what they are by themselves. Read before Attune sets any.
+std::vector<std::string> library_variables() {
+  std::vector<std::string> set;
+  for (const char* variable :
+       {"OMP_NUM_THREADS", "OMP_PLACES", "OMP_PROC_BIND", "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "OPENBLAS_NUM_THREADS",
+        "OPENBLAS_CORETYPE", "BLIS_NUM_THREADS", "BLIS_ARCH_TYPE", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
+    if (const char* value = std::getenv(variable)) set.push_back(fmt::format("{}={}", variable, value));
+  }
+  return set;
+}
+
+/// What a reader of the results should know about this machine and environment.
+void note_surroundings(const DeviceInfo& device, const std::vector<std::string>& variables, TuneInputs& inputs) {
+  if (!variables.empty()) {
+    inputs.notices.push_back(
+        fmt::format("set in the environment, libraries may not be at their best: {}", fmt::join(variables, ", ")));
+  }
+  const auto online = static_cast<int64_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  if (device.kind == "host" && device.num_units < online) {
+    inputs.notices.push_back(fmt::format("this process may use {} of {} cores: the rows are for {} cores",
+                                         device.num_units, online, device.num_units));
+  }
+  std::string missing;
+  for (const SolverEntry& entry : registry().entries()) {
+    if (!entry.solver) missing += (missing.empty() ? "" : ", ") + entry.id;
+  }
+  if (!missing.empty()) {
+    inputs.notices.push_back("solvers that are not available here (`attune list solvers` says why): " + missing);
+  }
+}
+
+/// The file a path names now: device and inode, so that a journal removed during a run is noticed.
+std::pair<dev_t, ino_t> identity_of(const std::filesystem::path& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+/// `--run_config` and `--compare_wo_tuning`: `attune check` under its older names.
+int check_only(const TuneOptions& options) {
+  CheckOptions check{.op = options.op,
+                     .devices = options.devices,
+                     .inputs = options.inputs,
+                     .quiet_wait_s = options.quiet_wait_s,
+                     .json = options.json};
+  check.verify_only = !options.run_config;
+  check.table = options.run_config                      ? *options.run_config
+                : options.compare_without_tuning == "=" ? options.size_file
+                                                        : options.compare_without_tuning;
+  if (check.table.empty()) check.table = options.output.empty() ? options.input : options.output;
+  if (check.table.empty()) {
+    fail(ErrorCode::invalid_input,
+         "name the file to check: --run_config tuned.csv, or --compare_wo_tuning results.yaml");
+  }
+  return run_check(check);
+}
+
+void print_notes(TuneInputs& inputs) {
+  for (const char* variable : {"GEMM_A4W4_BLOCKWISE_HIP_CLANG_PATH", "ATTUNE_HIP_CLANG_PATH"}) {
+    if (std::getenv(variable)) {
+      inputs.notices.push_back(fmt::format("{} is set, but no HIP solver is built here", variable));
+    }
+  }
+  for (const auto& notice : inputs.notices) std::fprintf(stderr, "note: %s\n", notice.c_str());
+  for (const auto& shape : inputs.skipped) {
+    std::fprintf(stderr, "skipped %s: %s\n", shape.shape.c_str(), shape.reason.c_str());
+  }
+}
+
+void write_profiles(const TuneOptions& options, const Journal& journal, const TuneInputs& inputs,
+                    const DeviceInfo& device, const Protocol& protocol) {
+  if (!options.profile_file.empty()) write_profile(options.profile_file, journal, inputs, device, protocol);
+  if (options.keep_dir.empty()) return;
+  make_private_folder(options.keep_dir);
+  write_profile(std::filesystem::path(options.keep_dir) / "candidates.csv", journal, inputs, device, protocol);
+}
+
+/// The winners of YAML or of one size verified once more, as the older tuner's --compare does.
+bool winners_are_right(const std::vector<TuneResult>& results, Executor& executor, const TunerOptions& how) {
+  bool right = true;
+  for (const TuneResult& result : results) {
+    if (!result.decision) continue;
+    const auto checked = time_interleaved(executor, result.problem, {&result.decision->winner, 1},
+                                          {.protocol = how.protocol, .rounds = 0, .seed = how.protocol.seed});
+    const Outcome& outcome = checked.front().outcome;
+    right = right && outcome.ok();
+    std::fprintf(stderr, "%s: winner checked again: %s%s%s, errRatio %.4f\n", short_shape(result.problem).c_str(),
+                 std::string(name(outcome.status)).c_str(), outcome.detail.empty() ? "" : ", ", outcome.detail.c_str(),
+                 outcome.errors.mismatch_ratio);
+  }
+  return right;
+}
+
+}  // namespace
+
+int run_tune(const TuneOptions& options) {
+  TunerOptions how = tuner_options(options);
+  if (options.run_config || !options.compare_without_tuning.empty()) return check_only(options);
+  const auto variables = library_variables();
+  Environment environment = open_environment(options.devices);
+  const DeviceInfo& device = environment.device->info();
+  // Virtual time does not drift, so nothing is gained by letting it pass.
+  if (device.kind == "fake") how.contest.confirm.delay_s = 0;
+  TuneInputs inputs = read_tune_inputs(options, device);
+  apply_existing_rows(options, device, *environment.executor, inputs);
+  note_surroundings(device, variables, inputs);
+  print_notes(inputs);
+  if (inputs.items.empty() && inputs.skipped.empty()) {
+    std::fprintf(stderr, "note: there is no shape to tune, nothing is written\n");
+    if (options.json) print_results_json({}, inputs, device);
+    return 0;
+  }
+  const auto journal_file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
+  const auto journal = open_sql_journal(journal_file);  // Not before all input is known to be good.
+  const auto journal_identity = identity_of(journal_file);
+  wait_for_quiet(environment, options.quiet_wait_s);
+
+  TunePublisher publisher(options, inputs, device);
+  TuneDisplay display(options, inputs, device, publisher);
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  std::vector<TuneResult> results;
+  try {
+    results = Tuner(*environment.executor, *journal, how).run(inputs.items, display, interrupted);
+  } catch (const Error&) {
+    publisher.flush();  // What was decided before the fault is not lost with it.
+    throw;
+  }
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  publisher.flush();
+  display.note_cut_shapes();
+  for (const auto& notice : publisher.notices()) display.note(notice);
+  write_profiles(options, *journal, inputs, device, how.protocol);
+  if (options.json) {
+    print_results_json(results, inputs, device);
+  } else {
+    if (options.compare) print_comparison(results, inputs);
+    print_summary(options, inputs, display, journal_file);
+  }
+  if (identity_of(journal_file) != journal_identity) {
+    fail(ErrorCode::database, "the journal was removed or replaced while the run went on, its entries are lost: '{}'",
+         journal_file.string());
+  }
+  if (interrupted) return 130;
+  const bool check_again = options.compare && (!inputs.yaml.empty() || options.m);
+  if (check_again && !winners_are_right(results, *environment.executor, how)) return 1;
+  return display.decisions().size() + display.num_kept() > 0 ? 0 : 1;
+}
+
+}  // namespace attune

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "core/config.h"
+
+namespace attune {
+
+/// One way to compute a problem: solver, its version (with the library's: `1+2.6.3`) and a config.
+struct Candidate {
+  std::string solver, version;
+  Config config;
+
+  /// `jit_cuda.gemm@3:bk=64;bm=128`: what tables carry; enough to check it and build it again. No commas.
+  std::string name() const;
+  /// Inverse of name(). Throws invalid_input: table cells of older tools (`_ZN5aiter…`) end there.
+  static Candidate parse(std::string_view name);
+  bool operator==(const Candidate&) const = default;
+  auto operator<=>(const Candidate&) const = default;
+};
+
+}  // namespace attune

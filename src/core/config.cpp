@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "core/config.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace attune {
+namespace {
+
+/// Text that survives a table cell and Config::parse: no separators outside [ ], brackets nest.
+bool is_safe(std::string_view text) {
+  int depth = 0;
+  for (const char c : text) {
+    if (c <= ' ' || c >= 127 || c == ',' || c == '"') return false;
+    if (c == '[') ++depth;
+    if (c == ']' && --depth < 0) return false;
+    if (depth == 0 && (c == ';' || c == '=')) return false;
+  }
+  return depth == 0 && !text.empty();
+}
+
+/// Splits at `;` outside brackets.
+std::vector<std::string_view> split_outside_brackets(std::string_view text) {
+  std::vector<std::string_view> pieces;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '[') ++depth;
+    if (text[i] == ']') --depth;
+    if (text[i] == ';' && depth == 0) {
+      pieces.push_back(text.substr(begin, i - begin));
+      begin = i + 1;
+    }
+  }
+  pieces.push_back(text.substr(begin));
+  return pieces;
+}
+
+}  // namespace
+
+std::string to_text(const Value& value) {
+  if (const auto* number = std::get_if<int64_t>(&value)) return std::to_string(*number);
+  return std::get<std::string>(value);
+}
+
+Value parse_value(std::string_view text) {
+  if (const auto number = parse_int(text); number && std::to_string(*number) == text) return *number;
+  return std::string(text);
+}
+
+Config::Config(std::vector<std::pair<std::string, Value>> values) : values_(std::move(values)) {
+  std::sort(values_.begin(), values_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const auto text = to_text(values_[i].second);
+    if (!is_safe(values_[i].first) || !is_safe(text)) {
+      fail(ErrorCode::invalid_input,
+           "a parameter is written name=value without blanks, commas or semicolons, got '{}={}'", values_[i].first,
+           text);
+    }
+    if (i > 0 && values_[i].first == values_[i - 1].first) {
+      fail(ErrorCode::invalid_input, "parameter given twice in a config: '{}'", values_[i].first);
+    }
+    key_ += (i ? ";" : "") + values_[i].first + "=" + text;
+  }
+}
+
+Config Config::parse(std::string_view key) {
+  std::vector<std::pair<std::string, Value>> values;
+  if (key.empty()) return Config();
+  for (const auto piece : split_outside_brackets(key)) {
+    const auto equals = piece.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      fail(ErrorCode::invalid_input, "a config is written name=value;name=value, got '{}'", key);
+    }
+    values.emplace_back(std::string(piece.substr(0, equals)), parse_value(piece.substr(equals + 1)));
+  }
+  return Config(std::move(values));
+}
+
+bool Config::has(std::string_view name) const noexcept {
+  return std::any_of(values_.begin(), values_.end(), [&](const auto& entry) { return entry.first == name; });
+}
+
+const Value& Config::at(std::string_view name) const {
+  for (const auto& [key, value] : values_) {
+    if (key == name) return value;
+  }
+  fail(ErrorCode::not_found, "the config '{}' has no parameter '{}'", key_, name);
+}
+
+int64_t Config::integer(std::string_view name) const {
+  if (const auto* number = std::get_if<int64_t>(&at(name))) return *number;
+  fail(ErrorCode::invalid_input, "parameter '{}' wants a whole number, got '{}'", name, to_text(at(name)));
+}
+
+const std::string& Config::text(std::string_view name) const {
+  if (const auto* text = std::get_if<std::string>(&at(name))) return *text;
+  fail(ErrorCode::invalid_input, "parameter '{}' wants a text, got '{}'", name, to_text(at(name)));
+}
+
+}  // namespace attune

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace attune {
+
+/// A parameter's value. A string may be a Candidate::name() (composite solvers).
+using Value = std::variant<int64_t, std::string>;
+
+std::string to_text(const Value& value);
+Value parse_value(std::string_view text);  ///< A whole number if it is one, else text.
+
+/// Named parameters of one candidate, ordered by name; only the active ones. A value.
+class Config {
+ public:
+  Config() = default;
+  /// Throws invalid_input for a name or value that could not be read back from key(): they hold no blank, comma,
+  /// semicolon, equals sign or quote; brackets must nest.
+  explicit Config(std::vector<std::pair<std::string, Value>> values);
+  /// Reads `bk=64;bm=128`; the empty text is the empty config.
+  static Config parse(std::string_view key);
+
+  bool has(std::string_view name) const noexcept;
+  const Value& at(std::string_view name) const;          ///< Throws not_found.
+  int64_t integer(std::string_view name) const;          ///< Throws not_found; invalid_input if it is text.
+  const std::string& text(std::string_view name) const;  ///< Throws not_found; invalid_input if it is a number.
+  const std::vector<std::pair<std::string, Value>>& values() const noexcept { return values_; }
+  /// `bk=64;bm=128`: parameters by name. parse(c.key()) == c.
+  const std::string& key() const noexcept { return key_; }
+  bool operator==(const Config& other) const noexcept { return key_ == other.key_; }
+  auto operator<=>(const Config& other) const noexcept { return key_ <=> other.key_; }
+
+ private:
+  std::vector<std::pair<std::string, Value>> values_;
+  std::string key_;
+};
+
+}  // namespace attune

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config.h"
+
+namespace attune {
+
+/// A parsed rule or condition. Grammar, C precedence: integers, 'text', names with dots, ( ), unary - !, * / %, + -,
+/// < <= > >=, == !=, &&, ||, and min(a, b), max(a, b), ceil_div(a, b). Integers are 64-bit and overflow is an error;
+/// / and % by zero are errors; comparisons give 0 or 1; texts only compare with == and !=, and equal no number.
+/// At most 2048 characters and 64 levels of nesting.
+class Expression {
+ public:
+  using Lookup = std::function<std::optional<Value>(std::string_view name)>;
+  static Expression parse(std::string_view text);  ///< Throws invalid_input with the position.
+  Value evaluate(
+      const Lookup& lookup) const;  ///< Throws invalid_input: unknown name, wrong type, overflow, division by zero.
+  /// Nothing when it reads a name without a value: a condition on an inactive parameter. && and || read no more than
+  /// they need. Throws as evaluate() otherwise.
+  std::optional<Value> evaluate_if_known(const Lookup& lookup) const;
+  bool truth(const Lookup& lookup) const;  ///< Non-zero.
+  std::vector<std::string> names() const;  ///< Variables it reads, each once, in order.
+
+  struct Node;
+
+ private:
+  std::shared_ptr<const Node> root_;
+};
+
+}  // namespace attune

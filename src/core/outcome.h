@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attune {
+
+/// What became of a candidate. A failed candidate is data: no exception, no sentinel time.
+enum class Status : uint8_t {
+  ok,
+  unsupported,
+  compile_failed,
+  load_failed,
+  launch_failed,
+  out_of_memory,
+  wrong_result,
+  implausible_time,
+  timed_out,
+  crashed,
+  device_lost,
+  cancelled
+};
+std::string_view name(Status status) noexcept;
+std::optional<Status> parse_status(std::string_view text) noexcept;
+
+/// One timed turn.
+struct Sample {
+  float us = 0;        ///< Time of one launch (of a batch: its mean).
+  float clock = 0;     ///< Speed of the clock kernel beside it, relative to the usual (1 = usual).
+  uint32_t round = 0;  ///< Samples of one round and epoch are paired.
+  bool dirty = false;  ///< A participating thread waited in a run queue for 2 % of the sample or more.
+  bool operator==(const Sample&) const = default;
+};
+
+/// How far an output is from the reference.
+struct Errors {
+  double mismatch_ratio = 0;  ///< Elements outside rtol/atol, as a fraction: `errRatio`.
+  double max_relative = 0;  ///< max |got − want| / (scale of the row's dot products), compared to a c·√K·eps bound.
+  double cosine = 0;        ///< 1 − cos(got, want).
+  bool operator==(const Errors&) const = default;
+};
+
+enum class Timing : uint8_t { graph, events, host };
+
+struct Measurement {
+  std::vector<Sample> samples;
+  bool noisy = false;                   ///< Fewer than 3 clean samples: all were used.
+  double median_us = 0, spread_us = 0;  ///< Median and 1.4826·MAD of the samples used.
+  uint64_t workspace_bytes = 0, rotation_bytes = 0;
+  Timing timing = Timing::host;
+  uint32_t epoch = 0, dropped_samples = 0;
+  bool operator==(const Measurement&) const = default;
+};
+
+struct Outcome {
+  Status status = Status::ok;
+  std::string detail;  ///< One sentence for a person; empty when ok.
+  Errors errors;       ///< Of the verification, when it ran.
+  std::optional<Measurement> measurement;
+  bool ok() const noexcept { return status == Status::ok; }
+  bool operator==(const Outcome&) const = default;
+};
+
+}  // namespace attune

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "core/record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace attune {
+namespace {
+
+constexpr std::array<std::string_view, 12> kStatusNames = {
+    "ok",           "unsupported",      "compile_failed", "load_failed", "launch_failed", "out_of_memory",
+    "wrong_result", "implausible_time", "timed_out",      "crashed",     "device_lost",   "cancelled"};
+constexpr std::array<std::string_view, 3> kStageNames = {"verify", "screen", "final"};
+constexpr std::array<std::string_view, 3> kVerdictNames = {"faster", "tie", "baseline"};
+
+template <typename Enum, size_t N>
+std::optional<Enum> parse_name(const std::array<std::string_view, N>& names, std::string_view text) noexcept {
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
+
+bool drifts(std::string_view component) {
+  return component.starts_with("driver.") || component.starts_with("compiler.") || component.starts_with("kernel.");
+}
+
+}  // namespace
+
+std::string_view name(Status status) noexcept { return kStatusNames[static_cast<size_t>(status)]; }
+std::optional<Status> parse_status(std::string_view text) noexcept { return parse_name<Status>(kStatusNames, text); }
+std::string_view name(Stage stage) noexcept { return kStageNames[static_cast<size_t>(stage)]; }
+std::optional<Stage> parse_stage(std::string_view text) noexcept { return parse_name<Stage>(kStageNames, text); }
+std::string_view name(Verdict verdict) noexcept { return kVerdictNames[static_cast<size_t>(verdict)]; }
+
+Age compare(const Versions& recorded, const Versions& present) {
+  Age age = Age::current;
+  const auto differs = [&](const Versions& from, const Versions& to) {
+    for (const auto& [component, version] : from) {
+      const auto other = to.find(component);
+      if (other != to.end() && other->second == version) continue;
+      if (!drifts(component))
+        age = Age::stale;
+      else if (age == Age::current)
+        age = Age::drifted;
+    }
+  };
+  differs(recorded, present);
+  differs(present, recorded);
+  return age;
+}
+
+std::string Protocol::key() const {
+  return fmt::format("{} {} seed={} gain={} err={}", cache == CachePolicy::cold ? "cold" : "warm", procedure, seed,
+                     min_gain, err_ratio);
+}
+
+}  // namespace attune

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "core/search_space.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+constexpr uint64_t kMaxSize = uint64_t{1} << 63;
+constexpr size_t kInactive = std::numeric_limits<size_t>::max();
+
+void check_parameter(const Parameter& parameter) {
+  if (parameter.values.empty()) {
+    fail(ErrorCode::invalid_input, "a parameter wants at least one value, got none for '{}'", parameter.name);
+  }
+  std::set<std::string> seen;
+  for (const auto& value : parameter.values) {
+    const Config readable({{parameter.name, value}});  // throws for what no table cell can hold
+    if (!seen.insert(to_text(value)).second) {
+      fail(ErrorCode::invalid_input, "a parameter lists each value once, got {} again", readable.key());
+    }
+  }
+}
+
+std::optional<Expression> parse_condition(const std::vector<Parameter>& parameters, size_t position) {
+  const auto& parameter = parameters[position];
+  if (parameter.active_if.empty()) return std::nullopt;
+  auto condition = Expression::parse(parameter.active_if);
+  for (const auto& name : condition.names()) {
+    const auto end = parameters.begin() + static_cast<std::ptrdiff_t>(position);
+    if (std::none_of(parameters.begin(), end, [&](const Parameter& before) { return before.name == name; })) {
+      fail(ErrorCode::invalid_input, "active_if of a parameter reads only parameters before it, got '{}' for '{}'",
+           name, parameter.name);
+    }
+  }
+  return condition;
+}
+
+std::vector<Rule> checked_rules(std::vector<Rule> rules) {
+  for (const auto& rule : rules) {
+    try {
+      Expression::parse(rule.expression);
+    } catch (Error& error) {
+      error.add_context("rule '" + rule.id + "'");
+      throw;
+    }
+  }
+  return rules;
+}
+
+bool is_ordered(const Parameter& parameter) {
+  return std::all_of(parameter.values.begin(), parameter.values.end(),
+                     [](const Value& value) { return std::holds_alternative<int64_t>(value); });
+}
+
+/// Attributes that one of the two lacks or that differ; both lists are ordered by name.
+size_t num_differences(const Config& a, const Config& b) {
+  size_t differences = 0;
+  auto x = a.values().begin();
+  auto y = b.values().begin();
+  while (x != a.values().end() || y != b.values().end()) {
+    if (y == b.values().end() || (x != a.values().end() && x->first < y->first)) {
+      ++x;
+      ++differences;
+    } else if (x == a.values().end() || y->first < x->first) {
+      ++y;
+      ++differences;
+    } else {
+      differences += x->second != y->second;
+      ++x;
+      ++y;
+    }
+  }
+  return differences;
+}
+
+}  // namespace
+
+SearchSpace SearchSpace::product(std::vector<Parameter> parameters, std::vector<Rule> rules) {
+  SearchSpace space;
+  if (parameters.empty()) space = listed({Config()});
+  space.rules_ = checked_rules(std::move(rules));
+  if (parameters.empty()) return space;
+  space.size_ = 1;
+  std::set<std::string> names;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    check_parameter(parameters[i]);
+    if (!names.insert(parameters[i].name).second) {
+      fail(ErrorCode::invalid_input, "a space names each parameter once, got '{}' again", parameters[i].name);
+    }
+    space.conditions_.push_back(parse_condition(parameters, i));
+    if (parameters[i].values.size() > kMaxSize / space.size_) {
+      fail(ErrorCode::invalid_input, "a space has at most 2^63 combinations, '{}' makes it larger", parameters[i].name);
+    }
+    space.size_ *= parameters[i].values.size();
+  }
+  space.parameters_ = std::move(parameters);
+  return space;
+}
+
+SearchSpace SearchSpace::listed(std::vector<Config> configs) {
+  SearchSpace space;
+  std::set<std::string> seen;
+  for (auto& config : configs) {
+    if (seen.insert(config.key()).second) space.listed_.push_back(std::move(config));
+  }
+  space.size_ = space.listed_.size();
+  space.listed_by_key_.resize(space.listed_.size());
+  std::iota(space.listed_by_key_.begin(), space.listed_by_key_.end(), uint64_t{0});
+  std::sort(space.listed_by_key_.begin(), space.listed_by_key_.end(),
+            [&](uint64_t a, uint64_t b) { return space.listed_[a] < space.listed_[b]; });
+  return space;
+}
+
+bool SearchSpace::operator==(const SearchSpace& other) const {
+  return parameters_ == other.parameters_ && rules_ == other.rules_ && listed_ == other.listed_;
+}
+
+std::vector<size_t> SearchSpace::digits_of(uint64_t index) const {
+  if (index >= size_) fail(ErrorCode::invalid_input, "an index of this space is below {}, got {}", size_, index);
+  std::vector<size_t> digits(parameters_.size());
+  for (size_t i = parameters_.size(); i-- > 0;) {
+    digits[i] = static_cast<size_t>(index % parameters_[i].values.size());
+    index /= parameters_[i].values.size();
+  }
+  return digits;
+}
+
+uint64_t SearchSpace::index_of_digits(const std::vector<size_t>& digits) const {
+  uint64_t index = 0;
+  for (size_t i = 0; i < parameters_.size(); ++i) index = index * parameters_[i].values.size() + digits[i];
+  return index;
+}
+
+bool SearchSpace::is_active(size_t parameter, const std::vector<const Value*>& before) const {
+  if (!conditions_[parameter]) return true;
+  const auto value = conditions_[parameter]->evaluate_if_known([&](std::string_view name) -> std::optional<Value> {
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (parameters_[i].name == name) return before[i] ? std::optional<Value>(*before[i]) : std::nullopt;
+    }
+    return std::nullopt;
+  });
+  return value && *value != Value(int64_t{0});
+}
+
+std::vector<const Value*> SearchSpace::active_values(const std::vector<size_t>& digits) const {
+  std::vector<const Value*> values;
+  values.reserve(parameters_.size());
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    values.push_back(is_active(i, values) ? &parameters_[i].values[digits[i]] : nullptr);
+  }
+  return values;
+}
+
+std::vector<const Value*> SearchSpace::values_at(uint64_t index) const { return active_values(digits_of(index)); }
+
+uint64_t SearchSpace::canonical(uint64_t index) const {
+  auto digits = digits_of(index);
+  if (is_listed()) return index;
+  const auto values = active_values(digits);
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (!values[i]) digits[i] = 0;
+  }
+  return index_of_digits(digits);
+}
+
+Config SearchSpace::at(uint64_t index) const {
+  const auto values = values_at(index);
+  if (is_listed()) return listed_[index];
+  std::vector<std::pair<std::string, Value>> active;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i]) active.emplace_back(parameters_[i].name, *values[i]);
+  }
+  return Config(std::move(active));
+}
+
+std::optional<uint64_t> SearchSpace::index_of(const Config& config) const {
+  if (is_listed()) {
+    const auto found = std::lower_bound(listed_by_key_.begin(), listed_by_key_.end(), config,
+                                        [&](uint64_t index, const Config& key) { return listed_[index] < key; });
+    if (found == listed_by_key_.end() || listed_[*found] != config) return std::nullopt;
+    return *found;
+  }
+  std::vector<size_t> digits(parameters_.size(), 0);
+  std::vector<const Value*> values;
+  size_t num_active = 0;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& parameter = parameters_[i];
+    if (!is_active(i, values)) {
+      values.push_back(nullptr);
+      continue;
+    }
+    if (!config.has(parameter.name)) return std::nullopt;
+    const auto found = std::find(parameter.values.begin(), parameter.values.end(), config.at(parameter.name));
+    if (found == parameter.values.end()) return std::nullopt;
+    digits[i] = static_cast<size_t>(found - parameter.values.begin());
+    values.push_back(&*found);
+    ++num_active;
+  }
+  if (num_active != config.values().size()) return std::nullopt;
+  return index_of_digits(digits);
+}
+
+std::vector<uint64_t> SearchSpace::neighbours(uint64_t index) const {
+  const uint64_t self = canonical(index);
+  std::vector<uint64_t> found;
+  if (is_listed()) {
+    size_t fewest = kInactive;
+    for (uint64_t other = 0; other < size_; ++other) {
+      if (other == self) continue;
+      const size_t differences = num_differences(listed_[self], listed_[other]);
+      if (differences < fewest) found.clear();
+      if (differences <= fewest) found.push_back(other);
+      fewest = std::min(fewest, differences);
+    }
+    return found;
+  }
+  const auto digits = digits_of(self);
+  const auto values = active_values(digits);
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (!values[i]) continue;
+    const bool ordered = is_ordered(parameters_[i]);
+    for (size_t digit = 0; digit < parameters_[i].values.size(); ++digit) {
+      const size_t step = digit > digits[i] ? digit - digits[i] : digits[i] - digit;
+      if (step == 0 || (ordered && step > 1)) continue;
+      auto moved = digits;
+      moved[i] = digit;
+      found.push_back(canonical(index_of_digits(moved)));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+SearchSpace SearchSpace::with_values(std::string_view parameter, std::vector<Value> values) const {
+  auto parameters = parameters_;
+  const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                  [&](const Parameter& candidate) { return candidate.name == parameter; });
+  if (found == parameters.end()) fail(ErrorCode::not_found, "the space has no parameter '{}'", parameter);
+  found->values = std::move(values);
+  return product(std::move(parameters), rules_);
+}
+
+}  // namespace attune

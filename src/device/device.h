@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/device_info.h"
+
+namespace attune {
+
+struct Buffer {
+  void* data = nullptr;
+  uint64_t bytes = 0;
+};
+
+/// An in-order queue of work. On a host it is the calling thread: enqueued work is done when the call returns.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void* native() const noexcept = 0;  ///< CUstream, hipStream_t; null on a host.
+  virtual void synchronize() = 0;
+  /// Marks a point in time under a small number (0 … 1023); elapsed_us() is valid after synchronize().
+  virtual void record(uint32_t event) = 0;
+  virtual double elapsed_us(uint32_t from, uint32_t to) = 0;
+};
+
+/// What the scheduler did to the threads of this process between begin() and end(): a host's samples are `dirty` by it.
+struct Disturbance {
+  double delay_ratio = 0;  ///< Largest run-queue delay of a participating thread, over the time between.
+};
+
+/// Whether a figure measured before will do.
+enum class Reading : uint8_t { remembered, again };
+
+/// One device; one owner thread, on which it is current. Throws Error{device}.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+  /// Speed now relative to the usual one (1 = usual): SM clock on a GPU, a fixed clock kernel on a host. About 20 µs.
+  virtual double relative_clock() = 0;
+  virtual bool healthy() noexcept = 0;
+  virtual Buffer allocate(uint64_t bytes, uint32_t alignment) = 0;
+  virtual void release(Buffer buffer) noexcept = 0;
+  virtual void copy(void* to, const void* from, uint64_t bytes) = 0;
+  virtual std::unique_ptr<Stream> open_stream() = 0;
+  /// Read bandwidth in GB/s for a working set of this size, measured once a size class (power of two) and remembered.
+  /// `again` measures once more and remembers the higher figure: a busy neighbour only ever makes it too low.
+  virtual double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) = 0;
+  /// Lets threads of other pools come to rest before a turn, then gives the threads that take part their places. Called
+  /// before the untimed launches of a turn (`settled` false) and before its timed part (true). No-op on a GPU.
+  virtual void settle(std::string_view thread_pool, bool settled) = 0;
+  /// Bracket a timed part. No-ops on a GPU.
+  virtual void begin_watch() = 0;
+  virtual Disturbance end_watch() = 0;
+};
+
+/// Devices that exist here, by id, without opening them for long.
+std::vector<DeviceInfo> list_devices();
+/// `cpu:0`, `fake:0`. Throws invalid_input with the list for an unknown id; unavailable when it cannot be opened.
+std::unique_ptr<Device> open_device(std::string_view id);
+
+}  // namespace attune

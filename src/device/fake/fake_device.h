@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "device/device.h"
+
+namespace attune {
+
+/// What disturbs a fake device's virtual time. Drawn once a watched part (begin_watch), so a batch is disturbed as a
+/// whole, as it is on a real device. All zero: every launch takes exactly what its kernel says.
+struct FakeNoise {
+  uint64_t seed = 1;
+  double white = 0;        ///< Relative standard deviation of every part.
+  double burst_share = 0;  ///< Fraction of parts slowed by `burst_factor` without being seen as dirty.
+  double burst_factor = 1.5;
+  double dirty_share = 0;  ///< Fraction of parts slowed by `dirty_factor` and reported by end_watch().
+  double dirty_factor = 3;
+  double slow_clock_share = 0;  ///< Fraction of relative_clock() calls that answer 0.5.
+};
+
+/// A device whose memory is the host's and whose time is a counter: a fake kernel computes its result on the calling
+/// thread and then says how long it took. Deterministic for a given noise seed. `fake:0`, gfx `fake`, 4 units.
+class FakeDevice final : public Device {
+ public:
+  explicit FakeDevice(const FakeNoise& noise = {});
+  ~FakeDevice() override;
+  FakeDevice(const FakeDevice&) = delete;
+  FakeDevice& operator=(const FakeDevice&) = delete;
+
+  /// Called by a kernel of the fake solver: `us` of undisturbed device time go by. Negative values are a planted fault.
+  void advance_us(double us) noexcept { now_us_ += us * factor_; }
+  double now_us() const noexcept { return now_us_; }
+  /// healthy() answers false from now on.
+  void break_down() noexcept { healthy_ = false; }
+  /// Bytes allocated and not released.
+  uint64_t allocated_bytes() const noexcept { return allocated_bytes_; }
+  /// Virtual time of the fixed roofline: the larger of flops at peak_gflops[dtype] and bytes at bandwidth_gbs.
+  double roofline_us(double flops, double bytes, std::string_view dtype) const;
+
+  static DeviceInfo describe();
+
+  const DeviceInfo& info() const override { return info_; }
+  double relative_clock() override;
+  bool healthy() noexcept override { return healthy_; }
+  Buffer allocate(uint64_t bytes, uint32_t alignment) override;
+  void release(Buffer buffer) noexcept override;
+  void copy(void* to, const void* from, uint64_t bytes) override;
+  std::unique_ptr<Stream> open_stream() override;
+  double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) override;
+  void settle(std::string_view thread_pool, bool settled) override;
+  void begin_watch() override;
+  Disturbance end_watch() override;
+
+ private:
+  DeviceInfo info_;
+  FakeNoise noise_;
+  Random random_;
+  double now_us_ = 0;
+  double factor_ = 1;  ///< Of the watched part under way; 1 outside.
+  bool dirty_ = false;
+  bool healthy_ = true;
+  uint64_t allocated_bytes_ = 0;
+};
+
+}  // namespace attune

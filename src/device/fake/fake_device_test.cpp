@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "device/fake/fake_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+TEST(FakeDevice, TimeGoesByOnlyWhenAKernelSaysSo) {
+  FakeDevice device;
+  const auto stream = device.open_stream();
+  stream->record(0);
+  device.advance_us(12.5);
+  stream->record(1);
+  EXPECT_DOUBLE_EQ(stream->elapsed_us(0, 1), 12.5);
+}
+
+TEST(FakeDevice, RepeatsItsNoiseForASeed) {
+  const FakeNoise noise{.seed = 7, .white = 0.1, .burst_share = 0.2, .dirty_share = 0.3};
+  const auto times = [&] {
+    FakeDevice device(noise);
+    std::vector<double> seen;
+    for (int i = 0; i < 20; ++i) {
+      const double before = device.now_us();
+      device.begin_watch();
+      device.advance_us(10);
+      device.end_watch();
+      seen.push_back(device.now_us() - before);
+    }
+    return seen;
+  };
+  const auto once = times();
+  EXPECT_EQ(once, times());
+  EXPECT_GT(*std::ranges::max_element(once), 1.5 * *std::ranges::min_element(once));
+}
+
+TEST(FakeDevice, ReportsTheShareOfDirtyPartsThatWasAskedFor) {
+  FakeDevice device({.dirty_share = 0.25});
+  int dirty = 0;
+  for (int i = 0; i < 1000; ++i) {
+    device.begin_watch();
+    dirty += device.end_watch().delay_ratio >= 0.02 ? 1 : 0;
+  }
+  EXPECT_NEAR(dirty, 250, 60);
+}
+
+TEST(FakeDevice, DisturbsWatchedPartsOnly) {
+  FakeDevice device({.dirty_share = 1, .dirty_factor = 3});
+  device.begin_watch();
+  device.advance_us(10);
+  device.end_watch();
+  device.advance_us(10);
+  EXPECT_DOUBLE_EQ(device.now_us(), 40);
+}
+
+TEST(FakeDevice, RunsOutOfMemory) {
+  FakeDevice device;
+  const Buffer most = device.allocate(static_cast<uint64_t>(device.info().memory_bytes) - 100, 64);
+  EXPECT_THROW(device.allocate(101, 64), Error);
+  device.release(most);
+  EXPECT_EQ(device.allocated_bytes(), 0u);
+}
+
+TEST(Devices, AreOpenedByTheIdsThatAreListed) {
+  std::vector<std::string> ids;
+  for (const DeviceInfo& info : list_devices()) ids.push_back(info.id);
+  EXPECT_THAT(ids, ::testing::ElementsAre("cpu:0", "fake:0"));
+  EXPECT_EQ(open_device("fake:0")->info().kind, "fake");
+  try {
+    open_device("cuda:9");
+    FAIL() << "no such device";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("cpu:0, fake:0"));
+  }
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace attune {
+
+/// What /proc/cpuinfo says of the first processor. The kernel's flags are used, not cpuid: they leave out what the
+/// operating system has not enabled (AMX, AVX-512 under some hypervisors).
+struct CpuInfo {
+  std::string model;  ///< Without commas.
+  std::set<std::string, std::less<>> flags;
+};
+CpuInfo parse_cpuinfo(std::string_view text);
+
+/// The architecture as records and tables are keyed by it: the psABI level (`x86-64-v2`, `-v3`, `-v4`; `x86-64` below),
+/// then, in this order, what changes a winner and is not implied by a suffix already written:
+///   `+bf16`  AVX512-BF16 (implies VNNI)
+///   `+vnni`  AVX512-VNNI or AVX-VNNI, where there is no BF16
+///   `+amx`   AMX-BF16 (comes with AVX512-FP16 in every processor sold so far)
+/// On another instruction set: its name, as uname -m gives it.
+std::string architecture_of(const CpuInfo& cpu);
+
+/// Upper bounds of a core's arithmetic per clock cycle, multiplication and addition counted apart, by data type name.
+/// Two FMA units of the widest vectors, one AMX unit; a core that has less is below the bound, never above.
+std::map<std::string, double> flops_per_cycle(const CpuInfo& cpu);
+
+}  // namespace attune

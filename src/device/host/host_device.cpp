@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "device/host/host_device.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "device/device_kind.h"
+#include "device/host/cpu_info.h"
+#include "device/host/host_resources.h"
+#include "device/host/read_bandwidth.h"
+
+namespace attune {
+namespace {
+
+constexpr int kLeastClass = 14, kLargestClass = 28;  // 16 KiB … 256 MiB
+constexpr uint64_t kMemoryReserveBytes = 256u << 20;
+constexpr uint64_t kSmallBytes = 16u << 20;
+constexpr double kHighestGhz = 6.5;
+
+/// Work on a host is done when its call returns, so a mark is the time of day.
+class HostStream final : public Stream {
+ public:
+  void* native() const noexcept override { return nullptr; }
+  void synchronize() override {}
+  void record(uint32_t event) override { events_.at(event) = std::chrono::steady_clock::now(); }
+  double elapsed_us(uint32_t from, uint32_t to) override {
+    return std::chrono::duration<double, std::micro>(events_.at(to) - events_.at(from)).count();
+  }
+
+ private:
+  std::array<std::chrono::steady_clock::time_point, 1024> events_{};
+};
+
+std::vector<DeviceInfo> list_host_devices() { return {HostDevice::describe()}; }
+
+std::unique_ptr<Device> open_host_device(std::string_view) { return std::make_unique<HostDevice>(); }
+
+}  // namespace
+
+DeviceInfo HostDevice::describe() {
+  const CpuInfo cpu = parse_cpuinfo(read_file("/proc/cpuinfo"));
+  const std::vector<int> cores = usable_cores();
+  DeviceInfo info;
+  info.id = "cpu:0";
+  info.kind = "host";
+  info.gfx = architecture_of(cpu);
+  info.num_units = static_cast<int64_t>(cores.size());
+  info.model = cpu.model.empty() ? info.gfx : cpu.model;
+  info.memory_bytes = attune::memory_bytes();
+  info.facts["num_units"] = info.num_units;
+  for (const auto& [level, bytes] : cache_bytes(cores.front())) {
+    info.facts[fmt::format("l{}_bytes", level)] = bytes;
+    info.cache_bytes = bytes;  // levels ascend
+  }
+  for (const auto& [dtype, flops] : flops_per_cycle(cpu)) {
+    info.peak_gflops[dtype] = flops * kHighestGhz * static_cast<double>(info.num_units);
+  }
+  return info;
+}
+
+HostDevice::HostDevice() : cores_(usable_cores()), info_(describe()), clock_bound_ghz_(kHighestGhz), threads_(cores_) {
+  info_.facts["schedstat"] = threads_.has_schedstat() ? 1 : 0;
+}
+
+void HostDevice::bound_peak() {
+  // Cores with AVX-512 multiply in 3 cycles. Some of the others take up to 6: they are faster than the kernel says.
+  if (!info_.gfx.starts_with("x86-64-v4") || clock_.highest_ghz() == clock_bound_ghz_) return;
+  for (auto& [dtype, gflops] : info_.peak_gflops) gflops *= clock_.highest_ghz() / clock_bound_ghz_;
+  clock_bound_ghz_ = clock_.highest_ghz();
+}
+
+double HostDevice::relative_clock() {
+  const double relative = clock_.relative();
+  bound_peak();
+  return relative;
+}
+
+Buffer HostDevice::allocate(uint64_t bytes, uint32_t alignment) {
+  ATTUNE_CHECK(std::has_single_bit(alignment), "alignment {}", alignment);
+  // Linux hands out more than it has and kills somebody later: ask before.
+  if (bytes >= kSmallBytes) {
+    const uint64_t available = available_memory_bytes();
+    if (available < kMemoryReserveBytes || bytes > available - kMemoryReserveBytes) {
+      fail(ErrorCode::device,
+           "not enough free memory; stop other programs or tune a smaller shape: {} MB wanted, {} MB available",
+           bytes >> 20, available >> 20);
+    }
+  }
+  const uint64_t boundary = std::max<uint64_t>(alignment, 64);
+  void* data = std::aligned_alloc(boundary, (std::max<uint64_t>(bytes, 1) + boundary - 1) / boundary * boundary);
+  if (data == nullptr)
+    fail(ErrorCode::device, "the system gave no memory; tune a smaller shape: {} MB wanted", bytes >> 20);
+  return {data, bytes};
+}
+
+void HostDevice::release(Buffer buffer) noexcept { std::free(buffer.data); }
+
+void HostDevice::copy(void* to, const void* from, uint64_t bytes) { std::memcpy(to, from, bytes); }
+
+std::unique_ptr<Stream> HostDevice::open_stream() {
+  clock_.calibrate();
+  bound_peak();
+  return std::make_unique<HostStream>();
+}
+
+double HostDevice::bandwidth_gbs(uint64_t working_set_bytes, Reading reading) {
+  const int floor_class = std::bit_width(std::max<uint64_t>(working_set_bytes, 1)) - 1;
+  const int size_class = std::clamp(floor_class, kLeastClass, kLargestClass);
+  const auto [entry, missing] = bandwidths_.try_emplace(size_class, 0);
+  if (missing || reading == Reading::again) {
+    entry->second = std::max(entry->second, measure_read_bandwidth_gbs(uint64_t{1} << size_class, cores_));
+    if (size_class == kLargestClass) info_.bandwidth_gbs = entry->second;
+  }
+  return entry->second;
+}
+
+void register_host_devices(std::vector<DeviceKind>& kinds);
+void register_host_devices(std::vector<DeviceKind>& kinds) {
+  kinds.push_back({"host", list_host_devices, open_host_device});
+}
+
+}  // namespace attune

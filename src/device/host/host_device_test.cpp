@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "device/host/host_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "device/host/cpu_info.h"
+#include "device/host/host_resources.h"
+#include "device/host/read_bandwidth.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kV2 = "lm pni ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm";
+constexpr std::string_view kV3 = " avx avx2 bmi1 bmi2 f16c fma abm movbe";
+constexpr std::string_view kV4 = " avx512f avx512bw avx512cd avx512dq avx512vl";
+
+CpuInfo cpu(std::string flags) {
+  return parse_cpuinfo("processor : 0\nmodel name\t: Some, Model\nflags\t\t: " + flags + "\n\nprocessor : 1\n");
+}
+
+TEST(CpuInfo, NamesTheArchitectureByLevelAndWhatChangesTheWinner) {
+  const std::string v2(kV2), v3 = v2 + std::string(kV3), v4 = v3 + std::string(kV4);
+  EXPECT_EQ(architecture_of(cpu("lm pni")), "x86-64");
+  EXPECT_EQ(architecture_of(cpu(v2)), "x86-64-v2");
+  EXPECT_EQ(architecture_of(cpu(v3)), "x86-64-v3");
+  EXPECT_EQ(architecture_of(cpu(v3 + " avx_vnni")), "x86-64-v3+vnni");
+  EXPECT_EQ(architecture_of(cpu(v4)), "x86-64-v4");
+  EXPECT_EQ(architecture_of(cpu(v4 + " avx512_vnni")), "x86-64-v4+vnni");
+  EXPECT_EQ(architecture_of(cpu(v4 + " avx512_vnni avx512_bf16")), "x86-64-v4+bf16");
+  EXPECT_EQ(architecture_of(cpu(v4 + " avx512_bf16 avx512_fp16 amx_bf16 amx_int8 amx_tile")), "x86-64-v4+bf16+amx");
+}
+
+TEST(CpuInfo, KeepsTheModelWithoutCommas) { EXPECT_EQ(cpu("lm").model, "Some Model"); }
+
+TEST(CpuInfo, BoundsTheRateOfAmxAboveAllElse) {
+  const auto rates =
+      flops_per_cycle(cpu(std::string(kV2) + std::string(kV3) + std::string(kV4) + " avx512_bf16 amx_bf16"));
+  EXPECT_EQ(rates.at("fp32"), 64);
+  EXPECT_EQ(rates.at("fp64"), 32);
+  EXPECT_EQ(rates.at("bf16"), 1024);
+}
+
+/// A root folder with the files of /proc and /sys that a test writes.
+class FakeRoot : public ::testing::Test {
+ protected:
+  FakeRoot() : root_(std::filesystem::temp_directory_path() / ("attune_root_" + std::to_string(getpid()))) {}
+  ~FakeRoot() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& path, std::string_view text) {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  std::filesystem::path root_;
+};
+
+TEST_F(FakeRoot, TheSmallestQuotaOfAGroupAndItsParentsCounts) {
+  write("proc/self/cgroup", "0::/outer/inner\n");
+  write("sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
+  EXPECT_TRUE(std::isinf(cgroup_cores(root_)));
+  write("sys/fs/cgroup/outer/cpu.max", "250000 100000\n");
+  EXPECT_DOUBLE_EQ(cgroup_cores(root_), 2.5);
+}
+
+TEST_F(FakeRoot, ReadsQuotasOfTheFirstVersionOfCgroups) {
+  write("proc/self/cgroup", "5:cpu,cpuacct:/job\n");
+  write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "150000\n");
+  write("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+  EXPECT_DOUBLE_EQ(cgroup_cores(root_), 1.5);
+}
+
+TEST_F(FakeRoot, MemoryIsTheGroupsWhereThatIsLess) {
+  write("proc/meminfo", "MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    400 kB\n");
+  EXPECT_EQ(memory_bytes(root_), 1024000);
+  EXPECT_EQ(available_memory_bytes(root_), 409600u);
+  write("proc/self/cgroup", "0::/\n");
+  write("sys/fs/cgroup/memory.max", "500000\n");
+  EXPECT_EQ(memory_bytes(root_), 500000);
+}
+
+TEST_F(FakeRoot, CachesLeaveOutInstructions) {
+  const std::string folder = "sys/devices/system/cpu/cpu3/cache/";
+  write(folder + "index0/level", "1\n");
+  write(folder + "index0/type", "Data\n");
+  write(folder + "index0/size", "48K\n");
+  write(folder + "index1/level", "1\n");
+  write(folder + "index1/type", "Instruction\n");
+  write(folder + "index1/size", "64K\n");
+  write(folder + "index2/level", "3\n");
+  write(folder + "index2/type", "Unified\n");
+  write(folder + "index2/size", "480M\n");
+  EXPECT_THAT(cache_bytes(3, root_),
+              ::testing::ElementsAre(::testing::Pair(1, 48 << 10), ::testing::Pair(3, int64_t{480} << 20)));
+}
+
+TEST(HostDevice, DescribesThisMachine) {
+  HostDevice device;
+  const DeviceInfo& info = device.info();
+  EXPECT_EQ(info.id, "cpu:0");
+  EXPECT_EQ(info.num_units, static_cast<int64_t>(usable_cores().size()));
+  EXPECT_GT(info.memory_bytes, 0);
+  EXPECT_EQ(info.model.find(','), std::string::npos);
+  EXPECT_GT(info.peak_gflops.at("fp32"), info.peak_gflops.at("fp64"));
+  EXPECT_GE(info.peak_gflops.at("bf16"), info.peak_gflops.at("fp32"));
+  EXPECT_GT(device.relative_clock(), 0.0);
+}
+
+TEST(HostDevice, IsOpenedAndListedWithoutTimingItsClock) {
+  // Every timing differs in its last digits.
+  EXPECT_EQ(HostDevice().info(), HostDevice().info());
+  EXPECT_EQ(HostDevice::describe(), list_devices().front());
+}
+
+TEST(HostDevice, BoundsItsRateByTheHighestClockSeenOrByWhatNoCoreReaches) {
+  HostDevice device;
+  const double before = device.info().peak_gflops.at("fp32");
+  device.open_stream();
+  const double after = device.info().peak_gflops.at("fp32");
+  if (!device.info().gfx.starts_with("x86-64-v4")) {
+    EXPECT_EQ(after, before);
+    return;
+  }
+  EXPECT_LT(after, before);
+  double rising = after;
+  for (int i = 0; i < 20; ++i) {
+    device.relative_clock();
+    EXPECT_GE(device.info().peak_gflops.at("fp32"), rising);
+    rising = device.info().peak_gflops.at("fp32");
+  }
+  EXPECT_NEAR(device.info().peak_gflops.at("bf16") / rising, HostDevice::describe().peak_gflops.at("bf16") / before,
+              1e-9);
+}
+
+TEST(HostDevice, RefusesMemoryTheSystemHasNot) {
+  HostDevice device;
+  EXPECT_THROW(device.allocate(uint64_t{1} << 60, 64), Error);
+}
+
+TEST(HostDevice, AStreamMeasuresTheTimeBetweenItsMarks) {
+  HostDevice device;
+  const auto stream = device.open_stream();
+  stream->record(0);
+  stream->record(1);
+  stream->record(2);
+  EXPECT_GE(stream->elapsed_us(0, 1), 0);
+  EXPECT_DOUBLE_EQ(stream->elapsed_us(0, 2), stream->elapsed_us(0, 1) + stream->elapsed_us(1, 2));
+  EXPECT_THROW(stream->record(1024), std::out_of_range);
+}
+
+TEST(ReadBandwidth, IsARateForAWorkingSetOfAnySize) {
+  const auto cores = usable_cores();
+  EXPECT_GT(measure_read_bandwidth_gbs(1, cores), 0);
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "device/host/host_resources.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Files of /proc and /sys come and go with kernel versions: absent is an answer.
+std::optional<std::string> read_text(const fs::path& path) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+std::optional<int64_t> read_number(const fs::path& path) {
+  const auto text = read_text(path);
+  return text ? parse_int(trim(*text)) : std::nullopt;
+}
+
+/// `name:  123 kB` of /proc/meminfo, in bytes.
+std::optional<int64_t> meminfo(const fs::path& root, std::string_view name) {
+  const auto text = read_text(root / "proc/meminfo");
+  if (!text) return std::nullopt;
+  for (const std::string_view line : split(*text, '\n')) {
+    if (!line.starts_with(name) || !line.substr(name.size()).starts_with(":")) continue;
+    std::string_view value = trim(line.substr(name.size() + 1));
+    const auto kilobytes = parse_int(value.substr(0, value.find(' ')));
+    if (kilobytes) return *kilobytes * 1024;
+  }
+  return std::nullopt;
+}
+
+/// Folder of this process's cgroup for a controller ("" = v2) and its parents, the process's own first.
+std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view controller) {
+  std::vector<fs::path> folders;
+  const auto text = read_text(root / "proc/self/cgroup");
+  if (!text) return folders;
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto fields = split(line, ':');
+    if (fields.size() < 3) continue;
+    const auto controllers = split(fields[1], ',');
+    const bool wanted = controller.empty()
+                            ? fields[1].empty()
+                            : std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
+    if (!wanted) continue;
+    const fs::path base = root / "sys/fs/cgroup" / controller;
+    // A container sees its own group at the top, whatever the path says: walking up ends there.
+    fs::path group(std::string(fields[2].substr(std::min<size_t>(1, fields[2].size()))));
+    while (!group.empty()) {
+      folders.push_back(base / group);
+      group = group.parent_path();
+    }
+    folders.push_back(base);
+  }
+  return folders;
+}
+
+}  // namespace
+
+double cgroup_cores(const fs::path& root) {
+  double cores = std::numeric_limits<double>::infinity();
+  for (const fs::path& folder : cgroup_folders(root, "")) {
+    const auto text = read_text(folder / "cpu.max");
+    if (!text) continue;
+    const auto fields = split(trim(*text), ' ');
+    const auto quota = parse_double(fields[0]), period = fields.size() > 1 ? parse_double(fields[1]) : std::nullopt;
+    if (quota && period && *period > 0) cores = std::min(cores, *quota / *period);
+  }
+  for (const fs::path& folder : cgroup_folders(root, "cpu")) {
+    const auto quota = read_number(folder / "cpu.cfs_quota_us"), period = read_number(folder / "cpu.cfs_period_us");
+    if (quota && period && *quota > 0 && *period > 0) {
+      cores = std::min(cores, static_cast<double>(*quota) / static_cast<double>(*period));
+    }
+  }
+  return cores;
+}
+
+std::vector<int> usable_cores() {
+  std::vector<int> cores;
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) {
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(static_cast<size_t>(core), &mask)) cores.push_back(core);
+    }
+  }
+  if (cores.empty()) cores.push_back(0);
+  // A thread more than the quota pays for is stopped for the rest of each period: whole processors only.
+  const double quota = std::floor(cgroup_cores() + 0.01);
+  if (quota < static_cast<double>(cores.size())) cores.resize(static_cast<size_t>(std::max(1.0, quota)));
+  return cores;
+}
+
+int64_t memory_bytes(const fs::path& root) {
+  int64_t bytes = meminfo(root, "MemTotal").value_or(0);
+  const auto lower = [&](std::optional<int64_t> limit) {
+    if (limit && *limit > 0 && (bytes == 0 || *limit < bytes)) bytes = *limit;
+  };
+  for (const fs::path& folder : cgroup_folders(root, "")) lower(read_number(folder / "memory.max"));
+  for (const fs::path& folder : cgroup_folders(root, "memory")) lower(read_number(folder / "memory.limit_in_bytes"));
+  return bytes;
+}
+
+uint64_t available_memory_bytes(const fs::path& root) {
+  const auto available = meminfo(root, "MemAvailable");
+  return available ? static_cast<uint64_t>(*available) : std::numeric_limits<uint64_t>::max();
+}
+
+std::map<int, int64_t> cache_bytes(int core, const fs::path& root) {
+  std::map<int, int64_t> levels;
+  for (int index = 0; index < 16; ++index) {
+    const fs::path folder =
+        root / "sys/devices/system/cpu" / ("cpu" + std::to_string(core)) / "cache" / ("index" + std::to_string(index));
+    const auto level = read_number(folder / "level");
+    const auto type = read_text(folder / "type"), size = read_text(folder / "size");
+    if (!level || !type || !size || trim(*type) == "Instruction") continue;
+    std::string_view digits = trim(*size);
+    int64_t unit = 1;
+    if (digits.ends_with('K')) unit = 1024;
+    if (digits.ends_with('M')) unit = 1024 * 1024;
+    if (unit > 1) digits.remove_suffix(1);
+    if (const auto count = parse_int(digits)) levels[static_cast<int>(*level)] = *count * unit;
+  }
+  return levels;
+}
+
+}  // namespace attune

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "device/host/thread_watch.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <semaphore>
+#include <thread>
+
+#include "device/host/host_resources.h"
+
+namespace attune {
+namespace {
+
+/// A library's thread: works when told, sleeps otherwise.
+class Worker {
+ public:
+  Worker() : thread_([this] { serve(); }) { ready_.acquire(); }
+  ~Worker() {
+    stop_ = true;
+    work();
+    thread_.join();
+  }
+  void work() {
+    go_.release();
+    ready_.acquire();
+  }
+  pid_t id() const { return id_; }
+
+ private:
+  void serve() {
+    id_ = static_cast<pid_t>(syscall(SYS_gettid));
+    ready_.release();
+    while (!stop_) {
+      go_.acquire();
+      ready_.release();
+    }
+  }
+  std::binary_semaphore go_{0}, ready_{0};
+  std::atomic<bool> stop_{false};
+  std::atomic<pid_t> id_{0};
+  std::thread thread_;
+};
+
+int cores_of_caller() {
+  cpu_set_t mask;
+  sched_getaffinity(0, sizeof mask, &mask);
+  return CPU_COUNT(&mask);
+}
+
+pid_t caller() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+TEST(ThreadWatch, PinsTheCallerToTheFirstCoreAndAPoolsThreadsToTheNext) {
+  const auto cores = usable_cores();
+  ThreadWatch watch(cores);
+  watch.settle("pool", false);
+  Worker first, second;
+  first.work();
+  second.work();
+  watch.settle("pool", true);
+  EXPECT_EQ(watch.core_of(caller()), cores[0]);
+  EXPECT_EQ(watch.core_of(first.id()), cores[1 % cores.size()]);
+  EXPECT_EQ(watch.core_of(second.id()), cores[2 % cores.size()]);
+}
+
+TEST(ThreadWatch, AThreadStartedBeforeBelongsToThePoolItFirstWorksFor) {
+  const auto cores = usable_cores();
+  if (cores.size() < 2) GTEST_SKIP() << "one core: every thread is on it";
+  Worker early, other;
+  ThreadWatch watch(cores);
+  if (!watch.has_schedstat()) GTEST_SKIP() << "no schedstat";
+  watch.settle("a", false);
+  early.work();
+  watch.settle("a", true);
+  EXPECT_EQ(watch.core_of(early.id()), cores[1]);
+  EXPECT_EQ(watch.core_of(other.id()), std::nullopt);
+  watch.settle("b", false);
+  other.work();
+  watch.settle("b", true);
+  EXPECT_EQ(watch.core_of(other.id()), cores[1]) << "the first worker of its own pool";
+}
+
+TEST(ThreadWatch, LetsTheCallerUseAllCoresUntilSettledAndAfterwards) {
+  const auto cores = usable_cores();
+  {
+    ThreadWatch watch(cores);
+    watch.settle("pool", true);
+    EXPECT_EQ(cores_of_caller(), 1);
+    watch.settle("pool", false);
+    EXPECT_EQ(cores_of_caller(), static_cast<int>(cores.size()));
+    watch.settle("pool", true);
+  }
+  EXPECT_EQ(cores_of_caller(), static_cast<int>(cores.size()));
+}
+
+TEST(ThreadWatch, ANewThreadTakesThePlaceOfOneThatEnded) {
+  const auto cores = usable_cores();
+  ThreadWatch watch(cores);
+  for (int i = 0; i < 3; ++i) {
+    watch.settle("pool", false);
+    Worker worker;
+    worker.work();
+    watch.settle("pool", true);
+    EXPECT_EQ(watch.core_of(worker.id()), cores[1 % cores.size()]) << i;
+  }
+}
+
+TEST(ThreadWatch, WaitsForAnotherPoolsSpinningThread) {
+  ThreadWatch watch(usable_cores());
+  std::atomic<bool> resting{false};
+  std::binary_semaphore running{0}, end{0};
+  std::thread spinner([&] {
+    running.release();
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+    while (std::chrono::steady_clock::now() < until) continue;
+    resting = true;
+    end.acquire();
+  });
+  running.acquire();
+  watch.settle("other", false);
+  EXPECT_TRUE(resting);
+  end.release();
+  spinner.join();
+}
+
+TEST(ThreadWatch, SeesAThreadOfThePoolThatWaitsForItsCore) {
+  const auto cores = usable_cores();
+  ThreadWatch watch(cores);
+  if (!watch.has_schedstat()) GTEST_SKIP() << "no schedstat";
+  watch.settle("pool", true);
+  watch.begin();
+  std::atomic<bool> stop{false};
+  // Inherits the caller's single core: the two share it.
+  std::thread rival([&] {
+    while (!stop) continue;
+  });
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(25);
+  while (std::chrono::steady_clock::now() < until) continue;
+  const double delay_ratio = watch.end();
+  stop = true;
+  rival.join();
+  EXPECT_GT(delay_ratio, 0.02);
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+#include "formats/csv/csv_document.h"
+
+#include <csv.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+/// Length of the UTF-8 sequence at the start of `text`; 0 if there is none. Overlong forms and surrogates are refused.
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto continues = [&](size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xc2 && lead <= 0xdf) return continues(1) ? 2 : 0;
+  if (lead >= 0xe0 && lead <= 0xef) {
+    const bool fits = (lead != 0xe0 || byte(1) >= 0xa0) && (lead != 0xed || byte(1) <= 0x9f);
+    return fits && continues(1) && continues(2) ? 3 : 0;
+  }
+  if (lead >= 0xf0 && lead <= 0xf4) {
+    const bool fits = (lead != 0xf0 || byte(1) >= 0x90) && (lead != 0xf4 || byte(1) <= 0x8f);
+    return fits && continues(1) && continues(2) && continues(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+/// What makes a line no text; empty if it is.
+std::string_view not_text(std::string_view line) {
+  for (size_t i = 0; i < line.size();) {
+    const auto c = static_cast<unsigned char>(line[i]);
+    if (c == 0) return "a NUL byte";
+    if ((c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == 0x7f) return "a control character";
+    const size_t length = utf8_length(line.substr(i));
+    if (length == 0) return "bytes that are not UTF-8";
+    i += length;
+  }
+  return {};
+}
+
+bool is_blank(std::string_view line) { return trim(line).empty(); }
+
+}  // namespace
+
+/// Feeds physical lines to libcsv, which splits cells, and notes where each record's bytes begin.
+class CsvBuilder {
+ public:
+  explicit CsvBuilder(std::string name) {
+    document_.name_ = std::move(name);
+    // STRICT: a quotation mark in the middle of a cell is an error, not a guess.
+    if (csv_init(&parser_, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();
+  }
+  ~CsvBuilder() { csv_free(&parser_); }
+  CsvBuilder(const CsvBuilder&) = delete;
+  CsvBuilder& operator=(const CsvBuilder&) = delete;
+
+  void append(std::string_view bytes) {
+    std::string& content = document_.content_;
+    if (content.size() + bytes.size() > kMaxCsvFileBytes) fail_size();
+    content += bytes;
+    for (size_t end = content.find('\n', searched_); end != std::string::npos; end = content.find('\n', searched_)) {
+      searched_ = end + 1;
+      feed_line();
+    }
+    searched_ = content.size();
+    check_length();
+  }
+
+  [[noreturn]] void fail_size() const {
+    fail(ErrorCode::invalid_input, "{}: a table has at most {} MiB, split the file", document_.name_,
+         kMaxCsvFileBytes >> 20);
+  }
+
+  CsvDocument finish() {
+    std::string& content = document_.content_;
+    if (line_begin_ < content.size()) {
+      searched_ = content.size();
+      feed_line();
+    }
+    records_in_line_ = 0;
+    if (csv_fini(&parser_, on_cell, on_record, this) != 0) {
+      fail_at(record_line_, "a quotation mark is opened and never closed, close it");
+    }
+    if (records_in_line_ > 0) end_record();
+    if (!has_header_)
+      fail(ErrorCode::invalid_input, "{}: the file is empty, a table starts with a row of column names",
+           document_.name_);
+    return std::move(document_);
+  }
+
+ private:
+  [[noreturn]] void fail_at(size_t line, std::string_view message) const {
+    fail(ErrorCode::invalid_input, "{}:{}: {}", document_.name_, line, message);
+  }
+
+  /// An unfinished line is bounded too: a line without an end must not fill the memory.
+  void check_length() const {
+    if (document_.content_.size() - (in_record_ ? record_begin_ : line_begin_) > kMaxCsvLineBytes) fail_long();
+  }
+  [[noreturn]] void fail_long() const {
+    fail_at(
+        in_record_ ? record_line_ : line_,
+        fmt::format("a row has at most {} bytes, this one is longer: is it a table, are its quotation marks closed?",
+                    kMaxCsvLineBytes));
+  }
+
+  /// Parses content_[line_begin_, searched_).
+  void feed_line() {
+    std::string_view line = std::string_view(document_.content_).substr(line_begin_, searched_ - line_begin_);
+    if (!in_record_) {
+      record_begin_ = line_begin_;
+      record_line_ = line_;
+    }
+    if (searched_ - record_begin_ > kMaxCsvLineBytes) fail_long();
+    if (const auto what = not_text(line); !what.empty())
+      fail_at(line_, fmt::format("{} stands in the line, a table is UTF-8 text", what));
+    if (line_begin_ == 0 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+    if (in_record_ || !is_blank(line)) parse(line);
+    line_begin_ = searched_;
+    ++line_;
+  }
+
+  void parse(std::string_view line) {
+    records_in_line_ = 0;
+    in_record_ = true;
+    if (csv_parse(&parser_, line.data(), line.size(), on_cell, on_record, this) != line.size()) {
+      if (csv_error(&parser_) == CSV_ENOMEM) throw std::bad_alloc();
+      fail_at(line_, "a quotation mark stands inside a cell, quote the whole cell and double the mark");
+    }
+    if (records_in_line_ > 1) fail_at(line_, "a carriage return stands inside the line, lines end with LF or CRLF");
+    if (records_in_line_ == 1) end_record();
+  }
+
+  void end_record() {
+    in_record_ = false;
+    const size_t first = rows_first_cell_;
+    if (document_.cell_ends_.size() - first > kMaxCsvColumns) {
+      fail_at(record_line_, fmt::format("a row has at most {} columns, this one has {}", kMaxCsvColumns,
+                                        document_.cell_ends_.size() - first));
+    }
+    if (has_header_)
+      document_.rows_.push_back({record_begin_, record_line_, first});
+    else
+      take_header();
+    rows_first_cell_ = document_.cell_ends_.size();
+  }
+
+  void take_header() {
+    has_header_ = true;
+    size_t begin = 0;
+    for (const size_t end : document_.cell_ends_) {
+      document_.columns_.emplace_back(trim(std::string_view(document_.cells_).substr(begin, end - begin)));
+      begin = end;
+    }
+    document_.cell_ends_.clear();
+    document_.cells_.clear();
+    const std::string_view text = std::string_view(document_.content_).substr(0, searched_);
+    document_.header_end_ = text.find_last_not_of("\r\n") + 1;
+    document_.crlf_ = text.ends_with("\r\n");
+    for (auto column = document_.columns_.begin(); column != document_.columns_.end(); ++column) {
+      if (!column->empty() && std::find(document_.columns_.begin(), column, *column) != column) {
+        fail_at(record_line_, fmt::format("the column '{}' is named twice, remove one", *column));
+      }
+    }
+  }
+
+  static void on_cell(void* data, size_t size, void* builder) {
+    auto& self = *static_cast<CsvBuilder*>(builder);
+    self.document_.cells_.append(static_cast<const char*>(data), size);
+    self.document_.cell_ends_.push_back(self.document_.cells_.size());
+  }
+  static void on_record(int, void* builder) { ++static_cast<CsvBuilder*>(builder)->records_in_line_; }
+
+  CsvDocument document_;
+  csv_parser parser_{};
+  size_t line_ = 1, line_begin_ = 0, searched_ = 0;
+  size_t record_begin_ = 0, record_line_ = 1, rows_first_cell_ = 0;
+  int records_in_line_ = 0;
+  bool in_record_ = false, has_header_ = false;
+};
+
+CsvDocument CsvDocument::read(const std::filesystem::path& path) {
+  FileReader reader(path);
+  CsvBuilder builder(path.string());
+  std::vector<char> buffer(2 * kMaxCsvLineBytes);
+  while (const size_t count = reader.read(buffer)) {
+    builder.append({buffer.data(), count});
+    // After the first piece: a line without an end is the better message for a file that is no table at all.
+    if (reader.size_bytes() > kMaxCsvFileBytes) builder.fail_size();
+  }
+  return builder.finish();
+}
+
+CsvDocument CsvDocument::parse(std::string content, std::string name) {
+  CsvBuilder builder(std::move(name));
+  builder.append(content);
+  return builder.finish();
+}
+
+std::optional<size_t> CsvDocument::find_column(std::string_view column) const {
+  const auto exact = std::find(columns_.begin(), columns_.end(), column);
+  if (exact != columns_.end()) return static_cast<size_t>(exact - columns_.begin());
+  const std::string lower = to_lower(column);
+  const auto similar =
+      std::find_if(columns_.begin(), columns_.end(), [&](const std::string& name) { return to_lower(name) == lower; });
+  if (similar == columns_.end()) return std::nullopt;
+  return static_cast<size_t>(similar - columns_.begin());
+}
+
+std::string CsvDocument::column_list() const {
+  constexpr size_t kMostBytes = 400;
+  std::string list = join(columns_, ", ");
+  if (list.size() <= kMostBytes) return list;
+  size_t end = kMostBytes;
+  while (end > 0 && (static_cast<unsigned char>(list[end]) & 0xc0u) == 0x80u) --end;  // Not inside a character.
+  return list.substr(0, end) + "…";
+}
+
+size_t CsvDocument::require_column(std::string_view column) const {
+  if (const auto found = find_column(column)) return *found;
+  fail(ErrorCode::invalid_input, "{}:1: the column '{}' is missing, the file has: {}", name_, column, column_list());
+}
+
+size_t CsvDocument::num_cells(size_t row) const {
+  const size_t end = row + 1 < rows_.size() ? rows_[row + 1].first_cell : cell_ends_.size();
+  return end - rows_[row].first_cell;
+}
+
+std::string_view CsvDocument::cell(size_t row, size_t column) const {
+  if (column >= num_cells(row)) return {};
+  const size_t index = rows_[row].first_cell + column;
+  const size_t begin = index == 0 ? 0 : cell_ends_[index - 1];
+  return trim(std::string_view(cells_).substr(begin, cell_ends_[index] - begin));
+}
+
+void CsvDocument::check_cells(size_t row) const {
+  for (size_t i = columns_.size(); i < num_cells(row); ++i) {
+    if (cell(row, i).empty()) continue;
+    fail(ErrorCode::invalid_input, "{}: the row has {} cells and the header {} columns, remove what is too much",
+         where(row), num_cells(row), columns_.size());
+  }
+}
+
+std::string CsvDocument::where(size_t row) const { return fmt::format("{}:{}", name_, line(row)); }
+
+std::string_view CsvDocument::head() const noexcept {
+  return std::string_view(content_).substr(0, rows_.empty() ? content_.size() : rows_.front().begin);
+}
+
+std::string_view CsvDocument::raw(size_t row) const noexcept {
+  const size_t end = row + 1 < rows_.size() ? rows_[row + 1].begin : content_.size();
+  return std::string_view(content_).substr(rows_[row].begin, end - rows_[row].begin);
+}
+
+std::string_view CsvDocument::header_text() const noexcept { return std::string_view(content_).substr(0, header_end_); }
+
+std::string csv_cell(std::string_view text) {
+  const bool plain = text.find_first_of(",\"\r\n") == std::string_view::npos && trim(text) == text;
+  if (plain) return std::string(text);
+  std::string quoted(2 * text.size() + 2, '\0');
+  quoted.resize(csv_write(quoted.data(), quoted.size(), text.data(), text.size()));
+  return quoted;
+}
+
+}  // namespace attune

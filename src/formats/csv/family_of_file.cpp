@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "formats/csv/family_of_file.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace attune {
+namespace {
+
+bool same_name(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
+
+bool is_device_column(std::string_view column) {
+  return same_name(column, "gfx") || same_name(column, "cu_num") || same_name(column, "device") ||
+         same_name(column, "layout") || column == "_tag";
+}
+
+bool is_key_column(const FamilySpec& family, std::string_view column) {
+  return std::any_of(family.key.begin(), family.key.end(),
+                     [&](const KeyColumn& key) { return same_name(key.column, column); });
+}
+
+bool is_result_column(const FamilySpec& family, std::string_view column) {
+  return std::any_of(family.results.begin(), family.results.end(),
+                     [&](std::string_view name) { return same_name(name, column); });
+}
+
+/// The first column of the key that has no default and that the file lacks; empty if the family can be read from it.
+std::string_view missing_column(const FamilySpec& family, const CsvDocument& document) {
+  for (const KeyColumn& key : family.key) {
+    if (key.otherwise.empty() && !document.find_column(key.column)) return key.column;
+  }
+  return {};
+}
+
+/// Letters of the stem if all its words are in the file's name, else 0.
+size_t stem_length(const FamilySpec& family, const std::string& lower_name) {
+  size_t length = 0;
+  for (const auto word : split(family.stem, ' ')) {
+    if (lower_name.find(word) == std::string::npos) return 0;
+    length += word.size();
+  }
+  return length;
+}
+
+std::string lower_file_name(std::string_view name) { return to_lower(std::filesystem::path(name).filename().string()); }
+
+/// In a tuned table every column before the results belongs to the key; one that the family does not know is the key of
+/// another family, however well the rest fits.
+bool key_is_understood(const FamilySpec& family, const CsvDocument& document) {
+  const auto& columns = document.columns();
+  const auto result = std::find_if(columns.begin(), columns.end(),
+                                   [&](const auto& column) { return is_result_column(family, column); });
+  if (result == columns.end()) return true;  // Untuned: surplus columns are notes of the person who wrote it.
+  return std::all_of(columns.begin(), result,
+                     [&](const auto& column) { return is_device_column(column) || is_key_column(family, column); });
+}
+
+size_t num_known_columns(const FamilySpec& family, const CsvDocument& document) {
+  const auto& columns = document.columns();
+  return static_cast<size_t>(std::count_if(columns.begin(), columns.end(), [&](const auto& column) {
+    return is_key_column(family, column) || is_result_column(family, column);
+  }));
+}
+
+/// Nothing of any family but M, N, K.
+bool is_bare(const CsvDocument& document) {
+  for (const std::string& column : document.columns()) {
+    if (same_name(column, "M") || same_name(column, "N") || same_name(column, "K")) continue;
+    for (const FamilySpec& family : families()) {
+      if (is_key_column(family, column) || is_result_column(family, column)) return false;
+    }
+  }
+  return true;
+}
+
+std::string op_list(std::span<const FamilySpec* const> some) {
+  std::vector<std::string> names;
+  for (const FamilySpec* family : some) names.emplace_back(family->op);
+  return join(names, ", ");
+}
+
+/// Those with the largest value, of what is not 0.
+template <typename Value>
+std::vector<const FamilySpec*> best_by(std::span<const FamilySpec* const> some, Value value) {
+  size_t most = 1;
+  std::vector<const FamilySpec*> best;
+  for (const FamilySpec* family : some) {
+    const size_t own = value(*family);
+    if (own > most) best.clear();
+    if (own >= most) best.push_back(family);
+    most = std::max(most, own);
+  }
+  return best;
+}
+
+std::vector<const FamilySpec*> serving(const CsvDocument& document) {
+  std::vector<const FamilySpec*> some;
+  for (const FamilySpec& family : families()) {
+    if (missing_column(family, document).empty()) some.push_back(&family);
+  }
+  return some;
+}
+
+const FamilySpec* checked_family(const FamilySpec& family, const CsvDocument& document) {
+  const auto missing = missing_column(family, document);
+  if (missing.empty()) return &family;
+  fail(ErrorCode::invalid_input, "{}:1: a table of {} needs the column '{}', the file has: {}", document.name(),
+       family.op, missing, document.column_list());
+}
+
+}  // namespace
+
+const FamilySpec* family_of_name(std::string_view file_name) {
+  std::vector<const FamilySpec*> all;
+  for (const FamilySpec& family : families()) all.push_back(&family);
+  const auto name = lower_file_name(file_name);
+  const auto best = best_by(all, [&](const FamilySpec& family) { return stem_length(family, name); });
+  return best.size() == 1 ? best.front() : nullptr;
+}
+
+FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op) {
+  if (!op.empty()) {
+    if (const FamilySpec* family = find_family(op)) return {checked_family(*family, document), {}};
+    std::vector<const FamilySpec*> all;
+    for (const FamilySpec& family : families()) all.push_back(&family);
+    fail(ErrorCode::invalid_input, "there is no family of this name, use one of {}: '{}'", op_list(all), op);
+  }
+  const auto possible = serving(document);
+  const auto name = lower_file_name(document.name());
+  auto named = best_by(possible, [&](const FamilySpec& family) { return stem_length(family, name); });
+  if (named.size() == 1) return {named.front(), {}};
+  // The name says nothing, or as much for two (`bf16` and `fmoe`): the columns decide.
+  if (named.empty() && is_bare(document) && !possible.empty()) {
+    return {
+        checked_family(*find_family("gemm_a16w16"), document),
+        {fmt::format(
+            "{}: neither name nor columns tell the family, bare M, N, K are taken as gemm_a16w16; --op names another",
+            document.name())}};
+  }
+  std::vector<const FamilySpec*> understood;
+  for (const FamilySpec* family : named.empty() ? possible : named) {
+    if (key_is_understood(*family, document)) understood.push_back(family);
+  }
+  const auto best = best_by(understood, [&](const FamilySpec& family) { return num_known_columns(family, document); });
+  if (best.size() == 1) return {best.front(), {}};
+  if (best.empty()) {
+    fail(
+        ErrorCode::invalid_input,
+        "{}:1: unknown family, name it with --op if it is one of those that Attune knows; the file has the columns: {}",
+        document.name(), document.column_list());
+  }
+  fail(ErrorCode::invalid_input,
+       "{}:1: the columns fit several families ({}), name one with --op; the file has the columns: {}", document.name(),
+       op_list(best), document.column_list());
+}
+
+}  // namespace attune

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "formats/csv/key_cells.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "ops/op.h"
+
+namespace attune {
+namespace {
+
+// Extents of every family; an op's schema may be narrower.
+constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1;
+
+const AttributeSpec* find_attribute(const FamilySpec& family, std::string_view attribute) {
+  const Op* op = find_op(family.op);
+  if (!op) return nullptr;
+  for (const AttributeSpec& spec : op->schema()) {
+    if (spec.name == attribute) return &spec;
+  }
+  return nullptr;
+}
+
+/// What may stand in a problem's key.
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char c) { return c > ' ' && c < 127 && c != '=' && c != ',' && c != '"'; });
+}
+
+std::string shortened(std::string_view text) {
+  return text.size() <= 80 ? std::string(text) : std::string(text.substr(0, 80)) + "…";
+}
+
+/// What a cell must be: for a message.
+std::string wanted(const FamilySpec& family, const KeyColumn& key) {
+  const AttributeSpec* spec = find_attribute(family, key.attribute);
+  switch (key.kind) {
+    case ColumnKind::integer:
+      return fmt::format("a whole number from {} to {}", spec ? spec->min : 1, spec ? spec->max : kMaxExtent);
+    case ColumnKind::flag:
+      return "True or False";
+    case ColumnKind::dtype:
+      if (spec && !spec->allowed.empty()) return "one of " + join({spec->allowed.begin(), spec->allowed.end()}, ", ");
+      return "a data type such as torch.bfloat16";
+    case ColumnKind::text:
+      return "a word without blanks";
+  }
+  return {};
+}
+
+bool in_range(const FamilySpec& family, const KeyColumn& key, const std::string& value) {
+  const AttributeSpec* spec = find_attribute(family, key.attribute);
+  if (key.kind == ColumnKind::integer) {
+    const auto number = parse_int(value);
+    return number && *number >= (spec ? spec->min : 1) && *number <= (spec ? spec->max : kMaxExtent);
+  }
+  if (key.kind != ColumnKind::dtype || !spec || spec->allowed.empty()) return true;
+  return std::find(spec->allowed.begin(), spec->allowed.end(), value) != spec->allowed.end();
+}
+
+}  // namespace
+
+std::optional<std::string> attribute_value(std::string_view cell, ColumnKind kind) {
+  cell = trim(cell);
+  if (kind == ColumnKind::dtype) {
+    if (const auto dtype = parse_dtype(cell)) return std::string(name(*dtype));
+    return std::nullopt;
+  }
+  if (kind == ColumnKind::text) return is_word(cell) ? std::optional(std::string(cell)) : std::nullopt;
+  if (kind == ColumnKind::flag) {
+    if (const auto flag = parse_bool(cell)) return *flag ? "1" : "0";
+  }
+  if (const auto number = parse_int(cell)) {
+    if (kind == ColumnKind::flag) return std::nullopt;
+    return std::to_string(*number);
+  }
+  // Tools that know missing values write whole numbers as 128.0. Beyond 2^53 a double has lost digits.
+  const auto number = parse_double(cell);
+  if (!number || *number != std::floor(*number) || std::abs(*number) > 9007199254740992.0) return std::nullopt;
+  if (kind == ColumnKind::flag && *number != 0 && *number != 1) return std::nullopt;
+  return std::to_string(static_cast<int64_t>(*number));
+}
+
+std::string cell_text(const FamilySpec& family, const KeyColumn& key, std::string_view value) {
+  if (key.kind == ColumnKind::dtype) {
+    const auto dtype = parse_dtype(value);
+    return std::string(dtype ? torch_name(*dtype) : value);
+  }
+  // use_g1u1 and doweight_stage1 are numbers in every shipped file, the flags of a GEMM are Python's True and False.
+  if (key.kind == ColumnKind::flag && family.op != "fmoe") return value == "1" ? "True" : "False";
+  return std::string(value);
+}
+
+std::string key_value(const Problem& problem, const KeyColumn& key) {
+  if (problem.has(key.attribute)) return problem.text(key.attribute);
+  // A result has its inputs' type unless something says otherwise.
+  if (key.attribute == "outdtype" && problem.has("dtype")) return problem.text("dtype");
+  return std::string(key.otherwise);
+}
+
+std::string key_text(const FamilySpec& family, const Problem& problem) {
+  std::string text;
+  for (const KeyColumn& key : family.key) text += key_value(problem, key) + ' ';
+  return text;
+}
+
+KeyCells::KeyCells(const CsvDocument& document, const FamilySpec& family, Strictness strictness)
+    : document_(document), family_(family), strictness_(strictness) {
+  for (const KeyColumn& key : family.key) {
+    if (key.otherwise.empty())
+      columns_.emplace_back(document.require_column(key.column));
+    else
+      columns_.push_back(document.find_column(key.column));
+  }
+}
+
+bool KeyCells::has(std::string_view attribute) const {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (family_.key[i].attribute == attribute) return columns_[i].has_value();
+  }
+  return false;
+}
+
+std::string KeyCells::value(size_t row, size_t index) const {
+  const KeyColumn& key = family_.key[index];
+  const std::string_view cell = columns_[index] ? document_.cell(row, *columns_[index]) : std::string_view();
+  if (cell.empty() && !key.otherwise.empty()) return {};
+  auto value = attribute_value(cell, key.kind);
+  if (strictness_ == Strictness::table && !value && key.kind == ColumnKind::dtype)
+    value = attribute_value(cell, ColumnKind::text);
+  // Another device's row may hold what cannot be tuned here: a dtype, or -1 for "any".
+  const bool lenient = strictness_ == Strictness::table;
+  const bool fits = value && (lenient || in_range(family_, key, *value));
+  if (fits) return *value;
+  fail(ErrorCode::invalid_input, "{}: column '{}' wants {}, got '{}'", document_.where(row), key.column,
+       lenient && key.kind == ColumnKind::integer ? "a whole number" : wanted(family_, key), shortened(cell));
+}
+
+Problem KeyCells::problem(size_t row) const {
+  std::vector<std::pair<std::string, std::string>> attributes;
+  std::string dtype;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const KeyColumn& key = family_.key[i];
+    std::string own = value(row, i);
+    if (own.empty()) own = key.attribute == "outdtype" && !dtype.empty() ? dtype : std::string(key.otherwise);
+    if (key.attribute == "dtype") dtype = own;
+    if (!key.optional || own != key.otherwise) attributes.emplace_back(key.attribute, std::move(own));
+  }
+  return Problem(std::string(family_.op), std::move(attributes));
+}
+
+}  // namespace attune

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+#include "formats/csv/publish.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "formats/csv/csv_document.h"
+#include "formats/csv/key_cells.h"
+#include "formats/csv/table.h"
+
+namespace attune {
+namespace {
+
+bool same_name(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
+
+/// The shortest text of a fraction with at most four decimals: `0.0`, `0.0029`.
+std::string fraction_text(double value) {
+  std::string text = fmt::format("{:.4f}", value);
+  while (text.ends_with('0') && !text.ends_with(".0")) text.pop_back();
+  return text;
+}
+
+bool at_default(const Problem& problem, const KeyColumn& key) { return key_value(problem, key) == key.otherwise; }
+
+}  // namespace
+
+std::optional<std::string> table_cell(const FamilySpec& family, const PublishedRow& row, std::string_view column) {
+  const auto is = [&](std::string_view name) { return same_name(name, column); };
+  for (const KeyColumn& key : family.key) {
+    if (is(key.column)) return cell_text(family, key, key_value(row.problem, key));
+  }
+  if (is("gfx")) return row.gfx;
+  if (is("cu_num")) return std::to_string(row.num_units);
+  if (is("device")) return row.model;
+  if (is("layout")) return row.layout;
+  if (is("libtype")) return row.libtype;
+  if (is("solidx") || is("kernelId")) return std::to_string(row.algorithm);
+  if (is("splitK")) return std::to_string(row.split_k);
+  if (is("us")) return fmt::format("{:.4f}", row.us);
+  if (is("kernelName")) return row.kernel_name;
+  if (is("errRatio") || is("err_ratio")) return fraction_text(row.err_ratio);
+  if (is("tflops")) return fmt::format("{:.2f}", row.tflops);
+  if (is("bw")) return fmt::format("{:.2f}", row.bw);
+  return std::nullopt;
+}
+
+std::vector<std::string> table_columns(const FamilySpec& family) {
+  std::vector<std::string> columns = {"gfx", "cu_num"};
+  for (const KeyColumn& key : family.key) {
+    if (!key.optional) columns.emplace_back(key.column);
+  }
+  columns.insert(columns.end(), family.results.begin(), family.results.end());
+  return columns;
+}
+
+namespace {
+
+bool is_column_of(const FamilySpec& family, std::string_view column) {
+  const auto is = [&](std::string_view name) { return same_name(name, column); };
+  return std::any_of(family.key.begin(), family.key.end(), [&](const KeyColumn& key) { return is(key.column); }) ||
+         std::any_of(family.results.begin(), family.results.end(), is);
+}
+
+/// Throws for a row that no table of the family can hold; a bug of the caller, or an op that grew an attribute.
+void check_row(const FamilySpec& family, const PublishedRow& row) {
+  for (const auto& [attribute, value] : row.problem.attributes()) {
+    const auto& key = family.key;
+    if (std::any_of(key.begin(), key.end(),
+                    [&, name = std::string_view(attribute)](const KeyColumn& one) { return one.attribute == name; }))
+      continue;
+    fail(ErrorCode::invalid_input, "tables of {} have no column for the attribute '{}' of the problem '{}'", family.op,
+         attribute, row.problem.key());
+  }
+  ATTUNE_CHECK(row.problem.op() == family.op, "a row of {} cannot stand in a table of {}", row.problem.op(), family.op);
+  ATTUNE_CHECK(std::isfinite(row.us) && row.us > 0, "a published time is positive, got {}", row.us);
+}
+
+/// Bytes of a row without the empty lines that follow it, and those lines.
+std::pair<std::string_view, std::string_view> split_row(std::string_view raw) {
+  const size_t text_end = raw.find_last_not_of(" \t\r\n");
+  const size_t line_end = raw.find('\n', text_end == std::string_view::npos ? 0 : text_end);
+  if (line_end == std::string_view::npos) return {raw, {}};
+  return {raw.substr(0, line_end + 1), raw.substr(line_end + 1)};
+}
+
+/// A line of the new file: bytes of the old one, or new text.
+struct Line {
+  std::string text;  ///< With its line end.
+  std::vector<std::string> sort_key;
+};
+
+/// One publication: the file as read under the lock, and what becomes of each row.
+class Publication {
+ public:
+  Publication(const std::filesystem::path& path, const FamilySpec& family, const PublishOptions& options)
+      : family_(family), options_(options) {
+    report_.path = path;
+    std::error_code missing;
+    const auto size = std::filesystem::file_size(path, missing);
+    if (missing || size == 0) return;  // A file made by mktemp is new as well.
+    table_ = Table::read(path.string(), &family);
+    check_publishable(document(), family);
+    columns_ = document().columns();
+    head_ = document().header_text();
+    line_end_ = document().line_end();
+    fates_.resize(document().num_rows());
+  }
+
+  void add(const PublishedRow& row) {
+    check_row(family_, row);
+    std::vector<const TableRow*> old;
+    if (table_) {
+      for (const TableRow* one : table_->all(row.problem, row.gfx, row.num_units)) {
+        if (is_same_row(*one, row)) old.push_back(one);
+      }
+    }
+    if (!old.empty() && keep_back(row, old)) return;
+    add_columns(row);
+    if (old.empty()) {
+      add_new(row);
+      return;
+    }
+    // A file may hold the key twice; were the others left, the lower of the two times would win over the new result.
+    Fate& fate = fates_[old.front()->row];
+    if (!fate.replacement) ++report_.num_replaced;
+    fate.replacement = &row;
+    for (size_t i = 1; i < old.size(); ++i) fates_[old[i]->row].dropped = true;
+    if (old.size() > 1) {
+      report_.notices.push_back(fmt::format("{}: {} further rows of the same key are gone: {}", report_.path.string(),
+                                            old.size() - 1, row.problem.key()));
+    }
+  }
+
+  PublishReport finish(bool sort) {
+    if (report_.num_added + report_.num_replaced == 0 && !(sort && table_)) return std::move(report_);
+    std::vector<Line> lines;
+    for (size_t row = 0; table_ && row < fates_.size(); ++row) {
+      if (!fates_[row].dropped) lines.push_back(old_line(row));
+    }
+    for (const auto& row : appended_) lines.push_back(new_line(*row, std::nullopt));
+    if (sort) {
+      std::stable_sort(lines.begin(), lines.end(),
+                       [](const Line& one, const Line& other) { return less(one.sort_key, other.sort_key); });
+    }
+    std::string content = head_text();
+    for (Line& line : lines) {
+      content += line.text;
+      if (!content.ends_with('\n')) content += line_end_;  // The last line of the old file may lack its end.
+    }
+    if (table_ && content == whole()) return std::move(report_);
+    write_file_atomically(report_.path, content);
+    report_.written = true;
+    return std::move(report_);
+  }
+
+ private:
+  struct Fate {
+    bool dropped = false;
+    const PublishedRow* replacement = nullptr;
+  };
+
+  /// Rows with a tag are others' alternatives. A row that names no model is any model's, until one has taken it.
+  bool is_same_row(const TableRow& old, const PublishedRow& row) const {
+    const Fate& fate = fates_[old.row];
+    if (!old.tag.empty() || fate.dropped) return false;
+    const std::string& model = fate.replacement ? fate.replacement->model : old.device;
+    return model == row.model || (!fate.replacement && (model.empty() || row.model.empty()));
+  }
+
+  const CsvDocument& document() const { return table_->documents().front(); }
+
+  std::string whole() const {
+    std::string content(document().head());
+    for (size_t row = 0; row < document().num_rows(); ++row) content += document().raw(row);
+    return content;
+  }
+
+  bool keep_back(const PublishedRow& row, const std::vector<const TableRow*>& old) {
+    if (!options_.update_improved) return false;
+    std::optional<double> best;
+    for (const TableRow* one : old) {
+      if (one->us && (!best || *one->us < *best)) best = one->us;
+    }
+    if (!best || row.us <= *best * (1 - options_.min_improvement_pct / 100)) return false;
+    const double gain_pct = (1 - row.us / *best) * 100;
+    report_.kept_back.push_back(
+        {row.problem, *best, row.us,
+         fmt::format("the gain of {:.2f} % over the old row is below {:g} %", gain_pct, options_.min_improvement_pct)});
+    return true;
+  }
+
+  void add_new(const PublishedRow& row) {
+    // The same problem twice in one call: the later one is meant.
+    const auto text = fmt::format("{} {} {} {}", row.gfx, row.num_units, row.model, key_text(family_, row.problem));
+    const auto [entry, is_new] = appended_index_.emplace(text, appended_.size());
+    if (!is_new) {
+      appended_[entry->second] = &row;
+      return;
+    }
+    appended_.push_back(&row);
+    ++report_.num_added;
+  }
+
+  bool has_column(std::string_view column) const {
+    return std::any_of(columns_.begin(), columns_.end(),
+                       [&](const std::string& one) { return same_name(one, column); });
+  }
+  void ensure_column(std::string_view column) {
+    if (!has_column(column)) columns_.emplace_back(column);
+  }
+
+  /// The file's header and order stay; what is missing comes after it, `device` and `layout` last.
+  void add_columns(const PublishedRow& row) {
+    if (!table_ && columns_.empty()) columns_ = table_columns(family_);
+    ensure_column("gfx");
+    ensure_column("cu_num");
+    for (const KeyColumn& key : family_.key) {
+      if (!at_default(row.problem, key)) ensure_column(key.column);
+    }
+    for (const std::string_view needed : {"us", "kernelName"}) {
+      if (std::find(family_.results.begin(), family_.results.end(), needed) != family_.results.end())
+        ensure_column(needed);
+    }
+    ensure_column("device");
+    ensure_column("layout");
+  }
+
+  std::string head_text() const {
+    std::string text(head_);
+    for (size_t i = table_ ? document().columns().size() : 0; i < columns_.size(); ++i) {
+      if (i > 0) text += ',';
+      text += csv_cell(columns_[i]);
+    }
+    text += line_end_;
+    return text;
+  }
+
+  Line old_line(size_t row) const {
+    const auto [text, empty_lines] = split_row(document().raw(row));
+    if (fates_[row].replacement) {
+      Line line = new_line(*fates_[row].replacement, row);
+      if (!options_.sort) line.text += empty_lines;
+      return line;
+    }
+    const TableRow& old = table_->rows()[row];
+    Line line{std::string(text), sort_key(old.gfx, old.num_units, old.problem)};
+    if (!options_.sort) line.text += empty_lines;  // They have no place in an order.
+    return line;
+  }
+
+  Line new_line(const PublishedRow& row, std::optional<size_t> replaced) const {
+    std::string text;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (i > 0) text += ',';
+      if (const auto own = table_cell(family_, row, columns_[i]))
+        text += csv_cell(*own);
+      else if (replaced)
+        text += csv_cell(document().cell(*replaced, i));
+    }
+    return {text + std::string(line_end_), sort_key(row.gfx, row.num_units, row.problem)};
+  }
+
+  std::vector<std::string> sort_key(std::string_view gfx, int64_t num_units, const Problem& problem) const {
+    if (!options_.sort) return {};
+    std::vector<std::string> key = {std::string(gfx), std::to_string(num_units)};
+    std::string m;
+    for (const KeyColumn& column : family_.key) {
+      const auto value = key_value(problem, column);
+      if (column.attribute == "m") {
+        m = value;
+        continue;
+      }
+      key.push_back(value);
+      if (column.attribute == "n") key.push_back(m);
+    }
+    return key;
+  }
+
+  /// Numbers as numbers, texts as texts.
+  static bool less(const std::vector<std::string>& one, const std::vector<std::string>& other) {
+    return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end(),
+                                        [](const auto& a, const auto& b) {
+                                          const auto x = parse_int(a), y = parse_int(b);
+                                          return x && y ? *x < *y : a < b;
+                                        });
+  }
+
+  const FamilySpec& family_;
+  PublishOptions options_;
+  PublishReport report_;
+  std::optional<Table> table_;
+  std::vector<std::string> columns_;
+  std::string_view head_, line_end_ = "\n";
+  std::vector<Fate> fates_;
+  std::vector<const PublishedRow*> appended_;
+  std::map<std::string, size_t> appended_index_;
+};
+
+}  // namespace
+
+void check_publishable(const CsvDocument& document, const FamilySpec& family) {
+  if (!document.find_column("us")) {
+    fail(ErrorCode::invalid_input,
+         "{}:1: the file has no column 'us', so it is no tuned table; name another output file", document.name());
+  }
+  for (const std::string& column : document.columns()) {
+    if (is_column_of(family, column)) continue;
+    for (const FamilySpec& other : families()) {
+      if (!is_column_of(other, column)) continue;
+      fail(ErrorCode::invalid_input,
+           "{}:1: tables of {} have no column '{}', this is one of {}; name another output file", document.name(),
+           family.op, column, other.op);
+    }
+  }
+}
+
+PublishReport publish(const std::filesystem::path& path, const FamilySpec& family, std::span<const PublishedRow> rows,
+                      const PublishOptions& options) {
+  check_writable(path);
+  const FileLock lock(path, options.lock_wait_s);
+  Publication publication(path, family, options);
+  for (const PublishedRow& row : rows) publication.add(row);
+  return publication.finish(options.sort);
+}
+
+}  // namespace attune

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/problem.h"
+#include "formats/csv/csv_document.h"
+#include "ops/family.h"
+
+namespace attune {
+
+/// A winner on its way into a table.
+struct PublishedRow {
+  Problem problem;  ///< Normalised.
+  std::string gfx;
+  int64_t num_units = 0;
+  std::string model;  ///< Column `device`.
+  std::string layout = "plain";
+  std::string kernel_name;    ///< Candidate::name().
+  std::string libtype;        ///< First part of the solver's id.
+  int64_t algorithm = -1;     ///< The vendor's number, or -1: `solidx` or `kernelId`.
+  int64_t split_k = 1;        ///< The real factor.
+  double us = 0;              ///< > 0.
+  double err_ratio = 0;       ///< Fraction.
+  double tflops = 0, bw = 0;  ///< bw in GB/s.
+};
+
+/// Columns of a new tuned table before `device` and `layout`, which every table gets at its end: gfx, cu_num, the key,
+/// the results.
+std::vector<std::string> table_columns(const FamilySpec& family);
+/// What Attune writes into a column for a row; nothing for a column it knows nothing of.
+std::optional<std::string> table_cell(const FamilySpec& family, const PublishedRow& row, std::string_view column);
+
+struct PublishOptions {
+  bool update_improved = false;  ///< Replace a row only by one that is faster by min_improvement_pct.
+  double min_improvement_pct = 3.0;
+  bool sort = false;  ///< All rows by gfx, cu_num, then the key columns with N before M.
+  double lock_wait_s = 60;
+};
+
+struct KeptBack {
+  Problem problem;
+  double old_us = 0, new_us = 0;
+  std::string reason;
+};
+
+struct PublishReport {
+  std::filesystem::path path;
+  size_t num_added = 0, num_replaced = 0;
+  std::vector<KeptBack> kept_back;
+  std::vector<std::string> notices;
+  bool written = false;  ///< False when there was nothing to change.
+};
+
+/// Throws invalid_input for a table that rows of the family would damage: one without times, or of another family.
+void check_publishable(const CsvDocument& document, const FamilySpec& family);
+
+/// Writes rows into a tuned table, under its lock and atomically: the file is read again, a row of the same problem and
+/// device is replaced in place (keeping its cells of columns that are not the family's), others are appended in order;
+/// every other row stays byte for byte. Columns the file lacks are added at its end; a new file starts with gfx.
+/// Two publishers lose no row. Throws invalid_input (a file that cannot be read, a problem the family's columns cannot
+/// hold), io, timeout; then nothing was written.
+PublishReport publish(const std::filesystem::path& path, const FamilySpec& family, std::span<const PublishedRow> rows,
+                      const PublishOptions& options = {});
+
+}  // namespace attune

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "formats/csv/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "formats/csv/family_of_file.h"
+#include "formats/csv/key_cells.h"
+
+namespace attune {
+namespace {
+
+/// Architectures of the unit counts in tables from before the column gfx (ROCm/aiter, gfx_from_cu_num).
+std::string_view gfx_of_units(int64_t num_units) {
+  if (num_units == 256) return "gfx950";
+  if (num_units == 80 || num_units == 304) return "gfx942";
+  return {};
+}
+
+/// Counts one kind of oddity and remembers where it was met first.
+struct Oddity {
+  size_t count = 0;
+  std::string first;
+  void note(const CsvDocument& document, size_t row) {
+    if (count++ == 0) first = document.where(row);
+  }
+};
+
+/// `0.0029`, or `0.9%`.
+std::optional<double> fraction(std::string_view text) {
+  if (!text.ends_with('%')) return parse_double(text);
+  const auto percent = parse_double(trim(text.substr(0, text.size() - 1)));
+  if (!percent) return std::nullopt;
+  return *percent / 100;
+}
+
+std::optional<double> usable_time(std::string_view text) {
+  const auto us = parse_double(text);
+  if (!us || !std::isfinite(*us) || *us <= 0) return std::nullopt;
+  return us;
+}
+
+/// Reads the rows of one document.
+class RowReader {
+ public:
+  RowReader(const CsvDocument& document, const FamilySpec& family, size_t file)
+      : document_(document), keys_(document, family, Strictness::table), file_(file) {}
+
+  TableRow read(size_t row) {
+    document_.check_cells(row);
+    TableRow result{file_, row, document_.line(row), keys_.problem(row)};
+    result.num_units = units(row);
+    result.gfx = text(row, "gfx");
+    if (result.gfx.empty()) {
+      result.gfx = gfx_of_units(result.num_units);
+      without_gfx.note(document_, row);
+    }
+    result.device = text(row, "device");
+    if (result.device.empty()) without_device.note(document_, row);
+    result.layout = text(row, "layout");
+    result.tag = text(row, "_tag");
+    result.kernel_name = text(row, "kernelName");
+    result.libtype = text(row, "libtype");
+    result.us = usable_time(text(row, "us"));
+    if (!result.us) without_time.note(document_, row);
+    result.err_ratio = fraction(text(row, document_.find_column("errRatio") ? "errRatio" : "err_ratio"));
+    result.tflops = parse_double(text(row, "tflops"));
+    result.bw = parse_double(text(row, "bw"));
+    return result;
+  }
+
+  Oddity without_time, without_gfx, without_device;
+
+ private:
+  std::string_view text(size_t row, std::string_view column) {
+    const auto known = columns_.find(column);
+    const auto index =
+        known != columns_.end() ? known->second : columns_.emplace(column, document_.find_column(column)).first->second;
+    return index ? document_.cell(row, *index) : std::string_view();
+  }
+
+  int64_t units(size_t row) {
+    const auto cell = text(row, "cu_num");
+    if (cell.empty()) return 0;
+    const auto value = attribute_value(cell, ColumnKind::integer);
+    const auto number = value ? parse_int(*value) : std::nullopt;
+    if (number && *number >= 0) return *number;
+    fail(ErrorCode::invalid_input, "{}: column 'cu_num' wants a whole number, got '{}'", document_.where(row),
+         cell.substr(0, 80));
+  }
+
+  const CsvDocument& document_;
+  KeyCells keys_;
+  size_t file_;
+  std::map<std::string_view, std::optional<size_t>> columns_;
+};
+
+std::string index_text(const FamilySpec& family, const Problem& problem, std::string_view gfx, int64_t num_units) {
+  return fmt::format("{} {} {}", gfx, num_units, key_text(family, problem));
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
+  std::error_code ignored;
+  if (std::filesystem::exists(std::filesystem::path(paths), ignored)) return {std::filesystem::path(paths)};
+  std::vector<std::filesystem::path> files;
+  for (const auto piece : split(paths, ':')) {
+    if (!piece.empty()) files.emplace_back(piece);
+  }
+  if (files.empty()) fail(ErrorCode::invalid_input, "no file is named in the list of tables: '{}'", paths);
+  return files;
+}
+
+Table Table::read(std::string_view paths, const FamilySpec* family) {
+  Table table;
+  auto documents = std::make_shared<std::vector<CsvDocument>>();
+  for (const auto& path : split_table_paths(paths)) documents->push_back(CsvDocument::read(path));
+  if (!family) {
+    auto found = family_of_file(documents->front());
+    family = found.family;
+    table.notices_ = std::move(found.notices);
+  }
+  table.family_ = family;
+  table.documents_ = documents;
+
+  for (size_t file = 0; file < documents->size(); ++file) {
+    const CsvDocument& document = (*documents)[file];
+    RowReader reader(document, *family, file);
+    Oddity repeated;
+    std::set<std::string> seen;
+    for (size_t row = 0; row < document.num_rows(); ++row) {
+      table.rows_.push_back(reader.read(row));
+      const TableRow& last = table.rows_.back();
+      auto key = index_text(*family, last.problem, last.gfx, last.num_units);
+      if (last.tag.empty() && !seen.insert(key + ' ' + last.device).second) repeated.note(document, row);
+      table.index_[std::move(key)].push_back(table.rows_.size() - 1);
+    }
+    const auto say = [&](const Oddity& oddity, std::string_view what) {
+      if (oddity.count > 0)
+        table.notices_.push_back(fmt::format("{}: {} rows {}, the first in line {}", document.name(), oddity.count,
+                                             what, oddity.first.substr(document.name().size() + 1)));
+    };
+    say(reader.without_time, "have no usable time and never win");
+    say(repeated, "repeat the key of another, the lowest time wins");
+    say(reader.without_gfx, "have no gfx and are looked up by cu_num (256: gfx950; 80, 304: gfx942)");
+    say(reader.without_device, "name no device model: they match by gfx and cu_num");
+  }
+  return table;
+}
+
+std::string_view Table::cell(const TableRow& row, std::string_view column) const {
+  const CsvDocument& document = documents()[row.file];
+  const auto index = document.find_column(column);
+  return index ? document.cell(row.row, *index) : std::string_view();
+}
+
+std::vector<const TableRow*> Table::all(const Problem& problem, std::string_view gfx, int64_t num_units) const {
+  std::vector<const TableRow*> found;
+  const auto entry = index_.find(index_text(*family_, problem, gfx, num_units));
+  if (entry == index_.end()) return found;
+  for (const size_t index : entry->second) found.push_back(&rows_[index]);
+  return found;
+}
+
+const TableRow* Table::find(const Problem& problem, std::string_view gfx, int64_t num_units,
+                            std::string_view model) const {
+  const TableRow* best = nullptr;
+  for (const TableRow* row : all(problem, gfx, num_units)) {
+    if (best && best->file != row->file) break;  // Rows lie in the order of the files.
+    if (!row->us || !row->tag.empty()) continue;
+    if (!model.empty() && !row->device.empty() && row->device != model) continue;
+    if (!best || *row->us < *best->us) best = row;
+  }
+  return best;
+}
+
+}  // namespace attune

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Files for the tests of this folder.
+namespace attune {
+
+/// A folder of its own, removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "attune_formats_XXXXXX").string();
+    if (::mkdtemp(pattern.data())) path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path put(const std::string& name, std::string_view content) const {
+    std::ofstream(path_ / name, std::ios::binary) << content;
+    return path_ / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Excerpts that lie in the repository.
+inline std::filesystem::path excerpt(const std::string& name) {
+  return std::filesystem::path(ATTUNE_SOURCE_DIR) / "tests" / "data" / name;
+}
+
+/// The folder of real files, where there is one: too large for the repository.
+inline std::filesystem::path shared_data() {
+  if (const char* folder = std::getenv("ATTUNE_SHARED_DATA")) return folder;
+  return std::filesystem::path(ATTUNE_SOURCE_DIR) / ".." / "shared" / "data";
+}
+
+/// The tables of ROCm/aiter as shipped; empty where the folder is not there.
+inline std::vector<std::filesystem::path> shipped_tables() {
+  std::vector<std::filesystem::path> files;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(shared_data() / "aiter_configs", missing)) {
+    if (entry.path().extension() == ".csv") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace attune

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "attune/error.h"
+#include "formats/tune_gemm/tune_gemm.h"
+
+/// Any bytes are a list of sizes or an Error.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    attune::parse_tune_gemm({reinterpret_cast<const char*>(data), size}, "fuzz.yaml");
+  } catch (const attune::Error&) {
+    // The expected end of most inputs.
+  }
+  return 0;
+}

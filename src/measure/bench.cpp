@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "measure/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+#include "measure/plausibility.h"
+#include "measure/timing.h"
+
+namespace attune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kDirtyDelay = 0.02;       // of the sample, by the run-queue delay of its threads
+constexpr double kLeastClock = 0.75;       // of the usual: below, the sample is not taken
+constexpr uint32_t kMostRests = 3;         // then it is taken at the clock there is
+constexpr double kReferenceBytes = 8 * 2;  // a value and a scale
+constexpr uint64_t kWorkspaceAlignment = 64;
+constexpr double kFirstRunsUs = 2000;  // warm runs until this much time is spent, 3 at most
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+void check_limit(Clock::time_point start, Milliseconds limit) {
+  if (limit.count() == 0) return;
+  if (const double took_ms = milliseconds_since(start); took_ms > static_cast<double>(limit.count())) {
+    fail(ErrorCode::timeout, "the candidate ran longer than its deadline: {:.0f} ms, {} ms allowed", took_ms,
+         limit.count());
+  }
+}
+
+double tensor_bytes(const TensorSpec& spec) {
+  double bytes = bits(spec.dtype) / 8.0;
+  for (const int64_t extent : spec.shape) bytes *= static_cast<double>(extent);
+  return bytes;
+}
+
+}  // namespace
+
+/// Scratch memory shared by the plans, as large as the largest wants it.
+struct Bench::Workspace {
+  Workspace(Device& owner, uint64_t bytes) : device(owner), block(owner.allocate(bytes, kWorkspaceAlignment)) {}
+  ~Workspace() { device.release(block); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  Device& device;
+  Buffer block;
+};
+
+double bench_bytes(const Op& op, const Problem& problem, const Protocol& protocol, const DeviceInfo& device) {
+  double inputs = 0, outputs = 0, elements = 0;
+  for (const TensorSpec& spec : op.tensors(problem)) {
+    (spec.use == Use::output ? outputs : inputs) += tensor_bytes(spec);
+    if (spec.use == Use::output) elements += tensor_bytes(spec) * 8 / bits(spec.dtype);
+  }
+  double rotation = 2 * (inputs + outputs);
+  if (protocol.cache == CachePolicy::warm)
+    rotation /= 2;
+  else if (rotation < static_cast<double>(kRotationBytes))
+    rotation = static_cast<double>(size_rotation(op.tensors(problem), protocol.cache, device.cache_bytes).bytes());
+  // Two distributions, and a third set of values while sampled rows are checked.
+  return 2 * inputs + outputs + 3 * kReferenceBytes * elements + rotation;
+}
+
+Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protocol& protocol)
+    : device_(device),
+      protocol_(protocol),
+      stream_(device.open_stream()),
+      references_(device, op, problem, protocol.seed),
+      verification_(device, op, problem, references_) {
+  const auto specs = op.tensors(problem);
+  // Filled once in guarded memory, copied from there; the outputs start as whatever, every launch writes them whole.
+  HostTensors operands;
+  std::vector<std::unique_ptr<GuardedBuffer>> filled;
+  for (const TensorSpec& spec : specs) {
+    filled.push_back(std::make_unique<GuardedBuffer>(device, spec.bytes(), spec.alignment_bytes, 8));
+    operands.operands.push_back(filled.back()->span());
+  }
+  op.fill(problem, Distribution::normal, protocol.seed, operands);
+  std::memset(operands.operands.back().data(), 0, operands.operands.back().size());
+  const auto size = size_rotation(specs, protocol.cache, device.info().cache_bytes);
+  rotation_ = std::make_unique<Rotation>(device, specs, size, operands, derive_seed(protocol.seed, problem.key()));
+  work_ = op.work(problem);
+  dtype_ = specs.front().dtype;
+  floor_us_ = roofline_floor_us(work_, dtype_, size.bytes(), device);
+}
+
+Bench::~Bench() = default;
+
+std::string Bench::why_implausible(double us) {
+  std::string reason = implausible(us, floor_us_);
+  if (reason.empty() || !(us > 0)) return reason;
+  floor_us_ = roofline_floor_us(work_, dtype_, rotation_->size().bytes(), device_, Reading::again);
+  return implausible(us, floor_us_);
+}
+
+void Bench::prepare_references() {
+  references_.get(Distribution::normal);
+  references_.get(Distribution::integers);
+}
+
+Finding Bench::verify(const Plan& plan, bool twice, Milliseconds limit, uint64_t& launches) {
+  const RunLaunch run = [&](const Launch& launch) {
+    Launch bound = launch;
+    bound.stream = stream_->native();
+    const auto start = Clock::now();
+    plan.run(bound);
+    stream_->synchronize();
+    ++launches;
+    check_limit(start, limit);
+  };
+  return verification_.verify(plan.traits(), run, {.twice = twice, .err_ratio = protocol_.err_ratio});
+}
+
+void Bench::reserve(const PlanTraits& traits, bool verify) {
+  if (verify) verification_.reserve(traits);
+  if (workspace_ && workspace_->block.bytes >= traits.workspace_bytes) return;
+  if (traits.workspace_bytes == 0) return;
+  workspace_.reset();
+  workspace_user_ = nullptr;
+  workspace_ = std::make_unique<Workspace>(device_, traits.workspace_bytes);
+}
+
+void Bench::draw(uint32_t launches) {
+  launches_.clear();
+  void* workspace = workspace_ ? workspace_->block.data : nullptr;
+  for (uint32_t i = 0; i < launches; ++i) launches_.push_back({rotation_->next(), workspace, stream_->native()});
+}
+
+/// Other plans use the workspace as scratch: a plan that wants a zero prefix gets it anew when it was not the last
+/// user.
+void Bench::clear_prefix(const Plan& plan) {
+  const PlanTraits& traits = plan.traits();
+  if (traits.workspace_bytes == 0) return;
+  if (workspace_user_ != &plan && traits.zeroed_bytes > 0) std::memset(workspace_->block.data, 0, traits.zeroed_bytes);
+  workspace_user_ = &plan;
+}
+
+void Bench::run_untimed(const Plan& plan, uint32_t launches) {
+  clear_prefix(plan);
+  draw(launches);
+  for (const Launch& launch : launches_) plan.run(launch);
+  stream_->synchronize();
+}
+
+Bench::FirstRun Bench::first_run(const Plan& plan, std::string_view pool, Milliseconds limit) {
+  FirstRun first;
+  auto start = Clock::now();
+  run_untimed(plan, 1);
+  ++first.launches;
+  check_limit(start, limit);
+  device_.settle(pool, true);
+  double spent_us = 0;
+  for (int i = 0; i < 3 && (i == 0 || spent_us < kFirstRunsUs); ++i) {
+    draw(1);
+    start = Clock::now();
+    const double us = time_launches(*stream_, plan, launches_);
+    ++first.launches;
+    check_limit(start, limit);
+    first.us = i == 0 ? us : std::min(first.us, us);
+    spent_us += us;
+  }
+  first.batch = first.us > 0 ? batch_for(first.us, least_sample_us(device_.info())) : 1;
+  return first;
+}
+
+void Bench::put(Slot slot, std::unique_ptr<Plan> plan, std::string pool) {
+  // A plan's address may come again with another plan behind it.
+  workspace_user_ = nullptr;
+  plans_.insert_or_assign(slot, Entrant{std::move(plan), std::move(pool)});
+}
+
+Bench::Sampling Bench::take(const Turn& turn) {
+  const Entrant& entrant = plans_.at(turn.slot);
+  const Plan& plan = *entrant.plan;
+  const uint32_t launches = std::max(1u, turn.launches), untimed = untimed_for(launches);
+  Sampling taken;
+  const auto start = Clock::now();
+  while (true) {
+    device_.settle(entrant.pool, false);
+    run_untimed(plan, untimed);
+    taken.launches += untimed;
+    device_.settle(entrant.pool, true);
+    taken.sample.clock = static_cast<float>(device_.relative_clock());
+    if (taken.sample.clock >= kLeastClock || taken.dropped == kMostRests) break;
+    // 1, 2, 4 ms: a core leaves a low clock within a few; hotter than that it stays, and the sample says so.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1 << taken.dropped++));
+  }
+  draw(launches);
+  device_.begin_watch();
+  const double us = time_launches(*stream_, plan, launches_);
+  const Disturbance disturbance = device_.end_watch();
+  taken.launches += launches;
+  check_limit(start, turn.limit);
+  taken.sample.us = static_cast<float>(us);
+  taken.sample.round = turn.round;
+  // A clock that stays low after its rests makes a sample that is kept but not trusted.
+  taken.sample.dirty = disturbance.delay_ratio >= kDirtyDelay || taken.sample.clock < kLeastClock;
+  return taken;
+}
+
+}  // namespace attune

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "measure/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tensor/convert.h"
+
+namespace attune {
+namespace {
+
+constexpr Tolerance kTolerance = {.rtol = 1e-3, .atol = 1e-3, .max_relative = 1e-5, .max_cosine = 1e-6};
+
+Comparison compare_as(DType dtype, const std::vector<float>& got, const std::vector<double>& want, double scale = 1) {
+  std::vector<std::byte> stored(got.size() * static_cast<size_t>(bits(dtype)) / 8);
+  from_float(dtype, got, stored.data());
+  return compare(dtype, stored, {want, std::vector<double>(want.size(), scale)}, 2, kTolerance);
+}
+
+TEST(Compare, EqualArraysHaveNoErrors) {
+  EXPECT_EQ(compare_as(DType::fp32, {1, -2, 3, 0}, {1, -2, 3, 0}).errors, Errors{});
+  EXPECT_EQ(compare_as(DType::fp32, {0, 0}, {0, 0}).errors, Errors{});
+}
+
+TEST(Compare, CountsWhatIsOutsideTheTolerance) {
+  const auto found = compare_as(DType::fp32, {1.0005f, 2, 3.5f, 0}, {1, 2, 3, 0});
+  EXPECT_DOUBLE_EQ(found.errors.mismatch_ratio, 0.25);
+  EXPECT_EQ(found.worst.row, 1);
+  EXPECT_EQ(found.worst.column, 0);
+  EXPECT_DOUBLE_EQ(found.worst.want, 3);
+}
+
+TEST(Compare, JudgesErrorsByTheScaleOfTheDotProduct) {
+  EXPECT_NEAR(compare_as(DType::fp32, {0.5f, 2}, {0, 2}, 10).errors.max_relative, 0.05, 1e-6);
+}
+
+TEST(Compare, RoundingToTheOutputsTypeIsNoError) {
+  // 1000.3 is stored in bf16 as 1000: off by 0.3, which rounding explains; 1008 is two steps away, which it does not.
+  EXPECT_EQ(compare_as(DType::bf16, {1000.3f, 1}, {1000.3, 1}).errors.max_relative, 0);
+  EXPECT_GT(compare_as(DType::bf16, {1008, 1}, {1000.3, 1}).errors.max_relative, 3);
+}
+
+TEST(Compare, FindsTheFirstNonFiniteElement) {
+  const auto found =
+      compare_as(DType::fp32, {1, 2, std::numeric_limits<float>::infinity(), std::nanf("")}, {1, 2, 3, 4});
+  EXPECT_EQ(found.num_non_finite, 2u);
+  ASSERT_TRUE(found.non_finite);
+  EXPECT_EQ(found.non_finite->row, 1);
+  EXPECT_EQ(found.non_finite->column, 0);
+  EXPECT_DOUBLE_EQ(found.errors.mismatch_ratio, 0.5);
+}
+
+TEST(Compare, AValueBeyondTheTypeMayBeInfinite) {
+  EXPECT_EQ(compare_as(DType::fp16, {1e6f, 1}, {1e6, 1}).num_non_finite, 0u);
+  EXPECT_EQ(compare_as(DType::fp16, {1e6f, 1}, {1e4, 1}).num_non_finite, 1u);
+}
+
+TEST(Compare, TheCosineSeesAPermutation) {
+  EXPECT_NEAR(compare_as(DType::fp32, {0, 1}, {1, 0}).errors.cosine, 1, 1e-12);
+  EXPECT_NEAR(compare_as(DType::fp32, {2, 4}, {1, 2}).errors.cosine, 0, 1e-12) << "not a scale";
+  EXPECT_EQ(compare_as(DType::fp32, {0, 0}, {1, 2}).errors.cosine, 1);
+}
+
+TEST(Compare, AnErrorWhereTheScaleIsZeroIsInfinite) {
+  EXPECT_TRUE(std::isinf(compare_as(DType::fp32, {1, 0}, {0, 0}, 0).errors.max_relative));
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "measure/guarded_buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "device/fake/fake_device.h"
+#include "tensor/convert.h"
+
+namespace attune {
+namespace {
+
+TEST(GuardedBuffer, IsAlignedToWhatIsPromisedAndNoBetter) {
+  FakeDevice device;
+  for (const uint32_t alignment : {1u, 2u, 16u, 64u, 256u}) {
+    const GuardedBuffer buffer(device, 1000, alignment, 4);
+    const auto address = reinterpret_cast<uintptr_t>(buffer.data());
+    EXPECT_EQ(address % alignment, 0u) << alignment;
+    EXPECT_NE(address % (2 * alignment), 0u) << alignment;
+  }
+}
+
+TEST(GuardedBuffer, SeesOneByteAnywhereInItsBands) {
+  FakeDevice device;
+  for (const uint64_t bytes : {uint64_t{1}, uint64_t{999}, uint64_t{4096}}) {
+    GuardedBuffer buffer(device, bytes, 16, 8);
+    EXPECT_EQ(buffer.broken_guard(), std::nullopt);
+    const std::ptrdiff_t size = static_cast<std::ptrdiff_t>(bytes), reach = 128 * 8;
+    for (const std::ptrdiff_t at : {std::ptrdiff_t{-1}, -reach, size, size + reach - 1}) {
+      buffer.data()[at] ^= std::byte{0x10};
+      EXPECT_EQ(buffer.broken_guard(), at < 0 ? fmt::format("{} bytes before its start", -at)
+                                              : fmt::format("{} bytes after its end", at - size));
+      buffer.restore_guards();
+      EXPECT_EQ(buffer.broken_guard(), std::nullopt);
+    }
+  }
+}
+
+TEST(GuardedBuffer, AllowsEveryByteOfItsOwn) {
+  FakeDevice device;
+  GuardedBuffer buffer(device, 77, 2, 2);
+  std::memset(buffer.data(), 0x3c, buffer.bytes());
+  EXPECT_EQ(buffer.broken_guard(), std::nullopt);
+}
+
+TEST(GuardedBuffer, GivesItsMemoryBackOnce) {
+  FakeDevice device;
+  {
+    GuardedBuffer buffer(device, 100, 16, 4);
+    const GuardedBuffer moved(std::move(buffer));
+    EXPECT_GT(device.allocated_bytes(), 100u);
+  }
+  EXPECT_EQ(device.allocated_bytes(), 0u);
+}
+
+float decode(DType dtype, uint64_t pattern) {
+  std::byte stored[8];
+  std::memcpy(stored, &pattern, sizeof stored);
+  float value = 0;
+  to_float(dtype, stored, std::span(&value, 1));
+  return value;
+}
+
+TEST(Poison, IsANanOfItsTypeAndSoIsWhatArithmeticMakesOfIt) {
+  for (const DType dtype : {DType::fp32, DType::bf16, DType::fp16}) {
+    const Poison poison = Poison::of(dtype);
+    EXPECT_TRUE(std::isnan(decode(dtype, poison.bits))) << name(dtype);
+    float value = decode(dtype, poison.bits) + 1.0f;
+    uint64_t stored = 0;
+    from_float(dtype, std::span(&value, 1), reinterpret_cast<std::byte*>(&stored));
+    EXPECT_EQ(stored, poison.quiet) << name(dtype);
+  }
+}
+
+TEST(Poison, FillsWholeElements) {
+  std::byte memory[12];
+  fill_poison(DType::fp32, memory);
+  uint32_t last = 0;
+  std::memcpy(&last, memory + 8, 4);
+  EXPECT_EQ(last, Poison::of(DType::fp32).bits);
+}
+
+TEST(Poison, BytesOfTheCanaryAreANanOfEveryFloatType) {
+  FakeDevice device;
+  GuardedBuffer buffer(device, 64, 16, 8);
+  fill_nan_bytes(buffer.span());
+  for (const DType dtype : {DType::fp64, DType::fp32, DType::bf16, DType::fp16}) {
+    for (const std::byte* at : {buffer.data(), buffer.data() + 64, buffer.data() - 8}) {
+      float value = 0;
+      to_float(dtype, at, std::span(&value, 1));
+      EXPECT_TRUE(std::isnan(value)) << name(dtype);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attune

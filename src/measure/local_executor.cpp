@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+#include "measure/local_executor.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "measure/evaluate.h"
+#include "measure/plausibility.h"
+#include "search/prune.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kMostOpen = 2;
+constexpr double kMemoryShare = 0.9;  // of the device's memory: libraries pack weights and keep scratch of their own
+constexpr double kGigabyte = 1e9;
+
+Contender without(const SolverEntry& entry, std::string reason) {
+  Contender contender;
+  contender.solver = entry.id;
+  if (entry.solver != nullptr) contender.version = entry.solver->version();
+  contender.support = Support::no(std::move(reason));
+  return contender;
+}
+
+}  // namespace
+
+/// A solver opened on the device, or why it could not be.
+struct LocalExecutor::Library {
+  std::unique_ptr<Backend> backend;
+  std::string unavailable;
+};
+
+LocalExecutor::LocalExecutor(Device& device, const Registry& registry) : device_(device), registry_(registry) {}
+LocalExecutor::~LocalExecutor() = default;
+
+void LocalExecutor::open(ProblemId id, const Problem& problem, const Protocol& protocol) {
+  commands_.push_back([this, id, problem, protocol] { return std::vector<Event>{do_open(id, problem, protocol)}; });
+}
+
+void LocalExecutor::close(ProblemId id) {
+  commands_.push_back([this, id] {
+    open_.erase(id);
+    return std::vector<Event>{};
+  });
+}
+
+void LocalExecutor::admit(ProblemId id, Slot slot, const Admission& admission) {
+  commands_.push_back([this, id, slot, admission] { return std::vector<Event>{do_admit(id, slot, admission)}; });
+}
+
+void LocalExecutor::drop(Slot slot) {
+  commands_.push_back([this, slot] {
+    if (Bench* bench = bench_of(slot)) bench->drop(slot);
+    return std::vector<Event>{};
+  });
+}
+
+void LocalExecutor::sample(std::vector<Turn> schedule) {
+  commands_.push_back([this, turns = std::move(schedule)] { return std::vector<Event>{do_sample(turns)}; });
+}
+
+std::vector<Event> LocalExecutor::wait(Milliseconds) {
+  while (!commands_.empty()) {
+    const Command command = std::move(commands_.front());
+    commands_.pop_front();
+    if (auto events = command(); !events.empty()) return events;
+  }
+  return {};
+}
+
+void LocalExecutor::abort() noexcept { commands_.clear(); }
+
+Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protocol& protocol) {
+  Opened answer;
+  answer.problem = id;
+  // References, bandwidth and libraries start threads: they must find all cores.
+  device_.settle({}, false);
+  try {
+    const Op& op = op_of(problem);
+    const Problem normal = op.normalise(problem, device_.info());
+    const double bytes = bench_bytes(op, normal, protocol, device_.info());
+    answer.refused = reason_to_refuse(bytes);
+    if (!answer.refused.empty()) return answer;
+    answer.busy = !fits_beside_the_open(bytes);
+    if (answer.busy) return answer;
+    Opening opening{normal, protocol, {}, bytes, nullptr, {}};
+    for (const SolverEntry& entry : registry_.entries()) opening.contenders.push_back(contender_of(entry, normal));
+    answer.contenders = opening.contenders;
+    open_.insert_or_assign(id, std::move(opening));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::internal) throw;
+    answer.refused = error.what();
+  }
+  return answer;
+}
+
+std::string LocalExecutor::reason_to_refuse(double bytes) const {
+  const double there = kMemoryShare * static_cast<double>(device_.info().memory_bytes);
+  if (bytes <= there) return {};
+  return fmt::format(
+      "the problem does not fit in memory; use a device with more, or a smaller shape: {:.1f} GB needed, {:.1f} GB of "
+      "{:.1f} GB usable",
+      bytes / kGigabyte, there / kGigabyte, static_cast<double>(device_.info().memory_bytes) / kGigabyte);
+}
+
+bool LocalExecutor::fits_beside_the_open(double bytes) const {
+  if (open_.size() >= kMostOpen) return false;
+  double there = kMemoryShare * static_cast<double>(device_.info().memory_bytes);
+  for (const auto& [id, opening] : open_) there -= opening.bytes;
+  return bytes <= there;
+}
+
+LocalExecutor::Library& LocalExecutor::library(const Solver& solver) {
+  auto& slot = libraries_[std::string(solver.id())];
+  if (slot) return *slot;
+  slot = std::make_unique<Library>();
+  try {
+    slot->backend = solver.open(device_);
+  } catch (const std::exception& error) {
+    slot->unavailable = error.what();
+  }
+  return *slot;
+}
+
+Contender LocalExecutor::contender_of(const SolverEntry& entry, const Problem& problem) {
+  if (entry.solver == nullptr) return without(entry, entry.unavailable);
+  try {
+    Support support = entry.solver->supports(problem, device_.info());
+    if (!support.yes) return without(entry, support.reason);
+    Library& opened = library(*entry.solver);
+    if (!opened.backend) return without(entry, opened.unavailable);
+    Contender contender;
+    contender.solver = entry.id;
+    contender.versions = opened.backend->versions();
+    const auto own = contender.versions.find(entry.id);
+    contender.version = own != contender.versions.end() ? own->second : std::string(entry.solver->version());
+    contender.space = opened.backend->space(problem);
+    contender.untuned = opened.backend->untuned(problem);
+    return contender;
+  } catch (const std::exception& error) {
+    return without(entry, error.what());
+  }
+}
+
+Outcome LocalExecutor::prepare(Opening& opening, const Admission& admission, std::unique_ptr<Plan>& plan) {
+  const auto start = std::chrono::steady_clock::now();
+  return evaluate(device_, Step::prepare, [&]() -> Finding {
+    const Candidate& candidate = admission.candidate;
+    const auto contender = std::find_if(opening.contenders.begin(), opening.contenders.end(),
+                                        [&](const Contender& one) { return one.solver == candidate.solver; });
+    if (contender == opening.contenders.end())
+      fail(ErrorCode::unavailable, "this build has no solver '{}'", candidate.solver);
+    if (!contender->support.yes) fail(ErrorCode::unavailable, "{}", contender->support.reason);
+    if (contender->version != candidate.version) {
+      fail(ErrorCode::unavailable, "the solver's version is not the candidate's: {} is here, {} is wanted",
+           contender->version, candidate.version);
+    }
+    if (const auto why = why_outside(contender->space, candidate.config, opening.problem, device_.info())) {
+      fail(ErrorCode::unavailable, "{}", *why);
+    }
+    plan = library(*registry_.find(candidate.solver)).backend->prepare(opening.problem, candidate.config);
+    ATTUNE_CHECK(plan != nullptr, "{} prepared nothing", candidate.name());
+    const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
+    if (admission.limits.load.count() > 0 && took > admission.limits.load) {
+      fail(ErrorCode::timeout, "preparing took longer than its deadline: {} ms, {} ms allowed", took.count(),
+           admission.limits.load.count());
+    }
+    return {};
+  });
+}
+
+/// What every candidate of a problem needs. Not having it is no candidate's fault: the same outcome for each, made
+/// once.
+bool LocalExecutor::make_bench(Opening& opening, bool references) {
+  if (!opening.broken.ok()) return false;
+  opening.broken = evaluate(device_, Step::memory, [&]() -> Finding {
+    if (!opening.bench) {
+      opening.bench = std::make_unique<Bench>(device_, op_of(opening.problem), opening.problem, opening.protocol);
+    }
+    if (references) opening.bench->prepare_references();
+    return {};
+  });
+  return opening.broken.ok();
+}
+
+Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admission) {
+  const auto found = open_.find(id);
+  ATTUNE_CHECK(found != open_.end(), "problem {} is not open", id);
+  Opening& opening = found->second;
+  Admitted answer;
+  answer.slot = slot;
+  const bool check = admission.verify || admission.twice;
+  device_.settle({}, false);
+  if (!make_bench(opening, check)) {
+    answer.verified = opening.broken;
+    return answer;
+  }
+  Bench& bench = *opening.bench;
+  answer.rotation_bytes = bench.rotation().bytes();
+  const Solver* solver = registry_.find(admission.candidate.solver);
+  const std::string pool(solver != nullptr ? solver->thread_pool() : std::string_view{});
+  device_.settle(pool, false);
+
+  std::unique_ptr<Plan> plan;
+  answer.verified = prepare(opening, admission, plan);
+  if (!answer.verified.ok()) return answer;
+  answer.workspace_bytes = plan->traits().workspace_bytes;
+  answer.verified = evaluate(device_, Step::memory, [&]() -> Finding {
+    bench.reserve(plan->traits(), check);
+    return {};
+  });
+  if (!answer.verified.ok()) return answer;
+  if (check) {
+    answer.verified = evaluate(device_, Step::run, [&] {
+      return bench.verify(*plan, admission.twice, admission.limits.run, answer.launches);
+    });
+    if (!answer.verified.ok()) return answer;
+  }
+  const Outcome timed = evaluate(device_, Step::run, [&]() -> Finding {
+    const Bench::FirstRun first = bench.first_run(*plan, pool, admission.limits.run);
+    answer.launches += first.launches;
+    answer.batch = first.batch;
+    const std::string reason = bench.why_implausible(first.us);
+    return reason.empty() ? Finding{} : Finding{Status::implausible_time, reason, {}};
+  });
+  if (!timed.ok()) {
+    const Errors errors = answer.verified.errors;
+    answer.verified = timed;
+    answer.verified.errors = errors;
+    return answer;
+  }
+  bench.put(slot, std::move(plan), pool);
+  return answer;
+}
+
+Sampled LocalExecutor::do_sample(const std::vector<Turn>& schedule) {
+  Sampled answer;
+  for (const Turn& turn : schedule) {
+    Bench* bench = bench_of(turn.slot);
+    if (bench == nullptr) continue;  // failed earlier in this schedule, or was never admitted
+    Bench::Sampling taken;
+    Outcome outcome = evaluate(device_, Step::run, [&]() -> Finding {
+      taken = bench->take(turn);
+      const std::string reason = bench->why_implausible(taken.sample.us);
+      return reason.empty() ? Finding{} : Finding{Status::implausible_time, reason, {}};
+    });
+    answer.launches += taken.launches;
+    answer.dropped += taken.dropped;
+    if (outcome.ok()) {
+      answer.turns.push_back(turn);
+      answer.samples.push_back(taken.sample);
+      continue;
+    }
+    bench->drop(turn.slot);
+    answer.failed.emplace_back(turn.slot, std::move(outcome));
+    for (size_t i = answer.turns.size(); i-- > 0;) {
+      if (answer.turns[i].slot != turn.slot) continue;
+      answer.turns.erase(answer.turns.begin() + static_cast<std::ptrdiff_t>(i));
+      answer.samples.erase(answer.samples.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  // What runs next in this process (the tuner, a quiet look) finds its thread free and the pools at rest.
+  device_.settle({}, false);
+  return answer;
+}
+
+Bench* LocalExecutor::bench_of(Slot slot) {
+  for (auto& [id, opening] : open_) {
+    if (opening.bench && opening.bench->has(slot)) return opening.bench.get();
+  }
+  return nullptr;
+}
+
+}  // namespace attune

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "measure/bench.h"
+#include "measure/executor.h"
+#include "solver/registry.h"
+
+namespace attune {
+
+/// Runs candidates in this process, on the calling thread, inside wait(): what a worker does behind its wall, and what
+/// tests and `attune bench` do without one. It cannot stop a candidate that hangs or survive one that crashes; one that
+/// ends after its deadline is `timed_out`. Epoch is always 0, and Restarted never comes.
+class LocalExecutor final : public Executor {
+ public:
+  /// Both must outlive it. A library is opened on the device when the first problem asks, and stays open.
+  LocalExecutor(Device& device, const Registry& registry);
+  ~LocalExecutor() override;
+
+  const DeviceInfo& device() const override { return device_.info(); }
+  /// Refused (Opened::refused) when two are open, when memory does not suffice, or when the problem is not one.
+  void open(ProblemId id, const Problem& problem, const Protocol& protocol) override;
+  void close(ProblemId id) override;
+  void admit(ProblemId id, Slot slot, const Admission& admission) override;
+  void drop(Slot slot) override;
+  void sample(std::vector<Turn> schedule) override;
+  /// Does enqueued commands until one has an answer. Sampled holds the turns that count: those of a slot that failed
+  /// are left out. Throws only for what is no candidate's fault.
+  std::vector<Event> wait(Milliseconds at_most) override;
+  void abort() noexcept override;
+
+ private:
+  struct Library;
+  struct Opening {
+    Problem problem;
+    Protocol protocol;
+    std::vector<Contender> contenders;
+    double bytes = 0;              ///< What the bench takes.
+    std::unique_ptr<Bench> bench;  ///< Made by the first admission: a problem that is only asked about costs little.
+    Outcome broken;                ///< Why there is no bench; every candidate of the problem ends so.
+  };
+  using Command = std::function<std::vector<Event>()>;
+
+  Opened do_open(ProblemId id, const Problem& problem, const Protocol& protocol);
+  Admitted do_admit(ProblemId id, Slot slot, const Admission& admission);
+  Sampled do_sample(const std::vector<Turn>& schedule);
+  std::string reason_to_refuse(double bytes) const;
+  bool fits_beside_the_open(double bytes) const;
+  bool make_bench(Opening& opening, bool references);
+  Contender contender_of(const SolverEntry& entry, const Problem& problem);
+  Library& library(const Solver& solver);
+  Outcome prepare(Opening& opening, const Admission& admission, std::unique_ptr<Plan>& plan);
+  Bench* bench_of(Slot slot);
+
+  Device& device_;
+  const Registry& registry_;
+  std::map<std::string, std::unique_ptr<Library>, std::less<>> libraries_;  ///< By solver id; outlive the plans.
+  std::map<ProblemId, Opening> open_;
+  std::deque<Command> commands_;
+};
+
+}  // namespace attune

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+#include "measure/local_executor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+#include "device/fake/fake_device.h"
+#include "measure/evaluate.h"
+#include "measure/planted_gemm.h"
+
+namespace attune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Configs name a fault and a time: `fault=none;us=5`. Records the prepares it was asked for.
+class PlantedSolver final : public Solver {
+ public:
+  explicit PlantedSolver(std::string id = "planted.gemm", int* opened = nullptr)
+      : id_(std::move(id)), opened_(opened) {}
+  std::string_view id() const override { return id_; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "planted faults"; }
+  Support supports(const Problem& problem, const DeviceInfo&) const override {
+    return problem.integer("k") == 999 ? Support::no("k=999 is not its thing") : Support{};
+  }
+  std::unique_ptr<Backend> open(Device& device) const override {
+    if (opened_ != nullptr) ++*opened_;
+    if (id_ == "absent.gemm") fail(ErrorCode::unavailable, "the planted library is absent");
+    return std::make_unique<PlantedBackend>(id_, dynamic_cast<FakeDevice&>(device));
+  }
+
+ private:
+  class PlantedBackend final : public Backend {
+   public:
+    PlantedBackend(std::string id, FakeDevice& device) : id_(std::move(id)), device_(device) {}
+    Versions versions() const override { return {{id_, "1+7"}}; }
+    SearchSpace space(const Problem&) override {
+      std::vector<Config> rows;
+      for (const char* row :
+           {"fault=none;us=5", "fault=none;us=6", "fault=none;us=8;workspace=64", "fault=none;us=0", "fault=none;us=-3",
+            "fault=none;us=5;workspace=600000000", "fault=tile_dropped;us=5", "fault=throws;us=5", "fault=load;us=5"}) {
+        rows.push_back(Config::parse(row));
+      }
+      return SearchSpace::listed(std::move(rows));
+    }
+    Config untuned(const Problem&) override { return Config::parse("fault=none;us=5"); }
+    std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) override {
+      if (config.text("fault") == "load") fail(ErrorCode::invalid_input, "no such algorithm");
+      const auto named = std::find(kFaultNames.begin(), kFaultNames.end(), config.text("fault"));
+      const auto fault = static_cast<Fault>(named - kFaultNames.begin());
+      auto plan = std::make_unique<PlantedGemm>(
+          GemmShape::of(problem), fault,
+          [this, us = static_cast<double>(config.integer("us"))] { device_.advance_us(us); });
+      if (config.has("workspace")) plan->declare().workspace_bytes = static_cast<uint64_t>(config.integer("workspace"));
+      return plan;
+    }
+
+   private:
+    std::string id_;
+    FakeDevice& device_;
+  };
+  std::string id_;
+  int* opened_;
+};
+
+class LocalExecutorTest : public ::testing::Test {
+ protected:
+  LocalExecutorTest() {
+    registry_.add(std::make_unique<PlantedSolver>("planted.gemm", &opened_));
+    registry_.add(std::make_unique<PlantedSolver>("absent.gemm"));
+    registry_.add_unavailable("gone.gemm", "a module that did not open", "libgone.so: cannot open shared object file");
+  }
+  void start(const FakeNoise& noise = {}) {
+    device_ = std::make_unique<FakeDevice>(noise);
+    executor_ = std::make_unique<LocalExecutor>(*device_, registry_);
+  }
+  template <typename Answer>
+  Answer next() {
+    const auto events = executor_->wait(Milliseconds(0));
+    if (events.size() != 1) throw std::logic_error("one event was expected");
+    return std::get<Answer>(events[0]);
+  }
+  Opened open(ProblemId id, const std::string& text = "gemm_a16w16 m=20 n=40 k=64 dtype=fp32") {
+    executor_->open(id, Problem::parse(text), Protocol{.seed = 5});
+    return next<Opened>();
+  }
+  Admitted admit(Slot slot, const std::string& config, Limits limits = {}) {
+    executor_->admit(1, slot,
+                     {.candidate = {"planted.gemm", "1+7", Config::parse(config)}, .twice = true, .limits = limits});
+    return next<Admitted>();
+  }
+
+  int opened_ = 0;
+  Registry registry_;
+  std::unique_ptr<FakeDevice> device_;
+  std::unique_ptr<LocalExecutor> executor_;
+};
+
+TEST_F(LocalExecutorTest, AnswersWithAContenderForEverySolver) {
+  start();
+  const Opened answer = open(1);
+  EXPECT_EQ(answer.refused, "");
+  ASSERT_EQ(answer.contenders.size(), 3u);
+  EXPECT_EQ(answer.contenders[0].solver, "planted.gemm");
+  EXPECT_EQ(answer.contenders[0].version, "1+7") << "with the library's";
+  EXPECT_TRUE(answer.contenders[0].support.yes);
+  EXPECT_EQ(answer.contenders[0].space.size(), 9u);
+  EXPECT_EQ(answer.contenders[0].untuned.key(), "fault=none;us=5");
+  EXPECT_EQ(answer.contenders[1].support, Support::no("the planted library is absent"));
+  EXPECT_EQ(answer.contenders[2].support, Support::no("libgone.so: cannot open shared object file"));
+}
+
+TEST_F(LocalExecutorTest, OpensALibraryOnceAndOnlyWhenAProblemIsSupported) {
+  start();
+  EXPECT_EQ(open(1, "gemm_a16w16 m=20 n=40 k=999 dtype=fp32").contenders[0].support,
+            Support::no("k=999 is not its thing"));
+  EXPECT_EQ(opened_, 0);
+  executor_->close(1);
+  open(2);
+  open(3);
+  EXPECT_EQ(opened_, 1);
+}
+
+TEST_F(LocalExecutorTest, IsBusyWithTwoProblemsUntilOneIsClosed) {
+  start();
+  open(1);
+  open(2);
+  EXPECT_TRUE(open(3).busy);
+  executor_->close(1);
+  EXPECT_EQ(open(3).refused, "");
+}
+
+TEST_F(LocalExecutorTest, RefusesWhatDoesNotFitWithoutAllocatingIt) {
+  start();
+  const Opened answer = open(1, "gemm_a16w16 m=2000000000 n=2000000000 k=2000000000 dtype=fp32");
+  EXPECT_THAT(answer.refused, HasSubstr("does not fit in memory"));
+  EXPECT_THAT(answer.refused, HasSubstr("of 1.1 GB usable"));
+  EXPECT_TRUE(answer.contenders.empty());
+  EXPECT_EQ(device_->allocated_bytes(), 0u);
+}
+
+TEST_F(LocalExecutorTest, RefusesWhatIsNotAProblem) {
+  start();
+  EXPECT_THAT(open(1, "gemm_a16w16 m=0 n=1 k=1").refused, HasSubstr("'m'"));
+  EXPECT_THAT(open(1, "conv m=1").refused, HasSubstr("unknown op"));
+}
+
+TEST_F(LocalExecutorTest, AdmitsACorrectCandidateAndCountsItsLaunches) {
+  start();
+  open(1);
+  const Admitted answer = admit(4, "fault=none;us=5");
+  EXPECT_TRUE(answer.verified.ok()) << answer.verified.detail;
+  EXPECT_EQ(answer.slot, 4u);
+  EXPECT_EQ(answer.batch, 1u) << "virtual time is exact";
+  EXPECT_EQ(answer.launches, 3u + 1u + 3u) << "verification, untimed, timed";
+}
+
+TEST_F(LocalExecutorTest, AFailedCandidateIsAnOutcome) {
+  start();
+  open(1);
+  EXPECT_EQ(admit(1, "fault=tile_dropped;us=5").verified.status, Status::wrong_result);
+  EXPECT_EQ(admit(2, "fault=throws;us=5").verified.status, Status::launch_failed);
+  EXPECT_EQ(admit(3, "fault=load;us=5").verified.status, Status::load_failed);
+  EXPECT_EQ(admit(4, "fault=none;us=5;workspace=600000000").verified.status, Status::out_of_memory);
+  EXPECT_EQ(admit(5, "fault=none;us=0").verified.status, Status::implausible_time);
+  EXPECT_EQ(admit(6, "fault=none;us=-3").verified.status, Status::implausible_time);
+  EXPECT_EQ(admit(9, "fault=none;us=77").verified.status, Status::unsupported) << "none of the solver's configs";
+  executor_->admit(1, 7, {.candidate = {"planted.gemm", "0+1", Config::parse("fault=none;us=5")}});
+  EXPECT_EQ(next<Admitted>().verified.status, Status::unsupported) << "another version";
+  executor_->admit(1, 8, {.candidate = {"gone.gemm", "1", Config()}});
+  EXPECT_EQ(next<Admitted>().verified.detail, "libgone.so: cannot open shared object file");
+  executor_->sample({{.slot = 1}, {.slot = 5}});
+  EXPECT_TRUE(next<Sampled>().samples.empty()) << "none of them can be sampled";
+}
+
+TEST_F(LocalExecutorTest, ADeviceThatFailsItsProbeIsLost) {
+  start();
+  open(1);
+  device_->break_down();
+  EXPECT_EQ(admit(1, "fault=throws;us=5").verified.status, Status::device_lost);
+}
+
+TEST_F(LocalExecutorTest, SamplesEveryTurnInOrder) {
+  start();
+  open(1);
+  admit(1, "fault=none;us=5");
+  admit(2, "fault=none;us=8;workspace=64");
+  executor_->sample({{.slot = 2, .round = 0, .launches = 16}, {.slot = 1, .round = 0}, {.slot = 1, .round = 1}});
+  const Sampled answer = next<Sampled>();
+  ASSERT_EQ(answer.samples.size(), 3u);
+  EXPECT_EQ(answer.turns[0].slot, 2u);
+  EXPECT_EQ(answer.samples[0], (Sample{.us = 8, .clock = 1, .round = 0, .dirty = false}));
+  EXPECT_EQ(answer.samples[1].us, 5);
+  EXPECT_EQ(answer.samples[2].round, 1u);
+  EXPECT_EQ(answer.launches, 16u + 2u + 1u + 1u + 1u + 1u) << "untimed ones included";
+  EXPECT_EQ(answer.dropped, 0u);
+  EXPECT_TRUE(answer.failed.empty());
+}
+
+TEST_F(LocalExecutorTest, MarksDisturbedSamplesDirty) {
+  start({.dirty_share = 0.5, .dirty_factor = 2});
+  open(1);
+  admit(1, "fault=none;us=5");
+  executor_->sample(std::vector<Turn>(40, Turn{.slot = 1}));
+  const Sampled answer = next<Sampled>();
+  int dirty = 0;
+  for (const Sample& sample : answer.samples) {
+    EXPECT_EQ(sample.us, sample.dirty ? 10 : 5);
+    dirty += sample.dirty ? 1 : 0;
+  }
+  EXPECT_GT(dirty, 8);
+  EXPECT_LT(dirty, 32);
+}
+
+TEST_F(LocalExecutorTest, TakesASampleAgainWhenTheClockIsLowAndCountsIt) {
+  start({.slow_clock_share = 1});
+  open(1);
+  admit(1, "fault=none;us=5");
+  executor_->sample({{.slot = 1}});
+  const Sampled answer = next<Sampled>();
+  EXPECT_EQ(answer.dropped, 3u);
+  ASSERT_EQ(answer.samples.size(), 1u) << "then at the clock there is";
+  EXPECT_EQ(answer.samples[0].clock, 0.5f);
+  EXPECT_EQ(answer.launches, 5u);
+}
+
+TEST_F(LocalExecutorTest, ASlotThatFailsWhileSampledLosesItsSamplesAndSparesTheOthers) {
+  start();
+  open(1);
+  admit(1, "fault=none;us=5");
+  admit(2, "fault=none;us=6");
+  // A deadline no run can meet makes the second turn of slot 2 fail.
+  auto late = Turn{.slot = 2, .round = 1, .launches = 40, .limit = Milliseconds(1)};
+  executor_->sample({{.slot = 2}, {.slot = 1}, late, {.slot = 2, .round = 2}, {.slot = 1, .round = 2}});
+  const Sampled answer = next<Sampled>();
+  ASSERT_EQ(answer.failed.size(), 1u);
+  EXPECT_EQ(answer.failed[0].first, 2u);
+  EXPECT_EQ(answer.failed[0].second.status, Status::timed_out);
+  ASSERT_EQ(answer.turns.size(), 2u);
+  EXPECT_EQ(answer.turns[0].slot, 1u);
+  EXPECT_EQ(answer.turns[1].round, 2u);
+}
+
+TEST_F(LocalExecutorTest, DropAndCloseFreeWhatTheyHeld) {
+  start();
+  open(1);
+  admit(1, "fault=none;us=5");
+  executor_->drop(1);
+  executor_->sample({{.slot = 1}});
+  EXPECT_TRUE(next<Sampled>().turns.empty());
+  executor_->close(1);
+  EXPECT_TRUE(executor_->wait(Milliseconds(0)).empty());
+  EXPECT_EQ(device_->allocated_bytes(), 0u);
+}
+
+TEST_F(LocalExecutorTest, AbortForgetsWhatWasEnqueued) {
+  start();
+  executor_->open(1, Problem::parse("gemm_a16w16 m=20 n=40 k=64"), {});
+  executor_->abort();
+  EXPECT_TRUE(executor_->wait(Milliseconds(0)).empty());
+}
+
+TEST(Evaluate, MakesAnOutcomeOfEveryException) {
+  FakeDevice device;
+  const auto status = [&](Step step, const std::function<void()>& work) {
+    return evaluate(device, step,
+                    [&] {
+                      work();
+                      return Finding{};
+                    })
+        .status;
+  };
+  const auto throws = [](ErrorCode code) { return [code] { throw Error(code, "no"); }; };
+  EXPECT_EQ(status(Step::run, [] {}), Status::ok);
+  EXPECT_EQ(status(Step::prepare, throws(ErrorCode::unavailable)), Status::unsupported);
+  EXPECT_EQ(status(Step::prepare, throws(ErrorCode::device)), Status::launch_failed);
+  EXPECT_EQ(status(Step::prepare, throws(ErrorCode::invalid_input)), Status::load_failed);
+  EXPECT_EQ(status(Step::memory, throws(ErrorCode::device)), Status::out_of_memory);
+  EXPECT_EQ(status(Step::run, throws(ErrorCode::device)), Status::launch_failed);
+  EXPECT_EQ(status(Step::run, throws(ErrorCode::timeout)), Status::timed_out);
+  EXPECT_EQ(status(Step::run, [] { throw std::bad_alloc(); }), Status::out_of_memory);
+  EXPECT_EQ(status(Step::prepare, [] { throw std::runtime_error("foreign"); }), Status::load_failed);
+  EXPECT_EQ(status(Step::run, [] { throw 7; }), Status::launch_failed);
+}
+
+}  // namespace
+}  // namespace attune

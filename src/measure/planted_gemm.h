@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <array>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "ops/gemm/gemm_op.h"
+#include "solver/plan.h"
+#include "tensor/convert.h"
+
+namespace attune {
+
+/// What is wrong with a planted kernel. For tests.
+enum class Fault : uint8_t {
+  none,
+  tile_dropped,         // a 16×16 tile is not written
+  tile_zeroed,          // … is written as zero
+  rows_permuted,        // two rows change places
+  k_tail_ignored,       // the last K % 16 terms are left out
+  one_term_twice,       // parts of a split K overlap by one
+  accumulates,          // C += A·B on memory nobody cleared
+  writes_past_end,      // one element
+  writes_before_start,  // one element
+  nan_in_output,
+  stale,              // does not run
+  stale_after_first,  // believes that nothing changed since its first run
+  reads_past_end,     // one element after the end of A
+  narrow_sum,         // accumulates in bf16
+  changes_input,
+  overruns_workspace,
+  leaves_prefix_dirty,
+  unsteady,  // the order of summation changes from run to run
+  throws,
+};
+inline constexpr std::array<std::string_view, 19> kFaultNames = {"none",
+                                                                 "tile_dropped",
+                                                                 "tile_zeroed",
+                                                                 "rows_permuted",
+                                                                 "k_tail_ignored",
+                                                                 "one_term_twice",
+                                                                 "accumulates",
+                                                                 "writes_past_end",
+                                                                 "writes_before_start",
+                                                                 "nan_in_output",
+                                                                 "stale",
+                                                                 "stale_after_first",
+                                                                 "reads_past_end",
+                                                                 "narrow_sum",
+                                                                 "changes_input",
+                                                                 "overruns_workspace",
+                                                                 "leaves_prefix_dirty",
+                                                                 "unsteady",
+                                                                 "throws"};
+
+/// A plain GEMM with a planted fault; needs M > 4 and N > 32. Calls `on_run` in every
+/// run, where a fake device lets time go by.
+class PlantedGemm final : public Plan {
+ public:
+  explicit PlantedGemm(const GemmShape& shape, Fault fault, std::function<void()> on_run = {})
+      : shape_(shape), fault_(fault), on_run_(std::move(on_run)) {
+    if (fault == Fault::overruns_workspace || fault == Fault::leaves_prefix_dirty) traits_.workspace_bytes = 100;
+    if (fault == Fault::leaves_prefix_dirty) traits_.zeroed_bytes = 16;
+  }
+  PlanTraits& declare() noexcept { return traits_; }
+  const PlanTraits& traits() const noexcept override { return traits_; }
+
+  void run(const Launch& launch) const override {
+    if (on_run_) on_run_();
+    if (fault_ == Fault::throws) fail(ErrorCode::device, "the planted kernel refuses to start");
+    ++runs_;
+    if (fault_ == Fault::stale || (fault_ == Fault::stale_after_first && runs_ > 1)) return;
+    auto* c = static_cast<std::byte*>(launch.operands[GemmOperands::of(shape_).c]);
+    for (int64_t i = 0; i < shape_.m; ++i) {
+      for (int64_t j = 0; j < shape_.n; ++j) {
+        if (fault_ == Fault::tile_dropped && in_tile(i, j)) continue;
+        store(c, place(i, j),
+              value(launch, i, j) + (fault_ == Fault::accumulates ? load(shape_.out, c, place(i, j)) : 0.0f));
+      }
+    }
+    spoil(launch, c);
+  }
+
+ private:
+  bool in_tile(int64_t i, int64_t j) const { return i < 16 && j >= 16 && j < 32; }
+  int64_t place(int64_t i, int64_t j) const {
+    if (fault_ == Fault::rows_permuted && (i == 2 || i == 3)) i = 5 - i;
+    return i * shape_.n + j;
+  }
+  static float load(DType dtype, const void* tensor, int64_t index) {
+    float value = 0;
+    to_float(dtype, static_cast<const std::byte*>(tensor) + index * bits(dtype) / 8, std::span(&value, 1));
+    return value;
+  }
+  void store(std::byte* c, int64_t index, float value) const {
+    from_float(shape_.out, std::span(&value, 1), c + index * bits(shape_.out) / 8);
+  }
+
+  float value(const Launch& launch, int64_t i, int64_t j) const {
+    if (fault_ == Fault::tile_zeroed && in_tile(i, j)) return 0;
+    if (fault_ == Fault::nan_in_output && i == 1 && j == 1) return std::numeric_limits<float>::quiet_NaN();
+    const auto where = GemmOperands::of(shape_);
+    const int64_t begin = fault_ == Fault::one_term_twice ? -1 : 0;
+    const int64_t end = fault_ == Fault::k_tail_ignored ? shape_.k / 16 * 16 : shape_.k;
+    const bool backwards = fault_ == Fault::unsteady && runs_ % 2 == 0;
+    float sum = shape_.bias ? load(shape_.in, launch.operands[where.bias], j) : 0.0f;
+    for (int64_t step = begin; step < end; ++step) {
+      const int64_t k = step < 0 ? shape_.k / 2 : backwards ? end - 1 - step : step;
+      sum += load(shape_.in, launch.operands[where.a], i * shape_.k + k) *
+             load(shape_.in, launch.operands[where.b], j * shape_.k + k);
+      if (fault_ == Fault::narrow_sum) sum = from_bf16(to_bf16(sum));
+    }
+    if (fault_ == Fault::reads_past_end && i == shape_.m - 1)
+      sum += load(shape_.in, launch.operands[where.a], shape_.m * shape_.k);
+    return sum;
+  }
+
+  void spoil(const Launch& launch, std::byte* c) const {
+    if (fault_ == Fault::writes_past_end) store(c, shape_.m * shape_.n, 0);
+    if (fault_ == Fault::writes_before_start) store(c, -1, 0);
+    if (fault_ == Fault::changes_input) static_cast<std::byte*>(launch.operands[1])[5] ^= std::byte{1};
+    if (fault_ == Fault::overruns_workspace) static_cast<std::byte*>(launch.workspace)[100] = std::byte{0};
+    if (fault_ == Fault::leaves_prefix_dirty) static_cast<std::byte*>(launch.workspace)[15] = std::byte{1};
+  }
+
+  GemmShape shape_;
+  Fault fault_;
+  std::function<void()> on_run_;
+  PlanTraits traits_;
+  mutable uint64_t runs_ = 0;
+};
+
+}  // namespace attune

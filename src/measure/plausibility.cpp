@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "measure/plausibility.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+constexpr double kFloorShare = 0.6;  // of the roofline: a measured bandwidth is good to some 10 %, an L2 hit helps more
+
+}  // namespace
+
+double roofline_floor_us(const Work& work, DType dtype, uint64_t working_set_bytes, Device& device, Reading reading) {
+  const auto peak = device.info().peak_gflops.find(std::string(name(dtype)));
+  const double flops_us =
+      peak != device.info().peak_gflops.end() && peak->second > 0 ? work.flops / (peak->second * 1e3) : 0;
+  const double bandwidth = device.bandwidth_gbs(working_set_bytes, reading);
+  const double bytes_us = bandwidth > 0 ? work.bytes / (bandwidth * 1e3) : 0;
+  return kFloorShare * std::max(flops_us, bytes_us);
+}
+
+std::string implausible(double us, double floor_us) {
+  if (!std::isfinite(us)) return "the measured time is not a number";
+  if (us <= 0) return fmt::format("the measured time is not positive: {} us", us);
+  if (us < floor_us)
+    return fmt::format("the device cannot do the work in the measured time: {:.3g} us, at least {:.3g} us are needed",
+                       us, floor_us);
+  return {};
+}
+
+}  // namespace attune

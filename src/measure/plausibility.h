@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "attune/dtype.h"
+#include "device/device.h"
+#include "ops/op.h"
+
+namespace attune {
+
+/// The time in µs below which no kernel can have done the work: 0.6 × the larger of flops at the device's peak rate for
+/// `dtype` and bytes at the bandwidth measured for this working set. May measure that bandwidth (150 ms, with threads).
+double roofline_floor_us(const Work& work, DType dtype, uint64_t working_set_bytes, Device& device,
+                         Reading reading = Reading::remembered);
+
+/// Why a time is not one (zero, negative, not finite, below the floor); empty when it may be.
+std::string implausible(double us, double floor_us);
+
+}  // namespace attune

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "measure/reference_cache.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace attune {
+namespace {
+
+constexpr double kCheckedRows = 8;
+// The obvious path takes about 10 ns a term: beyond a second or two, fewer rows are checked.
+constexpr double kMostTerms = 1 << 27;
+// Both paths sum in double: they differ by 1e-13 of the scale. A lost or doubled term is 1/√K of it or more.
+constexpr double kPathsAgree = 1e-9;
+
+/// Calls work(range) for parts of [0, rows) on as many threads as the caller may use processors.
+void over_all_cores(int64_t rows, const std::function<void(RowRange)>& work) {
+  const int64_t threads = std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, std::max<int64_t>(rows, 1));
+  std::vector<std::jthread> others;
+  for (int64_t i = 1; i < threads; ++i)
+    others.emplace_back(work, RowRange{rows * i / threads, rows * (i + 1) / threads});
+  work({0, rows / threads});
+}
+
+}  // namespace
+
+ReferenceCache::ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed)
+    : device_(device), op_(op), problem_(problem), seed_(seed), specs_(op.tensors(problem)) {
+  ATTUNE_CHECK(!specs_.empty() && specs_.back().use == Use::output, "the last operand of {} is not its output",
+               op.name());
+}
+
+TestData& ReferenceCache::get(Distribution distribution) {
+  auto& slot = data_[static_cast<size_t>(distribution)];
+  if (slot) return *slot;
+  auto data = std::make_unique<TestData>();
+  for (size_t i = 0; i + 1 < specs_.size(); ++i) {
+    data->inputs.emplace_back(device_, specs_[i].bytes(), specs_[i].alignment_bytes,
+                              static_cast<uint32_t>(std::max(8, bits(specs_[i].dtype)) / 8));
+  }
+  fill(distribution, *data);
+  for (const GuardedBuffer& input : data->inputs)
+    data->hashes.push_back(hash128(std::span<const std::byte>(input.span())));
+  compute(*data);
+  // The paths are the same code for every distribution, and normal data hide nothing.
+  if (distribution == Distribution::normal) check(*data);
+  slot = std::move(data);
+  return *slot;
+}
+
+void ReferenceCache::refill(Distribution distribution) { fill(distribution, get(distribution)); }
+
+void ReferenceCache::fill(Distribution distribution, TestData& data) const {
+  op_.fill(problem_, distribution, seed_, tensors(data));
+  for (GuardedBuffer& input : data.inputs) input.restore_guards();
+}
+
+HostTensors ReferenceCache::tensors(const TestData& data) const {
+  HostTensors tensors;
+  for (const GuardedBuffer& input : data.inputs) tensors.operands.push_back(input.span());
+  tensors.operands.emplace_back();  // the output has no part in filling or in the reference
+  return tensors;
+}
+
+void ReferenceCache::compute(TestData& data) const {
+  const auto count = static_cast<size_t>(specs_.back().elements());
+  data.reference.values.assign(count, 0);
+  data.reference.scales.assign(count, 0);
+  const HostTensors operands = tensors(data);
+  over_all_cores(op_.output_rows(problem_),
+                 [&](RowRange rows) { op_.reference(problem_, Path::fast, rows, operands, data.reference); });
+}
+
+void ReferenceCache::check(const TestData& data) const {
+  const int64_t rows = op_.output_rows(problem_);
+  const double terms_a_row = op_.work(problem_).flops / 2 / static_cast<double>(rows);
+  const auto wanted =
+      static_cast<size_t>(std::clamp(kMostTerms / terms_a_row, 1.0, std::min(kCheckedRows, static_cast<double>(rows))));
+  std::set<int64_t> picked = {rows - 1};  // where blocks are cut short
+  if (wanted > 1) picked.insert(0);
+  Random random(derive_seed(seed_, "reference rows"));
+  while (picked.size() < wanted) picked.insert(static_cast<int64_t>(random.below(static_cast<uint64_t>(rows))));
+  const std::vector<int64_t> list(picked.begin(), picked.end());
+  Reference obvious;
+  obvious.values.assign(data.reference.values.size(), 0);
+  obvious.scales.assign(data.reference.scales.size(), 0);
+  const HostTensors operands = tensors(data);
+  over_all_cores(static_cast<int64_t>(list.size()), [&](RowRange part) {
+    for (int64_t i = part.begin; i < part.end; ++i) {
+      const int64_t row = list[static_cast<size_t>(i)];
+      op_.reference(problem_, Path::obvious, {row, row + 1}, operands, obvious);
+    }
+  });
+  const auto columns = data.reference.values.size() / static_cast<size_t>(rows);
+  for (const int64_t row : list) {
+    for (size_t i = static_cast<size_t>(row) * columns; i < (static_cast<size_t>(row) + 1) * columns; ++i) {
+      const double difference = std::abs(data.reference.values[i] - obvious.values[i]);
+      if (!(difference <= kPathsAgree * (obvious.scales[i] + std::abs(obvious.values[i])))) {
+        fail(ErrorCode::internal,
+             "the two reference paths of {} disagree, please report it: row {}, column {}: fast {}, obvious {} ({})",
+             op_.name(), row, i % columns, data.reference.values[i], obvious.values[i], problem_.key());
+      }
+    }
+  }
+}
+
+}  // namespace attune

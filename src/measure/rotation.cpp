@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "measure/rotation.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+/// Tiny operands: more copies than this take seconds to lay out, and their addresses alone fill a cache.
+constexpr uint64_t kMostCopies = 1 << 14;
+
+/// The first place from `cursor` on that is a multiple of the alignment and not of twice that.
+uint64_t place(uint64_t cursor, uint64_t alignment) {
+  const uint64_t step = 2 * alignment;
+  return (cursor + step - 1) / step * step + alignment;
+}
+
+uint64_t end_of_copy(std::span<const TensorSpec> specs, uint64_t cursor) {
+  for (const TensorSpec& spec : specs) cursor = place(cursor, spec.alignment_bytes) + spec.bytes();
+  return cursor;
+}
+
+}  // namespace
+
+RotationSize size_rotation(std::span<const TensorSpec> specs, CachePolicy policy, int64_t cache_bytes,
+                           uint64_t limit_bytes) {
+  uint64_t input_bytes = 0, copy_bytes = 0;
+  for (const TensorSpec& spec : specs) {
+    copy_bytes += spec.bytes();
+    if (spec.use != Use::output) input_bytes += spec.bytes();
+  }
+  if (policy == CachePolicy::warm) return {1, copy_bytes};
+  const uint64_t enough =
+      2 * static_cast<uint64_t>(std::max<int64_t>(cache_bytes, 0)) / std::max<uint64_t>(input_bytes, 1) + 1;
+  const uint64_t fitting = limit_bytes / std::max<uint64_t>(copy_bytes, 1);
+  return {static_cast<uint32_t>(std::max<uint64_t>(2, std::min({enough, fitting, kMostCopies}))), copy_bytes};
+}
+
+CopyPicker::CopyPicker(uint32_t copies, uint64_t seed) : random_(seed) {
+  ATTUNE_CHECK(copies > 0, "a rotation has at least one copy");
+  std::vector<uint32_t> order(copies);
+  for (uint32_t i = 0; i < copies; ++i) order[i] = i;
+  random_.shuffle(order);
+  const auto half = order.begin() + copies / 2;
+  resting_.assign(order.begin(), half);
+  ready_.assign(half, order.end());
+}
+
+uint32_t CopyPicker::next() noexcept {
+  uint32_t& drawn = ready_[random_.below(ready_.size())];
+  const uint32_t copy = drawn;
+  if (!resting_.empty()) {
+    // Its place goes to the copy that has rested longest.
+    drawn = resting_[oldest_];
+    resting_[oldest_] = copy;
+    oldest_ = (oldest_ + 1) % resting_.size();
+  }
+  return copy;
+}
+
+Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSize size, const HostTensors& operands,
+                   uint64_t seed)
+    : device_(device), size_(size), num_operands_(specs.size()), picker_(size.copies, seed) {
+  ATTUNE_CHECK(operands.operands.size() == specs.size(), "{} operands for {} specs", operands.operands.size(),
+               specs.size());
+  uint64_t bytes = 0;
+  uint32_t alignment = 1;
+  for (uint32_t i = 0; i < size.copies; ++i) bytes = end_of_copy(specs, bytes);
+  for (const TensorSpec& spec : specs) alignment = std::max(alignment, 2 * spec.alignment_bytes);
+  block_ = device.allocate(bytes, alignment);
+  uint64_t cursor = 0;
+  pointers_.reserve(size.copies * num_operands_);
+  for (uint32_t i = 0; i < size.copies; ++i) {
+    for (size_t j = 0; j < num_operands_; ++j) {
+      cursor = place(cursor, specs[j].alignment_bytes);
+      void* to = static_cast<std::byte*>(block_.data) + cursor;
+      device.copy(to, operands.operands[j].data(), specs[j].bytes());
+      pointers_.push_back(to);
+      cursor += specs[j].bytes();
+    }
+  }
+}
+
+Rotation::~Rotation() { device_.release(block_); }
+
+}  // namespace attune

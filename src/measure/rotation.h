@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attune/tensor.h"
+#include "base/random.h"
+#include "core/record.h"
+#include "device/device.h"
+#include "ops/op.h"
+
+namespace attune {
+
+/// How many copies of a problem's operands take turns so that none is found in a cache.
+struct RotationSize {
+  uint32_t copies = 1;
+  uint64_t copy_bytes = 0;  ///< Of one set of operands, outputs included.
+  uint64_t bytes() const noexcept { return copies * copy_bytes; }
+};
+inline constexpr uint64_t kRotationBytes = 256u
+                                           << 20;  ///< Default bound: a virtual machine may report 480 MiB of cache.
+
+/// cold: as many copies as exceed twice the cache with their inputs, at most `limit_bytes` in all, at least 2; warm: 1.
+RotationSize size_rotation(std::span<const TensorSpec> specs, CachePolicy policy, int64_t cache_bytes,
+                           uint64_t limit_bytes = kRotationBytes);
+
+/// Draws copies at random such that none comes again before half of the others (rounded down) were drawn. O(1).
+class CopyPicker {
+ public:
+  CopyPicker(uint32_t copies, uint64_t seed);
+  uint32_t next() noexcept;
+
+ private:
+  std::vector<uint32_t> ready_;    ///< May be drawn.
+  std::vector<uint32_t> resting_;  ///< A ring; the oldest at `oldest_`.
+  size_t oldest_ = 0;
+  Random random_;
+};
+
+/// The copies themselves, in one block of the device; every operand aligned as its spec says and no better. The host
+/// must be able to address the device's memory.
+class Rotation {
+ public:
+  /// Copies `operands` (host memory, in Op::tensors() order) size.copies times. Throws Error{device} without memory.
+  Rotation(Device& device, std::span<const TensorSpec> specs, RotationSize size, const HostTensors& operands,
+           uint64_t seed);
+  ~Rotation();
+  Rotation(const Rotation&) = delete;
+  Rotation& operator=(const Rotation&) = delete;
+
+  const RotationSize& size() const noexcept { return size_; }
+  /// Operands of the next copy, for Launch::operands. Valid as long as the rotation.
+  std::span<void* const> next() noexcept { return copy(picker_.next()); }
+  std::span<void* const> copy(uint32_t index) const noexcept {
+    return std::span(pointers_).subspan(index * num_operands_, num_operands_);
+  }
+
+ private:
+  Device& device_;
+  RotationSize size_;
+  size_t num_operands_;
+  Buffer block_;
+  std::vector<void*> pointers_;  ///< copies × operands
+  CopyPicker picker_;
+};
+
+}  // namespace attune

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "measure/rotation.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "device/fake/fake_device.h"
+
+namespace attune {
+namespace {
+
+constexpr int64_t kMega = 1 << 20;
+
+std::vector<TensorSpec> specs(int64_t input_elements, int64_t output_elements) {
+  return {{.role = "a", .shape = {1, input_elements}},
+          {.role = "c", .shape = {1, output_elements}, .use = Use::output}};
+}
+
+TEST(RotationSize, InputsTogetherExceedTwiceTheCache) {
+  const auto size = size_rotation(specs(kMega / 4, 64), CachePolicy::cold, 8 * kMega);
+  EXPECT_EQ(size.copies, 17u);
+}
+
+TEST(RotationSize, IsBoundedWhateverCacheAVirtualMachineReports) {
+  const auto size = size_rotation(specs(kMega / 4, 64), CachePolicy::cold, 480 * kMega);
+  EXPECT_LE(size.bytes(), kRotationBytes);
+  EXPECT_GE(size.copies, 254u);
+}
+
+TEST(RotationSize, HasTwoCopiesHoweverLargeAndOneWhenWarm) {
+  EXPECT_EQ(size_rotation(specs(200 * kMega, 64), CachePolicy::cold, 8 * kMega).copies, 2u);
+  EXPECT_EQ(size_rotation(specs(64, 64), CachePolicy::warm, 8 * kMega).copies, 1u);
+  EXPECT_EQ(size_rotation(specs(64, 64), CachePolicy::cold, 0).copies, 2u);
+}
+
+TEST(CopyPicker, NeverReusesACopyWithinHalfARotation) {
+  for (const uint32_t copies : {1u, 2u, 3u, 7u, 20u}) {
+    CopyPicker picker(copies, 3);
+    std::map<uint32_t, int> last;
+    for (int i = 0; i < 2000; ++i) {
+      const uint32_t copy = picker.next();
+      ASSERT_LT(copy, copies);
+      if (last.contains(copy)) {
+        ASSERT_GT(i - last[copy], static_cast<int>(copies / 2)) << copies;
+      }
+      last[copy] = i;
+    }
+    EXPECT_EQ(last.size(), copies) << "all take part";
+  }
+}
+
+TEST(CopyPicker, DrawsEveryCopyEquallyOften) {
+  CopyPicker picker(10, 5);
+  std::vector<int> counts(10);
+  for (int i = 0; i < 10'000; ++i) ++counts[picker.next()];
+  for (const int count : counts) EXPECT_NEAR(count, 1000, 100);
+}
+
+TEST(CopyPicker, DoesNotRepeatAnOrder) {
+  CopyPicker picker(10, 5);
+  std::set<std::vector<uint32_t>> orders;
+  for (int i = 0; i < 50; ++i) {
+    std::vector<uint32_t> order(10);
+    for (uint32_t& copy : order) copy = picker.next();
+    orders.insert(order);
+  }
+  EXPECT_EQ(orders.size(), 50u);
+}
+
+TEST(CopyPicker, RepeatsItselfForASeed) {
+  CopyPicker one(9, 11), same(9, 11), other(9, 12);
+  std::vector<uint32_t> drawn[3];
+  for (int i = 0; i < 100; ++i) {
+    drawn[0].push_back(one.next());
+    drawn[1].push_back(same.next());
+    drawn[2].push_back(other.next());
+  }
+  EXPECT_EQ(drawn[0], drawn[1]);
+  EXPECT_NE(drawn[0], drawn[2]);
+}
+
+TEST(Rotation, CopiesEveryOperandApartAndAlignedAsPromised) {
+  FakeDevice device;
+  const auto tensors = specs(50, 30);
+  std::vector<std::byte> a(tensors[0].bytes(), std::byte{7}), c(tensors[1].bytes(), std::byte{9});
+  {
+    Rotation rotation(device, tensors, {.copies = 3, .copy_bytes = a.size() + c.size()}, {{a, c}}, 1);
+    std::set<void*> places;
+    for (uint32_t i = 0; i < 3; ++i) {
+      const auto operands = rotation.copy(i);
+      ASSERT_EQ(operands.size(), 2u);
+      EXPECT_EQ(std::memcmp(operands[0], a.data(), a.size()), 0);
+      EXPECT_EQ(std::memcmp(operands[1], c.data(), c.size()), 0);
+      for (void* operand : operands) {
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(operand) % 32, 16u);
+        EXPECT_TRUE(places.insert(operand).second);
+      }
+    }
+  }
+  EXPECT_EQ(device.allocated_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace attune

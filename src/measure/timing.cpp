@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "measure/timing.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attune {
+namespace {
+
+constexpr double kMostLaunches = 4096;
+
+}  // namespace
+
+double least_sample_us(const DeviceInfo& device) {
+  const auto fact = device.facts.find("least_sample_us");
+  return fact != device.facts.end() ? static_cast<double>(fact->second) : 200;
+}
+
+uint32_t batch_for(double first_us, double least_us) noexcept {
+  return static_cast<uint32_t>(std::clamp(std::ceil(least_us / first_us), 1.0, kMostLaunches));
+}
+
+uint32_t untimed_for(uint32_t launches) noexcept { return std::clamp(launches / 8, 1u, 16u); }
+
+double time_launches(Stream& stream, const Plan& plan, std::span<const Launch> launches) {
+  stream.record(0);
+  for (const Launch& launch : launches) plan.run(launch);
+  stream.record(1);
+  stream.synchronize();
+  return stream.elapsed_us(0, 1) / static_cast<double>(launches.size());
+}
+
+}  // namespace attune

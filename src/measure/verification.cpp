@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "measure/verification.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+constexpr uint32_t kWorkspaceAlignment = 64;
+
+uint32_t element_bytes(const TensorSpec& spec) { return static_cast<uint32_t>(std::max(8, bits(spec.dtype)) / 8); }
+
+GuardedBuffer output_buffer(Device& device, const std::vector<TensorSpec>& specs) {
+  return GuardedBuffer(device, specs.back().bytes(), specs.back().alignment_bytes, element_bytes(specs.back()));
+}
+
+/// How many elements hold a bit pattern, and the first that does.
+struct Held {
+  uint64_t count = 0;
+  int64_t first = 0;
+};
+Held count_pattern(std::span<const std::byte> data, uint64_t pattern, uint32_t bytes) {
+  Held held;
+  for (size_t i = 0; i + bytes <= data.size(); i += bytes) {
+    if (std::memcmp(data.data() + i, &pattern, bytes) != 0) continue;
+    if (held.count++ == 0) held.first = static_cast<int64_t>(i / bytes);
+  }
+  return held;
+}
+
+Errors worst_of(const Errors& a, const Errors& b) {
+  return {std::max(a.mismatch_ratio, b.mismatch_ratio), std::max(a.max_relative, b.max_relative),
+          std::max(a.cosine, b.cosine)};
+}
+
+std::string_view data_name(Distribution distribution) {
+  return distribution == Distribution::normal ? "normal data" : "integers";
+}
+
+}  // namespace
+
+Verification::Verification(Device& device, const Op& op, const Problem& problem, ReferenceCache& references)
+    : device_(device),
+      references_(references),
+      problem_(problem),
+      specs_(op.tensors(problem)),
+      tolerance_(op.tolerance(problem)),
+      columns_(specs_.back().elements() / std::max<int64_t>(op.output_rows(problem), 1)),
+      output_(output_buffer(device, specs_)) {}
+
+void Verification::reserve(const PlanTraits& traits) {
+  ATTUNE_CHECK(traits.zeroed_bytes <= traits.workspace_bytes, "{} zeroed bytes of {}", traits.zeroed_bytes,
+               traits.workspace_bytes);
+  workspace_.reset();
+  if (traits.workspace_bytes == 0) return;
+  workspace_ = std::make_unique<GuardedBuffer>(device_, traits.workspace_bytes, kWorkspaceAlignment, 8);
+  std::memset(workspace_->data(), 0, traits.zeroed_bytes);
+}
+
+Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, const VerifyOptions& options) {
+  launches_ = 0;
+  if (!workspace_) reserve(traits);
+  const auto workspace = std::move(workspace_);  // for this plan alone, whatever becomes of it
+  used_workspace_ = workspace.get();
+  Finding found = run_once(traits, run, Distribution::normal, options.err_ratio);
+  if (found.status == Status::ok && options.twice) found = run_again(found, traits, run, options.err_ratio);
+  if (found.status != Status::ok) return found;
+  Finding integers = run_once(traits, run, Distribution::integers, options.err_ratio);
+  if (integers.status == Status::ok) integers.errors = worst_of(found.errors, integers.errors);
+  return integers;
+}
+
+/// On the same inputs, next to the first run: what changes from run to run, or every other run, shows.
+Finding Verification::run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run,
+                                double err_ratio) {
+  const std::vector<std::byte> before(output_.span().begin(), output_.span().end());
+  Finding found = run_once(traits, run, Distribution::normal, err_ratio);
+  if (found.status != Status::ok) return found;
+  found.errors = worst_of(first.errors, found.errors);
+  if (!traits.deterministic) return found;
+  const auto differs = std::mismatch(before.begin(), before.end(), output_.span().begin()).first;
+  if (differs == before.end()) return found;
+  const auto index = (differs - before.begin()) / element_bytes(specs_.back());
+  return {Status::wrong_result,
+          fmt::format("two runs on the same inputs differ although it is declared deterministic, first at {}",
+                      place_name(index / columns_, index % columns_)),
+          found.errors};
+}
+
+Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, Distribution distribution,
+                               double err_ratio) {
+  TestData& data = references_.get(distribution);
+  std::vector<void*> operands;
+  for (const GuardedBuffer& input : data.inputs) operands.push_back(input.data());
+  operands.push_back(output_.data());
+  output_.restore_guards();
+  fill_poison(specs_.back().dtype, output_.span());
+  if (used_workspace_) fill_nan_bytes(used_workspace_->span().subspan(traits.zeroed_bytes));
+
+  try {
+    run({.operands = operands, .workspace = used_workspace_ ? used_workspace_->data() : nullptr, .stream = nullptr});
+  } catch (...) {
+    references_.refill(distribution);  // a launch that failed half-way may have spoilt them
+    throw;
+  }
+  ++launches_;
+  Finding found;
+  if (std::string spoilt = spoilt_memory(traits, distribution); !spoilt.empty()) {
+    references_.refill(distribution);
+    found = {Status::wrong_result, std::move(spoilt), {}};
+  } else {
+    found = judge_output(distribution, err_ratio);
+  }
+  if (found.status != Status::ok) found.detail += fmt::format(" ({})", data_name(distribution));
+  return found;
+}
+
+/// A clause about memory that was not the candidate's to write; empty when there is none.
+std::string Verification::spoilt_memory(const PlanTraits& traits, Distribution distribution) {
+  TestData& data = references_.get(distribution);
+  if (const auto where = output_.broken_guard())
+    return fmt::format("wrote outside its output '{}': {}", specs_.back().role, *where);
+  if (used_workspace_) {
+    if (const auto where = used_workspace_->broken_guard()) {
+      return fmt::format("wrote outside its workspace of {} bytes: {}", used_workspace_->bytes(), *where);
+    }
+  }
+  for (size_t i = 0; i < data.inputs.size(); ++i) {
+    if (const auto where = data.inputs[i].broken_guard())
+      return fmt::format("wrote outside the input '{}': {}", specs_[i].role, *where);
+    if (hash128(std::span<const std::byte>(data.inputs[i].span())) != data.hashes[i]) {
+      return fmt::format("changed its input '{}'", specs_[i].role);
+    }
+  }
+  const auto prefix = used_workspace_ ? used_workspace_->span().first(traits.zeroed_bytes) : std::span<std::byte>{};
+  const auto left = std::find_if(prefix.begin(), prefix.end(), [](std::byte byte) { return byte != std::byte{0}; });
+  if (left != prefix.end()) {
+    return fmt::format("did not leave the first {} bytes of its workspace zero, as it declares: byte {}", prefix.size(),
+                       left - prefix.begin());
+  }
+  return {};
+}
+
+Finding Verification::judge_output(Distribution distribution, double err_ratio) const {
+  const TestData& data = references_.get(distribution);
+  const auto comparison = compare(specs_.back().dtype, output_.span(), data.reference, columns_, tolerance_);
+  const Errors& errors = comparison.errors;
+  const auto wrong = [&](std::string detail) { return Finding{Status::wrong_result, std::move(detail), errors}; };
+  if (std::string detail = unwritten(comparison); !detail.empty()) return wrong(std::move(detail));
+  if (comparison.non_finite) {
+    const Place& at = *comparison.non_finite;
+    return wrong(fmt::format("{} elements are not finite where the reference is, first at {}: got {}, want {:.6g}",
+                             comparison.num_non_finite, place_name(at.row, at.column), at.got, at.want));
+  }
+  if (!(errors.max_relative <= tolerance_.max_relative)) {
+    const Place& at = comparison.worst;
+    return wrong(fmt::format(
+        "an error of {:.3g} of the typical product is above the bound of {:.3g}, worst at {}: got {:.8g}, want {:.8g}",
+        errors.max_relative, tolerance_.max_relative, place_name(at.row, at.column), at.got, at.want));
+  }
+  if (!(errors.mismatch_ratio < err_ratio)) {
+    return wrong(fmt::format("{:.3g} of the elements are outside the tolerance, {:.3g} is the limit",
+                             errors.mismatch_ratio, err_ratio));
+  }
+  if (!(errors.cosine <= tolerance_.max_cosine)) {
+    return wrong(fmt::format("the cosine distance of {:.3g} is above the bound of {:.3g}", errors.cosine,
+                             tolerance_.max_cosine));
+  }
+  return {Status::ok, {}, errors};
+}
+
+/// Elements that still hold the poison, or what arithmetic makes of it. In an integer type a result may happen to be
+/// the mark: there it counts only where the reference says otherwise, that is as an error.
+std::string Verification::unwritten(const Comparison& comparison) const {
+  const Poison poison = Poison::of(specs_.back().dtype);
+  if (comparison.num_non_finite == 0) return {};
+  const Held never = count_pattern(output_.span(), poison.bits, poison.bytes);
+  const int64_t count = specs_.back().elements();
+  if (never.count > 0) {
+    return fmt::format("{} of {} elements of '{}' were never written, first at {}", never.count, count,
+                       specs_.back().role, place_name(never.first / columns_, never.first % columns_));
+  }
+  const Held read = count_pattern(output_.span(), poison.quiet, poison.bytes);
+  if (read.count == 0) return {};
+  return fmt::format("{} of {} elements of '{}' are computed from memory that was never written, first at {}",
+                     read.count, count, specs_.back().role, place_name(read.first / columns_, read.first % columns_));
+}
+
+std::string Verification::place_name(int64_t row, int64_t column) const {
+  return fmt::format("row {}, column {}", row, column);
+}
+
+}  // namespace attune

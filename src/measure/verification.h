@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/outcome.h"
+#include "measure/compare.h"
+#include "measure/guarded_buffer.h"
+#include "measure/reference_cache.h"
+#include "solver/plan.h"
+
+namespace attune {
+
+/// What one step of a candidate came to; evaluate() makes the Outcome of it.
+struct Finding {
+  Status status = Status::ok;
+  std::string detail;  ///< What was found and where; empty when ok.
+  Errors errors;
+};
+
+/// Runs one launch to its end. Throws what the plan throws, or Error{timeout}.
+using RunLaunch = std::function<void(const Launch&)>;
+
+struct VerifyOptions {
+  bool twice = false;       ///< Two runs on the same inputs must agree bit by bit, unless declared non-deterministic.
+  double err_ratio = 0.05;  ///< Mismatches must be strictly below this fraction; never the only gate.
+};
+
+/// Holds a candidate's results against the reference, on poisoned outputs and workspace between canaries. In each run
+/// it looks, in this order, for: an overwritten guard band, a changed input, a zeroed prefix that is not left zero, an
+/// element never written, a value computed from unwritten memory, a non-finite value, an error above the op's bounds.
+class Verification {
+ public:
+  Verification(Device& device, const Op& op, const Problem& problem, ReferenceCache& references);
+  /// Allocates the workspace of the plan that is verified next; verify() does it otherwise. Throws Error{device}.
+  void reserve(const PlanTraits& traits);
+  /// A cold run on normal data (`twice`: and another), then one on integers. The errors are the worst of the runs.
+  /// Throws what `run` throws.
+  Finding verify(const PlanTraits& traits, const RunLaunch& run, const VerifyOptions& options);
+  /// Launches of the last verify().
+  uint64_t launches() const noexcept { return launches_; }
+
+ private:
+  Finding run_once(const PlanTraits& traits, const RunLaunch& run, Distribution distribution, double err_ratio);
+  Finding run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run, double err_ratio);
+  std::string spoilt_memory(const PlanTraits& traits, Distribution distribution);
+  Finding judge_output(Distribution distribution, double err_ratio) const;
+  std::string unwritten(const Comparison& comparison) const;
+  std::string place_name(int64_t row, int64_t column) const;
+
+  Device& device_;
+  ReferenceCache& references_;
+  Problem problem_;
+  std::vector<TensorSpec> specs_;
+  Tolerance tolerance_;
+  int64_t columns_ = 1;
+  GuardedBuffer output_;
+  std::unique_ptr<GuardedBuffer> workspace_;       ///< Of the next plan.
+  const GuardedBuffer* used_workspace_ = nullptr;  ///< Of the plan being verified; null without one.
+  uint64_t launches_ = 0;
+};
+
+}  // namespace attune

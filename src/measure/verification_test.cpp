@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "measure/verification.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/fake/fake_device.h"
+#include "measure/planted_gemm.h"
+
+namespace attune {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Types {
+  const char* in;
+  const char* out;
+};
+constexpr Types kTypes[] = {{"fp32", "fp32"}, {"bf16", "bf16"}, {"bf16", "fp32"}, {"fp16", "fp16"}};
+
+Problem problem_of(const Types& types, int bias = 0) {
+  return op_of(Problem::parse("gemm_a16w16 m=1 n=1 k=1"))
+      .normalise(Problem::parse(
+                     fmt::format("gemm_a16w16 m=17 n=34 k=41 dtype={} outdtype={} bias={}", types.in, types.out, bias)),
+                 {});
+}
+
+/// A problem with its references on a fake device.
+class Checker {
+ public:
+  explicit Checker(const Problem& problem)
+      : problem_(problem),
+        references_(device_, op_of(problem), problem, 42),
+        verification_(device_, op_of(problem), problem, references_) {}
+  Finding check(const Plan& plan, bool twice = false) {
+    return verification_.verify(plan.traits(), [&](const Launch& launch) { plan.run(launch); }, {.twice = twice});
+  }
+  Finding check(Fault fault, bool twice = false) { return check(PlantedGemm(GemmShape::of(problem_), fault), twice); }
+  GemmShape shape() const { return GemmShape::of(problem_); }
+  Verification& verification() { return verification_; }
+
+ private:
+  Problem problem_;
+  FakeDevice device_;
+  ReferenceCache references_;
+  Verification verification_;
+};
+
+TEST(Verification, PassesCorrectKernelsOfEveryType) {
+  for (const Types& types : kTypes) {
+    for (const int bias : {0, 1}) {
+      const Finding found = Checker(problem_of(types, bias)).check(Fault::none, true);
+      EXPECT_EQ(found.status, Status::ok) << types.in << types.out << bias << ": " << found.detail;
+    }
+  }
+}
+
+class VerificationOf : public ::testing::TestWithParam<Types> {};
+
+TEST_P(VerificationOf, CatchesEveryPlantedFault) {
+  Checker checker(problem_of(GetParam()));
+  for (size_t i = 1; i < kFaultNames.size(); ++i) {
+    const auto fault = static_cast<Fault>(i);
+    // In 16-bit outputs another order of summation mostly rounds to the same: nothing to find.
+    if (fault == Fault::throws || (fault == Fault::unsteady && std::string_view(GetParam().out) != "fp32")) continue;
+    const Finding found = checker.check(fault, true);
+    EXPECT_EQ(found.status, Status::wrong_result) << kFaultNames[i];
+    EXPECT_NE(found.detail, "") << kFaultNames[i];
+  }
+  EXPECT_EQ(checker.check(Fault::none, true).status, Status::ok) << "a fault leaves nothing behind";
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, VerificationOf, ::testing::ValuesIn(kTypes),
+                         [](const auto& tested) { return fmt::format("{}_to_{}", tested.param.in, tested.param.out); });
+
+TEST(Verification, SaysWhatItFoundAndWhere) {
+  Checker checker(problem_of(kTypes[0]));
+  EXPECT_EQ(checker.check(Fault::tile_dropped).detail,
+            "256 of 578 elements of 'c' were never written, first at row 0, column 16 (normal data)");
+  EXPECT_EQ(checker.check(Fault::stale).detail,
+            "578 of 578 elements of 'c' were never written, first at row 0, column 0 (normal data)");
+  EXPECT_THAT(checker.check(Fault::accumulates).detail,
+              HasSubstr("578 of 578 elements of 'c' are computed from memory that was never written"));
+  EXPECT_EQ(checker.check(Fault::writes_past_end).detail,
+            "wrote outside its output 'c': 0 bytes after its end (normal data)");
+  EXPECT_EQ(checker.check(Fault::writes_before_start).detail,
+            "wrote outside its output 'c': 4 bytes before its start (normal data)");
+  EXPECT_EQ(checker.check(Fault::changes_input).detail, "changed its input 'b' (normal data)");
+  EXPECT_EQ(checker.check(Fault::overruns_workspace).detail,
+            "wrote outside its workspace of 100 bytes: 0 bytes after its end (normal data)");
+  EXPECT_THAT(checker.check(Fault::leaves_prefix_dirty).detail,
+              HasSubstr("first 16 bytes of its workspace zero, as it declares: byte 15"));
+  EXPECT_THAT(checker.check(Fault::nan_in_output).detail,
+              HasSubstr("1 elements are not finite where the reference is, first at row 1, column 1"));
+  EXPECT_THAT(checker.check(Fault::rows_permuted).detail, HasSubstr("of the typical product is above the bound of"));
+  EXPECT_THAT(checker.check(Fault::unsteady, true).detail, HasSubstr("two runs on the same inputs differ although"));
+}
+
+TEST(Verification, ADeclaredNonDeterministicPlanMayDifferWithinTheTolerance) {
+  Checker checker(problem_of(kTypes[0]));
+  PlantedGemm plan(checker.shape(), Fault::unsteady);
+  plan.declare().deterministic = false;
+  EXPECT_EQ(checker.check(plan, true).status, Status::ok);
+}
+
+TEST(Verification, RunsOnceOnEachDistributionAndOnceMoreForFinalists) {
+  Checker checker(problem_of(kTypes[0]));
+  checker.check(Fault::none);
+  EXPECT_EQ(checker.verification().launches(), 2u);
+  checker.check(Fault::none, true);
+  EXPECT_EQ(checker.verification().launches(), 3u);
+}
+
+TEST(Verification, PassesAPlanThatLeavesItsWorkspacesPrefixZero) {
+  Checker checker(problem_of(kTypes[0]));
+  PlantedGemm plan(checker.shape(), Fault::none);
+  plan.declare().workspace_bytes = 4096;
+  plan.declare().zeroed_bytes = 256;
+  EXPECT_EQ(checker.check(plan, true).status, Status::ok);
+}
+
+TEST(ReferenceCache, RestoresInputsThatACandidateChanged) {
+  FakeDevice device;
+  const Problem problem = problem_of(kTypes[1]);
+  ReferenceCache references(device, op_of(problem), problem, 7);
+  TestData& data = references.get(Distribution::normal);
+  const Hash128 before = data.hashes[0];
+  data.inputs[0].data()[3] ^= std::byte{8};
+  EXPECT_NE(hash128(std::span<const std::byte>(data.inputs[0].span())), before);
+  references.refill(Distribution::normal);
+  EXPECT_EQ(hash128(std::span<const std::byte>(data.inputs[0].span())), before);
+}
+
+/// An op whose fast path loses the last term.
+class BrokenReference final : public Op {
+ public:
+  std::string_view name() const override { return "broken"; }
+  std::span<const AttributeSpec> schema() const override { return gemm_.schema(); }
+  const FamilySpec& family() const override { return gemm_.family(); }
+  Problem normalise(const Problem& problem, const DeviceInfo& device) const override {
+    return gemm_.normalise(problem, device);
+  }
+  Work work(const Problem& problem) const override { return gemm_.work(problem); }
+  std::vector<TensorSpec> tensors(const Problem& problem) const override { return gemm_.tensors(problem); }
+  void fill(const Problem& problem, Distribution distribution, uint64_t seed,
+            const HostTensors& tensors) const override {
+    gemm_.fill(problem, distribution, seed, tensors);
+  }
+  void reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
+                 Reference& out) const override {
+    gemm_.reference(problem, path, rows, tensors, out);
+    if (path == Path::fast && rows.end == output_rows(problem)) out.values.back() += 1e-3;
+  }
+  int64_t output_rows(const Problem& problem) const override { return gemm_.output_rows(problem); }
+  Tolerance tolerance(const Problem& problem) const override { return gemm_.tolerance(problem); }
+
+ private:
+  GemmOp gemm_;
+};
+
+TEST(ReferenceCache, NoticesThatTheTwoPathsDisagree) {
+  FakeDevice device;
+  const BrokenReference op;
+  ReferenceCache references(device, op, problem_of(kTypes[0]), 7);
+  try {
+    references.get(Distribution::normal);
+    FAIL() << "the last row is always checked";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::internal);
+    EXPECT_THAT(error.what(), HasSubstr("row 16, column 33"));
+  }
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "ops/gemm/gemm_op.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "ops/gemm/gemm_reference.h"
+#include "tensor/convert.h"
+#include "tensor/random_fill.h"
+
+namespace attune {
+namespace {
+
+// Extents stay below 2^31 so that vendor interfaces with 32-bit sizes cannot overflow; memory is checked elsewhere.
+constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1;
+
+const std::vector<AttributeSpec>& gemm_schema() {
+  using enum ColumnKind;
+  static const std::vector<AttributeSpec> schema = {
+      {"m", integer, "", true, 1, kMaxExtent, "rows of x: tokens", {}},
+      {"n", integer, "", true, 1, kMaxExtent, "rows of the weights: outputs of the layer", {}},
+      {"k", integer, "", true, 1, kMaxExtent, "columns of x and of the weights", {}},
+      {"dtype", dtype, "bf16", true, 0, 0, "type of x and the weights", {"bf16", "fp16", "fp32"}},
+      {"outdtype", dtype, "=dtype", true, 0, 0, "type of the result", {"bf16", "fp16", "fp32"}},
+      {"bias", flag, "0", true, 0, 1, "add a bias of N elements", {}},
+      {"scale_ab", flag, "0", false, 0, 1, "per-tensor scales (fp8 inputs)", {}},
+      {"bpreshuffle", flag, "0", false, 0, 1, "weights packed ahead", {}},
+      {"trans_a", flag, "0", false, 0, 1, "x is stored K×M", {}},
+      {"trans_b", flag, "1", false, 0, 1, "the weights are stored N×K, as a linear layer holds them; 0: K×N", {}},
+  };
+  return schema;
+}
+
+/// The attribute's checked text, as it stands in a key.
+std::string checked(const Problem& problem, const AttributeSpec& spec, const std::string& otherwise) {
+  if (!problem.has(spec.name)) {
+    if (otherwise.empty()) fail(ErrorCode::invalid_input, "{} needs the attribute '{}'", problem.op(), spec.name);
+    return otherwise;
+  }
+  const std::string& text = problem.text(spec.name);
+  if (spec.kind == ColumnKind::dtype) {
+    const auto parsed = parse_dtype(text);
+    if (parsed && std::find(spec.allowed.begin(), spec.allowed.end(), name(*parsed)) != spec.allowed.end())
+      return std::string(name(*parsed));
+    std::vector<std::string> allowed(spec.allowed.begin(), spec.allowed.end());
+    fail(ErrorCode::invalid_input, "{} takes {} of {}, got '{}'", problem.op(), spec.name, join(allowed, ", "), text);
+  }
+  if (spec.kind == ColumnKind::flag) {
+    if (const auto value = parse_bool(text)) return *value ? "1" : "0";
+    fail(ErrorCode::invalid_input, "attribute '{}' wants 0 or 1, got '{}'", spec.name, text);
+  }
+  const auto value = parse_int(text);
+  if (!value || *value < spec.min || *value > spec.max) {
+    fail(ErrorCode::invalid_input, "attribute '{}' wants a whole number from {} to {}, got '{}'", spec.name, spec.min,
+         spec.max, text);
+  }
+  return std::to_string(*value);
+}
+
+}  // namespace
+
+GemmShape GemmShape::of(const Problem& problem) {
+  return {problem.integer("m"),
+          problem.integer("n"),
+          problem.integer("k"),
+          problem.dtype("dtype"),
+          problem.dtype("outdtype"),
+          problem.integer_or("bias", 0) != 0,
+          problem.integer_or("trans_a", 0) != 0,
+          problem.integer_or("trans_b", 1) == 0};
+}
+
+std::span<const AttributeSpec> GemmOp::schema() const { return gemm_schema(); }
+const FamilySpec& GemmOp::family() const { return *find_family(name()); }
+
+Problem GemmOp::normalise(const Problem& problem, const DeviceInfo&) const {
+  for (const auto& [attribute, value] : problem.attributes()) {
+    const auto& all = gemm_schema();
+    if (std::none_of(all.begin(), all.end(), [&](const AttributeSpec& spec) { return spec.name == attribute; })) {
+      fail(ErrorCode::invalid_input, "{} has no attribute '{}'", name(), attribute);
+    }
+  }
+  std::vector<std::pair<std::string, std::string>> attributes;
+  std::string in;
+  for (const AttributeSpec& spec : gemm_schema()) {
+    const std::string otherwise = spec.otherwise == "=dtype" ? in : std::string(spec.otherwise);
+    std::string value = checked(problem, spec, otherwise);
+    if (spec.name == "dtype") in = value;
+    if (spec.always || value != spec.otherwise) attributes.emplace_back(spec.name, std::move(value));
+  }
+  return Problem(std::string(name()), std::move(attributes));
+}
+
+Work GemmOp::work(const Problem& problem) const {
+  const auto shape = GemmShape::of(problem);
+  double bytes = 0;
+  for (const TensorSpec& tensor : tensors(problem)) bytes += static_cast<double>(tensor.bytes());
+  return {2 * shape.macs(), bytes};
+}
+
+std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
+  const auto shape = GemmShape::of(problem);
+  const auto matrix = [](int64_t rows, int64_t columns, bool transposed) {
+    return transposed ? std::vector<int64_t>{columns, rows} : std::vector<int64_t>{rows, columns};
+  };
+  std::vector<TensorSpec> tensors;
+  tensors.push_back(
+      {.role = "a", .dtype = shape.in, .shape = matrix(shape.m, shape.k, shape.trans_a), .use = Use::activation});
+  tensors.push_back(
+      {.role = "b", .dtype = shape.in, .shape = matrix(shape.n, shape.k, shape.b_is_kn), .use = Use::weight});
+  if (shape.bias) tensors.push_back({.role = "bias", .dtype = shape.in, .shape = {shape.n}, .use = Use::weight});
+  tensors.push_back({.role = "c", .dtype = shape.out, .shape = {shape.m, shape.n}, .use = Use::output});
+  // What frameworks' allocators promise (PyTorch on a CPU: 64 bytes); a kernel may not count on more.
+  for (TensorSpec& tensor : tensors) tensor.alignment_bytes = 64;
+  return tensors;
+}
+
+void GemmOp::fill(const Problem& problem, Distribution distribution, uint64_t seed, const HostTensors& tensors) const {
+  const auto specs = this->tensors(problem);
+  for (size_t i = 0; i + 1 < specs.size(); ++i) {
+    if (distribution == Distribution::normal)
+      fill_normal(specs[i].dtype, seed + i, tensors.operands[i]);
+    else
+      fill_integers(specs[i].dtype, seed + i, 4, tensors.operands[i]);
+  }
+}
+
+void GemmOp::reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
+                       Reference& out) const {
+  const auto shape = GemmShape::of(problem);
+  if (path == Path::obvious)
+    obvious_gemm(shape, rows, tensors, out);
+  else
+    fast_gemm(shape, rows, tensors, out);
+}
+
+int64_t GemmOp::output_rows(const Problem& problem) const { return problem.integer("m"); }
+
+Tolerance GemmOp::tolerance(const Problem& problem) const {
+  const auto shape = GemmShape::of(problem);
+  const double root_k = std::sqrt(static_cast<double>(shape.k));
+  const double rtol = shape.out == DType::fp32 ? 1e-4 : 2 * unit_roundoff(shape.out);
+  // Accumulation in fp32 of K terms of random sign errs by about 0.35·√K·eps of the typical |dot|; the largest of 10^8
+  // elements is below six such deviations. Accumulating in bf16 is 2^16 times worse, so the factor is not delicate.
+  return {.rtol = rtol,
+          .atol = rtol * 0.1 * root_k,
+          .max_relative = 4 * root_k * unit_roundoff(DType::fp32),
+          .max_cosine = shape.out == DType::fp32 ? 1e-9 : 1e-5};
+}
+
+void register_gemm_ops(std::vector<const Op*>& ops);
+void register_gemm_ops(std::vector<const Op*>& ops) {
+  static const GemmOp op;
+  ops.push_back(&op);
+}
+
+}  // namespace attune

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "ops/gemm/gemm_op.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "attune/error.h"
+#include "tensor/convert.h"
+
+namespace attune {
+namespace {
+
+Problem normal(const std::string& text) { return op_of(Problem::parse(text)).normalise(Problem::parse(text), {}); }
+
+struct Operands {
+  std::vector<std::vector<std::byte>> bytes;
+  HostTensors host;
+  explicit Operands(const Problem& problem, Distribution distribution = Distribution::normal) {
+    const Op& op = op_of(problem);
+    for (const auto& tensor : op.tensors(problem)) bytes.emplace_back(tensor.bytes());
+    for (auto& one : bytes) host.operands.emplace_back(one);
+    op.fill(problem, distribution, 7, host);
+  }
+};
+
+Reference reference(const Problem& problem, Path path, const Operands& operands) {
+  const auto shape = GemmShape::of(problem);
+  Reference out;
+  out.values.resize(static_cast<size_t>(shape.m * shape.n));
+  out.scales.resize(out.values.size());
+  op_of(problem).reference(problem, path, {0, shape.m}, operands.host, out);
+  return out;
+}
+
+}  // namespace
+
+TEST(GemmOp, NormalisesToOneSpelling) {
+  EXPECT_EQ(normal("gemm_a16w16 k=3 n=2 m=1 dtype=torch.bfloat16").key(),
+            "gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=0");
+  EXPECT_EQ(normal("gemm_a16w16 m=1 n=2 k=3 dtype=f32 bias=True trans_b=0 trans_a=0").key(),
+            "gemm_a16w16 m=1 n=2 k=3 dtype=fp32 outdtype=fp32 bias=1 trans_b=0");
+}
+
+TEST(GemmOp, RefusesWhatItDoesNotKnow) {
+  for (const char* text : {"gemm_a16w16 m=1 n=2", "gemm_a16w16 m=0 n=2 k=3", "gemm_a16w16 m=-1 n=2 k=3",
+                           "gemm_a16w16 m=99999999999 n=2 k=3", "gemm_a16w16 m=1 n=2 k=3 dtype=int8",
+                           "gemm_a16w16 m=1 n=2 k=3 bias=2", "gemm_a16w16 m=1 n=2 k=3 colour=red", "conv2 m=1"}) {
+    EXPECT_THROW(normal(text), Error) << text;
+  }
+}
+
+TEST(GemmOp, CountsFlopsAndBytes) {
+  const auto work = GemmOp().work(normal("gemm_a16w16 m=2 n=3 k=5 dtype=bf16 outdtype=fp32 bias=1"));
+  EXPECT_EQ(work.flops, 60);
+  EXPECT_EQ(work.bytes, 2 * 5 * 2 + 3 * 5 * 2 + 3 * 2 + 2 * 3 * 4);
+}
+
+TEST(GemmOp, BothReferencesAgreeForEveryTypeAndLayout) {
+  for (const char* text :
+       {"m=5 n=7 k=19 dtype=fp32", "m=4 n=8 k=16 dtype=bf16 bias=1", "m=1 n=9 k=33 dtype=fp16 trans_a=1",
+        "m=6 n=270 k=1100 dtype=fp32 trans_b=0", "m=3 n=5 k=1 dtype=bf16 outdtype=fp32 trans_a=1 trans_b=0"}) {
+    const auto problem = normal(std::string("gemm_a16w16 ") + text);
+    const Operands operands(problem);
+    const auto slow = reference(problem, Path::obvious, operands), fast = reference(problem, Path::fast, operands);
+    for (size_t i = 0; i < slow.values.size(); ++i) {
+      ASSERT_NEAR(slow.values[i], fast.values[i], 1e-12 * (1 + std::abs(slow.scales[i]))) << text << " element " << i;
+      ASSERT_NEAR(slow.scales[i], fast.scales[i], 1e-9 * slow.scales[i]) << text << " element " << i;
+    }
+  }
+}
+
+TEST(GemmOp, FillsSignedDataThatIsTheSameEverywhere) {
+  const auto problem = normal("gemm_a16w16 m=64 n=64 k=64 dtype=fp32");
+  const Operands operands(problem), again(problem);
+  EXPECT_EQ(operands.bytes, again.bytes);
+  std::vector<float> values(64 * 64);
+  to_float(DType::fp32, operands.bytes[0].data(), values);
+  double sum = 0, squares = 0;
+  for (const float v : values) sum += v, squares += v * v;
+  EXPECT_NEAR(sum / 4096, 0, 0.05);
+  EXPECT_NEAR(squares / 4096, 1, 0.05);
+  EXPECT_FLOAT_EQ(values[0], 2.0411453f);
+  const Operands whole(problem, Distribution::integers);
+  to_float(DType::fp32, whole.bytes[1].data(), values);
+  EXPECT_THAT(values, testing::Each(testing::Truly([](float v) { return v == std::round(v) && std::abs(v) <= 4; })));
+}
+
+TEST(Families, AreFoundByNameAndByOldJobName) {
+  ASSERT_NE(find_family("ck_gemm_a8w8"), nullptr);
+  EXPECT_EQ(find_family("ck_gemm_a8w8")->op, "gemm_a8w8");
+  EXPECT_TRUE(find_family("gemm_a16w16")->tunable);
+  EXPECT_FALSE(find_family("fmoe")->tunable);
+  EXPECT_EQ(find_family("nothing"), nullptr);
+}
+
+}  // namespace attune

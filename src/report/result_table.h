@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/record.h"
+
+namespace attune {
+
+/// `64×1280×8192 bf16→fp32 +bias`: a problem as a person reads it.
+std::string short_shape(const Problem& problem);
+/// `gemm:jit 2 threads`-like text of a candidate: solver without `.gemm`, then its values.
+std::string short_candidate(const Candidate& candidate);
+
+/// Columns of the table of winners, padded to be read on a terminal: shape, default's time, winner, time, speed-up
+/// with its interval, errRatio.
+std::string result_header();
+std::string result_line(const Decision& decision);
+
+/// Geometric mean of the speed-ups over the defaults, with its 95 % interval (normal in the logs, from the intervals
+/// of the decisions: the machine's noise, not the choice of shapes).
+struct Summary {
+  size_t num_shapes = 0, num_faster = 0, num_tied = 0, num_noisy = 0;
+  double mean = 1, low = 1, high = 1;
+};
+Summary summarise(std::span<const Decision> decisions);
+
+}  // namespace attune

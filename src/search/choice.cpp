@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "search/choice.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/statistics.h"
+
+namespace attune {
+namespace {
+
+/// The first rounds that hold enough of the slot (beside the baseline), else the widest that hold anything.
+Rounds rounds_with(const Field& field, const Evidence& evidence, Slot slot, Slot baseline) {
+  for (const auto& rounds : evidence.rounds) {
+    if (field.samples().log_ratios(slot, baseline, rounds).size() >= SampleTable::kMinClean) return rounds;
+  }
+  return {};
+}
+
+}  // namespace
+
+Slot choose(const Field& field, std::span<const Slot> tied, Rounds rounds) {
+  if (const auto incumbent = field.incumbent(); incumbent && contains(tied, *incumbent)) return *incumbent;
+  return field.best(tied, rounds);
+}
+
+FinalistResult figures_of(const Field& field, const Evidence& evidence, Slot slot) {
+  const auto& samples = field.samples();
+  const Slot baseline = field.baseline().value_or(slot);
+  const Rounds rounds = rounds_with(field, evidence, slot, baseline);
+  FinalistResult result;
+  result.slot = slot;
+  const double us = samples.median_us(slot, rounds);
+  result.us = std::isfinite(us) ? us : 0;
+  result.num_clean = samples.num_clean_pairs(slot, baseline, rounds);
+  if (slot == baseline) return result;
+  const auto ratios = samples.log_ratios(baseline, slot, rounds);
+  if (ratios.empty()) return result;
+  const auto [low, high] = median_interval(ratios);
+  result.ratio = std::exp(median(ratios));
+  result.ratio_low = std::exp(low);
+  result.ratio_high = std::exp(high);
+  return result;
+}
+
+void fill_figures(const Field& field, const Evidence& evidence, ContestResult& result) {
+  result.finalists.clear();
+  for (const Slot slot : evidence.finalists) result.finalists.push_back(figures_of(field, evidence, slot));
+  const auto winner = figures_of(field, evidence, result.winner);
+  result.winner_us = winner.us;
+  result.ratio = winner.ratio;
+  result.ratio_low = winner.ratio_low;
+  result.ratio_high = winner.ratio_high;
+  result.num_clean = winner.num_clean;
+  if (!field.baseline()) {
+    result.baseline_us = 0;
+    return;
+  }
+  // Beside the winner's time: of the same rounds.
+  const Rounds rounds = rounds_with(field, evidence, result.winner, result.baseline);
+  const double us = field.samples().median_us(result.baseline, rounds);
+  result.baseline_us = std::isfinite(us) ? us : 0;
+  for (const Slot slot : {result.winner, result.baseline}) {
+    if (field.samples().num_clean(slot, rounds) < SampleTable::kMinClean) result.noisy = true;
+  }
+}
+
+}  // namespace attune

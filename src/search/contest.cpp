@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+#include "search/contest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "base/statistics.h"
+#include "search/choice.h"
+#include "search/confirm.h"
+#include "search/exhaustive.h"
+#include "search/field.h"
+#include "search/finals.h"
+#include "search/race.h"
+
+namespace attune {
+
+/// Composes the phases: each gives the rounds it wants until it is decided, then the next one starts.
+struct Contest::State {
+  explicit State(ContestOptions given) : options(std::move(given)), field(options.seed), race(options.race, field) {}
+
+  std::optional<Want> advance();
+  std::optional<Want> advance_race();
+  std::optional<Want> advance_finals();
+  std::optional<Want> advance_confirm();
+  std::optional<Want> advance_publish();
+  std::optional<Want> advance_exhaustive();
+  Want want_samples(std::vector<Turn> turns);
+  void start_finals();
+  void start_publish(std::vector<Slot> mix, std::vector<Slot> published, uint32_t mix_first);
+  void finish_exhaustive();
+  void finish();
+  bool is_measurement_noisy(Slot slot, Rounds rounds) const {
+    return field.samples().num_clean(slot, rounds) < SampleTable::kMinClean;
+  }
+
+  ContestOptions options;
+  Field field;
+  Race race;
+  std::optional<Exhaustive> exhaustive;
+  std::optional<Finals> finals;
+  std::optional<Confirm> confirm;
+  std::optional<Publish> publish;
+  Phase phase = Phase::race;
+  std::vector<Turn> wanted;  ///< Schedule not yet reported.
+  uint32_t may_join = 0;     ///< Entrants still welcome before the next round.
+  bool asked = false;        ///< Entrants were asked for since the last round.
+  bool closed = false, cut = false, waited = false;
+  std::vector<Slot> finalists;  ///< Of finals that start again, too.
+  std::vector<Slot> dropped;
+  ContestResult result;
+};
+
+Want Contest::State::want_samples(std::vector<Turn> turns) {
+  wanted = std::move(turns);
+  return WantSamples{wanted};
+}
+
+std::optional<Want> Contest::State::advance() {
+  if (exhaustive) return advance_exhaustive();
+  switch (phase) {
+    case Phase::race:
+      return advance_race();
+    case Phase::finals:
+      return advance_finals();
+    case Phase::confirm:
+      return advance_confirm();
+    case Phase::publish:
+      return advance_publish();
+    case Phase::finished:
+      return Finished{};
+  }
+  return Finished{};
+}
+
+std::optional<Want> Contest::State::advance_race() {
+  if (!closed && (!asked || !race.has_more())) {
+    asked = true;
+    may_join = options.race.batch;
+    return WantEntrants{may_join};
+  }
+  asked = false;
+  may_join = 0;
+  if (auto turns = race.next(!closed); !turns.empty()) return want_samples(std::move(turns));
+  if (!closed) return std::nullopt;  // nobody to measure yet: ask again
+  finalists = race.shortlist();
+  for (const Slot slot : race.alive()) {
+    if (!contains(finalists, slot)) dropped.push_back(slot);
+  }
+  for (const Slot slot : field.slots()) {
+    const bool sure = field.entrant(slot).shortlisted || field.is_protected(slot);
+    if (sure && !contains(finalists, slot)) finalists.push_back(slot);
+  }
+  start_finals();
+  return std::nullopt;
+}
+
+void Contest::State::start_finals() {
+  result = {};
+  confirm.reset();
+  publish.reset();
+  waited = false;
+  if (finalists.empty()) {
+    phase = Phase::finished;
+    return;
+  }
+  phase = Phase::finals;
+  finals.emplace(options.finals, options.max_pairs, field, finalists);
+}
+
+std::optional<Want> Contest::State::advance_finals() {
+  if (auto turns = finals->next(); !turns.empty()) return want_samples(std::move(turns));
+  const Rounds rounds = finals->rounds();
+  const Slot chosen = choose(field, finals->tied(), rounds);
+  const auto baseline = field.baseline();
+  result.tied.assign(finals->tied().begin(), finals->tied().end());
+  result.winner = chosen;
+  result.baseline = baseline.value_or(chosen);
+  if (!baseline || chosen == *baseline) {
+    result.decided = baseline.has_value();
+    result.noisy = finals->discarded();
+    start_publish(finalists, {chosen}, field.last_round() + 1);
+    return std::nullopt;
+  }
+  result.noisy = finals->discarded() || is_measurement_noisy(chosen, rounds) || is_measurement_noisy(*baseline, rounds);
+  double gain = options.min_gain;
+  if (result.noisy && !field.entrant(chosen).incumbent) gain = std::max(gain, options.confirm.noisy_gain);
+  phase = Phase::confirm;
+  confirm.emplace(options.confirm, options.max_pairs, field, Claim{chosen, *baseline, gain}, finalists);
+  return std::nullopt;
+}
+
+std::optional<Want> Contest::State::advance_confirm() {
+  if (!waited && options.confirm.delay_s > 0) return WantDelay{options.confirm.delay_s};
+  if (auto turns = confirm->next(); !turns.empty()) return want_samples(std::move(turns));
+  const auto [winner, baseline, gain] = confirm->claim();
+  result.decided = true;
+  result.verdict = confirm->accepted() ? Verdict::faster : Verdict::tie;
+  result.winner = confirm->accepted() ? winner : baseline;
+  start_publish({confirm->mix().begin(), confirm->mix().end()}, {winner, baseline}, confirm->mix_rounds().first);
+  return std::nullopt;
+}
+
+void Contest::State::start_publish(std::vector<Slot> mix, std::vector<Slot> published, uint32_t mix_first) {
+  phase = Phase::publish;
+  publish.emplace(options.confirm.publish_clean, field, std::move(mix), std::move(published), mix_first);
+}
+
+std::optional<Want> Contest::State::advance_publish() {
+  if (auto turns = publish->next(); !turns.empty()) return want_samples(std::move(turns));
+  finish();
+  return std::nullopt;
+}
+
+std::optional<Want> Contest::State::advance_exhaustive() {
+  if (phase == Phase::finished) return Finished{};
+  if (!closed) {
+    may_join = std::numeric_limits<uint32_t>::max();
+    return WantEntrants{may_join};
+  }
+  may_join = 0;
+  finalists = field.slots();
+  phase = finalists.empty() ? Phase::finished : Phase::finals;
+  if (auto turns = exhaustive->next(finalists); !turns.empty()) return want_samples(std::move(turns));
+  finish_exhaustive();
+  return std::nullopt;
+}
+
+void Contest::State::finish_exhaustive() {
+  if (!finalists.empty()) {
+    result.winner = field.best(finalists, {});
+    result.baseline = field.baseline().value_or(result.winner);
+    result.verdict = result.winner == result.baseline ? Verdict::baseline : Verdict::faster;
+    result.decided = field.baseline().has_value();
+    result.tied = {result.winner};
+  }
+  finish();
+  // The samples that chose it also time it, so the gain must show in the whole interval.
+  if (result.verdict == Verdict::faster && result.ratio_low <= 1 + options.min_gain) {
+    result.tied = {result.winner, result.baseline};
+    result.verdict = Verdict::tie;
+    result.winner = result.baseline;
+    result.winner_us = result.baseline_us;
+    result.ratio = result.ratio_low = result.ratio_high = 1;
+  }
+}
+
+void Contest::State::finish() {
+  phase = Phase::finished;
+  if (finalists.empty()) return;
+  if (!exhaustive && result.decided && !contains(result.tied, result.winner)) result.tied.push_back(result.winner);
+  Evidence evidence{field.ranked(finalists, {}), {}};
+  if (publish) evidence.rounds.push_back(publish->rounds());
+  if (confirm) evidence.rounds.push_back(confirm->rounds());
+  if (finals) evidence.rounds.push_back({.first = finals->rounds().first});
+  if (finals && confirm) evidence.rounds.back().last = confirm->rounds().first - 1;
+  if (!result.decided && !publish) {  // cut: only what there is, for the report
+    result.winner = evidence.finalists.front();
+    result.baseline = field.baseline().value_or(result.winner);
+  }
+  fill_figures(field, evidence, result);
+  // A row without a time is no row.
+  if (result.winner_us <= 0 || (field.baseline() && result.baseline_us <= 0)) result.decided = false;
+}
+
+Contest::Contest(ContestOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Contest Contest::exhaustive(uint32_t warmup, uint32_t iters, ContestOptions options) {
+  Contest contest(std::move(options));
+  contest.state_->exhaustive.emplace(warmup, std::max<uint32_t>(1, iters), contest.state_->field);
+  return contest;
+}
+Contest::~Contest() = default;
+Contest::Contest(Contest&&) noexcept = default;
+Contest& Contest::operator=(Contest&&) noexcept = default;
+
+Want Contest::next() {
+  auto& state = *state_;
+  if (state.phase == Phase::finished) return Finished{};
+  if (state.cut) {
+    state.wanted.clear();
+    if (state.phase == Phase::confirm) {
+      state.result.decided = true;
+      state.result.verdict = Verdict::tie;
+      state.result.winner = state.result.baseline;
+    }
+    state.finish();
+    return Finished{};
+  }
+  if (!state.wanted.empty()) return WantSamples{state.wanted};
+  while (true) {
+    if (auto want = state.advance()) return *std::move(want);
+  }
+}
+
+void Contest::join(const Entrant& entrant) {
+  auto& state = *state_;
+  const bool replaces_baseline = entrant.baseline && !state.field.baseline() && state.phase != Phase::finished;
+  ATTUNE_CHECK(state.may_join > 0 || replaces_baseline, "slot {} joins a contest that asks for nobody", entrant.slot);
+  if (state.may_join > 0) --state.may_join;
+  const bool known = state.field.has(entrant.slot);
+  state.field.add(entrant);
+  if (state.phase == Phase::race) {
+    if (!known && !entrant.shortlisted && !state.exhaustive) state.race.join(entrant.slot);
+    return;
+  }
+  if (!contains(state.finalists, entrant.slot)) state.finalists.push_back(entrant.slot);
+  if (!state.exhaustive) state.start_finals();
+}
+
+void Contest::close() {
+  state_->closed = true;
+  state_->may_join = 0;
+}
+
+void Contest::report(std::span<const Sample> samples) {
+  auto& state = *state_;
+  ATTUNE_CHECK(samples.size() == state.wanted.size(), "{} samples were wanted, got {}", state.wanted.size(),
+               samples.size());
+  const bool discarded = state.exhaustive && state.exhaustive->is_warmup();
+  for (size_t i = 0; i < samples.size() && !discarded; ++i) {
+    state.field.samples().add(state.wanted[i].slot, state.wanted[i].round, samples[i]);
+  }
+  const auto turns = std::exchange(state.wanted, {});
+  if (state.exhaustive) {
+    state.exhaustive->reported();
+  } else if (state.phase == Phase::race) {
+    state.race.reported(turns);
+    for (const Slot slot : state.race.take_dropped()) state.dropped.push_back(slot);
+  }
+}
+
+void Contest::interrupt() {
+  auto& state = *state_;
+  state.wanted.clear();
+  if (!state.exhaustive && state.phase != Phase::race && state.phase != Phase::finished) state.start_finals();
+}
+
+void Contest::withdraw(Slot slot) {
+  auto& state = *state_;
+  ATTUNE_CHECK(state.field.has(slot), "slot {} takes no part", slot);
+  std::erase(state.finalists, slot);
+  state.race.withdraw(slot);
+  std::erase(state.dropped, slot);
+  state.field.remove(slot);
+  interrupt();
+}
+
+void Contest::delayed() { state_->waited = true; }
+void Contest::cut() { state_->cut = true; }
+
+Phase Contest::phase() const noexcept { return state_->phase; }
+
+std::vector<Slot> Contest::take_dropped() { return std::exchange(state_->dropped, {}); }
+
+std::vector<Slot> Contest::finalists() const {
+  return state_->phase == Phase::race ? std::vector<Slot>() : state_->finalists;
+}
+
+Measurement Contest::measurement(Slot slot) const {
+  const auto& table = state_->field.samples();
+  const auto samples = table.samples(slot);
+  Measurement measurement;
+  measurement.samples.assign(samples.begin(), samples.end());
+  measurement.dropped_samples = table.num_dropped(slot);
+  measurement.noisy = table.num_clean(slot) < SampleTable::kMinClean;
+  if (state_->field.has(slot)) measurement.workspace_bytes = state_->field.entrant(slot).workspace_bytes;
+  if (!samples.empty()) {
+    const auto times = usable_times(samples);
+    measurement.median_us = median(times);
+    measurement.spread_us = scaled_mad(times);
+  }
+  return measurement;
+}
+
+double Contest::median_us(Slot slot) const {
+  const double us = state_->field.samples().median_us(slot);
+  return std::isfinite(us) ? us : 0;
+}
+
+ContestResult Contest::result() const {
+  ATTUNE_CHECK(state_->phase == Phase::finished, "a contest has a result when it is finished");
+  return state_->result;
+}
+
+}  // namespace attune

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <vector>
+
+#include "search/field.h"
+
+namespace attune {
+
+/// The oracle: every entrant gets the same number of rounds, exactly as asked for.
+class Exhaustive {
+ public:
+  Exhaustive(uint32_t warmup, uint32_t iters, Field& field) : warmup_(warmup), iters_(iters), field_(field) {}
+  /// The next rounds of all `slots`: some at a time, so that a cut or a death costs little. Empty: done.
+  std::vector<Turn> next(const std::vector<Slot>& slots);
+  bool is_warmup() const noexcept { return num_rounds_ < warmup_; }  ///< Of the rounds wanted last.
+  void reported() noexcept { num_rounds_ += num_wanted_; }
+
+ private:
+  uint32_t warmup_, iters_;
+  Field& field_;
+  uint32_t num_rounds_ = 0, num_wanted_ = 0;
+};
+
+}  // namespace attune

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "search/field.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/hash.h"
+
+namespace attune {
+
+Field::Field(uint64_t seed) : random_(derive_seed(seed, "contest")) {}
+
+void Field::add(const Entrant& entrant) {
+  ATTUNE_CHECK(!entrant.baseline || !baseline(), "a contest has one baseline, slot {} is another", entrant.slot);
+  ATTUNE_CHECK(!has(entrant.slot) || entrant.baseline, "slot {} joins twice", entrant.slot);
+  if (has(entrant.slot)) {
+    entrants_.at(entrant.slot).baseline = true;
+  } else {
+    entrants_.emplace(entrant.slot, entrant);
+  }
+}
+
+void Field::remove(Slot slot) { entrants_.erase(slot); }
+
+const Entrant& Field::entrant(Slot slot) const {
+  const auto found = entrants_.find(slot);
+  ATTUNE_CHECK(found != entrants_.end(), "slot {} takes no part", slot);
+  return found->second;
+}
+
+std::optional<Slot> Field::baseline() const {
+  for (const auto& [slot, entrant] : entrants_) {
+    if (entrant.baseline) return slot;
+  }
+  return std::nullopt;
+}
+
+std::optional<Slot> Field::incumbent() const {
+  for (const auto& [slot, entrant] : entrants_) {
+    if (entrant.incumbent) return slot;
+  }
+  return std::nullopt;
+}
+
+bool Field::is_protected(Slot slot) const {
+  const auto& found = entrant(slot);
+  return found.baseline || found.incumbent;
+}
+
+std::vector<Slot> Field::slots() const {
+  std::vector<Slot> slots;
+  for (const auto& [slot, entrant] : entrants_) slots.push_back(slot);
+  return slots;
+}
+
+std::vector<Turn> Field::schedule(std::span<const Slot> slots, uint32_t num_rounds) {
+  std::vector<Turn> turns;
+  turns.reserve(slots.size() * num_rounds);
+  std::vector<Slot> order(slots.begin(), slots.end());
+  for (uint32_t i = 0; i < num_rounds; ++i) {
+    ++last_round_;
+    random_.shuffle(order);
+    for (const Slot slot : order) turns.push_back({.slot = slot, .round = last_round_});
+  }
+  return turns;
+}
+
+std::vector<Slot> Field::ranked(std::span<const Slot> slots, Rounds rounds) const {
+  using Rank = std::tuple<double, uint64_t, std::string_view, Slot>;
+  std::vector<Rank> ranks;
+  for (const Slot slot : slots) {
+    const auto& found = entrant(slot);
+    ranks.emplace_back(samples_.median_us(slot, rounds), found.workspace_bytes, found.name, slot);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<Slot> result;
+  for (const auto& rank : ranks) result.push_back(std::get<Slot>(rank));
+  return result;
+}
+
+Slot Field::best(std::span<const Slot> slots, Rounds rounds) const {
+  ATTUNE_CHECK(!slots.empty(), "the best of nothing");
+  return ranked(slots, rounds).front();
+}
+
+std::vector<Slot> Field::best_of_layouts(std::span<const Slot> slots, Rounds rounds) const {
+  std::set<std::string_view> seen;
+  auto result = ranked(slots, rounds);
+  std::erase_if(result, [&](Slot slot) { return !seen.insert(entrant(slot).layout).second; });
+  return result;
+}
+
+}  // namespace attune

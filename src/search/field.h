@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/random.h"
+#include "core/turn.h"
+#include "search/contest.h"
+#include "search/sample_table.h"
+
+namespace attune {
+
+/// Who takes part in a contest, what was measured of them, and the contest's one source of chance.
+class Field {
+ public:
+  explicit Field(uint64_t seed);
+
+  /// Adds an entrant, or makes a known one the baseline.
+  void add(const Entrant& entrant);
+  void remove(Slot slot);
+  bool has(Slot slot) const { return entrants_.contains(slot); }
+  const Entrant& entrant(Slot slot) const;
+  std::optional<Slot> baseline() const;
+  std::optional<Slot> incumbent() const;
+  bool is_protected(Slot slot) const;  ///< Baseline or incumbent.
+  std::vector<Slot> slots() const;     ///< Ascending.
+
+  /// `num_rounds` further rounds: one turn of each slot, each round in a new random permutation. (A palindromic order,
+  /// with always the same neighbours, is biased by up to 1 %.)
+  std::vector<Turn> schedule(std::span<const Slot> slots, uint32_t num_rounds);
+  uint32_t last_round() const noexcept { return last_round_; }  ///< Last one scheduled; numbers are never used again.
+
+  SampleTable& samples() noexcept { return samples_; }
+  const SampleTable& samples() const noexcept { return samples_; }
+
+  /// Slots by median over some rounds; equal medians: less workspace, then name.
+  std::vector<Slot> ranked(std::span<const Slot> slots, Rounds rounds) const;
+  /// The first of ranked(). `slots` is not empty.
+  Slot best(std::span<const Slot> slots, Rounds rounds) const;
+  /// The best of each layout.
+  std::vector<Slot> best_of_layouts(std::span<const Slot> slots, Rounds rounds) const;
+
+ private:
+  std::map<Slot, Entrant> entrants_;
+  SampleTable samples_;
+  Random random_;
+  uint32_t last_round_ = 0;
+};
+
+inline bool contains(std::span<const Slot> slots, Slot slot) {
+  for (const Slot candidate : slots) {
+    if (candidate == slot) return true;
+  }
+  return false;
+}
+
+}  // namespace attune

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "search/strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace attune {
+namespace {
+
+using testing::Contains;
+using testing::Not;
+
+/// Four numbers of `levels` values each.
+SearchSpace grid(int64_t levels) {
+  std::vector<Value> values;
+  for (int64_t value = 0; value < levels; ++value) values.push_back(value);
+  std::vector<Parameter> parameters;
+  for (const auto* name : {"a", "b", "c", "d"}) {
+    parameters.push_back({name, values, Binding::launch_time, "", std::nullopt});
+  }
+  return SearchSpace::product(std::move(parameters), {});
+}
+SearchSpace conditional() {
+  return SearchSpace::product({{"split", {int64_t{0}, int64_t{1}}, Binding::launch_time, "", std::nullopt},
+                               {"parts", {int64_t{2}, int64_t{4}}, Binding::launch_time, "split", std::nullopt}},
+                              {});
+}
+StrategyOptions options_of(std::string name, uint64_t seed = 1, uint64_t max_trials = 96) {
+  return {.name = std::move(name), .seed = seed, .max_trials = max_trials, .start = {}};
+}
+/// A bowl with its least time, 100, at (5, 2, 6, 1).
+double bowl_us(const SearchSpace& space, uint64_t index) {
+  const auto config = space.at(index);
+  double us = 100;
+  for (const auto& [name, best] : {std::pair{"a", 5}, {"b", 2}, {"c", 6}, {"d", 1}}) {
+    const auto distance = static_cast<double>(config.integer(name) - best);
+    us += 4 * distance * distance;
+  }
+  return us;
+}
+/// Asks in batches and tells at once, to the end; all that was asked.
+std::vector<uint64_t> drive(Strategy& strategy, const std::function<double(uint64_t)>& time_us = {}) {
+  std::vector<uint64_t> asked;
+  while (!strategy.exhausted()) {
+    const auto batch = strategy.ask(16);
+    EXPECT_LE(batch.size(), 16u);
+    for (const auto index : batch) {
+      asked.push_back(index);
+      strategy.tell(index, Status::ok, time_us ? time_us(index) : 100);
+    }
+    if (batch.empty()) {
+      EXPECT_TRUE(strategy.exhausted());
+      break;
+    }
+  }
+  EXPECT_TRUE(strategy.ask(16).empty());
+  EXPECT_EQ(std::set(asked.begin(), asked.end()).size(), asked.size()) << "asked twice";
+  return asked;
+}
+
+class AnyStrategy : public testing::TestWithParam<std::string_view> {};
+INSTANTIATE_TEST_SUITE_P(Names, AnyStrategy, testing::ValuesIn(strategy_names()),
+                         [](const auto& suite) { return std::string(suite.param); });
+
+TEST_P(AnyStrategy, AsksForEveryAllowedConfigOfASmallSpaceOnce) {
+  const std::vector<uint64_t> allowed = {3, 17, 80, 81, 200, 255};
+  const auto strategy = make_strategy(grid(4), allowed, options_of(std::string(GetParam())));
+  EXPECT_THAT(drive(*strategy), testing::UnorderedElementsAreArray(allowed));
+}
+
+TEST_P(AnyStrategy, AsksForNoConfigTwiceThroughInactiveParameters) {
+  const auto strategy = make_strategy(conditional(), std::nullopt, options_of(std::string(GetParam())));
+  EXPECT_THAT(drive(*strategy), testing::UnorderedElementsAre(0, 2, 3));
+}
+
+TEST_P(AnyStrategy, HasNothingToAskWhenPruningLeftNothing) {
+  const auto strategy = make_strategy(grid(4), std::vector<uint64_t>(), options_of(std::string(GetParam())));
+  EXPECT_TRUE(strategy->ask(16).empty());
+  EXPECT_TRUE(strategy->exhausted());
+}
+
+TEST_P(AnyStrategy, AsksForTheStartFirst) {
+  auto options = options_of(std::string(GetParam()));
+  options.start = {77, 5, 1000, 77};  // 1000 is beyond the space
+  const auto strategy = make_strategy(grid(4), std::nullopt, options);
+  const auto first = strategy->ask(16);
+  ASSERT_GE(first.size(), 2u);
+  EXPECT_EQ(first[0], 77u);
+  EXPECT_EQ(first[1], 5u);
+}
+
+TEST_P(AnyStrategy, IsTheSameForTheSameSeedAndAnotherForAnother) {
+  const auto space = grid(4);
+  const auto asked = [&](uint64_t seed) {
+    return drive(*make_strategy(space, std::nullopt, options_of(std::string(GetParam()), seed)),
+                 [&](uint64_t index) { return bowl_us(space, index); });
+  };
+  EXPECT_EQ(asked(1), asked(1));
+  EXPECT_NE(asked(1), asked(2));
+}
+
+TEST_P(AnyStrategy, DoesNotAskForWhatItWasTold) {
+  const auto strategy = make_strategy(grid(4), std::nullopt, options_of(std::string(GetParam()), 1, 300));
+  for (uint64_t index = 0; index < 250; ++index) strategy->tell(index, Status::ok, 100);
+  EXPECT_THAT(drive(*strategy), testing::UnorderedElementsAre(250, 251, 252, 253, 254, 255));
+}
+
+TEST_P(AnyStrategy, EndsWhenEverythingFails) {
+  const auto strategy = make_strategy(grid(4), std::nullopt, options_of(std::string(GetParam())));
+  for (int i = 0; i < 100 && !strategy->exhausted(); ++i) {
+    for (const auto index : strategy->ask(16)) strategy->tell(index, Status::wrong_result, 0);
+  }
+  EXPECT_TRUE(strategy->exhausted());
+}
+
+TEST(Strategy, AutoAsksASmallSpaceWholeAndALargeOneUpToMaxTrials) {
+  EXPECT_EQ(drive(*make_strategy(grid(3), std::nullopt, options_of("auto"))).size(), 81u);
+  EXPECT_EQ(drive(*make_strategy(grid(4), std::nullopt, options_of("auto"))).size(), 96u);
+  EXPECT_EQ(drive(*make_strategy(grid(4), std::nullopt, options_of("exhaustive"))).size(), 256u);
+  EXPECT_EQ(drive(*make_strategy(grid(4), std::nullopt, options_of("random", 1, 10))).size(), 10u);
+}
+
+TEST(Strategy, LocalSearchComesCloserToTheBottomOfABowlThanRandomSearch) {
+  const auto space = grid(8);
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    const auto best_of = [&](std::string name) {
+      double best = 1e9;
+      drive(*make_strategy(space, std::nullopt, options_of(std::move(name), seed)), [&](uint64_t index) {
+        best = std::min(best, bowl_us(space, index));
+        return bowl_us(space, index);
+      });
+      return best;
+    };
+    EXPECT_LE(best_of("local"), 104) << seed;  // at most one step away, after 96 of 4096
+    EXPECT_LT(best_of("local"), best_of("random")) << seed;
+  }
+}
+
+TEST(Strategy, LocalSearchStartsFarApart) {
+  const auto space = grid(8);
+  const auto least_distance = [&](std::string name) {
+    const auto batch = make_strategy(space, std::nullopt, options_of(std::move(name)))->ask(12);
+    EXPECT_EQ(batch.size(), 12u);
+    int64_t least = 100;
+    for (size_t i = 0; i < batch.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        int64_t distance = 0;
+        for (const auto* parameter : {"a", "b", "c", "d"}) {
+          distance += std::abs(space.at(batch[i]).integer(parameter) - space.at(batch[j]).integer(parameter));
+        }
+        least = std::min(least, distance);
+      }
+    }
+    return least;
+  };
+  EXPECT_GT(least_distance("local"), least_distance("random"));
+  EXPECT_GE(least_distance("local"), 6);
+}
+
+TEST(Strategy, LocalSearchWaitsForAnswersBeforeItLeavesItToChance) {
+  const auto strategy = make_strategy(grid(8), std::nullopt, options_of("local"));
+  std::vector<uint64_t> asked;
+  for (int i = 0; i < 10; ++i) {
+    for (const auto index : strategy->ask(16)) asked.push_back(index);
+  }
+  EXPECT_EQ(asked.size(), 24u);
+  EXPECT_FALSE(strategy->exhausted());
+  strategy->tell(asked[0], Status::ok, 100);
+  const auto neighbours = grid(8).neighbours(asked[0]);
+  const auto next = strategy->ask(4);
+  ASSERT_EQ(next.size(), 4u);
+  for (const auto index : next) EXPECT_THAT(neighbours, Contains(index));
+}
+
+TEST(Strategy, LocalSearchOfAResumedRunGoesOnWithTheNeighbours) {
+  const auto space = grid(8);
+  const auto strategy = make_strategy(space, std::nullopt, options_of("local"));
+  const auto centre = *space.index_of(Config::parse("a=4;b=4;c=4;d=4"));
+  for (uint64_t index = 0; index < 30; ++index) strategy->tell(index, Status::ok, 300);
+  strategy->tell(centre, Status::ok, 100);
+  for (const auto index : strategy->ask(8)) EXPECT_THAT(space.neighbours(centre), Contains(index));
+}
+
+TEST(Strategy, LocalSearchForgetsACentreThatFailsLater) {
+  const auto space = grid(8);
+  const auto strategy = make_strategy(space, std::nullopt, options_of("local", 1, 1000));
+  for (uint64_t index = 0; index < 300; ++index) strategy->tell(index, Status::wrong_result, 0);
+  const auto far = *space.index_of(Config::parse("a=7;b=7;c=7;d=7"));
+  const auto near = *space.index_of(Config::parse("a=4;b=4;c=4;d=4"));
+  strategy->tell(far, Status::ok, 50);
+  strategy->tell(near, Status::ok, 100);
+  strategy->tell(far, Status::wrong_result, 0);
+  EXPECT_THAT(space.neighbours(near), Contains(strategy->ask(1).at(0)));
+}
+
+TEST(Strategy, AWholeSpaceOfAnySizeIsSearchedInLittleMemory) {
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < 63; ++i) {
+    parameters.push_back({fmt::format("p{}", i), {int64_t{0}, int64_t{1}}, Binding::launch_time, "", std::nullopt});
+  }
+  const auto space = SearchSpace::product(parameters, {});
+  EXPECT_EQ(drive(*make_strategy(space, std::nullopt, options_of("auto"))).size(), 96u);
+}
+
+TEST(Strategy, ListedSpacesAreSearchedByTheirAttributes) {
+  std::vector<Config> rows;
+  for (int algo = 0; algo < 20; ++algo) {
+    for (int split = 0; split < 10; ++split)
+      rows.push_back(Config::parse(fmt::format("algo={};split={}", algo, split)));
+  }
+  const auto space = SearchSpace::listed(rows);
+  const auto asked = drive(*make_strategy(space, std::nullopt, options_of("local", 3, 60)), [&](uint64_t index) {
+    return space.at(index).integer("algo") == 7 ? 100.0 + static_cast<double>(space.at(index).integer("split")) : 500.0;
+  });
+  EXPECT_THAT(asked, Contains(*space.index_of(Config::parse("algo=7;split=0"))));
+}
+
+TEST(Strategy, RefusesAnUnknownName) {
+  EXPECT_THROW(make_strategy(grid(2), std::nullopt, options_of("genetic")), Error);
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cmath>
+#include <functional>
+#include <map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/random.h"
+#include "search/contest.h"
+
+namespace attune {
+
+/// Noise of a shared host, as measured on one (docs/measurement.md).
+struct SyntheticNoise {
+  double white = 0.02;    ///< Standard deviation of ln(time), fresh in each sample.
+  double wander = 0.005;  ///< Slow drift: a common one (1 % forgotten a sample) and each candidate's own (2 %).
+  double dirty = 0.02;    ///< Share of samples slowed by up to 80 % and seen to be.
+  double hidden = 0.05;   ///< Share of the others slowed by up to 30 % unseen.
+};
+
+/// Candidates whose true times are known, for tests and for the experiment on the procedure.
+class SyntheticWorld {
+ public:
+  SyntheticWorld(std::map<Slot, double> times_us, SyntheticNoise noise, uint64_t seed)
+      : times_us_(std::move(times_us)), noise_(noise), random_(seed) {}
+
+  Sample sample(Slot slot) {
+    ++num_samples_;
+    level_ = 0.99 * level_ + noise_.wander * 0.14 * random_.normal();
+    double& own = own_[slot];
+    own = 0.98 * own + noise_.wander * 0.2 * random_.normal();
+    double us = times_us_.at(slot) * std::exp(noise_.white * random_.normal() + level_ + own);
+    const bool dirty = random_.uniform() < noise_.dirty;
+    if (dirty) {
+      us *= 1 + 0.8 * random_.uniform();
+    } else if (random_.uniform() < noise_.hidden) {
+      us *= 1 + 0.3 * random_.uniform();
+    }
+    return {.us = static_cast<float>(us), .clock = clock, .round = 0, .dirty = dirty};
+  }
+  double time_us(Slot slot) const { return times_us_.at(slot); }
+  uint64_t num_samples() const noexcept { return num_samples_; }
+  SyntheticNoise& noise() noexcept { return noise_; }
+
+  float clock = 1;  ///< Of the samples to come.
+
+ private:
+  std::map<Slot, double> times_us_;
+  SyntheticNoise noise_;
+  Random random_;
+  std::map<Slot, double> own_;
+  double level_ = 0;
+  uint64_t num_samples_ = 0;
+};
+
+/// Plays a contest to its end. `entrants` join in their order; `watch` sees each schedule before it is measured, and
+/// the phase it belongs to.
+inline ContestResult play(Contest& contest, SyntheticWorld& world, const std::vector<Entrant>& entrants,
+                          const std::function<void(const std::vector<Turn>&, Phase)>& watch = {}) {
+  size_t num_joined = 0;
+  while (true) {
+    const Want want = contest.next();
+    if (std::holds_alternative<Finished>(want)) return contest.result();
+    if (const auto* welcome = std::get_if<WantEntrants>(&want)) {
+      for (uint32_t i = 0; i < welcome->at_most && num_joined < entrants.size(); ++i) {
+        contest.join(entrants[num_joined++]);
+      }
+      if (num_joined == entrants.size()) contest.close();
+    } else if (const auto* samples = std::get_if<WantSamples>(&want)) {
+      if (watch) watch(samples->schedule, contest.phase());
+      std::vector<Sample> measured;
+      for (const auto& turn : samples->schedule) measured.push_back(world.sample(turn.slot));
+      contest.report(measured);
+    } else {
+      contest.delayed();
+    }
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "solver/host_gemm.h"
+
+#include "base/error.h"
+#include "ops/gemm/gemm_op.h"
+
+namespace attune {
+
+Support supports_host_gemm(const Problem& problem, const DeviceInfo& device) {
+  if (device.kind != "host") return Support::no("runs on a host only");
+  if (problem.op() != "gemm_a16w16") return Support::no("computes gemm_a16w16 only");
+  if (problem.integer_or("scale_ab", 0)) return Support::no("takes no scales");
+  if (problem.integer_or("bpreshuffle", 0)) return Support::no("takes plain weights only");
+  return {};
+}
+
+Support supports_host_sgemm(const Problem& problem, const DeviceInfo& device) {
+  if (const Support support = supports_host_gemm(problem, device); !support.yes) return support;
+  const auto shape = GemmShape::of(problem);
+  if (shape.in != DType::fp32 || shape.out != DType::fp32) return Support::no("takes fp32 in and out only");
+  return {};
+}
+
+int thread_count(const Config& config, const DeviceInfo& device) {
+  const int64_t threads = config.integer("threads");
+  if (threads < 1 || threads > device.num_units) {
+    fail(ErrorCode::unavailable, "this device has 1 to {} threads, the config asks for {}", device.num_units, threads);
+  }
+  return static_cast<int>(threads);
+}
+
+}  // namespace attune

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace attune {
+
+struct PlanTraits {
+  uint64_t workspace_bytes = 0;
+  uint64_t zeroed_bytes = 0;  ///< Prefix of the workspace that is zero before the first run and left zero by every run.
+  bool deterministic = true, capturable = true, reentrant = true;
+};
+
+/// One call: operands in Op::tensors() order, each contiguous and aligned as its TensorSpec says.
+struct Launch {
+  std::span<void* const> operands;
+  void* workspace = nullptr;
+  void* stream = nullptr;
+};
+
+/// A prepared candidate, bound to one problem and device.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  virtual const PlanTraits& traits() const noexcept = 0;
+  /// Enqueues the work (on a host: does it). Allocates nothing. Throws Error{device} when the library refuses.
+  virtual void run(const Launch& launch) const = 0;
+};
+
+}  // namespace attune

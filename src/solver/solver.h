@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attune/problem.h"
+#include "attune/tensor.h"
+#include "core/device_info.h"
+#include "core/record.h"
+#include "core/search_space.h"
+#include "device/device.h"
+#include "solver/plan.h"
+
+namespace attune {
+
+/// Whether a solver takes a problem; `reason` is a clause for the ledger: `bf16 inputs need oneDNN`.
+struct Support {
+  bool yes = true;
+  std::string reason;
+  static Support no(std::string why) { return {false, std::move(why)}; }
+  bool operator==(const Support&) const = default;
+};
+
+/// A vendor function a backend calls and the file of the library it lies in (solver/own_library.h).
+struct EntryPoint {
+  std::string symbol, library;
+};
+
+/// A library opened on one device. Lives in a worker (or a dispatcher), used by one thread.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// Only what this backend depends on: `{"openblas.gemm": "1+0.3.21", "openblas.core": "SkylakeX"}`.
+  virtual Versions versions() const = 0;
+  virtual SearchSpace space(const Problem& problem) = 0;
+  /// The config the library runs with when nobody tunes it.
+  virtual Config untuned(const Problem& problem) = 0;
+  /// Throws Error: unavailable → unsupported, device → launch_failed, invalid_input → load_failed.
+  virtual std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) = 0;
+  /// Proof that the backend calls its own library; empty without a vendor library. Checked by the conformance suite.
+  virtual std::vector<EntryPoint> entry_points() const { return {}; }
+};
+
+/// Facts about one backend. Const, thread-safe, touches no vendor library before open().
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  virtual std::string_view id() const = 0;       ///< `openblas.gemm`: permanent, stands in tables.
+  virtual std::string_view version() const = 0;  ///< Of Attune's own code: `1`.
+  virtual std::string_view title() const = 0;    ///< One line for `attune list solvers`.
+  /// Solvers of one pool disturb each other less: `libgomp`, `openblas`; empty for the calling thread.
+  virtual std::string_view thread_pool() const { return {}; }
+  virtual Support supports(const Problem& problem, const DeviceInfo& device) const = 0;
+  virtual std::unique_ptr<Backend> open(Device& device) const = 0;
+};
+
+}  // namespace attune

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// A GEMM whose results are real and whose times are a formula: tests of the tuner, the CLI and the journal need no
+// hardware and no luck. Runs on device/fake only.
+#include <cmath>
+
+#include "base/error.h"
+#include "device/fake/fake_device.h"
+#include "ops/gemm/gemm_op.h"
+#include "solver/registry.h"
+#include "tensor/convert.h"
+
+namespace attune {
+namespace {
+
+/// Distance of a parameter from the value that suits an extent, in doublings.
+double misfit(int64_t tile, int64_t extent) {
+  return std::abs(std::log2(static_cast<double>(tile)) -
+                  std::log2(static_cast<double>(std::clamp<int64_t>(extent, 16, 128))));
+}
+
+class FakePlan final : public Plan {
+ public:
+  FakePlan(const GemmShape& shape, double us, FakeDevice& device)
+      : shape_(shape),
+        us_(us),
+        device_(device),
+        a_(static_cast<size_t>(shape.m * shape.k)),
+        b_(static_cast<size_t>(shape.n * shape.k)),
+        bias_(static_cast<size_t>(shape.n)),
+        c_(static_cast<size_t>(shape.m * shape.n)) {
+    traits_.reentrant = false;
+  }
+  const PlanTraits& traits() const noexcept override { return traits_; }
+
+  void run(const Launch& launch) const override {
+    const auto where = GemmOperands::of(shape_);
+    const auto widen = [&](size_t operand, std::vector<float>& values) {
+      to_float(shape_.in, static_cast<const std::byte*>(launch.operands[operand]), values);
+    };
+    widen(where.a, a_);
+    widen(where.b, b_);
+    if (shape_.bias) widen(where.bias, bias_);
+    const int64_t a_row = shape_.trans_a ? 1 : shape_.k, a_step = shape_.trans_a ? shape_.m : 1;
+    const int64_t b_row = shape_.b_is_kn ? 1 : shape_.k, b_step = shape_.b_is_kn ? shape_.n : 1;
+    for (int64_t i = 0; i < shape_.m; ++i) {
+      for (int64_t j = 0; j < shape_.n; ++j) {
+        const float *left = a_.data() + i * a_row, *right = b_.data() + j * b_row;
+        float sum = shape_.bias ? bias_[static_cast<size_t>(j)] : 0.0f;
+        for (int64_t k = 0; k < shape_.k; ++k) sum += left[k * a_step] * right[k * b_step];
+        c_[static_cast<size_t>(i * shape_.n + j)] = sum;
+      }
+    }
+    from_float(shape_.out, c_, static_cast<std::byte*>(launch.operands[where.c]));
+    device_.advance_us(us_);
+  }
+
+ private:
+  GemmShape shape_;
+  double us_;
+  FakeDevice& device_;
+  mutable std::vector<float> a_, b_, bias_, c_;  // Made once: run() allocates nothing.
+  PlanTraits traits_;
+};
+
+class FakeBackend final : public Backend {
+ public:
+  explicit FakeBackend(FakeDevice& device) : device_(device) {}
+  Versions versions() const override { return {{"fake.gemm", "1"}}; }
+
+  SearchSpace space(const Problem&) override {
+    const std::vector<Value> tiles = {int64_t{16}, int64_t{32}, int64_t{64}, int64_t{128}};
+    return SearchSpace::product(
+        {{.name = "tile_m", .values = tiles},
+         {.name = "tile_n", .values = tiles},
+         {.name = "split_k", .values = {int64_t{1}, int64_t{2}, int64_t{4}}}},
+        {{"tile-fits", "tile_m * tile_n <= 128 * 64", "an accumulator of this size does not fit the registers"},
+         {"split-divides", "problem.k % split_k == 0", "split-K wants parts of equal length"}});
+  }
+  Config untuned(const Problem&) override {
+    return Config({{"tile_m", int64_t{64}}, {"tile_n", int64_t{64}}, {"split_k", int64_t{1}}});
+  }
+
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) override {
+    const auto shape = GemmShape::of(problem);
+    const auto work = GemmOp().work(problem);
+    const double ideal = device_.roofline_us(work.flops, work.bytes, name(shape.in));
+    const double split = static_cast<double>(config.integer("split_k"));
+    const double wanted_split = shape.k >= 8 * std::max(shape.m, shape.n) ? 4 : 1;
+    const double penalty = 1 + 0.12 * misfit(config.integer("tile_m"), shape.m) +
+                           0.08 * misfit(config.integer("tile_n"), shape.n) +
+                           0.05 * std::abs(std::log2(split / wanted_split));
+    return std::make_unique<FakePlan>(shape, 2.0 + ideal * 1.2 * penalty, device_);
+  }
+
+ private:
+  FakeDevice& device_;
+};
+
+class FakeSolver final : public Solver {
+ public:
+  std::string_view id() const override { return "fake.gemm"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "a made-up kernel with planted times, on the fake device only"; }
+  Support supports(const Problem& problem, const DeviceInfo& device) const override {
+    if (device.kind != "fake") return Support::no("runs on the fake device only");
+    if (problem.op() != "gemm_a16w16") return Support::no("computes gemm_a16w16 only");
+    return {};
+  }
+  std::unique_ptr<Backend> open(Device& device) const override {
+    auto* fake = dynamic_cast<FakeDevice*>(&device);
+    if (!fake) fail(ErrorCode::unavailable, "the fake solver wants the fake device, got '{}'", device.info().id);
+    return std::make_unique<FakeBackend>(*fake);
+  }
+};
+
+}  // namespace
+
+void register_fake_solver(Registry& registry);
+void register_fake_solver(Registry& registry) { registry.add(std::make_unique<FakeSolver>()); }
+
+}  // namespace attune

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// OpenBLAS through its C interface. Its own thread pool; the core type comes from OPENBLAS_CORETYPE (see
+// CMakeLists.txt): 0.3.21 takes an unknown Xeon for a Prescott and is then four times slower.
+#include <cblas.h>
+#include <openblas_config.h>
+
+#include "base/error.h"
+#include "ops/gemm/gemm_bias.h"
+#include "ops/gemm/gemm_op.h"
+#include "solver/host_gemm.h"
+#include "solver/module.h"
+#include "solver/own_library.h"
+#include "solver/thread_counts.h"
+
+namespace attune {
+namespace {
+
+class OpenblasPlan final : public Plan {
+ public:
+  OpenblasPlan(const GemmShape& shape, int threads, bool vector) : shape_(shape), threads_(threads), vector_(vector) {
+    traits_.reentrant = false;
+  }
+  const PlanTraits& traits() const noexcept override { return traits_; }
+
+  void run(const Launch& launch) const override {
+    const auto where = GemmOperands::of(shape_);
+    const auto* a = static_cast<const float*>(launch.operands[where.a]);
+    const auto* b = static_cast<const float*>(launch.operands[where.b]);
+    auto* c = static_cast<float*>(launch.operands[where.c]);
+    if (shape_.bias) broadcast_bias(static_cast<const float*>(launch.operands[where.bias]), c, shape_.m, shape_.n);
+    const float beta = shape_.bias ? 1.0f : 0.0f;
+    const auto m = static_cast<blasint>(shape_.m), n = static_cast<blasint>(shape_.n),
+               k = static_cast<blasint>(shape_.k);
+    openblas_set_num_threads(threads_);
+    if (vector_) {
+      // One row of C: the weights times x. Stored N×K they are read along their rows, K×N across.
+      const auto rows = shape_.b_is_kn ? k : n, columns = shape_.b_is_kn ? n : k;
+      cblas_sgemv(CblasRowMajor, shape_.b_is_kn ? CblasTrans : CblasNoTrans, rows, columns, 1.0f, b, columns, a, 1,
+                  beta, c, 1);
+    } else {
+      cblas_sgemm(CblasRowMajor, shape_.trans_a ? CblasTrans : CblasNoTrans, shape_.b_is_kn ? CblasNoTrans : CblasTrans,
+                  m, n, k, 1.0f, a, shape_.trans_a ? m : k, b, shape_.b_is_kn ? n : k, beta, c, n);
+    }
+  }
+
+ private:
+  GemmShape shape_;
+  int threads_;
+  bool vector_;
+  PlanTraits traits_;
+};
+
+class OpenblasBackend final : public Backend {
+ public:
+  explicit OpenblasBackend(const DeviceInfo& device) : device_(device) {
+    require_library(reinterpret_cast<const void*>(&cblas_sgemm), "cblas_sgemm", "libopenblas");
+  }
+
+  Versions versions() const override {
+    // openblas_get_config() starts `OpenBLAS 0.3.21 …`.
+    std::string version = openblas_get_config();
+    if (const auto blank = version.find(' '); blank != std::string::npos)
+      version = version.substr(blank + 1, version.find(' ', blank + 1) - blank - 1);
+    return {{"openblas.gemm", "1+" + version}, {"openblas.core", openblas_get_corename()}};
+  }
+
+  SearchSpace space(const Problem& problem) override {
+    std::vector<Value> routines = {std::string("gemm")};
+    if (GemmShape::of(problem).m == 1) routines.emplace_back(std::string("gemv"));
+    return SearchSpace::product({{.name = "routine", .values = std::move(routines)},
+                                 {.name = "threads", .values = thread_counts(device_.num_units)}},
+                                {});
+  }
+
+  Config untuned(const Problem&) override {
+    return Config({{"routine", std::string("gemm")}, {"threads", device_.num_units}});
+  }
+
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) override {
+    const int threads = thread_count(config, device_);
+    const auto shape = GemmShape::of(problem);
+    const bool vector = config.text("routine") == "gemv";
+    if (vector && shape.m != 1) fail(ErrorCode::unavailable, "sgemv wants m=1, got {}", shape.m);
+    return std::make_unique<OpenblasPlan>(shape, threads, vector);
+  }
+
+  std::vector<EntryPoint> entry_points() const override {
+    return {{"cblas_sgemm", library_of(reinterpret_cast<const void*>(&cblas_sgemm))},
+            {"cblas_sgemv", library_of(reinterpret_cast<const void*>(&cblas_sgemv))}};
+  }
+
+ private:
+  DeviceInfo device_;
+};
+
+class OpenblasSolver final : public Solver {
+ public:
+  std::string_view id() const override { return "openblas.gemm"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "OpenBLAS sgemm and sgemv"; }
+  std::string_view thread_pool() const override { return "openblas"; }
+  Support supports(const Problem& problem, const DeviceInfo& device) const override {
+    return supports_host_sgemm(problem, device);
+  }
+  std::unique_ptr<Backend> open(Device& device) const override {
+    return std::make_unique<OpenblasBackend>(device.info());
+  }
+};
+
+}  // namespace
+}  // namespace attune
+
+ATTUNE_SOLVER_MODULE(attune::OpenblasSolver)

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "ops/op.h"
+#include "search/prune.h"
+#include "solver/registry.h"
+#include "tensor/convert.h"
+
+namespace attune {
+
+/// A solver of this process, opened on a device: what it computes, held against the op's reference. For the tests of
+/// these folders, which reach modules only this way.
+class OpenedSolver {
+ public:
+  explicit OpenedSolver(std::string_view id, std::string_view device = "cpu:0") : device_(open_device(device)) {
+    for (const SolverEntry& entry : registry().entries()) {
+      if (entry.id != id) continue;
+      if (entry.solver) backend_ = entry.solver->open(*device_);
+      unavailable_ = entry.unavailable;
+      solver_ = entry.solver;
+    }
+  }
+  ~OpenedSolver() {
+    for (const Buffer& buffer : buffers_) device_->release(buffer);
+  }
+  OpenedSolver(const OpenedSolver&) = delete;
+  OpenedSolver& operator=(const OpenedSolver&) = delete;
+
+  const std::string& unavailable() const { return unavailable_; }  ///< Empty when it can be used.
+  const Solver& solver() const { return *solver_; }
+  Backend& backend() { return *backend_; }
+  Device& device() { return *device_; }
+
+  Problem problem(const std::string& text) const {
+    return op_of(Problem::parse(text)).normalise(Problem::parse(text), device_->info());
+  }
+
+  /// The configs of a problem that no rule rejects.
+  std::vector<Config> configs(const std::string& text) {
+    const SearchSpace space = backend_->space(problem(text));
+    std::vector<Config> all;
+    for (const uint64_t index : prune(space, problem(text), device_->info(), 0).allowed) all.push_back(space.at(index));
+    return all;
+  }
+
+  /// What is wrong with the product a config computes, over an output of NaNs; empty when nothing is.
+  std::string wrong(const std::string& text, const std::string& config) {
+    const Problem normal = problem(text);
+    const Op& op = op_of(normal);
+    const auto specs = op.tensors(normal);
+    HostTensors host;
+    std::vector<void*> operands;
+    for (const TensorSpec& spec : specs) {
+      operands.push_back(allocate(spec.bytes()));
+      host.operands.emplace_back(static_cast<std::byte*>(operands.back()), spec.bytes());
+    }
+    op.fill(normal, Distribution::normal, 7, host);
+    const auto plan = backend_->prepare(normal, Config::parse(config));
+    void* workspace = allocate(plan->traits().workspace_bytes);
+    plan->run({.operands = operands, .workspace = workspace});
+
+    const auto elements = static_cast<size_t>(specs.back().elements());
+    Reference want{std::vector<double>(elements), std::vector<double>(elements)};
+    op.reference(normal, Path::obvious, {0, op.output_rows(normal)}, host, want);
+    std::vector<float> got(elements);
+    to_float(specs.back().dtype, host.operands.back().data(), got);
+    for (size_t i = 0; i < elements; ++i) {
+      const double bound = op.tolerance(normal).max_relative * want.scales[i] +
+                           2 * unit_roundoff(specs.back().dtype) * std::abs(want.values[i]);
+      if (std::abs(got[i] - want.values[i]) <= bound) continue;
+      return fmt::format("{} {}: element {} is {}, want {}", normal.key(), config, i, got[i], want.values[i]);
+    }
+    return {};
+  }
+
+  /// The sentence with which a config is refused; empty when it is not.
+  std::string refusal(const std::string& text, const std::string& config) {
+    try {
+      backend_->prepare(problem(text), Config::parse(config));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+ private:
+  /// Memory of NaNs.
+  void* allocate(uint64_t bytes) {
+    buffers_.push_back(device_->allocate(std::max<uint64_t>(bytes, 64), 64));
+    std::memset(buffers_.back().data, 0xff, bytes);
+    return buffers_.back().data;
+  }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Backend> backend_;
+  const Solver* solver_ = nullptr;
+  std::string unavailable_ = "this build has no such solver";
+  std::vector<Buffer> buffers_;
+};
+
+}  // namespace attune

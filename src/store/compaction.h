@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <set>
+
+#include "base/hash.h"
+#include "store/journal.h"
+
+namespace attune {
+
+/// Says what compact() does with each entry; the same for every journal. Entries are shown newest first.
+class Compaction {
+ public:
+  /// `strip`: keep it without its samples; statuses and medians stay, since crashes are counted.
+  enum class Fate : uint8_t { keep, strip, drop };
+  Fate judge(const Entry& entry);
+
+ private:
+  Fate judge(const Started& started);
+  Fate judge(const Record& record);
+  std::set<Hash128> measured_, superseded_;
+};
+
+/// The record without its samples.
+Record stripped(Record record);
+
+}  // namespace attune

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+// Debian's SOCI is configured with Boost, whose only use is in header templates for types that are not bound here.
+#include <soci/soci-config.h>
+#undef SOCI_HAVE_BOOST
+#include <soci/soci.h>
+#include <soci/sqlite3/soci-sqlite3.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "store/compaction.h"
+#include "store/entry_json.h"
+#include "store/journal.h"
+
+namespace attune {
+namespace {
+
+namespace api = sqlite_api;
+
+constexpr int kApplicationId = 0x41747475;  ///< "Attu", in the file's header.
+constexpr int kBusyWaitMs = 60'000;
+
+/// Each brings the schema from its index to the next version; what was released is never changed.
+constexpr std::array kMigrations = {
+    // `kind` is the index of the entry's type in the variant. The texts are those of the payload, for the indexes.
+    "CREATE TABLE entries ("
+    " id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, problem TEXT NOT NULL, device TEXT NOT NULL,"
+    " protocol TEXT NOT NULL, payload TEXT NOT NULL);"
+    "CREATE INDEX entries_by_problem ON entries (problem, device, kind);"
+    "CREATE INDEX decisions_by_problem ON entries (problem, device, protocol) WHERE kind = 2;",
+};
+constexpr int kSchemaVersion = static_cast<int>(kMigrations.size());
+
+static_assert(std::is_same_v<std::variant_alternative_t<2, Entry>, Decision>);
+
+/// The cells of an entry's row.
+struct Row {
+  int kind = 0;
+  std::string problem, device, protocol, payload;
+
+  static Row of(const Entry& entry) {
+    Row row{static_cast<int>(entry.index()), {}, {}, {}, entry_to_json(entry)};
+    std::visit(
+        [&](const auto& one) {
+          using Type = std::decay_t<decltype(one)>;
+          row.device = one.device;
+          if constexpr (!std::is_same_v<Type, Pardoned>) row.problem = one.problem.key();
+          if constexpr (std::is_same_v<Type, Record> || std::is_same_v<Type, Decision>)
+            row.protocol = one.protocol.key();
+        },
+        entry);
+    return row;
+  }
+};
+
+enum class Access { read_write, read_only };
+
+/// A connection whose errors are sentences for a person.
+class Connection {
+ public:
+  Connection(const std::filesystem::path& file, Access access) : file_(file) {
+    const std::string path = file.string();
+    if (path.find('"') != std::string::npos)
+      fail(ErrorCode::invalid_input, "the journal's path must not hold a quotation mark: '{}'", path);
+    guard([&] {
+      session_.open(soci::sqlite3,
+                    fmt::format("db=\"{}\"{}", path, access == Access::read_only ? " readonly=true" : ""));
+      // SQLite's own back-off starves one of several writers; asking each millisecond is fair.
+      api::sqlite3_busy_handler(
+          raw(),
+          [](void*, int count) {
+            ::usleep(1000);
+            return count < kBusyWaitMs ? 1 : 0;
+          },
+          nullptr);
+      api::sqlite3_extended_result_codes(raw(), 1);
+    });
+  }
+
+  soci::session& session() { return session_; }
+
+  template <typename Action>
+  auto guard(Action action) -> decltype(action()) {
+    try {
+      return action();
+    } catch (const soci::soci_error& error) {
+      fail_with(error);
+    }
+  }
+
+  /// All of it or nothing. IMMEDIATE: a transaction that begins as a reader cannot wait for a writer later.
+  template <typename Action>
+  void transaction(Action action) {
+    guard([&] { session_ << "BEGIN IMMEDIATE"; });
+    try {
+      guard([&] {
+        action();
+        session_ << "COMMIT";
+      });
+    } catch (...) {
+      try {
+        session_ << "ROLLBACK";
+      } catch (const soci::soci_error&) {
+        // SQLite has rolled back itself (disk full); the first error is the one to tell.
+      }
+      throw;
+    }
+  }
+
+  int integer(const std::string& query) {
+    int value = 0;
+    guard([&] { session_ << query, soci::into(value); });
+    return value;
+  }
+  std::string text(const std::string& query) {
+    std::string value;
+    guard([&] { session_ << query, soci::into(value); });
+    return value;
+  }
+
+  [[noreturn]] void fail_damaged() const {
+    fail(ErrorCode::database, "the journal is damaged, or is none: move it away or restore a copy: '{}'",
+         file_.string());
+  }
+
+ private:
+  api::sqlite3* raw() { return static_cast<soci::sqlite3_session_backend*>(session_.get_backend())->conn_; }
+
+  [[noreturn]] void fail_with(const soci::soci_error& error) {
+    const auto* own = dynamic_cast<const soci::sqlite3_soci_error*>(&error);
+    const int code = own                       ? own->result() & 0xff
+                     : session_.is_connected() ? api::sqlite3_errcode(raw()) & 0xff
+                                               : SQLITE_CANTOPEN;
+    switch (code) {
+      case SQLITE_FULL:
+        fail(ErrorCode::database, "no space left for the journal, free some or name another with --journal: '{}'",
+             file_.string());
+      case SQLITE_CORRUPT:
+      case SQLITE_NOTADB:
+        fail_damaged();
+      case SQLITE_BUSY:
+      case SQLITE_LOCKED:
+        fail(ErrorCode::database, "another process has kept the journal locked for {} s, end it or wait: '{}'",
+             kBusyWaitMs / 1000, file_.string());
+      case SQLITE_READONLY:
+      case SQLITE_PERM:
+      case SQLITE_CANTOPEN:
+        fail(ErrorCode::database,
+             "the journal cannot be opened for this, check its mode and its folder's or name another with --journal: "
+             "'{}'",
+             file_.string());
+      default:
+        fail(ErrorCode::database, "the journal cannot be read or written ({}), name another with --journal: '{}'",
+             error.get_error_message(), file_.string());
+    }
+  }
+
+  std::filesystem::path file_;
+  soci::session session_;
+};
+
+/// Creates an empty private file. One that exists is not opened: closing any descriptor of it would drop the locks that
+/// another connection of this process holds.
+void create_private_file(const std::filesystem::path& file) {
+  if (file.has_parent_path()) make_private_folder(file.parent_path());
+  const int descriptor = ::open(file.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor >= 0)
+    ::close(descriptor);
+  else if (errno != EEXIST) {
+    fail(ErrorCode::io, "cannot create the journal ({}), check its folder's mode or name another with --journal: '{}'",
+         std::strerror(errno), file.string());
+  }
+}
+
+/// Checks whose file it is and of which version.
+int checked_version(Connection& connection, const std::filesystem::path& file) {
+  const int version = connection.integer("PRAGMA user_version");
+  const int owner = connection.integer("PRAGMA application_id");
+  const int tables = connection.integer("SELECT count(*) FROM sqlite_master");
+  if (owner != kApplicationId && (tables > 0 || owner != 0)) {
+    fail(ErrorCode::database, "the file is a database of another program, name another with --journal: '{}'",
+         file.string());
+  }
+  if (version > kSchemaVersion) {
+    fail(ErrorCode::database,
+         "the journal has schema {} and this program knows up to {}, use the newer program or another --journal: '{}'",
+         version, kSchemaVersion, file.string());
+  }
+  return version;
+}
+
+void migrate(Connection& connection, const std::filesystem::path& file) {
+  if (checked_version(connection, file) == kSchemaVersion) return;
+  connection.transaction([&] {
+    // Another process may have done it while this one waited for the lock.
+    const int version = checked_version(connection, file);
+    for (int step = version; step < kSchemaVersion; ++step) {
+      std::string_view statements = kMigrations[static_cast<size_t>(step)];
+      while (!statements.empty()) {  // SOCI runs one statement at a time.
+        const size_t end = statements.find(';');
+        connection.session() << std::string(statements.substr(0, end));
+        statements.remove_prefix(end == std::string_view::npos ? statements.size() : end + 1);
+      }
+    }
+    connection.session() << fmt::format("PRAGMA application_id = {}", kApplicationId);
+    connection.session() << fmt::format("PRAGMA user_version = {}", kSchemaVersion);
+  });
+}
+
+class SqlJournal final : public Journal {
+ public:
+  SqlJournal(const std::filesystem::path& file, Access access)
+      : file_(file), access_(access), connection_(file, access) {
+    connection_.guard([&] { connection_.session() << "PRAGMA cell_size_check = ON"; });
+    if (access == Access::read_only) {
+      empty_ = checked_version(connection_, file) == 0;
+      return;
+    }
+    if (const auto mode = connection_.text("PRAGMA journal_mode = WAL"); mode != "wal") {
+      fail(ErrorCode::database,
+           "the journal's file system has no shared memory (mode '{}'), name a local file with --journal: '{}'", mode,
+           file.string());
+    }
+    // FULL: each commit reaches the disk, so what was announced before a power loss is known after it. NORMAL would
+    // survive kill -9 as well, but not that; it saves about 0.15 ms of a candidate that takes milliseconds at least.
+    connection_.guard([&] { connection_.session() << "PRAGMA synchronous = FULL"; });
+    migrate(connection_, file);
+  }
+
+  void append(std::span<const Entry> entries) override {
+    ATTUNE_CHECK(access_ == Access::read_write, "append to a journal that was opened for reading");
+    if (entries.empty()) return;
+    std::vector<Row> rows;
+    for (const Entry& entry : entries) rows.push_back(Row::of(entry));
+    connection_.transaction(
+        [&] {
+          Row row;
+          soci::statement insert =
+              (connection_.session().prepare
+                   << "INSERT INTO entries (kind, problem, device, protocol, payload) VALUES (:k, :p, :d, :r, :j)",
+               soci::use(row.kind), soci::use(row.problem), soci::use(row.device), soci::use(row.protocol),
+               soci::use(row.payload));
+          for (Row& one : rows) {
+            row = std::move(one);
+            insert.execute(true);
+          }
+        });
+  }
+
+  void scan(const Query& query, const std::function<void(const Entry&)>& visit) const override {
+    std::string kinds;
+    const auto add_kind = [&](bool wanted, size_t kind) {
+      if (wanted) kinds += fmt::format("{}{}", kinds.empty() ? "" : ",", kind);
+    };
+    add_kind(query.started, 0);
+    add_kind(query.records, 1);
+    add_kind(query.decisions, 2);
+    add_kind(query.pardons, 3);
+    std::string condition = fmt::format("kind IN ({})", kinds);
+    std::vector<std::string> values;
+    if (query.problem) {
+      condition += " AND problem IN (:p, '')";  // A pardon is of a candidate, whatever the problem.
+      values.push_back(query.problem->key());
+    }
+    if (query.device) {
+      condition += " AND device = :d";
+      values.push_back(*query.device);
+    }
+    if (query.protocol) {
+      condition += " AND protocol IN (:r, '')";
+      values.push_back(query.protocol->key());
+    }
+    select("SELECT id, payload FROM entries WHERE " + condition + " ORDER BY id", values, [&](long long, Entry entry) {
+      visit(entry);
+      return true;
+    });
+  }
+
+  std::optional<Decision> decision(const Problem& problem, const std::string& device, const Versions& versions,
+                                   const Protocol& protocol) const override {
+    std::optional<Decision> found;
+    // The index is named because SQLite's planner prefers a scan by id for this order once it has statistics.
+    select(
+        "SELECT id, payload FROM entries INDEXED BY decisions_by_problem"
+        " WHERE kind = 2 AND problem = :p AND device = :d AND protocol = :r ORDER BY id DESC",
+        {problem.key(), device, protocol.key()}, [&](long long, Entry entry) {
+          auto& one = std::get<Decision>(entry);
+          if (compare(one.versions, versions) == Age::stale) return true;
+          found = std::move(one);
+          return false;
+        });
+    return found;
+  }
+
+  void compact() override {
+    ATTUNE_CHECK(access_ == Access::read_write, "compaction of a journal that was opened for reading");
+    connection_.transaction([&] {
+      Compaction compaction;
+      std::vector<long long> dropped;
+      std::vector<std::pair<long long, std::string>> shorter;
+      select("SELECT id, payload FROM entries ORDER BY id DESC", {}, [&](long long id, Entry entry) {
+        const auto fate = compaction.judge(entry);
+        if (fate == Compaction::Fate::drop) dropped.push_back(id);
+        if (fate == Compaction::Fate::strip)
+          shorter.emplace_back(id, entry_to_json(stripped(std::get<Record>(std::move(entry)))));
+        return true;
+      });
+      soci::session& session = connection_.session();
+      for (const long long id : dropped) session << "DELETE FROM entries WHERE id = :i", soci::use(id);
+      for (const auto& [id, payload] : shorter)
+        session << "UPDATE entries SET payload = :j WHERE id = :i", soci::use(payload), soci::use(id);
+    });
+    connection_.guard([&] {
+      connection_.session() << "VACUUM";
+      connection_.session() << "PRAGMA wal_checkpoint(TRUNCATE)";
+    });
+  }
+
+ private:
+  /// Runs a query for (id, payload); `visit` returns false to stop.
+  template <typename Visit>
+  void select(const std::string& query, const std::vector<std::string>& values, Visit visit) const {
+    if (empty_) return;
+    long long id = 0;
+    std::string payload;
+    const auto entry = [&] {
+      try {
+        return entry_from_json(payload);
+      } catch (const Error&) {
+        connection_.fail_damaged();
+      }
+    };
+    soci::statement statement(connection_.session());
+    connection_.guard([&] {
+      for (const std::string& value : values) statement.exchange(soci::use(value));
+      statement.exchange(soci::into(id));
+      statement.exchange(soci::into(payload));
+      statement.alloc();
+      statement.prepare(query);
+      statement.define_and_bind();
+      statement.execute(false);
+    });
+    while (connection_.guard([&] { return statement.fetch(); })) {
+      if (!visit(id, entry())) return;
+    }
+  }
+
+  std::filesystem::path file_;
+  Access access_;
+  mutable Connection connection_;
+  bool empty_ = false;  ///< Opened for reading before anything was written.
+};
+
+}  // namespace
+
+std::unique_ptr<Journal> open_sql_journal(const std::filesystem::path& file) {
+  create_private_file(file);
+  return std::make_unique<SqlJournal>(file, Access::read_write);
+}
+
+std::unique_ptr<Journal> open_sql_journal_read_only(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored))
+    fail(ErrorCode::not_found, "there is no journal yet, tune something first or name another with --journal: '{}'",
+         file.string());
+  if (!std::filesystem::is_regular_file(file, ignored))
+    fail(ErrorCode::invalid_input, "a journal is a plain file, name one with --journal: '{}'", file.string());
+  return std::make_unique<SqlJournal>(file, Access::read_only);
+}
+
+}  // namespace attune

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/candidate.h"
+#include "measure/executor.h"
+#include "search/strategy.h"
+#include "tuner/tuner.h"
+
+namespace attune {
+
+/// What a search need not begin without.
+struct StartingPoints {
+  std::optional<Candidate> incumbent;
+  std::vector<Candidate> neighbours;  ///< Winners of similar problems, nearest first.
+};
+
+/// The candidates of one problem over all its contenders, in the order they should be tried: the untuned configs (the
+/// family's baselines first), the incumbent, then what each contender's strategy asks for, in turn.
+class CandidateSource {
+ public:
+  CandidateSource(const Problem& problem, const DeviceInfo& device, std::vector<Contender> contenders,
+                  const TunerOptions& options, const StartingPoints& start);
+
+  /// Untuned candidates in the order of the family's baselines, then the other solvers'.
+  const std::vector<Candidate>& untuned() const noexcept { return untuned_; }
+  /// The incumbent, when its solver takes part in the version the row was made with.
+  const std::optional<Candidate>& incumbent() const noexcept { return incumbent_; }
+  /// Up to `at_most` further candidates, each once; none when nothing is left for now.
+  std::vector<Candidate> ask(size_t at_most);
+  void tell(const Candidate& candidate, Status status, double median_us);
+  bool exhausted() const;
+  const Versions& versions() const noexcept { return versions_; }
+  /// Of one solver: what a record of its candidate depends on. Null when it does not take part.
+  const Versions* versions_of(const std::string& solver) const;
+  /// Contenders that were left out and why: one line a solver.
+  const std::vector<std::string>& refusals() const noexcept { return refusals_; }
+
+ private:
+  struct Lane {
+    Contender contender;
+    std::unique_ptr<Strategy> strategy;
+  };
+  std::vector<Lane> lanes_;
+  std::vector<Candidate> untuned_;
+  std::optional<Candidate> incumbent_;
+  Versions versions_;
+  std::vector<std::string> refusals_;
+  size_t next_lane_ = 0;
+  bool split_k_ = true;
+};
+
+}  // namespace attune

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "tuner/interleaved.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/statistics.h"
+
+namespace attune {
+namespace {
+
+constexpr ProblemId kId = 0;
+
+template <typename Answer>
+Answer wait_for(Executor& executor) {
+  for (;;) {
+    for (Event& event : executor.wait(Milliseconds(1000))) {
+      if (auto* answer = std::get_if<Answer>(&event)) return std::move(*answer);
+    }
+  }
+}
+
+struct Timed {
+  TimedCandidate* result;
+  Slot slot;
+  uint32_t batch;
+  std::vector<Sample> samples;
+};
+
+std::vector<double> usable_us(const std::vector<Sample>& samples) {
+  std::vector<double> clean, all;
+  for (const Sample& sample : samples) {
+    if (sample.us <= 0) continue;
+    all.push_back(sample.us);
+    if (!sample.dirty) clean.push_back(sample.us);
+  }
+  return clean.size() >= 3 ? clean : all;
+}
+
+void compare_to_first(const Timed& first, Timed& other) {
+  std::vector<double> logs;
+  for (size_t round = 0; round < std::min(first.samples.size(), other.samples.size()); ++round) {
+    const Sample &a = first.samples[round], &b = other.samples[round];
+    if (!a.dirty && !b.dirty && a.us > 0 && b.us > 0) logs.push_back(std::log(a.us / b.us));
+  }
+  if (logs.empty()) return;
+  const auto [low, high] = median_interval(logs);
+  other.result->ratio = std::exp(median(logs));
+  other.result->ratio_low = std::exp(low);
+  other.result->ratio_high = std::exp(high);
+}
+
+void fill_measurement(Timed& timed) {
+  const auto us = usable_us(timed.samples);
+  if (us.empty()) {
+    timed.result->outcome = {.status = Status::launch_failed, .detail = "no usable sample"};
+    return;
+  }
+  Measurement measurement;
+  measurement.samples = timed.samples;
+  measurement.median_us = median(us);
+  measurement.spread_us = scaled_mad(us);
+  size_t clean = 0;
+  for (const Sample& sample : timed.samples) clean += !sample.dirty;
+  measurement.noisy = clean < 3;
+  timed.result->outcome.measurement = std::move(measurement);
+}
+
+}  // namespace
+
+std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& problem,
+                                             std::span<const Candidate> candidates, const InterleavedOptions& options) {
+  executor.open(kId, problem, options.protocol);
+  const auto opened = wait_for<Opened>(executor);
+  if (!opened.refused.empty()) {
+    executor.close(kId);
+    fail(ErrorCode::unavailable, "{}", opened.refused);
+  }
+  std::vector<TimedCandidate> results(candidates.size());
+  std::vector<Timed> alive;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const auto slot = static_cast<Slot>(i + 1);
+    executor.admit(kId, slot, {.candidate = candidates[i], .twice = true});
+    auto admitted = wait_for<Admitted>(executor);
+    results[i].candidate = candidates[i];
+    results[i].outcome = std::move(admitted.verified);
+    if (results[i].outcome.ok()) alive.push_back({&results[i], slot, admitted.batch, {}});
+  }
+  Random random(options.seed + 1);
+  std::vector<Turn> schedule;
+  std::vector<Timed*> order;
+  for (Timed& timed : alive) order.push_back(&timed);
+  for (uint32_t round = 0; round < options.rounds; ++round) {
+    random.shuffle(order);
+    for (const Timed* timed : order) schedule.push_back({timed->slot, round, timed->batch, Milliseconds(0)});
+  }
+  if (!schedule.empty()) {
+    executor.sample(schedule);
+    const auto sampled = wait_for<Sampled>(executor);
+    for (Timed& timed : alive) {
+      // Turns of a candidate that failed are not among the answers.
+      for (size_t i = 0; i < sampled.turns.size(); ++i) {
+        if (sampled.turns[i].slot == timed.slot) timed.samples.push_back(sampled.samples[i]);
+      }
+      for (const auto& [slot, outcome] : sampled.failed) {
+        if (slot == timed.slot) timed.result->outcome = outcome;
+      }
+      if (!timed.result->outcome.ok()) continue;
+      fill_measurement(timed);
+      if (alive.front().result->outcome.ok()) compare_to_first(alive.front(), timed);
+    }
+  }
+  executor.close(kId);
+  return results;
+}
+
+}  // namespace attune

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "tuner/candidate_source.h"
+#include "tuner/tuner.h"
+
+namespace attune {
+
+/// What the runs of one Tuner share.
+struct TuningContext {
+  Executor& executor;
+  Journal& journal;
+  const TunerOptions& options;
+  Clock& clock;
+  TuneObserver& observer;
+  std::function<double()> left_s;   ///< Of the budget; huge without one.
+  std::function<bool()> must_stop;  ///< Interrupted, or the budget is spent: asked between candidates.
+  Slot next_slot = 1;
+};
+
+/// One problem on its way from open to Decision. step() does one piece of work on the executor and returns.
+class ProblemRun {
+ public:
+  ProblemRun(TuningContext& context, ProblemId id, const WorkItem& item);
+  ~ProblemRun();
+
+  bool finished() const noexcept { return finished_; }
+  /// Earliest time step() has something to do: later than now only while it waits for its confirm.
+  double ready_at_s() const noexcept { return ready_at_s_; }
+  void step();
+  /// Time is up: ends the problem at the next step(), in confirm as a tie, otherwise without a row.
+  void cut(const std::string& reason);
+  /// Ends it at the next step() without a row: the records stay, a later run starts the finals again.
+  void abandon(const std::string& reason);
+  /// Stops asking for candidates; what is admitted goes on to the finals, and the Decision says it is incomplete.
+  void stop_asking() noexcept { asking_ = false; }
+  const TuneResult& result() const noexcept { return result_; }
+  double busy_s() const noexcept { return result_.seconds; }
+
+ private:
+  struct Competitor;  // A candidate that was admitted, by slot.
+  struct Known;       // What the journal knows of a candidate.
+
+  void open();
+  void recall();
+  void admit_untuned();
+  void admit_more(uint32_t at_most);
+  Competitor* admit(const Candidate& candidate, bool keep);
+  void note_failure(const Candidate& candidate, const Outcome& outcome);
+  void warm_up();
+  void join(Competitor& entry);
+  void sample(std::vector<Turn> schedule);
+  void withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed);
+  void withdraw(Slot slot);
+  void retire_dropped();
+  void shortlist();
+  void decide();
+  void finish(Ending ending, std::string reason);
+  Record record_of(const Competitor& entry, Stage stage, Outcome outcome) const;
+  Event wait_for_answer();
+
+  TuningContext& context_;
+  ProblemId id_;
+  WorkItem item_;
+  TuneResult result_;
+  Contest contest_;
+  std::unique_ptr<CandidateSource> source_;
+  std::map<Slot, Competitor> entries_;
+  std::map<std::string, Known> known_;  // By Candidate::name().
+  std::set<std::string> tried_;
+  Slot baseline_ = 0;
+  uint64_t launches_ = 0;
+  uint32_t epoch_ = 0, dropped_samples_ = 0;
+  double ready_at_s_ = 0;
+  bool opened_ = false, untuned_admitted_ = false, asking_ = true, shortlisted_ = false, finished_ = false;
+  bool starved_ = false;  // The strategies had nothing the last time, and no round has passed since.
+  std::string cut_reason_;
+  bool abandoned_ = false, shortened_ = false;  // shortened_: candidates were left unasked.
+  std::optional<double> finals_began_s_;
+};
+
+}  // namespace attune

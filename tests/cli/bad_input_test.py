@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""Bad input ends in one sentence that says what to do, exit status 2, and leaves every file as it was."""
+import story
+from story import FAKE, SHAPES
+
+HEADER = "M,N,K,bias,dtype,outdtype\n"
+TABLE = "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle,libtype,solidx,splitK,us,kernelName,err_ratio,tflops,bw\n"
+ROW = "gfx942,304,8,8,8,False,torch.float32,torch.float32,False,False,x,1,0,5.0,native,0.0,1.0,1.0\n"
+
+# name, content of shapes.csv, what the sentence holds
+SHAPE_FILES = [
+    ("missing column", "M,N,bias\n1,2,False\n", ("shapes.csv:1:", "M, N, bias")),
+    ("negative size", HEADER + "1,32,48,False,fp32,fp32\n-4,32,48,False,fp32,fp32\n", ("shapes.csv:3:", "-4")),
+    ("zero", HEADER + "1,0,48,False,fp32,fp32\n", ("shapes.csv:2:", "'0'")),
+    ("2^63", HEADER + "1,9223372036854775808,48,False,fp32,fp32\n", ("shapes.csv:2:", "9223372036854775808")),
+    ("2^64 + 1", HEADER + "18446744073709551617,32,48,False,fp32,fp32\n", ("shapes.csv:2:", "18446744073709551617")),
+    ("no number", HEADER + "1,x32,48,False,fp32,fp32\n", ("shapes.csv:2:", "x32")),
+    ("a fraction", HEADER + "1,32.5,48,False,fp32,fp32\n", ("shapes.csv:2:", "32.5")),
+    ("an empty size", HEADER + "1,,48,False,fp32,fp32\n", ("shapes.csv:2:", "N")),
+    ("unknown dtype", HEADER + "1,32,48,False,fp12,fp32\n", ("shapes.csv:2:", "fp12")),
+    ("a dtype the op does not take", HEADER + "1,32,48,False,int8,fp32\n", ("shapes.csv:2:", "int8")),
+    ("unknown flag value", HEADER + "1,32,48,perhaps,fp32,fp32\n", ("shapes.csv:2:", "perhaps")),
+    ("a cell too many", HEADER + "1,32,48,False,fp32,fp32,7\n", ("shapes.csv:2:",)),
+    ("empty file", "", ("shapes.csv", "empty")),
+    ("blank lines", "\n\n  \n", ("shapes.csv",)),
+    ("unknown family", "apples,pears\n1,2\n", ("shapes.csv:1:", "apples")),
+    ("a family that cannot be tuned", "B,M,N,K\n2,8,8,8\n", ("shapes.csv",)),
+    ("binary garbage", bytes(range(256)) * 64, ("shapes.csv:",)),
+    ("binary garbage after a header", HEADER.encode() + b"\x00\x01\x02\xff\xfe" * 100, ("shapes.csv:2:",)),
+    ("not UTF-8", HEADER.encode() + b"1,32,48,False,\xff\xfe,fp32\n", ("shapes.csv:2:",)),
+    ("UTF-16", "\ufeffM,N,K\n1,2,3\n".encode("utf-16"), ("shapes.csv:1:",)),
+    ("a quotation mark that never closes", HEADER + '1,32,48,"False,fp32,fp32\n1,2,3,False,fp32,fp32\n', ("shapes.csv:2:",)),
+    ("the same column twice", "M,N,K,M\n1,2,3,4\n", ("shapes.csv:1:", "M")),
+    ("ten thousand columns", ",".join(f"c{i}" for i in range(10000)) + "\n", ("shapes.csv:1:",)),
+]
+
+SIZES_FILES = [
+    ("empty file", "", ("sizes.yaml",)),
+    ("no list", "M: 1\nN: 2\nK: 3\n", ("sizes.yaml:1:",)),
+    ("not YAML", "- {'M': 1, 'N': [2\n", ("sizes.yaml:",)),
+    ("a key missing", "- {'M': 1, 'N': 2}\n", ("sizes.yaml:1:", "K")),
+    ("a bad size", "- {'M': 1, 'N': 2, 'K': 3}\n- {'M': -1, 'N': 2, 'K': 3}\n", ("sizes.yaml:2:", "-1")),
+    ("2^63", "- {'M': 9223372036854775808, 'N': 2, 'K': 3}\n", ("sizes.yaml:1:", "9223372036854775808")),
+    ("a bad letter", "- {'M': 1, 'N': 2, 'K': 3, 'rowMajorA': 'X'}\n", ("sizes.yaml:1:", "X")),
+    ("nested", "- {'M': 1, 'N': 2, 'K': {'a': 3}}\n", ("sizes.yaml:1:",)),
+    ("binary garbage", bytes(range(256)) * 64, ("sizes.yaml",)),
+    ("an alias bomb", "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{new}: &{new} [{','.join(['*' + old] * 9)}]\n" for old, new in zip("abcdefghijklmnop", "bcdefghijklmnopq")),
+     ("sizes.yaml:",)),
+    ("a deep nest", "- " + "[" * 100000 + "\n", ("sizes.yaml",)),
+]
+
+TABLES = [
+    ("binary garbage", bytes(range(256)) * 64, ("t.csv:",)),
+    ("a broken row", TABLE + ROW + ROW.replace(",8,8,8,", ",8,8,eight,"), ("t.csv:3:", "eight")),
+    ("no tuned table", SHAPES, ("t.csv:1:", "us")),
+    ("another family's", "gfx,cu_num,M,N,K,q_dtype_w,kernelId,splitK,us,kernelName,tflops,bw,errRatio\n", ("t.csv:1:",)),
+]
+
+ARGUMENTS = [
+    ("-i shapes.csv", "-o"),
+    ("-i nope.csv -o t.csv", "nope.csv"),
+    ("-i folder -o t.csv", "folder"),
+    ("-i dangling.csv -o t.csv", "link"),
+    ("-i loop.csv -o t.csv", "loop.csv"),
+    ("-i shapes.csv/below.csv -o t.csv", "shapes.csv/below.csv"),
+    ("-i shapes.csv -o folder", "folder"),
+    ("-i shapes.csv -o shapes.csv/t.csv", "shapes.csv"),
+    ("-i shapes.csv -o no/such/t.csv", "no/such"),
+    ("-i shapes.csv -o dangling.csv", "link"),
+    ("-i shapes.csv -o /dev/full", "/dev/full"),
+    ("-i shapes.csv -o t.csv -o2 folder", "folder"),
+    ("-i shapes.csv -o t.csv -o2 no/such/p.csv", "no/such"),
+    ("-i shapes.csv -o t.csv --profile_file /dev/full", "/dev/full"),
+    ("-i shapes.csv -o t.csv --keep shapes.csv", "shapes.csv"),
+    ("-i shapes.csv -o t.csv --keep shapes.csv/kept", "shapes.csv"),
+    ("-i shapes.csv -o t.csv --op nope", "nope"),
+    ("-i shapes.csv -o t.csv --dtype fp12", "fp12"),
+    ("-i shapes.csv -o t.csv --outdtype fp12", "fp12"),
+    ("-i shapes.csv -o t.csv --devices tpu:0", "tpu:0"),
+    ("-i shapes.csv -o " + "n" * 300 + ".csv", "nnn"),
+    ("-i shapes.csv -o t.csv:folder", "folder"),
+    ("-i shapes.csv -o t.csv:nope.csv", "nope.csv"),
+    ("-i without_k.csv -o t.csv --op gemm_a16w16", "'K'"),
+    ("-i shapes.csv --config-dir nowhere", "nowhere"),
+    ("-o t.csv --config-dir nowhere", "nowhere"),
+    ("--gemm_size_file nope.yaml", "nope.yaml"),
+    ("--gemm_size_file folder", "folder"),
+    ("--gemm_size_file sizes.yaml --tuning_results_file folder", "folder"),
+    ("-m 1 -n 2", "-k"),
+    ("-m 1 -n 2 -k 0", "'k'"),
+    ("-m 1 -n -2 -k 3", "-2"),
+    ("-m 1 -n 9223372036854775808 -k 3", "9223372036854775808"),
+    ("-m 1.5 -n 2 -k 3", "1.5"),
+    ("-m 0x10 -n 2 -k 3", "0x10"),
+    ("-m 1 -n 2 -k 3 --dtype fp12", "fp12"),
+    ("-m 1 -n 2 -k 3 --op nope", "nope"),
+    ("-m 1 -n 2 -k 3 -i shapes.csv -o t.csv", "-i"),
+    ("-m 1 -n 2 -k 3 surplus", "surplus"),
+    ("-m 1 -n 2 -k 3 --frob", "--frob"),
+    ("-m 1 -n 2 -k", "-k"),
+    ("-m 1 -n 2 -k 3 --seed -1", "seed"),
+    ("-m 1 -n 2 -k 3 --errRatio nan", "errRatio"),
+    ("-m 1 -n 2 -k 3 --min-gain nan", "min-gain"),
+    ("-m 1 -n 2 -k 3 --quiet-wait nan", "quiet-wait"),
+    ("--compare_wo_tuning nope.yaml", "nope.yaml"),
+    ("--compare_wo_tuning shapes.csv", "shapes.csv"),
+    ("--run_config nope.csv", "nope.csv"),
+    ("--run_config", "--run_config"),
+    ("--compare_wo_tuning", "--compare_wo_tuning"),
+    ("-i", "untune_file"),
+    ("--budget", "budget"),
+]
+
+
+class BadInput(story.Story):
+    def refused_each(self, cases, name, *arguments):
+        for what, content, says in cases:
+            with self.subTest(what):
+                self.put(name, content)
+                result = self.refused("tune", *arguments, *FAKE, says=says)
+                self.assertLess(result.seconds, 5)
+                self.assertLess(len(result.stderr), 600, "a sentence, not the file")
+
+    def test_shape_files(self):
+        self.refused_each(SHAPE_FILES, "shapes.csv", "-i", "shapes.csv", "-o", "t.csv")
+
+    def test_yaml_files(self):
+        self.refused_each(SIZES_FILES, "sizes.yaml", "--gemm_size_file", "sizes.yaml", "--tuning_results_file", "out.yaml")
+
+    def test_tables_that_are_there(self):
+        self.put("shapes.csv", SHAPES)
+        self.refused_each(TABLES, "t.csv", "-i", "shapes.csv", "-o", "t.csv")
+
+    def test_arguments(self):
+        self.put("shapes.csv", SHAPES)
+        self.put("sizes.yaml", "- {'M': 1, 'N': 8, 'K': 8, 'rowMajorA': 'T', 'rowMajorB': 'N'}\n")
+        self.put("without_k.csv", "M,N\n1,2\n")
+        (self.work / "folder").mkdir()
+        (self.work / "dangling.csv").symlink_to("nowhere.csv")
+        (self.work / "loop.csv").symlink_to("loop.csv")
+        for arguments, says in ARGUMENTS:
+            with self.subTest(arguments):
+                devices = FAKE if "--devices" not in arguments else FAKE[2:]
+                self.refused("tune", *devices, *arguments.split(), says=says)
+
+
+class HugeInput(story.Story):
+    GIB = 1 << 30
+
+    def test_a_line_of_a_gibibyte_is_rejected_quickly_and_in_little_memory(self):
+        for name, flags in (("shapes.csv", ("-i", "shapes.csv", "-o", "t.csv")),
+                            ("sizes.yaml", ("--gemm_size_file", "sizes.yaml")),
+                            ("results.yaml", ("--compare_wo_tuning", "results.yaml"))):
+            for start in (b"M,N,K\n1,2,", b""):  # zeros: a sparse file
+                with self.subTest(name=name, start=start):
+                    with open(self.work / name, "wb") as file:
+                        file.write(start)
+                        file.truncate(self.GIB)
+                    result = self.refused("tune", *flags, *FAKE, says=name)
+                    self.assertLess(result.seconds, 2)
+                    self.assertLess(result.max_rss_kib, 128 << 10)
+                    (self.work / name).unlink()
+
+    def test_a_line_of_a_gibibyte_of_digits_too(self):
+        chunk = b"7" * (1 << 20)
+        with open(self.work / "shapes.csv", "wb") as file:
+            file.write(b"M,N,K\n1,2,")
+            for _ in range(1024):
+                file.write(chunk)
+        result = self.refused("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE, says="shapes.csv:2:")
+        self.assertLess(result.seconds, 2)
+        self.assertLess(result.max_rss_kib, 128 << 10)
+
+    def test_an_alias_bomb_ends_at_once(self):
+        lines = ["- &a {'M': 1, 'N': 1, 'K': 1}"] + [f"- &{c} [{','.join(['*' + p] * 9)}]" for p, c in zip("abcdefghij", "bcdefghijk")]
+        self.put("sizes.yaml", "\n".join(lines) + "\n")
+        result = self.refused("tune", "--gemm_size_file", "sizes.yaml", *FAKE, says="sizes.yaml:")
+        self.assertLess(result.seconds, 2)
+        self.assertLess(result.max_rss_kib, 128 << 10)
+
+    def test_other_verbs_bound_what_they_read_as_well(self):
+        with open(self.work / "t.csv", "wb") as file:
+            file.write(b"M,N,K,us\n1,2,")
+            file.truncate(self.GIB)
+        for verb in (("check", "t.csv", *FAKE), ("diff", "t.csv", "t.csv"),
+                     ("explain", "gemm_a16w16 m=1 n=1 k=1", "-t", "t.csv", "--devices", "fake:0")):
+            result = self.refused(*verb, says="t.csv:2:")
+            self.assertLess(result.seconds, 2)
+            self.assertLess(result.max_rss_kib, 128 << 10)
+
+
+class ReadersOfTables(story.Story):
+    """check, diff and explain on files that are no tables."""
+
+    def test_they_refuse_what_they_cannot_read(self):
+        cases = [(b"", "empty"), (bytes(range(256)) * 8, "bad.csv:"), (b"apples,pears\n1,2\n", "bad.csv:1:"),
+                 ((TABLE + ROW.replace(",8,8,8,", ",8,8,eight,")).encode(), "bad.csv:2:")]
+        for content, says in cases:
+            self.put("bad.csv", content)
+            for verb in (("check", "bad.csv", *FAKE), ("diff", "bad.csv", "bad.csv"),
+                         ("explain", "gemm_a16w16 m=1 n=1 k=1", "-t", "bad.csv", "--devices", "fake:0")):
+                with self.subTest(content=content[:20], verb=verb[0]):
+                    if verb[0] == "explain" and b"apples" in content:
+                        self.refused(*verb, says="bad.csv")  # the problem says which family it must be
+                    else:
+                        self.refused(*verb, says=says)
+
+
+if __name__ == "__main__":
+    story.main()

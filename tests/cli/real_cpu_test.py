@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""One shape from end to end on the processor this runs on. No time is asserted: the machine may be busy."""
+import story
+
+PROBLEM = "gemm_a16w16 m=16 n=64 k=64 dtype=fp32"
+
+
+class TheProcessor(story.Story):
+    def test_a_shape_is_tuned_checked_explained_and_not_tuned_again(self):
+        self.put("bf16_untuned_gemm.csv", "M,N,K,bias,dtype,outdtype\n16,64,64,False,fp32,fp32\n")
+        tune = ("tune", "-i", "bf16_untuned_gemm.csv", "-o", "bf16_tuned_gemm.csv", "--quiet-wait", "0", "--max-trials", "8")
+        answer = self.attune(*tune, "--json").json
+        decision = answer["results"][0]["decision"]
+        self.assertEqual(answer["device"]["id"], "cpu:0")
+        self.assertLess(decision["max_relative_error"], 1e-4)
+        row, = self.rows("bf16_tuned_gemm.csv")
+        self.assertEqual(row["kernelName"], decision["winner"])
+        self.assertEqual(f"{row['gfx']}/{row['cu_num']}", answer["device"]["key"])
+        self.assertGreater(float(row["us"]), 0)
+
+        # Right whatever the noise does to the times.
+        rows = self.attune("check", "bf16_tuned_gemm.csv", "--quiet-wait", "0", "--json", status=None).json
+        self.assertIn(rows[0]["standing"], ("ok", "slower than the default"))
+        answer = self.attune("explain", PROBLEM, "-t", "bf16_tuned_gemm.csv", "--json").json
+        self.assertEqual((answer["match"], answer["candidate"]), ("exact", decision["winner"]))
+        self.assertEqual(answer["decision"]["winner"], decision["winner"])
+
+        entries = len(self.journal())
+        with self.untouched("bf16_tuned_gemm.csv"):
+            self.assertIn("tuned before", self.attune(*tune).stdout)
+        self.assertEqual(len(self.journal()), entries)
+
+    def test_every_available_solver_has_a_default_that_computes_it(self):
+        solvers = [e["id"] for e in self.attune("list", "solvers", "--json").json if e["available"] and e["id"] != "fake.gemm"]
+        answer = self.attune("bench", PROBLEM, "--iters", "3", "--json").json
+        self.assertEqual({c["candidate"].split("@")[0] for c in answer["candidates"]}, set(solvers))
+        self.assertEqual({c["status"] for c in answer["candidates"]}, {"ok"})
+
+
+if __name__ == "__main__":
+    story.main()

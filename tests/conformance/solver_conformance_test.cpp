@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// One suite for every registered solver. A solver that is not available is skipped with its reason; the ones named in
+// ATTUNE_EXPECT_SOLVERS (blank-separated ids) must be there, so that CI cannot lose one silently.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "base/text.h"
+#include "device/device.h"
+#include "measure/local_executor.h"
+#include "ops/op.h"
+#include "search/prune.h"
+#include "solver/registry.h"
+
+namespace attune {
+namespace {
+
+/// Small problems of every type, layout and remainder; each solver takes those it supports.
+const char* const kProblems[] = {"gemm_a16w16 m=1 n=64 k=128 dtype=fp32",
+                                 "gemm_a16w16 m=7 n=33 k=65 dtype=fp32 bias=1",
+                                 "gemm_a16w16 m=32 n=48 k=64 dtype=fp32 trans_b=0",
+                                 "gemm_a16w16 m=16 n=17 k=40 dtype=fp32 trans_a=1",
+                                 "gemm_a16w16 m=19 n=23 k=37 dtype=fp32 trans_a=1 trans_b=0",
+                                 "gemm_a16w16 m=1 n=37 k=96 dtype=fp32 trans_b=0",
+                                 "gemm_a16w16 m=13 n=29 k=50 dtype=fp32 bias=1 trans_b=0",
+                                 "gemm_a16w16 m=13 n=29 k=50 dtype=fp32 bias=1 trans_a=1",
+                                 "gemm_a16w16 m=11 n=24 k=70 dtype=bf16 bias=1 trans_a=1 trans_b=0",
+                                 "gemm_a16w16 m=1 n=31 k=96 dtype=bf16",
+                                 "gemm_a16w16 m=9 n=64 k=100 dtype=bf16 bias=1",
+                                 "gemm_a16w16 m=16 n=32 k=64 dtype=bf16 outdtype=fp32",
+                                 "gemm_a16w16 m=5 n=40 k=64 dtype=fp16",
+                                 "gemm_a16w16 m=64 n=64 k=1 dtype=fp32",
+                                 "gemm_a16w16 m=1 n=1 k=1 dtype=bf16"};
+
+template <typename Answer>
+Answer answer(Executor& executor) {
+  for (;;) {
+    for (Event& event : executor.wait(Milliseconds(100))) {
+      if (auto* found = std::get_if<Answer>(&event)) return std::move(*found);
+    }
+  }
+}
+
+class SolverConformance : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    for (const SolverEntry& entry : registry().entries()) {
+      if (entry.id != GetParam()) continue;
+      if (!entry.solver) GTEST_SKIP() << GetParam() << " is unavailable: " << entry.unavailable;
+      solver_ = entry.solver;
+    }
+    ASSERT_NE(solver_, nullptr);
+    device_ = open_device(GetParam() == "fake.gemm" ? "fake:0" : "cpu:0");
+    executor_ = std::make_unique<LocalExecutor>(*device_, registry());
+  }
+  std::vector<Problem> supported() const {
+    std::vector<Problem> problems;
+    for (const char* text : kProblems) {
+      const auto problem = op_of(Problem::parse(text)).normalise(Problem::parse(text), device_->info());
+      if (solver_->supports(problem, device_->info()).yes) problems.push_back(problem);
+    }
+    return problems;
+  }
+  Contender contender(const Problem& problem) {
+    executor_->open(1, problem, {});
+    for (auto& one : answer<Opened>(*executor_).contenders) {
+      if (one.solver == GetParam()) return one;
+    }
+    ADD_FAILURE() << "no contender";
+    return {};
+  }
+  const Solver* solver_ = nullptr;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Executor> executor_;
+};
+
+TEST_P(SolverConformance, TakesAProblemOrSaysWhyNot) {
+  EXPECT_FALSE(supported().empty());
+  const Problem foreign("gemm_a16w16", {{"m", "8"},
+                                        {"n", "8"},
+                                        {"k", "8"},
+                                        {"dtype", "fp32"},
+                                        {"outdtype", "fp32"},
+                                        {"bias", "0"},
+                                        {"bpreshuffle", "1"}});
+  DeviceInfo elsewhere;
+  elsewhere.kind = "moon";
+  const Support support = solver_->supports(foreign, elsewhere);
+  EXPECT_FALSE(support.yes);
+  EXPECT_FALSE(support.reason.empty());
+}
+
+TEST_P(SolverConformance, HasAnIdAVersionAndADefaultThatIsInItsSpace) {
+  for (const Problem& problem : supported()) {
+    const Contender one = contender(problem);
+    EXPECT_TRUE(one.space.index_of(one.untuned).has_value()) << problem.key() << " " << one.untuned.key();
+    const Candidate candidate{one.solver, one.version, one.untuned};
+    EXPECT_EQ(Candidate::parse(candidate.name()), candidate);
+    EXPECT_EQ(SearchSpace::from_json(one.space.to_json()), one.space);
+    EXPECT_TRUE(one.versions.contains(one.solver)) << "a backend names its own version";
+    executor_->close(1);
+  }
+}
+
+TEST_P(SolverConformance, ComputesEveryCandidateOfEveryProblemRight) {
+  for (const Problem& problem : supported()) {
+    const Contender one = contender(problem);
+    Slot slot = 1;
+    for (const uint64_t index : prune(one.space, problem, device_->info(), 0).allowed) {
+      const Candidate candidate{one.solver, one.version, one.space.at(index)};
+      executor_->admit(1, slot, {.candidate = candidate, .twice = true});
+      const auto admitted = answer<Admitted>(*executor_);
+      EXPECT_EQ(admitted.verified.status, Status::ok)
+          << problem.key() << " " << candidate.name() << ": " << admitted.verified.detail;
+      executor_->drop(slot++);
+    }
+    executor_->close(1);
+  }
+}
+
+/// Configs that are one step from a valid one and outside the space, each with what is wrong with it.
+std::vector<std::pair<std::string, Config>> broken_configs(const Contender& one, const Problem& problem,
+                                                           const DeviceInfo& device) {
+  std::vector<std::pair<std::string, Config>> broken;
+  const auto valid = one.untuned.values();
+  auto more = valid;
+  more.emplace_back("unheard_of", int64_t{1});
+  broken.emplace_back("an unknown parameter", Config(more));
+  for (size_t i = 0; i < valid.size(); ++i) {
+    auto without = valid, foreign = valid;
+    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+    broken.emplace_back("without " + valid[i].first, Config(without));
+    if (std::holds_alternative<int64_t>(valid[i].second))
+      foreign[i].second = int64_t{100'003};
+    else
+      foreign[i].second = std::string("nothing");
+    broken.emplace_back("a value that is not offered", Config(foreign));
+  }
+  const auto allowed = prune(one.space, problem, device, 0).allowed;
+  for (uint64_t index = 0; index < one.space.size(); ++index) {
+    if (one.space.canonical(index) == index && !std::binary_search(allowed.begin(), allowed.end(), index))
+      broken.emplace_back("a rule is broken", one.space.at(index));
+  }
+  return broken;
+}
+
+TEST_P(SolverConformance, RefusesAConfigThatIsNotInItsSpaceAndGoesOn) {
+  for (const Problem& problem : supported()) {
+    const Contender one = contender(problem);
+    Slot slot = 1;
+    const auto admit = [&](const Config& config) {
+      executor_->admit(1, slot++, {.candidate = {one.solver, one.version, config}});
+      return answer<Admitted>(*executor_).verified.status;
+    };
+    for (const auto& [what, config] : broken_configs(one, problem, device_->info()))
+      EXPECT_NE(admit(config), Status::ok) << problem.key() << " " << config.key() << ": " << what;
+    EXPECT_EQ(admit(one.untuned), Status::ok) << problem.key();
+    executor_->close(1);
+  }
+}
+
+TEST_P(SolverConformance, CallsItsOwnLibrary) {
+  const auto backend = solver_->open(*device_);
+  const auto& entries = registry().entries();
+  const auto entry =
+      std::find_if(entries.begin(), entries.end(), [](const SolverEntry& one) { return one.id == GetParam(); });
+  if (!entry->module.empty()) {
+    EXPECT_FALSE(backend->entry_points().empty()) << "a module names what it calls in its library";
+  }
+  for (const EntryPoint& point : backend->entry_points()) {
+    const std::string name = GetParam().substr(0, GetParam().find('.'));
+    const std::string library = name == "onednn" ? "libdnnl" : "lib" + name;
+    EXPECT_TRUE(point.library.starts_with(library)) << point.symbol << " lies in " << point.library;
+  }
+}
+
+std::vector<std::string> ids() {
+  std::vector<std::string> all;
+  for (const SolverEntry& entry : registry().entries()) all.push_back(entry.id);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(All, SolverConformance, testing::ValuesIn(ids()), [](const auto& instance) {
+  std::string name = instance.param;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+});
+
+TEST(Solvers, ThatCIExpectsAreThere) {
+  const char* expected = std::getenv("ATTUNE_EXPECT_SOLVERS");
+  if (!expected) GTEST_SKIP() << "ATTUNE_EXPECT_SOLVERS is not set: any set of solvers will do";
+  for (const auto id : split(expected, ' ')) EXPECT_NE(registry().find(id), nullptr) << id;
+}
+
+TEST(Solvers, KeepTheirLibrariesApart) {
+  // OpenBLAS and BLIS both export cblas_sgemm: opened in one process, each module must still call its own.
+  const auto device = open_device("cpu:0");
+  std::map<std::string, std::string> module_of_library;
+  size_t modules = 0;
+  for (const SolverEntry& entry : registry().entries()) {
+    if (!entry.solver || entry.module.empty()) continue;
+    ++modules;
+    for (const EntryPoint& point : entry.solver->open(*device)->entry_points()) {
+      const auto [known, fresh] = module_of_library.emplace(point.library, entry.module);
+      EXPECT_EQ(known->second, entry.module) << point.symbol << " of " << entry.id << " lies in " << point.library;
+    }
+  }
+  if (modules < 2) GTEST_SKIP() << modules << " modules are available, two are needed to mix them up";
+  EXPECT_GE(module_of_library.size(), modules);
+}
+
+TEST(Solvers, GiveOpenBlasTheRightCore) {
+  const Solver* solver = registry().find("openblas.gemm");
+  if (!solver) GTEST_SKIP() << "openblas.gemm is not available";
+  const auto device = open_device("cpu:0");
+  const std::string core = to_lower(solver->open(*device)->versions().at("openblas.core"));
+  if (!__builtin_cpu_supports("x86-64-v3")) GTEST_SKIP() << "this CPU has no AVX2, any core will do";
+  EXPECT_NE(core, "prescott") << "a handicapped library is no baseline";
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Full disks, files that must not be written, damaged journals: one clear sentence, exit status 3, no table harmed."""
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+import story  # noqa: E402
+from story import FAKE, SHAPES  # noqa: E402
+
+MORE_SHAPES = "M,N,K,dtype\n" + "".join(f"{m},8,16,fp32\n" for m in range(1, 13))
+
+
+class Disk(story.Story):
+    def setUp(self):
+        super().setUp()
+        self.put("shapes.csv", SHAPES)
+        self.put("more.csv", MORE_SHAPES)
+
+    def small_disk(self, name, kib):
+        """A file system of its own of that size; skips where that is not allowed."""
+        folder = self.folder / name
+        folder.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "attune-test", str(folder)]
+        done = subprocess.run(mount, capture_output=True, text=True) if shutil.which("mount") else None
+        if done is None or done.returncode != 0:
+            self.skipTest("mounting a small tmpfs is not permitted here: " + (done.stderr.strip() if done else "no mount"))
+        self.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=True)
+        return folder
+
+    def fill(self, folder, leave_bytes=0):
+        with open(folder / "filler", "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(b"x" * 4096)
+        if leave_bytes:
+            os.truncate(folder / "filler", (folder / "filler").stat().st_size - leave_bytes)
+
+    def fails(self, *arguments, says, env=None):
+        """Status 3 and one sentence among what is said on standard error."""
+        result = self.attune(*arguments, status=3, env=env)
+        sentences = [line for line in result.stderr.splitlines() if line.startswith("attune: ")]
+        self.assertEqual(len(sentences), 1, str(result))
+        for text in [says] if isinstance(says, str) else says:
+            self.assertIn(text, sentences[0])
+        return result
+
+
+class DiskFull(Disk):
+    def test_the_journals_disk(self):
+        home = self.small_disk("small", 2048)
+        tune = ("tune", "-i", "more.csv", "-o", "t.csv", *FAKE)
+        self.fails(*tune, says=("no space left", "--journal"), env={"ATTUNE_HOME": str(home)})
+        decided = self.count("decision", home / "journal.db")
+        self.assertGreater(decided, 0)
+        self.assertEqual(len(self.rows("t.csv")), decided, "what was decided is published")
+        with self.untouched("t.csv"):
+            self.fails(*tune, says="no space left", env={"ATTUNE_HOME": str(home)})
+
+    def test_a_journals_disk_that_was_full_before(self):
+        home = self.small_disk("small", 64)
+        self.fill(home)
+        self.fails("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE, says=str(home), env={"ATTUNE_HOME": str(home)})
+        self.assertFalse((self.work / "t.csv").exists())
+
+    def test_after_space_was_made_the_run_goes_on(self):
+        home = self.small_disk("small", 16384)
+        self.fill(home, leave_bytes=1 << 20)
+        tune = ("tune", "-i", "more.csv", "-o", "t.csv", *FAKE)
+        self.fails(*tune, says="no space left", env={"ATTUNE_HOME": str(home)})
+        before = self.journal(home / "journal.db")
+        (home / "filler").unlink()
+        self.attune(*tune, env={"ATTUNE_HOME": str(home)})
+        entries = self.journal(home / "journal.db")
+        self.assertEqual(entries[:len(before)], before)
+        verified = [(e["problem"], story.candidate_name(e["candidate"])) for kind, e in entries
+                    if kind == "record" and e["stage"] == "verify"]
+        self.assertEqual(len(verified), len(set(verified)))
+        self.assertEqual(len(self.rows("t.csv")), 12)
+
+    def test_the_tables_disk(self):
+        disk = self.small_disk("small", 64)
+        self.tune("-i", "shapes.csv", "-o", disk / "t.csv")
+        old = (disk / "t.csv").read_bytes()
+        self.fill(disk)
+        self.fails("tune", "-i", "more.csv", "-o", str(disk / "t.csv"), *FAKE, says=("no space left", "t.csv"))
+        self.assertEqual((disk / "t.csv").read_bytes(), old)
+        self.assertEqual({p.name for p in disk.iterdir()}, {"t.csv", "t.csv.lock", "filler"}, "nothing is left behind")
+        self.assertEqual(self.count("decision"), 15, "the decisions are in the journal")
+        (disk / "filler").unlink()
+        self.tune("-i", "more.csv", "-o", disk / "t.csv")
+        self.assertEqual(len(story.rows_of((disk / "t.csv").read_text())), 15)
+
+    def test_the_disk_of_profile_results_and_export(self):
+        disk = self.small_disk("small", 64)
+        self.fill(disk)
+        self.put("sizes.yaml", "- {'M': 1, 'N': 8, 'K': 8, 'rowMajorA': 'T', 'rowMajorB': 'N'}\n")
+        self.fails("tune", "-i", "shapes.csv", "-o", "t.csv", "-o2", str(disk / "p.csv"), *FAKE, says=("no space", "p.csv"))
+        self.assertEqual(len(self.rows("t.csv")), 3)
+        self.fails("tune", "--gemm_size_file", "sizes.yaml", "--tuning_results_file", str(disk / "out.yaml"), *FAKE,
+                   says=("no space", "out.yaml"))
+        self.fails("journal", "export", "--csv", str(disk / "all.csv"), says=("no space", "all.csv"))
+        # The lock file stays on purpose: removing it would race.
+        self.assertEqual(sorted(p.name for p in disk.iterdir()), ["filler", "out.yaml.lock"])
+
+
+class JournalsThatCannotBeUsed(Disk):
+    def setUp(self):
+        super().setUp()
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        self.file = self.home / "journal.db"
+
+    def fails_untouched(self, says, *verbs):
+        for verb in verbs or (("tune", "-i", "more.csv", "-o", "t.csv", *FAKE),):
+            with self.untouched("t.csv"):
+                self.fails(*verb, says=says)
+
+    def test_torn_pages(self):
+        """Whatever page is overwritten, a run ends well or with the one sentence; it never crashes or harms the table."""
+        whole, page = self.file.read_bytes(), 4096
+        told = 0
+        for number in range(0, len(whole) // page, max(1, len(whole) // page // 24)):
+            torn = bytearray(whole)
+            torn[number * page:number * page + page] = os.urandom(page)
+            for file in self.home.iterdir():
+                file.unlink()
+            self.file.write_bytes(torn)
+            for verb in (("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("journal", "show")):
+                with self.subTest(page=number, verb=verb[0]):
+                    result = self.attune(*verb, status=None)
+                    self.assertIn(result.status, (0, 3), str(result))
+                    if result.status == 3:
+                        self.assertIn("the journal is damaged", result.stderr)
+                        told += 1
+            self.assertEqual(len(self.rows("t.csv")), 3)
+        self.assertGreater(told, 10)
+
+    def test_the_first_page_or_the_whole_is_something_else(self):
+        whole = self.file.read_bytes()
+        verbs = (("tune", "-i", "more.csv", "-o", "t.csv", *FAKE), ("journal", "show"), ("journal", "vacuum"),
+                 ("explain", "gemm_a16w16 m=1 n=32 k=48 dtype=fp32", "--devices", "fake:0"))
+        for content in (os.urandom(8192), os.urandom(100) + whole[100:], b"M,N,K\n" * 2000):
+            self.file.write_bytes(content)
+            self.fails_untouched("the journal is damaged, or is none", *verbs)
+            self.assertEqual(self.file.read_bytes(), content, "it is left for whoever can mend it")
+
+    def test_cut_off(self):
+        whole = self.file.read_bytes()
+        for length in (len(whole) // 2, 5000, 4096, 1000):
+            with self.subTest(length=length):
+                self.file.write_bytes(whole[:length])
+                self.fails_untouched("the journal is damaged")
+
+    def test_another_programs_database(self):
+        import sqlite3
+        self.file.unlink()
+        with contextlib.closing(sqlite3.connect(self.file)) as database:
+            database.execute("CREATE TABLE t (a)")
+            database.commit()
+        self.fails_untouched("database of another program")
+
+    def test_a_later_version(self):
+        import sqlite3
+        with contextlib.closing(sqlite3.connect(self.file)) as database:
+            database.execute("PRAGMA user_version = 999")
+        self.fails_untouched("schema 999")
+
+    def test_places_where_no_journal_can_be(self):
+        (self.folder / "a_file").write_text("")
+        (self.folder / "a_folder").mkdir()
+        for journal, says in (("a_file/journal.db", "a_file"), ("a_folder", "a_folder")):
+            with self.subTest(journal), self.untouched("t.csv"):
+                self.fails("tune", "-i", "more.csv", "-o", "t.csv", *FAKE, "--journal", str(self.folder / journal), says=says)
+
+    @unittest.skipUnless(os.path.exists("/proc/self"), "needs /proc")
+    def test_a_file_system_that_takes_no_files(self):
+        with self.untouched("t.csv"):
+            self.fails("tune", "-i", "more.csv", "-o", "t.csv", *FAKE, says="/proc/attune",
+                       env={"ATTUNE_HOME": "/proc/attune"})
+
+
+if __name__ == "__main__":
+    story.main()

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Experiments on real kernels of this machine, not tests: attune_live_experiments EXPERIMENT [--quick] [--json FILE] …
+// Figures and what they are held against: docs/performance.md; tests/perf/run_all runs them all.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "experiment.h"
+#include "solver/registry.h"
+
+namespace {
+
+using namespace attune;
+using namespace attune::experiments;
+
+struct Experiment {
+  std::string_view name, title;
+  Findings (*run)(const Settings&);
+};
+constexpr Experiment kExperiments[] = {
+    {"machine", "what this machine is", describe_machine},
+    {"record", "record noise of real kernels to --noise", record_noise},
+    {"regret", "the race against the exhaustive oracle", measure_regret},
+    {"aa", "one kernel under two names", measure_aa},
+    {"slowed", "a kernel against itself slowed", measure_slowed},
+    {"repeat", "two tunings of the shipped shapes", measure_repeat},
+    {"speed", "winners against oneDNN's default", measure_speed},
+};
+
+int usage() {
+  fmt::print(stderr,
+             "usage: attune_live_experiments EXPERIMENT [--quick] [--trials N] [--seed N] [--quiet-wait SECONDS] "
+             "[--json FILE] "
+             "[--markdown FILE] [--shapes FILE] [--noise FILE]\n");
+  for (const Experiment& one : kExperiments) fmt::print(stderr, "  {:<8} {}\n", one.name, one.title);
+  return 2;
+}
+
+struct Arguments {
+  Settings settings;
+  std::string json, markdown;
+};
+
+/// False when a word is not understood.
+bool parse(int argc, char** argv, Arguments& arguments) {
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--quick") {
+      arguments.settings.quick = true;
+      continue;
+    }
+    if (i + 1 == argc) return false;
+    const std::string value = argv[++i];
+    const auto number = parse_int(value);
+    if (word == "--json") {
+      arguments.json = value;
+    } else if (word == "--markdown") {
+      arguments.markdown = value;
+    } else if (word == "--shapes") {
+      arguments.settings.shapes = value;
+    } else if (word == "--noise") {
+      arguments.settings.noise = value;
+    } else if (word == "--seed" && number && *number >= 0) {
+      arguments.settings.seed = static_cast<uint64_t>(*number);
+    } else if (word == "--trials" && number && *number > 0) {
+      arguments.settings.num_trials = static_cast<size_t>(*number);
+    } else if (word == "--quiet-wait" && number && *number >= 0) {
+      arguments.settings.quiet_wait_s = static_cast<double>(*number);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view wanted = argc > 1 ? argv[1] : "";
+  const auto experiment = std::find_if(std::begin(kExperiments), std::end(kExperiments),
+                                       [&](const Experiment& one) { return one.name == wanted; });
+  Arguments arguments;
+  arguments.settings.shapes = std::filesystem::path(ATTUNE_SOURCE_DIR) / "shapes/llm_cpu_untuned_gemm.csv";
+  arguments.settings.noise = std::filesystem::path(ATTUNE_SOURCE_DIR) / "tests/perf/data/host_noise.txt";
+  if (experiment == std::end(kExperiments) || !parse(argc, argv, arguments)) return usage();
+  try {
+    registry();  // Sets variables that the libraries read: before any thread.
+    const Findings findings = experiment->run(arguments.settings);
+    fmt::print("{}", findings.markdown);
+    if (!arguments.json.empty()) write_file_atomically(arguments.json, findings.json + "\n");
+    if (!arguments.markdown.empty()) write_file_atomically(arguments.markdown, findings.markdown);
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return exit_status(error.code());
+  }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// The race against the oracle that measures every candidate 5 + 101 times.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "recorded_noise.h"
+#include "report/result_table.h"
+#include "search/contest.h"
+#include "workbench.h"
+
+namespace attune::experiments {
+namespace {
+
+/// All at most 2 ms; M from 1 to 512, tall, wide and deep.
+constexpr std::array<std::string_view, 12> kProblems = {
+    "gemm_a16w16 m=1 n=2048 k=2048 dtype=fp32",         "gemm_a16w16 m=16 n=2048 k=2048 dtype=bf16",
+    "gemm_a16w16 m=64 n=1152 k=896 dtype=fp32 bias=1",  "gemm_a16w16 m=2 n=960 k=576 dtype=fp32",
+    "gemm_a16w16 m=4 n=3072 k=576 dtype=fp32",          "gemm_a16w16 m=8 n=896 k=896 dtype=fp32",
+    "gemm_a16w16 m=16 n=384 k=7168 dtype=fp32",         "gemm_a16w16 m=128 n=896 k=896 dtype=fp32",
+    "gemm_a16w16 m=512 n=192 k=1024 dtype=fp32",        "gemm_a16w16 m=1 n=2048 k=2048 dtype=bf16",
+    "gemm_a16w16 m=128 n=1152 k=896 dtype=bf16 bias=1", "gemm_a16w16 m=256 n=3072 k=576 dtype=bf16"};
+constexpr double kOracleTurns = 5 + 101;
+
+struct ShapeRegret {
+  Problem problem;
+  size_t num_candidates = 0;
+  Candidate best, winner;
+  Verdict verdict = Verdict::baseline;
+  double best_us = 0, regret = 0;
+  uint64_t race_launches = 0, oracle_launches = 0;
+  double race_turns = 0;
+
+  double launch_share() const { return static_cast<double>(race_launches) / static_cast<double>(oracle_launches); }
+};
+
+/// Timed turns of a problem: of each candidate the longest evidence, which holds the earlier ones.
+double count_turns(const Journal& journal, const Problem& problem) {
+  std::map<std::string, size_t> turns;
+  journal.scan({.problem = problem, .started = false, .decisions = false, .pardons = false}, [&](const Entry& entry) {
+    const auto& record = std::get<Record>(entry);
+    if (!record.outcome.measurement) return;
+    size_t& most = turns[record.candidate.name()];
+    most = std::max(most, record.outcome.measurement->samples.size() + record.outcome.measurement->dropped_samples);
+  });
+  double sum = 0;
+  for (const auto& [candidate, count] : turns) sum += static_cast<double>(count);
+  return sum;
+}
+
+ShapeRegret compare(const Decision& race, const Decision& oracle, double race_turns) {
+  ShapeRegret found;
+  found.problem = race.problem;
+  found.num_candidates = oracle.finalists.size();
+  found.best = oracle.winner;
+  found.best_us = oracle.winner_us;
+  found.winner = race.winner;
+  found.verdict = race.verdict;
+  const auto same = std::find_if(oracle.finalists.begin(), oracle.finalists.end(),
+                                 [&](const Finalist& one) { return one.candidate == race.winner; });
+  if (same == oracle.finalists.end())
+    fail(ErrorCode::unavailable, "the oracle has no time of the race's winner: {}", race.winner.name());
+  found.regret = same->us / oracle.winner_us - 1;
+  found.race_launches = race.launches;
+  found.oracle_launches = oracle.launches;
+  found.race_turns = race_turns;
+  return found;
+}
+
+/// The rows of one size class: bf16 problems have about half as many candidates as fp32 ones.
+struct Totals {
+  size_t num_shapes = 0, most_candidates = 0;
+  double regret = 0, worst = 0, launch_share = 0, turn_share = 0;
+};
+Totals totals(const std::vector<ShapeRegret>& rows, size_t fewest, size_t most) {
+  Totals sum;
+  for (const ShapeRegret& row : rows) {
+    if (row.num_candidates < fewest || row.num_candidates > most) continue;
+    ++sum.num_shapes;
+    sum.regret += row.regret;
+    sum.worst = std::max(sum.worst, row.regret);
+    sum.launch_share += row.launch_share();
+    sum.turn_share += row.race_turns / kOracleTurns / static_cast<double>(row.num_candidates);
+  }
+  const double count = std::max<double>(1, static_cast<double>(sum.num_shapes));
+  sum.regret /= count;
+  sum.launch_share /= count;
+  sum.turn_share /= count;
+  return sum;
+}
+
+std::vector<ShapeRegret> regrets_of_real_kernels(const Settings& settings) {
+  Workbench bench;
+  const size_t count = settings.quick ? 3 : kProblems.size();
+  const auto items = items_of(std::span(kProblems).first(count), bench.device->info());
+  const auto race_journal = open_memory_journal(), oracle_journal = open_memory_journal();
+  const auto race = tune(bench, items, race_options(settings.seed), *race_journal);
+  const auto oracle = tune(bench, items, exhaustive_options(settings.seed, 101), *oracle_journal);
+  std::vector<ShapeRegret> rows;
+  for (size_t i = 0; i < items.size(); ++i) {
+    rows.push_back(compare(*race[i].decision, *oracle[i].decision, count_turns(*race_journal, items[i].problem)));
+  }
+  return rows;
+}
+
+std::string real_markdown(const std::vector<ShapeRegret>& rows, double others_share) {
+  std::string text =
+      "| shape | candidates | oracle's best | µs | race's winner | verdict | regret | launches race / oracle | share "
+      "|\n"
+      "|---|---|---|---|---|---|---|---|---|\n";
+  for (const ShapeRegret& row : rows) {
+    text += fmt::format("| {} | {} | {} | {:.1f} | {} | {} | {:.2f} % | {} / {} | {:.0f} % |\n",
+                        short_shape(row.problem), row.num_candidates, short_candidate(row.best), row.best_us,
+                        row.winner == row.best ? "the same" : short_candidate(row.winner), name(row.verdict),
+                        100 * row.regret, row.race_launches, row.oracle_launches, 100 * row.launch_share());
+  }
+  text +=
+      "\n| candidates | shapes | mean regret | worst | share of the launches | share of 106 samples each "
+      "|\n|---|---|---|---|---|---|\n";
+  const std::pair<size_t, size_t> classes[] = {{0, 1000}, {15, 1000}, {0, 14}};
+  for (const auto& [fewest, most] : classes) {
+    const Totals sum = totals(rows, fewest, most);
+    if (sum.num_shapes == 0) continue;
+    text +=
+        fmt::format("| {} | {} | {:.2f} % | {:.2f} % | {:.0f} % | {:.0f} % |\n",
+                    fewest > 0    ? "15 and more"
+                    : most < 1000 ? "fewer than 15"
+                                  : "all",
+                    sum.num_shapes, 100 * sum.regret, 100 * sum.worst, 100 * sum.launch_share, 100 * sum.turn_share);
+  }
+  return text + fmt::format("\nOther processes used {:.1f} % of the processors.\n", 100 * others_share);
+}
+
+struct Replay {
+  Condition condition = Condition::quiet;
+  size_t num_candidates = 0, num_trials = 0, num_baseline = 0, num_noisy = 0;
+  double regret = 0, worst = 0, share = 0;
+};
+
+ContestResult play(Contest& contest, RecordedWorld& world, const std::vector<Entrant>& entrants) {
+  for (size_t joined = 0;;) {
+    const Want want = contest.next();
+    if (std::holds_alternative<Finished>(want)) return contest.result();
+    if (const auto* welcome = std::get_if<WantEntrants>(&want)) {
+      for (uint32_t i = 0; i < welcome->at_most && joined < entrants.size(); ++i) contest.join(entrants[joined++]);
+      if (joined == entrants.size()) contest.close();
+    } else if (const auto* samples = std::get_if<WantSamples>(&want)) {
+      std::vector<Sample> measured;
+      for (const Turn& turn : samples->schedule) measured.push_back(world.sample(turn.slot));
+      contest.report(measured);
+    } else {
+      world.skip();
+      contest.delayed();
+    }
+  }
+}
+
+/// Planted times as attune_procedure_simulation spreads them: |N(0, 0.4)| above the best possible one.
+Replay replay(Condition condition, const std::vector<NoiseSample>& noise, size_t num_candidates, size_t num_trials,
+              uint64_t first_seed) {
+  Replay found{.condition = condition, .num_candidates = num_candidates, .num_trials = num_trials};
+  for (uint64_t seed = first_seed; seed < first_seed + num_trials; ++seed) {
+    Random random(derive_seed(seed, "planted times"));
+    std::map<Slot, double> times;
+    std::vector<Entrant> entrants;
+    for (Slot slot = 0; slot < num_candidates; ++slot) {
+      times[slot] = 100 * (1 + std::abs(0.4 * random.normal()));
+      entrants.push_back({.slot = slot, .name = fmt::format("c{}", slot), .baseline = slot == 0});
+    }
+    const double best = std::min_element(times.begin(), times.end(), [](const auto& a, const auto& b) {
+                          return a.second < b.second;
+                        })->second;
+    RecordedWorld world(times, noise, derive_seed(seed, name(condition)));
+    ContestOptions options;
+    options.seed = seed;
+    Contest contest(options);
+    const ContestResult result = play(contest, world, entrants);
+    const double regret = times.at(result.winner) / best - 1;
+    found.regret += regret / static_cast<double>(num_trials);
+    found.worst = std::max(found.worst, regret);
+    found.share +=
+        static_cast<double>(world.num_samples()) / kOracleTurns / static_cast<double>(num_candidates * num_trials);
+    found.num_baseline += result.verdict != Verdict::faster;
+    found.num_noisy += result.noisy;
+  }
+  return found;
+}
+
+std::vector<Replay> replay_all(const Settings& settings) {
+  std::vector<Replay> found;
+  for (const auto& [condition, noise] : read_noise(settings.noise)) {
+    for (const auto& [num_candidates, num_trials] : {std::pair<size_t, size_t>{30, 300}, {100, 150}, {400, 60}}) {
+      found.push_back(replay(condition, noise, num_candidates, settings.quick ? 6 : num_trials, settings.seed));
+    }
+  }
+  return found;
+}
+
+nlohmann::ordered_json json_of(const std::vector<ShapeRegret>& rows) {
+  auto list = nlohmann::ordered_json::array();
+  for (const ShapeRegret& row : rows) {
+    list.push_back({{"problem", row.problem.key()},
+                    {"candidates", row.num_candidates},
+                    {"oracle_best", row.best.name()},
+                    {"oracle_us", row.best_us},
+                    {"race_winner", row.winner.name()},
+                    {"verdict", name(row.verdict)},
+                    {"regret", row.regret},
+                    {"race_launches", row.race_launches},
+                    {"oracle_launches", row.oracle_launches},
+                    {"race_samples", row.race_turns}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Findings measure_regret(const Settings& settings) {
+  const LoadMeter load(settings.quiet_wait_s);
+  const auto rows = regrets_of_real_kernels(settings);
+  const double others = load.others_share();
+  const auto replays = replay_all(settings);
+  const Totals all = totals(rows, 0, 1000);
+  nlohmann::ordered_json json = {{"others_share", others},
+                                 {"mean_regret", all.regret},
+                                 {"mean_launch_share", all.launch_share},
+                                 {"shapes", json_of(rows)},
+                                 {"replays", nlohmann::ordered_json::array()}};
+  std::string text = real_markdown(rows, others);
+  text +=
+      "\n| recorded noise | candidates | trials | mean regret | worst | share of 106 samples each | not faster | noisy "
+      "|\n|---|---|---|---|---|---|---|---|\n";
+  for (const Replay& one : replays) {
+    text += fmt::format("| {} | {} | {} | {:.2f} % | {:.2f} % | {:.1f} % | {} | {} |\n", name(one.condition),
+                        one.num_candidates, one.num_trials, 100 * one.regret, 100 * one.worst, 100 * one.share,
+                        one.num_baseline, one.num_noisy);
+    json["replays"].push_back({{"condition", name(one.condition)},
+                               {"candidates", one.num_candidates},
+                               {"trials", one.num_trials},
+                               {"mean_regret", one.regret},
+                               {"worst_regret", one.worst},
+                               {"sample_share", one.share},
+                               {"not_faster", one.num_baseline},
+                               {"noisy", one.num_noisy}});
+  }
+  return {text, json.dump(2)};
+}
+
+}  // namespace attune::experiments

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "slowed_solver.h"
+
+#include <chrono>
+
+namespace attune::experiments {
+namespace {
+
+class SlowedPlan final : public Plan {
+ public:
+  SlowedPlan(std::unique_ptr<Plan> inner, double slow_by) : inner_(std::move(inner)), slow_by_(slow_by) {}
+  const PlanTraits& traits() const noexcept override { return inner_->traits(); }
+  void run(const Launch& launch) const override {
+    if (slow_by_ <= 0) return inner_->run(launch);
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    inner_->run(launch);
+    const auto took = Clock::now() - start;
+    const auto end = start + std::chrono::duration_cast<Clock::duration>(took * (1 + slow_by_));
+    while (Clock::now() < end) {
+    }
+  }
+
+ private:
+  std::unique_ptr<Plan> inner_;
+  double slow_by_;
+};
+
+class SlowedBackend final : public Backend {
+ public:
+  SlowedBackend(std::string id, std::unique_ptr<Backend> inner, double slow_by)
+      : id_(std::move(id)), inner_(std::move(inner)), slow_by_(slow_by) {}
+  Versions versions() const override { return {{id_, "1"}}; }
+  SearchSpace space(const Problem& problem) override { return inner_->space(problem); }
+  Config untuned(const Problem& problem) override { return inner_->untuned(problem); }
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) override {
+    return std::make_unique<SlowedPlan>(inner_->prepare(problem, config), slow_by_);
+  }
+
+ private:
+  std::string id_;
+  std::unique_ptr<Backend> inner_;
+  double slow_by_;
+};
+
+class SlowedSolver final : public Solver {
+ public:
+  SlowedSolver(std::string id, const Solver& inner, double slow_by)
+      : id_(std::move(id)), inner_(inner), slow_by_(slow_by) {}
+  std::string_view id() const override { return id_; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "another solver, slowed by a known fraction"; }
+  std::string_view thread_pool() const override { return inner_.thread_pool(); }
+  Support supports(const Problem& problem, const DeviceInfo& device) const override {
+    return inner_.supports(problem, device);
+  }
+  std::unique_ptr<Backend> open(Device& device) const override {
+    return std::make_unique<SlowedBackend>(id_, inner_.open(device), slow_by_);
+  }
+
+ private:
+  std::string id_;
+  const Solver& inner_;
+  double slow_by_;
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_slowed(std::string id, const Solver& inner, double slow_by) {
+  return std::make_unique<SlowedSolver>(std::move(id), inner, slow_by);
+}
+
+}  // namespace attune::experiments

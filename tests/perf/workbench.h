@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "experiment.h"
+#include "measure/executor.h"
+#include "measure/quiet.h"
+#include "solver/registry.h"
+#include "store/journal.h"
+#include "tuner/tuner.h"
+
+namespace attune::experiments {
+
+/// This machine's processor and an executor on it.
+struct Workbench {
+  /// All solvers of this build; with `solvers`, those.
+  explicit Workbench(const Registry& solvers = registry());
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Executor> executor;
+};
+
+/// The executor's next answer, which must be an `Answer`.
+template <typename Answer>
+Answer wait_for(Executor& executor) {
+  for (;;) {
+    auto events = executor.wait(Milliseconds(1000));
+    if (events.empty()) continue;
+    auto* answer = std::get_if<Answer>(&events.front());
+    ATTUNE_CHECK(answer != nullptr && events.size() == 1, "{} events for one request", events.size());
+    return std::move(*answer);
+  }
+}
+
+/// Opens a problem. Throws unavailable when it cannot be run here.
+Opened open_problem(Executor& executor, ProblemId id, const Problem& problem, const Protocol& protocol);
+
+/// What `attune tune` sets without further flags; `exhaustive` as with `--search exhaustive --iters N`.
+TunerOptions race_options(uint64_t seed);
+TunerOptions exhaustive_options(uint64_t seed, uint32_t iters);
+
+/// Normalised work items of problem texts, or of a shape list (the first `at_most`, evenly spread; 0: all).
+std::vector<WorkItem> items_of(std::span<const std::string_view> problems, const DeviceInfo& device);
+std::vector<WorkItem> shipped_items(const Settings& settings, const DeviceInfo& device, size_t at_most);
+
+/// Tunes with nothing known from before. One line a problem to standard error. Throws unavailable unless all are
+/// decided.
+std::vector<TuneResult> tune(Workbench& bench, const std::vector<WorkItem>& items, const TunerOptions& options,
+                             Journal& journal);
+
+/// Waits for a quiet machine, and says afterwards how much of the processors other processes used.
+class LoadMeter {
+ public:
+  explicit LoadMeter(double quiet_wait_s);
+  /// 0 … 1, since the constructor returned; the experiment's own neighbour counts as another process.
+  double others_share() const;
+
+ private:
+  CpuTimes before_;
+};
+
+/// 95 % interval of a frequency (Wilson).
+struct Frequency {
+  double share = 0, low = 0, high = 0;
+};
+Frequency frequency(size_t count, size_t of);
+
+}  // namespace attune::experiments
