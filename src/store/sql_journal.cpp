@@ -85,12 +85,18 @@ class Connection {
 
   soci::session& session() { return session_; }
 
+  /// Outside a transaction, a busy file is asked again: SQLite does not call the busy handler while a connection turns
+  /// the write-ahead log on, and the last one to close locks the file for a moment. Nothing was read or written then.
   template <typename Action>
   auto guard(Action action) -> decltype(action()) {
-    try {
-      return action();
-    } catch (const soci::soci_error& error) {
-      fail_with(error);
+    for (int waited_ms = 0;; ++waited_ms) {
+      try {
+        return action();
+      } catch (const soci::soci_error& error) {
+        const bool may_repeat = session_.is_connected() && api::sqlite3_get_autocommit(raw()) != 0;
+        if (code_of(error) != SQLITE_BUSY || waited_ms >= kBusyWaitMs || !may_repeat) fail_with(error);
+        ::usleep(1000);
+      }
     }
   }
 
@@ -132,12 +138,14 @@ class Connection {
  private:
   api::sqlite3* raw() { return static_cast<soci::sqlite3_session_backend*>(session_.get_backend())->conn_; }
 
+  /// SQLite's primary code.
+  int code_of(const soci::soci_error& error) {
+    if (const auto* own = dynamic_cast<const soci::sqlite3_soci_error*>(&error)) return own->result() & 0xff;
+    return session_.is_connected() ? api::sqlite3_errcode(raw()) & 0xff : SQLITE_CANTOPEN;
+  }
+
   [[noreturn]] void fail_with(const soci::soci_error& error) {
-    const auto* own = dynamic_cast<const soci::sqlite3_soci_error*>(&error);
-    const int code = own                       ? own->result() & 0xff
-                     : session_.is_connected() ? api::sqlite3_errcode(raw()) & 0xff
-                                               : SQLITE_CANTOPEN;
-    switch (code) {
+    switch (code_of(error)) {
       case SQLITE_FULL:
         fail(ErrorCode::database, "no space left for the journal, free some or name another with --journal: '{}'",
              file_.string());
@@ -180,9 +188,10 @@ void create_private_file(const std::filesystem::path& file) {
 
 /// Checks whose file it is and of which version.
 int checked_version(Connection& connection, const std::filesystem::path& file) {
-  const int version = connection.integer("PRAGMA user_version");
-  const int owner = connection.integer("PRAGMA application_id");
+  // The tables first: another process that makes them now sets the owner in the same transaction.
   const int tables = connection.integer("SELECT count(*) FROM sqlite_master");
+  const int owner = connection.integer("PRAGMA application_id");
+  const int version = connection.integer("PRAGMA user_version");
   if (owner != kApplicationId && (tables > 0 || owner != 0)) {
     fail(ErrorCode::database, "the file is a database of another program, name another with --journal: '{}'",
          file.string());
