@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: MIT
 # attune_add_solver(NAME foo [MODULE] ID foo.gemm TITLE "…" [NEEDS "Package YIELDS Target" …] [NEEDS_FILE "lib YIELDS VAR"]
-#                   [USES device/foo] [ENV "VAR=value@v4" …] SOURCES foo_solver.cpp … [TESTS foo_solver_test.cpp])
+#                   [USES device/foo] [ENV "VAR=value@v4" …] [HINT "tools/setup --with-foo"]
+#                   SOURCES foo_solver.cpp … [TESTS foo_solver_test.cpp])
 #
 # Makes the option ATTUNE_SOLVER_FOO=AUTO|ON|OFF: AUTO skips the solver with a printed reason when something it needs is
 # missing, ON fails. MODULE: built as modules/attune_solver_foo.so, which alone links the vendor library, and opened at
 # start by src/solver/module_loader; without MODULE the solver is linked in. ENV: variables the library reads when it is
-# loaded, with the x86-64 level from which a value holds; the first that fits is taken.
+# loaded, with the x86-64 level from which a value holds; the first that fits is taken. HINT: how to get what is missing.
 #
-# USES names the device plug-ins whose headers the solver includes; tools/check_layers reads it.
+# USES names the plug-ins (device/foo, solvers/foo) whose headers the solver includes; tools/check_layers reads it.
 #
 # A module exports `attune_register(Registry&)` and `attune_solver_interface()` (solver/module.h); a linked-in solver
 # defines `void register_foo_solver(Registry&)` in namespace attune. Nothing else to edit.
+
+# Where tools/setup --with-… unpacks optional libraries; the Find modules look there first, each in its own sub-folder.
+set(ATTUNE_VENDOR "$ENV{ATTUNE_VENDOR}" CACHE PATH "Folder of optional libraries (default: build/vendor)")
+if(ATTUNE_VENDOR)
+  get_filename_component(ATTUNE_VENDOR_FOLDER "${ATTUNE_VENDOR}" ABSOLUTE BASE_DIR ${CMAKE_SOURCE_DIR})
+else()
+  set(ATTUNE_VENDOR_FOLDER ${CMAKE_SOURCE_DIR}/build/vendor)
+endif()
+
 function(attune_add_solver)
-  cmake_parse_arguments(ARG "MODULE" "NAME;ID;TITLE" "NEEDS;ENV;SOURCES;TESTS;LINK;USES" ${ARGN})
+  cmake_parse_arguments(ARG "MODULE" "NAME;ID;TITLE;HINT" "NEEDS;ENV;SOURCES;TESTS;LINK;USES" ${ARGN})
   string(TOUPPER ${ARG_NAME} upper)
   set(ATTUNE_SOLVER_${upper} AUTO CACHE STRING "Solver ${ARG_NAME}: AUTO, ON or OFF")
   set_property(CACHE ATTUNE_SOLVER_${upper} PROPERTY STRINGS AUTO ON OFF)
@@ -22,6 +32,10 @@ function(attune_add_solver)
     return()
   endif()
   set(links ${ARG_LINK})
+  set(hint "")
+  if(ARG_HINT)
+    set(hint " (${ARG_HINT})")
+  endif()
   foreach(need ${ARG_NEEDS})
     string(REGEX MATCH "^([^ ]+) YIELDS ([^ ]+)$" ok "${need}")
     set(package ${CMAKE_MATCH_1})
@@ -29,9 +43,9 @@ function(attune_add_solver)
     find_package(${package} QUIET)
     if(NOT TARGET ${target})
       if(wanted STREQUAL ON)
-        message(FATAL_ERROR "Solver ${ARG_NAME} is ON but ${package} was not found")
+        message(FATAL_ERROR "Solver ${ARG_NAME} is ON but ${package} was not found${hint}")
       endif()
-      message(STATUS "Solver ${ARG_NAME}: skipped, ${package} was not found")
+      message(STATUS "Solver ${ARG_NAME}: skipped, ${package} was not found${hint}")
       return()
     endif()
     list(APPEND links ${target})
@@ -58,7 +72,7 @@ function(attune_add_solver)
   message(STATUS "Solver ${ARG_NAME}: on")
   if(ARG_TESTS)
     list(TRANSFORM ARG_TESTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-    attune_row_tests(5 "${ARG_TESTS}" attune_solvers attune_search)
+    attune_row_tests(5 "${ARG_TESTS}" attune_solvers attune_search attune_compile)
   endif()
 endfunction()
 

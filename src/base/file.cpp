@@ -4,16 +4,20 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace attune {
 namespace {
@@ -81,15 +85,23 @@ bool check_target(const fs::path& target) {
   fail(ErrorCode::io, "cannot write the file ({}): '{}'", reason(error), target.string());
 }
 
+constexpr std::string_view kTemporaryEnd = ".tmp";
+
+/// How the names of all temporary files of a target begin: `.t.csv.`, then follow process and count. A name is at most
+/// 255 bytes.
+std::string temporary_stem(const fs::path& target) {
+  return fmt::format(".{}.", target.filename().string().substr(0, 200));
+}
+
 /// A file of its own name beside the target; removed unless it was renamed over it.
 class TemporaryFile {
  public:
   TemporaryFile(const fs::path& target, unsigned mode) : target_(target) {
     static std::atomic<unsigned> counter{0};
-    // A name is at most 255 bytes; the process and a counter make it unique, the loop deals with left-overs.
-    const std::string stem = fmt::format(".{}", target.filename().string().substr(0, 200));
+    // The process and a counter make the name unique, the loop deals with left-overs.
     while (descriptor_ < 0) {
-      path_ = folder_of(target) / fmt::format("{}.{}.{}.tmp", stem, ::getpid(), counter++);
+      path_ = folder_of(target) /
+              fmt::format("{}{}.{}{}", temporary_stem(target), ::getpid(), counter++, kTemporaryEnd);
       descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
       if (descriptor_ < 0 && errno != EEXIST) fail_write(target_, errno);
     }
@@ -139,10 +151,23 @@ void sync_folder(const fs::path& folder) {
   if (descriptor.get() >= 0 && ::fsync(descriptor.get()) != 0 && errno != EINVAL) fail_write(folder, errno);
 }
 
+/// A pipe without a name, which someone has open already; a named one lies in a folder of a disk.
+bool is_open_pipe(int descriptor, const struct stat& status) {
+  constexpr auto kPipeFileSystem = 0x50495045;  // PIPEFS_MAGIC of linux/magic.h
+  struct statfs system {};
+  return S_ISFIFO(status.st_mode) && ::fstatfs(descriptor, &system) == 0 && system.f_type == kPipeFileSystem;
+}
+
+[[noreturn]] void fail_kind(const fs::path& path) {
+  fail(ErrorCode::invalid_input, "a plain file is wanted and this is a socket, a pipe or a disk, name another: '{}'",
+       path.string());
+}
+
 }  // namespace
 
 FileReader::FileReader(const fs::path& path) : path_(path) {
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Not waiting: opening a pipe that nobody writes to would never return.
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) {
     const int error = errno;
     std::error_code ignored;
@@ -153,15 +178,22 @@ FileReader::FileReader(const fs::path& path) : path_(path) {
       fail(ErrorCode::invalid_input, "there is no such file, check the path: '{}'", path.string());
     if (error == ELOOP)
       fail(ErrorCode::invalid_input, "the link leads to itself, name a file that is there: '{}'", path.string());
+    if (error == ENXIO) fail_kind(path);
     fail(ErrorCode::io, "cannot open the file ({}): '{}'", reason(error), path.string());
   }
+  Descriptor opened(std::exchange(descriptor_, -1));
   struct stat status {};
-  const bool known = ::fstat(descriptor_, &status) == 0;
-  if (known && S_ISDIR(status.st_mode)) {
-    ::close(std::exchange(descriptor_, -1));
+  if (::fstat(opened.get(), &status) != 0)
+    fail(ErrorCode::io, "cannot look at the file ({}): '{}'", reason(errno), path.string());
+  if (S_ISDIR(status.st_mode))
     fail(ErrorCode::invalid_input, "a file is wanted and this is a folder: '{}'", path.string());
-  }
-  if (known && S_ISREG(status.st_mode)) size_bytes_ = static_cast<uint64_t>(status.st_size);
+  if (S_ISREG(status.st_mode))
+    size_bytes_ = static_cast<uint64_t>(status.st_size);
+  else if (!S_ISCHR(status.st_mode) && !is_open_pipe(opened.get(), status))
+    fail_kind(path);
+  if (::fcntl(opened.get(), F_SETFL, 0) != 0)
+    fail(ErrorCode::io, "cannot set the file up for reading ({}): '{}'", reason(errno), path.string());
+  descriptor_ = opened.release();
 }
 
 FileReader::~FileReader() {
@@ -185,10 +217,10 @@ std::string read_file(const fs::path& path, uint64_t max_bytes) {
   if (reader.size_bytes() > max_bytes) too_large();
   std::string content;
   content.reserve(reader.size_bytes());
-  char buffer[1 << 16];
+  std::vector<char> buffer(1 << 16);  // Not on the stack, which may be as small as that.
   while (const size_t count = reader.read(buffer)) {
     if (content.size() + count > max_bytes) too_large();
-    content.append(buffer, count);
+    content.append(buffer.data(), count);
   }
   return content;
 }
@@ -202,6 +234,21 @@ void write_file_atomically(const fs::path& path, std::string_view content, unsig
   temporary.write(content);
   temporary.rename_to_target();
   sync_folder(folder_of(target));
+}
+
+void remove_stale_temporaries(const fs::path& path) {
+  const fs::path target = target_of(path);
+  const std::string stem = temporary_stem(target);
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder_of(target), ignored)) {
+    std::string name = entry.path().filename().string();
+    if (!name.starts_with(stem) || !name.ends_with(kTemporaryEnd)) continue;
+    const auto parts = split(std::string_view(name).substr(stem.size()), '.');  // process, count, "tmp"
+    const auto process = parse_int(parts.front());
+    if (parts.size() != 3 || !process || *process <= 0 || !parse_int(parts[1])) continue;
+    // A process that lives is spared all the same: it may be another program's use of the same name.
+    if (::kill(static_cast<pid_t>(*process), 0) != 0 && errno == ESRCH) fs::remove(entry.path(), ignored);
+  }
 }
 
 FileLock::FileLock(const fs::path& path, double wait_s) {

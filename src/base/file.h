@@ -8,8 +8,9 @@
 
 namespace attune {
 
-/// Reads a file, pipe or device piece by piece. Throws invalid_input for a missing file, a folder or a dangling link;
-/// io when it cannot be opened or read. Messages name the path.
+/// Reads a file, a pipe that is open already (`/dev/stdin`, `<(…)`) or a character device piece by piece. Throws
+/// invalid_input for a missing file, a dangling link and what is no such file (a folder, a socket, a named pipe, which
+/// might never end); io when it cannot be opened or read. Messages name the path.
 class FileReader {
  public:
   explicit FileReader(const std::filesystem::path& path);
@@ -48,6 +49,10 @@ class FileLock {
  private:
   int descriptor_ = -1;
 };
+
+/// Removes temporary files that write_file_atomically() left beside `path` when its process was killed. To be called
+/// under the file's lock: then nobody else writes one, whatever the process ids in their names say.
+void remove_stale_temporaries(const std::filesystem::path& path);
 
 /// Throws io with one sentence unless write_file_atomically() could write there, as far as can be told without writing.
 void check_writable(const std::filesystem::path& path);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -185,6 +189,48 @@ TEST_F(File, APrivateFolderIsMadeWithItsParents) {
   put("plain", "");
   EXPECT_EQ(error_of([&] { make_private_folder(folder_ / "plain"); }).code(), ErrorCode::io);
   EXPECT_EQ(error_of([&] { make_private_folder(folder_ / "plain" / "c"); }).code(), ErrorCode::io);
+}
+
+TEST_F(File, WhatIsNoFileIsRefusedWithoutWaiting) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  (folder_ / "socket").string().copy(address.sun_path, sizeof address.sun_path - 1);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  for (const char* name : {"pipe", "socket"}) {
+    const Error error = error_of([&] { read_file(folder_ / name); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+    EXPECT_THAT(error.what(), HasSubstr(name));
+  }
+  ::close(socket);
+}
+
+TEST_F(File, APipeThatIsOpenIsReadToItsEnd) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  std::thread writer([&] {
+    std::this_thread::yield();  // The reader waits for what is still to come.
+    EXPECT_EQ(::write(ends[1], "ab", 2), 2);
+    ::close(ends[1]);
+  });
+  EXPECT_EQ(read_file("/dev/fd/" + std::to_string(ends[0])), "ab");
+  writer.join();
+  ::close(ends[0]);
+}
+
+TEST_F(File, LeftOversOfDeadProcessesAreRemoved) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  const std::string dead = std::to_string(child), living = std::to_string(::getpid());
+  const std::vector<std::string> kept = {".t.csv." + living + ".0.tmp", ".u.csv." + dead + ".0.tmp", ".t.csv.tmp",
+                                         ".t.csv.x.0.tmp", "t.csv"};
+  put(".t.csv." + dead + ".0.tmp", "torn");
+  for (const auto& name : kept) put(name, "kept");
+  remove_stale_temporaries(folder_ / "t.csv");
+  EXPECT_EQ(num_files(), kept.size());
+  for (const auto& name : kept) EXPECT_TRUE(fs::exists(folder_ / name)) << name;
 }
 
 }  // namespace

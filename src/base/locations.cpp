@@ -18,7 +18,8 @@ std::optional<std::string> variable(const char* name) {
 /// $own; else $xdg/attune; else ~/<otherwise>/attune.
 Location private_folder(const char* name, const char* own, const char* xdg, const char* otherwise) {
   if (const auto folder = variable(own)) return {name, *folder, own};
-  if (const auto folder = variable(xdg)) return {name, std::filesystem::path(*folder) / "attune", xdg};
+  if (const auto folder = variable(xdg); folder && std::filesystem::path(*folder).is_absolute())
+    return {name, std::filesystem::path(*folder) / "attune", xdg};
   if (const auto home = variable("HOME")) return {name, std::filesystem::path(*home) / otherwise / "attune", "default"};
   fail(ErrorCode::invalid_input, "there is no home folder to keep state in, set {}", own);
 }
@@ -53,6 +54,22 @@ Location cache_location() { return private_folder("kernels", "ATTUNE_CACHE", "XD
 std::vector<Location> all_locations() {
   return {config_location(),   home_location(),    journal_location(),
           captures_location(), overlay_location(), cache_location()};
+}
+
+void check_home_location() {
+  const Location home = home_location();
+  const bool of_user = home.set_by == "default";
+  const std::string user_folder = variable("HOME").value_or("");
+  std::error_code ignored;
+  // Folders below it are made when they are needed; it itself is not Attune's to make.
+  if (of_user && !std::filesystem::exists(user_folder, ignored))
+    fail(ErrorCode::invalid_input, "the folder that HOME names is not there, create it or set ATTUNE_HOME: '{}'",
+         user_folder);
+  auto nearest = std::filesystem::absolute(home.path);
+  while (!std::filesystem::exists(nearest, ignored) && nearest.has_relative_path()) nearest = nearest.parent_path();
+  if (!std::filesystem::is_directory(nearest, ignored))
+    fail(ErrorCode::invalid_input, "{} names a place that is no folder, set it to one: '{}'",
+         of_user ? "HOME" : home.set_by, nearest.string());
 }
 
 }  // namespace attune

@@ -15,12 +15,17 @@ struct Location {
 
 /// Tables: $ATTUNE_CONFIG_DIR; else `configs` beside the source tree's build or in the installed share/attune.
 Location config_location();
-/// State: $ATTUNE_HOME; else $XDG_STATE_HOME/attune; else ~/.local/state/attune.
+/// State: $ATTUNE_HOME; else $XDG_STATE_HOME/attune; else ~/.local/state/attune. XDG folders that are not absolute are
+/// ignored, as their specification demands.
 Location home_location();
 Location journal_location();   ///< journal.db in the state folder.
 Location captures_location();  ///< $ATTUNE_CAPTURE_DIR; else captures/ in the state folder.
 Location overlay_location();
 Location cache_location();  ///< Kernels: $ATTUNE_CACHE; else $XDG_CACHE_HOME/attune; else ~/.cache/attune.
 std::vector<Location> all_locations();
+
+/// Throws invalid_input, naming the variable at fault, when the state folder can be none: it would lie below something
+/// that is no folder, or in a home folder that does not exist.
+void check_home_location();
 
 }  // namespace attune

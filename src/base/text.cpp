@@ -36,6 +36,51 @@ std::string join(const std::vector<std::string>& pieces, std::string_view separa
   return fmt::format("{}", fmt::join(pieces, separator));
 }
 
+size_t utf8_length(std::string_view text) noexcept {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto continues = [&](size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return text.empty() ? 0 : 1;
+  if (lead >= 0xc2 && lead <= 0xdf) return continues(1) ? 2 : 0;
+  if (lead >= 0xe0 && lead <= 0xef) {
+    const bool fits = (lead != 0xe0 || byte(1) >= 0xa0) && (lead != 0xed || byte(1) <= 0x9f);
+    return fits && continues(1) && continues(2) ? 3 : 0;
+  }
+  if (lead >= 0xf0 && lead <= 0xf4) {
+    const bool fits = (lead != 0xf0 || byte(1) >= 0x90) && (lead != 0xf4 || byte(1) <= 0x8f);
+    return fits && continues(1) && continues(2) && continues(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+std::string shown(std::string_view text, size_t at_most) {
+  std::string result;
+  for (size_t count = 0; !text.empty(); ++count) {
+    if (count == at_most) return result + "…";
+    const size_t length = utf8_length(text);
+    const auto lead = static_cast<unsigned char>(text[0]);
+    // U+0080 to U+009F are control characters too.
+    const bool control = lead < ' ' || lead == 0x7f || (lead == 0xc2 && length == 2 && (text[1] & 0xe0) == 0x80);
+    const std::string_view piece = text.substr(0, std::max<size_t>(1, length));
+    if (length > 0 && !control)
+      result += piece;
+    else if (piece == "\n")
+      result += "\\n";
+    else if (piece == "\t")
+      result += "\\t";
+    else if (piece == "\r")
+      result += "\\r";
+    else
+      for (const char c : piece) result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    text.remove_prefix(piece.size());
+  }
+  return result;
+}
+
+std::string counted(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 namespace {
 template <typename T>
 std::optional<T> parse_number(std::string_view text) noexcept {

@@ -13,6 +13,13 @@ std::string to_lower(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);  ///< Empty pieces are kept.
 std::string join(const std::vector<std::string>& pieces, std::string_view separator);
 
+/// Length of the UTF-8 sequence at the start of `text`; 0 if there is none. Overlong forms and surrogates are none.
+size_t utf8_length(std::string_view text) noexcept;
+/// A user's text as a message may hold it: control characters and bytes that are not UTF-8 are escaped (`\n`, `\x1b`),
+/// and what is longer than `at_most` characters ends in `…`.
+std::string shown(std::string_view text, size_t at_most = 80);
+std::string counted(size_t count, std::string_view noun);  ///< `1 shape`, `2 shapes`.
+
 /// The whole text as a decimal integer or number; nothing else, and no overflow. Locale-independent.
 std::optional<int64_t> parse_int(std::string_view text) noexcept;
 std::optional<double> parse_double(std::string_view text) noexcept;  ///< Accepts inf and nan.

@@ -75,5 +75,27 @@ TEST(Text, DurationsAreShownShortly) {
   EXPECT_EQ(format_duration(7384), "2h 03m");
 }
 
+TEST(Text, ShownTextIsOneLineWithoutControlCharacters) {
+  EXPECT_EQ(shown("a b/ü×.csv"), "a b/ü×.csv");
+  EXPECT_EQ(shown("a\nb\tc\r"), "a\\nb\\tc\\r");
+  EXPECT_EQ(shown(std::string_view("\0\x1b[31m\x7f", 7)), "\\x00\\x1b[31m\\x7f");
+  EXPECT_EQ(shown("\xc2\x9b"), "\\xc2\\x9b");        // CSI as one character
+  EXPECT_EQ(shown("\xff\xc3"), "\\xff\\xc3");        // not UTF-8
+  EXPECT_EQ(shown("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
+}
+
+TEST(Text, ShownTextIsCutBetweenCharacters) {
+  EXPECT_EQ(shown("abc", 3), "abc");
+  EXPECT_EQ(shown("abcd", 3), "abc…");
+  EXPECT_EQ(shown("×××", 2), "××…");
+  EXPECT_EQ(shown(std::string(60000, 'x')).size(), 80 + std::string_view("…").size());
+}
+
+TEST(Text, CountsAgreeWithTheirNoun) {
+  EXPECT_EQ(counted(0, "shape"), "0 shapes");
+  EXPECT_EQ(counted(1, "shape"), "1 shape");
+  EXPECT_EQ(counted(2, "shape"), "2 shapes");
+}
+
 }  // namespace
 }  // namespace attune

@@ -56,6 +56,7 @@ int run_bench(const BenchOptions& options) {
   InterleavedOptions how{.rounds = options.rounds, .seed = options.seed};
   how.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
   how.protocol.procedure = "bench/1";
+  how.kernels = environment.kernels.get();
   how.protocol.seed = options.seed;
   const auto wanted = wanted_candidates(options, contenders(*environment.executor, problem, how.protocol));
   wait_for_quiet(environment, options.quiet_wait_s);

@@ -4,11 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/statistics.h"
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
 #include "cli/environment.h"
 #include "cli/json_output.h"
+#include "cli/line_output.h"
+#include "cli/results_file.h"
 #include "formats/csv/table.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "ops/op.h"
@@ -22,9 +26,8 @@ using nlohmann::ordered_json;
 
 /// How a row stands here, from best to worst.
 enum class Standing { ok, loaded, foreign, unusable, not_its_time, slower, wrong };
-constexpr double kMostTimesItsRow = 2;
 constexpr std::string_view kStandings[] = {
-    "ok", "loaded", "foreign device", "unusable", "far slower than its row says", "slower than the default", "wrong"};
+    "ok", "loaded", "foreign device", "unusable", "slower than its row says", "slower than the default", "wrong"};
 
 /// A row of a table or of a results file, as far as checking goes.
 struct CheckedRow {
@@ -38,8 +41,6 @@ struct CheckedRow {
   std::string reason;
   double now_us = 0, ratio = 0, ratio_low = 0, ratio_high = 0;
 };
-
-bool is_yaml(const std::string& file) { return file.ends_with(".yaml") || file.ends_with(".yml"); }
 
 std::vector<CheckedRow> read_rows(const CheckOptions& options) {
   std::vector<CheckedRow> rows;
@@ -109,10 +110,21 @@ Candidate default_of(const Problem& problem, Environment& environment) {
   fail(ErrorCode::unavailable, "no solver here has a default for '{}'", problem.key());
 }
 
+/// The low end of the interval of a candidate's time in µs, by its clean samples; 0 when there are too few to tell.
+double surely_us(const Measurement& measurement) {
+  constexpr size_t kLeastSamples = 7;  // For an interval of 95 % that is not the whole range.
+  std::vector<double> clean;
+  for (const Sample& sample : measurement.samples) {
+    if (!sample.dirty && sample.us > 0) clean.push_back(sample.us);
+  }
+  return clean.size() < kLeastSamples ? 0 : median_interval(std::move(clean)).first;
+}
+
 void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& options, Environment& environment) {
   InterleavedOptions how{.rounds = options.verify_only ? 0u : 31u};
   how.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
   how.protocol.procedure = "check/1";
+  how.kernels = environment.kernels.get();
   std::vector<Candidate> both = {default_of(row.problem, environment), candidate};
   if (both[0] == candidate || options.verify_only) both.erase(both.begin());
   // A suspect is run again before it is called slower.
@@ -131,8 +143,8 @@ void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& op
     row.ratio_low = mine.ratio_low;
     row.ratio_high = mine.ratio_high;
     const bool slower = both.size() > 1 && mine.ratio_high < 1 / (1 + options.max_slowdown_pct / 100);
-    // Another day, another mix: a time differs by tens of percent without anything being wrong, but not twofold.
-    const bool not_its_time = row.us && row.now_us > kMostTimesItsRow * *row.us;
+    const bool not_its_time =
+        row.us && surely_us(*mine.outcome.measurement) > (1 + options.slower_than_pct / 100) * *row.us;
     if (!slower && !not_its_time) return;
     row.standing = slower ? Standing::slower : Standing::not_its_time;
     row.reason = "both times it was run";
@@ -181,9 +193,9 @@ int run_check(const CheckOptions& options) {
       if (row.now_us > 0)
         times += fmt::format(", {:.2f} µs now, {:.3f}× the default [{:.3f}, {:.3f}]", row.now_us, row.ratio,
                              row.ratio_low, row.ratio_high);
-      std::printf("%s:%zu %s: %s%s%s%s\n", options.table.c_str(), row.line, short_shape(row.problem).c_str(),
-                  kStandings[static_cast<size_t>(row.standing)].data(), row.reason.empty() ? "" : ", ",
-                  row.reason.c_str(), times.empty() ? "" : ("; " + times).c_str());
+      print_line(stdout, fmt::format("{}:{} {}: {}{}{}{}{}", options.table, row.line, short_shape(row.problem),
+                                     kStandings[static_cast<size_t>(row.standing)], row.reason.empty() ? "" : ", ",
+                                     row.reason, times.empty() ? "" : "; ", times));
     }
   }
   if (options.json)
@@ -193,7 +205,7 @@ int run_check(const CheckOptions& options) {
     for (size_t i = 0; i < std::size(kStandings); ++i) {
       if (counts[i] > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[i], kStandings[i]);
     }
-    std::printf("%zu rows: %s\n", rows.size(), text.c_str());
+    print_line(stdout, counted(rows.size(), "row") + (text.empty() ? "" : ": ") + text);
   }
   const auto count = [&](Standing standing) { return counts[static_cast<size_t>(standing)]; };
   if (count(Standing::wrong) + count(Standing::slower) + count(Standing::not_its_time) > 0) return 1;
@@ -217,6 +229,12 @@ void add_check_command(CLI::App& app, Chosen& chosen) {
       ->check(CLI::IsMember({"cold", "warm"}));
   verb->add_option("--max-slowdown", options->max_slowdown_pct,
                    "Percent by which a row may be slower than the default before it is suspect")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->check(finite_number_error);
+  verb->add_option("--slower-than", options->slower_than_pct,
+                   "Percent by which a row may be slower than it says before it is suspect; the low end of the "
+                   "interval of its time counts, twice")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->check(finite_number_error);

@@ -20,6 +20,10 @@ void add_explain_command(CLI::App& app, Chosen& chosen);
 void add_diff_command(CLI::App& app, Chosen& chosen);
 void add_check_command(CLI::App& app, Chosen& chosen);
 void add_journal_command(CLI::App& app, Chosen& chosen);
+void add_kernels_command(CLI::App& app, Chosen& chosen);
 void add_paths_command(CLI::App& app, Chosen& chosen);
+
+/// Leaves the flags that `tune` only knows to refuse out of its help: `--help-all` shows them.
+void hide_refused_flags(CLI::App& app);
 
 }  // namespace attune

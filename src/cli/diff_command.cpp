@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/environment.h"
 #include "cli/json_output.h"
+#include "cli/line_output.h"
+#include "cli/results_file.h"
 #include "formats/csv/table_diff.h"
 #include "report/result_table.h"
 
@@ -37,25 +41,27 @@ ordered_json to_json(const std::vector<RowChange>& changes) {
 }
 
 void print(char sign, const RowChange& change) {
-  std::printf("%c %s  %s/%lld", sign, short_shape(change.problem).c_str(), change.gfx.c_str(),
-              static_cast<long long>(change.num_units));
+  std::string line = fmt::format("{} {}  {}/{}", sign, short_shape(change.problem), change.gfx, change.num_units);
   if (change.ratio)
-    std::printf("  %.4f → %.4f µs, %.3f×", *change.old_us, *change.new_us, *change.ratio);
-  else if (change.new_us)
-    std::printf("  %.4f µs", *change.new_us);
-  else if (change.old_us)
-    std::printf("  %.4f µs", *change.old_us);
-  std::printf("\n");
+    line += fmt::format("  {:.4f} → {:.4f} µs, {:.3f}×", *change.old_us, *change.new_us, *change.ratio);
+  else if (change.new_us || change.old_us)
+    line += fmt::format("  {:.4f} µs", change.new_us ? *change.new_us : *change.old_us);
+  print_line(stdout, line);
   for (const ChangedCell& cell : change.cells)
-    std::printf("    %s: %s → %s\n", cell.column.c_str(), cell.before.c_str(), cell.after.c_str());
+    print_line(stdout, fmt::format("    {}: {} → {}", cell.column, cell.before, cell.after));
+}
+
+Table read_side(const std::string& file, const FamilySpec* family) {
+  if (is_yaml(file)) return read_yaml_results(file);
+  Table table = Table::read(file, family);
+  print_notices(table);
+  return table;
 }
 
 int run_diff(const DiffOptions& options) {
   const FamilySpec* family = family_option(options.op);
-  const Table before = Table::read(options.before, family), after = Table::read(options.after, family);
-  print_notices(before);
-  print_notices(after);
-  const TableDiff found = diff(before, after);
+  const Table before = read_side(options.before, family), after = read_side(options.after, family);
+  const TableDiff found = diff(before, after, is_yaml(options.before) != is_yaml(options.after));
   if (options.json) {
     const ordered_json all = {{"added", to_json(found.added)},
                               {"removed", to_json(found.removed)},
@@ -77,9 +83,10 @@ int run_diff(const DiffOptions& options) {
 void add_diff_command(CLI::App& app, Chosen& chosen) {
   auto options = std::make_shared<DiffOptions>();
   auto* verb =
-      app.add_subcommand("diff", "Compare two tuned tables: rows added, removed, changed, cell by cell and as numbers");
-  verb->add_option("before", options->before, "Older table")->required();
-  verb->add_option("after", options->after, "Newer table")->required();
+      app.add_subcommand("diff", "Compare two files of results: rows added, removed, changed, cell by cell and as numbers");
+  verb->add_option("before", options->before, "Older tuned CSV, or YAML results")->required();
+  verb->add_option("after", options->after, "Newer one; of a CSV and a YAML file only what both say is compared")
+      ->required();
   verb->add_option("--op", options->op, "Family, when the files do not tell");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_diff(*options); }; });

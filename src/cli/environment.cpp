@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/locations.h"
 #include "base/text.h"
+#include "cli/line_output.h"
 #include "measure/local_executor.h"
 #include "measure/quiet.h"
 #include "ops/op.h"
@@ -16,7 +18,7 @@
 
 namespace attune {
 
-Environment open_environment(const std::string& devices) {
+Environment open_environment(const std::string& devices, const KernelOptions& kernels) {
   const auto ids = split(devices, ',');
   if (ids.size() > 1)
     fail(ErrorCode::invalid_input, "one device is tuned at a time in this version, got --devices '{}'", devices);
@@ -25,6 +27,9 @@ Environment open_environment(const std::string& devices) {
   Environment environment;
   environment.device = open_device(devices.empty() ? "cpu:0" : trim(ids.front()));
   environment.executor = std::make_unique<LocalExecutor>(*environment.device, solvers);
+  const std::filesystem::path cache = kernels.cache.empty() ? cache_location().path.string() : kernels.cache;
+  environment.kernels = std::make_unique<Kernels>(solvers, environment.device->info(), cache,
+                                                  PoolOptions{.jobs = kernels.jobs, .keep = kernels.keep});
   return environment;
 }
 
@@ -90,8 +95,20 @@ const FamilySpec* family_option(const std::string& op) {
   fail(ErrorCode::invalid_input, "unknown family, see `attune list ops`: '{}'", op);
 }
 
+std::filesystem::path journal_file(const std::string& option) {
+  if (!option.empty()) return option;
+  check_home_location();
+  return journal_location().path;
+}
+
+void note_damaged(size_t num_damaged, const std::filesystem::path& journal) {
+  if (num_damaged == 0) return;
+  print_line(stderr, fmt::format("note: the journal is damaged, {} left out: '{}'", counted(num_damaged, "row"),
+                                 journal.string()));
+}
+
 void print_notices(const Table& table) {
-  for (const auto& notice : table.notices()) std::fprintf(stderr, "note: %s\n", notice.c_str());
+  for (const auto& notice : table.notices()) print_line(stderr, "note: " + notice);
 }
 
 Problem parse_problem(const std::string& text, const DeviceInfo& device) {

@@ -12,6 +12,7 @@
 #include "measure/executor.h"
 #include "ops/family.h"
 #include "store/journal.h"
+#include "tuner/kernels.h"
 
 namespace attune {
 
@@ -19,9 +20,16 @@ namespace attune {
 struct Environment {
   std::unique_ptr<Device> device;
   std::unique_ptr<Executor> executor;
+  std::unique_ptr<Kernels> kernels;
+};
+/// How kernels are compiled.
+struct KernelOptions {
+  std::string cache;  ///< Folder of compiled kernels; empty: the user's.
+  uint32_t jobs = 0;  ///< Compilers at once; 0: one a core.
+  std::string keep;   ///< Folder where sources and binaries stay; empty: nowhere.
 };
 /// `cpu:0` when the list is empty. Throws invalid_input for several devices: one is tuned at a time here.
-Environment open_environment(const std::string& devices);
+Environment open_environment(const std::string& devices, const KernelOptions& kernels = {});
 
 /// Versions of every available solver that supports the problem's op here, by solver id: `onednn.gemm` → `1+2.6.3`.
 std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol);
@@ -41,6 +49,12 @@ void check_output(const std::filesystem::path& path);
 
 /// The family that `--op` names; null when it was not given. Throws invalid_input for an unknown one.
 const FamilySpec* family_option(const std::string& op);
+
+/// The journal that `--journal` names, else the user's. Throws invalid_input when the user's can be nowhere.
+std::filesystem::path journal_file(const std::string& option);
+
+/// Says on standard error that a journal's scan passed over damaged entries.
+void note_damaged(size_t num_damaged, const std::filesystem::path& journal);
 
 /// What was odd about a table that was read, on standard error.
 void print_notices(const Table& table);

@@ -9,7 +9,9 @@
 #include "cli/command.h"
 #include "cli/environment.h"
 #include "cli/json_output.h"
+#include "cli/line_output.h"
 #include "dispatch/lookup.h"
+#include "dispatch/near_rows.h"
 #include "ops/op.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
@@ -56,7 +58,7 @@ Ledger ledger_of(const ExplainOptions& options, const Problem& problem, const De
   const auto file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
   if (options.journal.empty() && !std::filesystem::exists(file)) return ledger;
   std::map<std::string, std::string> last;  // A candidate counts once, with its last record.
-  open_sql_journal_read_only(file)->scan(
+  const size_t num_damaged = open_sql_journal_read_only(file)->scan(
       {.problem = problem, .device = device.key(), .started = false, .pardons = false}, [&](const Entry& entry) {
         if (const auto* decision = std::get_if<Decision>(&entry)) ledger.decision = *decision;
         const auto* record = std::get_if<Record>(&entry);
@@ -72,6 +74,7 @@ Ledger ledger_of(const ExplainOptions& options, const Problem& problem, const De
         else
           reason = "verified";
       });
+  note_damaged(num_damaged, file);
   for (const auto& [candidate, reason] : last) {
     add_to_ledger(ledger, reason, repeat_command(problem, Candidate::parse(candidate), device.id));
   }
@@ -88,14 +91,37 @@ ordered_json steps_json(const LookupResult& found) {
   return steps;
 }
 
+ordered_json near_json(const std::vector<const TableRow*>& rows) {
+  ordered_json near = ordered_json::array();
+  for (const TableRow* row : rows)
+    near.push_back({{"line", row->line}, {"key", row->problem.key()}, {"kernel", row->kernel_name}});
+  return near;
+}
+
+/// `t.csv:17 kernel`.
+std::string place_and_kernel(const Table& table, const TableRow& row) {
+  return fmt::format("{}:{} {}", table.documents()[row.file].name(), row.line, row.kernel_name);
+}
+
 void print_lookup(const LookupResult& found, const Table& table) {
   for (const LookupStep& step : found.steps) {
-    std::string what = step.row ? fmt::format("{}:{} {}", table.documents()[step.row->file].name(), step.row->line,
-                                              step.row->kernel_name)
-                                : "";
+    std::string what = step.row ? place_and_kernel(table, *step.row) : "";
     if (!step.remark.empty()) what += (what.empty() ? "" : ", not used: ") + step.remark;
-    std::printf("  %-14s %s  %s\n", std::string(name(step.match)).c_str(), short_shape(step.key).c_str(), what.c_str());
+    print_line(stdout, fmt::format("  {:<14} {}  {}", name(step.match), short_shape(step.key), what));
   }
+}
+
+void print_rows_beside(const LookupResult& found, const Table& table, const DeviceInfo& device,
+                       const std::vector<const TableRow*>& near) {
+  if (found.row) {
+    for (const TableRow* row : table.all(found.steps.back().key, device.gfx, device.num_units)) {
+      if (row == found.row) continue;
+      print_line(stdout, fmt::format("  not taken      {}, {}", place_and_kernel(table, *row),
+                                     row->us ? fmt::format("{} µs", *row->us) : "its time is unusable"));
+    }
+  }
+  for (const TableRow* row : near)
+    print_line(stdout, fmt::format("  near           {}  {}", short_shape(row->problem), place_and_kernel(table, *row)));
 }
 
 int run_explain(const ExplainOptions& options) {
@@ -107,16 +133,19 @@ int run_explain(const ExplainOptions& options) {
   const Ledger ledger = ledger_of(options, problem, device, here);
   std::optional<Table> table;
   LookupResult found;
+  std::vector<const TableRow*> near;
   if (!options.table.empty()) {
     table = Table::read(options.table, &op_of(problem).family());
     print_notices(*table);
     found = look_up(*table, problem, device, usable);
+    if (found.match != Match::exact) near = near_rows(*table, problem, device);
   }
   if (options.json) {
     ordered_json object = {{"problem", problem.key()},
                            {"device", device.key()},
                            {"match", name(found.match)},
                            {"steps", steps_json(found)},
+                           {"near", near_json(near)},
                            {"ledger", ledger.counts}};
     if (found.candidate) object["candidate"] = found.candidate->name();
     if (ledger.decision) object["decision"] = ordered_json::parse(decision_json(*ledger.decision, device.id));
@@ -125,15 +154,10 @@ int run_explain(const ExplainOptions& options) {
   }
   std::printf("%s on %s (%s)\n", problem.key().c_str(), device.key().c_str(), device.model.c_str());
   if (table) {
-    std::printf("lookup in %s: %s\n", options.table.c_str(), std::string(name(found.match)).c_str());
+    print_line(stdout, fmt::format("lookup in {}: {}", options.table, name(found.match)));
     print_lookup(found, *table);
-    if (found.row) {
-      for (const TableRow* row : table->all(found.steps.back().key, device.gfx, device.num_units)) {
-        if (row != found.row)
-          std::printf("  not taken      %s:%zu %s, %s µs\n", table->documents()[row->file].name().c_str(), row->line,
-                      row->kernel_name.c_str(), row->us ? std::to_string(*row->us).c_str() : "unusable");
-      }
-    } else {
+    print_rows_beside(found, *table, device, near);
+    if (!found.row) {
       const auto found_default = default_candidate(problem, here);
       std::printf("  served by the default: %s\n",
                   found_default ? found_default->name().c_str() : "no solver here takes the problem");
@@ -150,8 +174,7 @@ int run_explain(const ExplainOptions& options) {
   }
   std::printf("candidates by what became of them:\n");
   for (const auto& [reason, count] : ledger.counts) {
-    std::printf("  %4llu  %s  e.g. %s\n", static_cast<unsigned long long>(count), reason.c_str(),
-                ledger.example.at(reason).c_str());
+    print_line(stdout, fmt::format("  {:4}  {}  e.g. {}", count, reason, ledger.example.at(reason)));
   }
   return 0;
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/locations.h"
+#include "base/hash.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/environment.h"
 #include "cli/journal_table.h"
+#include "cli/line_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
 
@@ -19,10 +22,6 @@ struct JournalOptions {
   bool json = false;
 };
 
-std::filesystem::path file_of(const JournalOptions& options) {
-  return options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
-}
-
 Query query_of(const JournalOptions& options) {
   Query query;
   if (!options.problem.empty()) query.problem = parse_problem(options.problem, {});
@@ -30,8 +29,26 @@ Query query_of(const JournalOptions& options) {
   return query;
 }
 
+/// Candidates of problems, each once: by what was announced and what was measured, since compaction drops the former.
+class CandidateCount {
+ public:
+  void add(const Entry& entry) {
+    if (const auto* started = std::get_if<Started>(&entry)) add_one(*started);
+    if (const auto* record = std::get_if<Record>(&entry)) add_one(*record);
+  }
+  size_t value() const noexcept { return seen_.size(); }
+
+ private:
+  template <typename Tried>
+  void add_one(const Tried& tried) {
+    seen_.insert(hash128(fmt::format("{}\n{}\n{}", tried.problem.key(), tried.device, tried.candidate.name())));
+  }
+  std::set<Hash128> seen_;
+};
+
 int run_show(const JournalOptions& options) {
-  const auto journal = open_sql_journal_read_only(file_of(options));
+  const auto file = journal_file(options.journal);
+  const auto journal = open_sql_journal_read_only(file);
   // The command that repeats a decision names the device as it is called here.
   const auto devices = list_devices();
   const auto id_of = [&](const Decision& decision) {
@@ -39,10 +56,11 @@ int run_show(const JournalOptions& options) {
                                     [&](const DeviceInfo& device) { return device.key() == decision.device; });
     return found == devices.end() ? "cpu:0" : found->id;
   };
-  size_t num_started = 0, num_records = 0, num_decisions = 0;
+  size_t num_records = 0, num_decisions = 0;
+  CandidateCount candidates;
   if (!options.json) std::printf("%s\n", result_header().c_str());
-  journal->scan(query_of(options), [&](const Entry& entry) {
-    num_started += std::holds_alternative<Started>(entry);
+  const size_t num_damaged = journal->scan(query_of(options), [&](const Entry& entry) {
+    candidates.add(entry);
     num_records += std::holds_alternative<Record>(entry);
     if (const auto* decision = std::get_if<Decision>(&entry)) {
       ++num_decisions;
@@ -53,26 +71,31 @@ int run_show(const JournalOptions& options) {
     }
   });
   if (!options.json)
-    std::printf("%zu decisions, %zu records, %zu candidates started; %s\n", num_decisions, num_records, num_started,
-                file_of(options).c_str());
+    print_line(stdout, fmt::format("{}, {} of {}; {}", counted(num_decisions, "decision"),
+                                   counted(num_records, "record"), counted(candidates.value(), "candidate"),
+                                   file.string()));
+  note_damaged(num_damaged, file);
   return 0;
 }
 
 int run_export(const JournalOptions& options) {
   if (options.csv.empty()) fail(ErrorCode::invalid_input, "say where to: attune journal export --csv all.csv");
   check_output(options.csv);
-  const auto journal = open_sql_journal_read_only(file_of(options));
-  write_file_atomically(options.csv, records_csv(*journal, query_of(options)));
+  const auto file = journal_file(options.journal);
+  const auto journal = open_sql_journal_read_only(file);
+  const auto [text, num_damaged] = records_csv(*journal, query_of(options));
+  write_file_atomically(options.csv, text, 0600);  // As private as the journal.
+  note_damaged(num_damaged, file);
   return 0;
 }
 
 int run_vacuum(const JournalOptions& options) {
-  const auto file = file_of(options);
+  const auto file = journal_file(options.journal);
   if (!std::filesystem::exists(file)) fail(ErrorCode::not_found, "there is no journal yet: '{}'", file.string());
   const auto before = std::filesystem::file_size(file);
   open_sql_journal(file)->compact();
-  std::printf("%s: %.1f → %.1f KiB\n", file.c_str(), static_cast<double>(before) / 1024,
-              static_cast<double>(std::filesystem::file_size(file)) / 1024);
+  print_line(stdout, fmt::format("{}: {:.1f} → {:.1f} KiB", file.string(), static_cast<double>(before) / 1024,
+                                 static_cast<double>(std::filesystem::file_size(file)) / 1024));
   return 0;
 }
 

@@ -51,13 +51,13 @@ double median_us(const Record& record) {
 
 }  // namespace
 
-std::string records_csv(const Journal& journal, const Query& query) {
+std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& query) {
   std::vector<std::string> columns = {"device", "problem", "candidate", "us", "errRatio"};
   columns.insert(columns.end(), kEvidenceColumns.begin(), kEvidenceColumns.end());
   std::string text = csv_line(columns);
   Query records = query;
   records.started = records.decisions = records.pardons = false;
-  journal.scan(records, [&](const Entry& entry) {
+  const size_t num_damaged = journal.scan(records, [&](const Entry& entry) {
     const auto& record = std::get<Record>(entry);
     const double us = median_us(record);
     std::vector<std::string> cells = {record.device, record.problem.key(), record.candidate.name(),
@@ -66,7 +66,7 @@ std::string records_csv(const Journal& journal, const Query& query) {
     for (std::string& cell : evidence_cells(record)) cells.push_back(std::move(cell));
     text += csv_line(cells);
   });
-  return text;
+  return {std::move(text), num_damaged};
 }
 
 void write_profile(const std::filesystem::path& file, const Journal& journal, const TuneInputs& inputs,

@@ -12,7 +12,7 @@ namespace attune {
 void write_profile(const std::filesystem::path& file, const Journal& journal, const TuneInputs& inputs,
                    const DeviceInfo& device, const Protocol& protocol);
 
-/// The records a query finds, of any family, for `attune journal export`.
-std::string records_csv(const Journal& journal, const Query& query);
+/// The records a query finds, of any family, for `attune journal export`; and how many entries are damaged.
+std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& query);
 
 }  // namespace attune

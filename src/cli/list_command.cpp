@@ -135,6 +135,8 @@ int list_candidates(const ListOptions& options) {
 }
 
 int run_list(const ListOptions& options) {
+  if (options.what.empty())
+    fail(ErrorCode::invalid_input, "say what to list: solvers, devices, ops or candidates (of a problem)");
   if (options.what == "solvers") return list_solvers(options.json);
   if (options.what == "devices") return list_known_devices(options.json);
   if (options.what == "ops") return list_ops(options.json);
@@ -147,7 +149,6 @@ void add_list_command(CLI::App& app, Chosen& chosen) {
   auto options = std::make_shared<ListOptions>();
   auto* verb = app.add_subcommand("list", "List solvers, devices, ops, or the candidates of a problem");
   verb->add_option("what", options->what, "solvers, devices, ops or candidates")
-      ->required()
       ->check(CLI::IsMember({"solvers", "devices", "ops", "candidates"}));
   verb->add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
   verb->add_option("--devices,--device", options->devices, "For candidates: cpu:0 (default) or fake:0");

@@ -6,16 +6,18 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <new>
 
 #include "attune/version.h"
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/line_output.h"
 
 namespace {
 
-constexpr const char* kVerbs = "the verbs are tune, bench, list, explain, diff, check, journal and paths";
+constexpr const char* kVerbs = "the verbs are tune, bench, list, explain, diff, check, journal, kernels and paths";
 
 int run(int argc, char** argv) {
   using namespace attune;
@@ -34,41 +36,49 @@ int run(int argc, char** argv) {
   add_diff_command(app, chosen);
   add_check_command(app, chosen);
   add_journal_command(app, chosen);
+  add_kernels_command(app, chosen);
   add_paths_command(app, chosen);
   auto arguments = rewrite_arguments({argv + 1, argv + argc});
+  if (std::find(arguments.begin(), arguments.end(), "--help-all") == arguments.end()) hide_refused_flags(app);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back.
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const auto verbs = app.get_subcommands();
-    std::fprintf(stderr, "attune: %s; %s\n", error.what(),
-                 verbs.empty() ? kVerbs : ("see attune " + verbs.front()->get_name() + " --help").c_str());
+    const std::string help = verbs.empty() ? kVerbs : "see attune " + verbs.front()->get_name() + " --help";
+    print_line(stderr, fmt::format("attune: {}; {}", error.what(), help));
     return 2;
   }
   if (!chosen) fail(ErrorCode::invalid_input, "say what to do; {}", kVerbs);
-  const int status = chosen();
-  // What a full disk or a closed pipe swallowed is known only here.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout))
-    fail(ErrorCode::io, "standard output cannot be written, not all results are there");
-  return status;
+  return chosen();
+}
+
+/// What a full disk or a closed pipe swallowed is known only at the end.
+void check_standard_output() {
+  std::cout.flush();  // CLI11's help.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) || !std::cout)
+    attune::fail(attune::ErrorCode::io, "standard output cannot be written, not all of it is there");
 }
 
 int guarded_run(int argc, char** argv) {
+  using attune::print_line;
   try {
-    return run(argc, argv);
+    const int status = run(argc, argv);
+    check_standard_output();
+    return status;
   } catch (const attune::Error& error) {
-    std::fprintf(stderr, "attune: %s\n", error.what());
+    print_line(stderr, std::string("attune: ") + error.what());
     return attune::exit_status(error.code());
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "attune: out of memory; tune smaller shapes or close other programs\n");
     return 3;
   } catch (const std::filesystem::filesystem_error& error) {
-    std::fprintf(stderr, "attune: a path cannot be used (%s): '%s'\n", error.code().message().c_str(),
-                 error.path1().c_str());
+    print_line(stderr, fmt::format("attune: a path cannot be used ({}): '{}'", error.code().message(),
+                                   error.path1().string()));
     return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "attune: a bug, please report it: %s\n", error.what());
+    print_line(stderr, std::string("attune: a bug, please report it: ") + error.what());
     return 4;
   }
 }

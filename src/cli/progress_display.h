@@ -7,7 +7,8 @@
 
 namespace attune {
 
-/// A live line on standard error, on a terminal only; elsewhere a plain line now and then. One thread.
+/// A live line on standard error, on a terminal only; elsewhere a plain line every ten seconds, also while a step lasts
+/// longer (SIGALRM is this object's then). One thread, one object.
 class ProgressDisplay {
  public:
   ProgressDisplay(size_t num_shapes, double budget_s);
@@ -19,6 +20,7 @@ class ProgressDisplay {
 
  private:
   void draw();
+  void set_plain(const std::string& state);
   void clear();
   size_t num_shapes_, num_done_ = 0;
   double budget_s_, began_s_, drawn_s_ = 0, reported_s_ = 0;

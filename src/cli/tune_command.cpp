@@ -16,13 +16,11 @@ struct Refused {
   bool takes_value;
   const char* why;
 };
+constexpr const char* kRefusedGroup = "Refused here";
 constexpr Refused kRefused[] = {
     {"--ngpus", true, "this version tunes the CPU; choose a device with --devices"},
     {"--gpu_ids", true, "this version tunes the CPU; choose a device with --devices"},
     {"--candidate-timeout", true, "candidates run in this process in this version, so none can be stopped"},
-    {"--compile-jobs,--num_threads,--jobs", true,
-     "no solver here compiles kernels, so there is nothing to run in parallel"},
-    {"--cache", true, "no solver here compiles kernels, so there is no kernel cache"},
     {"--model_dir", true, "shapes from a model's configuration are not in this version; give a shape file with -i"},
     {"--tp", true, "it belongs to --model_dir, which is not in this version"},
     {"--nsets", true, "it belongs to --model_dir, which is not in this version"},
@@ -99,7 +97,7 @@ void add_output_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--config-dir", options.config_dir,
                   "Folder of the default tables; without -o the family's file there is written")
       ->group("Results");
-  verb.add_option("--keep", options.keep_dir, "Folder for what a run leaves: here the times of every candidate")
+  verb.add_option("--keep", options.keep_dir, "Folder for what a run leaves: sources and binaries of kernels, the times of every candidate")
       ->group("Results");
   verb.add_flag("--sort", options.sort, "Sort the table by the key columns, N before M")->group("Results");
   verb.add_flag("--update_improved", options.update_improved,
@@ -196,6 +194,11 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
       ->check(natural_number_error)
       ->group("Method");
   verb.add_option("--journal", options.journal, "Journal file; default: attune paths")->group("Method");
+  verb.add_option("--cache", options.kernels.cache, "Folder of compiled kernels; default: attune paths")->group("Method");
+  verb.add_option("--compile-jobs,--num_threads,--jobs", options.kernels.jobs,
+                  "Compilers at once; default: one a core. Nothing is compiled while anything is measured")
+      ->check(CLI::Range(0, 1024))
+      ->group("Method");
   verb.add_option("--isolation", options.isolation, "none; a process for each candidate is not in this version")
       ->capture_default_str()
       ->check(CLI::IsMember({"none", "process"}))
@@ -208,6 +211,13 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
 
 }  // namespace
 
+void hide_refused_flags(CLI::App& app) {
+  CLI::App* verb = app.get_subcommand("tune");
+  for (CLI::Option* option : verb->get_options()) {
+    if (option->get_group() == kRefusedGroup) option->group("");
+  }
+}
+
 void add_tune_command(CLI::App& app, Chosen& chosen) {
   auto options = std::make_shared<TuneOptions>();
   auto* verb = app.add_subcommand("tune", "Find the fastest correct kernel for each shape and publish the table");
@@ -219,17 +229,18 @@ void add_tune_command(CLI::App& app, Chosen& chosen) {
     if (refused.takes_value)
       verb->add_option_function<std::string>(
               refused.names, [refuse](const std::string&) { refuse(); }, std::string("Refused: ") + refused.why)
-          ->group("Refused here");
+          ->group(kRefusedGroup);
     else
       verb->add_flag_function(
               refused.names, [refuse](int64_t) { refuse(); }, std::string("Refused: ") + refused.why)
-          ->group("Refused here");
+          ->group(kRefusedGroup);
   }
   verb->footer(
       "Examples:\n"
       "  attune tune -i untuned.csv -o tuned.csv --max-m 64 --budget 10m\n"
       "  attune tune --gemm_size_file sizes.yaml --tuning_results_file out.yaml --compare\n"
-      "  attune tune -m 128 -n 1536 -k 7168 --dtype fp32 --json");
+      "  attune tune -m 128 -n 1536 -k 7168 --dtype fp32 --json\n"
+      "Flags of older tuners that are refused, and why: attune tune --help-all");
   verb->callback([options, verb, &chosen] {
     refuse_conflicts(*verb);
     chosen = [options] { return run_tune(*options); };

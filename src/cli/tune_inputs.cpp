@@ -130,15 +130,18 @@ void fix_table(const TuneOptions& options, TuneInputs& inputs) {
 TuneInputs read_tune_inputs(const TuneOptions& options, const DeviceInfo& device) {
   TuneInputs inputs;
   const bool single = options.m || options.n || options.k;
+  inputs.source = "-m -n -k";
   if (int{single} + int{!options.input.empty()} + int{!options.size_file.empty()} > 1) {
     fail(ErrorCode::invalid_input, "give one of -i, --gemm_size_file and -m -n -k");
   }
   if (single) {
     read_single_size(options, device, inputs);
   } else if (!options.size_file.empty()) {
+    inputs.source = options.size_file;
     read_yaml_sizes(options, device, inputs);
   } else {
     const std::string file = options.input.empty() ? default_input(options) : options.input;
+    inputs.source = file;
     if (options.input.empty()) inputs.notices.push_back("no -i given: tuning the shapes of " + file);
     read_csv_shapes(options, file, device, inputs);
   }

@@ -19,6 +19,7 @@ struct SkippedShape {
 /// What a run of `attune tune` is about, read and checked before anything is measured.
 struct TuneInputs {
   const FamilySpec* family = nullptr;
+  std::string source;           ///< Where the shapes came from, for messages.
   std::vector<WorkItem> items;  ///< Normalised; in input order.
   std::vector<SkippedShape> skipped;
   std::vector<std::string> notices;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/environment.h"
+
 namespace attune {
 
 /// `attune tune` as plain data. Defaults are those of the older tuners (docs/cli.md).
@@ -24,6 +26,7 @@ struct TuneOptions {
   std::string results_file;  ///< `--tuning_results_file`
   std::string profile_file;  ///< `-o2`
   std::string config_dir, keep_dir;
+  KernelOptions kernels;  ///< `keep` follows keep_dir.
   bool sort = false;
   bool update_improved = false;
   double min_improvement_pct = 3.0;

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/json_output.h"
+#include "cli/line_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
 
@@ -20,9 +21,33 @@ TuneDisplay::TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, c
       device_(device),
       publisher_(publisher),
       display_(inputs.items.size(), parse_duration_s(options.budget).value_or(0)) {
-  for (const WorkItem& item : inputs.items) {
+  for (size_t place = 0; place < inputs.items.size(); ++place) {
+    const WorkItem& item = inputs.items[place];
+    places_.emplace(item.problem.key(), place);
     if (item.has_row) rows_.insert(item.problem.key());
   }
+}
+
+void TuneDisplay::print_in_order(const Problem& problem, std::string line) {
+  const auto found = places_.find(problem.key());
+  if (found == places_.end()) return;
+  waiting_.emplace(found->second, std::move(line));
+  places_.erase(found);
+  while (!waiting_.empty() && waiting_.begin()->first == next_place_) {
+    print_first();
+    ++next_place_;
+  }
+}
+
+void TuneDisplay::print_first() {
+  const std::string line = std::move(waiting_.extract(waiting_.begin()).mapped());
+  if (line.empty()) return;
+  if (!std::exchange(header_printed_, true)) display_.print_line(result_header(), true);
+  display_.print_line(line, true);
+}
+
+void TuneDisplay::flush() {
+  while (!waiting_.empty()) print_first();
 }
 
 void TuneDisplay::finished(const TuneResult& result) {
@@ -32,10 +57,6 @@ void TuneDisplay::finished(const TuneResult& result) {
   num_reused_ += result.ending == Ending::reused;
   if (result.decision) {
     decisions_.push_back(*result.decision);
-    if (!options_.json) {
-      if (decisions_.size() == 1) display_.print_line(result_header(), true);
-      display_.print_line(result_line(*result.decision), true);
-    }
     // A row that is in the table already was published when it was decided, and may have been replaced since.
     if (result.ending == Ending::decided || !rows_.contains(result.problem.key())) publisher_.add(*result.decision);
   } else if (options_.verbose || (result.ending != Ending::kept && result.ending != Ending::cut)) {
@@ -43,11 +64,12 @@ void TuneDisplay::finished(const TuneResult& result) {
                         false);
   }
   if (options_.verbose) print_details(result);
+  if (!options_.json) print_in_order(result.problem, result.decision ? result_line(*result.decision) : "");
 }
 
 void TuneDisplay::note_cut_shapes() {
   for (const auto& [reason, count] : cut_) {
-    display_.print_line(fmt::format("{} shapes were cut, run again to go on: {}", count, reason), false);
+    display_.print_line(fmt::format("{} not decided, run again to go on: {}", counted(count, "shape"), reason), false);
   }
 }
 
@@ -91,6 +113,7 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
 }
 
 void print_comparison(const std::vector<TuneResult>& results, const TuneInputs& inputs) {
+  if (std::none_of(results.begin(), results.end(), [](const TuneResult& one) { return one.decision.has_value(); })) return;
   std::printf("\nbefore and after, measured interleaved:\n");
   for (const TuneResult& result : results) {
     if (!result.decision) continue;
@@ -122,21 +145,20 @@ void print_summary(const TuneOptions& options, const TuneInputs& inputs, const T
   }
   where += "journal " + journal.string();
   if (display.num_kept() > 0) {
-    std::printf("%zu shapes keep the row they have (--all tunes them again)\n", display.num_kept());
+    print_line(stdout, counted(display.num_kept(), "shape") + " with a row already (--all tunes again)");
   }
   if (display.num_reused() > 0) {
-    std::printf("%zu shapes were tuned before and are taken from the journal (--all tunes them again)\n",
-                display.num_reused());
+    print_line(stdout, counted(display.num_reused(), "shape") + " tuned before, taken from the journal (--all tunes again)");
   }
   if (summary.num_shapes == 0) {
-    std::printf("no shape was decided now; %s\n", where.c_str());
+    print_line(stdout, "no shape was decided now; " + where);
     return;
   }
-  std::printf(
-      "%zu shapes: geometric mean %.3f× over the default [%.3f, %.3f]; %zu faster, %zu tied, %zu keep the default "
-      "(%zu of all noisy); %s\n",
-      summary.num_shapes, summary.mean, summary.low, summary.high, summary.num_faster, summary.num_tied,
-      summary.num_shapes - summary.num_faster - summary.num_tied, summary.num_noisy, where.c_str());
+  print_line(stdout, fmt::format("{}: geometric mean {:.3f}× over the default [{:.3f}, {:.3f}]; {} faster, {} tied, {} "
+                                 "keep the default ({} of all noisy); {}",
+                                 counted(summary.num_shapes, "shape"), summary.mean, summary.low, summary.high,
+                                 summary.num_faster, summary.num_tied,
+                                 summary.num_shapes - summary.num_faster - summary.num_tied, summary.num_noisy, where));
 }
 
 }  // namespace attune

@@ -29,15 +29,23 @@ class TuneDisplay final : public TuneObserver {
   size_t num_reused() const noexcept { return num_reused_; }
   /// One line a reason for the shapes that were not decided, on standard error.
   void note_cut_shapes();
+  /// Prints the results that wait for one before them; finished() does when that one ends.
+  void flush();
 
  private:
   void print_details(const TuneResult& result);
+  void print_in_order(const Problem& problem, std::string line);
+  void print_first();
 
   const TuneOptions& options_;
   const DeviceInfo& device_;
   TunePublisher& publisher_;
   ProgressDisplay display_;
-  std::set<std::string> rows_;  // Problems whose row is in a table already.
+  std::set<std::string> rows_;                         // Problems whose row is in a table already.
+  std::multimap<std::string, size_t> places_;          // Of the shapes that have not ended, in the input.
+  std::map<size_t, std::string> waiting_;              // By place: lines that wait for shapes before them.
+  size_t next_place_ = 0;
+  bool header_printed_ = false;
   std::vector<Decision> decisions_;
   std::map<std::string, size_t> cut_;  // Reason → shapes.
   size_t num_kept_ = 0, num_reused_ = 0;

@@ -8,15 +8,17 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/locations.h"
+#include "base/text.h"
 #include "cli/check_options.h"
 #include "cli/environment.h"
 #include "cli/existing_rows.h"
 #include "cli/journal_table.h"
+#include "cli/line_output.h"
 #include "cli/tune_method.h"
 #include "cli/tune_report.h"
 #include "report/result_table.h"
 #include "solver/registry.h"
+#include "tuner/expected_cost.h"
 #include "tuner/interleaved.h"
 
 namespace attune {
@@ -94,10 +96,8 @@ void print_notes(TuneInputs& inputs) {
       inputs.notices.push_back(fmt::format("{} is set, but no HIP solver is built here", variable));
     }
   }
-  for (const auto& notice : inputs.notices) std::fprintf(stderr, "note: %s\n", notice.c_str());
-  for (const auto& shape : inputs.skipped) {
-    std::fprintf(stderr, "skipped %s: %s\n", shape.shape.c_str(), shape.reason.c_str());
-  }
+  for (const auto& notice : inputs.notices) print_line(stderr, "note: " + notice);
+  for (const auto& shape : inputs.skipped) print_line(stderr, fmt::format("skipped {}: {}", shape.shape, shape.reason));
 }
 
 void write_profiles(const TuneOptions& options, const Journal& journal, const TuneInputs& inputs,
@@ -108,19 +108,35 @@ void write_profiles(const TuneOptions& options, const Journal& journal, const Tu
   write_profile(std::filesystem::path(options.keep_dir) / "candidates.csv", journal, inputs, device, protocol);
 }
 
-/// The winners of YAML or of one size verified once more, as the older tuner's --compare does.
-bool winners_are_right(const std::vector<TuneResult>& results, Executor& executor, const TunerOptions& how) {
+KernelOptions kernel_options(const TuneOptions& options) {
+  KernelOptions kernels = options.kernels;
+  if (!options.keep_dir.empty()) kernels.keep = (std::filesystem::path(options.keep_dir) / "kernels").string();
+  return kernels;
+}
+
+/// The winners of YAML or of one size verified once more, as the older tuner's --compare does; those for which the
+/// budget leaves no time are counted. `end_s`: on the steady clock.
+bool winners_are_right(const std::vector<TuneResult>& results, const Environment& environment, const TunerOptions& how,
+                       double end_s) {
   bool right = true;
+  size_t num_left = 0;
   for (const TuneResult& result : results) {
     if (!result.decision) continue;
-    const auto checked = time_interleaved(executor, result.problem, {&result.decision->winner, 1},
-                                          {.protocol = how.protocol, .rounds = 0, .seed = how.protocol.seed});
+    const double needed_s = least_first_admission_s(result.problem, environment.device->info());
+    if (how.budget_s > 0 && steady_clock().now_s() + needed_s > end_s) {
+      ++num_left;
+      continue;
+    }
+    const InterleavedOptions once{.protocol = how.protocol, .rounds = 0, .kernels = environment.kernels.get()};
+    const auto checked = time_interleaved(*environment.executor, result.problem, {&result.decision->winner, 1}, once);
     const Outcome& outcome = checked.front().outcome;
     right = right && outcome.ok();
     std::fprintf(stderr, "%s: winner checked again: %s%s%s, errRatio %.4f\n", short_shape(result.problem).c_str(),
                  std::string(name(outcome.status)).c_str(), outcome.detail.empty() ? "" : ", ", outcome.detail.c_str(),
                  outcome.errors.mismatch_ratio);
   }
+  if (num_left > 0)
+    print_line(stderr, fmt::format("note: the budget is spent, {} not checked again", counted(num_left, "winner")));
   return right;
 }
 
@@ -130,7 +146,7 @@ int run_tune(const TuneOptions& options) {
   TunerOptions how = tuner_options(options);
   if (options.run_config || !options.compare_without_tuning.empty()) return check_only(options);
   const auto variables = library_variables();
-  Environment environment = open_environment(options.devices);
+  Environment environment = open_environment(options.devices, kernel_options(options));
   const DeviceInfo& device = environment.device->info();
   // Virtual time does not drift, so nothing is gained by letting it pass.
   if (device.kind == "fake") how.contest.confirm.delay_s = 0;
@@ -139,23 +155,26 @@ int run_tune(const TuneOptions& options) {
   note_surroundings(device, variables, inputs);
   print_notes(inputs);
   if (inputs.items.empty() && inputs.skipped.empty()) {
-    std::fprintf(stderr, "note: there is no shape to tune, nothing is written\n");
+    print_line(stderr, fmt::format("note: no shapes in {}, nothing is tuned or written", inputs.source));
     if (options.json) print_results_json({}, inputs, device);
     return 0;
   }
-  const auto journal_file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
-  const auto journal = open_sql_journal(journal_file);  // Not before all input is known to be good.
-  const auto journal_identity = identity_of(journal_file);
+  const auto file_of_journal = journal_file(options.journal);
+  const auto journal = open_sql_journal(file_of_journal);  // Not before all input is known to be good.
+  const auto journal_identity = identity_of(file_of_journal);
   wait_for_quiet(environment, options.quiet_wait_s);
 
   TunePublisher publisher(options, inputs, device);
   TuneDisplay display(options, inputs, device, publisher);
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
+  const double end_s = steady_clock().now_s() + how.budget_s;
   std::vector<TuneResult> results;
   try {
-    results = Tuner(*environment.executor, *journal, how).run(inputs.items, display, interrupted);
+    results = Tuner(*environment.executor, *journal, how, steady_clock(), environment.kernels.get())
+                  .run(inputs.items, display, interrupted);
   } catch (const Error&) {
+    display.flush();
     publisher.flush();  // What was decided before the fault is not lost with it.
     throw;
   }
@@ -169,15 +188,15 @@ int run_tune(const TuneOptions& options) {
     print_results_json(results, inputs, device);
   } else {
     if (options.compare) print_comparison(results, inputs);
-    print_summary(options, inputs, display, journal_file);
+    print_summary(options, inputs, display, file_of_journal);
   }
-  if (identity_of(journal_file) != journal_identity) {
+  if (identity_of(file_of_journal) != journal_identity) {
     fail(ErrorCode::database, "the journal was removed or replaced while the run went on, its entries are lost: '{}'",
-         journal_file.string());
+         file_of_journal.string());
   }
   if (interrupted) return 130;
   const bool check_again = options.compare && (!inputs.yaml.empty() || options.m);
-  if (check_again && !winners_are_right(results, *environment.executor, how)) return 1;
+  if (check_again && !winners_are_right(results, environment, how, end_s)) return 1;
   return display.decisions().size() + display.num_kept() > 0 ? 0 : 1;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "attune/error.h"
+#include "base/text.h"
 #include "dispatch/padding.h"
 
 namespace attune {
@@ -43,7 +44,7 @@ LookupResult look_up(const Table& table, const Problem& problem, const DeviceInf
         candidate = Candidate::parse(step.row->kernel_name);
         step.remark = usable(*candidate).value_or("");
       } catch (const Error&) {
-        step.remark = "its kernel is not one of this program: '" + step.row->kernel_name + "'";
+        step.remark = "its kernel is not one of this program: '" + shown(step.row->kernel_name) + "'";
       }
     } else {
       step.remark = "no row";

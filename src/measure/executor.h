@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attune/problem.h"
+#include "core/binary.h"
 #include "core/candidate.h"
 #include "core/device_info.h"
 #include "core/outcome.h"
@@ -33,6 +34,7 @@ struct Limits {
 /// How one candidate is to be admitted.
 struct Admission {
   Candidate candidate;
+  std::vector<Binary> binaries;  ///< Of its compile tasks, in their order.
   bool verify = true;  ///< False: an earlier run verified it under the same protocol and versions.
   bool twice = false;  ///< Finalists: run twice, must agree with themselves unless declared non-deterministic.
   Limits limits;

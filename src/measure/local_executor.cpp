@@ -160,7 +160,8 @@ Outcome LocalExecutor::prepare(Opening& opening, const Admission& admission, std
     if (const auto why = why_outside(contender->space, candidate.config, opening.problem, device_.info())) {
       fail(ErrorCode::unavailable, "{}", *why);
     }
-    plan = library(*registry_.find(candidate.solver)).backend->prepare(opening.problem, candidate.config);
+    plan = library(*registry_.find(candidate.solver))
+               .backend->prepare(opening.problem, candidate.config, {admission.binaries});
     ATTUNE_CHECK(plan != nullptr, "{} prepared nothing", candidate.name());
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
     if (admission.limits.load.count() > 0 && took > admission.limits.load) {

@@ -50,7 +50,7 @@ class PlantedSolver final : public Solver {
       return SearchSpace::listed(std::move(rows));
     }
     Config untuned(const Problem&) override { return Config::parse("fault=none;us=5"); }
-    std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) override {
+    std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
       if (config.text("fault") == "load") fail(ErrorCode::invalid_input, "no such algorithm");
       const auto named = std::find(kFaultNames.begin(), kFaultNames.end(), config.text("fault"));
       const auto fault = static_cast<Fault>(named - kFaultNames.begin());

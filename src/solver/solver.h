@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "attune/problem.h"
 #include "attune/tensor.h"
+#include "core/binary.h"
 #include "core/device_info.h"
 #include "core/record.h"
 #include "core/search_space.h"
@@ -30,6 +32,11 @@ struct EntryPoint {
   std::string symbol, library;
 };
 
+/// What a candidate is prepared with.
+struct PrepareContext {
+  std::span<const Binary> binaries;  ///< Of Solver::compile_tasks(), in their order.
+};
+
 /// A library opened on one device. Lives in a worker (or a dispatcher), used by one thread.
 class Backend {
  public:
@@ -40,7 +47,8 @@ class Backend {
   /// The config the library runs with when nobody tunes it.
   virtual Config untuned(const Problem& problem) = 0;
   /// Throws Error: unavailable → unsupported, device → launch_failed, invalid_input → load_failed.
-  virtual std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) = 0;
+  virtual std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config,
+                                        const PrepareContext& context) = 0;
   /// Proof that the backend calls its own library; empty without a vendor library. Checked by the conformance suite.
   virtual std::vector<EntryPoint> entry_points() const { return {}; }
 };
@@ -55,6 +63,8 @@ class Solver {
   /// Solvers of one pool disturb each other less: `libgomp`, `openblas`; empty for the calling thread.
   virtual std::string_view thread_pool() const { return {}; }
   virtual Support supports(const Problem& problem, const DeviceInfo& device) const = 0;
+  /// What must be compiled before the config can be prepared; tasks of many configs may be the same.
+  virtual std::vector<CompileTask> compile_tasks(const Problem&, const Config&, const DeviceInfo&) const { return {}; }
   virtual std::unique_ptr<Backend> open(Device& device) const = 0;
 };
 

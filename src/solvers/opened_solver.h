@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/locations.h"
+#include "compile/compile_pool.h"
 #include "device/device.h"
 #include "ops/op.h"
 #include "search/prune.h"
@@ -64,7 +66,8 @@ class OpenedSolver {
       host.operands.emplace_back(static_cast<std::byte*>(operands.back()), spec.bytes());
     }
     op.fill(normal, Distribution::normal, 7, host);
-    const auto plan = backend_->prepare(normal, Config::parse(config));
+    const auto binaries = compiled(normal, Config::parse(config));
+    const auto plan = backend_->prepare(normal, Config::parse(config), {binaries});
     void* workspace = allocate(plan->traits().workspace_bytes);
     plan->run({.operands = operands, .workspace = workspace});
 
@@ -85,7 +88,8 @@ class OpenedSolver {
   /// The sentence with which a config is refused; empty when it is not.
   std::string refusal(const std::string& text, const std::string& config) {
     try {
-      backend_->prepare(problem(text), Config::parse(config));
+      const auto binaries = compiled(problem(text), Config::parse(config));
+      backend_->prepare(problem(text), Config::parse(config), {binaries});
     } catch (const Error& error) {
       return error.what();
     }
@@ -93,6 +97,19 @@ class OpenedSolver {
   }
 
  private:
+  /// What a config's tasks are compiled to, in the kernel cache. Throws unavailable for what does not compile.
+  std::vector<Binary> compiled(const Problem& normal, const Config& config) {
+    const auto tasks = solver_->compile_tasks(normal, config, device_->info());
+    if (tasks.empty()) return {};
+    KernelCache cache({cache_location().path}, uint64_t{1} << 30);
+    std::vector<Binary> binaries;
+    for (const Compiled& one : CompilePool(cache).compile(tasks)) {
+      if (!one.outcome.ok()) fail(ErrorCode::unavailable, "{}", one.outcome.detail);
+      binaries.push_back(*one.binary);
+    }
+    return binaries;
+  }
+
   /// Memory of NaNs.
   void* allocate(uint64_t bytes) {
     buffers_.push_back(device_->allocate(std::max<uint64_t>(bytes, 64), 64));

@@ -30,8 +30,9 @@ class Journal {
   virtual ~Journal() = default;
   /// All of them or none. About 0.2 ms on a disk.
   virtual void append(std::span<const Entry> entries) = 0;
-  /// In the order they were appended. The callback must not use the journal.
-  virtual void scan(const Query& query, const std::function<void(const Entry&)>& visit) const = 0;
+  /// In the order they were appended. The callback must not use the journal. Returns how many entries are damaged and
+  /// were passed over: a journal that was opened for reading alone gives what it can, others throw.
+  virtual size_t scan(const Query& query, const std::function<void(const Entry&)>& visit) const = 0;
   /// The newest decision for exactly this problem, device and protocol whose versions are not stale.
   virtual std::optional<Decision> decision(const Problem& problem, const std::string& device, const Versions& versions,
                                            const Protocol& protocol) const = 0;
@@ -41,7 +42,7 @@ class Journal {
 };
 
 std::unique_ptr<Journal> open_memory_journal();
-/// SQLite in WAL mode, created 0600 with its folder 0700. Throws Error{database|io} with one sentence that says what to
+/// SQLite in WAL mode, created 0600 with its folder 0700; a file of this user that others may read is made 0600. Throws Error{database|io} with one sentence that says what to
 /// do.
 std::unique_ptr<Journal> open_sql_journal(const std::filesystem::path& file);
 /// For readers (`journal show`, `explain`): never writes; throws not_found when the file does not exist.

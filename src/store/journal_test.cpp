@@ -376,5 +376,43 @@ TEST_F(SqlJournal, CompactionMakesTheFileSmaller) {
   EXPECT_EQ(all(*journal).size(), 50u);
 }
 
+TEST_F(SqlJournal, AFileThatOthersMayReadIsMadePrivate) {
+  open_sql_journal(file_);
+  ::chmod(file_.c_str(), 0644);
+  open_sql_journal_read_only(file_);
+  EXPECT_EQ(fs::status(file_).permissions(), fs::perms(0644)) << "a reader changes nothing";
+  open_sql_journal(file_);
+  EXPECT_EQ(fs::status(file_).permissions(), fs::perms(0600));
+}
+
+TEST_F(SqlJournal, AReaderPassesOverDamagedEntriesAndCountsThem) {
+  {
+    const auto journal = open_sql_journal(file_);
+    for (int i = 0; i < 3; ++i) journal->append(std::vector<Entry>{record("a=" + std::to_string(i))});
+  }
+  const size_t second = read_file(file_).find(R"({"candidate":{"config":"a=1")");
+  ASSERT_NE(second, std::string::npos);
+  overwrite(second, "x");
+  size_t num_read = 0;
+  EXPECT_EQ(open_sql_journal_read_only(file_)->scan({}, [&](const Entry&) { ++num_read; }), 1u);
+  EXPECT_EQ(num_read, 2u);
+  EXPECT_THAT(error_of([&] { all(*open_sql_journal(file_)); }).what(), HasSubstr("damaged")) << "a writer is told";
+}
+
+TEST_F(SqlJournal, AReaderReadsAroundATornPage) {
+  constexpr size_t kEntries = 60;
+  {
+    const auto journal = open_sql_journal(file_);
+    for (size_t i = 0; i < kEntries; ++i) journal->append(std::vector<Entry>{record("a=" + std::to_string(i))});
+  }
+  // A page in the middle of the file holds entries, not the index or the root.
+  overwrite(fs::file_size(file_) / 4096 / 2 * 4096, std::string(4096, '\x5a'));
+  size_t num_read = 0;
+  const size_t num_damaged = open_sql_journal_read_only(file_)->scan({}, [&](const Entry&) { ++num_read; });
+  EXPECT_GT(num_damaged, 0u);
+  EXPECT_GT(num_read, kEntries / 2);
+  EXPECT_EQ(num_read + num_damaged, kEntries);
+}
+
 }  // namespace
 }  // namespace attune

@@ -31,10 +31,11 @@ class MemoryJournal final : public Journal {
     entries_.insert(entries_.end(), entries.begin(), entries.end());
   }
 
-  void scan(const Query& query, const std::function<void(const Entry&)>& visit) const override {
+  size_t scan(const Query& query, const std::function<void(const Entry&)>& visit) const override {
     for (const Entry& entry : entries_) {
       if (wanted(query, entry)) visit(entry);
     }
+    return 0;
   }
 
   std::optional<Decision> decision(const Problem& problem, const std::string& device, const Versions& versions,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -60,6 +62,12 @@ struct Row {
 };
 
 enum class Access { read_write, read_only };
+
+/// The database is damaged; for readers, who look for what is left.
+class Damaged final : public Error {
+ public:
+  using Error::Error;
+};
 
 /// A connection whose errors are sentences for a person.
 class Connection {
@@ -131,8 +139,9 @@ class Connection {
   }
 
   [[noreturn]] void fail_damaged() const {
-    fail(ErrorCode::database, "the journal is damaged, or is none: move it away or restore a copy: '{}'",
-         file_.string());
+    throw Damaged(
+        ErrorCode::database,
+        fmt::format("the journal is damaged, or is none: move it away or restore a copy: '{}'", file_.string()));
   }
 
  private:
@@ -173,6 +182,21 @@ class Connection {
   soci::session session_;
 };
 
+/// Takes the rights of others from a file of this user, and from what SQLite keeps beside it.
+void make_private(const std::filesystem::path& file) {
+  constexpr mode_t kOthers = 077;
+  for (const char* ending : {"", "-wal", "-shm"}) {
+    const std::string path = file.string() + ending;
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    if (status.st_uid != ::geteuid() || (status.st_mode & kOthers) == 0) continue;
+    if (::chmod(path.c_str(), status.st_mode & 0700) != 0) {
+      fail(ErrorCode::io, "others may read the journal and its mode cannot be changed ({}), make it 0600: '{}'",
+           std::strerror(errno), path);
+    }
+  }
+}
+
 /// Creates an empty private file. One that exists is not opened: closing any descriptor of it would drop the locks that
 /// another connection of this process holds.
 void create_private_file(const std::filesystem::path& file) {
@@ -184,6 +208,7 @@ void create_private_file(const std::filesystem::path& file) {
     fail(ErrorCode::io, "cannot create the journal ({}), check its folder's mode or name another with --journal: '{}'",
          std::strerror(errno), file.string());
   }
+  make_private(file);
 }
 
 /// Checks whose file it is and of which version.
@@ -262,7 +287,7 @@ class SqlJournal final : public Journal {
         });
   }
 
-  void scan(const Query& query, const std::function<void(const Entry&)>& visit) const override {
+  size_t scan(const Query& query, const std::function<void(const Entry&)>& visit) const override {
     std::string kinds;
     const auto add_kind = [&](bool wanted, size_t kind) {
       if (wanted) kinds += fmt::format("{}{}", kinds.empty() ? "" : ",", kind);
@@ -285,10 +310,35 @@ class SqlJournal final : public Journal {
       condition += " AND protocol IN (:r, '')";
       values.push_back(query.protocol->key());
     }
-    select("SELECT id, payload FROM entries WHERE " + condition + " ORDER BY id", values, [&](long long, Entry entry) {
-      visit(entry);
+    const std::string query_text = "SELECT id, payload FROM entries WHERE " + condition;
+    long long last = 0;
+    size_t num_damaged = 0;
+    const auto take = [&](long long id, const std::string& payload) {
+      last = id;
+      const auto entry = read_entry(payload);
+      if (entry)
+        visit(*entry);
+      else
+        ++num_damaged;
       return true;
-    });
+    };
+    try {
+      select(query_text + " ORDER BY id", values, take);
+    } catch (const Damaged&) {
+      if (access_ != Access::read_only) throw;
+      // A damaged page ends the walk; entries on other pages can still be asked for one by one.
+      constexpr long long kMostAsked = 1'000'000;  // The newest id may be damaged itself.
+      const long long newest = connection_.integer("SELECT max(id) FROM entries");
+      const long long end = std::min(newest, last + kMostAsked);
+      for (long long id = last + 1; id <= end; ++id) {
+        try {
+          select(query_text + fmt::format(" AND id = {}", id), values, take);
+        } catch (const Damaged&) {
+          ++num_damaged;
+        }
+      }
+    }
+    return num_damaged;
   }
 
   std::optional<Decision> decision(const Problem& problem, const std::string& device, const Versions& versions,
@@ -298,8 +348,10 @@ class SqlJournal final : public Journal {
     select(
         "SELECT id, payload FROM entries INDEXED BY decisions_by_problem"
         " WHERE kind = 2 AND problem = :p AND device = :d AND protocol = :r ORDER BY id DESC",
-        {problem.key(), device, protocol.key()}, [&](long long, Entry entry) {
-          auto& one = std::get<Decision>(entry);
+        {problem.key(), device, protocol.key()}, [&](long long, const std::string& payload) {
+          auto entry = read_entry(payload);
+          if (!entry) return true;
+          auto& one = std::get<Decision>(*entry);
           if (compare(one.versions, versions) == Age::stale) return true;
           found = std::move(one);
           return false;
@@ -313,11 +365,12 @@ class SqlJournal final : public Journal {
       Compaction compaction;
       std::vector<long long> dropped;
       std::vector<std::pair<long long, std::string>> shorter;
-      select("SELECT id, payload FROM entries ORDER BY id DESC", {}, [&](long long id, Entry entry) {
-        const auto fate = compaction.judge(entry);
+      select("SELECT id, payload FROM entries ORDER BY id DESC", {}, [&](long long id, const std::string& payload) {
+        auto entry = read_entry(payload);
+        const auto fate = compaction.judge(*entry);
         if (fate == Compaction::Fate::drop) dropped.push_back(id);
         if (fate == Compaction::Fate::strip)
-          shorter.emplace_back(id, entry_to_json(stripped(std::get<Record>(std::move(entry)))));
+          shorter.emplace_back(id, entry_to_json(stripped(std::get<Record>(*std::move(entry)))));
         return true;
       });
       soci::session& session = connection_.session();
@@ -338,13 +391,6 @@ class SqlJournal final : public Journal {
     if (empty_) return;
     long long id = 0;
     std::string payload;
-    const auto entry = [&] {
-      try {
-        return entry_from_json(payload);
-      } catch (const Error&) {
-        connection_.fail_damaged();
-      }
-    };
     soci::statement statement(connection_.session());
     connection_.guard([&] {
       for (const std::string& value : values) statement.exchange(soci::use(value));
@@ -356,7 +402,17 @@ class SqlJournal final : public Journal {
       statement.execute(false);
     });
     while (connection_.guard([&] { return statement.fetch(); })) {
-      if (!visit(id, entry())) return;
+      if (!visit(id, payload)) return;
+    }
+  }
+
+  /// Nothing for a damaged one, where only reading was asked for; else throws.
+  std::optional<Entry> read_entry(const std::string& payload) const {
+    try {
+      return entry_from_json(payload);
+    } catch (const Error&) {
+      if (access_ != Access::read_only) connection_.fail_damaged();
+      return std::nullopt;
     }
   }
 
@@ -368,7 +424,17 @@ class SqlJournal final : public Journal {
 
 }  // namespace
 
+namespace {
+
+/// SQLite tells neither a pipe nor a socket from a disk at fault.
+[[noreturn]] void fail_no_plain_file(const std::filesystem::path& file) {
+  fail(ErrorCode::invalid_input, "a journal is a plain file, name one with --journal: '{}'", file.string());
+}
+
+}  // namespace
+
 std::unique_ptr<Journal> open_sql_journal(const std::filesystem::path& file) {
+  if (std::error_code ignored; std::filesystem::is_other(file, ignored)) fail_no_plain_file(file);
   create_private_file(file);
   return std::make_unique<SqlJournal>(file, Access::read_write);
 }
@@ -378,8 +444,7 @@ std::unique_ptr<Journal> open_sql_journal_read_only(const std::filesystem::path&
   if (!std::filesystem::exists(file, ignored))
     fail(ErrorCode::not_found, "there is no journal yet, tune something first or name another with --journal: '{}'",
          file.string());
-  if (!std::filesystem::is_regular_file(file, ignored))
-    fail(ErrorCode::invalid_input, "a journal is a plain file, name one with --journal: '{}'", file.string());
+  if (!std::filesystem::is_regular_file(file, ignored)) fail_no_plain_file(file);
   return std::make_unique<SqlJournal>(file, Access::read_only);
 }
 

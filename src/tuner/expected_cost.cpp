@@ -8,21 +8,43 @@
 
 namespace attune {
 namespace {
-constexpr double kSetUpS = 0.4, kLaunches = 2000, kLeastLaunchS = 200e-6;
+
+constexpr double kSetUpS = 0.4, kLaunches = 2000, kShortestLaunchS = 200e-6;
 // Where nothing was measured: a slow core's.
 constexpr double kLeastGflops = 30, kLeastGbs = 10;
+// A core of an AVX-512 server computes the reference, which sums in double, at 12.
+constexpr double kReferenceGflops = 12, kReferences = 2;
+constexpr double kAdmissionLaunches = 5;  // Three verify, one warms up, one is timed.
+
+double roofline_s(const Work& work, const Problem& problem, const DeviceInfo& device) {
+  const auto peak = device.peak_gflops.find(problem.has("dtype") ? problem.text("dtype") : "fp32");
+  const double gflops = peak != device.peak_gflops.end() ? peak->second : kLeastGflops;
+  const double gbs = device.bandwidth_gbs > 0 ? device.bandwidth_gbs : kLeastGbs;
+  return std::max(work.flops / gflops * 1e-9, work.bytes / gbs * 1e-9);
+}
+
 }  // namespace
 
 double expected_cost_s(const Problem& problem, const DeviceInfo& device) {
+  return kSetUpS + kLaunches * std::max(least_launch_s(problem, device), kShortestLaunchS);
+}
+
+double least_launch_s(const Problem& problem, const DeviceInfo& device) {
+  try {
+    return roofline_s(op_of(problem).work(problem), problem, device);
+  } catch (const Error&) {
+    return 0;  // It will be refused when it is opened.
+  }
+}
+
+double least_first_admission_s(const Problem& problem, const DeviceInfo& device) {
   try {
     const Work work = op_of(problem).work(problem);
-    const auto peak = device.peak_gflops.find(problem.has("dtype") ? problem.text("dtype") : "fp32");
-    const double gflops = peak != device.peak_gflops.end() ? peak->second : kLeastGflops;
-    const double gbs = device.bandwidth_gbs > 0 ? device.bandwidth_gbs : kLeastGbs;
-    const double launch_s = std::max({work.flops / gflops * 1e-9, work.bytes / gbs * 1e-9, kLeastLaunchS});
-    return kSetUpS + kLaunches * launch_s;
+    const double cores = static_cast<double>(std::max<int64_t>(1, device.num_units));
+    return kReferences * work.flops * 1e-9 / (kReferenceGflops * cores) +
+           kAdmissionLaunches * roofline_s(work, problem, device);
   } catch (const Error&) {
-    return kSetUpS;  // It will be refused when it is opened.
+    return 0;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/statistics.h"
+#include "tuner/kernels.h"
 
 namespace attune {
 namespace {
@@ -79,11 +80,15 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   }
   std::vector<TimedCandidate> results(candidates.size());
   std::vector<Timed> alive;
+  auto built = options.kernels != nullptr ? options.kernels->build(problem, candidates)
+                                          : std::vector<Kernels::Built>(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     const auto slot = static_cast<Slot>(i + 1);
-    executor.admit(kId, slot, {.candidate = candidates[i], .twice = true});
-    auto admitted = wait_for<Admitted>(executor);
     results[i].candidate = candidates[i];
+    results[i].outcome = std::move(built[i].outcome);
+    if (!results[i].outcome.ok()) continue;
+    executor.admit(kId, slot, {candidates[i], std::move(built[i].binaries), true, true, {}});
+    auto admitted = wait_for<Admitted>(executor);
     results[i].outcome = std::move(admitted.verified);
     if (results[i].outcome.ok()) alive.push_back({&results[i], slot, admitted.batch, {}});
   }

@@ -9,6 +9,8 @@
 
 namespace attune {
 
+class Kernels;
+
 /// One candidate as verified and timed beside others.
 struct TimedCandidate {
   Candidate candidate;
@@ -21,6 +23,7 @@ struct InterleavedOptions {
   Protocol protocol;
   uint32_t rounds = 31;  ///< 0: verify only.
   uint64_t seed = 0;
+  Kernels* kernels = nullptr;  ///< Null: candidates that need compiled kernels fail.
 };
 
 /// Verifies candidates of one problem and times those that are right, interleaved in fresh random permutations: what

@@ -28,6 +28,8 @@ struct ProblemRun::Known {
 
 namespace {
 
+constexpr double kPieceS = 2;      // Of a schedule between two looks at the clock.
+constexpr double kOverrun = 0.05;  // Share of the budget by which a step may be expected to pass it.
 constexpr size_t kNeighbours = 3;  // Whose winners a search begins with.
 
 Contest make_contest(const TunerOptions& options) {
@@ -54,7 +56,7 @@ bool is_lasting(Status status) {
 }  // namespace
 
 ProblemRun::ProblemRun(TuningContext& context, ProblemId id, const WorkItem& item)
-    : context_(context), id_(id), item_(item), contest_(make_contest(context.options)) {
+    : context_(context), id_(id), item_(item), contest_(make_contest(context.options)), forecast_(item.problem, context.executor.device()) {
   result_.problem = item.problem;
 }
 
@@ -82,7 +84,7 @@ Event ProblemRun::wait_for_answer() {
 }
 
 void ProblemRun::step() {
-  const double began = context_.clock.now_s();
+  const double began = step_began_s_ = context_.clock.now_s();
   if (!opened_) {
     open();
   } else if (!untuned_admitted_ && cut_reason_.empty()) {
@@ -111,7 +113,7 @@ void ProblemRun::step() {
   }
   const double elapsed = context_.clock.now_s() - began;
   result_.seconds += elapsed;
-  if (!finished_) context_.observer.progress(item_.problem, contest_.phase(), entries_.size());
+  if (!finished_) tell_progress();
 }
 
 void ProblemRun::open() {
@@ -169,6 +171,31 @@ void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome
   source_->tell(candidate, outcome.status, 0);
 }
 
+/// Compiles what the candidates need, together; a second call for one of them finds it done.
+std::vector<Kernels::Built> ProblemRun::build(std::span<const Candidate> candidates) {
+  if (context_.kernels == nullptr) return std::vector<Kernels::Built>(candidates.size());
+  return context_.kernels->build(item_.problem, candidates);
+}
+
+/// Whether a step of this length ends within the run's budget and the problem's own time.
+bool ProblemRun::fits(double expected_s) const {
+  const TunerOptions& options = context_.options;
+  if (expected_s > context_.left_s() + kOverrun * options.budget_s) return false;
+  const double busy_s = result_.seconds + context_.clock.now_s() - step_began_s_;
+  return options.problem_timeout_s <= 0 || expected_s <= options.problem_timeout_s - busy_s;
+}
+
+void ProblemRun::cut_unless_fits(double expected_s) {
+  if (fits(expected_s)) return;
+  cut(fmt::format("the time left is too short to decide it: {} at least, {} perhaps", format_duration(expected_s),
+                  format_duration(forecast_.whole_s())));
+}
+
+/// The least time to a decision once this candidate is tried.
+double ProblemRun::until_decision_s(const Candidate& candidate) const {
+  return (known_.contains(candidate.name()) ? 0 : forecast_.admission_s()) + forecast_.decision_s();
+}
+
 /// `keep`: it is needed even if an earlier run's race dropped it (a baseline, the incumbent).
 ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep) {
   result_.num_candidates += tried_.insert(candidate.name()).second;
@@ -188,9 +215,14 @@ ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep)
         Started{item_.problem, context_.executor.device().key(), candidate, *source_->versions_of(candidate.solver)};
     context_.journal.append({&started, 1});
   }
-  context_.executor.admit(id_, slot, {.candidate = candidate, .verify = !known, .twice = !known});
-  auto event = wait_for_answer();
-  auto& admitted = std::get<Admitted>(event);
+  Kernels::Built built = std::move(build({&candidate, 1}).front());
+  Admitted admitted{.slot = slot, .verified = std::move(built.outcome)};
+  if (admitted.verified.ok()) {
+    const double began_s = context_.clock.now_s();
+    context_.executor.admit(id_, slot, {candidate, std::move(built.binaries), !known, !known, {}});
+    admitted = std::get<Admitted>(wait_for_answer());
+    if (!known) forecast_.admitted(context_.clock.now_s() - began_s);
+  }
   launches_ += admitted.launches;
   Competitor entry{candidate,
                    slot,
@@ -231,8 +263,13 @@ void ProblemRun::admit_untuned() {
   const Want want = contest_.next();
   ATTUNE_CHECK(std::holds_alternative<WantEntrants>(want), "a fresh contest wants entrants");
   std::vector<Competitor*> admitted;
+  build(source_->untuned());
   for (const Candidate& candidate : source_->untuned()) {
     if (context_.must_stop()) return;
+    if (baseline_ != 0 && !fits(until_decision_s(candidate))) break;
+    cut_unless_fits(until_decision_s(candidate));
+    if (!cut_reason_.empty()) return;
+    tell_progress();
     Competitor* entry = admit(candidate, baseline_ == 0);
     if (!entry) continue;
     if (baseline_ == 0) baseline_ = entry->slot;
@@ -249,9 +286,13 @@ void ProblemRun::admit_more(uint32_t at_most) {
   while (asking_ && joined < at_most) {
     const auto asked = source_->ask(at_most - joined);
     if (asked.empty()) break;
+    build(asked);
     for (const Candidate& candidate : asked) {
       if (context_.must_stop()) return;
       if (tried_.contains(candidate.name())) continue;
+      if (!fits(until_decision_s(candidate))) stop_asking();
+      if (!asking_) break;
+      tell_progress();
       if (Competitor* entry = admit(candidate, false)) {
         join(*entry);
         ++joined;
@@ -270,10 +311,9 @@ void ProblemRun::admit_more(uint32_t at_most) {
 void ProblemRun::sample(std::vector<Turn> schedule) {
   if (contest_.phase() == Phase::finals && !finals_began_s_) finals_began_s_ = context_.clock.now_s();
   for (Turn& turn : schedule) turn.launches = entries_.at(turn.slot).batch;
-  context_.executor.sample(std::move(schedule));
-  auto event = wait_for_answer();
-  auto& sampled = std::get<Sampled>(event);
-  launches_ += sampled.launches;
+  const auto answer = sample_in_pieces(schedule);
+  if (!answer) return;
+  const Sampled& sampled = *answer;
   epoch_ = sampled.epoch;
   starved_ = false;
   dropped_samples_ += sampled.dropped;
@@ -289,6 +329,35 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
     }
   }
   retire_dropped();
+}
+
+/// Short launches go to the executor as one piece. Long ones in several: the time they take is then known before it is
+/// spent, and an interrupt need not wait for all. Nothing when time or patience ran out; the samples are void then.
+std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) {
+  Sampled all;
+  while (!left.empty() && all.failed.empty()) {
+    // In the race a decision is still far; later it may be had without all of this.
+    const double decision_s = contest_.phase() == Phase::race ? forecast_.decision_s() : 0;
+    cut_unless_fits(std::max(forecast_.turns_s(left), decision_s));
+    if (context_.must_stop() || !cut_reason_.empty()) return std::nullopt;
+    size_t count = 0;
+    for (double piece_s = 0; count < left.size() && piece_s <= kPieceS; ++count)
+      piece_s += forecast_.turns_s(left.subspan(count, 1));
+    const auto turns = left.first(count);
+    context_.executor.sample({turns.begin(), turns.end()});
+    auto event = wait_for_answer();
+    auto& piece = std::get<Sampled>(event);
+    all.epoch = piece.epoch;
+    all.dropped += piece.dropped;
+    launches_ += piece.launches;
+    forecast_.sampled(piece.turns, piece.samples);
+    all.turns.insert(all.turns.end(), piece.turns.begin(), piece.turns.end());
+    all.samples.insert(all.samples.end(), piece.samples.begin(), piece.samples.end());
+    all.failed = std::move(piece.failed);
+    left = left.subspan(count);
+    if (!left.empty()) tell_progress();
+  }
+  return all;
 }
 
 void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed) {
@@ -328,12 +397,7 @@ void ProblemRun::warm_up() {
   for (uint32_t i = 0; i < turns; ++i) {
     for (const Slot slot : contest_.finalists()) schedule.push_back({.slot = slot});
   }
-  if (schedule.empty()) return;
-  context_.executor.sample(std::move(schedule));
-  auto event = wait_for_answer();
-  auto& sampled = std::get<Sampled>(event);
-  launches_ += sampled.launches;
-  withdraw_failed(sampled.failed);
+  if (const auto sampled = sample_in_pieces(schedule)) withdraw_failed(sampled->failed);
 }
 
 Record ProblemRun::record_of(const Competitor& entry, Stage stage, Outcome outcome) const {

@@ -5,8 +5,11 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "tuner/candidate_source.h"
+#include "tuner/cost_forecast.h"
+#include "tuner/kernels.h"
 #include "tuner/tuner.h"
 
 namespace attune {
@@ -18,6 +21,7 @@ struct TuningContext {
   const TunerOptions& options;
   Clock& clock;
   TuneObserver& observer;
+  Kernels* kernels;  ///< Null: candidates that need compiled kernels fail.
   std::function<double()> left_s;   ///< Of the budget; huge without one.
   std::function<bool()> must_stop;  ///< Interrupted, or the budget is spent: asked between candidates.
   Slot next_slot = 1;
@@ -50,11 +54,17 @@ class ProblemRun {
   void recall();
   void admit_untuned();
   void admit_more(uint32_t at_most);
+  std::vector<Kernels::Built> build(std::span<const Candidate> candidates);
   Competitor* admit(const Candidate& candidate, bool keep);
   void note_failure(const Candidate& candidate, const Outcome& outcome);
   void warm_up();
   void join(Competitor& entry);
   void sample(std::vector<Turn> schedule);
+  std::optional<Sampled> sample_in_pieces(std::span<const Turn> left);
+  bool fits(double expected_s) const;
+  void cut_unless_fits(double expected_s);
+  double until_decision_s(const Candidate& candidate) const;
+  void tell_progress() { context_.observer.progress(item_.problem, contest_.phase(), entries_.size()); }
   void withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed);
   void withdraw(Slot slot);
   void retire_dropped();
@@ -69,6 +79,7 @@ class ProblemRun {
   WorkItem item_;
   TuneResult result_;
   Contest contest_;
+  CostForecast forecast_;
   std::unique_ptr<CandidateSource> source_;
   std::map<Slot, Competitor> entries_;
   std::map<std::string, Known> known_;  // By Candidate::name().
@@ -76,7 +87,7 @@ class ProblemRun {
   Slot baseline_ = 0;
   uint64_t launches_ = 0;
   uint32_t epoch_ = 0, dropped_samples_ = 0;
-  double ready_at_s_ = 0;
+  double ready_at_s_ = 0, step_began_s_ = 0;
   bool opened_ = false, untuned_admitted_ = false, asking_ = true, shortlisted_ = false, finished_ = false;
   bool starved_ = false;  // The strategies had nothing the last time, and no round has passed since.
   std::string cut_reason_;

@@ -141,12 +141,12 @@ std::string_view name(Ending ending) noexcept {
   return kNames[static_cast<size_t>(ending)];
 }
 
-Tuner::Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& clock)
-    : executor_(executor), journal_(journal), options_(std::move(options)), clock_(clock) {}
+Tuner::Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& clock, Kernels* kernels)
+    : executor_(executor), journal_(journal), options_(std::move(options)), clock_(clock), kernels_(kernels) {}
 
 std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObserver& observer,
                                    const std::atomic<bool>& interrupted) {
-  TuningContext context{executor_, journal_, options_, clock_, observer, {}, {}};
+  TuningContext context{executor_, journal_, options_, clock_, observer, kernels_, {}, {}};
   return Campaign(context, items).run(interrupted);
 }
 

@@ -16,6 +16,8 @@
 
 namespace attune {
 
+class Kernels;
+
 /// One problem to tune. Normalised.
 struct WorkItem {
   Problem problem;
@@ -70,7 +72,9 @@ class TuneObserver {
 /// records everything in the journal, reuses what is there. Knows no backend, no database, no file. One thread.
 class Tuner {
  public:
-  Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& clock = steady_clock());
+  /// Without `kernels`, candidates that need compiled kernels fail.
+  Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& clock = steady_clock(),
+        Kernels* kernels = nullptr);
   /// Results in the order of the items. `interrupted` ends the run soon: what is decided stays decided.
   std::vector<TuneResult> run(const std::vector<WorkItem>& items, TuneObserver& observer,
                               const std::atomic<bool>& interrupted);
@@ -80,6 +84,7 @@ class Tuner {
   Journal& journal_;
   TunerOptions options_;
   Clock& clock_;
+  Kernels* kernels_;
 };
 
 }  // namespace attune

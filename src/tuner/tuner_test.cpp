@@ -77,7 +77,7 @@ class MortalSolver final : public Solver {
       return SearchSpace::listed(std::move(configs));
     }
     Config untuned(const Problem&) override { return Config::parse(rows_.front()); }
-    std::unique_ptr<Plan> prepare(const Problem& one, const Config& config) override {
+    std::unique_ptr<Plan> prepare(const Problem& one, const Config& config, const PrepareContext&) override {
       auto kernel = std::make_unique<PlantedGemm>(
           GemmShape::of(one), Fault::none,
           [this, us = static_cast<double>(config.integer("us"))] { device_.advance_us(us); });
@@ -336,6 +336,17 @@ TEST_F(TunerOnFake, BeginsWithTheWinnersOfItsNeighbours) {
   const auto winner = run_one(problem(16)).decision->winner;
   EXPECT_THAT(nearest_winners(*journal_, problem(24), executor_.device().key(), 3), testing::ElementsAre(winner));
   EXPECT_TRUE(nearest_winners(*journal_, problem(24), "elsewhere/1", 3).empty());
+}
+
+TEST(TunerBudget, AShapeWhoseLaunchesAreTooLongIsCutBeforeItsRounds) {
+  const auto journal = open_memory_journal();
+  TunerOptions options;
+  options.budget_s = 20;
+  const auto result = tune_with(mortal({"us=1000000"}, {}), *journal, options);
+  EXPECT_EQ(result.ending, Ending::cut);
+  EXPECT_THAT(result.reason, testing::HasSubstr("the time left is too short to decide it: 42.0 s at least"));
+  options.budget_s = 2000;
+  EXPECT_EQ(tune_with(mortal({"us=1000000"}, {}), *journal, options).ending, Ending::decided);
 }
 
 }  // namespace

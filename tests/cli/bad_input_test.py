@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Bad input ends in one sentence that says what to do, exit status 2, and leaves every file as it was."""
+import contextlib
+import os
+import socket
+import subprocess
+
 import story
 from story import FAKE, SHAPES
 
@@ -9,7 +14,7 @@ ROW = "gfx942,304,8,8,8,False,torch.float32,torch.float32,False,False,x,1,0,5.0,
 
 # name, content of shapes.csv, what the sentence holds
 SHAPE_FILES = [
-    ("missing column", "M,N,bias\n1,2,False\n", ("shapes.csv:1:", "M, N, bias")),
+    ("missing column", "M,N,bias\n1,2,False\n", ("shapes.csv:1:", "M, N, bias", "gemm_a16w16 would need K too")),
     ("negative size", HEADER + "1,32,48,False,fp32,fp32\n-4,32,48,False,fp32,fp32\n", ("shapes.csv:3:", "-4")),
     ("zero", HEADER + "1,0,48,False,fp32,fp32\n", ("shapes.csv:2:", "'0'")),
     ("2^63", HEADER + "1,9223372036854775808,48,False,fp32,fp32\n", ("shapes.csv:2:", "9223372036854775808")),
@@ -80,7 +85,15 @@ ARGUMENTS = [
     ("-i shapes.csv -o t.csv --devices tpu:0", "tpu:0"),
     ("-i shapes.csv -o " + "n" * 300 + ".csv", "nnn"),
     ("-i shapes.csv -o t.csv:folder", "folder"),
-    ("-i shapes.csv -o t.csv:nope.csv", "nope.csv"),
+    ("-i shapes.csv -o t.csv:nope.csv", ("nope.csv", "a colon stands between tables")),
+    ("-i a:b.csv -o t.csv", "a:b.csv"),
+    ("-i socket -o t.csv", ("a plain file is wanted", "socket")),
+    ("-i pipe -o t.csv", ("a plain file is wanted", "pipe")),
+    ("-i shapes.csv -o socket", "socket"),
+    ("-i shapes.csv -o pipe", "pipe"),
+    ("-i shapes.csv -o t.csv --journal pipe", ("a journal is a plain file", "pipe")),
+    ("--gemm_size_file pipe", "pipe"),
+    ("--run_config pipe", "pipe"),
     ("-i without_k.csv -o t.csv --op gemm_a16w16", "'K'"),
     ("-i shapes.csv --config-dir nowhere", "nowhere"),
     ("-o t.csv --config-dir nowhere", "nowhere"),
@@ -137,12 +150,49 @@ class BadInput(story.Story):
         self.put("sizes.yaml", "- {'M': 1, 'N': 8, 'K': 8, 'rowMajorA': 'T', 'rowMajorB': 'N'}\n")
         self.put("without_k.csv", "M,N\n1,2\n")
         (self.work / "folder").mkdir()
+        os.mkfifo(self.work / "pipe")
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as one:
+            one.bind(str(self.work / "socket"))
         (self.work / "dangling.csv").symlink_to("nowhere.csv")
         (self.work / "loop.csv").symlink_to("loop.csv")
         for arguments, says in ARGUMENTS:
             with self.subTest(arguments):
                 devices = FAKE if "--devices" not in arguments else FAKE[2:]
                 self.refused("tune", *devices, *arguments.split(), says=says)
+
+
+class TextOfUsers(story.Story):
+    """What a message quotes stays short and on its line."""
+
+    def test_long_names_are_shortened(self):
+        long = "x" * 60000
+        self.put("surplus.csv", f"M,N,K,{long}\n1,8,8,1\n")
+        result = self.tune("-i", "surplus.csv", "-o", "t.csv")
+        self.assertIn("are ignored: xxx", result.stderr)
+        self.assertLess(max(map(len, result.stderr.splitlines())), 600)
+        for content in (f"M,N,K,{long[:30000]},{long[:30000]}\n", f"{long}\n", f"M,N,K,us,{long}\n",
+                        f"M,N,K,dtype\n1,2,3,{long}\n", f"M,N,K\n{long},2,3\n"):
+            self.put("long.csv", content)
+            result = self.refused("tune", "-i", "long.csv", "-o", "u.csv", *FAKE)
+            self.assertLess(max(map(len, result.stderr.splitlines())), 600)
+
+    def test_control_characters_are_escaped(self):
+        for name in ("a\nb.csv", "a\x1b[31mb.csv", "a\rb.csv"):
+            result = self.refused("tune", "-i", name, "-o", "t.csv", *FAKE)
+            self.assertRegex(result.stderr, r"a\\(n|x1b\[31m|r)b\.csv")
+            self.put(name, SHAPES)
+            self.tune("-i", name, "-o", "t.csv")
+            result = self.attune("check", name, status=2)
+            self.assertEqual(len(result.stderr.splitlines()), 1)
+        self.refused("frob\nnicate", says="frob\\nnicate")
+
+
+class ShapesOfAPipe(story.Story):
+    def test_standard_input_is_read(self):
+        command = ["bash", "-c", 'printf "M,N,K,dtype\\n1,8,8,fp32\\n" | "$@"', "-", story.PROGRAM, "tune", "-i", "/dev/stdin",
+                   "-o", "t.csv", *FAKE]
+        subprocess.run(command, cwd=self.work, env=self.environment(), check=True, capture_output=True)
+        self.assertEqual(len(self.rows("t.csv")), 1)
 
 
 class HugeInput(story.Story):

@@ -119,7 +119,7 @@ class ShapesThatCannotRun(story.Story):
         self.put("shapes.csv", "M,N,K,dtype\n2000000,1000000,64,fp32\n1,32,48,fp32\n")
         self.tune("-i", "shapes.csv", "-o", "t.csv")
         result = self.tune("-i", "shapes.csv", "-o", "t.csv", "--journal", "new.db")
-        self.assertIn("1 shapes keep the row they have", result.stdout)
+        self.assertIn("1 shape with a row already", result.stdout)
 
     def test_alone_it_ends_in_failure(self):
         self.tune("-m", "2000000", "-n", "1000000", "-k", "64", status=1)

@@ -67,7 +67,7 @@ class ATableThatIsThere(story.Story):
         with self.untouched("b.csv"):
             result = self.tune("-i", "shapes.csv", "-o", "a.csv:b.csv", "--journal", "new.db")
         self.assertEqual([(r["N"]) for r in self.rows("a.csv")], ["40", "24"])
-        self.assertIn("1 shapes keep the row they have", result.stdout)
+        self.assertIn("1 shape with a row already", result.stdout)
 
     def test_batches_publish_the_same_table(self):
         self.put("shapes.csv", SHAPES)

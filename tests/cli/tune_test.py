@@ -23,6 +23,17 @@ class ShapesOfACsv(story.Story):
             self.assertEqual((row["libtype"], row["err_ratio"], row["layout"]), ("fake", "0.0", "plain"))
         self.assertIn("3 shapes: geometric mean", result.stdout)
 
+    def test_results_are_printed_in_input_order(self):
+        sizes = [(1, 32, 48), (64, 64, 64), (1, 40, 40), (128, 64, 64), (2, 24, 32), (16, 64, 64)]  # gains and ties
+        self.put("shapes.csv", "M,N,K,dtype\n" + "".join(f"{m},{n},{k},fp32\n" for m, n, k in sizes))
+        lines = self.tune("-i", "shapes.csv", "-o", "t.csv").stdout.splitlines()
+        self.assertTrue(lines[0].startswith("shape (M×N×K)"))
+        self.assertEqual([line.split()[0] for line in lines[1:len(sizes) + 1]], [f"{m}×{n}×{k}" for m, n, k in sizes])
+
+    def test_one_shape_is_one_shape(self):
+        self.put("shapes.csv", "M,N,K\n1,8,8\n")
+        self.assertIn("\n1 shape: geometric mean", self.tune("-i", "shapes.csv", "-o", "t.csv").stdout)
+
     def test_rates_follow_from_the_time_and_the_shape(self):
         self.put("shapes.csv", SHAPES)
         self.tune("-i", "shapes.csv", "-o", "t.csv")
@@ -44,7 +55,7 @@ class ShapesOfACsv(story.Story):
         with self.untouched("t.csv"):
             result = self.tune("-i", "shapes.csv", "-o", "t.csv")
         self.assertEqual(len(self.journal()), entries)
-        self.assertIn("3 shapes were tuned before", result.stdout)
+        self.assertIn("3 shapes tuned before", result.stdout)
 
     def test_without_its_table_a_second_run_publishes_from_the_journal(self):
         self.put("shapes.csv", SHAPES)
@@ -60,7 +71,7 @@ class ShapesOfACsv(story.Story):
         self.tune("-i", "shapes.csv", "-o", "t.csv")
         with self.untouched("t.csv"):
             result = self.tune("-i", "shapes.csv", "-o", "t.csv", "--journal", "other.db")
-        self.assertIn("3 shapes keep the row they have", result.stdout)
+        self.assertIn("3 shapes with a row already", result.stdout)
         self.assertEqual(self.count("record", self.work / "other.db"), 0)
 
     def test_bare_sizes_are_bf16_and_the_program_says_so(self):
@@ -96,7 +107,7 @@ class ShapesOfACsv(story.Story):
         self.put("large.csv", "M,N,K\n64,8,8\n")
         for flags in (("-i", "shapes.csv"), ("-i", "large.csv", "--max-m", "8")):
             before = story.snapshot(self.folder)
-            self.assertIn("no shape to tune", self.tune(*flags, "-o", "t.csv").stderr)
+            self.assertIn(f"no shapes in {flags[1]}, nothing is tuned or written", self.tune(*flags, "-o", "t.csv").stderr)
             self.assertEqual(self.tune(*flags, "-o", "t.csv", "--json").json["results"], [])
             self.assertEqual(story.snapshot(self.folder), before)
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import subprocess
 
 import story
 from story import FAKE, SHAPES
@@ -90,7 +91,7 @@ class List(story.Story):
         self.assertFalse(answer["portable.gemm"]["supported"])
 
     def test_bad_arguments(self):
-        self.refused("list", says="what")
+        self.refused("list", says="say what to list: solvers, devices, ops or candidates")
         self.refused("list", "frobs", says="frobs")
         self.refused("list", "candidates", *DEVICE, says="name the problem")
         self.refused("list", "candidates", "gemm_a16w16 m=0 n=1 k=1", *DEVICE, says="'m'")
@@ -147,6 +148,13 @@ class Explain(Tables):
         self.assertIn("decided in the journal", text)
         self.assertIn("repeat: attune bench", text)
 
+    def test_near_rows_are_listed_when_none_serves(self):
+        answer = self.explain("gemm_a16w16 m=99 n=32 k=48 dtype=fp32")
+        self.assertEqual([(row["line"], row["key"].split()[1]) for row in answer["near"]], [(2, "m=1")])
+        text = self.attune("explain", "gemm_a16w16 m=1 n=32 k=48 dtype=bf16", "-t", "t.csv", *DEVICE).stdout
+        self.assertRegex(text, r"(?m)^  near +1×32×48 fp32  t\.csv:2 fake\.gemm@1:")
+        self.assertEqual(self.explain(PROBLEM)["near"], [], "an exact row serves")
+
     def test_a_journal_that_is_not_there_is_no_error_unless_it_was_named(self):
         self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE, env={"ATTUNE_HOME": str(self.folder / "empty")})
         self.refused("explain", PROBLEM, "-t", "t.csv", *DEVICE, "--journal", "nope.db", says="nope.db")
@@ -167,6 +175,26 @@ class Diff(Tables):
         self.assertEqual([len(answer[name]) for name in ("added", "removed", "changed")], [1, 1, 1])
         self.assertEqual((answer["same"], answer["added"][0]["gfx"]), (1, "gfx942"))
         self.assertAlmostEqual(answer["changed"][0]["speedup"], float(us), places=3)
+
+    YAML = ("- {{'M': 1, 'N': 32, 'K': 48, 'rowMajorA': 'T', 'rowMajorB': 'N', 'BLOCK_SIZE_M': {}, 'candidate': '{}', "
+            "'us': {}, 'dtype': 'fp32', 'device': 'fake/4'}}\n")
+
+    def test_yaml_results_on_both_sides(self):
+        self.put("old.yaml", self.YAML.format(64, "a.gemm@1:t=1", 5.0))
+        self.put("new.yaml", self.YAML.format(32, "a.gemm@1:t=1", 4.0))
+        text = self.attune("diff", "old.yaml", "new.yaml").stdout
+        self.assertIn("~ 1×32×48 fp32  fake/4  5.0000 → 4.0000 µs, 1.250×", text)
+        self.assertIn("BLOCK_SIZE_M: 64 → 32", text)
+        self.assertIn("0 added, 0 removed, 0 changed, 1 the same", self.attune("diff", "old.yaml", "old.yaml").stdout)
+
+    def test_a_table_and_yaml_results_by_what_both_say(self):
+        row = self.rows("t.csv")[0]
+        self.put("same.yaml", self.YAML.format(64, row["kernelName"], row["us"]))
+        answer = self.attune("diff", "t.csv", "same.yaml", "--json").json
+        self.assertEqual((answer["same"], answer["changed"], len(answer["removed"])), (1, [], 2))
+        self.put("new.yaml", self.YAML.format(64, row["kernelName"], 1.0))
+        change, = self.attune("diff", "new.yaml", "t.csv", "--json").json["changed"]
+        self.assertEqual([cell["column"] for cell in change["cells"]], ["us"])
 
     def test_bad_arguments(self):
         self.refused("diff", "t.csv", "nope.csv", says="nope.csv")
@@ -202,6 +230,14 @@ class Check(Tables):
         self.assertIn("1 slower than the default", result.stdout)
         self.attune("check", "t.csv", *FAKE, "--max-slowdown", "90")
 
+    def test_a_row_slower_than_it_says_fails(self):
+        us = self.rows("t.csv")[0]["us"]
+        self.put("t.csv", self.read("t.csv").replace(us, f"{float(us) / 1.4:.4f}", 1))  # 40 % slower than it says
+        result = self.attune("check", "t.csv", *FAKE, status=1)
+        self.assertIn("1×32×48 fp32: slower than its row says, both times it was run", result.stdout)
+        self.attune("check", "t.csv", *FAKE, "--slower-than", "45")
+        self.attune("check", "t.csv", *FAKE, "--slower-than", "35", status=1)
+
     def test_a_row_that_does_not_compute_fails(self):
         self.put("t.csv", self.read("t.csv").replace("split_k=", "split=", 1))
         self.assertIn("1 wrong", self.attune("check", "t.csv", *FAKE, status=1).stdout)
@@ -225,14 +261,14 @@ class Journal(Tables):
     def test_show_lists_decisions(self):
         text = self.attune("journal", "show").stdout
         self.assertIn("1×32×48 fp32", text)
-        self.assertRegex(text, r"3 decisions, \d+ records, \d+ candidates started; .*journal\.db")
+        self.assertRegex(text, r"3 decisions, \d+ records of \d+ candidates; .*journal\.db")
         lines = self.attune("journal", "show", "--json").stdout.splitlines()
         self.assertEqual([json.loads(line)["problem"] for line in lines][0], KEY)
         self.assertIn("--devices fake:0", json.loads(lines[0])["repeat"])
         self.assertEqual(len(lines), 3)
 
     def test_show_of_one_problem_or_device(self):
-        self.assertIn("1 decisions,", self.attune("journal", "show", "--problem", KEY).stdout)
+        self.assertIn("1 decision,", self.attune("journal", "show", "--problem", KEY).stdout)
         self.assertIn("0 decisions, 0 records", self.attune("journal", "show", "--device", "gfx942/304").stdout)
 
     def test_export_writes_every_record(self):
@@ -241,13 +277,25 @@ class Journal(Tables):
         self.assertEqual(len(rows), self.count("record"))
         self.assertEqual({r["status"] for r in rows}, {"ok"})
 
+    def test_what_is_exported_is_private_unless_it_was_not(self):
+        self.put("old.csv", "")
+        (self.work / "old.csv").chmod(0o644)
+        for name, mode in (("new.csv", 0o600), ("old.csv", 0o644)):
+            self.attune("journal", "export", "--csv", name)
+            self.assertEqual((self.work / name).stat().st_mode & 0o777, mode)
+
+    def test_vacuum_does_not_change_how_many_candidates_there_were(self):
+        before = self.attune("journal", "show").stdout
+        self.attune("journal", "vacuum")
+        self.assertEqual(self.attune("journal", "show").stdout, before)
+
     def test_vacuum_keeps_what_counts(self):
         decisions, records = self.count("decision"), self.count("record")
         self.assertIn("KiB", self.attune("journal", "vacuum").stdout)
         self.assertEqual((self.count("decision"), self.count("record")), (decisions, records))
         self.assertEqual(self.count("started"), 0)
         with self.untouched("t.csv"):
-            self.assertIn("3 shapes were tuned before", self.tune("-i", "shapes.csv", "-o", "t.csv").stdout)
+            self.assertIn("3 shapes tuned before", self.tune("-i", "shapes.csv", "-o", "t.csv").stdout)
 
     def test_it_can_be_named_before_or_after_the_action(self):
         file = self.home / "journal.db"
@@ -302,7 +350,42 @@ class Paths(story.Story):
         self.assertFalse(self.home.exists(), "looking creates nothing")
 
 
+    def test_a_home_that_cannot_be_one_is_refused_by_its_variable(self):
+        self.put("shapes.csv", SHAPES)
+        self.put("file", "x")
+        tune = ("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE)
+        self.refused(*tune, env={"ATTUNE_HOME": str(self.work / "file")}, says=("ATTUNE_HOME", "work/file"))
+        self.refused("journal", "show", env={"ATTUNE_HOME": str(self.work / "file")}, says="ATTUNE_HOME")
+        nobody = str(self.folder / "nobody")
+        self.refused(*tune, env={"ATTUNE_HOME": "", "HOME": nobody}, says=("HOME names is not there", nobody))
+
+    def test_an_xdg_folder_that_is_not_absolute_is_ignored(self):
+        found = self.paths(ATTUNE_HOME="", HOME="/users/me", XDG_STATE_HOME="state", XDG_CACHE_HOME="cache")
+        self.assertEqual(found["home"], ("/users/me/.local/state/attune", "default"))
+        self.assertEqual(found["kernels"], ("/users/me/.cache/attune", "default"))
+
+
 class TheProgram(story.Story):
+    def test_what_cannot_be_written_is_told(self):
+        with open("/dev/full", "w") as full:
+            for arguments in (("--help",), ("--version",), ("tune", "--help"), ("list", "ops"), ("paths",)):
+                result = self.attune(*arguments, status=3, stdout=full)
+                self.assertIn("standard output cannot be written", result.stderr)
+
+    def test_refused_flags_are_in_the_long_help_alone(self):
+        self.assertNotIn("--gpu_ids", self.attune("tune", "--help").stdout)
+        self.assertIn("--help-all", self.attune("tune", "--help").stdout)
+        self.assertRegex(self.attune("tune", "--help-all").stdout, r"Refused here:(\n.*)*--gpu_ids")
+
+    def test_a_small_stack_is_enough(self):
+        if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():
+            self.skipTest("a sanitized program needs more")
+        self.put("shapes.csv", SHAPES)
+        command = ["bash", "-c", 'ulimit -s 64 && exec "$@"', "-", story.PROGRAM]
+        for verb in (("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE), ("journal", "show")):
+            done = subprocess.run([*command, *verb], cwd=self.work, env=self.environment(), capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, f"{verb}: {done}")
+
     def test_help_and_version(self):
         self.assertRegex(self.attune("--version").stdout, r"^attune \d+\.\d+\.\d+$")
         for verb in ("tune", "bench", "list", "explain", "diff", "check", "journal", "paths"):

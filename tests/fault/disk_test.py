@@ -3,8 +3,10 @@
 import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -107,6 +109,37 @@ class DiskFull(Disk):
         self.assertEqual(sorted(p.name for p in disk.iterdir()), ["filler", "out.yaml.lock"])
 
 
+class FilesThatStayBehind(Disk):
+    def test_what_a_killed_publication_left_is_removed_by_the_next(self):
+        dead = subprocess.Popen(["true"])
+        dead.wait()
+        self.put(f".t.csv.{dead.pid}.0.tmp", "torn")
+        self.put(f".other.csv.{dead.pid}.0.tmp", "not this table's")
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        names = {path.name for path in self.work.iterdir() if path.name.endswith(".tmp")}
+        self.assertEqual(names, {f".other.csv.{dead.pid}.0.tmp"})
+
+    def test_a_journal_that_others_may_read_is_made_private(self):
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        journal = self.home / "journal.db"
+        journal.chmod(0o644)
+        self.tune("-i", "more.csv", "-o", "t.csv")
+        self.assertEqual({path.stat().st_mode & 0o777 for path in self.home.glob("journal.db*")}, {0o600})
+
+    def test_a_table_garbled_while_the_run_goes_on_is_left_alone(self):
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        running = self.start("tune", "-i", "more.csv", "-o", "t.csv", *FAKE)
+        end = time.monotonic() + 30
+        while self.count("decision") < 4 and time.monotonic() < end:
+            time.sleep(0.001)
+        self.put("t.csv", b"\x00\xff" * 50)
+        result = running.wait()
+        self.assertEqual(result.status, 2, str(result))
+        self.assertEqual(len([line for line in result.stderr.splitlines() if line.startswith("attune: ")]), 1, str(result))
+        self.assertEqual((self.work / "t.csv").read_bytes(), b"\x00\xff" * 50)
+        self.assertEqual(self.count("decision"), 15, "the decisions are in the journal")
+
+
 class JournalsThatCannotBeUsed(Disk):
     def setUp(self):
         super().setUp()
@@ -132,11 +165,26 @@ class JournalsThatCannotBeUsed(Disk):
                 with self.subTest(page=number, verb=verb[0]):
                     result = self.attune(*verb, status=None)
                     self.assertIn(result.status, (0, 3), str(result))
+                    told += "the journal is damaged" in result.stderr
                     if result.status == 3:
                         self.assertIn("the journal is damaged", result.stderr)
-                        told += 1
             self.assertEqual(len(self.rows("t.csv")), 3)
         self.assertGreater(told, 10)
+
+    def test_show_export_and_explain_pass_over_damaged_entries(self):
+        decisions, records = self.count("decision"), self.count("record")
+        with contextlib.closing(sqlite3.connect(self.file)) as database:
+            database.execute("UPDATE entries SET payload = substr(payload, 1, 40) WHERE id IN "
+                             "(SELECT id FROM entries WHERE kind = 1 LIMIT 2)")
+            database.commit()
+        shown = self.attune("journal", "show")
+        self.assertIn(f"{decisions} decisions, {records - 2} records", shown.stdout)
+        explained = self.attune("explain", "gemm_a16w16 m=1 n=32 k=48 dtype=fp32", "--devices", "fake:0")
+        exported = self.attune("journal", "export", "--csv", "all.csv")
+        self.assertEqual(len(self.rows("all.csv")), records - 2)
+        for result in (shown, explained, exported):
+            self.assertIn("the journal is damaged, 2 rows left out", result.stderr)
+        self.fails_untouched("the journal is damaged", ("journal", "vacuum"))
 
     def test_the_first_page_or_the_whole_is_something_else(self):
         whole = self.file.read_bytes()
@@ -155,7 +203,6 @@ class JournalsThatCannotBeUsed(Disk):
                 self.fails_untouched("the journal is damaged")
 
     def test_another_programs_database(self):
-        import sqlite3
         self.file.unlink()
         with contextlib.closing(sqlite3.connect(self.file)) as database:
             database.execute("CREATE TABLE t (a)")
@@ -163,7 +210,6 @@ class JournalsThatCannotBeUsed(Disk):
         self.fails_untouched("database of another program")
 
     def test_a_later_version(self):
-        import sqlite3
         with contextlib.closing(sqlite3.connect(self.file)) as database:
             database.execute("PRAGMA user_version = 999")
         self.fails_untouched("schema 999")

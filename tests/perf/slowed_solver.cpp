@@ -33,8 +33,8 @@ class SlowedBackend final : public Backend {
   Versions versions() const override { return {{id_, "1"}}; }
   SearchSpace space(const Problem& problem) override { return inner_->space(problem); }
   Config untuned(const Problem& problem) override { return inner_->untuned(problem); }
-  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) override {
-    return std::make_unique<SlowedPlan>(inner_->prepare(problem, config), slow_by_);
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext& context) override {
+    return std::make_unique<SlowedPlan>(inner_->prepare(problem, config, context), slow_by_);
   }
 
  private:

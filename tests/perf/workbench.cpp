@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "base/locations.h"
 #include "formats/csv/shape_list.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
@@ -35,7 +36,9 @@ class Narrator final : public TuneObserver {
 }  // namespace
 
 Workbench::Workbench(const Registry& solvers)
-    : device(open_device("cpu:0")), executor(std::make_unique<LocalExecutor>(*device, solvers)) {}
+    : device(open_device("cpu:0")),
+      executor(std::make_unique<LocalExecutor>(*device, solvers)),
+      kernels(std::make_unique<Kernels>(solvers, device->info(), cache_location().path)) {}
 
 Opened open_problem(Executor& executor, ProblemId id, const Problem& problem, const Protocol& protocol) {
   executor.open(id, problem, protocol);
@@ -88,7 +91,7 @@ std::vector<TuneResult> tune(Workbench& bench, const std::vector<WorkItem>& item
                              Journal& journal) {
   Narrator narrator(items.size());
   const std::atomic<bool> interrupted = false;
-  auto results = Tuner(*bench.executor, journal, options).run(items, narrator, interrupted);
+  auto results = Tuner(*bench.executor, journal, options, steady_clock(), bench.kernels.get()).run(items, narrator, interrupted);
   for (const TuneResult& result : results) {
     if (!result.decision) {
       fail(ErrorCode::unavailable, "an experiment wants every shape decided: {}: {}", result.problem.key(),

@@ -12,6 +12,7 @@
 #include "measure/quiet.h"
 #include "solver/registry.h"
 #include "store/journal.h"
+#include "tuner/kernels.h"
 #include "tuner/tuner.h"
 
 namespace attune::experiments {
@@ -22,6 +23,7 @@ struct Workbench {
   explicit Workbench(const Registry& solvers = registry());
   std::unique_ptr<Device> device;
   std::unique_ptr<Executor> executor;
+  std::unique_ptr<Kernels> kernels;
 };
 
 /// The executor's next answer, which must be an `Answer`.

@@ -16,24 +16,6 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// Length of the UTF-8 sequence at the start of `text`; 0 if there is none. Overlong forms and surrogates are refused.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto continues = [&](size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead <= 0xdf) return continues(1) ? 2 : 0;
-  if (lead >= 0xe0 && lead <= 0xef) {
-    const bool fits = (lead != 0xe0 || byte(1) >= 0xa0) && (lead != 0xed || byte(1) <= 0x9f);
-    return fits && continues(1) && continues(2) ? 3 : 0;
-  }
-  if (lead >= 0xf0 && lead <= 0xf4) {
-    const bool fits = (lead != 0xf0 || byte(1) >= 0x90) && (lead != 0xf4 || byte(1) <= 0x8f);
-    return fits && continues(1) && continues(2) && continues(3) ? 4 : 0;
-  }
-  return 0;
-}
-
 /// What makes a line no text; empty if it is.
 std::string_view not_text(std::string_view line) {
   for (size_t i = 0; i < line.size();) {
@@ -168,7 +150,7 @@ class CsvBuilder {
     document_.crlf_ = text.ends_with("\r\n");
     for (auto column = document_.columns_.begin(); column != document_.columns_.end(); ++column) {
       if (!column->empty() && std::find(document_.columns_.begin(), column, *column) != column) {
-        fail_at(record_line_, fmt::format("the column '{}' is named twice, remove one", *column));
+        fail_at(record_line_, fmt::format("the column '{}' is named twice, remove one", shown(*column)));
       }
     }
   }
@@ -217,12 +199,10 @@ std::optional<size_t> CsvDocument::find_column(std::string_view column) const {
 }
 
 std::string CsvDocument::column_list() const {
-  constexpr size_t kMostBytes = 400;
-  std::string list = join(columns_, ", ");
-  if (list.size() <= kMostBytes) return list;
-  size_t end = kMostBytes;
-  while (end > 0 && (static_cast<unsigned char>(list[end]) & 0xc0u) == 0x80u) --end;  // Not inside a character.
-  return list.substr(0, end) + "…";
+  constexpr size_t kMostCharacters = 400;
+  std::vector<std::string> names;
+  for (const std::string& column : columns_) names.push_back(shown(column));
+  return shown(join(names, ", "), kMostCharacters);
 }
 
 size_t CsvDocument::require_column(std::string_view column) const {

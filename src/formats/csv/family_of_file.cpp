@@ -27,12 +27,13 @@ bool is_result_column(const FamilySpec& family, std::string_view column) {
                      [&](std::string_view name) { return same_name(name, column); });
 }
 
-/// The first column of the key that has no default and that the file lacks; empty if the family can be read from it.
-std::string_view missing_column(const FamilySpec& family, const CsvDocument& document) {
+/// Columns of the key that have no default and that the file lacks; none if the family can be read from it.
+std::vector<std::string> missing_columns(const FamilySpec& family, const CsvDocument& document) {
+  std::vector<std::string> missing;
   for (const KeyColumn& key : family.key) {
-    if (key.otherwise.empty() && !document.find_column(key.column)) return key.column;
+    if (key.otherwise.empty() && !document.find_column(key.column)) missing.emplace_back(key.column);
   }
-  return {};
+  return missing;
 }
 
 /// Letters of the stem if all its words are in the file's name, else 0.
@@ -99,16 +100,36 @@ std::vector<const FamilySpec*> best_by(std::span<const FamilySpec* const> some, 
 std::vector<const FamilySpec*> serving(const CsvDocument& document) {
   std::vector<const FamilySpec*> some;
   for (const FamilySpec& family : families()) {
-    if (missing_column(family, document).empty()) some.push_back(&family);
+    if (missing_columns(family, document).empty()) some.push_back(&family);
   }
   return some;
 }
 
 const FamilySpec* checked_family(const FamilySpec& family, const CsvDocument& document) {
-  const auto missing = missing_column(family, document);
+  const auto missing = missing_columns(family, document);
   if (missing.empty()) return &family;
   fail(ErrorCode::invalid_input, "{}:1: a table of {} needs the column '{}', the file has: {}", document.name(),
-       family.op, missing, document.column_list());
+       family.op, join(missing, "', '"), document.column_list());
+}
+
+/// `; gemm_a16w16 would need K too`: of the family with the most columns in the file, if it has two at least.
+std::string nearest_family(const CsvDocument& document) {
+  const auto num_present = [&](const FamilySpec& family) {
+    return static_cast<size_t>(
+        std::count_if(family.key.begin(), family.key.end(), [&](const KeyColumn& key) {
+          return key.otherwise.empty() && document.find_column(key.column).has_value();
+        }));
+  };
+  const FamilySpec* nearest = nullptr;
+  for (const FamilySpec& family : families()) {
+    const auto better = [&](const FamilySpec& other) {
+      const size_t lacks = missing_columns(family, document).size(), other_lacks = missing_columns(other, document).size();
+      return lacks != other_lacks ? lacks < other_lacks : num_known_columns(family, document) > num_known_columns(other, document);
+    };
+    if (num_present(family) >= 2 && (!nearest || better(*nearest))) nearest = &family;
+  }
+  const auto missing = nearest ? missing_columns(*nearest, document) : std::vector<std::string>();
+  return missing.empty() ? "" : fmt::format("; {} would need {} too", nearest->op, join(missing, ", "));
 }
 
 }  // namespace
@@ -149,8 +170,8 @@ FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op) {
   if (best.empty()) {
     fail(
         ErrorCode::invalid_input,
-        "{}:1: unknown family, name it with --op if it is one of those that Attune knows; the file has the columns: {}",
-        document.name(), document.column_list());
+        "{}:1: unknown family, name it with --op if it is one of those that Attune knows; the file has the columns: {}{}",
+        document.name(), document.column_list(), nearest_family(document));
   }
   fail(ErrorCode::invalid_input,
        "{}:1: the columns fit several families ({}), name one with --op; the file has the columns: {}", document.name(),

@@ -110,5 +110,11 @@ TEST(FamilyOfFile, EveryShippedFileHasTheFamilyItsAuthorsMeant) {
   }
 }
 
+TEST(FamilyOfFile, ColumnsThatTheNearestFamilyLacksAreNamed) {
+  EXPECT_THAT(family("x.csv", "M,N,bias"), HasSubstr("; gemm_a16w16 would need K too"));
+  EXPECT_THAT(family("x.csv", "token,model_dim,inter_dim"), HasSubstr("; fmoe would need expert, topk"));
+  EXPECT_THAT(family("x.csv", "apples,pears"), testing::Not(HasSubstr("would need")));
+}
+
 }  // namespace
 }  // namespace attune

@@ -29,10 +29,6 @@ bool is_word(std::string_view text) {
                                       [](char c) { return c > ' ' && c < 127 && c != '=' && c != ',' && c != '"'; });
 }
 
-std::string shortened(std::string_view text) {
-  return text.size() <= 80 ? std::string(text) : std::string(text.substr(0, 80)) + "…";
-}
-
 /// What a cell must be: for a message.
 std::string wanted(const FamilySpec& family, const KeyColumn& key) {
   const AttributeSpec* spec = find_attribute(family, key.attribute);
@@ -135,7 +131,7 @@ std::string KeyCells::value(size_t row, size_t index) const {
   const bool fits = value && (lenient || in_range(family_, key, *value));
   if (fits) return *value;
   fail(ErrorCode::invalid_input, "{}: column '{}' wants {}, got '{}'", document_.where(row), key.column,
-       lenient && key.kind == ColumnKind::integer ? "a whole number" : wanted(family_, key), shortened(cell));
+       lenient && key.kind == ColumnKind::integer ? "a whole number" : wanted(family_, key), shown(cell));
 }
 
 Problem KeyCells::problem(size_t row) const {

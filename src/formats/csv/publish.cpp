@@ -131,8 +131,8 @@ class Publication {
     fate.replacement = &row;
     for (size_t i = 1; i < old.size(); ++i) fates_[old[i]->row].dropped = true;
     if (old.size() > 1) {
-      report_.notices.push_back(fmt::format("{}: {} further rows of the same key are gone: {}", report_.path.string(),
-                                            old.size() - 1, row.problem.key()));
+      report_.notices.push_back(fmt::format("{}: removed {} of the same key: {}", report_.path.string(),
+                                            counted(old.size() - 1, "further row"), row.problem.key()));
     }
   }
 
@@ -314,7 +314,7 @@ void check_publishable(const CsvDocument& document, const FamilySpec& family) {
       if (!is_column_of(other, column)) continue;
       fail(ErrorCode::invalid_input,
            "{}:1: tables of {} have no column '{}', this is one of {}; name another output file", document.name(),
-           family.op, column, other.op);
+           family.op, shown(column), other.op);
     }
   }
 }
@@ -323,6 +323,7 @@ PublishReport publish(const std::filesystem::path& path, const FamilySpec& famil
                       const PublishOptions& options) {
   check_writable(path);
   const FileLock lock(path, options.lock_wait_s);
+  remove_stale_temporaries(path);
   Publication publication(path, family, options);
   for (const PublishedRow& row : rows) publication.add(row);
   return publication.finish(options.sort);

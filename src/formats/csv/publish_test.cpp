@@ -115,7 +115,7 @@ TEST_F(Publish, TaggedRowsAndOtherModelsAreNotReplacedRepeatedOnesAre) {
               "x86-64-v4+amx,2,1,2,3,7,mine,,,\nx86-64-v4+amx,2,1,2,3,6,again,,,\n");
   const auto report = run({row_of(kSmall, 7.5)});
   EXPECT_EQ(report.num_replaced, 1u);
-  EXPECT_THAT(report.notices, ElementsAre(HasSubstr("1 further rows of the same key are gone")));
+  EXPECT_THAT(report.notices, ElementsAre(HasSubstr("removed 1 further row of the same key")));
   const auto table = Table::read(path_.string());
   ASSERT_EQ(table.rows().size(), 3u);
   EXPECT_EQ(table.rows()[0].kernel_name, "tagged");

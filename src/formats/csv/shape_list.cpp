@@ -38,6 +38,8 @@ std::vector<std::pair<std::string, std::string>> overrides(const FamilySpec& fam
   return set;
 }
 
+constexpr size_t kMostListed = 400;  // characters
+
 /// Columns that a person might expect to matter.
 void note_surplus(const CsvDocument& document, const FamilySpec& family, std::vector<std::string>& notices) {
   std::vector<std::string> surplus;
@@ -47,11 +49,11 @@ void note_surplus(const CsvDocument& document, const FamilySpec& family, std::ve
         column.empty() || is("gfx") || is("cu_num") || is("device") || is("layout") || column == "_tag" ||
         std::any_of(family.key.begin(), family.key.end(), [&](const KeyColumn& key) { return is(key.column); }) ||
         std::any_of(family.results.begin(), family.results.end(), is);
-    if (!known) surplus.push_back(column);
+    if (!known) surplus.push_back(shown(column));
   }
   if (!surplus.empty())
     notices.push_back(fmt::format("{}: columns that {} does not have are ignored: {}", document.name(), family.op,
-                                  join(surplus, ", ")));
+                                  shown(join(surplus, ", "), kMostListed)));
 }
 
 void note_defaults(const KeyCells& cells, const CsvDocument& document, const FamilySpec& family,
@@ -103,11 +105,11 @@ ShapeList read_shapes(const std::filesystem::path& path, const ShapeOptions& opt
     }
   }
   if (num_repeated > 0)
-    list.notices.push_back(fmt::format("{}: {} repeated shapes are tuned once, the first repetition is in line {}",
-                                       document.name(), num_repeated, first_repeated_line));
+    list.notices.push_back(fmt::format("{}: {} left out, each shape is tuned once; the first is in line {}",
+                                       document.name(), counted(num_repeated, "repetition"), first_repeated_line));
   if (num_large > 0)
-    list.notices.push_back(fmt::format("{}: {} shapes with more than {} rows are left out (--max-m)", document.name(),
-                                       num_large, *options.max_m));
+    list.notices.push_back(fmt::format("{}: {} with more than {} rows left out (--max-m)", document.name(),
+                                       counted(num_large, "shape"), *options.max_m));
   return list;
 }
 

@@ -80,12 +80,18 @@ TEST_F(Shapes, AnOptionThatMakesNoSenseForTheFamilyIsRefused) {
               ElementsAre("gemm_a8w8 m=1 n=2 k=3 q_dtype_w=e4m3fn"));
 }
 
+TEST_F(Shapes, LongColumnNamesAreShortenedInNotices) {
+  const auto list = read("M,N,K," + std::string(60000, 'x') + "\n1,2,3\n");
+  ASSERT_FALSE(list.notices.empty());
+  for (const auto& notice : list.notices) EXPECT_LT(notice.size(), 700u);
+}
+
 TEST_F(Shapes, RepeatedShapesAreTunedOnceAndCounted) {
   const auto list = read("M,N,K,dtype\n1,2,3,bf16\n1,2,4,bf16\n\n1, 2,3,torch.bfloat16\n1,2,3,bf16\n");
   ASSERT_EQ(list.shapes.size(), 2u);
   EXPECT_EQ(list.shapes[1].line, 3u);
   EXPECT_THAT(list.notices,
-              ElementsAre(HasSubstr("2 repeated shapes are tuned once, the first repetition is in line 5")));
+              ElementsAre(HasSubstr("2 repetitions left out, each shape is tuned once; the first is in line 5")));
 }
 
 TEST_F(Shapes, SurplusColumnsAreIgnoredAndNamed) {
@@ -95,7 +101,7 @@ TEST_F(Shapes, SurplusColumnsAreIgnoredAndNamed) {
 TEST_F(Shapes, LargeRowCountsAreLeftOutOnRequest) {
   const auto list = read("M,N,K,dtype\n16,2,3,bf16\n17,2,3,bf16\n", {.max_m = 16});
   EXPECT_EQ(list.shapes.size(), 1u);
-  EXPECT_THAT(list.notices, ElementsAre(HasSubstr("1 shapes with more than 16 rows")));
+  EXPECT_THAT(list.notices, ElementsAre(HasSubstr("1 shape with more than 16 rows")));
 }
 
 TEST_F(Shapes, WrongValuesAreRejectedWithFileAndLine) {

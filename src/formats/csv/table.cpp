@@ -89,7 +89,7 @@ class RowReader {
     const auto number = value ? parse_int(*value) : std::nullopt;
     if (number && *number >= 0) return *number;
     fail(ErrorCode::invalid_input, "{}: column 'cu_num' wants a whole number, got '{}'", document_.where(row),
-         cell.substr(0, 80));
+         shown(cell));
   }
 
   const CsvDocument& document_;
@@ -111,14 +111,26 @@ std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
   for (const auto piece : split(paths, ':')) {
     if (!piece.empty()) files.emplace_back(piece);
   }
+  for (size_t i = 1; i < files.size(); ++i) {  // The first may be a table to come.
+    if (!std::filesystem::exists(files[i], ignored))
+      fail(ErrorCode::invalid_input,
+           "there is no such table; a colon stands between tables, so a file with one in its name must exist before it "
+           "is named: '{}' of '{}'",
+           files[i].string(), paths);
+  }
   if (files.empty()) fail(ErrorCode::invalid_input, "no file is named in the list of tables: '{}'", paths);
   return files;
 }
 
 Table Table::read(std::string_view paths, const FamilySpec* family) {
+  std::vector<CsvDocument> documents;
+  for (const auto& path : split_table_paths(paths)) documents.push_back(CsvDocument::read(path));
+  return of(std::move(documents), family);
+}
+
+Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family) {
   Table table;
-  auto documents = std::make_shared<std::vector<CsvDocument>>();
-  for (const auto& path : split_table_paths(paths)) documents->push_back(CsvDocument::read(path));
+  const auto documents = std::make_shared<const std::vector<CsvDocument>>(std::move(read));
   if (!family) {
     auto found = family_of_file(documents->front());
     family = found.family;
@@ -139,15 +151,16 @@ Table Table::read(std::string_view paths, const FamilySpec* family) {
       if (last.tag.empty() && !seen.insert(key + ' ' + last.device).second) repeated.note(document, row);
       table.index_[std::move(key)].push_back(table.rows_.size() - 1);
     }
-    const auto say = [&](const Oddity& oddity, std::string_view what) {
+    const auto say = [&](const Oddity& oddity, std::string_view what, std::string_view so) {
       if (oddity.count > 0)
-        table.notices_.push_back(fmt::format("{}: {} rows {}, the first in line {}", document.name(), oddity.count,
-                                             what, oddity.first.substr(document.name().size() + 1)));
+        table.notices_.push_back(fmt::format("{}: {} {}: {}; the first is in line {}", document.name(),
+                                             counted(oddity.count, "row"), what, so,
+                                             oddity.first.substr(document.name().size() + 1)));
     };
-    say(reader.without_time, "have no usable time and never win");
-    say(repeated, "repeat the key of another, the lowest time wins");
-    say(reader.without_gfx, "have no gfx and are looked up by cu_num (256: gfx950; 80, 304: gfx942)");
-    say(reader.without_device, "name no device model: they match by gfx and cu_num");
+    say(reader.without_time, "without a usable time", "never taken");
+    say(repeated, "with the key of another", "the lowest time wins");
+    say(reader.without_gfx, "without gfx", "looked up by cu_num (256: gfx950; 80, 304: gfx942)");
+    say(reader.without_device, "without a device model", "looked up by gfx and cu_num");
   }
   return table;
 }

@@ -35,6 +35,8 @@ class Table {
   /// Reads `paths` (`a.csv:b.csv`; all of one family). Throws invalid_input with file and line.
   /// Without `family` it is found by family_of_file() for the first file.
   static Table read(std::string_view paths, const FamilySpec* family = nullptr);
+  /// The same for documents in memory; at least one.
+  static Table of(std::vector<CsvDocument> documents, const FamilySpec* family = nullptr);
 
   const FamilySpec& family() const noexcept { return *family_; }
   std::span<const TableRow> rows() const noexcept { return rows_; }
@@ -60,7 +62,8 @@ class Table {
   std::map<std::string, std::vector<size_t>, std::less<>> index_;
 };
 
-/// `a.csv:b.csv` → its files; a path that exists as a whole is one.
+/// `a.csv:b.csv` → its files; a path that exists as a whole is one. Throws invalid_input when one but the first does
+/// not exist.
 std::vector<std::filesystem::path> split_table_paths(std::string_view paths);
 
 }  // namespace attune

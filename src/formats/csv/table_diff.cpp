@@ -59,7 +59,7 @@ std::vector<ChangedCell> changed_cells(const Table& before, const TableRow& old_
 
 }  // namespace
 
-TableDiff diff(const Table& before, const Table& after) {
+TableDiff diff(const Table& before, const Table& after, bool shared_columns) {
   if (&before.family() != &after.family()) {
     fail(ErrorCode::invalid_input, "only tables of one family can be compared, these are {} and {}", before.family().op,
          after.family().op);
@@ -79,6 +79,8 @@ TableDiff diff(const Table& before, const Table& after) {
     paired[old_row] = true;
     RowChange change = change_of(old_row, &row);
     change.cells = changed_cells(before, *old_row, after, row);
+    if (shared_columns)
+      std::erase_if(change.cells, [](const ChangedCell& cell) { return cell.before.empty() || cell.after.empty(); });
     if (change.cells.empty())
       ++result.num_same;
     else

@@ -39,15 +39,15 @@ TEST_F(TableFile, ExcerptOfARealTable) {
   EXPECT_EQ(row.bw, 436.97);
   EXPECT_EQ(table.cell(row, "splitk"), "13");
   EXPECT_THAT(table.raw(row), HasSubstr("gfx950,256,80,256,5120,False"));
-  EXPECT_THAT(table.notices(), ElementsAre(HasSubstr("4 rows name no device model: they match by gfx and cu_num")));
+  EXPECT_THAT(table.notices(), ElementsAre(HasSubstr("4 rows without a device model: looked up by gfx and cu_num")));
 }
 
 TEST_F(TableFile, RowsThatNameNoModelAreSaidOnce) {
   const auto notices_of = [&](std::string_view content) { return read(content).notices(); };
   EXPECT_THAT(
       notices_of("gfx,cu_num,M,N,K,us,device\ng,1,1,2,3,5,cpu\ng,1,2,2,3,5,\ng,1,3,2,3,5,\n"),
-      ElementsAre(HasSubstr("bf16_tuned_gemm.csv: 2 rows name no device model: they match by gfx and cu_num, the "
-                            "first in line 3")));
+      ElementsAre(HasSubstr("bf16_tuned_gemm.csv: 2 rows without a device model: looked up by gfx and cu_num; the "
+                            "first is in line 3")));
   EXPECT_THAT(notices_of("gfx,cu_num,M,N,K,us\n"), IsEmpty());
   EXPECT_THAT(notices_of("gfx,cu_num,M,N,K,us,device\ng,1,1,2,3,5,cpu\n"), IsEmpty());
 }
@@ -68,7 +68,7 @@ TEST_F(TableFile, OldFmoeTablesHaveNoGfxPercentSignsAndATag) {
   EXPECT_EQ(table.rows()[0].num_units, 80);
   EXPECT_EQ(table.cell(table.rows()[0], "err1"), "0.0%");
   EXPECT_EQ(table.rows()[0].problem.text("q_dtype_w"), "torch.float8_e4m3fnuz");
-  EXPECT_THAT(table.notices(), testing::Contains(HasSubstr("have no gfx and are looked up by cu_num")));
+  EXPECT_THAT(table.notices(), testing::Contains(HasSubstr("without gfx: looked up by cu_num")));
 }
 
 TEST_F(TableFile, UnusableTimesAreReadReportedAndNeverFound) {
@@ -82,7 +82,7 @@ TEST_F(TableFile, UnusableTimesAreReadReportedAndNeverFound) {
   EXPECT_EQ(table.find(problem_, "g", 1), nullptr);
   EXPECT_THAT(table.notices(),
               testing::Contains(
-                  HasSubstr("bf16_tuned_gemm.csv: 6 rows have no usable time and never win, the first in line 2")));
+                  HasSubstr("bf16_tuned_gemm.csv: 6 rows without a usable time: never taken; the first is in line 2")));
 }
 
 TEST_F(TableFile, TheLowestTimeOfAKeyWinsWithAWarning) {
@@ -91,7 +91,7 @@ TEST_F(TableFile, TheLowestTimeOfAKeyWinsWithAWarning) {
   EXPECT_EQ(table.find(problem_, "g", 1)->kernel_name, "fast");
   EXPECT_THAT(
       table.notices(),
-      testing::Contains(HasSubstr("2 rows repeat the key of another, the lowest time wins, the first in line 3")));
+      testing::Contains(HasSubstr("2 rows with the key of another: the lowest time wins; the first is in line 3")));
 }
 
 TEST_F(TableFile, RowsOfOtherModelsAndTaggedRowsAreNotFound) {

@@ -79,7 +79,7 @@ class EntryHandler final : public YAML::EventHandler {
     if (entry.values.size() == kMaxKeys) fail_at(mark, fmt::format("a size has at most {} keys", kMaxKeys));
     const bool repeated =
         std::any_of(entry.values.begin(), entry.values.end(), [&](const auto& one) { return one.first == *key_; });
-    if (repeated) fail_at(mark, fmt::format("the key '{}' is given twice", key_->substr(0, 80)));
+    if (repeated) fail_at(mark, fmt::format("the key '{}' is given twice", shown(*key_)));
     entry.values.emplace_back(std::move(*key_), value);
     key_.reset();
   }
@@ -136,7 +136,7 @@ class EntryReader {
  private:
   [[noreturn]] void fail_value(std::string_view key, std::string_view wanted, const std::string& got) const {
     fail(ErrorCode::invalid_input, "{}:{}: the key '{}' wants {}, got '{}'", name_, raw_.line, key, wanted,
-         got.substr(0, 80));
+         shown(got));
   }
 
   std::optional<std::string> take(std::string_view key) {
@@ -378,7 +378,8 @@ TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, 
   }
   if (num_default > 0)
     file.notices.push_back(
-        fmt::format("{}: {} sizes name no dtype, bf16 is used; --indtype names another", name, num_default));
+        fmt::format("{}: bf16 is used for {} without a dtype; --indtype names another", name,
+                    counted(num_default, "size")));
   return file;
 }
 
@@ -386,6 +387,7 @@ void publish_tune_gemm(const std::filesystem::path& path, std::span<const TuneGe
   if (entries.empty()) return;
   check_writable(path);
   const FileLock lock(path);
+  remove_stale_temporaries(path);
   std::error_code missing;
   std::string content;
   if (std::filesystem::exists(path, missing)) content = read_file(path, kMaxFileBytes);

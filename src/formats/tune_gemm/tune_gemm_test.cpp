@@ -49,7 +49,7 @@ TEST_F(TuneGemm, OptionsWinOverTheFileAndADefaultIsSaid) {
   EXPECT_THAT(key(sizes), HasSubstr("dtype=fp32 outdtype=fp32"));
   EXPECT_THAT(key(sizes, {.dtype = DType::fp16, .bias = true}), HasSubstr("dtype=fp16 outdtype=fp16 bias=1"));
   EXPECT_THAT(read("- {'M': 1, 'N': 2, 'K': 3}\n").notices,
-              testing::ElementsAre(HasSubstr("1 sizes name no dtype, bf16 is used")));
+              testing::ElementsAre(HasSubstr("bf16 is used for 1 size without a dtype")));
   EXPECT_THAT(read(sizes).notices, IsEmpty());
 }
 

@@ -91,7 +91,7 @@ class BlisBackend final : public Backend {
     return Config({{"factor", std::string("auto")}, {"sup", int64_t{1}}, {"threads", device_.num_units}});
   }
 
-  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) override {
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     thread_count(config, device_);
     return std::make_unique<BlisPlan>(GemmShape::of(problem), runtime_of(config));
   }

@@ -80,7 +80,7 @@ class FakeBackend final : public Backend {
     return Config({{"tile_m", int64_t{64}}, {"tile_n", int64_t{64}}, {"split_k", int64_t{1}}});
   }
 
-  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) override {
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const auto shape = GemmShape::of(problem);
     const auto work = GemmOp().work(problem);
     const double ideal = device_.roofline_us(work.flops, work.bytes, name(shape.in));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// oneDNN 2.x matmul: one candidate for each implementation its iterator offers and each thread count. Threads come from
-// libgomp, whose team size is fixed when the primitive is created and used again when it runs.
+// oneDNN matmul: one candidate for each implementation its iterator offers and each thread count. Threads come from
+// libgomp, whose team size is fixed when the primitive is created and used again when it runs. Compiled once for each
+// version of the library (onednn_library.h).
 #include <omp.h>
 
+#include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
 
@@ -12,6 +14,7 @@
 #include "solver/module.h"
 #include "solver/own_library.h"
 #include "solver/thread_counts.h"
+#include "solvers/onednn/onednn_library.h"
 
 namespace attune {
 namespace {
@@ -43,23 +46,39 @@ auto guarded(ErrorCode code, Call call) {
 
 struct Description {
   memory::desc a, b, bias, c;
-  dnnl::matmul::desc matmul;
+  bool has_bias;
 };
 
 Description describe(const GemmShape& shape) {
   using tag = memory::format_tag;
   const auto in = data_type_of(shape.in), out = data_type_of(shape.out);
-  memory::desc a({shape.m, shape.k}, in, shape.trans_a ? tag::ba : tag::ab);
-  memory::desc b({shape.k, shape.n}, in, shape.b_is_kn ? tag::ab : tag::ba);
-  memory::desc c({shape.m, shape.n}, out, tag::ab);
-  memory::desc bias = shape.bias ? memory::desc({1, shape.n}, in, tag::ab) : memory::desc();
-  return {a, b, bias, c, shape.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c)};
+  return {memory::desc({shape.m, shape.k}, in, shape.trans_a ? tag::ba : tag::ab),
+          memory::desc({shape.k, shape.n}, in, shape.b_is_kn ? tag::ab : tag::ba),
+          shape.bias ? memory::desc({1, shape.n}, in, tag::ab) : memory::desc(),
+          memory::desc({shape.m, shape.n}, out, tag::ab), shape.bias};
 }
 
 dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
+}
+
+/// Hands the first implementation offered to `use`. Version 2 makes it of a description of the operation, of which its
+/// iterator keeps a pointer: the description has to live as long as next_impl() is called. Version 3 makes it directly.
+template <typename Matmul = dnnl::matmul, typename Use>
+void with_first_matmul(const Description& d, const dnnl::engine& engine, Use use) {
+  const auto attributes = user_scratchpad();
+  using Implementation = typename Matmul::primitive_desc;
+  if constexpr (requires { typename Matmul::desc; }) {
+    using Operation = typename Matmul::desc;
+    const Operation operation = d.has_bias ? Operation(d.a, d.b, d.bias, d.c) : Operation(d.a, d.b, d.c);
+    use(Implementation(operation, attributes, engine));
+  } else if (d.has_bias) {
+    use(Implementation(engine, d.a, d.b, d.bias, d.c, attributes));
+  } else {
+    use(Implementation(engine, d.a, d.b, d.c, attributes));
+  }
 }
 
 class OnednnPlan final : public Plan {
@@ -103,39 +122,38 @@ class OnednnPlan final : public Plan {
 class OnednnBackend final : public Backend {
  public:
   explicit OnednnBackend(const DeviceInfo& device) : device_(device), engine_(dnnl::engine::kind::cpu, 0) {
-    require_library(reinterpret_cast<const void*>(&dnnl_primitive_execute), "dnnl_primitive_execute", "libdnnl");
+    require_library(reinterpret_cast<const void*>(&dnnl_primitive_execute), "dnnl_primitive_execute",
+                    onednn_library().file);
   }
 
   Versions versions() const override {
     const auto* version = dnnl::version();
     // ONEDNN_MAX_CPU_ISA limits it: then the library is another one.
-    return {{"onednn.gemm", fmt::format("1+{}.{}.{}", version->major, version->minor, version->patch)},
-            {"onednn.isa", fmt::format("{:#x}", static_cast<int>(dnnl::get_effective_cpu_isa()))}};
+    const std::string name(onednn_library().name);
+    return {{name + ".gemm", fmt::format("1+{}.{}.{}", version->major, version->minor, version->patch)},
+            {name + ".isa", fmt::format("{:#x}", static_cast<int>(dnnl::get_effective_cpu_isa()))}};
   }
 
   SearchSpace space(const Problem& problem) override {
-    std::vector<Value> names;
-    omp_set_num_threads(static_cast<int>(device_.num_units));
-    for_each(GemmShape::of(problem), [&](const std::string& name, const dnnl::matmul::primitive_desc&) {
-      names.emplace_back(name);
-      return true;
-    });
-    return SearchSpace::product(
-        {{.name = "impl", .values = std::move(names)}, {.name = "threads", .values = thread_counts(device_.num_units)}},
-        {{"no-reference", "impl != 'ref:any'", "oneDNN's reference implementation is thousands of times slower"}});
+    const auto offered = names(problem);
+    std::vector<Value> values;
+    std::vector<Rule> rules;
+    for (const auto& name : offered) {
+      values.emplace_back(name);
+      if (is_reference(name) && name != preferred(offered))
+        rules.push_back({"no-reference", fmt::format("impl != '{}'", name),
+                         "oneDNN's reference implementation is thousands of times slower"});
+    }
+    return SearchSpace::product({{.name = "impl", .values = std::move(values)},
+                                 {.name = "threads", .values = thread_counts(device_.num_units)}},
+                                std::move(rules));
   }
 
   Config untuned(const Problem& problem) override {
-    omp_set_num_threads(static_cast<int>(device_.num_units));
-    std::string first;
-    for_each(GemmShape::of(problem), [&](const std::string& name, const dnnl::matmul::primitive_desc&) {
-      first = name;
-      return false;
-    });
-    return Config({{"impl", first}, {"threads", device_.num_units}});
+    return Config({{"impl", preferred(names(problem))}, {"threads", device_.num_units}});
   }
 
-  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) override {
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const int threads = thread_count(config, device_);
     omp_set_num_threads(threads);
     const auto shape = GemmShape::of(problem);
@@ -157,11 +175,29 @@ class OnednnBackend final : public Backend {
   }
 
  private:
+  static bool is_reference(std::string_view name) { return name.starts_with("ref"); }
+
+  /// What is offered for all cores.
+  std::vector<std::string> names(const Problem& problem) {
+    std::vector<std::string> offered;
+    omp_set_num_threads(static_cast<int>(device_.num_units));
+    for_each(GemmShape::of(problem), [&](const std::string& name, const dnnl::matmul::primitive_desc&) {
+      offered.push_back(name);
+      return true;
+    });
+    return offered;
+  }
+
+  /// oneDNN's own choice; a reference implementation only if there is nothing else.
+  static const std::string& preferred(const std::vector<std::string>& offered) {
+    const auto found = std::find_if_not(offered.begin(), offered.end(), is_reference);
+    return found == offered.end() ? offered.front() : *found;
+  }
+
   /// Visits the implementations in oneDNN's order of preference; a name that comes again is visited once.
   template <typename Visit>
   void for_each(const GemmShape& shape, Visit visit) {
-    guarded(ErrorCode::unavailable, [&] {
-      dnnl::matmul::primitive_desc implementation(describe(shape).matmul, user_scratchpad(), engine_);
+    const auto visit_all = [&](dnnl::matmul::primitive_desc implementation) {
       std::vector<std::string> seen;
       do {
         std::string name = implementation.impl_info_str();
@@ -169,7 +205,8 @@ class OnednnBackend final : public Backend {
         seen.push_back(name);
         if (!visit(name, implementation)) return;
       } while (implementation.next_impl());
-    });
+    };
+    guarded(ErrorCode::unavailable, [&] { with_first_matmul(describe(shape), engine_, visit_all); });
   }
 
   DeviceInfo device_;
@@ -178,14 +215,16 @@ class OnednnBackend final : public Backend {
 
 class OnednnSolver final : public Solver {
  public:
-  std::string_view id() const override { return "onednn.gemm"; }
+  std::string_view id() const override { return onednn_library().id; }
   std::string_view version() const override { return "1"; }
-  std::string_view title() const override { return "oneDNN matmul, every implementation it offers"; }
+  std::string_view title() const override { return onednn_library().title; }
   std::string_view thread_pool() const override { return "libgomp"; }
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
     if (const Support support = supports_host_gemm(problem, device); !support.yes) return support;
     const auto shape = GemmShape::of(problem);
-    if (shape.in == DType::fp16 || shape.out == DType::fp16) return Support::no("oneDNN 2.6 has no fp16 on a CPU");
+    if (shape.in == DType::fp16 || shape.out == DType::fp16) {
+      if (const Support support = onednn_supports_fp16(shape); !support.yes) return support;
+    }
     if (shape.in == DType::fp32 && shape.out != DType::fp32) return Support::no("keeps fp32 results in fp32");
     return {};
   }

@@ -76,7 +76,7 @@ class OpenblasBackend final : public Backend {
     return Config({{"routine", std::string("gemm")}, {"threads", device_.num_units}});
   }
 
-  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) override {
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const int threads = thread_count(config, device_);
     const auto shape = GemmShape::of(problem);
     const bool vector = config.text("routine") == "gemv";

@@ -168,7 +168,7 @@ class PortableBackend final : public Backend {
         {{.name = "block", .values = {std::string("4x4"), std::string("2x4"), std::string("1x4")}}}, {});
   }
   Config untuned(const Problem&) override { return Config({{"block", std::string("4x4")}}); }
-  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config) override {
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const auto shape = GemmShape::of(problem);
     return std::make_unique<PortablePlan>(shape, kernel_for(shape, config.text("block")));
   }

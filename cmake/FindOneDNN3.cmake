@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+# oneDNN 3.x beside Debian's 2.x, over the same libgomp. Gives OneDNN3::dnnl. Looked for in ATTUNE_VENDOR/onednn3
+# (tools/setup --with-onednn3), in $DNNLROOT, then in the system; found only if the headers are of a version 3.
+set(roots ${ATTUNE_VENDOR_FOLDER}/onednn3 $ENV{DNNLROOT})
+find_path(OneDNN3_INCLUDE_DIR oneapi/dnnl/dnnl.hpp HINTS ${roots} PATH_SUFFIXES include)
+find_library(OneDNN3_LIBRARY NAMES libdnnl.so.3 HINTS ${roots} PATH_SUFFIXES lib)
+set(OneDNN3_VERSION "")
+if(OneDNN3_INCLUDE_DIR)
+  file(STRINGS ${OneDNN3_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h numbers REGEX "define DNNL_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+")
+  string(REGEX MATCHALL "[0-9]+" numbers "${numbers}")
+  string(REPLACE ";" "." OneDNN3_VERSION "${numbers}")
+endif()
+set(OneDNN3_IS_VERSION_3 OFF)
+if(OneDNN3_VERSION MATCHES "^3\\.")
+  set(OneDNN3_IS_VERSION_3 ON)
+else()
+  # The next configuring must not stay with the headers of a version 2.
+  unset(OneDNN3_INCLUDE_DIR CACHE)
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(OneDNN3 REQUIRED_VARS OneDNN3_LIBRARY OneDNN3_INCLUDE_DIR OneDNN3_IS_VERSION_3 VERSION_VAR OneDNN3_VERSION)
+if(OneDNN3_FOUND AND NOT TARGET OneDNN3::dnnl)
+  add_library(OneDNN3::dnnl INTERFACE IMPORTED)
+  target_include_directories(OneDNN3::dnnl SYSTEM INTERFACE ${OneDNN3_INCLUDE_DIR})
+  target_link_libraries(OneDNN3::dnnl INTERFACE ${OneDNN3_LIBRARY})
+endif()

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "base/locations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+/// The variables are this test's alone; they come back as they were.
+class Locations : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : kVariables) {
+      const char* value = std::getenv(name);
+      before_.emplace_back(name, value ? std::optional<std::string>(value) : std::nullopt);
+      ::unsetenv(name);
+    }
+    folder_ = fs::path(testing::TempDir()) / ("attune_locations_" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "file") << "x";
+  }
+  void TearDown() override {
+    for (const auto& [name, value] : before_) value ? ::setenv(name, value->c_str(), 1) : ::unsetenv(name);
+    fs::remove_all(folder_);
+  }
+  void set(const char* name, const fs::path& value) { ::setenv(name, value.c_str(), 1); }
+  static std::string complaint() {
+    try {
+      check_home_location();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+      return error.what();
+    }
+    return "";
+  }
+  static constexpr const char* kVariables[] = {"HOME", "ATTUNE_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "ATTUNE_CACHE"};
+  std::vector<std::pair<const char*, std::optional<std::string>>> before_;
+  fs::path folder_;
+};
+
+TEST_F(Locations, XdgFoldersThatAreNotAbsoluteAreIgnored) {
+  set("HOME", "/home/me");
+  set("XDG_STATE_HOME", "state");
+  set("XDG_CACHE_HOME", "./cache");
+  EXPECT_EQ(home_location().path, "/home/me/.local/state/attune");
+  EXPECT_EQ(cache_location().path, "/home/me/.cache/attune");
+  set("XDG_STATE_HOME", "/state");
+  EXPECT_EQ(home_location().path, "/state/attune");
+}
+
+TEST_F(Locations, AStateFolderThatIsAFileIsRefusedByItsVariable) {
+  set("HOME", folder_);
+  set("ATTUNE_HOME", folder_ / "file");
+  EXPECT_THAT(complaint(), HasSubstr("ATTUNE_HOME names a place that is no folder"));
+  set("ATTUNE_HOME", folder_ / "file" / "below");
+  EXPECT_THAT(complaint(), HasSubstr("ATTUNE_HOME"));
+  ::unsetenv("ATTUNE_HOME");
+  set("XDG_STATE_HOME", folder_ / "file");
+  EXPECT_THAT(complaint(), HasSubstr("XDG_STATE_HOME names a place that is no folder"));
+}
+
+TEST_F(Locations, AHomeFolderThatIsNotThereIsNotMade) {
+  set("HOME", folder_ / "nobody");
+  EXPECT_THAT(complaint(), HasSubstr("the folder that HOME names is not there"));
+  set("ATTUNE_HOME", folder_ / "new" / "state");
+  EXPECT_EQ(complaint(), "");
+  ::unsetenv("ATTUNE_HOME");
+  set("HOME", folder_);
+  EXPECT_EQ(complaint(), "");
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/locations.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/environment.h"
+#include "cli/json_output.h"
+#include "cli/line_output.h"
+#include "formats/csv/table.h"
+#include "ops/op.h"
+#include "report/result_table.h"
+
+namespace attune {
+namespace {
+
+struct KernelsOptions {
+  std::string cache, table, op, devices;
+  uint32_t jobs = 0;
+  bool json = false;
+};
+
+std::filesystem::path cache_folder(const KernelsOptions& options) {
+  return options.cache.empty() ? cache_location().path : std::filesystem::path(options.cache);
+}
+
+int list_kernels(const KernelsOptions& options) {
+  const auto binaries = KernelCache({cache_folder(options)}, kCacheBytes).list();
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  uintmax_t total = 0;
+  for (const Binary& binary : binaries) {
+    const uintmax_t bytes = std::filesystem::file_size(binary.file);
+    total += bytes;
+    if (options.json) {
+      list.push_back({{"arch", binary.arch},
+                      {"recipe", binary.recipe},
+                      {"toolchain", binary.toolchain},
+                      {"sha256", binary.sha256},
+                      {"bytes", bytes},
+                      {"file", binary.file.string()},
+                      {"metadata", binary.metadata}});
+    } else {
+      print_line(stdout, fmt::format("{}  {}  {}  {} bytes", binary.arch, binary.recipe, binary.toolchain, bytes));
+    }
+  }
+  if (options.json)
+    print_json(list);
+  else
+    print_line(stdout, fmt::format("{}, {:.1f} MB in '{}'", counted(binaries.size(), "kernel"),
+                                   static_cast<double>(total) / 1e6, cache_folder(options).string()));
+  return 0;
+}
+
+int clear_kernels(const KernelsOptions& options) {
+  const size_t removed = KernelCache({cache_folder(options)}, kCacheBytes).clear();
+  print_line(stdout, fmt::format("{} removed from '{}'", counted(removed, "kernel"), cache_folder(options).string()));
+  return 0;
+}
+
+/// Compiles what the rows of a table need on this device, so that a program that uses the table never waits for it.
+int build_kernels(const KernelsOptions& options) {
+  const Table table = Table::read(options.table, family_option(options.op));
+  Environment environment = open_environment(options.devices, {options.cache, options.jobs, {}});
+  const DeviceInfo& device = environment.device->info();
+  std::set<std::string> files;
+  size_t num_rows = 0, num_failed = 0;
+  for (const TableRow& row : table.rows()) {
+    if (row.gfx != device.gfx || row.num_units != device.num_units) continue;
+    try {
+      const Candidate candidate = Candidate::parse(row.kernel_name);
+      const Problem problem = op_of(row.problem).normalise(row.problem, device);
+      const auto built = environment.kernels->build(problem, {&candidate, 1}).front();
+      for (const Binary& binary : built.binaries) files.insert(binary.file.string());
+      num_rows += !built.binaries.empty();
+      if (built.outcome.ok()) continue;
+      ++num_failed;
+      print_line(stderr, fmt::format("{}:{} {}: {}", options.table, row.line, name(built.outcome.status),
+                                     built.outcome.detail));
+    } catch (const Error&) {
+      // A row of another program, or of a family that is not tuned here: nothing of ours to build.
+    }
+  }
+  print_line(stdout, fmt::format("{} of {} use generated kernels: {} in '{}'", num_rows,
+                                 counted(table.rows().size(), "row"), counted(files.size(), "file"),
+                                 cache_folder(options).string()));
+  return num_failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void add_kernels_command(CLI::App& app, Chosen& chosen) {
+  auto* verb = app.add_subcommand("kernels", "Compiled kernels: list, clear, build ahead for a table");
+  verb->require_subcommand(1);
+  auto options = std::make_shared<KernelsOptions>();
+  const auto add = [&](const char* name, const char* help, int (*run)(const KernelsOptions&)) {
+    auto* sub = verb->add_subcommand(name, help);
+    sub->add_option("--cache", options->cache, "Folder of compiled kernels; default: attune paths");
+    sub->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
+    return sub;
+  };
+  add("list", "Every compiled kernel", list_kernels)->add_flag("--json", options->json, "Machine-readable");
+  add("clear", "Removes them all; they are compiled again when needed", clear_kernels);
+  auto* build = add("build", "Compiles what a table's rows need here", build_kernels);
+  build->add_option("--table", options->table, "Tuned table")->required();
+  build->add_option("--op", options->op, "Family of the table, when its name does not tell");
+  build->add_option("--devices", options->devices, "Device; default cpu:0");
+  build->add_option("--jobs", options->jobs, "Compilers at once; default: one a core")->check(CLI::Range(0, 1024));
+}
+
+}  // namespace attune

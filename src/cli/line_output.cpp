@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#include "cli/line_output.h"
+
+#include "base/text.h"
+
+namespace attune {
+
+void print_line(std::FILE* to, std::string_view line) {
+  constexpr size_t kMostCharacters = 2000;
+  std::fprintf(to, "%s\n", shown(line, kMostCharacters).c_str());
+}
+
+}  // namespace attune

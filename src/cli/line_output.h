@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdio>
+#include <string_view>
+
+namespace attune {
+
+/// Prints a line for a person. Names and cells in it may come from any file: control characters are escaped, so that
+/// it stays one line and harms no terminal, and what is longer than 2000 characters is cut.
+void print_line(std::FILE* to, std::string_view line);
+
+}  // namespace attune

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string_view>
+
+#include "process/wait_status.h"
+
+namespace attune {
+
+/// The outcome of a compiler that did not end well, from its status and what it wrote; ok for exit status 0. Drivers
+/// such as gcc run the compiler proper as a child and exit with 1 or 4 when that dies, so the text decides:
+///   "out of memory" and the like → out_of_memory      "internal compiler error" → crashed
+///   any other exit status → compile_failed, with the first lines from the first error on, at most 400 characters.
+Outcome compiler_failure(const WaitStatus& status, std::string_view log, std::string_view toolchain);
+
+}  // namespace attune

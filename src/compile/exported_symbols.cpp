@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "compile/exported_symbols.h"
+
+#include <elf.h>
+
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+/// Copies: a file promises no alignment.
+template <typename Record>
+std::vector<Record> records_at(std::string_view file, uint64_t offset, uint64_t count) {
+  if (offset > file.size() || count > (file.size() - offset) / sizeof(Record))
+    fail(ErrorCode::invalid_input, "the binary is damaged, a table reaches beyond its end; compile it again");
+  std::vector<Record> records(count);
+  if (count != 0) std::memcpy(records.data(), file.data() + offset, count * sizeof(Record));
+  return records;
+}
+
+std::string_view text_at(std::string_view file, const Elf64_Shdr& texts, uint64_t offset) {
+  if (texts.sh_offset > file.size() || texts.sh_size > file.size() - texts.sh_offset || offset >= texts.sh_size)
+    fail(ErrorCode::invalid_input, "the binary is damaged, a name reaches beyond its end; compile it again");
+  const std::string_view rest = file.substr(texts.sh_offset + offset, texts.sh_size - offset);
+  return rest.substr(0, rest.find('\0'));
+}
+
+bool is_exported(const Elf64_Sym& symbol) {
+  const auto binding = ELF64_ST_BIND(symbol.st_info), visibility = ELF64_ST_VISIBILITY(symbol.st_other);
+  return symbol.st_shndx != SHN_UNDEF && (binding == STB_GLOBAL || binding == STB_WEAK) &&
+         (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
+}
+
+}  // namespace
+
+std::optional<std::set<std::string, std::less<>>> exported_symbols(std::string_view file) {
+  if (file.size() < sizeof(Elf64_Ehdr) || std::memcmp(file.data(), ELFMAG, SELFMAG) != 0) return std::nullopt;
+  if (file[EI_CLASS] != ELFCLASS64 || file[EI_DATA] != ELFDATA2LSB) return std::nullopt;
+  const auto header = records_at<Elf64_Ehdr>(file, 0, 1).front();
+  const auto sections = records_at<Elf64_Shdr>(file, header.e_shoff, header.e_shnum);
+  const Elf64_Shdr* symbols = nullptr;
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type == SHT_DYNSYM || (section.sh_type == SHT_SYMTAB && !symbols)) symbols = &section;
+  }
+  std::set<std::string, std::less<>> names;
+  if (!symbols) return names;
+  if (symbols->sh_link >= sections.size())
+    fail(ErrorCode::invalid_input, "the binary is damaged, its symbols have no names; compile it again");
+  for (const Elf64_Sym& symbol :
+       records_at<Elf64_Sym>(file, symbols->sh_offset, symbols->sh_size / sizeof(Elf64_Sym))) {
+    if (is_exported(symbol)) names.emplace(text_at(file, sections[symbols->sh_link], symbol.st_name));
+  }
+  return names;
+}
+
+}  // namespace attune

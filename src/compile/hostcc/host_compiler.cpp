@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "compile/hostcc/host_compiler.h"
+
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "compile/hostcc/toolchain_name.h"
+#include "process/run_command.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Milliseconds kVersionDeadline{10'000};
+
+std::string search_path() {
+  const char* path = std::getenv("PATH");
+  return path && *path ? path : "/usr/local/bin:/usr/bin:/bin";
+}
+
+bool can_run(const fs::path& file) {
+  struct stat status {};
+  return ::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(file.c_str(), X_OK) == 0;
+}
+
+fs::path find_on_path(std::string_view name) {
+  const std::string path = search_path();
+  for (const std::string_view folder : split(path, ':')) {
+    if (!folder.starts_with('/')) continue;
+    fs::path file = fs::path(folder) / name;
+    if (can_run(file)) return file;
+  }
+  return {};
+}
+
+fs::path find_program() {
+  if (const char* wanted = std::getenv("ATTUNE_CC"); wanted && *wanted) {
+    const bool is_name = std::string_view(wanted).find('/') == std::string_view::npos;
+    fs::path file = is_name ? find_on_path(wanted) : fs::absolute(wanted);
+    if (file.empty() || !can_run(file))
+      fail(ErrorCode::unavailable, "ATTUNE_CC names no program that can be run, set it to a C compiler: '{}'", wanted);
+    return file;
+  }
+  for (const char* name : {"gcc", "cc", "clang"}) {
+    if (fs::path file = find_on_path(name); !file.empty()) return file;
+  }
+  fail(ErrorCode::unavailable, "there is no C compiler on PATH, install gcc (apt-get install gcc) or set ATTUNE_CC");
+}
+
+/// LC_ALL=C: the errors are read by compiler_failure.
+std::map<std::string, std::string> environment_in(const fs::path& temporary) {
+  return {{"PATH", search_path()}, {"LC_ALL", "C"}, {"TMPDIR", temporary.string()}};
+}
+
+std::string ask_version(const fs::path& program) {
+  const ChildCommand command{.arguments = {program.string(), "--version"}, .environment = environment_in("/tmp")};
+  const CommandResult result = run_command(command, kVersionDeadline);
+  const auto name = result.status.ok() ? toolchain_name(result.output, program.filename().string()) : std::nullopt;
+  if (!name)
+    fail(ErrorCode::unavailable, "the C compiler does not say its version (it {}), set ATTUNE_CC to another: '{}'",
+         result.status.describe(), program.string());
+  return *name;
+}
+
+/// Not write_file_atomically: nobody else reads it, and two fsyncs are a fifth of a compilation.
+void write_source(const fs::path& file, std::string_view source) {
+  std::ofstream stream(file, std::ios::binary);
+  stream << source;
+  stream.close();
+  if (!stream) fail(ErrorCode::io, "cannot write the source of a kernel, free some space: '{}'", file.string());
+}
+
+std::string instruction_set() {
+  utsname names{};
+  const std::string machine = ::uname(&names) == 0 ? names.machine : "unknown";
+  return machine == "x86_64" ? "x86-64" : machine;
+}
+
+}  // namespace
+
+std::string HostCompiler::toolchain() const {
+  // By file and time: one that was replaced is asked again.
+  using Key = std::tuple<std::string, int64_t, int64_t>;
+  static std::mutex mutex;
+  static std::map<Key, std::string> known;
+  const fs::path program = find_program();
+  struct stat status {};
+  ::stat(program.c_str(), &status);
+  const Key key(program.string(), status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(key);
+  return found != known.end() ? found->second : known.emplace(key, ask_version(program)).first->second;
+}
+
+bool HostCompiler::targets(std::string_view arch) const {
+  static const std::string ours = instruction_set();
+  if (!arch.starts_with(ours)) return false;
+  const std::string_view rest = arch.substr(ours.size());
+  return rest.empty() || rest.front() == '-' || rest.front() == '+';
+}
+
+CompileCommand HostCompiler::command(const CompileTask& task, const fs::path& folder) const {
+  const fs::path program = find_program();
+  write_source(folder / "kernel.c", task.source);
+  CompileCommand command;
+  command.output = "kernel.so";
+  command.environment = environment_in(folder);
+  // -nostdlib: a kernel needs no start-up files and no libc of its own (6 to 8 ms of about 40); what the compiler calls
+  // of libc is in every process, what it calls of libgcc is linked in. Distributions differ in what they harden by
+  // default: a kernel is to be the same, and as fast, under each. Interposition would forbid inlining an entry.
+  command.arguments = {program.string(),
+                       "-pipe",
+                       "-shared",
+                       "-fPIC",
+                       "-O2",
+                       "-w",
+                       "-nostdlib",
+                       "-fno-semantic-interposition",
+                       "-fno-stack-protector",
+                       "-fno-stack-clash-protection"};
+  if (instruction_set() == "x86-64") command.arguments.push_back("-fcf-protection=none");
+  for (const char* file : {"-o", "kernel.so", "-x", "c", "kernel.c"}) command.arguments.push_back(file);
+  // After the source: a linker that takes libraries only as needed must know what is.
+  command.arguments.insert(command.arguments.end(), task.options.begin(), task.options.end());
+  command.arguments.push_back("-lgcc");
+  return command;
+}
+
+void register_hostcc_compilers(std::vector<const Compiler*>& compilers);
+void register_hostcc_compilers(std::vector<const Compiler*>& compilers) {
+  static const HostCompiler hostcc;
+  compilers.push_back(&hostcc);
+}
+
+}  // namespace attune

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "compile/hostcc/host_compiler.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "compile/exported_symbols.h"
+#include "compile/set_variable.h"
+#include "process/run_command.h"
+#include "process/temporary_folder.h"
+
+namespace attune {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Key;
+using testing::MatchesRegex;
+using testing::UnorderedElementsAre;
+
+const Compiler& hostcc() { return *find_compiler("hostcc"); }
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+    return "nothing was thrown";
+  } catch (const Error& error) {
+    return std::string(name(error.code())) + ": " + error.what();
+  }
+}
+
+class HostCompilerTest : public testing::Test {
+ protected:
+  /// Runs what command() says; returns the log.
+  std::string run(const CompileTask& task, bool good = true) {
+    CompileCommand command = hostcc().command(task, folder_.path());
+    file_ = folder_.path() / command.output;
+    const CommandResult result =
+        run_command({.arguments = command.arguments, .environment = command.environment, .folder = folder_.path()},
+                    Milliseconds(10'000));
+    EXPECT_EQ(result.status.ok(), good) << result.output;
+    return result.output;
+  }
+
+  TemporaryFolder folder_{"hostcc-test"};
+  std::filesystem::path file_;
+};
+
+TEST_F(HostCompilerTest, WhatItCompilesCanBeLoadedAndCalled) {
+  // memset is libc's, the 128-bit division is libgcc's.
+  run({.compiler = "hostcc",
+       .source = "void *memset(void *, int, unsigned long);\n"
+                 "static int helper(int x) { return x + 1; }\n"
+                 "int entry(int x) { char a[4000]; memset(a, x, sizeof a); return helper(a[x]); }\n"
+                 "long quotient(long a, long b) { return (long)((unsigned __int128)a * a / (unsigned long)b); }\n",
+       .arch = "x86-64",
+       .options = {"-O1"},
+       .entries = {}});
+  void* library = ::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << ::dlerror();
+  EXPECT_EQ(reinterpret_cast<int (*)(int)>(::dlsym(library, "entry"))(41), 42);
+  EXPECT_EQ(reinterpret_cast<long (*)(long, long)>(::dlsym(library, "quotient"))(1L << 40, 1L << 35), 1L << 45);
+  EXPECT_EQ(::dlsym(library, "helper"), nullptr);
+  EXPECT_THAT(*exported_symbols(read_file(file_)), UnorderedElementsAre("entry", "quotient"));
+  ::dlclose(library);
+}
+
+TEST_F(HostCompilerTest, TheOptionsOfATaskComeAfterItsOwn) {
+  run({.compiler = "hostcc",
+       .source = "int level(void) {\n#ifdef __OPTIMIZE__\n return 1;\n#else\n return K;\n#endif\n}",
+       .arch = "x86-64",
+       .options = {"-O0", "-DK=7"},
+       .entries = {}});
+  void* library = ::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << ::dlerror();
+  EXPECT_EQ(reinterpret_cast<int (*)()>(::dlsym(library, "level"))(), 7);
+  ::dlclose(library);
+}
+
+TEST_F(HostCompilerTest, ErrorsAreInEnglishAndNameTheLine) {
+  const SetVariable language("LC_ALL", "de_DE.UTF-8");
+  EXPECT_THAT(run({.compiler = "hostcc", .source = "int f(\n", .arch = "x86-64", .options = {}, .entries = {}}, false),
+              HasSubstr("kernel.c:1:"));
+}
+
+TEST_F(HostCompilerTest, TheProcessSeesThreeVariables) {
+  const SetVariable secret("ATTUNE_TEST_SECRET", "x");
+  const CompileCommand command = hostcc().command({}, folder_.path());
+  EXPECT_THAT(command.environment, UnorderedElementsAre(Key("PATH"), Key("LC_ALL"), Key("TMPDIR")));
+  EXPECT_EQ(command.environment.at("TMPDIR"), folder_.path().string());
+}
+
+TEST_F(HostCompilerTest, TheToolchainHasItsVersion) {
+  EXPECT_THAT(hostcc().toolchain(), MatchesRegex("(gcc|clang)-[0-9]+\\.[0-9.]+"));
+}
+
+TEST_F(HostCompilerTest, AttuneCcNamesTheCompilerAndIsAskedOnce) {
+  const auto program = folder_.path() / "cc";
+  std::ofstream(program) << "#!/bin/sh\necho x >>" << (folder_.path() / "asked").string() << "\necho mycc 3.1\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const SetVariable variable("ATTUNE_CC", program);
+  EXPECT_EQ(hostcc().toolchain(), "cc-3.1");
+  EXPECT_EQ(hostcc().toolchain(), "cc-3.1");
+  EXPECT_EQ(read_file(folder_.path() / "asked"), "x\n");
+  EXPECT_EQ(hostcc().command({}, folder_.path()).arguments.front(), program);
+  // A name is looked for on PATH.
+  const SetVariable name("ATTUNE_CC", "cc");
+  const SetVariable path("PATH", "relative:/no/such/folder:" + folder_.path().string());
+  EXPECT_EQ(hostcc().command({}, folder_.path()).arguments.front(), program);
+}
+
+TEST_F(HostCompilerTest, WithoutACompilerItSaysWhatToInstall) {
+  {
+    const SetVariable none("ATTUNE_CC", ""), path("PATH", folder_.path());
+    EXPECT_EQ(message_of([] { hostcc().toolchain(); }),
+              "unavailable: there is no C compiler on PATH, install gcc (apt-get install gcc) or set ATTUNE_CC");
+  }
+  const SetVariable wrong("ATTUNE_CC", "/no/such/cc");
+  EXPECT_THAT(message_of([] { hostcc().toolchain(); }), HasSubstr("ATTUNE_CC names no program"));
+}
+
+TEST_F(HostCompilerTest, AProgramWithoutAVersionIsNoCompiler) {
+  const SetVariable variable("ATTUNE_CC", "/bin/false");
+  EXPECT_THAT(message_of([] { hostcc().toolchain(); }),
+              HasSubstr("does not say its version (it exited with status 1)"));
+}
+
+TEST_F(HostCompilerTest, TargetsTheArchitecturesOfThisMachinesInstructionSet) {
+#if defined(__x86_64__)
+  for (const char* arch : {"x86-64", "x86-64-v3", "x86-64-v4+bf16+amx", "x86-64+vnni"})
+    EXPECT_TRUE(hostcc().targets(arch)) << arch;
+  for (const char* arch : {"sm_90", "gfx942", "aarch64", "x86", "x86-640", ""})
+    EXPECT_FALSE(hostcc().targets(arch)) << arch;
+#else
+  EXPECT_FALSE(hostcc().targets("x86-64-v3"));
+#endif
+}
+
+}  // namespace
+}  // namespace attune

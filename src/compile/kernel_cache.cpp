@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+#include "compile/kernel_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <set>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "compile/cache_entry.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::time_t kTouchAfter_s = 60;       ///< A use this soon after another is not written to the disk.
+constexpr std::time_t kLeftOverAfter_s = 3600;  ///< Age of a temporary folder whose process must have died.
+constexpr uint32_t kScanAfter = 64;             ///< Additions; other processes add too.
+constexpr int kAttempts = 100;
+constexpr const char* kTemporary = ".new-";
+
+[[noreturn]] void fail_write(const fs::path& path, int error) {
+  fail(ErrorCode::io, "cannot write to the kernel cache ({}), choose another with ATTUNE_CACHE: '{}'",
+       std::strerror(error), path.string());
+}
+
+/// A new folder that readers do not see; removed with its content unless it was renamed away.
+class StagingFolder {
+ public:
+  explicit StagingFolder(const fs::path& root) {
+    std::string name = (root / kTemporary).string() + "XXXXXX";
+    if (!::mkdtemp(name.data())) fail_write(root, errno);
+    path_ = name;
+  }
+  ~StagingFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  StagingFolder(const StagingFolder&) = delete;
+  StagingFolder& operator=(const StagingFolder&) = delete;
+  const fs::path& path() const noexcept { return path_; }
+  /// False when something is there already, or a folder on the way was removed meanwhile.
+  bool become(const fs::path& target) {
+    if (::rename(path_.c_str(), target.c_str()) == 0) {
+      path_.clear();
+      return true;
+    }
+    if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOENT && errno != ENOTDIR) fail_write(target, errno);
+    return false;
+  }
+
+ private:
+  fs::path path_;
+};
+
+/// Whole or not at all for readers. Folders above that are empty then go too.
+void remove_entry(const fs::path& root, const fs::path& entry) noexcept {
+  try {
+    const StagingFolder away(root);
+    if (::rename(entry.c_str(), away.path().c_str()) != 0) return;
+  } catch (const Error&) {
+    return;  // A cache that cannot be written to: the entry stays, and is refused again next time.
+  }
+  if (::rmdir(entry.parent_path().c_str()) == 0) ::rmdir(entry.parent_path().parent_path().c_str());
+}
+
+void make_folder(const fs::path& folder) {
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail_write(folder, errno);
+}
+
+void move_file(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error == std::errc::cross_device_link) {
+    fs::copy_file(from, to, error);
+    std::error_code ignored;
+    if (!error) fs::remove(from, ignored);
+  }
+  if (error) fail_write(to, error.value());
+  if (::chmod(to.c_str(), 0600) != 0) fail_write(to, errno);
+}
+
+/// Marks it as used now: eviction goes by this time.
+void touch(const Binary& binary) {
+  const fs::path description = binary.file.parent_path() / cache_entry::kDescription;
+  struct stat status {};
+  if (::stat(description.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kTouchAfter_s)
+    ::utimensat(AT_FDCWD, description.c_str(), nullptr, 0);
+}
+
+struct Stored {
+  fs::path path;
+  uint64_t bytes;
+  timespec used;
+};
+
+std::vector<Stored> stored_in(const fs::path& root) {
+  std::vector<Stored> all;
+  for (const cache_entry::Place& place : cache_entry::places(root)) {
+    const fs::path path = place.path(root);
+    struct stat binary {
+    }, description{};
+    if (::lstat((path / cache_entry::kDescription).c_str(), &description) != 0) continue;
+    ::lstat((path / cache_entry::kBinary).c_str(), &binary);
+    all.push_back({path, static_cast<uint64_t>(binary.st_size + description.st_size), description.st_mtim});
+  }
+  return all;
+}
+
+uint64_t total_bytes(const std::vector<Stored>& all) {
+  uint64_t total = 0;
+  for (const Stored& entry : all) total += entry.bytes;
+  return total;
+}
+
+void remove_old_staging(const fs::path& root) {
+  std::error_code error;
+  for (fs::directory_iterator entry(root, error), end; !error && entry != end; entry.increment(error)) {
+    struct stat status {};
+    if (!entry->path().filename().string().starts_with(kTemporary)) continue;
+    if (::lstat(entry->path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) continue;
+    std::error_code ignored;
+    if (std::time(nullptr) - status.st_mtime > kLeftOverAfter_s) fs::remove_all(entry->path(), ignored);
+  }
+}
+
+}  // namespace
+
+KernelCache::KernelCache(std::vector<fs::path> folders, uint64_t max_bytes)
+    : folders_(std::move(folders)), max_bytes_(max_bytes) {
+  ATTUNE_CHECK(!folders_.empty(), "a kernel cache has a folder to write to");
+}
+
+std::optional<Binary> KernelCache::find(std::string_view arch, std::string_view recipe,
+                                        std::string_view preferred_toolchain) const {
+  const auto checked = [&](const fs::path& folder, std::string_view toolchain) {
+    auto binary = cache_entry::read(folder, arch, recipe, toolchain);
+    if (!binary) return binary;
+    const bool writable = folder == folders_.front();
+    if (!cache_entry::is_intact(*binary)) {
+      if (writable) remove_entry(folder, binary->file.parent_path());
+      return std::optional<Binary>();
+    }
+    if (writable) touch(*binary);
+    return binary;
+  };
+  for (const fs::path& folder : folders_) {
+    if (auto binary = checked(folder, preferred_toolchain)) return binary;
+  }
+  for (const fs::path& folder : folders_) {
+    for (const std::string& toolchain : cache_entry::toolchains(folder, arch, recipe)) {
+      if (toolchain == preferred_toolchain) continue;
+      if (auto binary = checked(folder, toolchain)) return binary;
+    }
+  }
+  return std::nullopt;
+}
+
+Binary KernelCache::add(Binary binary) {
+  for (const std::string& name : {binary.arch, binary.recipe, binary.toolchain})
+    ATTUNE_CHECK(cache_entry::is_name(name), "a binary's arch, recipe and toolchain are names of folders: '{}'", name);
+  const fs::path& root = folders_.front();
+  make_private_folder(root);
+  if (!cache_entry::is_trusted_root(root))
+    fail(ErrorCode::io,
+         "the kernel cache can be written by other users, remove that permission or choose another "
+         "with ATTUNE_CACHE: '{}'",
+         root.string());
+  StagingFolder staging(root);
+  move_file(binary.file, staging.path() / cache_entry::kBinary);
+  binary.sha256 = sha256_of_file(staging.path() / cache_entry::kBinary);
+  cache_entry::describe(staging.path(), binary);
+  const fs::path recipe = root / binary.arch / binary.recipe, entry = recipe / binary.toolchain;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    make_folder(recipe.parent_path());
+    // ENOENT: another process has just removed the last entry and its folder.
+    if (::mkdir(recipe.c_str(), 0700) != 0 && errno != EEXIST && errno != ENOENT) fail_write(recipe, errno);
+    if (staging.become(entry)) {
+      binary.file = entry / cache_entry::kBinary;
+      keep_size(binary.file);
+      return binary;
+    }
+    auto there = cache_entry::read(root, binary.arch, binary.recipe, binary.toolchain);
+    if (there && cache_entry::is_intact(*there)) return *there;
+    remove_entry(root, entry);
+  }
+  fail(ErrorCode::io, "cannot add a binary to the kernel cache, remove what lies in its place: '{}'", entry.string());
+}
+
+void KernelCache::keep_size(const fs::path& added) {
+  std::error_code ignored;
+  if (stored_bytes_ && num_added_ < kScanAfter) {
+    ++num_added_;
+    *stored_bytes_ += fs::file_size(added, ignored);
+    if (*stored_bytes_ <= max_bytes_) return;
+  }
+  remove_old_staging(folders_.front());
+  std::vector<Stored> all = stored_in(folders_.front());
+  uint64_t total = total_bytes(all);
+  std::sort(all.begin(), all.end(), [](const Stored& a, const Stored& b) {
+    return std::tie(a.used.tv_sec, a.used.tv_nsec, a.path) < std::tie(b.used.tv_sec, b.used.tv_nsec, b.path);
+  });
+  // Some room, so that a full cache is not scanned again for every addition.
+  const uint64_t wanted = total > max_bytes_ ? max_bytes_ - max_bytes_ / 10 : max_bytes_;
+  for (const Stored& entry : all) {
+    if (total <= wanted) break;
+    if (entry.path == added.parent_path()) continue;
+    remove_entry(folders_.front(), entry.path);
+    total -= entry.bytes;
+  }
+  stored_bytes_ = total;
+  num_added_ = 0;
+}
+
+std::vector<Binary> KernelCache::list() const {
+  std::vector<Binary> all;
+  for (const fs::path& folder : folders_) {
+    for (const auto& [arch, recipe, toolchain] : cache_entry::places(folder)) {
+      if (auto binary = cache_entry::read(folder, arch, recipe, toolchain)) all.push_back(std::move(*binary));
+    }
+  }
+  // Stable: of several folders that hold the same, the first is the one find() takes.
+  const auto key = [](const Binary& binary) { return std::tie(binary.arch, binary.recipe, binary.toolchain); };
+  std::stable_sort(all.begin(), all.end(), [&](const Binary& a, const Binary& b) { return key(a) < key(b); });
+  all.erase(std::unique(all.begin(), all.end(), [&](const Binary& a, const Binary& b) { return key(a) == key(b); }),
+            all.end());
+  return all;
+}
+
+size_t KernelCache::clear() {
+  const auto all = cache_entry::places(folders_.front());
+  for (const auto& place : all) remove_entry(folders_.front(), place.path(folders_.front()));
+  remove_old_staging(folders_.front());
+  stored_bytes_.reset();
+  return all.size();
+}
+
+}  // namespace attune

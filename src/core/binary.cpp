@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "core/binary.h"
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+
+namespace attune {
+namespace {
+
+/// Its length stands before each text, so that no two lists of texts are written alike.
+void add(std::string& key, std::string_view text) { key += fmt::format("{}:{}\n", text.size(), text); }
+
+void add(std::string& key, const std::vector<std::string>& texts) {
+  key += fmt::format("{}\n", texts.size());
+  for (const std::string& text : texts) add(key, text);
+}
+
+}  // namespace
+
+std::string CompileTask::recipe() const {
+  std::string key = "recipe 1\n";
+  add(key, compiler);
+  add(key, source);
+  add(key, arch);
+  add(key, options);
+  add(key, entries);
+  return hash128(key).hex();
+}
+
+}  // namespace attune

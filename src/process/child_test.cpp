@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+#include "process/child.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "process/run_command.h"
+#include "process/temporary_folder.h"
+
+namespace attune {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr Milliseconds kLong{5000};
+
+ChildCommand shell(const std::string& script) { return {.arguments = {"/bin/sh", "-c", script}, .environment = {}}; }
+std::string output_of(ChildCommand command) { return run_command(std::move(command), kLong).output; }
+WaitStatus status_of(const ChildCommand& command) { return Child(command).wait(kLong); }
+
+/// Gone, or a zombie that somebody else has yet to reap.
+bool is_gone(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  if (!std::getline(file, line)) return true;
+  return line.find(") Z ") != std::string::npos || line.find(") X ") != std::string::npos;
+}
+char state_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  const size_t end = line.rfind(") ");
+  return end == std::string::npos ? '-' : line[end + 2];
+}
+template <typename Condition>
+bool becomes_true(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kLong;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(1ms);
+  }
+  return true;
+}
+/// Starts a shell whose grandchild sleeps for ever; returns both.
+struct Family {
+  TemporaryFolder folder{"child-test"};
+  Child child{ChildCommand{.arguments = {"/bin/sh", "-c", "sleep 1000 & echo $!; wait"},
+                           .environment = {{"PATH", "/usr/bin:/bin"}},
+                           .output = folder.path() / "pid"}};
+  pid_t grandchild() {
+    std::optional<int64_t> pid;
+    becomes_true([&] {
+      pid = parse_int(trim(read_file(folder.path() / "pid")));
+      return pid.has_value();
+    });
+    return static_cast<pid_t>(pid.value_or(0));
+  }
+};
+
+TEST(Child, TellsExitStatusAndSignalApart) {
+  EXPECT_TRUE(status_of({.arguments = {"/bin/true"}, .environment = {}}).ok());
+  const WaitStatus exited = status_of(shell("exit 7"));
+  EXPECT_EQ(exited.end, WaitStatus::End::exited);
+  EXPECT_EQ(exited.code, 7);
+  const WaitStatus killed = status_of(shell("kill -SEGV $$"));
+  EXPECT_EQ(killed.end, WaitStatus::End::signalled);
+  EXPECT_EQ(killed.code, SIGSEGV);
+  EXPECT_GT(killed.peak_bytes, 0u);
+}
+
+TEST(Child, HasNothingInItsEnvironmentButWhatItWasGiven) {
+  ChildCommand command{.arguments = {"/usr/bin/env"}, .environment = {{"A", "1"}, {"B", "x = y"}}};
+  EXPECT_EQ(output_of(command), "A=1\nB=x = y\n");
+}
+
+TEST(Child, ArgumentsReachItUntouchedByAShell) {
+  EXPECT_EQ(output_of({.arguments = {"/bin/echo", "$HOME", "a  b", "*", ";"}, .environment = {}}), "$HOME a  b * ;\n");
+}
+
+TEST(Child, RunsInItsFolderAndWritesBothStreamsToTheFile) {
+  const TemporaryFolder folder("child-test");
+  ChildCommand command = shell("pwd; echo wrong >&2");
+  command.folder = folder.path();
+  command.output = folder.path() / "log";
+  std::ofstream(command.output) << "what was there before, longer than what comes";
+  EXPECT_TRUE(status_of(command).ok());
+  EXPECT_EQ(read_file(command.output), folder.path().string() + "\nwrong\n");
+}
+
+TEST(Child, InheritsNoDescriptorAndReadsNothing) {
+  const int leak = ::open("/dev/null", O_RDONLY);  // Not closed on exec.
+  ASSERT_GE(leak, 3);
+  // `ls` itself opens the folder it lists, as 3.
+  EXPECT_EQ(output_of({.arguments = {"/bin/ls", "/proc/self/fd"}, .environment = {}}), "0\n1\n2\n3\n");
+  EXPECT_EQ(output_of({.arguments = {"/bin/cat"}, .environment = {}}), "");
+  ::close(leak);
+}
+
+TEST(Child, HasDefaultSignalsWhateverThisProcessBlocksOrIgnores) {
+  sigset_t set, before;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGCHLD);
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+  const auto old = std::signal(SIGPIPE, SIG_IGN);
+  const std::string status = output_of({.arguments = {"/bin/cat", "/proc/self/status"}, .environment = {}});
+  std::signal(SIGPIPE, old);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_THAT(status, HasSubstr("SigBlk:\t0000000000000000"));
+  EXPECT_THAT(status, HasSubstr("SigIgn:\t0000000000000000"));
+}
+
+TEST(Child, LeavesTheHandlersOfThisProcessAsTheyWere) {
+  const auto old = std::signal(SIGUSR1, SIG_IGN);
+  EXPECT_TRUE(status_of({.arguments = {"/bin/true"}, .environment = {}}).ok());
+  EXPECT_EQ(std::signal(SIGUSR1, old), SIG_IGN);
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  EXPECT_FALSE(sigismember(&mask, SIGINT));
+}
+
+TEST(Child, LeadsAGroupOfItsOwn) {
+  Child child({.arguments = {"/bin/sleep", "1000"}, .environment = {}});
+  EXPECT_EQ(::getpgid(child.pid()), child.pid());
+  EXPECT_NE(::getpgrp(), child.pid());
+}
+
+TEST(Child, KeepsItsLimits) {
+  ChildCommand command = shell("ulimit -v; ulimit -f; ulimit -n; ulimit -c; ulimit -t");
+  command.limits = {.address_space_bytes = uint64_t{1} << 30, .file_bytes = 1 << 20, .open_files = 32, .cpu = 7s};
+  // run_command() sets the file size itself; the shell counts it in blocks of 512 bytes.
+  const TemporaryFolder folder("child-test");
+  command.output = folder.path() / "log";
+  ASSERT_TRUE(status_of(command).ok());
+  EXPECT_EQ(read_file(command.output), "1048576\n2048\n32\n0\n7\n");
+}
+
+TEST(Child, MayNotWriteMoreThanItsFileSize) {
+  const TemporaryFolder folder("child-test");
+  ChildCommand command{.arguments = {"/bin/cat", "/dev/zero"}, .environment = {}, .output = folder.path() / "log"};
+  command.limits.file_bytes = 100'000;
+  const WaitStatus status = status_of(command);
+  EXPECT_EQ(status.code, SIGXFSZ);
+  EXPECT_EQ(std::filesystem::file_size(command.output), 100'000u);
+}
+
+TEST(Child, MayNotAllocateMoreThanItsAddressSpace) {
+  ChildCommand command{.arguments = {"/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=300M", "count=1"},
+                       .environment = {}};
+  command.limits.address_space_bytes = uint64_t{200} << 20;
+  const CommandResult result = run_command(command, kLong);
+  EXPECT_EQ(result.status.code, 1);
+  EXPECT_THAT(result.output, HasSubstr("memory exhausted"));
+}
+
+TEST(Child, IsKilledAtItsDeadline) {
+  const auto start = std::chrono::steady_clock::now();
+  Child child({.arguments = {"/bin/sleep", "1000"}, .environment = {}});
+  const WaitStatus status = child.wait(20ms);
+  const auto took = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(status.end, WaitStatus::End::deadline);
+  EXPECT_EQ(status.deadline, 20ms);
+  EXPECT_GE(took, 20ms);
+  EXPECT_LT(took, 2s);
+  EXPECT_TRUE(is_gone(child.pid()));
+}
+
+TEST(Child, TheDescriptorBecomesReadableAtTheEnd) {
+  Child child(shell("exit 3"));
+  pollfd entry{child.descriptor(), POLLIN, 0};
+  ASSERT_EQ(::poll(&entry, 1, static_cast<int>(kLong.count())), 1);
+  const auto status = child.poll();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 3);
+  EXPECT_EQ(child.poll(), status);
+  EXPECT_EQ(child.kill(), *status);
+}
+
+TEST(Child, PollDoesNotWait) {
+  Child child({.arguments = {"/bin/sleep", "1000"}, .environment = {}});
+  EXPECT_EQ(child.poll(), std::nullopt);
+}
+
+TEST(Child, KillTakesTheWholeGroup) {
+  Family family;
+  const pid_t grandchild = family.grandchild();
+  ASSERT_GT(grandchild, 0);
+  EXPECT_FALSE(is_gone(grandchild));
+  EXPECT_EQ(family.child.kill().code, SIGKILL);
+  EXPECT_TRUE(is_gone(family.child.pid()));
+  EXPECT_TRUE(becomes_true([&] { return is_gone(grandchild); }));
+}
+
+TEST(Child, ItsGroupDoesNotOutliveIt) {
+  const TemporaryFolder folder("child-test");
+  ChildCommand command = shell("sleep 1000 & echo $!; exit 5");
+  command.environment["PATH"] = "/usr/bin:/bin";
+  command.output = folder.path() / "pid";
+  Child child(command);
+  EXPECT_EQ(child.wait(kLong).code, 5);
+  const auto grandchild = parse_int(trim(read_file(command.output)));
+  ASSERT_TRUE(grandchild);
+  EXPECT_TRUE(becomes_true([&] { return is_gone(static_cast<pid_t>(*grandchild)); }));
+}
+
+TEST(Child, StopsAndContinuesWithItsGroup) {
+  Family family;
+  const pid_t grandchild = family.grandchild();
+  ASSERT_GT(grandchild, 0);
+  family.child.stop();
+  EXPECT_TRUE(becomes_true([&] { return state_of(family.child.pid()) == 'T' && state_of(grandchild) == 'T'; }));
+  EXPECT_EQ(family.child.poll(), std::nullopt);
+  family.child.resume();
+  EXPECT_TRUE(becomes_true([&] { return state_of(family.child.pid()) == 'S' && state_of(grandchild) == 'S'; }));
+  family.child.stop();
+  EXPECT_EQ(family.child.kill().code, SIGKILL);
+}
+
+TEST(Child, DiesWithTheObject) {
+  pid_t pid = 0;
+  {
+    Child child({.arguments = {"/bin/sleep", "1000"}, .environment = {}});
+    Child moved(std::move(child));
+    pid = moved.pid();
+    EXPECT_FALSE(is_gone(pid));
+  }
+  EXPECT_TRUE(is_gone(pid));
+}
+
+TEST(Child, DiesWithTheThreadThatMadeIt) {
+  std::optional<Child> child;
+  std::thread([&] { child.emplace(ChildCommand{.arguments = {"/bin/sleep", "1000"}, .environment = {}}); }).join();
+  const WaitStatus status = child->wait(kLong);
+  EXPECT_EQ(status.end, WaitStatus::End::signalled);
+  EXPECT_EQ(status.code, SIGKILL);
+}
+
+TEST(Child, WhatCannotBeRunIsNamed) {
+  const auto message = [](const ChildCommand& command) -> std::string {
+    try {
+      Child child(command);
+      return "nothing was thrown";
+    } catch (const Error& error) {
+      return fmt::format("{}: {}", name(error.code()), error.what());
+    }
+  };
+  EXPECT_EQ(message({.arguments = {"/no/such/cc"}, .environment = {}}),
+            "unavailable: cannot run the program (No such file or directory): '/no/such/cc'");
+  EXPECT_THAT(message({.arguments = {"/etc/passwd"}, .environment = {}}), HasSubstr("Permission denied"));
+  EXPECT_THAT(message({.arguments = {"/bin/true"}, .environment = {}, .folder = "/no/such/folder"}),
+              HasSubstr("io: cannot run a program in the folder (No such file or directory)"));
+  EXPECT_THAT(message({.arguments = {"/bin/true"}, .environment = {}, .output = "/no/such/log"}),
+              HasSubstr("'/no/such/log'"));
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a process that could not start was not reaped";
+}
+
+TEST(Child, SeveralThreadsSpawnAtOnce) {
+  std::array<int, 4> wrong{};
+  std::vector<std::thread> threads;
+  for (int& count : wrong) {
+    threads.emplace_back([&count] {
+      for (int i = 0; i < 5; ++i) count += status_of(shell(fmt::format("exit {}", 40 + i))).code != 40 + i;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
+}
+
+TEST(RunCommand, EndsWhatWritesTooMuch) {
+  const CommandResult result = run_command({.arguments = {"/bin/cat", "/dev/zero"}, .environment = {}}, kLong, 1000);
+  EXPECT_FALSE(result.status.ok());
+  EXPECT_EQ(result.output.size(), 1000u);
+}
+
+}  // namespace
+}  // namespace attune

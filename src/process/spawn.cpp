@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include "process/spawn.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/error.h"
+
+/// clone() under libc's other name: ThreadSanitizer takes every clone() for a fork, and its books, which the child
+/// shares with us here, are then those of the child.
+extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* argument, ...);
+
+namespace attune {
+namespace {
+
+constexpr size_t kStackBytes = 64 << 10;
+constexpr int kNumSignals = 64;
+
+/// Everything the child does before exec was decided here, by the parent: it shares our memory until then, and may call
+/// nothing but the kernel.
+struct Plan {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  const char* folder;  ///< Null: stay.
+  int input, output;
+  pid_t parent;
+  std::array<std::pair<int, rlimit>, 5> limits;
+  size_t num_limits = 0;
+  const char* failed = nullptr;  ///< Step that did not work, with `error`; written by the child.
+  int error = 0;
+};
+
+/// The kernel's own layout: libc's sigaction() keeps books, and sanitizers replace it, both of them in our memory.
+struct KernelSigaction {
+  void (*handler)(int);
+  unsigned long flags;
+  void (*restorer)();
+  unsigned long mask;
+};
+
+__attribute__((no_sanitize("address", "thread", "undefined"))) int give_up(Plan& plan, const char* step, int error) {
+  plan.failed = step;
+  plan.error = error;
+  ::syscall(SYS_exit_group, 127);
+  return 127;
+}
+
+/// Linux before 5.9 has no close_range. No opendir here: it allocates.
+__attribute__((no_sanitize("address", "thread", "undefined"))) void close_from(int first) {
+  if (::syscall(SYS_close_range, first, ~0U, 0) == 0) return;
+  rlimit files{};
+  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &files);
+  const int end = files.rlim_cur < 65536 ? static_cast<int>(files.rlim_cur) : 65536;
+  for (int descriptor = first; descriptor < end; ++descriptor) ::syscall(SYS_close, descriptor);
+}
+
+/// Runs in the child, on a stack of its own, in our memory and with all signals blocked.
+__attribute__((no_sanitize("address", "thread", "undefined"))) int run_child(void* argument) {
+  Plan& plan = *static_cast<Plan*>(argument);
+  const KernelSigaction by_default{};
+  // Before signals are unblocked: a handler of ours must not run here. exec resets handlers, but keeps what is ignored.
+  for (int number = 1; number <= kNumSignals; ++number)
+    ::syscall(SYS_rt_sigaction, number, &by_default, nullptr, sizeof(by_default.mask));
+  ::syscall(SYS_setpgid, 0, 0);
+  ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  // The parent may have died before the signal was asked for.
+  if (::syscall(SYS_getppid) != plan.parent) return give_up(plan, "start", ECANCELED);
+  if (plan.folder && ::syscall(SYS_chdir, plan.folder) != 0) return give_up(plan, "folder", errno);
+  if (::syscall(SYS_dup3, plan.input, 0, 0) < 0 || ::syscall(SYS_dup3, plan.output, 1, 0) < 0 ||
+      ::syscall(SYS_dup3, plan.output, 2, 0) < 0)
+    return give_up(plan, "streams", errno);
+  close_from(3);
+  for (size_t i = 0; i < plan.num_limits; ++i) {
+    if (::syscall(SYS_prlimit64, 0, plan.limits[i].first, &plan.limits[i].second, nullptr) != 0)
+      return give_up(plan, "limits", errno);
+  }
+  const unsigned long none = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof(none));
+  ::syscall(SYS_execve, plan.program, plan.arguments, plan.environment);
+  return give_up(plan, "program", errno);
+}
+
+/// A descriptor beyond the standard ones, closed on every way out: the child's dup3 must not fall on a source.
+class Opened {
+ public:
+  Opened(const char* path, int flags) {
+    const int descriptor = ::open(path, flags | O_CLOEXEC, 0600);
+    if (descriptor >= 0) {
+      value_ = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+      ::close(descriptor);
+    }
+    if (value_ < 0)
+      fail(ErrorCode::io, "cannot open a stream of a child process ({}): '{}'", std::strerror(errno), path);
+  }
+  ~Opened() { ::close(value_); }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  int get() const noexcept { return value_; }
+
+ private:
+  int value_ = -1;
+};
+
+/// Memory for the child's first steps; the page below it is not to be written.
+class Stack {
+ public:
+  Stack()
+      : memory_(::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)) {
+    if (memory_ == MAP_FAILED) fail(ErrorCode::device, "no memory is left to start a process, end others");
+    ::mprotect(memory_, 4096, PROT_NONE);
+  }
+  ~Stack() { ::munmap(memory_, kStackBytes); }
+  Stack(const Stack&) = delete;
+  Stack& operator=(const Stack&) = delete;
+  void* top() const noexcept { return static_cast<char*>(memory_) + kStackBytes; }
+
+ private:
+  void* memory_;
+};
+
+class AllSignalsBlocked {
+ public:
+  AllSignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~AllSignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+void add_limit(Plan& plan, int which, uint64_t soft, uint64_t hard) {
+  rlimit ours{};
+  ::getrlimit(static_cast<__rlimit_resource>(which), &ours);
+  hard = std::min<uint64_t>(hard, ours.rlim_max);
+  plan.limits[plan.num_limits++] = {which, rlimit{std::min(soft, hard), hard}};
+}
+
+void add_limits(Plan& plan, const ProcessLimits& limits) {
+  add_limit(plan, RLIMIT_CORE, 0, 0);
+  if (limits.address_space_bytes != 0)
+    add_limit(plan, RLIMIT_AS, limits.address_space_bytes, limits.address_space_bytes);
+  if (limits.file_bytes != 0) add_limit(plan, RLIMIT_FSIZE, limits.file_bytes, limits.file_bytes);
+  if (limits.open_files != 0) add_limit(plan, RLIMIT_NOFILE, limits.open_files, limits.open_files);
+  if (const auto seconds = static_cast<uint64_t>(limits.cpu.count()); seconds != 0)
+    add_limit(plan, RLIMIT_CPU, seconds, seconds + 1);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+[[noreturn]] void fail_start(const ChildCommand& command, const Plan& plan) {
+  const std::string_view step = plan.failed;
+  if (step == "program")
+    fail(ErrorCode::unavailable, "cannot run the program ({}): '{}'", std::strerror(plan.error), plan.program);
+  if (step == "folder")
+    fail(ErrorCode::io, "cannot run a program in the folder ({}): '{}'", std::strerror(plan.error),
+         command.folder.string());
+  fail(ErrorCode::device, "cannot start a process, its {} could not be set up ({}): '{}'", step,
+       std::strerror(plan.error), plan.program);
+}
+
+}  // namespace
+
+Spawned spawn(const ChildCommand& command) {
+  ATTUNE_CHECK(!command.arguments.empty() && command.arguments[0].starts_with('/'),
+               "a command starts with an absolute path");
+  std::vector<std::string> settings;
+  for (const auto& [name, value] : command.environment) settings.push_back(name + '=' + value);
+  const std::vector<char*> arguments = pointers(command.arguments), environment = pointers(settings);
+  const Opened input("/dev/null", O_RDONLY);
+  const Opened output(command.output.empty() ? "/dev/null" : command.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
+  Plan plan{.program = arguments[0],
+            .arguments = arguments.data(),
+            .environment = environment.data(),
+            .folder = command.folder.empty() ? nullptr : command.folder.c_str(),
+            .input = input.get(),
+            .output = output.get(),
+            .parent = ::getpid(),
+            .limits = {}};
+  add_limits(plan, command.limits);
+  const Stack stack;
+  int descriptor = -1;
+  pid_t pid = -1;
+  int error = 0;
+  {
+    const AllSignalsBlocked blocked;
+    pid = ::__clone(run_child, stack.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &descriptor);
+    error = errno;
+  }
+  if (pid < 0)
+    fail(ErrorCode::device, "cannot start a process ({}), end others: '{}'", std::strerror(error), plan.program);
+  if (plan.failed) {
+    ::waitpid(pid, nullptr, 0);
+    ::close(descriptor);
+    fail_start(command, plan);
+  }
+  return {pid, descriptor};
+}
+
+}  // namespace attune

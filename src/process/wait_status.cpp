@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "process/wait_status.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "base/text.h"
+
+namespace attune {
+namespace {
+
+/// SIGKILL says neither who sent it nor why. What the kernel kills for memory is large; below this it was somebody
+/// else.
+constexpr uint64_t kGrownBytes = uint64_t{256} << 20;
+
+Milliseconds milliseconds(const timeval& time) {
+  return Milliseconds(int64_t{time.tv_sec} * 1000 + time.tv_usec / 1000);
+}
+
+std::string name_of_signal(int number) {
+  const char* name = ::sigabbrev_np(number);
+  if (!name) return fmt::format("signal {}", number);
+  const char* description = ::sigdescr_np(number);
+  return fmt::format("SIG{} ({})", name, description ? to_lower(description) : "");
+}
+
+bool killed_for_memory(const WaitStatus& status) {
+  return status.end == WaitStatus::End::signalled && status.code == SIGKILL && status.peak_bytes >= kGrownBytes;
+}
+
+Status status_of(const WaitStatus& status) {
+  if (status.ok()) return Status::ok;
+  if (status.end == WaitStatus::End::deadline) return Status::timed_out;
+  if (status.end == WaitStatus::End::signalled && status.code == SIGXCPU) return Status::timed_out;
+  return killed_for_memory(status) ? Status::out_of_memory : Status::crashed;
+}
+
+}  // namespace
+
+WaitStatus WaitStatus::of(int wait_word, const rusage& usage) noexcept {
+  WaitStatus status;
+  if (WIFSIGNALED(wait_word)) {
+    status.end = End::signalled;
+    status.code = WTERMSIG(wait_word);
+  } else {
+    status.code = WEXITSTATUS(wait_word);
+  }
+  status.peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  status.cpu_time = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
+  return status;
+}
+
+WaitStatus WaitStatus::past(Milliseconds deadline) noexcept {
+  WaitStatus status;
+  status.end = End::deadline;
+  status.deadline = deadline;
+  return status;
+}
+
+std::string WaitStatus::describe() const {
+  switch (end) {
+    case End::exited:
+      return fmt::format("exited with status {}", code);
+    case End::deadline:
+      return fmt::format("ran past its deadline of {:g} s", static_cast<double>(deadline.count()) / 1000);
+    case End::signalled:
+      break;
+  }
+  if (code == SIGXCPU) return "used up the processor time it was given";
+  if (code == SIGXFSZ) return "wrote more to a file than it may";
+  if (killed_for_memory(*this))
+    return fmt::format("was killed from outside, most likely for memory: it had {} MB", peak_bytes >> 20);
+  return "was ended by " + name_of_signal(code);
+}
+
+Outcome outcome_of(const WaitStatus& status, std::string_view what) {
+  Outcome outcome;
+  outcome.status = status_of(status);
+  if (!outcome.ok()) outcome.detail = fmt::format("{} {}", what, status.describe());
+  return outcome;
+}
+
+}  // namespace attune

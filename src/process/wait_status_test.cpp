@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "process/wait_status.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+
+WaitStatus signalled(int number, uint64_t peak_bytes = 0) {
+  rusage usage{};
+  usage.ru_maxrss = static_cast<long>(peak_bytes / 1024);
+  return WaitStatus::of(number, usage);
+}
+WaitStatus exited(int code) { return WaitStatus::of(code << 8, {}); }
+
+TEST(WaitStatus, OnlyExitStatusZeroIsGood) {
+  EXPECT_TRUE(exited(0).ok());
+  EXPECT_FALSE(exited(3).ok());
+  EXPECT_FALSE(signalled(SIGTERM).ok());
+  EXPECT_FALSE(WaitStatus::past(Milliseconds(5)).ok());
+}
+
+TEST(WaitStatus, SaysHowItEnded) {
+  EXPECT_EQ(exited(3).describe(), "exited with status 3");
+  EXPECT_EQ(signalled(SIGSEGV).describe(), "was ended by SIGSEGV (segmentation fault)");
+  EXPECT_EQ(signalled(SIGRTMIN + 3).describe(), fmt::format("was ended by signal {}", SIGRTMIN + 3));
+  EXPECT_EQ(WaitStatus::past(Milliseconds(1500)).describe(), "ran past its deadline of 1.5 s");
+}
+
+TEST(WaitStatus, ADeathWithADumpIsTheSameDeath) {
+  constexpr int kDumped = 0x80;
+  EXPECT_EQ(WaitStatus::of(SIGABRT | kDumped, {}), signalled(SIGABRT));
+}
+
+TEST(WaitStatus, BecomesAnOutcomeThatNamesTheProcess) {
+  EXPECT_EQ(outcome_of(exited(0), "the compiler"), Outcome{});
+  const Outcome outcome = outcome_of(signalled(SIGABRT), "the compiler");
+  EXPECT_EQ(outcome.status, Status::crashed);
+  EXPECT_EQ(outcome.detail, "the compiler was ended by SIGABRT (aborted)");
+  EXPECT_EQ(outcome_of(exited(1), "it").status, Status::crashed);
+}
+
+TEST(WaitStatus, DeadlineAndProcessorTimeAreTimedOut) {
+  EXPECT_EQ(outcome_of(WaitStatus::past(Milliseconds(5)), "it").status, Status::timed_out);
+  EXPECT_EQ(outcome_of(signalled(SIGXCPU), "it").status, Status::timed_out);
+}
+
+TEST(WaitStatus, AKillIsForMemoryOnlyIfTheProcessHadGrown) {
+  const Outcome large = outcome_of(signalled(SIGKILL, uint64_t{3} << 30), "it");
+  EXPECT_EQ(large.status, Status::out_of_memory);
+  EXPECT_THAT(large.detail, HasSubstr("3072 MB"));
+  EXPECT_EQ(outcome_of(signalled(SIGKILL, 1 << 20), "it").status, Status::crashed);
+  EXPECT_EQ(outcome_of(signalled(SIGSEGV, uint64_t{3} << 30), "it").status, Status::crashed);
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "solvers/jit_cpu/dot_plan.h"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "solvers/jit_cpu/workspace.h"
+
+namespace attune::jit_cpu {
+namespace {
+
+class DotPlan final : public Plan {
+ public:
+  DotPlan(const GemmShape& shape, const DotSpec& spec, int threads, DotFunctions functions)
+      : shape_(shape), spec_(spec), threads_(threads), functions_(std::move(functions)) {
+    const int64_t lanes = spec.unit.lanes;
+    copies_ = shape.in != DType::fp32 || shape.k % lanes != 0;
+    x_step_ = copies_ ? (shape.k + lanes - 1) / lanes * lanes : shape.k;
+    WorkspaceLayout space;
+    if (copies_) x_ = space.add<float>(shape.m * x_step_);
+    if (shape.bias && shape.in != DType::fp32) bias_ = space.add<float>(shape.n + kPanel);
+    traits_.workspace_bytes = space.bytes();
+  }
+
+  const PlanTraits& traits() const noexcept override { return traits_; }
+
+  void run(const Launch& launch) const override {
+    const auto where = GemmOperands::of(shape_);
+    Call call{static_cast<const float*>(launch.operands[where.a]),
+              static_cast<const std::byte*>(launch.operands[where.b]), nullptr,
+              static_cast<std::byte*>(launch.operands[where.c])};
+    // x is at most a few rows: one thread widens it in less time than a barrier takes.
+    if (copies_) {
+      auto* wide = at<float>(launch.workspace, x_);
+      functions_.copy_rows(launch.operands[where.a], shape_.k, shape_.m, shape_.k, wide, x_step_);
+      call.x = wide;
+    }
+    if (shape_.bias) {
+      call.bias = static_cast<const float*>(launch.operands[where.bias]);
+      if (shape_.in != DType::fp32) {
+        auto* wide = at<float>(launch.workspace, bias_);
+        functions_.copy_rows(launch.operands[where.bias], 0, 1, shape_.n, wide, 0);
+        call.bias = wide;
+      }
+    }
+    if (threads_ == 1) {
+      multiply(call, 0);
+      return;
+    }
+#pragma omp parallel num_threads(threads_)
+    multiply(call, omp_get_thread_num());
+  }
+
+ private:
+  struct Call {
+    const float* x;
+    const std::byte* w;
+    const float* bias;
+    std::byte* c;
+  };
+
+  /// Tiles at an edge are moved inwards: they compute some again and write only what is theirs.
+  void multiply(const Call& call, int64_t thread) const {
+    const int64_t rows = spec_.rows, columns = spec_.columns;
+    const int64_t tiles = (shape_.n + columns - 1) / columns;
+    const int64_t in_bytes = bits(shape_.in) / 8;
+    const int64_t out_bytes = bits(shape_.out) / 8;
+    DotArguments arguments = {};
+    arguments.x_step = x_step_;
+    arguments.w_step = shape_.k;
+    arguments.k = shape_.k;
+    arguments.out.row_step = shape_.n;
+    arguments.out.column_step = 1;
+    arguments.out.row_end = rows;
+    arguments.out.column_end = columns;
+    for (int64_t tile = tiles * thread / threads_; tile < tiles * (thread + 1) / threads_; ++tile) {
+      const int64_t n = std::min(tile * columns, shape_.n - columns);
+      arguments.w = call.w + n * shape_.k * in_bytes;
+      arguments.out.column_begin = tile * columns - n;
+      arguments.out.bias = call.bias != nullptr ? call.bias + n : nullptr;
+      for (int64_t at_m = 0; at_m < shape_.m; at_m += rows) {
+        const int64_t m = std::min(at_m, shape_.m - rows);
+        arguments.x = call.x + m * x_step_;
+        arguments.out.row_begin = at_m - m;
+        arguments.out.c = call.c + (m * shape_.n + n) * out_bytes;
+        functions_.dot(&arguments);
+      }
+    }
+  }
+
+  GemmShape shape_;
+  DotSpec spec_;
+  int threads_;
+  DotFunctions functions_;
+  PlanTraits traits_;
+  bool copies_ = false;
+  int64_t x_step_ = 0;
+  uint64_t x_ = 0, bias_ = 0;  ///< Offsets in the workspace.
+};
+
+}  // namespace
+
+DotFunctions::DotFunctions(const std::filesystem::path& dot_file, const std::filesystem::path& pack_file)
+    : dot_library(dot_file),
+      pack_library(pack_file),
+      dot(dot_library.function<DotKernel>("dot")),
+      copy_rows(pack_library.function<CopyRows>("copy_rows")) {}
+
+std::unique_ptr<Plan> make_dot_plan(const GemmShape& shape, const DotSpec& spec, int threads, DotFunctions functions) {
+  return std::make_unique<DotPlan>(shape, spec, threads, std::move(functions));
+}
+
+}  // namespace attune::jit_cpu

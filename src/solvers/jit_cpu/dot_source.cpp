@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Text of the dot kernel: products along K in vectors, folded at the end.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "solvers/jit_cpu/kernel_arguments.h"
+#include "solvers/jit_cpu/kernel_source.h"
+
+namespace attune::jit_cpu {
+namespace {
+
+class DotText {
+ public:
+  explicit DotText(const DotSpec& spec) : spec_(spec) {}
+
+  std::string text() {
+    text_ = preamble(spec_.unit, spec_.in, spec_.out) + kArgumentsText;
+    add("static inline vf fold(vf a, vf b, vi own, vi other) {{\n"
+        "  return __builtin_shuffle(a, b, own) + __builtin_shuffle(a, b, other);\n}}\n");
+    add("void dot(const struct dot_args* t) {{\n  long i = 0;\n  const long k = t->k;\n");
+    for (int r = 0; r < spec_.rows; ++r) add("  const float* x{0} = t->x + {0} * t->x_step;\n", r);
+    for (int c = 0; c < spec_.columns; ++c) add("  const in_t* w{0} = (const in_t*)t->w + {0} * t->w_step;\n", c);
+    each([&](int r, int c) { add("  vf s{} = {{0}};\n", sum(r, c)); });
+    loop();
+    tail();
+    fold();
+    store();
+    add("}}\n");
+    return std::move(text_);
+  }
+
+ private:
+  template <typename... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += fmt::format(format, std::forward<Args>(args)...);
+  }
+  template <typename Visit>
+  void each(Visit visit) {
+    for (int r = 0; r < spec_.rows; ++r)
+      for (int c = 0; c < spec_.columns; ++c) visit(r, c);
+  }
+  int sum(int r, int c) const { return r * spec_.columns + c; }
+
+  /// The operand with fewer rows is held in registers, the other streams past it.
+  void step(int ahead) {
+    const int at = ahead * spec_.unit.lanes;
+    const bool hold_x = spec_.rows <= spec_.columns;
+    if (hold_x) {
+      for (int r = 0; r < spec_.rows; ++r) add("    const vf a{0}_{1} = *(const vu*)(x{0} + i + {2});\n", r, ahead, at);
+      for (int c = 0; c < spec_.columns; ++c) {
+        add("    {{ const vf b = load(w{} + i + {});", c, at);
+        for (int r = 0; r < spec_.rows; ++r) add(" s{} += a{}_{} * b;", sum(r, c), r, ahead);
+        add(" }}\n");
+      }
+      return;
+    }
+    for (int c = 0; c < spec_.columns; ++c) add("    const vf b{0}_{1} = load(w{0} + i + {2});\n", c, ahead, at);
+    for (int r = 0; r < spec_.rows; ++r) {
+      add("    {{ const vf a = *(const vu*)(x{} + i + {});", r, at);
+      for (int c = 0; c < spec_.columns; ++c) add(" s{} += a * b{}_{};", sum(r, c), c, ahead);
+      add(" }}\n");
+    }
+  }
+
+  void loop() {
+    const int lanes = spec_.unit.lanes;
+    add("  for (; i + {0} <= k; i += {0}) {{\n", spec_.unroll * lanes);
+    if (spec_.prefetch > 0) {
+      for (int c = 0; c < spec_.columns; ++c) add("    __builtin_prefetch(w{} + i + {});\n", c, spec_.prefetch);
+    }
+    for (int u = 0; u < spec_.unroll; ++u) step(u);
+    add("  }}\n");
+    if (spec_.unroll == 1) return;
+    add("  for (; i + {0} <= k; i += {0}) {{\n", lanes);
+    step(0);
+    add("  }}\n");
+  }
+
+  /// What is left of K: x is padded with zeros, the weights are not and nothing beyond them may be read.
+  void tail() {
+    add("  if (i < k) {{\n");
+    for (int r = 0; r < spec_.rows; ++r) add("    const vf a{0} = *(const vu*)(x{0} + i);\n", r);
+    for (int c = 0; c < spec_.columns; ++c) {
+      add("    {{ float rest[{}] __attribute__((aligned(64))) = {{0}};\n"
+          "      for (long j = i; j < k; ++j) rest[j - i] = widen(w{}[j]);\n      const vf b = *(const vf*)rest;",
+          spec_.unit.lanes, c);
+      for (int r = 0; r < spec_.rows; ++r) add(" s{} += a{} * b;", sum(r, c), r);
+      add(" }}\n");
+    }
+    add("  }}\n");
+  }
+
+  /// Sums of all lanes: pairs of vectors are folded into one, until lane l holds the sum of vector l.
+  void fold() {
+    const int lanes = spec_.unit.lanes, count = spec_.rows * spec_.columns;
+    const int groups = (count + lanes - 1) / lanes;
+    add("  float sums[{}] __attribute__((aligned(64)));\n", groups * lanes);
+    for (int group = 0; group < groups; ++group) {
+      std::vector<std::string> vectors;
+      for (int i = group * lanes; i < std::min(count, (group + 1) * lanes); ++i)
+        vectors.push_back(fmt::format("s{}", i));
+      for (int distance = 1; distance < lanes; distance *= 2) {
+        std::vector<std::string> folded;
+        for (size_t i = 0; i < vectors.size(); i += 2) {
+          const std::string result = fmt::format("f{}_{}_{}", group, distance, i / 2);
+          add("  const vf {} = fold({}, {}, {}, {});\n", result, vectors[i],
+              i + 1 < vectors.size() ? vectors[i + 1] : "(vf){0}", blend_mask(lanes, distance),
+              swap_mask(lanes, distance));
+          folded.push_back(result);
+        }
+        vectors = folded;
+      }
+      add("  *(vf*)(sums + {}) = {};\n", group * lanes, vectors.front());
+    }
+  }
+
+  void store() {
+    add("  const struct out_args* o = &t->out;\n"
+        "  for (long r = o->row_begin; r < o->row_end; ++r) {{\n"
+        "    out_t* c = (out_t*)o->c + r * o->row_step;\n"
+        "    for (long x = o->column_begin; x < o->column_end; ++x)\n"
+        "      c[x] = narrow(sums[r * {} + x] + (o->bias ? o->bias[x] : 0.0f));\n  }}\n",
+        spec_.columns);
+  }
+
+  DotSpec spec_;
+  std::string text_;
+};
+
+}  // namespace
+
+CompileTask dot_task(const DotSpec& spec) {
+  return {.compiler = "hostcc",
+          .source = DotText(spec).text(),
+          .arch = spec.unit.level,
+          .options = {"-march=" + spec.unit.level, "-O2", "-ffp-contract=fast"},
+          .entries = {"dot"}};
+}
+
+}  // namespace attune::jit_cpu

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+#include "solvers/jit_cpu/gemm_space.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "solver/thread_counts.h"
+
+namespace attune::jit_cpu {
+namespace {
+
+constexpr int64_t kDotMostRows = 24;       // Beyond, a tile kernel reads x less often.
+constexpr int64_t kTileMLeast = 9;         // Rows of x below which most of a 16-wide panel would be padding.
+constexpr int64_t kTileNLeast = 24;        // Rows of x from which packing the weights inside the time can pay.
+constexpr int64_t kMostRows = 24;          // Of a tile.
+constexpr int64_t kManyPanels = 6;         // From here on a start blocks K.
+constexpr int kTileUnroll = 4;             // Measured: 1, 2 and 4 are equal where the sums fill the registers.
+constexpr int64_t kSmallWork = 8'000'000;  // Multiplications a thread does while another is woken.
+constexpr int64_t kSmallOutput = 128 * 1024;
+constexpr int64_t kDefaultL2 = 1 << 20;  // Where the device does not say.
+
+constexpr int64_t kCounts[] = {1, 2, 3, 4, 6, 8, 12, 14, 24};  // Of rows.
+
+std::vector<Value> numbers(std::initializer_list<int64_t> values) { return {values.begin(), values.end()}; }
+
+/// Steps of K between visits of a tile that are worth trying: blocks below K, and all of it.
+std::vector<Value> k_blocks(int64_t k) {
+  std::vector<Value> blocks = {int64_t{0}};
+  for (const int64_t block : {256, 512, 1024}) {
+    if (block < k) blocks.emplace_back(block);
+  }
+  return blocks;
+}
+
+/// The largest value of `rows` and `width` that is no more than there is.
+int64_t at_most(int64_t wanted, int64_t there) {
+  int64_t best = 1;
+  for (const int64_t value : kCounts) {
+    if (value <= wanted && value <= there) best = value;
+  }
+  return best;
+}
+
+/// Processors that multiply bf16 in tile registers.
+bool has_amx(const GemmShape& shape, const DeviceInfo& device) {
+  return shape.in == DType::bf16 && VectorUnit::of(device.gfx).lanes == kPanel &&
+         device.gfx.find("+amx") != std::string::npos;
+}
+
+std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
+  const VectorUnit unit = VectorUnit::of(device.gfx);
+  // A tile may have few sums where the operand has no more rows.
+  const int64_t most_rows_m = at_most(kMostRows, shape.n), most_rows_n = at_most(kMostRows, shape.m);
+  const auto l2 = device.facts.find("l2_bytes");
+  const int64_t l2_bytes = l2 != device.facts.end() && l2->second > 0 ? l2->second : kDefaultL2;
+  const auto yes = [](bool condition) { return condition ? 1 : 0; };
+  const int fp32 = yes(shape.in == DType::fp32);
+  // Rows and columns of a tile, the extents of the operands it walks along, and whether AMX multiplies.
+  const std::string amx = has_amx(shape, device) ? "(engine == 'amx')" : "0";
+  const std::string tile_rows = fmt::format("rows * (1 + {} * {})", kPanel - 1, amx);
+  const std::string tile_columns = fmt::format("width * ({0} + {1} * {2})", unit.lanes, kPanel - unit.lanes, amx);
+  const std::string height = "((kernel == 'tile_m') * problem.n + (kernel == 'tile_n') * problem.m)";
+  const std::string extent = "((kernel == 'tile_m') * problem.m + (kernel == 'tile_n') * problem.n)";
+  const std::string column_bytes = fmt::format("(4 - 2 * {})", amx);
+  const std::string steps = "(k_block + (k_block == 0) * problem.k)";
+  return {
+      {"dot_rows", fmt::format("kernel != 'dot' || problem.m <= {}", kDotMostRows),
+       "so many rows of x would be read again for every few weights"},
+      {"dot_layout", fmt::format("kernel != 'dot' || {}", yes(!shape.trans_a && !shape.b_is_kn)),
+       "x and the weights must lie along K"},
+      {"dot_registers", fmt::format("kernel != 'dot' || rows * width + min(rows, width) + 1 <= {}", unit.registers),
+       "the sums do not fit into the vector registers"},
+      {"dot_extent", "kernel != 'dot' || rows <= problem.m && width <= problem.n",
+       "more rows of x or of the weights than there are"},
+      {"tile_m_rows", fmt::format("kernel != 'tile_m' || problem.m >= {} || {} && problem.m > 1", kTileMLeast, amx),
+       "most of a panel of x would be padding"},
+      {"tile_m_layout", fmt::format("kernel != 'tile_m' || {}", yes(!shape.b_is_kn)), "the weights must lie along K"},
+      {"tile_n_rows",
+       fmt::format("kernel != 'tile_n' || problem.m >= {} || problem.n <= {} || {}", kTileNLeast, kPanel,
+                   yes(shape.b_is_kn)),
+       "packing the weights costs more than so few rows of x gain"},
+      {"tile_n_layout", fmt::format("kernel != 'tile_n' || {}", yes(!shape.trans_a)), "x must lie along K"},
+      {"tile_registers", fmt::format("kernel == 'dot' || {} || rows * width + width + 1 <= {}", amx, unit.registers),
+       "the sums do not fit into the vector registers"},
+      {"tile_sums",
+       fmt::format("kernel == 'dot' || {} || rows * width >= {} || rows == (kernel == 'tile_m') * {} + (kernel == "
+                   "'tile_n') * {}",
+                   amx, unit.registers / 2, most_rows_m, most_rows_n),
+       "half of the registers would hold no sum"},
+      {"amx_tiles", fmt::format("kernel == 'dot' || !{} || rows * width + rows + 1 <= 8", amx),
+       "there are eight tile registers"},
+      {"tile_panels", fmt::format("kernel == 'dot' || {} || width % {} == 0", amx, kPanel / unit.lanes),
+       "vectors must fill whole panels"},
+      {"tile_height", fmt::format("kernel == 'dot' || {} <= {}", tile_rows, height), "more rows than there are"},
+      {"tile_width", fmt::format("kernel == 'dot' || {} < {} + {}", tile_columns, extent, kPanel),
+       "wider than the packed operand"},
+      {"copy_type", fmt::format("copy == 1 || {} || {}", fp32, amx),
+       "elements of 16 bits are widened when they are copied"},
+      {"copy_amx", fmt::format("copy == 0 || !{}", amx), "AMX takes bf16 where it lies"},
+      {"copy_use", fmt::format("copy == 0 || {} == 0 || kernel == 'tile_m' && problem.m >= 64", fp32),
+       "the copied rows would be used too few times"},
+      {"copy_prefetch", "copy == 0 || prefetch == 0", "copied rows are in the first cache already"},
+      {"prefetch_x", "prefetch == 0 || kernel != 'tile_n'", "rows of x are in a cache already"},
+      {"copy_order", "copy == 0 || order == 'rows'", "a tile's rows would be copied for every panel"},
+      {"k_block_cache", fmt::format("k_block != 0 || {} * {} * problem.k <= {}", tile_columns, column_bytes, l2_bytes),
+       "a group of panels along all of K exceeds the second cache"},
+      {"panel_block_cache",
+       fmt::format("panel_block == 0 || {} * panel_block * {} * {} <= {}", steps, kPanel, column_bytes, l2_bytes),
+       "a block of panels exceeds the second cache"},
+      {"panel_block_size", fmt::format("panel_block == 0 || panel_block * {} < {}", kPanel, extent),
+       "the block is no smaller than the whole"},
+      {"panel_block_order", "panel_block == 0 || order == 'rows'", "panels in turn need no block of them"},
+      {"order_panels", fmt::format("order == 'rows' || {} < {}", tile_columns, extent),
+       "there is one group of panels only"},
+      {"threads_work",
+       fmt::format("threads == device.num_units || problem.m * problem.n <= ceil_div({}, problem.k)", kSmallWork),
+       "so large a product is never faster on fewer threads"},
+      {"split_k_output", fmt::format("split_k == 1 || problem.m * problem.n <= {}", kSmallOutput),
+       "the output has parts enough for the threads"},
+      {"split_k_threads", "split_k == 1 || split_k == threads", "the parts of K are one for each thread"},
+      {"split_k_length", "split_k == 1 || problem.k >= 512 * split_k", "the parts of K would be too short"},
+  };
+}
+
+/// Few panels: the group that leaves the least padding, wide ones first, as they read the broadcast operand less often.
+/// Many: two panels, which for a block of K stay in the first cache.
+int64_t best_width(int64_t extent, const VectorUnit& unit) {
+  const int64_t in_panel = kPanel / unit.lanes, panels = (extent + kPanel - 1) / kPanel;
+  if (unit.lanes < kPanel) return in_panel;
+  if (panels > kManyPanels) return 2;
+  int64_t best = 1, least = panels + kManyPanels;
+  for (const int64_t group : {4, 3, 2, 1}) {
+    const int64_t padded = (panels + group - 1) / group * group;
+    if (group <= panels && padded < least) {
+      least = padded;
+      best = group;
+    }
+  }
+  return best;
+}
+
+int64_t best_rows(int64_t width, const VectorUnit& unit) {
+  if (unit.lanes < kPanel) return 6;
+  return width == 1 ? 24 : width == 2 ? 12 : width == 3 ? 8 : 6;
+}
+
+}  // namespace
+
+SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
+  const std::vector<Value> kernels = {std::string("tile_m"), std::string("tile_n"), std::string("dot")};
+  const std::string tile = "kernel != 'dot'";
+  std::vector<Value> parts = numbers({1});
+  for (const Value& count : thread_counts(device.num_units)) {
+    if (std::get<int64_t>(count) > 1) parts.push_back(count);
+  }
+  std::vector<Parameter> parameters = {
+      {.name = "kernel", .values = kernels, .binding = Binding::compile_time},
+      {.name = "rows", .values = numbers({1, 2, 3, 4, 6, 8, 12, 14, 24}), .binding = Binding::compile_time},
+      {.name = "width", .values = numbers({1, 2, 3, 4, 6, 8}), .binding = Binding::compile_time},
+      {.name = "unroll", .values = numbers({1, 4}), .binding = Binding::compile_time, .active_if = "kernel == 'dot'"},
+      {.name = "prefetch", .values = numbers({0, 128}), .binding = Binding::compile_time},
+      {.name = "k_block", .values = k_blocks(shape.k), .active_if = tile},
+      {.name = "panel_block", .values = numbers({0, 8}), .active_if = tile},
+      {.name = "order", .values = {std::string("rows"), std::string("panels")}, .active_if = tile},
+      {.name = "copy", .values = numbers({0, 1}), .active_if = tile},
+      {.name = "threads", .values = thread_counts(device.num_units)},
+      {.name = "split_k", .values = parts, .active_if = tile},
+  };
+  if (has_amx(shape, device)) {
+    const std::vector<Value> engines = {std::string("amx"), std::string("vectors")};
+    parameters.insert(parameters.begin() + 1,
+                      {.name = "engine", .values = engines, .binding = Binding::compile_time, .active_if = tile});
+  }
+  return SearchSpace::product(std::move(parameters), rules_of(shape, device));
+}
+
+Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
+  const VectorUnit unit = VectorUnit::of(device.gfx);
+  const int64_t threads = device.num_units;
+  const bool along_k = !shape.trans_a && !shape.b_is_kn;
+  const bool amx = has_amx(shape, device) && shape.m > 1 && (shape.b_is_kn ? shape.m : shape.n) >= kPanel;
+  if (along_k && shape.m < kTileMLeast && !amx) {
+    // Rows of x a tile holds, and weights beside them: about 24 sums (12 where there are 16 registers).
+    const int64_t rows = std::min<int64_t>(shape.m == 5 ? 3 : shape.m, unit.lanes == 16 ? 4 : 2);
+    const int64_t width = rows == 3 || unit.lanes == 8 ? 4 : rows == 4 ? 6 : 8;
+    return Config({{"kernel", std::string("dot")},
+                   {"rows", rows},
+                   {"width", at_most(width, shape.n)},
+                   {"unroll", int64_t{1}},
+                   {"prefetch", int64_t{128}},
+                   {"threads", threads}});
+  }
+  const bool across_m = !shape.b_is_kn;
+  const int64_t extent = across_m ? shape.m : shape.n, height = across_m ? shape.n : shape.m;
+  int64_t width = best_width(extent, unit), rows = at_most(best_rows(width, unit), height);
+  if (amx) {
+    width = extent > kPanel ? 2 : 1;
+    rows = at_most(width == 2 ? 2 : 3, height / kPanel);
+  }
+  std::vector<std::pair<std::string, Value>> values = {
+      {"kernel", std::string(across_m ? "tile_m" : "tile_n")},
+      {"rows", rows},
+      {"width", width},
+      {"prefetch", int64_t{0}},
+      {"k_block", int64_t{extent > kManyPanels * kPanel && shape.k > 256 ? 256 : 0}},
+      {"panel_block", int64_t{0}},
+      {"order", std::string("rows")},
+      {"copy", int64_t{shape.in != DType::fp32 && !amx}},
+      {"threads", threads},
+      {"split_k", int64_t{1}},
+  };
+  if (has_amx(shape, device)) values.emplace_back("engine", std::string(amx ? "amx" : "vectors"));
+  return Config(std::move(values));
+}
+
+bool is_dot(const Config& config) { return config.text("kernel") == "dot"; }
+
+DotSpec dot_spec(const GemmShape& shape, const Config& config, const DeviceInfo& device) {
+  return {.unit = VectorUnit::of(device.gfx),
+          .in = shape.in,
+          .out = shape.out,
+          .rows = static_cast<int>(config.integer("rows")),
+          .columns = static_cast<int>(config.integer("width")),
+          .unroll = static_cast<int>(config.integer("unroll")),
+          .prefetch = static_cast<int>(config.integer("prefetch"))};
+}
+
+TileLoops tile_loops(const GemmShape& shape, const Config& config, const DeviceInfo& device) {
+  TileLoops loops;
+  const bool amx = config.has("engine") && config.text("engine") == "amx";
+  loops.spec = {.unit = VectorUnit::of(device.gfx),
+                .engine = amx ? Engine::amx : Engine::vectors,
+                .across = config.text("kernel") == "tile_m" ? Across::m : Across::n,
+                .out = shape.out,
+                .rows = static_cast<int>(config.integer("rows")),
+                .vectors = static_cast<int>(config.integer("width")),
+                .unroll = kTileUnroll,
+                .prefetch = static_cast<int>(config.integer("prefetch"))};
+  loops.k_block = config.integer("k_block");
+  loops.panel_block = config.integer("panel_block");
+  loops.order = config.text("order") == "rows" ? Order::rows : Order::panels;
+  loops.copy = config.integer("copy") != 0;
+  loops.threads = static_cast<int>(config.integer("threads"));
+  // Threads divide the operand with more pieces.
+  const int64_t height = loops.spec.across == Across::m ? shape.n : shape.m;
+  const int64_t extent = loops.spec.across == Across::m ? shape.m : shape.n;
+  const int64_t tiles = height / loops.spec.tile_rows(), groups = extent / loops.spec.tile_columns();
+  if (config.integer("split_k") > 1)
+    loops.split = Split::k;
+  else
+    loops.split = tiles >= groups ? Split::rows : Split::panels;
+  return loops;
+}
+
+std::vector<CompileTask> gemm_tasks(const GemmShape& shape, const Config& config, const DeviceInfo& device) {
+  const CompileTask pack = pack_task(VectorUnit::of(device.gfx), shape.in);
+  if (is_dot(config)) return {dot_task(dot_spec(shape, config, device)), pack};
+  const TileSpec spec = tile_loops(shape, config, device).spec;
+  return {spec.engine == Engine::amx ? amx_task(spec) : tile_task(spec), pack};
+}
+
+}  // namespace attune::jit_cpu

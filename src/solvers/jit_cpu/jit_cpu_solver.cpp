@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Kernels generated for the machine and compiled on the spot. The compiled parts know neither M, N nor K, so a few
+// dozen binaries serve every shape.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "compile/compiler.h"
+#include "solver/host_gemm.h"
+#include "solver/module.h"
+#include "solvers/jit_cpu/dot_plan.h"
+#include "solvers/jit_cpu/gemm_space.h"
+#include "solvers/jit_cpu/tile_plan.h"
+
+namespace attune {
+namespace {
+
+using namespace jit_cpu;
+
+/// The kernel gives a process its tile registers when it asks. Throws unavailable when it does not.
+void allow_amx() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  if (::syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0)
+    fail(ErrorCode::unavailable, "the system does not allow AMX: {}", std::strerror(errno));
+}
+
+class JitCpuBackend final : public Backend {
+ public:
+  explicit JitCpuBackend(const DeviceInfo& device) : device_(device), compiler_(find_compiler("hostcc")->toolchain()) {}
+
+  Versions versions() const override { return {{"jit_cpu.gemm", "1"}, {"compiler.hostcc", compiler_}}; }
+  SearchSpace space(const Problem& problem) override { return gemm_space(GemmShape::of(problem), device_); }
+  Config untuned(const Problem& problem) override { return gemm_start(GemmShape::of(problem), device_); }
+
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext& context) override {
+    if (context.binaries.size() != 2)
+      fail(ErrorCode::unavailable, "the kernel and its packing must be compiled first, got {} binaries",
+           context.binaries.size());
+    const auto shape = GemmShape::of(problem);
+    const int threads = thread_count(config, device_);
+    const auto &kernel = context.binaries[0].file, &pack = context.binaries[1].file;
+    if (is_dot(config))
+      return make_dot_plan(shape, dot_spec(shape, config, device_), threads, DotFunctions(kernel, pack));
+    const TileLoops loops = tile_loops(shape, config, device_);
+    if (loops.spec.engine == Engine::amx) allow_amx();
+    return make_tile_plan(shape, loops, TileFunctions(loops.spec.engine, kernel, pack));
+  }
+
+ private:
+  DeviceInfo device_;
+  std::string compiler_;
+};
+
+class JitCpuSolver final : public Solver {
+ public:
+  std::string_view id() const override { return "jit_cpu.gemm"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "kernels generated for this processor and compiled here"; }
+  std::string_view thread_pool() const override { return "libgomp"; }
+
+  Support supports(const Problem& problem, const DeviceInfo& device) const override {
+    if (const Support support = supports_host_gemm(problem, device); !support.yes) return support;
+    if (VectorUnit::of(device.gfx).lanes == 0) return Support::no("needs AVX2 and FMA");
+    const auto shape = GemmShape::of(problem);
+    if (shape.trans_a && shape.b_is_kn) return Support::no("takes one transposed operand at most");
+    if (shape.trans_a && shape.m < kPanel) return Support::no("packs a transposed x from 16 rows on");
+    return {};
+  }
+
+  std::vector<CompileTask> compile_tasks(const Problem& problem, const Config& config,
+                                         const DeviceInfo& device) const override {
+    return gemm_tasks(GemmShape::of(problem), config, device);
+  }
+
+  std::unique_ptr<Backend> open(Device& device) const override {
+    return std::make_unique<JitCpuBackend>(device.info());
+  }
+};
+
+}  // namespace
+}  // namespace attune
+
+ATTUNE_SOLVER_MODULE(attune::JitCpuSolver)

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "solvers/opened_solver.h"
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Null where the solver cannot be used; the reason is printed.
+class JitCpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!solver_.unavailable().empty()) GTEST_SKIP() << solver_.unavailable();
+    if (!solver_.solver().supports(solver_.problem("gemm_a16w16 m=1 n=1 k=1 dtype=fp32"), solver_.device().info()).yes)
+      GTEST_SKIP() << "this processor has no AVX2";
+  }
+  std::string start(const std::string& text) { return solver_.backend().untuned(solver_.problem(text)).key(); }
+
+  OpenedSolver solver_{"jit_cpu.gemm"};
+};
+
+constexpr const char* kShapes[] = {
+    "gemm_a16w16 m=1 n=96 k=64 dtype=fp32",           "gemm_a16w16 m=5 n=33 k=100 dtype=fp32",
+    "gemm_a16w16 m=17 n=40 k=127 dtype=bf16",         "gemm_a16w16 m=64 n=129 k=33 dtype=fp16",
+    "gemm_a16w16 m=100 n=1 k=7 dtype=fp32",           "gemm_a16w16 m=1 n=1 k=1 dtype=bf16 outdtype=fp32",
+    "gemm_a16w16 m=9 n=64 k=100 dtype=bf16",          "gemm_a16w16 m=13 n=29 k=50 dtype=fp32 trans_b=0",
+    "gemm_a16w16 m=1 n=37 k=96 dtype=fp32 trans_b=0",
+};
+
+TEST_F(JitCpu, EveryStartIsAConfigOfItsSpace) {
+  for (const char* shape : kShapes) {
+    const Problem problem = solver_.problem(shape);
+    const Config config = solver_.backend().untuned(problem);
+    EXPECT_EQ(why_outside(solver_.backend().space(problem), config, problem, solver_.device().info()), std::nullopt)
+        << shape << " " << config.key();
+  }
+}
+
+TEST_F(JitCpu, EveryStartIsRight) {
+  for (const char* shape : kShapes) EXPECT_THAT(solver_.wrong(shape, start(shape)), IsEmpty());
+}
+
+TEST_F(JitCpu, ABiasIsAddedInEveryType) {
+  for (const std::string type : {"fp32", "bf16", "fp16"}) {
+    for (const std::string m : {"3", "40"}) {
+      const std::string shape = "gemm_a16w16 m=" + m + " n=50 k=70 bias=1 dtype=" + type;
+      EXPECT_THAT(solver_.wrong(shape, start(shape)), IsEmpty());
+    }
+  }
+}
+
+TEST_F(JitCpu, TransposedOperandsAreTaken) {
+  for (const std::string transposed : {"trans_a=1", "trans_b=0"}) {
+    const std::string shape = "gemm_a16w16 m=33 n=50 k=70 dtype=fp32 " + transposed;
+    EXPECT_THAT(solver_.wrong(shape, start(shape)), IsEmpty());
+  }
+}
+
+TEST_F(JitCpu, BinariesKnowNoSizes) {
+  std::set<std::string> recipes;
+  for (const std::string size : {"m=40 n=50 k=70", "m=47 n=513 k=1000"}) {
+    const Problem problem = solver_.problem("gemm_a16w16 dtype=fp32 " + size);
+    for (const auto& task :
+         solver_.solver().compile_tasks(problem, solver_.backend().untuned(problem), solver_.device().info()))
+      recipes.insert(task.recipe());
+  }
+  EXPECT_EQ(recipes.size(), 2u);  // the kernel and its packing
+}
+
+TEST_F(JitCpu, NeighbouringSizesHaveNearlyTheSameSpace) {
+  for (const auto& [one, other] : {std::pair{2047, 2048}, {2048, 2049}, {255, 256}}) {
+    const auto count = [&](int k) {
+      return static_cast<double>(solver_.configs(fmt::format("gemm_a16w16 m=64 n=512 k={} dtype=fp32", k)).size());
+    };
+    EXPECT_LT(std::abs(count(one) / count(other) - 1), 0.35) << one << " " << other;
+  }
+}
+
+TEST_F(JitCpu, MoreRowsThanThereAreIsRefusedByARule) {
+  const Problem problem = solver_.problem("gemm_a16w16 m=2 n=64 k=64 dtype=fp32");
+  const auto why = why_outside(solver_.backend().space(problem),
+                               Config::parse("kernel=dot;rows=4;width=4;unroll=1;prefetch=0;threads=1"), problem,
+                               solver_.device().info());
+  ASSERT_TRUE(why.has_value());
+  EXPECT_THAT(*why, HasSubstr("more rows of x or of the weights than there are"));
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "solvers/jit_cpu/kernel_text.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace attune::jit_cpu {
+namespace {
+
+std::string element(DType type) {
+  switch (type) {
+    case DType::fp32:
+      return "float";
+    case DType::bf16:
+    case DType::fp16:
+      return "unsigned short";
+    default:
+      fail(ErrorCode::unavailable, "generated kernels take fp32, bf16 and fp16, got {}", name(type));
+  }
+}
+
+/// widen() and load() for one stored type. GCC's conversion of a whole _Float16 vector goes through memory, so fp16
+/// uses the instruction's builtin.
+std::string loads(int lanes, DType in) {
+  if (in == DType::fp32) {
+    return "static inline float widen(in_t x) { return x; }\n"
+           "static inline vf load(const in_t* p) { return *(const vu*)p; }\n";
+  }
+  if (in == DType::bf16) {
+    return fmt::format(
+        "typedef unsigned short vh __attribute__((vector_size({0}), aligned(2), may_alias));\n"
+        "typedef unsigned vw __attribute__((vector_size({1})));\n"
+        "static inline float widen(in_t x) {{ union {{ unsigned i; float f; }} u = {{(unsigned)x << 16}}; return u.f; "
+        "}}\n"
+        "static inline vf load(const in_t* p) {{ return (vf)(__builtin_convertvector(*(const vh*)p, vw) << 16); }}\n",
+        2 * lanes, 4 * lanes);
+  }
+  const bool wide = lanes == 16;
+  return fmt::format(
+      "typedef short vh __attribute__((vector_size({0}), aligned(2), may_alias));\n"
+      "typedef short vl __attribute__((vector_size({0})));\n"
+      "typedef short v8 __attribute__((vector_size(16)));\n"
+      "typedef float f4 __attribute__((vector_size(16)));\n"
+      "static inline float widen(in_t x) {{ v8 h = {{(short)x}}; return ((f4)__builtin_ia32_vcvtph2ps(h))[0]; }}\n"
+      "static inline vf load(const in_t* p) {{ return (vf){1}; }}\n",
+      2 * lanes,
+      wide ? "__builtin_ia32_vcvtph2ps512_mask((vl)*(const vh*)p, (vf){0}, (unsigned short)-1, 4)"
+           : "__builtin_ia32_vcvtph2ps256((vl)*(const vh*)p)");
+}
+
+std::string narrows(DType out) {
+  if (out == DType::fp32) return "static inline out_t narrow(float x) { return x; }\n";
+  if (out == DType::bf16) {
+    // Round to nearest even; a NaN keeps a set mantissa bit.
+    return "static inline out_t narrow(float x) {\n"
+           "  union { float f; unsigned i; } u = {x};\n"
+           "  if (x != x) return (out_t)((u.i >> 16) | 64);\n"
+           "  return (out_t)((u.i + 0x7fff + ((u.i >> 16) & 1)) >> 16);\n}\n";
+  }
+  return "typedef short n8 __attribute__((vector_size(16)));\n"
+         "typedef float n4 __attribute__((vector_size(16)));\n"
+         "static inline out_t narrow(float x) { n4 f = {x}; return (out_t)((n8)__builtin_ia32_vcvtps2ph(f, 0))[0]; }\n";
+}
+
+template <typename Lane>
+std::string mask(int lanes, Lane lane) {
+  std::string text = "(vi){";
+  for (int l = 0; l < lanes; ++l) text += fmt::format("{}{}", l ? "," : "", lane(l));
+  return text + "}";
+}
+
+}  // namespace
+
+VectorUnit VectorUnit::of(const std::string& gfx) {
+  const auto level = gfx.substr(0, gfx.find('+'));
+  if (level == "x86-64-v4") return {16, 32, level};
+  if (level == "x86-64-v3") return {8, 16, level};
+  return {};
+}
+
+std::string preamble(const VectorUnit& unit, DType in, DType out) {
+  const int bytes = 4 * unit.lanes;
+  return fmt::format(
+             "typedef {0} in_t;\ntypedef {1} out_t;\n"
+             "typedef float vf __attribute__((vector_size({2})));\n"
+             "typedef float vu __attribute__((vector_size({2}), aligned(4), may_alias));\n"
+             "typedef int vi __attribute__((vector_size({2})));\n",
+             element(in), element(out), bytes) +
+         loads(unit.lanes, in) + narrows(out);
+}
+
+std::string blend_mask(int lanes, int distance) {
+  return mask(lanes, [&](int l) { return l & distance ? lanes + l : l; });
+}
+
+std::string swap_mask(int lanes, int distance) {
+  return mask(lanes, [&](int l) { return l & distance ? lanes + l - distance : l + distance; });
+}
+
+}  // namespace attune::jit_cpu

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+
+#include "base/shared_library.h"
+#include "ops/gemm/gemm_op.h"
+#include "solver/plan.h"
+#include "solvers/jit_cpu/kernel_arguments.h"
+#include "solvers/jit_cpu/kernel_source.h"
+
+namespace attune::jit_cpu {
+
+/// Which loop over a block is the outer one.
+enum class Order : uint8_t {
+  rows,   ///< A tile's rows stay in the first cache while panels pass.
+  panels  ///< A group of panels stays there while rows pass.
+};
+/// What the threads divide.
+enum class Split : uint8_t { rows, panels, k };
+
+/// How the loops around a tile kernel run. All of it at launch: one binary serves every setting.
+struct TileLoops {
+  TileSpec spec;
+  int64_t k_block = 0;      ///< Steps of K between visits of a tile; 0: all of K.
+  int64_t panel_block = 0;  ///< Panels that are visited for one tile's rows before the next; 0: all.
+  Order order = Order::rows;
+  Split split = Split::rows;
+  bool copy = false;  ///< A tile's rows are copied (and widened to fp32) before use.
+  int threads = 1;
+};
+
+/// The compiled functions of a tile kernel and its packing; keeps the libraries open.
+struct TileFunctions {
+  SharedLibrary tile_library, pack_library;
+  TileKernel tile;
+  PackRows pack_rows;
+  PackColumns pack_columns;
+  CopyRows copy_rows;
+  PairRows pair_rows;  ///< Null without AMX, as the next.
+  PairColumns pair_columns;
+  TileFunctions(Engine engine, const std::filesystem::path& tile_file, const std::filesystem::path& pack_file);
+};
+
+/// A product by tiles: one operand is packed into panels, the other's rows are read where they lie (or copied, a tile
+/// at a time). Everything it does is inside run(). Reentrant with distinct workspaces.
+std::unique_ptr<Plan> make_tile_plan(const GemmShape& shape, const TileLoops& loops, TileFunctions functions);
+
+}  // namespace attune::jit_cpu

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// Text of the tile kernel. Every accumulator is a variable of its own: GCC keeps them in registers, which it does not
+// promise for arrays.
+#include <fmt/format.h>
+
+#include "solvers/jit_cpu/kernel_arguments.h"
+#include "solvers/jit_cpu/kernel_source.h"
+
+namespace attune::jit_cpu {
+namespace {
+
+class TileText {
+ public:
+  explicit TileText(const TileSpec& spec) : spec_(spec) {}
+
+  std::string text() {
+    text_ = preamble(spec_.unit, DType::fp32, spec_.out) + kArgumentsText;
+    add("void tile(const struct tile_args* t) {{\n");
+    declare();
+    loop();
+    add("  if (!t->last) {{\n");
+    each_sum([&](int r, int v) { add("    *(vu*)(t->partial + {}) = s{}_{};\n", offset(r, v), r, v); });
+    add("    return;\n  }}\n");
+    if (spec_.across == Across::n) store_whole();
+    store_part();
+    add("}}\n");
+    return std::move(text_);
+  }
+
+ private:
+  template <typename... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += fmt::format(format, std::forward<Args>(args)...);
+  }
+  template <typename Visit>
+  void each_sum(Visit visit) {
+    for (int r = 0; r < spec_.rows; ++r)
+      for (int v = 0; v < spec_.vectors; ++v) visit(r, v);
+  }
+  int lanes() const { return spec_.unit.lanes; }
+  int offset(int r, int v) const { return (r * spec_.vectors + v) * lanes(); }
+  int in_panel() const { return kPanel / lanes(); }  // vectors of one panel
+
+  void declare() {
+    for (int p = 0; p < spec_.vectors / in_panel(); ++p)
+      add("  const float* p{0} = (const float*)t->panel + {0} * t->panel_step;\n", p);
+    for (int r = 0; r < spec_.rows; ++r) add("  const float* r{0} = (const float*)t->row + {0} * t->row_step;\n", r);
+    each_sum([&](int r, int v) { add("  vf s{}_{};\n", r, v); });
+    add("  if (t->first) {{\n");
+    each_sum([&](int r, int v) { add("    s{}_{} = (vf){{0}};\n", r, v); });
+    add("  }} else {{\n");
+    each_sum([&](int r, int v) { add("    s{}_{} = *(const vu*)(t->partial + {});\n", r, v, offset(r, v)); });
+    add("  }}\n");
+  }
+
+  void step(int ahead) {
+    add("    {{\n");
+    for (int v = 0; v < spec_.vectors; ++v) {
+      add("      const vf a{} = *(const vu*)(p{} + {});\n", v, v / in_panel(),
+          ahead * kPanel + v % in_panel() * lanes());
+    }
+    for (int r = 0; r < spec_.rows; ++r) {
+      add("      {{ const float x = r{}[{}]; const vf b = {{x", r, ahead);
+      for (int l = 1; l < lanes(); ++l) add(",x");
+      add("}};");
+      for (int v = 0; v < spec_.vectors; ++v) add(" s{0}_{1} += b * a{1};", r, v);
+      add(" }}\n");
+    }
+    add("    }}\n");
+  }
+
+  void advance(int steps) {
+    for (int p = 0; p < spec_.vectors / in_panel(); ++p) add("    p{} += {};\n", p, steps * kPanel);
+    for (int r = 0; r < spec_.rows; ++r) add("    r{} += {};\n", r, steps);
+  }
+
+  void loop() {
+    add("  long k = t->k;\n  for (; k >= {0}; k -= {0}) {{\n", spec_.unroll);
+    if (spec_.prefetch > 0) {
+      for (int r = 0; r < spec_.rows; ++r) add("    __builtin_prefetch(r{} + {});\n", r, spec_.prefetch);
+    }
+    for (int u = 0; u < spec_.unroll; ++u) step(u);
+    advance(spec_.unroll);
+    add("  }}\n");
+    if (spec_.unroll == 1) return;
+    add("  for (; k > 0; --k) {{\n");
+    step(0);
+    advance(1);
+    add("  }}\n");
+  }
+
+  /// A whole tile across n: rows of C from the registers.
+  void store_whole() {
+    add("  const struct out_args* o = &t->out;\n");
+    add("  if (o->row_begin == 0 && o->row_end == {} && o->column_begin == 0 && o->column_end == {}) {{\n", spec_.rows,
+        spec_.vectors * lanes());
+    add("    if (o->bias) {{\n");
+    for (int v = 0; v < spec_.vectors; ++v) {
+      add("      const vf b{} = *(const vu*)(o->bias + {});\n", v, v * lanes());
+      for (int r = 0; r < spec_.rows; ++r) add("      s{0}_{1} += b{1};\n", r, v);
+    }
+    add("    }}\n    out_t* c = o->c;\n");
+    for (int r = 0; r < spec_.rows; ++r) {
+      for (int v = 0; v < spec_.vectors; ++v) {
+        if (spec_.out == DType::fp32)
+          add("    *(vu*)(c + {}) = s{}_{};\n", v * lanes(), r, v);
+        else
+          add("    for (int l = 0; l < {}; ++l) c[{} + l] = narrow(s{}_{}[l]);\n", lanes(), v * lanes(), r, v);
+      }
+      if (r + 1 < spec_.rows) add("    c += o->row_step;\n");
+    }
+    add("    return;\n  }}\n");
+  }
+
+  /// Any part of a tile, through memory.
+  void store_part() {
+    add("  float sums[{}] __attribute__((aligned(64)));\n", spec_.rows * spec_.tile_columns());
+    each_sum([&](int r, int v) { add("  *(vf*)(sums + {}) = s{}_{};\n", offset(r, v), r, v); });
+    store_tile_text(text_, spec_);
+  }
+
+  TileSpec spec_;
+  std::string text_;
+};
+
+}  // namespace
+
+void store_tile_text(std::string& text, const TileSpec& spec) {
+  const int width = spec.tile_columns(), rows = spec.tile_rows();
+  const auto add = [&]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
+    text += fmt::format(format, std::forward<Args>(args)...);
+  };
+  add("  const struct out_args* out = &t->out;\n");
+  if (spec.across == Across::n) {
+    add("  for (long r = out->row_begin; r < out->row_end; ++r) {{\n"
+        "    out_t* c = (out_t*)out->c + r * out->row_step;\n"
+        "    for (long x = out->column_begin; x < out->column_end; ++x)\n"
+        "      c[x] = narrow(sums[r * {} + x] + (out->bias ? out->bias[x] : 0.0f));\n  }}\n",
+        width);
+    return;
+  }
+  // Columns of the tile are rows of C. The bias of a row first, so that the loop over the tile is one of moves.
+  add("  if (out->bias) {{\n    for (int r = 0; r < {0}; ++r)\n"
+      "      for (int x = 0; x < {1}; ++x) sums[r * {1} + x] += out->bias[r];\n  }}\n",
+      rows, width);
+  add("  if (out->row_begin == 0 && out->row_end == {}) {{\n"
+      "    for (long x = out->column_begin; x < out->column_end; ++x) {{\n"
+      "      out_t* c = (out_t*)out->c + x * out->column_step;\n",
+      rows);
+  for (int r = 0; r < rows; ++r) add("      c[{0}] = narrow(sums[{1} + x]);\n", r, r * width);
+  add("    }}\n    return;\n  }}\n");
+  add("  for (long x = out->column_begin; x < out->column_end; ++x) {{\n"
+      "    out_t* c = (out_t*)out->c + x * out->column_step;\n"
+      "    for (long r = out->row_begin; r < out->row_end; ++r) c[r] = narrow(sums[r * {} + x]);\n  }}\n",
+      width);
+}
+
+CompileTask tile_task(const TileSpec& spec) {
+  return {.compiler = "hostcc",
+          .source = TileText(spec).text(),
+          .arch = spec.unit.level,
+          .options = {"-march=" + spec.unit.level, "-O2", "-ffp-contract=fast"},
+          .entries = {"tile"}};
+}
+
+}  // namespace attune::jit_cpu

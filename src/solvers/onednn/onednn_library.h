@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string_view>
+
+#include "ops/gemm/gemm_op.h"
+#include "solver/solver.h"
+
+namespace attune {
+
+/// What differs between the versions of oneDNN beyond their API; each module defines it for its own (onednn2.cpp,
+/// onednn3.cpp).
+struct OnednnLibrary {
+  std::string_view name;  ///< `onednn3`: prefix of the version's keys.
+  std::string_view id, title;
+  std::string_view file;  ///< `libdnnl.so.3`: the entry points must lie in a file whose name starts so.
+};
+const OnednnLibrary& onednn_library();
+
+/// Whether an fp16 product is computed on this CPU by more than the reference. Touches no library.
+Support onednn_supports_fp16(const GemmShape& shape);
+
+}  // namespace attune

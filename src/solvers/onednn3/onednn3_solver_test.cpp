@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// What both versions share is tested in onednn/onednn_solver_test.cpp.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "solvers/opened_solver.h"
+
+namespace attune {
+namespace {
+
+class Onednn3 : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!newer_.unavailable().empty()) GTEST_SKIP() << newer_.unavailable();
+  }
+  OpenedSolver newer_{"onednn3.gemm"};
+};
+
+TEST_F(Onednn3, LivesBesideVersion2InOneProcess) {
+  OpenedSolver older("onednn.gemm");
+  if (!older.unavailable().empty()) GTEST_SKIP() << older.unavailable();
+  EXPECT_THAT(older.backend().versions().at("onednn.gemm"), testing::StartsWith("1+2."));
+  EXPECT_THAT(newer_.backend().versions().at("onednn3.gemm"), testing::StartsWith("1+3."));
+  const std::string problem = "gemm_a16w16 m=8 n=16 k=32 dtype=fp32 bias=1";
+  for (OpenedSolver* solver : {&older, &newer_, &older}) {
+    const auto untuned = solver->backend().untuned(solver->problem(problem));
+    EXPECT_EQ(solver->wrong(problem, untuned.key()), "");
+  }
+}
+
+TEST_F(Onednn3, TakesHalvesWhereItHasMoreThanItsReference) {
+  for (const std::string problem :
+       {"gemm_a16w16 m=8 n=16 k=32 dtype=fp16", "gemm_a16w16 m=8 n=16 k=32 dtype=fp16 bias=1",
+        "gemm_a16w16 m=8 n=16 k=32 dtype=fp16 outdtype=fp32 bias=1"}) {
+    const auto support = newer_.solver().supports(newer_.problem(problem), newer_.device().info());
+    if (!support.yes) {
+      EXPECT_THAT(support.reason, testing::AnyOf(testing::HasSubstr("AVX512-FP16"), testing::HasSubstr("fp16 bias")));
+      continue;
+    }
+    for (const Config& config : newer_.configs(problem)) {
+      EXPECT_THAT(config.text("impl"), testing::Not(testing::StartsWith("ref"))) << problem;
+      EXPECT_EQ(newer_.wrong(problem, config.key()), "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attune

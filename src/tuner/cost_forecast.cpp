@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "tuner/cost_forecast.h"
+
+#include <algorithm>
+
+#include "tuner/expected_cost.h"
+
+namespace attune {
+namespace {
+constexpr double kAdmissionLaunches = 5;
+}
+
+CostForecast::CostForecast(const Problem& problem, const DeviceInfo& device)
+    : first_admission_s_(least_first_admission_s(problem, device)),
+      whole_s_(expected_cost_s(problem, device)),
+      least_launch_s_(least_launch_s(problem, device)) {}
+
+double CostForecast::admission_s() const noexcept {
+  if (num_admitted_ == 0) return first_admission_s_;
+  return num_admitted_ > 1 ? admissions_s_ / static_cast<double>(num_admitted_ - 1) : kAdmissionLaunches * least_launch_s_;
+}
+
+double CostForecast::launch_s(Slot slot) const {
+  const auto own = launch_s_.find(slot);
+  return own != launch_s_.end() ? own->second : any_launch_s();
+}
+
+/// The first candidate's, which is a default: for others for want of better.
+double CostForecast::any_launch_s() const {
+  if (!launch_s_.empty()) return launch_s_.begin()->second;
+  // Comparing a result takes about as long as a launch.
+  return num_admitted_ > 1 ? std::max(least_launch_s_, admission_s() / (2 * kAdmissionLaunches)) : least_launch_s_;
+}
+
+double CostForecast::decision_s() const {
+  constexpr double kLeastLaunches = 42;  // 21 published samples, each with an untimed launch before it.
+  return kLeastLaunches * any_launch_s();
+}
+
+double CostForecast::turns_s(std::span<const Turn> turns) const {
+  double sum_s = 0;
+  for (const Turn& turn : turns) sum_s += (turn.launches + 1) * launch_s(turn.slot);  // One at least is untimed.
+  return sum_s;
+}
+
+void CostForecast::admitted(double seconds) {
+  if (num_admitted_++ > 0) admissions_s_ += seconds;
+}
+
+void CostForecast::sampled(std::span<const Turn> turns, std::span<const Sample> samples) {
+  for (size_t i = 0; i < turns.size(); ++i) launch_s_[turns[i].slot] = samples[i].us * 1e-6;
+}
+
+}  // namespace attune
