@@ -385,6 +385,10 @@ class TheProgram(story.Story):
         for verb in (("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE), ("journal", "show")):
             done = subprocess.run([*command, *verb], cwd=self.work, env=self.environment(), capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, f"{verb}: {done}")
+        done = subprocess.run([*command, "bench", PROBLEM], cwd=self.work, env=self.environment(), capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 3, f"{done}")  # libraries want more
+        self.assertIn("raise it with `ulimit -s 8192`: 64 KiB", done.stderr)
 
     def test_help_and_version(self):
         self.assertRegex(self.attune("--version").stdout, r"^attune \d+\.\d+\.\d+$")

@@ -23,8 +23,9 @@ bool is_tied(const Decision& decision, const Candidate& candidate) {
 TimedCandidate time_beside(Workbench& bench, const Decision& decision, const Candidate& other, uint32_t rounds,
                            uint64_t seed) {
   const std::array<Candidate, 2> pair = {other, decision.winner};
-  const auto timed = time_interleaved(*bench.executor, decision.problem, pair,
-                                      {.protocol = decision.protocol, .rounds = rounds, .seed = seed, .kernels = bench.kernels.get()});
+  const auto timed =
+      time_interleaved(*bench.executor, decision.problem, pair,
+                       {.protocol = decision.protocol, .rounds = rounds, .seed = seed, .kernels = bench.kernels.get()});
   for (const TimedCandidate& one : timed) {
     if (!one.outcome.ok())
       fail(ErrorCode::unavailable, "{} does not work any more: {}", one.candidate.name(), one.outcome.detail);

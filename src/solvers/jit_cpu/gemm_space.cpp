@@ -190,22 +190,24 @@ Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
                    {"prefetch", int64_t{128}},
                    {"threads", threads}});
   }
-  const bool across_m = !shape.b_is_kn;
+  const bool many = shape.m > kManyPanels * kPanel;
+  const bool across_m = !shape.b_is_kn && (!many || shape.trans_a);
   const int64_t extent = across_m ? shape.m : shape.n, height = across_m ? shape.n : shape.m;
   int64_t width = best_width(extent, unit), rows = at_most(best_rows(width, unit), height);
   if (amx) {
     width = extent > kPanel ? 2 : 1;
     rows = at_most(width == 2 ? 2 : 3, height / kPanel);
   }
+  const bool needs_no_copy = shape.in == DType::fp32 || amx;
   std::vector<std::pair<std::string, Value>> values = {
       {"kernel", std::string(across_m ? "tile_m" : "tile_n")},
       {"rows", rows},
       {"width", width},
       {"prefetch", int64_t{0}},
-      {"k_block", int64_t{extent > kManyPanels * kPanel && shape.k > 256 ? 256 : 0}},
+      {"k_block", int64_t{many && shape.k > 256 ? 256 : 0}},
       {"panel_block", int64_t{0}},
-      {"order", std::string("rows")},
-      {"copy", int64_t{shape.in != DType::fp32 && !amx}},
+      {"order", std::string(many && needs_no_copy && extent > kPanel * 4 ? "panels" : "rows")},
+      {"copy", int64_t{!needs_no_copy}},
       {"threads", threads},
       {"split_k", int64_t{1}},
   };
