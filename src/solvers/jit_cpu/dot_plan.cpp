@@ -45,11 +45,12 @@ class DotPlan final : public Plan {
       }
     }
     if (threads_ == 1) {
-      multiply(call, 0);
+      multiply(call, 0, 1);
       return;
     }
+    // The team may be smaller than asked for: inside another parallel region, or under OMP_THREAD_LIMIT.
 #pragma omp parallel num_threads(threads_)
-    multiply(call, omp_get_thread_num());
+    multiply(call, omp_get_thread_num(), omp_get_num_threads());
   }
 
  private:
@@ -61,7 +62,7 @@ class DotPlan final : public Plan {
   };
 
   /// Tiles at an edge are moved inwards: they compute some again and write only what is theirs.
-  void multiply(const Call& call, int64_t thread) const {
+  void multiply(const Call& call, int64_t thread, int64_t threads) const {
     const int64_t rows = spec_.rows, columns = spec_.columns;
     const int64_t tiles = (shape_.n + columns - 1) / columns;
     const int64_t in_bytes = bits(shape_.in) / 8;
@@ -74,7 +75,7 @@ class DotPlan final : public Plan {
     arguments.out.column_step = 1;
     arguments.out.row_end = rows;
     arguments.out.column_end = columns;
-    for (int64_t tile = tiles * thread / threads_; tile < tiles * (thread + 1) / threads_; ++tile) {
+    for (int64_t tile = tiles * thread / threads; tile < tiles * (thread + 1) / threads; ++tile) {
       const int64_t n = std::min(tile * columns, shape_.n - columns);
       arguments.w = call.w + n * shape_.k * in_bytes;
       arguments.out.column_begin = tile * columns - n;
