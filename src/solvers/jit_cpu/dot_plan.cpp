@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "solvers/jit_cpu/workspace.h"
 
@@ -14,9 +15,9 @@ class DotPlan final : public Plan {
  public:
   DotPlan(const GemmShape& shape, const DotSpec& spec, int threads, DotFunctions functions)
       : shape_(shape), spec_(spec), threads_(threads), functions_(std::move(functions)) {
-    const int64_t lanes = spec.unit.lanes;
-    copies_ = shape.in != DType::fp32 || shape.k % lanes != 0;
-    x_step_ = copies_ ? (shape.k + lanes - 1) / lanes * lanes : shape.k;
+    const int64_t step = spec.step();
+    copies_ = shape.k % step != 0 || (shape.in != DType::fp32 && !spec.pairs);
+    x_step_ = copies_ ? (shape.k + step - 1) / step * step : shape.k;
     WorkspaceLayout space;
     if (copies_) x_ = space.add<float>(shape.m * x_step_);
     if (shape.bias && shape.in != DType::fp32) bias_ = space.add<float>(shape.n + kPanel);
@@ -27,14 +28,17 @@ class DotPlan final : public Plan {
 
   void run(const Launch& launch) const override {
     const auto where = GemmOperands::of(shape_);
-    Call call{static_cast<const float*>(launch.operands[where.a]),
+    Call call{static_cast<const std::byte*>(launch.operands[where.a]),
               static_cast<const std::byte*>(launch.operands[where.b]), nullptr,
               static_cast<std::byte*>(launch.operands[where.c])};
     // x is at most a few rows: one thread widens it in less time than a barrier takes.
     if (copies_) {
-      auto* wide = at<float>(launch.workspace, x_);
-      functions_.copy_rows(launch.operands[where.a], shape_.k, shape_.m, shape_.k, wide, x_step_);
-      call.x = wide;
+      auto* copy = at<std::byte>(launch.workspace, x_);
+      if (spec_.pairs)
+        pad(call.x, copy);
+      else
+        functions_.copy_rows(call.x, shape_.k, shape_.m, shape_.k, reinterpret_cast<float*>(copy), x_step_);
+      call.x = copy;
     }
     if (shape_.bias) {
       call.bias = static_cast<const float*>(launch.operands[where.bias]);
@@ -55,11 +59,20 @@ class DotPlan final : public Plan {
 
  private:
   struct Call {
-    const float* x;
-    const std::byte* w;
+    const std::byte *x, *w;
     const float* bias;
     std::byte* c;
   };
+
+  int64_t x_bytes() const { return spec_.pairs ? 2 : 4; }
+
+  void pad(const std::byte* from, std::byte* to) const {
+    const auto row = static_cast<size_t>(shape_.k * x_bytes()), padded = static_cast<size_t>(x_step_ * x_bytes());
+    for (int64_t m = 0; m < shape_.m; ++m, from += row, to += padded) {
+      std::memcpy(to, from, row);
+      std::memset(to + row, 0, padded - row);
+    }
+  }
 
   /// Tiles at an edge are moved inwards: they compute some again and write only what is theirs.
   void multiply(const Call& call, int64_t thread, int64_t threads) const {
@@ -82,7 +95,7 @@ class DotPlan final : public Plan {
       arguments.out.bias = call.bias != nullptr ? call.bias + n : nullptr;
       for (int64_t at_m = 0; at_m < shape_.m; at_m += rows) {
         const int64_t m = std::min(at_m, shape_.m - rows);
-        arguments.x = call.x + m * x_step_;
+        arguments.x = call.x + m * x_step_ * x_bytes();
         arguments.out.row_begin = at_m - m;
         arguments.out.c = call.c + (m * shape_.n + n) * out_bytes;
         functions_.dot(&arguments);

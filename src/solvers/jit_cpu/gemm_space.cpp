@@ -47,6 +47,12 @@ bool has_amx(const GemmShape& shape, const DeviceInfo& device) {
          device.gfx.find("+amx") != std::string::npos;
 }
 
+/// Processors with an instruction for pairs of bf16.
+bool has_pairs(const GemmShape& shape, const DeviceInfo& device) {
+  return shape.in == DType::bf16 && VectorUnit::of(device.gfx).lanes == kPanel &&
+         device.gfx.find("+bf16") != std::string::npos;
+}
+
 std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
   const VectorUnit unit = VectorUnit::of(device.gfx);
   // A tile may have few sums where the operand has no more rows.
@@ -171,6 +177,10 @@ SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
     parameters.insert(parameters.begin() + 1,
                       {.name = "engine", .values = engines, .binding = Binding::compile_time, .active_if = tile});
   }
+  if (has_pairs(shape, device)) {
+    parameters.push_back(
+        {.name = "pairs", .values = numbers({1, 0}), .binding = Binding::compile_time, .active_if = "kernel == 'dot'"});
+  }
   return SearchSpace::product(std::move(parameters), rules_of(shape, device));
 }
 
@@ -183,12 +193,11 @@ Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
     // Rows of x a tile holds, and weights beside them: about 24 sums (12 where there are 16 registers).
     const int64_t rows = std::min<int64_t>(shape.m == 5 ? 3 : shape.m, unit.lanes == 16 ? 4 : 2);
     const int64_t width = rows == 3 || unit.lanes == 8 ? 4 : rows == 4 ? 6 : 8;
-    return Config({{"kernel", std::string("dot")},
-                   {"rows", rows},
-                   {"width", at_most(width, shape.n)},
-                   {"unroll", int64_t{1}},
-                   {"prefetch", int64_t{128}},
-                   {"threads", threads}});
+    std::vector<std::pair<std::string, Value>> values = {{"kernel", std::string("dot")},     {"rows", rows},
+                                                         {"width", at_most(width, shape.n)}, {"unroll", int64_t{1}},
+                                                         {"prefetch", int64_t{128}},         {"threads", threads}};
+    if (has_pairs(shape, device)) values.emplace_back("pairs", int64_t{1});
+    return Config(std::move(values));
   }
   const bool many = shape.m > kManyPanels * kPanel;
   const bool across_m = !shape.b_is_kn && (!many || shape.trans_a);
@@ -224,7 +233,8 @@ DotSpec dot_spec(const GemmShape& shape, const Config& config, const DeviceInfo&
           .rows = static_cast<int>(config.integer("rows")),
           .columns = static_cast<int>(config.integer("width")),
           .unroll = static_cast<int>(config.integer("unroll")),
-          .prefetch = static_cast<int>(config.integer("prefetch"))};
+          .prefetch = static_cast<int>(config.integer("prefetch")),
+          .pairs = config.has("pairs") && config.integer("pairs") != 0};
 }
 
 TileLoops tile_loops(const GemmShape& shape, const Config& config, const DeviceInfo& device) {
