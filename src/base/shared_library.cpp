@@ -19,7 +19,7 @@ std::string loader_reason() {
 
 SharedLibrary::SharedLibrary(const std::filesystem::path& file)
     : handle_(::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (handle_ == nullptr) fail(ErrorCode::unavailable, "a shared library does not open: {}", loader_reason());
+  if (handle_ == nullptr) fail(ErrorCode::io, "a shared library does not open: {}", loader_reason());
 }
 
 SharedLibrary::~SharedLibrary() {
@@ -35,7 +35,7 @@ SharedLibrary& SharedLibrary::operator=(SharedLibrary&& other) noexcept {
 
 void* SharedLibrary::symbol(const std::string& name) const {
   void* found = ::dlsym(handle_, name.c_str());
-  if (found == nullptr) fail(ErrorCode::unavailable, "a shared library lacks a function: {}", loader_reason());
+  if (found == nullptr) fail(ErrorCode::io, "a shared library lacks a function: {}", loader_reason());
   return found;
 }
 

@@ -91,7 +91,7 @@ std::optional<Candidate> load(CheckedRow& row, Environment& environment) {
     Candidate candidate = Candidate::parse(row.kernel);
     row.problem = op_of(row.problem).normalise(row.problem, device);
     const auto here = contenders(*environment.executor, row.problem, {});
-    if (const auto why = why_unusable(candidate, here))
+    if (const auto why = why_unusable(candidate, row.problem, here, device))
       row.reason = *why;
     else if (!row.us)
       row.reason = "its time is unusable";
@@ -133,7 +133,9 @@ void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& op
     const TimedCandidate& mine = timed.back();
     row.standing = Standing::ok;
     if (!mine.outcome.ok()) {
-      row.standing = Standing::wrong;
+      // What could not be run says nothing about its results.
+      const bool wrong = mine.outcome.status == Status::wrong_result || mine.outcome.status == Status::implausible_time;
+      row.standing = wrong ? Standing::wrong : Standing::unusable;
       row.reason = fmt::format("{}: {}", name(mine.outcome.status), mine.outcome.detail);
       return;
     }

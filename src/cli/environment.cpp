@@ -15,6 +15,7 @@
 #include "measure/local_executor.h"
 #include "measure/quiet.h"
 #include "ops/op.h"
+#include "search/prune.h"
 #include "solver/registry.h"
 
 namespace attune {
@@ -56,6 +57,7 @@ std::vector<Contender> contenders(Executor& executor, const Problem& problem, co
   for (bool answered = false; !answered;) {
     for (Event& event : executor.wait(Milliseconds(1000))) {
       if (auto* opened = std::get_if<Opened>(&event)) {
+        if (!opened->refused.empty()) fail(ErrorCode::unavailable, "{}", opened->refused);
         found = std::move(opened->contenders);
         answered = true;
       }
@@ -65,14 +67,15 @@ std::vector<Contender> contenders(Executor& executor, const Problem& problem, co
   return found;
 }
 
-std::optional<std::string> why_unusable(const Candidate& candidate, std::span<const Contender> contenders) {
+std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
+                                        std::span<const Contender> contenders, const DeviceInfo& device) {
   const auto found = std::find_if(contenders.begin(), contenders.end(),
                                   [&](const Contender& one) { return one.solver == candidate.solver; });
   if (found == contenders.end()) return "no solver of that name is available here: " + candidate.solver;
   if (!found->support.yes) return candidate.solver + " " + found->support.reason;
   if (found->version != candidate.version)
     return fmt::format("made with {} {}, here is {}", candidate.solver, candidate.version, found->version);
-  return std::nullopt;
+  return why_outside(found->space, candidate.config, problem, device);
 }
 
 std::optional<Candidate> default_candidate(const Problem& problem, std::span<const Contender> contenders) {

@@ -34,7 +34,8 @@ Environment open_environment(const std::string& devices, const KernelOptions& ke
 /// Versions of every available solver that supports the problem's op here, by solver id: `onednn.gemm` → `1+2.6.3`.
 std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol);
 /// The contenders' verdict on a row's candidate: nothing if it can be run here, else why not.
-std::optional<std::string> why_unusable(const Candidate& candidate, std::span<const Contender> contenders);
+std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
+                                        std::span<const Contender> contenders, const DeviceInfo& device);
 
 /// The untuned candidate of the first solver in the family's order of baselines that takes the problem.
 std::optional<Candidate> default_candidate(const Problem& problem, std::span<const Contender> contenders);

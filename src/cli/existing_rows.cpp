@@ -17,7 +17,7 @@ std::optional<Candidate> usable_candidate(const TableRow& row, const Problem& pr
   } catch (const Error&) {
     return std::nullopt;
   }
-  if (why_unusable(*candidate, contenders(executor, problem, {}))) return std::nullopt;
+  if (why_unusable(*candidate, problem, contenders(executor, problem, {}), executor.device())) return std::nullopt;
   return candidate;
 }
 

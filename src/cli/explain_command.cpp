@@ -130,7 +130,7 @@ int run_explain(const ExplainOptions& options) {
   const DeviceInfo& device = environment.device->info();
   const Problem problem = parse_problem(options.problem, device);
   const auto here = contenders(*environment.executor, problem, {});
-  const auto usable = [&](const Candidate& candidate) { return why_unusable(candidate, here); };
+  const auto usable = [&](const Candidate& candidate) { return why_unusable(candidate, problem, here, device); };
   const Ledger ledger = ledger_of(options, problem, device, here);
   std::optional<Table> table;
   LookupResult found;

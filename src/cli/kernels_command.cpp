@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -32,7 +33,9 @@ int list_kernels(const KernelsOptions& options) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   uintmax_t total = 0;
   for (const Binary& binary : binaries) {
-    const uintmax_t bytes = std::filesystem::file_size(binary.file);
+    std::error_code gone;
+    const uintmax_t bytes = std::filesystem::file_size(binary.file, gone);
+    if (gone) continue;  // cleared meanwhile
     total += bytes;
     if (options.json) {
       list.push_back({{"arch", binary.arch},
@@ -60,32 +63,68 @@ int clear_kernels(const KernelsOptions& options) {
   return 0;
 }
 
+/// A row whose kernels are to be built.
+struct WantedRow {
+  size_t line;
+  Problem problem;
+  std::vector<Contender> contenders;
+  Candidate candidate;
+};
+
+/// The rows of this device that a solver here could run, others with the reason on standard error (`num_unusable`).
+std::vector<WantedRow> wanted_rows(const Table& table, const KernelsOptions& options, const Environment& environment,
+                                   size_t& num_unusable) {
+  const DeviceInfo& device = environment.device->info();
+  std::vector<WantedRow> wanted;
+  for (const TableRow& row : table.rows()) {
+    if (row.gfx != device.gfx || row.num_units != device.num_units) continue;
+    std::string why;
+    try {
+      Candidate candidate = Candidate::parse(row.kernel_name);
+      Problem problem = op_of(row.problem).normalise(row.problem, device);
+      auto here = contenders(*environment.executor, problem, {});
+      if (const auto reason = why_unusable(candidate, problem, here, device))
+        why = *reason;
+      else
+        wanted.push_back({row.line, std::move(problem), std::move(here), std::move(candidate)});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_input && error.code() != ErrorCode::unavailable) throw;
+      why = error.what();
+    }
+    if (why.empty()) continue;
+    ++num_unusable;
+    print_line(stderr, fmt::format("{}:{}: left out: {}", options.table, row.line, why));
+  }
+  return wanted;
+}
+
 /// Compiles what the rows of a table need on this device, so that a program that uses the table never waits for it.
 int build_kernels(const KernelsOptions& options) {
   const Table table = Table::read(options.table, family_option(options.op));
   Environment environment = open_environment(options.devices, {options.cache, options.jobs, {}});
-  const DeviceInfo& device = environment.device->info();
-  std::set<std::string> files;
-  size_t num_rows = 0, num_failed = 0;
-  for (const TableRow& row : table.rows()) {
-    if (row.gfx != device.gfx || row.num_units != device.num_units) continue;
-    try {
-      const Candidate candidate = Candidate::parse(row.kernel_name);
-      const Problem problem = op_of(row.problem).normalise(row.problem, device);
-      const auto built = environment.kernels->build(problem, {&candidate, 1}).front();
-      for (const Binary& binary : built.binaries) files.insert(binary.file.string());
-      num_rows += !built.binaries.empty();
-      if (built.outcome.ok()) continue;
-      ++num_failed;
-      print_line(stderr, fmt::format("{}:{} {}: {}", options.table, row.line, name(built.outcome.status),
-                                     built.outcome.detail));
-    } catch (const Error&) {
-      // A row of another program, or of a family that is not tuned here: nothing of ours to build.
-    }
+  size_t num_unusable = 0, num_failed = 0, num_rows = 0;
+  const auto rows = wanted_rows(table, options, environment, num_unusable);
+  std::vector<Kernels::Request> requests;
+  for (const WantedRow& row : rows) {
+    const auto own = std::find_if(row.contenders.begin(), row.contenders.end(),
+                                  [&](const Contender& one) { return one.solver == row.candidate.solver; });
+    requests.push_back({&row.problem, &*own, row.candidate});
   }
-  print_line(stdout,
-             fmt::format("{} of {} use generated kernels: {} in '{}'", num_rows, counted(table.rows().size(), "row"),
-                         counted(files.size(), "file"), cache_folder(options).string()));
+  const auto built = environment.kernels->build(requests);
+  std::set<std::string> files;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (const Binary& binary : built[i].binaries) files.insert(binary.file.string());
+    num_rows += !built[i].binaries.empty();
+    if (built[i].outcome.ok()) continue;
+    ++num_failed;
+    print_line(stderr, fmt::format("{}:{} {}: {}", options.table, rows[i].line, name(built[i].outcome.status),
+                                   built[i].outcome.detail));
+  }
+  std::string text =
+      fmt::format("{} of {} use generated kernels: {} in '{}'", num_rows, counted(table.rows().size(), "row"),
+                  counted(files.size(), "file"), cache_folder(options).string());
+  if (num_unusable > 0) text += fmt::format("; {} left out", num_unusable);
+  print_line(stdout, text);
   return num_failed == 0 ? 0 : 1;
 }
 

@@ -86,6 +86,7 @@ int guarded_run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGCHLD, SIG_DFL);  // Some supervisors leave it ignored, and then no child can be waited for.
   std::signal(SIGXFSZ, SIG_IGN);  // A file-size limit is an error of the write, with a sentence, not a silent death.
   const int status = guarded_run(argc, argv);
   std::fflush(nullptr);

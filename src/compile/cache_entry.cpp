@@ -5,19 +5,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sha256.h"
+#include "compile/compiler.h"
 
 namespace attune::cache_entry {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr uint64_t kMaxDescriptionBytes = 1 << 20;
 constexpr size_t kMaxNameBytes = 200;
 
@@ -25,9 +27,14 @@ bool only_ours_to_write(const struct stat& status) {
   return (status.st_uid == ::geteuid() || status.st_uid == 0) && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-bool is_trusted(const fs::path& path, mode_t kind) {
+bool is_trusted(const fs::path& path, mode_t kind) noexcept {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == kind && only_ours_to_write(status);
+}
+
+bool is_absent(const fs::path& path) noexcept {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) != 0 && errno == ENOENT;
 }
 
 std::vector<std::string> folders_in(const fs::path& folder) {
@@ -41,14 +48,25 @@ std::vector<std::string> folders_in(const fs::path& folder) {
   return names;
 }
 
-/// Throws nlohmann's exceptions for what is not a description.
+/// Throws nlohmann's exceptions for what is not a description; one of another format has no arch.
 Binary parse(const std::string& text) {
   const auto json = nlohmann::json::parse(text);
   Binary binary;
-  if (json.at("format").get<int>() != kFormat) fail(ErrorCode::invalid_input, "an entry of another format");
+  if (json.at("format").get<int>() != kFormat) return binary;
+  binary.arch = json.at("arch").get<std::string>();
+  binary.recipe = json.at("recipe").get<std::string>();
+  binary.toolchain = json.at("toolchain").get<std::string>();
   binary.sha256 = json.at("sha256").get<std::string>();
   binary.metadata = json.at("metadata").get<std::map<std::string, std::string>>();
   return binary;
+}
+
+/// A binary of a compiler that this build does not have may come from another machine.
+bool is_of_this_command(const Binary& binary) {
+  const auto name = binary.metadata.find("compiler"), number = binary.metadata.find("command");
+  const Compiler* compiler = name == binary.metadata.end() ? nullptr : find_compiler(name->second);
+  return !compiler ||
+         (number != binary.metadata.end() && number->second == std::to_string(compiler->command_version()));
 }
 
 }  // namespace
@@ -66,26 +84,28 @@ bool is_trusted_root(const fs::path& root) noexcept {
   return ::stat(root.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && only_ours_to_write(status);
 }
 
-std::optional<Binary> read(const fs::path& root, std::string_view arch, std::string_view recipe,
-                           std::string_view toolchain) {
-  if (!is_name(arch) || !is_name(recipe) || !is_name(toolchain) || !is_trusted_root(root)) return std::nullopt;
+bool is_trusted_folder(const fs::path& folder) noexcept { return is_trusted(folder, S_IFDIR); }
+
+Entry read(const fs::path& root, std::string_view arch, std::string_view recipe, std::string_view toolchain) {
+  if (!is_name(arch) || !is_name(recipe) || !is_name(toolchain)) return {};
+  if (!is_trusted_root(root)) return {is_absent(root) ? Content::none : Content::not_ours, {}};
   fs::path folder = root;
   for (const std::string_view name : {arch, recipe, toolchain}) {
     folder /= name;
-    if (!is_trusted(folder, S_IFDIR)) return std::nullopt;
+    if (!is_trusted_folder(folder)) return {is_absent(folder) ? Content::none : Content::not_ours, {}};
   }
-  if (!is_trusted(folder / kBinary, S_IFREG) || !is_trusted(folder / kDescription, S_IFREG)) return std::nullopt;
+  if (!is_trusted(folder / kBinary, S_IFREG) || !is_trusted(folder / kDescription, S_IFREG))
+    return {Content::not_ours, {}};
   try {
     Binary binary = parse(read_file(folder / kDescription, kMaxDescriptionBytes));
-    binary.arch = arch;
-    binary.recipe = recipe;
-    binary.toolchain = toolchain;
     binary.file = folder / kBinary;
-    return binary;
+    const bool is_in_its_place = binary.arch == arch && binary.recipe == recipe && binary.toolchain == toolchain;
+    if (!is_in_its_place || !is_of_this_command(binary)) return {Content::wrong, {}};
+    return {Content::right, std::move(binary)};
   } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  } catch (const Error&) {  // Removed by another process since, or of a format to come.
-    return std::nullopt;
+    return {Content::wrong, {}};
+  } catch (const Error&) {  // Removed by another process since, or too long.
+    return {is_absent(folder) ? Content::none : Content::wrong, {}};
   }
 }
 
@@ -98,7 +118,9 @@ bool is_intact(const Binary& binary) {
 }
 
 void describe(const fs::path& folder, const Binary& binary) {
-  const nlohmann::json json = {{"format", kFormat}, {"sha256", binary.sha256}, {"metadata", binary.metadata}};
+  const nlohmann::json json = {{"format", kFormat},       {"arch", binary.arch},
+                               {"recipe", binary.recipe}, {"toolchain", binary.toolchain},
+                               {"sha256", binary.sha256}, {"metadata", binary.metadata}};
   const fs::path file = folder / kDescription;
   std::ofstream stream(file);
   // Metadata may hold what a compiler printed, in whatever encoding.

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,9 +19,23 @@ bool is_name(std::string_view text) noexcept;
 /// target counts; below it there are none.
 bool is_trusted_root(const std::filesystem::path& root) noexcept;
 
-/// Reads an entry's description, not its binary; nothing when it is not there, not trusted or not readable.
-std::optional<Binary> read(const std::filesystem::path& root, std::string_view arch, std::string_view recipe,
-                           std::string_view toolchain);
+/// Below the root: a folder, no link to one, that nobody but this user and root could have written.
+bool is_trusted_folder(const std::filesystem::path& folder) noexcept;
+
+enum class Content : uint8_t {
+  none,      ///< Nothing is there.
+  not_ours,  ///< Others could have written it, or it is no entry.
+  wrong,     ///< Not readable, of another format or command, or of another arch, recipe or toolchain than its place.
+  right
+};
+struct Entry {
+  Content content = Content::none;
+  Binary binary;  ///< Of `right`.
+  bool is_right() const noexcept { return content == Content::right; }
+};
+/// Reads an entry's description, not its binary.
+Entry read(const std::filesystem::path& root, std::string_view arch, std::string_view recipe,
+           std::string_view toolchain);
 /// Whether the binary is the one that was described.
 bool is_intact(const Binary& binary);
 /// Writes the description beside the binary, in a folder that nobody reads yet. Throws io.

@@ -47,8 +47,8 @@ Outcome failed(Status status, std::string detail) {
 }
 
 /// Nothing when all are there or the file is of a kind whose symbols are not read.
-std::string missing_entries(const fs::path& file, const std::vector<std::string>& entries) {
-  const auto symbols = exported_symbols(read_file(file, kMaxFileBytes));
+std::string missing_entries(std::string_view file, const std::vector<std::string>& entries) {
+  const auto symbols = exported_symbols(file);
   std::vector<std::string> missing;
   for (const std::string& entry : entries) {
     if (symbols && !symbols->contains(entry)) missing.push_back(entry);
@@ -56,7 +56,10 @@ std::string missing_entries(const fs::path& file, const std::vector<std::string>
   return join(missing, ", ");
 }
 
+/// Empty when the compiler removed it.
 std::string read_log(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(fs::symlink_status(file, ignored))) return {};
   FileReader reader(file);
   std::string log(kMaxLogBytes, '\0');
   size_t size = 0;
@@ -231,8 +234,16 @@ Compiled CompilePool::State::judge(Running& job, const WaitStatus& status) {
         failed(Status::compile_failed, fmt::format("{} left no binary: '{}'", job.toolchain, job.output));
     return compiled;
   }
+  const Compiler& compiler = *find_compiler(job.task.compiler);
   try {
-    if (const std::string missing = missing_entries(file, job.task.entries); !missing.empty()) {
+    const std::string content = read_file(file, kMaxFileBytes);
+    if (const std::string flaw = compiler.flaw_of(content); !flaw.empty()) {
+      compiled.outcome =
+          failed(Status::compile_failed,
+                 fmt::format("what {} made is {}, see that it is a compiler: '{}'", job.toolchain, flaw, job.output));
+      return compiled;
+    }
+    if (const std::string missing = missing_entries(content, job.task.entries); !missing.empty()) {
       compiled.outcome = failed(Status::compile_failed, fmt::format("the binary of {} lacks entries, the source must "
                                                                     "define and export them: {}",
                                                                     job.toolchain, missing));
@@ -244,6 +255,7 @@ Compiled CompilePool::State::judge(Running& job, const WaitStatus& status) {
   }
   Binary binary{.arch = job.task.arch, .recipe = job.recipe, .toolchain = job.toolchain, .sha256 = {}, .file = file};
   binary.metadata = {{"compiler", job.task.compiler},
+                     {"command", std::to_string(compiler.command_version())},
                      {"options", join(job.task.options, " ")},
                      {"entries", join(job.task.entries, " ")}};
   compiled.binary = cache.add(std::move(binary));
@@ -255,6 +267,7 @@ void CompilePool::State::keep_files(const Running& job) const {
   const fs::path target = options.keep / job.recipe;
   std::error_code error;
   fs::remove_all(target, error);
+  if (!fs::exists(job.folder, error)) return;  // The compiler removed it.
   fs::copy(job.folder, target, fs::copy_options::recursive, error);
   if (error)
     fail(ErrorCode::io, "cannot keep the files of a compilation ({}), choose another folder: '{}'", error.message(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -30,6 +31,10 @@ class Compiler {
   virtual bool targets(std::string_view arch) const = 0;
   /// Writes the task's source into `folder` and says what to run there. Throws unavailable, io.
   virtual CompileCommand command(const CompileTask& task, const std::filesystem::path& folder) const = 0;
+  /// To be raised when what command() adds to a task changes: cached binaries of another number are not used.
+  virtual uint32_t command_version() const = 0;
+  /// Nothing when the file's content may be what command() makes, else what it is not: `no shared object of 64 bits`.
+  virtual std::string flaw_of(std::string_view file) const = 0;
 };
 
 /// The compilers of this build. Each sub-folder of src/compile is one.

@@ -14,37 +14,55 @@ namespace {
 constexpr size_t kLines = 3;
 constexpr size_t kCharacters = 400;
 
-bool has_any(std::string_view log, std::span<const std::string_view> phrases) {
-  return std::any_of(phrases.begin(), phrases.end(),
-                     [&](std::string_view phrase) { return log.find(phrase) != std::string_view::npos; });
+/// What a log says that is no fault of the source, and how it is told.
+struct Reason {
+  std::span<const std::string_view> phrases;
+  Status status;
+  std::string_view what;
+};
+constexpr std::array<std::string_view, 2> kDisk = {"No space left on device", "Disk quota exceeded"};
+constexpr std::array<std::string_view, 6> kMemory = {
+    "out of memory",  "memory exhausted", "Cannot allocate memory",
+    "std::bad_alloc", "bad alloc",        "Killed signal terminated program"};
+constexpr std::array<std::string_view, 3> kCrash = {"internal compiler error", "PLEASE submit a bug report",
+                                                    "signal terminated program"};
+constexpr std::array<Reason, 3> kReasons = {
+    {{kDisk, Status::compile_failed, "found the disk full, free some space or set TMPDIR to another folder"},
+     {kMemory, Status::out_of_memory, "ran out of memory"},
+     {kCrash, Status::crashed, "crashed"}}};
+constexpr std::array<std::string_view, 1> kError = {"error"};
+constexpr Reason kRefused = {kError, Status::compile_failed, "refused the source"};
+
+/// Where the first of the phrases stands; npos when none does.
+size_t find_any(std::string_view log, std::span<const std::string_view> phrases) {
+  size_t first = std::string_view::npos;
+  for (const std::string_view phrase : phrases) first = std::min(first, log.find(phrase));
+  return first;
 }
 
-bool ran_out_of_memory(std::string_view log) {
-  static constexpr std::array<std::string_view, 6> kPhrases = {
-      "out of memory",  "memory exhausted", "Cannot allocate memory",
-      "std::bad_alloc", "bad alloc",        "Killed signal terminated program"};
-  return has_any(log, kPhrases);
-}
-
-bool crashed(std::string_view log) {
-  static constexpr std::array<std::string_view, 3> kPhrases = {"internal compiler error", "PLEASE submit a bug report",
-                                                               "signal terminated program"};
-  return has_any(log, kPhrases);
-}
-
-/// An error with a line number before it: `kernel.c:3:5: error: …`, not the driver's own `clang: error: …`.
+/// An error with a line number before it: `kernel.c:3:5: error: …`, not a driver's own `collect2: error: …`.
 bool has_source_error(std::string_view log) {
   for (size_t at = log.find(": error: "); at != std::string_view::npos; at = log.find(": error: ", at + 1)) {
-    if (at > 0 && log[at - 1] >= '0' && log[at - 1] <= '9') return true;
+    const size_t before = log.substr(0, at).find_last_not_of("0123456789");
+    if (before != std::string_view::npos && before + 1 < at && log[before] == ':') return true;
   }
   return false;
 }
 
-/// The first error and what follows it, in one line that any table can hold.
-std::string first_lines(std::string_view log) {
+const Reason& reason_in(std::string_view log) {
+  // A refused source may hold any of the phrases: in a text or a comment that the compiler quotes.
+  if (has_source_error(log)) return kRefused;
+  for (const Reason& reason : kReasons) {
+    if (find_any(log, reason.phrases) != std::string_view::npos) return reason;
+  }
+  return kRefused;
+}
+
+/// The first line that names the reason and what follows it, in one line that any table can hold.
+std::string first_lines(std::string_view log, const Reason& reason) {
   std::vector<std::string> lines;
-  const size_t error = log.find("error");
-  const size_t before = error == std::string_view::npos ? error : log.rfind('\n', error);
+  const size_t named = find_any(log, reason.phrases);
+  const size_t before = named == std::string_view::npos ? named : log.rfind('\n', named);
   for (const std::string_view line : split(before == std::string_view::npos ? log : log.substr(before), '\n')) {
     if (!trim(line).empty()) lines.emplace_back(trim(line));
     if (lines.size() == kLines) break;
@@ -56,21 +74,12 @@ std::string first_lines(std::string_view log) {
 
 Outcome compiler_failure(const WaitStatus& status, std::string_view log, std::string_view toolchain) {
   if (status.end != WaitStatus::End::exited || status.ok()) return outcome_of(status, toolchain);
-  // A refused source may hold any of the phrases: in a text or a comment that the compiler quotes.
-  const bool refused = has_source_error(log);
+  const Reason& reason = reason_in(log);
   Outcome outcome;
-  outcome.status = Status::compile_failed;
-  std::string_view what = "refused the source";
-  if (!refused && ran_out_of_memory(log)) {
-    outcome.status = Status::out_of_memory;
-    what = "ran out of memory";
-  } else if (!refused && crashed(log)) {
-    outcome.status = Status::crashed;
-    what = "crashed";
-  }
-  const std::string lines = first_lines(log);
+  outcome.status = reason.status;
+  const std::string lines = first_lines(log, reason);
   outcome.detail = lines.empty() ? fmt::format("{} {} and wrote nothing", toolchain, status.describe())
-                                 : fmt::format("{} {}: {}", toolchain, what, lines);
+                                 : fmt::format("{} {}: {}", toolchain, reason.what, lines);
   return outcome;
 }
 

@@ -34,11 +34,22 @@ bool is_exported(const Elf64_Sym& symbol) {
          (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
 }
 
+bool is_elf(std::string_view file) noexcept {
+  return file.size() >= sizeof(Elf64_Ehdr) && std::memcmp(file.data(), ELFMAG, SELFMAG) == 0 &&
+         file[EI_CLASS] == ELFCLASS64 && file[EI_DATA] == ELFDATA2LSB;
+}
+
 }  // namespace
 
+bool is_shared_object(std::string_view file) noexcept {
+  if (!is_elf(file)) return false;
+  Elf64_Ehdr header;
+  std::memcpy(&header, file.data(), sizeof(header));
+  return header.e_type == ET_DYN;
+}
+
 std::optional<std::set<std::string, std::less<>>> exported_symbols(std::string_view file) {
-  if (file.size() < sizeof(Elf64_Ehdr) || std::memcmp(file.data(), ELFMAG, SELFMAG) != 0) return std::nullopt;
-  if (file[EI_CLASS] != ELFCLASS64 || file[EI_DATA] != ELFDATA2LSB) return std::nullopt;
+  if (!is_elf(file)) return std::nullopt;
   const auto header = records_at<Elf64_Ehdr>(file, 0, 1).front();
   const auto sections = records_at<Elf64_Shdr>(file, header.e_shoff, header.e_shnum);
   const Elf64_Shdr* symbols = nullptr;

@@ -12,4 +12,7 @@ namespace attune {
 /// file contradicts itself.
 std::optional<std::set<std::string, std::less<>>> exported_symbols(std::string_view file);
 
+/// Whether it starts as a 64-bit little-endian ELF shared object does.
+bool is_shared_object(std::string_view file) noexcept;
+
 }  // namespace attune

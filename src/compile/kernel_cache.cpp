@@ -63,19 +63,51 @@ class StagingFolder {
   fs::path path_;
 };
 
-/// Whole or not at all for readers. Folders above that are empty then go too.
-void remove_entry(const fs::path& root, const fs::path& entry) noexcept {
+/// Whole or not at all for readers. Folders above that are empty then go too. False when it was not there or stays.
+bool remove_entry(const fs::path& root, const fs::path& entry) noexcept {
   try {
     const StagingFolder away(root);
-    if (::rename(entry.c_str(), away.path().c_str()) != 0) return;
+    if (::rename(entry.c_str(), away.path().c_str()) != 0) return false;
   } catch (const Error&) {
-    return;  // A cache that cannot be written to: the entry stays, and is refused again next time.
+    return false;  // A cache that cannot be written to: the entry stays, and is refused again next time.
   }
   if (::rmdir(entry.parent_path().c_str()) == 0) ::rmdir(entry.parent_path().parent_path().c_str());
+  return true;
 }
 
-void make_folder(const fs::path& folder) {
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail_write(folder, errno);
+/// False when there is none.
+bool check_root(const fs::path& root) {
+  struct stat status {};
+  if (::stat(root.c_str(), &status) != 0) {
+    if (errno == ENOENT) return false;
+    fail(ErrorCode::io, "cannot look at the kernel cache ({}), choose another with ATTUNE_CACHE: '{}'",
+         std::strerror(errno), root.string());
+  }
+  if (!S_ISDIR(status.st_mode))
+    fail(ErrorCode::io,
+         "the kernel cache is no folder, remove what lies there or choose another with ATTUNE_CACHE: '{}'",
+         root.string());
+  if (!cache_entry::is_trusted_root(root))
+    fail(ErrorCode::io,
+         "the kernel cache can be written by other users, remove that permission or choose another "
+         "with ATTUNE_CACHE: '{}'",
+         root.string());
+  return true;
+}
+
+/// False when another process has just removed the last entry above or below, and with it the folder.
+bool make_folder(const fs::path& folder) {
+  if (::mkdir(folder.c_str(), 0700) != 0) {
+    if (errno == ENOENT) return false;
+    if (errno != EEXIST) fail_write(folder, errno);
+  }
+  if (cache_entry::is_trusted_folder(folder)) return true;
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0 && errno == ENOENT) return false;
+  fail(ErrorCode::io,
+       "a folder in the kernel cache is a link or can be written by other users, remove it or choose another cache "
+       "with ATTUNE_CACHE: '{}'",
+       folder.string());
 }
 
 void move_file(const fs::path& from, const fs::path& to) {
@@ -144,15 +176,16 @@ KernelCache::KernelCache(std::vector<fs::path> folders, uint64_t max_bytes)
 std::optional<Binary> KernelCache::find(std::string_view arch, std::string_view recipe,
                                         std::string_view preferred_toolchain) const {
   const auto checked = [&](const fs::path& folder, std::string_view toolchain) {
-    auto binary = cache_entry::read(folder, arch, recipe, toolchain);
-    if (!binary) return binary;
+    cache_entry::Entry entry = cache_entry::read(folder, arch, recipe, toolchain);
     const bool writable = folder == folders_.front();
-    if (!cache_entry::is_intact(*binary)) {
-      if (writable) remove_entry(folder, binary->file.parent_path());
+    const bool good = entry.is_right() && cache_entry::is_intact(entry.binary);
+    if (!good) {
+      const bool damaged = entry.is_right() || entry.content == cache_entry::Content::wrong;
+      if (damaged && writable) remove_entry(folder, folder / arch / recipe / toolchain);
       return std::optional<Binary>();
     }
-    if (writable) touch(*binary);
-    return binary;
+    if (writable) touch(entry.binary);
+    return std::optional<Binary>(std::move(entry.binary));
   };
   for (const fs::path& folder : folders_) {
     if (auto binary = checked(folder, preferred_toolchain)) return binary;
@@ -170,29 +203,27 @@ Binary KernelCache::add(Binary binary) {
   for (const std::string& name : {binary.arch, binary.recipe, binary.toolchain})
     ATTUNE_CHECK(cache_entry::is_name(name), "a binary's arch, recipe and toolchain are names of folders: '{}'", name);
   const fs::path& root = folders_.front();
-  make_private_folder(root);
-  if (!cache_entry::is_trusted_root(root))
-    fail(ErrorCode::io,
-         "the kernel cache can be written by other users, remove that permission or choose another "
-         "with ATTUNE_CACHE: '{}'",
-         root.string());
+  if (!check_root(root)) {
+    make_private_folder(root);
+    check_root(root);
+  }
   StagingFolder staging(root);
   move_file(binary.file, staging.path() / cache_entry::kBinary);
   binary.sha256 = sha256_of_file(staging.path() / cache_entry::kBinary);
   cache_entry::describe(staging.path(), binary);
   const fs::path recipe = root / binary.arch / binary.recipe, entry = recipe / binary.toolchain;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    make_folder(recipe.parent_path());
-    // ENOENT: another process has just removed the last entry and its folder.
-    if (::mkdir(recipe.c_str(), 0700) != 0 && errno != EEXIST && errno != ENOENT) fail_write(recipe, errno);
-    if (staging.become(entry)) {
-      binary.file = entry / cache_entry::kBinary;
-      keep_size(binary.file);
-      return binary;
+    if (!make_folder(recipe.parent_path()) || !make_folder(recipe)) continue;
+    const bool is_ours = staging.become(entry);
+    cache_entry::Entry there = cache_entry::read(root, binary.arch, binary.recipe, binary.toolchain);
+    if (there.is_right() && (is_ours || cache_entry::is_intact(there.binary))) {
+      if (is_ours) keep_size(there.binary.file);
+      return std::move(there.binary);
     }
-    auto there = cache_entry::read(root, binary.arch, binary.recipe, binary.toolchain);
-    if (there && cache_entry::is_intact(*there)) return *there;
-    remove_entry(root, entry);
+    if (is_ours)
+      fail(ErrorCode::io, "a binary was removed from the kernel cache while it was added, try again: '{}'",
+           entry.string());
+    if (there.content != cache_entry::Content::none) remove_entry(root, entry);
   }
   fail(ErrorCode::io, "cannot add a binary to the kernel cache, remove what lies in its place: '{}'", entry.string());
 }
@@ -215,8 +246,7 @@ void KernelCache::keep_size(const fs::path& added) {
   for (const Stored& entry : all) {
     if (total <= wanted) break;
     if (entry.path == added.parent_path()) continue;
-    remove_entry(folders_.front(), entry.path);
-    total -= entry.bytes;
+    if (remove_entry(folders_.front(), entry.path)) total -= entry.bytes;
   }
   stored_bytes_ = total;
   num_added_ = 0;
@@ -225,8 +255,10 @@ void KernelCache::keep_size(const fs::path& added) {
 std::vector<Binary> KernelCache::list() const {
   std::vector<Binary> all;
   for (const fs::path& folder : folders_) {
+    if (!check_root(folder)) continue;
     for (const auto& [arch, recipe, toolchain] : cache_entry::places(folder)) {
-      if (auto binary = cache_entry::read(folder, arch, recipe, toolchain)) all.push_back(std::move(*binary));
+      cache_entry::Entry entry = cache_entry::read(folder, arch, recipe, toolchain);
+      if (entry.is_right()) all.push_back(std::move(entry.binary));
     }
   }
   // Stable: of several folders that hold the same, the first is the one find() takes.
@@ -238,11 +270,24 @@ std::vector<Binary> KernelCache::list() const {
 }
 
 size_t KernelCache::clear() {
-  const auto all = cache_entry::places(folders_.front());
-  for (const auto& place : all) remove_entry(folders_.front(), place.path(folders_.front()));
-  remove_old_staging(folders_.front());
+  const fs::path& root = folders_.front();
   stored_bytes_.reset();
-  return all.size();
+  if (!check_root(root)) return 0;
+  size_t removed = 0, staying = 0;
+  for (const auto& place : cache_entry::places(root)) {
+    std::error_code ignored;
+    if (remove_entry(root, place.path(root)))
+      ++removed;
+    else if (fs::exists(place.path(root), ignored))  // Otherwise another process removed it.
+      ++staying;
+  }
+  remove_old_staging(root);
+  if (staying > 0)
+    fail(ErrorCode::io,
+         "cannot remove binaries from the kernel cache, give yourself the permission to write there: {} of {} stay in "
+         "'{}'",
+         staying, removed + staying, root.string());
+  return removed;
 }
 
 }  // namespace attune

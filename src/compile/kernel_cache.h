@@ -21,15 +21,18 @@ class KernelCache {
   KernelCache(std::vector<std::filesystem::path> folders, uint64_t max_bytes);
 
   /// The binary of a recipe: of the preferred toolchain, else of any other (the caller calls it drifted). Its sha256 is
-  /// checked against the file, and a file that does not match is removed and not there. About 0.1 ms and the reading.
+  /// checked against the file, its description against its place; what does not match is removed and not there. About
+  /// 0.1 ms and the reading.
   std::optional<Binary> find(std::string_view arch, std::string_view recipe,
                              std::string_view preferred_toolchain) const;
   /// Moves `binary.file` in (it may lie on another file system) and returns where it lies now; fills in sha256. If
-  /// another process was faster, that one stays. Throws io.
+  /// another process was faster, that one stays. Throws io, also when others could write to a folder on the way.
   Binary add(Binary binary);
-  /// Ordered by arch, recipe, toolchain. Reads every entry's metadata, not the binaries.
+  /// Ordered by arch, recipe, toolchain. Reads every entry's metadata, not the binaries. A folder that does
+  /// not exist holds nothing. Throws io for one that is none or that other users can write.
   std::vector<Binary> list() const;
-  /// Removes what lies in the first folder; returns how many binaries.
+  /// Removes what lies in the first folder; returns how many binaries. Throws io as list(), and when some
+  /// could not be removed.
   size_t clear();
 
  private:

@@ -78,7 +78,10 @@ void Child::stop() noexcept { signal_group(SIGSTOP); }
 void Child::resume() noexcept { signal_group(SIGCONT); }
 
 void Child::signal_group(int number) noexcept {
-  if (!status_ && pid_ != 0) ::kill(-pid_, number);
+  // Reaped by somebody else, or by the kernel where SIGCHLD is ignored: the number may be a stranger's by now.
+  siginfo_t info{};
+  if (!status_ && pid_ != 0 && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+    ::kill(-pid_, number);
 }
 
 WaitStatus Child::reap() noexcept {

@@ -80,7 +80,7 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   }
   std::vector<TimedCandidate> results(candidates.size());
   std::vector<Timed> alive;
-  auto built = options.kernels != nullptr ? options.kernels->build(problem, candidates)
+  auto built = options.kernels != nullptr ? options.kernels->build(problem, opened.contenders, candidates)
                                           : std::vector<Kernels::Built>(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     const auto slot = static_cast<Slot>(i + 1);

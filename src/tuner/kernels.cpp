@@ -1,49 +1,84 @@
 // SPDX-License-Identifier: MIT
 #include "tuner/kernels.h"
 
-#include <set>
+#include <algorithm>
 
-#include "base/error.h"
+#include "search/prune.h"
 
 namespace attune {
 
-std::vector<CompileTask> Kernels::tasks_of(const Problem& problem, const Candidate& candidate) const {
+/// Nothing for what the executor will refuse: a text is generated only from values that are in the solver's space.
+std::vector<CompileTask> Kernels::tasks_of(const Request& request) const {
+  const Candidate& candidate = request.candidate;
   const Solver* solver = solvers_.find(candidate.solver);
-  // A recorded candidate of a solver that is not here is refused when it is admitted, with the reason.
-  return solver == nullptr ? std::vector<CompileTask>{} : solver->compile_tasks(problem, candidate.config, device_);
+  const Contender* contender = request.contender;
+  if (solver == nullptr || contender == nullptr || !contender->support.yes) return {};
+  if (contender->version != candidate.version) return {};
+  if (why_outside(contender->space, candidate.config, *request.problem, device_)) return {};
+  return solver->compile_tasks(*request.problem, candidate.config, device_);
 }
 
-std::vector<Kernels::Built> Kernels::build(const Problem& problem, std::span<const Candidate> candidates) {
-  std::vector<Built> built(candidates.size());
-  std::vector<std::vector<std::string>> recipes(candidates.size());
-  std::vector<CompileTask> wanted;
-  std::set<std::string> new_recipes;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    try {
-      for (CompileTask& task : tasks_of(problem, candidates[i])) {
-        recipes[i].push_back(task.recipe());
-        if (!compiled_.contains(recipes[i].back()) && new_recipes.insert(recipes[i].back()).second)
-          wanted.push_back(std::move(task));
-      }
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::internal) throw;
-      built[i].outcome = {.status = Status::unsupported, .detail = error.what()};  // a config of another version
+/// The cache may have been cleared since.
+bool Kernels::has(const std::string& recipe) const {
+  const auto found = compiled_.find(recipe);
+  if (found == compiled_.end()) return false;
+  std::error_code ignored;
+  return !found->second.binary || std::filesystem::exists(found->second.binary->file, ignored);
+}
+
+void Kernels::compile(std::vector<CompileTask> tasks, const std::function<bool()>& stop) {
+  std::set<std::string> wanted;
+  for (const CompileTask& task : tasks) {
+    const std::string recipe = task.recipe();
+    if (has(recipe) || !wanted.insert(recipe).second) continue;
+    compiled_.erase(recipe);
+    if (under_way_.insert(recipe).second) pool_.submit(task);
+  }
+  constexpr Milliseconds kAsk{200};
+  const auto is_missing = [&](const std::string& recipe) { return under_way_.contains(recipe); };
+  while (std::any_of(wanted.begin(), wanted.end(), is_missing) && !(stop && stop())) {
+    for (Compiled& one : pool_.wait(kAsk)) {
+      const std::string recipe = one.recipe;
+      under_way_.erase(recipe);
+      compiled_.insert_or_assign(recipe, std::move(one));
     }
   }
-  for (Compiled& one : pool_.compile(wanted)) {
-    const std::string recipe = one.recipe;
-    compiled_.insert_or_assign(recipe, std::move(one));
+}
+
+std::vector<Kernels::Built> Kernels::build(std::span<const Request> requests, const std::function<bool()>& stop) {
+  std::vector<std::vector<std::string>> recipes(requests.size());
+  std::vector<CompileTask> tasks;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    for (CompileTask& task : tasks_of(requests[i])) {
+      recipes[i].push_back(task.recipe());
+      tasks.push_back(std::move(task));
+    }
   }
-  for (size_t i = 0; i < candidates.size(); ++i) {
+  compile(std::move(tasks), stop);
+  std::vector<Built> built(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
     for (const std::string& recipe : recipes[i]) {
-      const Compiled& one = compiled_.at(recipe);
-      if (one.outcome.ok())
-        built[i].binaries.push_back(*one.binary);
+      const auto found = compiled_.find(recipe);
+      if (found == compiled_.end())
+        built[i].outcome = {.status = Status::cancelled, .detail = "stopped while its kernel was compiled"};
+      else if (found->second.outcome.ok())
+        built[i].binaries.push_back(*found->second.binary);
       else if (built[i].outcome.ok())
-        built[i].outcome = one.outcome;
+        built[i].outcome = found->second.outcome;
     }
   }
   return built;
+}
+
+std::vector<Kernels::Built> Kernels::build(const Problem& problem, std::span<const Contender> contenders,
+                                           std::span<const Candidate> candidates, const std::function<bool()>& stop) {
+  std::vector<Request> requests;
+  for (const Candidate& candidate : candidates) {
+    const auto found = std::find_if(contenders.begin(), contenders.end(),
+                                    [&](const Contender& one) { return one.solver == candidate.solver; });
+    requests.push_back({&problem, found == contenders.end() ? nullptr : &*found, candidate});
+  }
+  return build(requests, stop);
 }
 
 }  // namespace attune

@@ -9,10 +9,9 @@
 namespace attune {
 namespace {
 
-using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Needs one compiled file a config: `source=good` or `source=bad`; `source=odd` is no config of it.
+/// Needs one compiled file a config: `source=good` or `source=bad`; `source=odd` is none.
 class CompiledSolver final : public Solver {
  public:
   std::string_view id() const override { return "compiled.gemm"; }
@@ -21,7 +20,7 @@ class CompiledSolver final : public Solver {
   Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
   std::vector<CompileTask> compile_tasks(const Problem&, const Config& config, const DeviceInfo&) const override {
     const std::string& source = config.text("source");
-    if (source == "odd") fail(ErrorCode::not_found, "no such source: '{}'", source);
+    EXPECT_NE(source, "odd") << "a value outside the space";
     return {{"hostcc", source == "good" ? "int f(void) { return 1; }" : "int f(void) {", "x86-64-v2", {}, {"f"}}};
   }
   std::unique_ptr<Backend> open(Device&) const override { return nullptr; }
@@ -29,14 +28,23 @@ class CompiledSolver final : public Solver {
 
 class KernelsOf : public testing::Test {
  protected:
-  KernelsOf() { registry_.add(std::make_unique<CompiledSolver>()); }
+  KernelsOf() {
+    registry_.add(std::make_unique<CompiledSolver>());
+    const std::vector<Value> sources = {std::string("good"), std::string("bad")}, numbers = {int64_t{1}, int64_t{2}};
+    Contender& own = contenders_.emplace_back();
+    own.solver = "compiled.gemm";
+    own.version = "1";
+    own.space = SearchSpace::product({{"source", sources}, {"x", numbers}}, {});
+  }
   std::vector<Kernels::Built> build(const std::vector<std::string>& names) {
     std::vector<Candidate> candidates;
     for (const std::string& name : names) candidates.push_back(Candidate::parse(name));
-    return kernels_.build(problem_, candidates);
+    return kernels_.build(problem_, contenders_, candidates, stop_);
   }
 
   Registry registry_;
+  std::vector<Contender> contenders_;
+  std::function<bool()> stop_;
   TemporaryFolder folder_{"kernels-test"};
   Problem problem_ = Problem::parse("gemm_a16w16 m=1 n=1 k=1 dtype=fp32");
   Kernels kernels_{registry_, {}, folder_.path() / "cache"};
@@ -51,17 +59,33 @@ TEST_F(KernelsOf, OneThatCompilesIsAFileOthersShareIt) {
 }
 
 TEST_F(KernelsOf, OneThatDoesNotCompileSaysSoAndStopsNoOther) {
-  const auto built = build({"compiled.gemm@1:source=bad", "compiled.gemm@1:source=good"});
+  const auto built = build({"compiled.gemm@1:source=bad;x=1", "compiled.gemm@1:source=good;x=1"});
   EXPECT_EQ(built[0].outcome.status, Status::compile_failed);
   EXPECT_THAT(built[0].binaries, IsEmpty());
   EXPECT_TRUE(built[1].outcome.ok());
-  EXPECT_EQ(build({"compiled.gemm@1:source=bad"})[0].outcome.status, Status::compile_failed) << "asked again";
+  EXPECT_EQ(build({"compiled.gemm@1:source=bad;x=1"})[0].outcome.status, Status::compile_failed) << "asked again";
 }
 
-TEST_F(KernelsOf, AConfigItsSolverDoesNotKnowIsUnsupported) {
-  const auto built = build({"compiled.gemm@1:source=odd"});
-  EXPECT_EQ(built[0].outcome.status, Status::unsupported);
-  EXPECT_THAT(built[0].outcome.detail, HasSubstr("no such source"));
+TEST_F(KernelsOf, NothingIsGeneratedFromValuesOutsideTheSpace) {
+  for (const auto& built : build({"compiled.gemm@1:source=odd;x=1", "compiled.gemm@2:source=good;x=1"})) {
+    EXPECT_TRUE(built.outcome.ok()) << "the executor refuses it with the reason";
+    EXPECT_THAT(built.binaries, IsEmpty());
+  }
+}
+
+TEST_F(KernelsOf, AKernelThatWasClearedIsMadeAgain) {
+  const auto file = build({"compiled.gemm@1:source=good;x=1"})[0].binaries.at(0).file;
+  std::filesystem::remove_all(folder_.path() / "cache");
+  const auto again = build({"compiled.gemm@1:source=good;x=1"})[0];
+  ASSERT_TRUE(again.outcome.ok()) << again.outcome.detail;
+  EXPECT_TRUE(std::filesystem::exists(file));
+}
+
+TEST_F(KernelsOf, ACompilationThatIsStoppedIsCancelledAndCanBeHadLater) {
+  stop_ = [] { return true; };
+  EXPECT_EQ(build({"compiled.gemm@1:source=good;x=1"})[0].outcome.status, Status::cancelled);
+  stop_ = {};
+  EXPECT_TRUE(build({"compiled.gemm@1:source=good;x=1"})[0].outcome.ok());
 }
 
 TEST_F(KernelsOf, CandidatesOfOtherSolversNeedNothing) {

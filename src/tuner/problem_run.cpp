@@ -49,8 +49,9 @@ std::string failure_summary(const TuneResult& result, const std::vector<std::str
 
 /// Whether an earlier run's outcome says something about the candidate, or only about that moment.
 bool is_lasting(Status status) {
-  return status != Status::out_of_memory && status != Status::launch_failed && status != Status::device_lost &&
-         status != Status::cancelled;
+  constexpr Status kPassing[] = {Status::out_of_memory, Status::launch_failed, Status::device_lost,
+                                 Status::cancelled,     Status::load_failed,   Status::compile_failed};
+  return std::find(std::begin(kPassing), std::end(kPassing), status) == std::end(kPassing);
 }
 
 }  // namespace
@@ -133,6 +134,7 @@ void ProblemRun::open() {
   if (!opened.refused.empty()) return finish(Ending::refused, opened.refused);
   const StartingPoints start{
       item_.incumbent, nearest_winners(context_.journal, item_.problem, context_.executor.device().key(), kNeighbours)};
+  contenders_ = opened.contenders;
   source_ = std::make_unique<CandidateSource>(item_.problem, context_.executor.device(), std::move(opened.contenders),
                                               context_.options, start);
   if (source_->untuned().empty()) return finish(Ending::unsupported, failure_summary(result_, source_->refusals()));
@@ -177,7 +179,7 @@ void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome
 /// Compiles what the candidates need, together; a second call for one of them finds it done.
 std::vector<Kernels::Built> ProblemRun::build(std::span<const Candidate> candidates) {
   if (context_.kernels == nullptr) return std::vector<Kernels::Built>(candidates.size());
-  return context_.kernels->build(item_.problem, candidates);
+  return context_.kernels->build(item_.problem, contenders_, candidates, context_.must_stop);
 }
 
 /// Whether a step of this length ends within the run's budget and the problem's own time.

@@ -80,6 +80,7 @@ class ProblemRun {
   TuneResult result_;
   Contest contest_;
   CostForecast forecast_;
+  std::vector<Contender> contenders_;
   std::unique_ptr<CandidateSource> source_;
   std::map<Slot, Competitor> entries_;
   std::map<std::string, Known> known_;  // By Candidate::name().

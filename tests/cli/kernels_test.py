@@ -33,6 +33,19 @@ class CompiledKernels(story.Story):
         self.assertIn("2 kernels removed", self.attune("kernels", "clear", *self.cache).stdout)
         self.assertIn("0 kernels", self.attune("kernels", "list", *self.cache).stdout)
 
+    def test_values_outside_the_space_generate_nothing(self):
+        nonsense = ("kernel=dot;prefetch=0;rows=0;threads=1;unroll=1;width=1", "rows=20000", "kernel=tile_m;rows=8;width=0")
+        for config in nonsense:
+            bench = ("bench", "gemm_a16w16 m=33 n=64 k=96 dtype=fp32", "--solver", "jit_cpu.gemm", "--config", config)
+            candidate, = self.attune(*bench, "--iters", "3", "--json", status=1).json["candidates"]
+            self.assertEqual(candidate["status"], "unsupported", config)
+        self.table(*(f"jit_cpu.gemm@1:{config}" for config in nonsense), f"jit_cpu.gemm@2:{CONFIG}")
+        built = self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
+        self.assertIn("0 of 4 rows use generated kernels: 0 files", built.stdout)
+        self.assertEqual(built.stderr.count("left out"), 4)
+        rows = self.attune("check", "bf16_tuned_gemm.csv", "--no-run", "--json", status=1).json
+        self.assertEqual({row["standing"] for row in rows}, {"unusable"})
+
     def test_a_candidate_is_compiled_when_it_is_run(self):
         bench = ("bench", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32", "--solver", "jit_cpu.gemm", "--config", CONFIG, "--iters", "3")
         candidate, = self.attune(*bench, "--json").json["candidates"]

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compile/exported_symbols.h"
 #include "compile/hostcc/toolchain_name.h"
 #include "process/run_command.h"
 
@@ -88,17 +89,32 @@ std::string instruction_set() {
 }  // namespace
 
 std::string HostCompiler::toolchain() const {
-  // By file and time: one that was replaced is asked again.
+  // By file and time: one that was replaced is asked again. A failure is kept too: a compiler that hangs would hold up
+  // every task until the deadline.
+  struct Answer {
+    std::string name, failure;
+  };
   using Key = std::tuple<std::string, int64_t, int64_t>;
   static std::mutex mutex;
-  static std::map<Key, std::string> known;
+  static std::map<Key, Answer> known;
   const fs::path program = find_program();
   struct stat status {};
   ::stat(program.c_str(), &status);
   const Key key(program.string(), status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
   const std::lock_guard lock(mutex);
-  const auto found = known.find(key);
-  return found != known.end() ? found->second : known.emplace(key, ask_version(program)).first->second;
+  auto found = known.find(key);
+  if (found == known.end()) {
+    Answer answer;
+    try {
+      answer.name = ask_version(program);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unavailable) throw;
+      answer.failure = error.what();
+    }
+    found = known.emplace(key, std::move(answer)).first;
+  }
+  if (!found->second.failure.empty()) fail(ErrorCode::unavailable, "{}", found->second.failure);
+  return found->second.name;
 }
 
 bool HostCompiler::targets(std::string_view arch) const {
@@ -108,6 +124,11 @@ bool HostCompiler::targets(std::string_view arch) const {
   return rest.empty() || rest.front() == '-' || rest.front() == '+';
 }
 
+std::string HostCompiler::flaw_of(std::string_view file) const {
+  return is_shared_object(file) ? "" : "no shared object of 64 bits";
+}
+
+/// A change of what it adds raises command_version().
 CompileCommand HostCompiler::command(const CompileTask& task, const fs::path& folder) const {
   const fs::path program = find_program();
   write_source(folder / "kernel.c", task.source);

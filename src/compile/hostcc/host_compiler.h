@@ -14,6 +14,8 @@ class HostCompiler : public Compiler {
   /// Any architecture of this machine's instruction set: what of it a kernel uses is in the task's options.
   bool targets(std::string_view arch) const override;
   CompileCommand command(const CompileTask& task, const std::filesystem::path& folder) const override;
+  uint32_t command_version() const override { return 1; }
+  std::string flaw_of(std::string_view file) const override;
 };
 
 }  // namespace attune
