@@ -60,9 +60,16 @@ class CompilePoolTest : public testing::Test {
     std::ofstream(compiler) << "#!/bin/sh\n"
                                "[ \"$1\" = --version ] && echo fake 1.0 && exit 0\n"
                                "echo x >>"
-                            << (folder_.path() / "runs").string() << "\n. ./kernel.c\n";
+                            << (folder_.path() / "runs").string() << "\ngood() { " << shared_object(0)
+                            << "; }\n. ./kernel.c\n";
     fs::permissions(compiler, fs::perms::owner_all);
     fs::create_directory(temporary_);
+  }
+  /// Script that writes the header of one; what is not fixed of it is this byte.
+  static std::string shared_object(int filler) {
+    std::string script = "printf '\\177ELF\\2\\1\\1";
+    for (int at = 7; at < 64; ++at) script += fmt::format("\\{:03o}", at == 16 ? 3 : at == 17 ? 0 : filler);
+    return script + "' >kernel.so";
   }
   size_t num_runs() const {
     return fs::exists(folder_.path() / "runs") ? fs::file_size(folder_.path() / "runs") / 2 : 0;
@@ -88,7 +95,7 @@ class CompilePoolTest : public testing::Test {
   KernelCache cache_{{folder_.path() / "cache"}, 1 << 30};
 };
 
-const std::string kGood = "echo binary >kernel.so";
+const std::string kGood = "good";  ///< A function of the fake compiler.
 
 TEST_F(CompilePoolTest, CompilesKernelsThatCanBeCalled) {
   const SetVariable real("ATTUNE_CC", "");
@@ -228,9 +235,26 @@ TEST_F(CompilePoolTest, CrashesMemoryAndSilenceHaveTheirOwnStatus) {
 
 TEST_F(CompilePoolTest, ADamagedBinaryIsNoBinary) {
   CompilePool pool(cache_);
-  const auto compiled = pool.compile({task("printf '\\177ELF\\002\\001%060d' 0 >kernel.so", {"f"})});
+  const auto compiled = pool.compile({task(shared_object('0'), {"f"})});
   EXPECT_EQ(compiled[0].outcome.status, Status::compile_failed);
   EXPECT_THAT(compiled[0].outcome.detail, HasSubstr("damaged"));
+}
+
+TEST_F(CompilePoolTest, WhatIsNoSharedObjectIsNoBinary) {
+  CompilePool pool(cache_);
+  const auto compiled = pool.compile({task("echo garbage >kernel.so"), task(": >kernel.so")});
+  for (const Compiled& answer : compiled) {
+    EXPECT_EQ(answer.outcome.status, Status::compile_failed);
+    EXPECT_THAT(answer.outcome.detail, HasSubstr("no shared object"));
+  }
+  EXPECT_THAT(cache_.list(), IsEmpty());
+}
+
+TEST_F(CompilePoolTest, ACompilerThatRemovesItsLogOrFolderFailed) {
+  CompilePool pool(cache_, {.keep = folder_.path() / "kept"});
+  const auto compiled = pool.compile({task("rm -f ./*"), task("rm -rf \"$PWD\"; exit 1")});
+  EXPECT_EQ(compiled[0].outcome.status, Status::compile_failed);
+  EXPECT_EQ(compiled[1].outcome.status, Status::compile_failed);
 }
 
 TEST_F(CompilePoolTest, MemoryIsLimited) {
@@ -331,7 +355,7 @@ TEST_F(CompilePoolTest, FilesOfACompilationGoWithItAndAreKeptOnRequest) {
   for (const auto& entry : fs::recursive_directory_iterator(temporary_)) EXPECT_NE(entry.path().filename(), "kernel.c");
   const fs::path good = folder_.path() / "kept" / task("echo hello; " + kGood).recipe();
   EXPECT_EQ(read_file(good / "log"), "hello\n");
-  EXPECT_EQ(read_file(good / "kernel.so"), "binary\n");
+  EXPECT_EQ(read_file(good / "kernel.so").size(), 64u);
   EXPECT_EQ(read_file(folder_.path() / "kept" / task("echo wrong; exit 1").recipe() / "kernel.c"),
             "echo wrong; exit 1");
 }

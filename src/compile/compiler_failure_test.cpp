@@ -54,6 +54,16 @@ TEST(CompilerFailure, ACompilerThatDiesInsideItsDriverCrashed) {
     EXPECT_EQ(of_log(log).status, Status::crashed) << log;
 }
 
+TEST(CompilerFailure, AFullDiskIsNoFaultOfTheSource) {
+  const Outcome outcome = of_log(
+      "an error of before\n/usr/bin/ld: final link failed: No space left on device\n"
+      "collect2: error: ld returned 1 exit status\n");
+  EXPECT_EQ(outcome.status, Status::compile_failed);
+  EXPECT_EQ(outcome.detail,
+            "gcc-12.2.0 found the disk full, free some space or set TMPDIR to another folder: /usr/bin/ld: final link "
+            "failed: No space left on device / collect2: error: ld returned 1 exit status");
+}
+
 TEST(CompilerFailure, PhrasesInAQuotedSourceMeanNothing) {
   EXPECT_EQ(
       of_log("kernel.c:1:1: error: unknown type name 'x'\n  1 | x \"out of memory, internal compiler error\"\n").status,

@@ -121,8 +121,8 @@ TEST_F(KernelCacheTest, ADamagedBinaryOfTheToolchainGivesWayToAnother) {
 }
 
 TEST_F(KernelCacheTest, ADescriptionThatCannotBeReadIsReplaced) {
-  for (const char* text : {"", "{", "[]", "{\"format\":1}", "{\"format\":2,\"sha256\":\"\",\"metadata\":{}}",
-                           "{\"format\":1,\"sha256\":5,\"metadata\":{}}"}) {
+  for (const char* text : {"", "{", "[]", "{\"format\":2}", "{\"format\":1,\"sha256\":\"\",\"metadata\":{}}",
+                           "{\"format\":2,\"sha256\":5,\"metadata\":{}}"}) {
     const Binary added = cache_.add(compiled("r1", "content"));
     overwrite(added.file.parent_path() / "entry.json", text);
     EXPECT_EQ(cache_.find(kArch, "r1", "gcc-12.2.0"), std::nullopt) << text;
@@ -211,7 +211,10 @@ TEST_F(KernelCacheTest, RefusesWhatOthersCouldHaveWritten) {
       const mode_t mode = mode_of(path);
       ASSERT_EQ(::chmod(path.c_str(), mode | bit), 0);
       EXPECT_EQ(cache_.find(kArch, "r1", "gcc-12.2.0"), std::nullopt) << path;
-      EXPECT_THAT(cache_.list(), IsEmpty()) << path;
+      if (path == root_)
+        EXPECT_THROW(cache_.list(), Error);
+      else
+        EXPECT_THAT(cache_.list(), IsEmpty()) << path;
       ASSERT_EQ(::chmod(path.c_str(), mode), 0);
       EXPECT_TRUE(cache_.find(kArch, "r1", "gcc-12.2.0")) << path;
     }
@@ -265,6 +268,88 @@ TEST_F(KernelCacheTest, SomethingElseInItsPlaceIsAnError) {
   overwrite(root_ / kArch / "r1" / "gcc-12.2.0", "a file");
   EXPECT_THROW(cache_.add(compiled("r1", "x")), Error);
   EXPECT_EQ(num_temporary(), 0u);
+}
+
+TEST_F(KernelCacheTest, ABinaryOfAnotherRecipeInItsPlaceIsRemovedAndNotThere) {
+  const Binary first = cache_.add(compiled("r1", "first")), second = cache_.add(compiled("r2", "second"));
+  fs::rename(root_ / kArch / "r1", root_ / kArch / "r0");
+  fs::rename(root_ / kArch / "r2", root_ / kArch / "r1");
+  fs::rename(root_ / kArch / "r0", root_ / kArch / "r2");
+  EXPECT_THAT(cache_.list(), IsEmpty());
+  for (const char* recipe : {"r1", "r2"}) EXPECT_EQ(cache_.find(kArch, recipe, "gcc-12.2.0"), std::nullopt);
+  EXPECT_FALSE(fs::exists(root_ / kArch));
+  const Binary again = cache_.add(compiled("r1", "first"));
+  fs::rename(root_ / kArch, root_ / "sm_90");
+  EXPECT_EQ(cache_.find("sm_90", "r1", "gcc-12.2.0"), std::nullopt);
+}
+
+TEST_F(KernelCacheTest, ABinaryOfAnotherCommandOfItsCompilerIsNotThere) {
+  Binary old = compiled("r1", "old");
+  old.metadata = {{"compiler", "hostcc"}, {"command", "0"}};
+  EXPECT_THROW(cache_.add(old), Error) << "add() returns what can be found";
+  Binary foreign = compiled("r2", "foreign");
+  foreign.metadata = {{"compiler", "a compiler of another build"}, {"command", "0"}};
+  EXPECT_EQ(cache_.find(kArch, "r1", "gcc-12.2.0"), std::nullopt);
+  EXPECT_EQ(cache_.add(foreign), cache_.find(kArch, "r2", "gcc-12.2.0"));
+}
+
+TEST_F(KernelCacheTest, AddsNothingBelowFoldersOfOthers) {
+  cache_.add(compiled("r1", "x"));
+  for (const fs::path& folder : {root_ / kArch, root_ / kArch / "r1"}) {
+    ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+    EXPECT_THROW(cache_.add(compiled("r1", "x", "clang-14.0.6")), Error) << folder;
+    ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
+  }
+  const fs::path elsewhere = folder_.path() / "elsewhere";
+  fs::rename(root_ / kArch, elsewhere);
+  fs::create_directory_symlink(elsewhere, root_ / kArch);
+  try {
+    cache_.add(compiled("r2", "x"));
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_THAT(error.what(), HasSubstr("is a link or can be written by other users"));
+  }
+}
+
+TEST_F(KernelCacheTest, ARootThatCannotBeUsedIsNoEmptyCache) {
+  overwrite(root_, "a file");
+  EXPECT_THROW(cache_.list(), Error);
+  EXPECT_THROW(cache_.clear(), Error);
+  fs::remove(root_);
+  cache_.add(compiled("r1", "x"));
+  ASSERT_EQ(::chmod(root_.c_str(), 0777), 0);
+  EXPECT_THROW(cache_.list(), Error);
+  EXPECT_THROW(cache_.clear(), Error);
+  ASSERT_EQ(::chmod(root_.c_str(), 0700), 0);
+  EXPECT_EQ(cache_.clear(), 1u);
+}
+
+TEST_F(KernelCacheTest, ClearSaysWhatItCouldNotRemove) {
+  const Binary added = cache_.add(compiled("r1", "x"));
+  const pid_t pid = ::fork();
+  if (pid == 0) {  // Root may write everywhere: as somebody else.
+    constexpr uid_t kNobody = 65534;
+    if (::geteuid() == 0) {
+      bool given =
+          ::chown(folder_.path().c_str(), kNobody, kNobody) == 0 && ::chown(root_.c_str(), kNobody, kNobody) == 0;
+      for (const auto& entry : fs::recursive_directory_iterator(root_))
+        given = given && ::chown(entry.path().c_str(), kNobody, kNobody) == 0;
+      if (!given || ::setuid(kNobody) != 0) ::_exit(3);
+    }
+    ::chmod((root_ / kArch / "r1").c_str(), 0500);
+    try {
+      cache_.clear();
+      ::_exit(1);
+    } catch (const Error& error) {
+      ::_exit(error.code() == ErrorCode::io ? 0 : 2);
+    }
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  ::chmod((root_ / kArch / "r1").c_str(), 0700);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(fs::exists(added.file));
 }
 
 TEST_F(KernelCacheTest, ListIsInOrder) {

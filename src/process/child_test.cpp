@@ -242,6 +242,27 @@ TEST(Child, DiesWithTheObject) {
   EXPECT_TRUE(is_gone(pid));
 }
 
+TEST(Child, SignalsNobodyUnderANumberThatIsNoLongerIts) {
+  const TemporaryFolder folder("child-test");
+  ChildCommand command = shell("sleep 1000 & echo $!; exit 0");
+  command.environment["PATH"] = "/usr/bin:/bin";
+  command.output = folder.path() / "pid";
+  const auto old = std::signal(SIGCHLD, SIG_IGN);  // The kernel reaps.
+  std::optional<WaitStatus> status;
+  {
+    Child child(command);
+    status = child.wait(kLong);
+    child.stop();
+  }
+  std::signal(SIGCHLD, old);
+  EXPECT_EQ(status->end, WaitStatus::End::signalled) << "how it ended is not known, so it did not end well";
+  // It still has the number of the group.
+  const auto other = parse_int(trim(read_file(command.output)));
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(is_gone(static_cast<pid_t>(*other)));
+  ::kill(static_cast<pid_t>(*other), SIGKILL);
+}
+
 TEST(Child, DiesWithTheThreadThatMadeIt) {
   std::optional<Child> child;
   std::thread([&] { child.emplace(ChildCommand{.arguments = {"/bin/sleep", "1000"}, .environment = {}}); }).join();

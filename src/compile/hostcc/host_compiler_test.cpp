@@ -130,6 +130,17 @@ TEST_F(HostCompilerTest, AProgramWithoutAVersionIsNoCompiler) {
               HasSubstr("does not say its version (it exited with status 1)"));
 }
 
+TEST_F(HostCompilerTest, AProgramThatDidNotSayItsVersionIsNotAskedAgain) {
+  const auto program = folder_.path() / "cc";
+  std::ofstream(program) << "#!/bin/sh\necho x >>" << (folder_.path() / "asked").string() << "\nexit 1\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const SetVariable variable("ATTUNE_CC", program);
+  const std::string first = message_of([] { hostcc().toolchain(); });
+  EXPECT_THAT(first, HasSubstr("unavailable: the C compiler does not say its version"));
+  EXPECT_EQ(message_of([] { hostcc().toolchain(); }), first);
+  EXPECT_EQ(read_file(folder_.path() / "asked"), "x\n");
+}
+
 TEST_F(HostCompilerTest, TargetsTheArchitecturesOfThisMachinesInstructionSet) {
 #if defined(__x86_64__)
   for (const char* arch : {"x86-64", "x86-64-v3", "x86-64-v4+bf16+amx", "x86-64+vnni"})

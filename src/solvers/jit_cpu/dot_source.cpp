@@ -16,8 +16,6 @@ class DotText {
 
   std::string text() {
     text_ = preamble(spec_.unit, spec_.in, spec_.out) + kArgumentsText + products();
-    add("static inline vf fold(vf a, vf b, vi own, vi other) {{\n"
-        "  return __builtin_shuffle(a, b, own) + __builtin_shuffle(a, b, other);\n}}\n");
     add("void dot(const struct dot_args* t) {{\n  long i = 0;\n  const long k = t->k;\n");
     for (int r = 0; r < spec_.rows; ++r) add("  const x_t* x{0} = (const x_t*)t->x + {0} * t->x_step;\n", r);
     for (int c = 0; c < spec_.columns; ++c) add("  const in_t* w{0} = (const in_t*)t->w + {0} * t->w_step;\n", c);
@@ -124,9 +122,8 @@ class DotText {
         std::vector<std::string> folded;
         for (size_t i = 0; i < vectors.size(); i += 2) {
           const std::string result = fmt::format("f{}_{}_{}", group, distance, i / 2);
-          add("  const vf {} = fold({}, {}, {}, {});\n", result, vectors[i],
-              i + 1 < vectors.size() ? vectors[i + 1] : "(vf){0}", blend_mask(lanes, distance),
-              swap_mask(lanes, distance));
+          add("  const vf {} = {};\n", result,
+              fold_text(vectors[i], i + 1 < vectors.size() ? vectors[i + 1] : "((vf){0})", lanes, distance));
           folded.push_back(result);
         }
         vectors = folded;

@@ -93,10 +93,10 @@ std::string narrows(int lanes, DType out) {
 }
 
 template <typename Lane>
-std::string mask(int lanes, Lane lane) {
-  std::string text = "(vi){";
+std::string indices(int lanes, Lane lane) {
+  std::string text;
   for (int l = 0; l < lanes; ++l) text += fmt::format("{}{}", l ? "," : "", lane(l));
-  return text + "}";
+  return text;
 }
 
 }  // namespace
@@ -123,29 +123,25 @@ std::string preamble(const VectorUnit& unit, DType in, DType out) {
 std::string transpose_text(int lanes) {
   std::string text = "static inline void transpose(vf* v) {\n";
   for (int distance = 1; distance < lanes; distance *= 2) {
-    // own: (a, b) → a's lanes with the bit clear, b's moved up; other: a's moved down, b's lanes with the bit set.
-    std::string up = "(vi){", down = "(vi){";
-    for (int l = 0; l < lanes; ++l) {
-      up += fmt::format("{}{}", l ? "," : "", l & distance ? lanes + l - distance : l);
-      down += fmt::format("{}{}", l ? "," : "", l & distance ? lanes + l : l + distance);
-    }
+    // Lanes with the bit clear keep a's and take b's moved up; the others a's moved down and keep b's.
+    const std::string up = indices(lanes, [&](int l) { return l & distance ? lanes + l - distance : l; });
+    const std::string down = indices(lanes, [&](int l) { return l & distance ? lanes + l : l + distance; });
     for (int i = 0; i < lanes; ++i) {
       if (i & distance) continue;
       text += fmt::format(
-          "  {{ const vf a = v[{0}], b = v[{1}]; v[{0}] = __builtin_shuffle(a, b, {2}}}); v[{1}] = "
-          "__builtin_shuffle(a, b, {3}}}); }}\n",
+          "  {{ const vf a = v[{0}], b = v[{1}]; v[{0}] = __builtin_shufflevector(a, b, {2}); v[{1}] = "
+          "__builtin_shufflevector(a, b, {3}); }}\n",
           i, i + distance, up, down);
     }
   }
   return text + "}\n";
 }
 
-std::string blend_mask(int lanes, int distance) {
-  return mask(lanes, [&](int l) { return l & distance ? lanes + l : l; });
-}
-
-std::string swap_mask(int lanes, int distance) {
-  return mask(lanes, [&](int l) { return l & distance ? lanes + l - distance : l + distance; });
+std::string fold_text(const std::string& a, const std::string& b, int lanes, int distance) {
+  const std::string own = indices(lanes, [&](int l) { return l & distance ? lanes + l : l; });
+  const std::string other = indices(lanes, [&](int l) { return l & distance ? lanes + l - distance : l + distance; });
+  return fmt::format("__builtin_shufflevector({0}, {1}, {2}) + __builtin_shufflevector({0}, {1}, {3})", a, b, own,
+                     other);
 }
 
 }  // namespace attune::jit_cpu

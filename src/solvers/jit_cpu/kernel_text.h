@@ -27,9 +27,8 @@ std::string preamble(const VectorUnit& unit, DType in, DType out);
 /// `transpose(vf* v)`: a square of `lanes` vectors, in registers.
 std::string transpose_text(int lanes);
 
-/// A shuffle mask of `lanes` numbers: lanes whose bit `distance` is clear take `low(l)`, the others `high(l)`.
-/// `blend`: own lanes of two vectors; `swap`: the lanes `distance` away.
-std::string blend_mask(int lanes, int distance);
-std::string swap_mask(int lanes, int distance);
+/// An expression for the sums of neighbouring lanes of two vectors: lanes whose bit `distance` is clear are of a, the
+/// others of b, each added to the lane `distance` away.
+std::string fold_text(const std::string& a, const std::string& b, int lanes, int distance);
 
 }  // namespace attune::jit_cpu
