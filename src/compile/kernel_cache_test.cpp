@@ -290,7 +290,8 @@ TEST_F(KernelCacheTest, ABinaryOfAnotherCommandOfItsCompilerIsNotThere) {
   Binary foreign = compiled("r2", "foreign");
   foreign.metadata = {{"compiler", "a compiler of another build"}, {"command", "0"}};
   EXPECT_EQ(cache_.find(kArch, "r1", "gcc-12.2.0"), std::nullopt);
-  EXPECT_EQ(cache_.add(foreign), cache_.find(kArch, "r2", "gcc-12.2.0"));
+  const Binary added = cache_.add(foreign);
+  EXPECT_EQ(cache_.find(kArch, "r2", "gcc-12.2.0"), added);
 }
 
 TEST_F(KernelCacheTest, AddsNothingBelowFoldersOfOthers) {
