@@ -25,11 +25,20 @@ class JitCpu : public testing::Test {
 };
 
 constexpr const char* kShapes[] = {
-    "gemm_a16w16 m=1 n=96 k=64 dtype=fp32",           "gemm_a16w16 m=5 n=33 k=100 dtype=fp32",
-    "gemm_a16w16 m=17 n=40 k=127 dtype=bf16",         "gemm_a16w16 m=64 n=129 k=33 dtype=fp16",
-    "gemm_a16w16 m=100 n=1 k=7 dtype=fp32",           "gemm_a16w16 m=1 n=1 k=1 dtype=bf16 outdtype=fp32",
-    "gemm_a16w16 m=9 n=64 k=100 dtype=bf16",          "gemm_a16w16 m=13 n=29 k=50 dtype=fp32 trans_b=0",
+    "gemm_a16w16 m=1 n=96 k=64 dtype=fp32",
+    "gemm_a16w16 m=5 n=33 k=100 dtype=fp32",
+    "gemm_a16w16 m=17 n=40 k=127 dtype=bf16",
+    "gemm_a16w16 m=64 n=129 k=33 dtype=fp16",
+    "gemm_a16w16 m=100 n=1 k=7 dtype=fp32",
+    "gemm_a16w16 m=1 n=1 k=1 dtype=bf16 outdtype=fp32",
+    "gemm_a16w16 m=9 n=64 k=100 dtype=bf16",
+    "gemm_a16w16 m=13 n=29 k=50 dtype=fp32 trans_b=0",
     "gemm_a16w16 m=1 n=37 k=96 dtype=fp32 trans_b=0",
+    "gemm_a16w16 m=1 n=1 k=1 dtype=fp32 bpreshuffle=1",
+    "gemm_a16w16 m=1 n=200 k=300 dtype=fp32 bpreshuffle=1",
+    "gemm_a16w16 m=7 n=33 k=127 dtype=bf16 bpreshuffle=1",
+    "gemm_a16w16 m=50 n=129 k=700 dtype=fp16 bias=1 bpreshuffle=1",
+    "gemm_a16w16 m=40 n=70 k=260 dtype=bf16 outdtype=fp32 bias=1 bpreshuffle=1",
 };
 
 TEST_F(JitCpu, EveryStartIsAConfigOfItsSpace) {

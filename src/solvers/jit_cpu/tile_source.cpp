@@ -14,7 +14,7 @@ class TileText {
   explicit TileText(const TileSpec& spec) : spec_(spec) {}
 
   std::string text() {
-    text_ = preamble(spec_.unit, DType::fp32, spec_.out) + kArgumentsText;
+    text_ = preamble(spec_.unit, spec_.panel, spec_.out) + kArgumentsText;
     add("void tile(const struct tile_args* t) {{\n");
     declare();
     loop();
@@ -43,7 +43,7 @@ class TileText {
 
   void declare() {
     for (int p = 0; p < spec_.vectors / in_panel(); ++p)
-      add("  const float* p{0} = (const float*)t->panel + {0} * t->panel_step;\n", p);
+      add("  const in_t* p{0} = (const in_t*)t->panel + {0} * t->panel_step;\n", p);
     for (int r = 0; r < spec_.rows; ++r) add("  const float* r{0} = (const float*)t->row + {0} * t->row_step;\n", r);
     each_sum([&](int r, int v) { add("  vf s{}_{};\n", r, v); });
     add("  if (t->first) {{\n");
@@ -56,8 +56,7 @@ class TileText {
   void step(int ahead) {
     add("    {{\n");
     for (int v = 0; v < spec_.vectors; ++v) {
-      add("      const vf a{} = *(const vu*)(p{} + {});\n", v, v / in_panel(),
-          ahead * kPanel + v % in_panel() * lanes());
+      add("      const vf a{} = load(p{} + {});\n", v, v / in_panel(), ahead * kPanel + v % in_panel() * lanes());
     }
     for (int r = 0; r < spec_.rows; ++r) {
       add("      {{ const float x = r{}[{}]; const vf b = {{x", r, ahead);
@@ -76,7 +75,13 @@ class TileText {
 
   void loop() {
     add("  long k = t->k;\n  for (; k >= {0}; k -= {0}) {{\n", spec_.unroll);
-    if (spec_.prefetch > 0) {
+    if (spec_.prefetch > 0 && spec_.across == Across::n) {
+      // A line holds few steps of a panel, so there is one fetch a line.
+      const int line = 64 * 8 / bits(spec_.panel), steps = spec_.unroll * kPanel;
+      for (int p = 0; p < spec_.vectors / in_panel(); ++p)
+        for (int e = 0; e < steps; e += line)
+          add("    __builtin_prefetch(p{} + {});\n", p, spec_.prefetch * kPanel + e);
+    } else if (spec_.prefetch > 0) {
       for (int r = 0; r < spec_.rows; ++r) add("    __builtin_prefetch(r{} + {});\n", r, spec_.prefetch);
     }
     for (int u = 0; u < spec_.unroll; ++u) step(u);
