@@ -9,6 +9,7 @@
 #include "measure/evaluate.h"
 #include "measure/plausibility.h"
 #include "search/prune.h"
+#include "search/weight_group.h"
 
 namespace attune {
 namespace {
@@ -18,10 +19,6 @@ constexpr double kMemoryShare = 0.9;  // of the device's memory: libraries pack 
 constexpr double kGigabyte = 1e9;
 
 constexpr const char* kPlain = "plain";
-
-bool takes_packed_weights(const Problem& problem) { return problem.integer_or("bpreshuffle", 0) != 0; }
-
-std::string layout_of(const Config& config) { return config.has("b_layout") ? config.text("b_layout") : kPlain; }
 
 /// The layouts of the weights that configs of a space name.
 std::set<std::string> layouts_of(const SearchSpace& space) {
@@ -169,7 +166,7 @@ Contender LocalExecutor::contender_of(const SolverEntry& entry, const Problem& p
 
 /// How each layout that a contender names is packed, and the memory for all of them at once.
 void LocalExecutor::find_packings(Opening& opening) {
-  if (!takes_packed_weights(opening.problem)) return;
+  if (!has_packed_weights(opening.problem)) return;
   const auto specs = op_of(opening.problem).tensors(opening.problem);
   const auto rotation = size_rotation(specs, opening.protocol.cache, device_.info().cache_bytes);
   for (Contender& contender : opening.contenders) {
@@ -178,7 +175,8 @@ void LocalExecutor::find_packings(Opening& opening) {
       for (const std::string& name : layouts_of(contender.space)) {
         if (name == kPlain || opening.packings.contains(name)) continue;
         Backend& backend = *library(*registry_.find(contender.solver)).backend;
-        const auto& packing = opening.packings.emplace(name, packing_of({name}, opening.problem, backend)).first->second;
+        const auto& packing =
+            opening.packings.emplace(name, packing_of({name}, opening.problem, backend)).first->second;
         opening.bytes += packed_weights_bytes(packing, rotation);
       }
     } catch (const std::exception& error) {
@@ -191,9 +189,9 @@ void LocalExecutor::find_packings(Opening& opening) {
 void LocalExecutor::check_layout(const Opening& opening, const Config& config) const {
   const std::string layout = layout_of(config);
   if (layout == kPlain) return;
-  if (!takes_packed_weights(opening.problem)) {
-    fail(ErrorCode::unavailable, "weights are packed ahead for problems with bpreshuffle=1 only, the config has b_layout={}",
-         layout);
+  if (!has_packed_weights(opening.problem)) {
+    fail(ErrorCode::unavailable,
+         "weights are packed ahead for problems with bpreshuffle=1 only, the config has b_layout={}", layout);
   }
   if (!opening.packings.contains(layout))
     fail(ErrorCode::unavailable, "no solver here offers this layout of the weights: b_layout={}", layout);
