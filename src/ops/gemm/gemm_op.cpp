@@ -26,7 +26,7 @@ const std::vector<AttributeSpec>& gemm_schema() {
       {"outdtype", dtype, "=dtype", true, 0, 0, "type of the result", {"bf16", "fp16", "fp32"}},
       {"bias", flag, "0", true, 0, 1, "add a bias of N elements", {}},
       {"scale_ab", flag, "0", false, 0, 1, "per-tensor scales (fp8 inputs)", {}},
-      {"bpreshuffle", flag, "0", false, 0, 1, "weights packed ahead", {}},
+      {"bpreshuffle", flag, "0", false, 0, 1, "weights packed ahead, in a layout that the candidate names", {}},
       {"trans_a", flag, "0", false, 0, 1, "x is stored K×M", {}},
       {"trans_b", flag, "1", false, 0, 1, "the weights are stored N×K, as a linear layer holds them; 0: K×N", {}},
   };

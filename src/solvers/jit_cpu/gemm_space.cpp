@@ -19,8 +19,9 @@ constexpr int64_t kSmallWork = 8'000'000;  // Multiplications a thread does whil
 constexpr int64_t kSmallOutput = 128 * 1024;
 constexpr int64_t kDefaultL2 = 1 << 20;  // Where the device does not say.
 
-constexpr int64_t kFewRows = 64;                // Rows of x up to which fetching packed weights ahead is worth a try.
-constexpr const char* kPanels = "host.k16.v1";  // Layouts of weights that kernels here read as they lie.
+constexpr int64_t kLongSum = 1024;  // Steps of K in one sum; of more a start makes blocks, whose errors are smaller.
+constexpr int64_t kFewRows = 64;    // Rows of x up to which fetching packed weights ahead is worth a try.
+constexpr const char* kPanels = "host.k16.v1";      // Layouts of weights that kernels here read as they lie.
 constexpr const char* kPairs = "host.vnni2x16.v1";  // With AMX.
 
 constexpr int64_t kCounts[] = {1, 2, 3, 4, 6, 8, 12, 14, 24};  // Of rows.
@@ -185,7 +186,8 @@ Config packed_start(const GemmShape& shape, const DeviceInfo& device) {
   }
   const int64_t tile_rows = amx ? rows * kPanel : rows, columns = width * (amx ? kPanel : unit.lanes);
   const int64_t column_bytes = shape.in == DType::fp32 ? 4 : 2;
-  const bool whole_k = tile_rows >= shape.m || columns * column_bytes * shape.k <= l2_bytes_of(device);
+  const bool long_sums = shape.m > kFewRows && shape.k > kLongSum;
+  const bool whole_k = tile_rows >= shape.m || (!long_sums && columns * column_bytes * shape.k <= l2_bytes_of(device));
   std::vector<std::pair<std::string, Value>> values = {
       {"kernel", std::string("tile_n")},
       {"b_layout", std::string(amx ? kPairs : kPanels)},

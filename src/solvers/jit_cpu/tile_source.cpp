@@ -18,6 +18,10 @@ class TileText {
     add("void tile(const struct tile_args* t) {{\n");
     declare();
     loop();
+    // Sums of blocks, not one long sum: its rounding errors grow with √K of what a block's do.
+    add("  if (!t->first) {{\n");
+    each_sum([&](int r, int v) { add("    s{0}_{1} += *(const vu*)(t->partial + {2});\n", r, v, offset(r, v)); });
+    add("  }}\n");
     add("  if (!t->last) {{\n");
     each_sum([&](int r, int v) { add("    *(vu*)(t->partial + {}) = s{}_{};\n", offset(r, v), r, v); });
     add("    return;\n  }}\n");
@@ -45,12 +49,7 @@ class TileText {
     for (int p = 0; p < spec_.vectors / in_panel(); ++p)
       add("  const in_t* p{0} = (const in_t*)t->panel + {0} * t->panel_step;\n", p);
     for (int r = 0; r < spec_.rows; ++r) add("  const float* r{0} = (const float*)t->row + {0} * t->row_step;\n", r);
-    each_sum([&](int r, int v) { add("  vf s{}_{};\n", r, v); });
-    add("  if (t->first) {{\n");
-    each_sum([&](int r, int v) { add("    s{}_{} = (vf){{0}};\n", r, v); });
-    add("  }} else {{\n");
-    each_sum([&](int r, int v) { add("    s{}_{} = *(const vu*)(t->partial + {});\n", r, v, offset(r, v)); });
-    add("  }}\n");
+    each_sum([&](int r, int v) { add("  vf s{}_{} = {{0}};\n", r, v); });
   }
 
   void step(int ahead) {
