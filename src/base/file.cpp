@@ -100,8 +100,8 @@ class TemporaryFile {
     static std::atomic<unsigned> counter{0};
     // The process and a counter make the name unique, the loop deals with left-overs.
     while (descriptor_ < 0) {
-      path_ = folder_of(target) /
-              fmt::format("{}{}.{}{}", temporary_stem(target), ::getpid(), counter++, kTemporaryEnd);
+      path_ =
+          folder_of(target) / fmt::format("{}{}.{}{}", temporary_stem(target), ::getpid(), counter++, kTemporaryEnd);
       descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
       if (descriptor_ < 0 && errno != EEXIST) fail_write(target_, errno);
     }

@@ -28,6 +28,21 @@ Location inside(Location folder, const char* name, const char* entry) {
   return {name, folder.path / entry, folder.set_by};
 }
 
+/// Folders below a location are made when they are needed; the user's own folder is not Attune's to make.
+void check(const Location& location, std::string_view instead) {
+  const bool of_user = location.set_by == "default";
+  const std::string user_folder = variable("HOME").value_or("");
+  std::error_code ignored;
+  if (of_user && !std::filesystem::exists(user_folder, ignored))
+    fail(ErrorCode::invalid_input, "the folder that HOME names is not there, create it or set {}: '{}'", instead,
+         user_folder);
+  auto nearest = std::filesystem::absolute(location.path);
+  while (!std::filesystem::exists(nearest, ignored) && nearest.has_relative_path()) nearest = nearest.parent_path();
+  if (!std::filesystem::is_directory(nearest, ignored))
+    fail(ErrorCode::invalid_input, "{} names a place that is no folder, set it to one: '{}'",
+         of_user ? "HOME" : location.set_by, nearest.string());
+}
+
 }  // namespace
 
 Location config_location() {
@@ -56,20 +71,7 @@ std::vector<Location> all_locations() {
           captures_location(), overlay_location(), cache_location()};
 }
 
-void check_home_location() {
-  const Location home = home_location();
-  const bool of_user = home.set_by == "default";
-  const std::string user_folder = variable("HOME").value_or("");
-  std::error_code ignored;
-  // Folders below it are made when they are needed; it itself is not Attune's to make.
-  if (of_user && !std::filesystem::exists(user_folder, ignored))
-    fail(ErrorCode::invalid_input, "the folder that HOME names is not there, create it or set ATTUNE_HOME: '{}'",
-         user_folder);
-  auto nearest = std::filesystem::absolute(home.path);
-  while (!std::filesystem::exists(nearest, ignored) && nearest.has_relative_path()) nearest = nearest.parent_path();
-  if (!std::filesystem::is_directory(nearest, ignored))
-    fail(ErrorCode::invalid_input, "{} names a place that is no folder, set it to one: '{}'",
-         of_user ? "HOME" : home.set_by, nearest.string());
-}
+void check_home_location() { check(home_location(), "ATTUNE_HOME"); }
+void check_cache_location() { check(cache_location(), "ATTUNE_CACHE"); }
 
 }  // namespace attune

@@ -27,5 +27,6 @@ std::vector<Location> all_locations();
 /// Throws invalid_input, naming the variable at fault, when the state folder can be none: it would lie below something
 /// that is no folder, or in a home folder that does not exist.
 void check_home_location();
+void check_cache_location();  ///< The same for the folder of kernels.
 
 }  // namespace attune

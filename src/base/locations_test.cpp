@@ -43,7 +43,8 @@ class Locations : public testing::Test {
     }
     return "";
   }
-  static constexpr const char* kVariables[] = {"HOME", "ATTUNE_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "ATTUNE_CACHE"};
+  static constexpr const char* kVariables[] = {"HOME", "ATTUNE_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME",
+                                               "ATTUNE_CACHE"};
   std::vector<std::pair<const char*, std::optional<std::string>>> before_;
   fs::path folder_;
 };

@@ -17,7 +17,8 @@ std::string loader_reason() {
 
 }  // namespace
 
-SharedLibrary::SharedLibrary(const std::filesystem::path& file) : handle_(::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+SharedLibrary::SharedLibrary(const std::filesystem::path& file)
+    : handle_(::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
   if (handle_ == nullptr) fail(ErrorCode::unavailable, "a shared library does not open: {}", loader_reason());
 }
 

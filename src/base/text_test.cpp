@@ -79,8 +79,8 @@ TEST(Text, ShownTextIsOneLineWithoutControlCharacters) {
   EXPECT_EQ(shown("a b/ü×.csv"), "a b/ü×.csv");
   EXPECT_EQ(shown("a\nb\tc\r"), "a\\nb\\tc\\r");
   EXPECT_EQ(shown(std::string_view("\0\x1b[31m\x7f", 7)), "\\x00\\x1b[31m\\x7f");
-  EXPECT_EQ(shown("\xc2\x9b"), "\\xc2\\x9b");        // CSI as one character
-  EXPECT_EQ(shown("\xff\xc3"), "\\xff\\xc3");        // not UTF-8
+  EXPECT_EQ(shown("\xc2\x9b"), "\\xc2\\x9b");           // CSI as one character
+  EXPECT_EQ(shown("\xff\xc3"), "\\xff\\xc3");           // not UTF-8
   EXPECT_EQ(shown("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
 }
 

@@ -9,7 +9,7 @@ struct CheckOptions {
   std::string table;  ///< CSV, or YAML results.
   std::string op, devices, inputs = "cold";
   bool no_run = false;
-  bool verify_only = false;  ///< `--compare_wo_tuning`: correctness, no times.
+  bool verify_only = false;      ///< `--compare_wo_tuning`: correctness, no times.
   double max_slowdown_pct = 10;  ///< Against the default.
   /// Against the row's own time. Another day, another mix: a time differs by several percent with nothing wrong.
   double slower_than_pct = 25;

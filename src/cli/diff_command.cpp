@@ -82,8 +82,8 @@ int run_diff(const DiffOptions& options) {
 
 void add_diff_command(CLI::App& app, Chosen& chosen) {
   auto options = std::make_shared<DiffOptions>();
-  auto* verb =
-      app.add_subcommand("diff", "Compare two files of results: rows added, removed, changed, cell by cell and as numbers");
+  auto* verb = app.add_subcommand(
+      "diff", "Compare two files of results: rows added, removed, changed, cell by cell and as numbers");
   verb->add_option("before", options->before, "Older tuned CSV, or YAML results")->required();
   verb->add_option("after", options->after, "Newer one; of a CSV and a YAML file only what both say is compared")
       ->required();

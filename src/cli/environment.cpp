@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/environment.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,19 @@
 
 namespace attune {
 
+namespace {
+
+/// Libraries keep large arrays on the stack (libxsmm 130 KiB) and end the program where there is no room.
+void check_stack() {
+  constexpr rlim_t kLeastBytes = 512 << 10;
+  rlimit stack{};
+  if (::getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kLeastBytes) return;
+  fail(ErrorCode::unavailable, "the stack is too small for the libraries, raise it with `ulimit -s 8192`: {} KiB",
+       stack.rlim_cur >> 10);
+}
+
+}  // namespace
+
 Environment open_environment(const std::string& devices, const KernelOptions& kernels) {
   const auto ids = split(devices, ',');
   if (ids.size() > 1)
@@ -26,7 +40,9 @@ Environment open_environment(const std::string& devices, const KernelOptions& ke
   const Registry& solvers = registry();
   Environment environment;
   environment.device = open_device(devices.empty() ? "cpu:0" : trim(ids.front()));
+  if (environment.device->info().kind == "host") check_stack();
   environment.executor = std::make_unique<LocalExecutor>(*environment.device, solvers);
+  if (kernels.cache.empty()) check_cache_location();
   const std::filesystem::path cache = kernels.cache.empty() ? cache_location().path.string() : kernels.cache;
   environment.kernels = std::make_unique<Kernels>(solvers, environment.device->info(), cache,
                                                   PoolOptions{.jobs = kernels.jobs, .keep = kernels.keep});

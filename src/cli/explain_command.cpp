@@ -121,7 +121,8 @@ void print_rows_beside(const LookupResult& found, const Table& table, const Devi
     }
   }
   for (const TableRow* row : near)
-    print_line(stdout, fmt::format("  near           {}  {}", short_shape(row->problem), place_and_kernel(table, *row)));
+    print_line(stdout,
+               fmt::format("  near           {}  {}", short_shape(row->problem), place_and_kernel(table, *row)));
 }
 
 int run_explain(const ExplainOptions& options) {
@@ -141,12 +142,8 @@ int run_explain(const ExplainOptions& options) {
     if (found.match != Match::exact) near = near_rows(*table, problem, device);
   }
   if (options.json) {
-    ordered_json object = {{"problem", problem.key()},
-                           {"device", device.key()},
-                           {"match", name(found.match)},
-                           {"steps", steps_json(found)},
-                           {"near", near_json(near)},
-                           {"ledger", ledger.counts}};
+    ordered_json object = {{"problem", problem.key()},   {"device", device.key()},  {"match", name(found.match)},
+                           {"steps", steps_json(found)}, {"near", near_json(near)}, {"ledger", ledger.counts}};
     if (found.candidate) object["candidate"] = found.candidate->name();
     if (ledger.decision) object["decision"] = ordered_json::parse(decision_json(*ledger.decision, device.id));
     print_json(object);

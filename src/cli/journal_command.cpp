@@ -71,9 +71,9 @@ int run_show(const JournalOptions& options) {
     }
   });
   if (!options.json)
-    print_line(stdout, fmt::format("{}, {} of {}; {}", counted(num_decisions, "decision"),
-                                   counted(num_records, "record"), counted(candidates.value(), "candidate"),
-                                   file.string()));
+    print_line(stdout,
+               fmt::format("{}, {} of {}; {}", counted(num_decisions, "decision"), counted(num_records, "record"),
+                           counted(candidates.value(), "candidate"), file.string()));
   note_damaged(num_damaged, file);
   return 0;
 }

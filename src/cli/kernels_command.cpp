@@ -83,9 +83,9 @@ int build_kernels(const KernelsOptions& options) {
       // A row of another program, or of a family that is not tuned here: nothing of ours to build.
     }
   }
-  print_line(stdout, fmt::format("{} of {} use generated kernels: {} in '{}'", num_rows,
-                                 counted(table.rows().size(), "row"), counted(files.size(), "file"),
-                                 cache_folder(options).string()));
+  print_line(stdout,
+             fmt::format("{} of {} use generated kernels: {} in '{}'", num_rows, counted(table.rows().size(), "row"),
+                         counted(files.size(), "file"), cache_folder(options).string()));
   return num_failed == 0 ? 0 : 1;
 }
 

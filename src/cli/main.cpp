@@ -74,8 +74,8 @@ int guarded_run(int argc, char** argv) {
     std::fprintf(stderr, "attune: out of memory; tune smaller shapes or close other programs\n");
     return 3;
   } catch (const std::filesystem::filesystem_error& error) {
-    print_line(stderr, fmt::format("attune: a path cannot be used ({}): '{}'", error.code().message(),
-                                   error.path1().string()));
+    print_line(stderr,
+               fmt::format("attune: a path cannot be used ({}): '{}'", error.code().message(), error.path1().string()));
     return 2;
   } catch (const std::exception& error) {
     print_line(stderr, std::string("attune: a bug, please report it: ") + error.what());

@@ -58,7 +58,7 @@ ProgressDisplay::~ProgressDisplay() {
 
 void ProgressDisplay::set_plain(const std::string& state) {
   set_alarm(0);
-  alarm_text = fmt::format("{} of {} shapes: still {}\n", num_done_, num_shapes_, state);
+  alarm_text = fmt::format("{} of {} shapes, still at it: {}\n", num_done_, num_shapes_, state);
   set_alarm(std::max(0.1, reported_s_ + kSilentS - steady_clock().now_s()));
 }
 

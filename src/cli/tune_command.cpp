@@ -97,7 +97,8 @@ void add_output_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--config-dir", options.config_dir,
                   "Folder of the default tables; without -o the family's file there is written")
       ->group("Results");
-  verb.add_option("--keep", options.keep_dir, "Folder for what a run leaves: sources and binaries of kernels, the times of every candidate")
+  verb.add_option("--keep", options.keep_dir,
+                  "Folder for what a run leaves: sources and binaries of kernels, the times of every candidate")
       ->group("Results");
   verb.add_flag("--sort", options.sort, "Sort the table by the key columns, N before M")->group("Results");
   verb.add_flag("--update_improved", options.update_improved,
@@ -194,7 +195,8 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
       ->check(natural_number_error)
       ->group("Method");
   verb.add_option("--journal", options.journal, "Journal file; default: attune paths")->group("Method");
-  verb.add_option("--cache", options.kernels.cache, "Folder of compiled kernels; default: attune paths")->group("Method");
+  verb.add_option("--cache", options.kernels.cache, "Folder of compiled kernels; default: attune paths")
+      ->group("Method");
   verb.add_option("--compile-jobs,--num_threads,--jobs", options.kernels.jobs,
                   "Compilers at once; default: one a core. Nothing is compiled while anything is measured")
       ->check(CLI::Range(0, 1024))

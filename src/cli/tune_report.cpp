@@ -113,7 +113,8 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
 }
 
 void print_comparison(const std::vector<TuneResult>& results, const TuneInputs& inputs) {
-  if (std::none_of(results.begin(), results.end(), [](const TuneResult& one) { return one.decision.has_value(); })) return;
+  if (std::none_of(results.begin(), results.end(), [](const TuneResult& one) { return one.decision.has_value(); }))
+    return;
   std::printf("\nbefore and after, measured interleaved:\n");
   for (const TuneResult& result : results) {
     if (!result.decision) continue;
@@ -148,7 +149,8 @@ void print_summary(const TuneOptions& options, const TuneInputs& inputs, const T
     print_line(stdout, counted(display.num_kept(), "shape") + " with a row already (--all tunes again)");
   }
   if (display.num_reused() > 0) {
-    print_line(stdout, counted(display.num_reused(), "shape") + " tuned before, taken from the journal (--all tunes again)");
+    print_line(stdout,
+               counted(display.num_reused(), "shape") + " tuned before, taken from the journal (--all tunes again)");
   }
   if (summary.num_shapes == 0) {
     print_line(stdout, "no shape was decided now; " + where);

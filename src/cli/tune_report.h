@@ -41,9 +41,9 @@ class TuneDisplay final : public TuneObserver {
   const DeviceInfo& device_;
   TunePublisher& publisher_;
   ProgressDisplay display_;
-  std::set<std::string> rows_;                         // Problems whose row is in a table already.
-  std::multimap<std::string, size_t> places_;          // Of the shapes that have not ended, in the input.
-  std::map<size_t, std::string> waiting_;              // By place: lines that wait for shapes before them.
+  std::set<std::string> rows_;                 // Problems whose row is in a table already.
+  std::multimap<std::string, size_t> places_;  // Of the shapes that have not ended, in the input.
+  std::map<size_t, std::string> waiting_;      // By place: lines that wait for shapes before them.
   size_t next_place_ = 0;
   bool header_printed_ = false;
   std::vector<Decision> decisions_;

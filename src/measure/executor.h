@@ -35,7 +35,7 @@ struct Limits {
 struct Admission {
   Candidate candidate;
   std::vector<Binary> binaries;  ///< Of its compile tasks, in their order.
-  bool verify = true;  ///< False: an earlier run verified it under the same protocol and versions.
+  bool verify = true;            ///< False: an earlier run verified it under the same protocol and versions.
   bool twice = false;  ///< Finalists: run twice, must agree with themselves unless declared non-deterministic.
   Limits limits;
 };

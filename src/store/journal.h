@@ -42,8 +42,8 @@ class Journal {
 };
 
 std::unique_ptr<Journal> open_memory_journal();
-/// SQLite in WAL mode, created 0600 with its folder 0700; a file of this user that others may read is made 0600. Throws Error{database|io} with one sentence that says what to
-/// do.
+/// SQLite in WAL mode, created 0600 with its folder 0700; a file of this user that others may read is made 0600. Throws
+/// Error{database|io} with one sentence that says what to do.
 std::unique_ptr<Journal> open_sql_journal(const std::filesystem::path& file);
 /// For readers (`journal show`, `explain`): never writes; throws not_found when the file does not exist.
 std::unique_ptr<Journal> open_sql_journal_read_only(const std::filesystem::path& file);

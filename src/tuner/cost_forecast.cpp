@@ -17,7 +17,8 @@ CostForecast::CostForecast(const Problem& problem, const DeviceInfo& device)
 
 double CostForecast::admission_s() const noexcept {
   if (num_admitted_ == 0) return first_admission_s_;
-  return num_admitted_ > 1 ? admissions_s_ / static_cast<double>(num_admitted_ - 1) : kAdmissionLaunches * least_launch_s_;
+  return num_admitted_ > 1 ? admissions_s_ / static_cast<double>(num_admitted_ - 1)
+                           : kAdmissionLaunches * least_launch_s_;
 }
 
 double CostForecast::launch_s(Slot slot) const {

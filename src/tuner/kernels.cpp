@@ -22,7 +22,8 @@ std::vector<Kernels::Built> Kernels::build(const Problem& problem, std::span<con
     try {
       for (CompileTask& task : tasks_of(problem, candidates[i])) {
         recipes[i].push_back(task.recipe());
-        if (!compiled_.contains(recipes[i].back()) && new_recipes.insert(recipes[i].back()).second) wanted.push_back(std::move(task));
+        if (!compiled_.contains(recipes[i].back()) && new_recipes.insert(recipes[i].back()).second)
+          wanted.push_back(std::move(task));
       }
     } catch (const Error& error) {
       if (error.code() == ErrorCode::internal) throw;

@@ -56,7 +56,11 @@ bool is_lasting(Status status) {
 }  // namespace
 
 ProblemRun::ProblemRun(TuningContext& context, ProblemId id, const WorkItem& item)
-    : context_(context), id_(id), item_(item), contest_(make_contest(context.options)), forecast_(item.problem, context.executor.device()) {
+    : context_(context),
+      id_(id),
+      item_(item),
+      contest_(make_contest(context.options)),
+      forecast_(item.problem, context.executor.device()) {
   result_.problem = item.problem;
 }
 
@@ -111,8 +115,7 @@ void ProblemRun::step() {
       decide();
     }
   }
-  const double elapsed = context_.clock.now_s() - began;
-  result_.seconds += elapsed;
+  result_.seconds += context_.clock.now_s() - began;
   if (!finished_) tell_progress();
 }
 
@@ -345,8 +348,7 @@ std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) 
       piece_s += forecast_.turns_s(left.subspan(count, 1));
     const auto turns = left.first(count);
     context_.executor.sample({turns.begin(), turns.end()});
-    auto event = wait_for_answer();
-    auto& piece = std::get<Sampled>(event);
+    Sampled piece = std::get<Sampled>(wait_for_answer());
     all.epoch = piece.epoch;
     all.dropped += piece.dropped;
     launches_ += piece.launches;

@@ -21,7 +21,7 @@ struct TuningContext {
   const TunerOptions& options;
   Clock& clock;
   TuneObserver& observer;
-  Kernels* kernels;  ///< Null: candidates that need compiled kernels fail.
+  Kernels* kernels;                 ///< Null: candidates that need compiled kernels fail.
   std::function<double()> left_s;   ///< Of the budget; huge without one.
   std::function<bool()> must_stop;  ///< Interrupted, or the budget is spent: asked between candidates.
   Slot next_slot = 1;

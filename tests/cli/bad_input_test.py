@@ -189,8 +189,8 @@ class TextOfUsers(story.Story):
 
 class ShapesOfAPipe(story.Story):
     def test_standard_input_is_read(self):
-        command = ["bash", "-c", 'printf "M,N,K,dtype\\n1,8,8,fp32\\n" | "$@"', "-", story.PROGRAM, "tune", "-i", "/dev/stdin",
-                   "-o", "t.csv", *FAKE]
+        command = ["bash", "-c", 'printf "M,N,K,dtype\\n1,8,8,fp32\\n" | "$@"', "-", story.PROGRAM, "tune",
+                   "-i", "/dev/stdin", "-o", "t.csv", *FAKE]
         subprocess.run(command, cwd=self.work, env=self.environment(), check=True, capture_output=True)
         self.assertEqual(len(self.rows("t.csv")), 1)
 

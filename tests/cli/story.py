@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY / "tests" / "data"
 PROGRAM = Path(os.environ.get("ATTUNE_BIN", REPOSITORY / "build" / "release" / "attune")).resolve()
 FAKE = ("--devices", "fake:0", "--quiet-wait", "0")
-PASSED_ON = ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS")
+PASSED_ON = ("ATTUNE_CACHE", "PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS")
 # Small enough for a run of a fraction of a second, large enough that a tile matters: winners beat the default.
 SHAPES = "M,N,K,bias,dtype,outdtype\n1,32,48,False,fp32,fp32\n1,40,40,False,fp32,fp32\n2,24,32,True,fp32,fp32\n"
 KINDS = ("started", "record", "decision", "pardoned")  # of the journal's rows, by number
@@ -124,6 +124,8 @@ class Story(unittest.TestCase):
 
     def environment(self, **more):
         kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        # Kernels are compiled once for all stories.
+        kept.setdefault("ATTUNE_CACHE", str(self.folder / "kernels"))
         return {**kept, "HOME": str(self.folder / "nobody"), "ATTUNE_HOME": str(self.home), "LC_ALL": "C.UTF-8", **more}
 
     def start(self, *arguments, env=None, stdout=None):

@@ -331,13 +331,13 @@ class Paths(story.Story):
                 self.assertEqual(found[name], ("/some/where" + ending, variable))
 
     def test_xdg_folders_come_after_attunes_own(self):
-        found = self.paths(XDG_STATE_HOME="/state", XDG_CACHE_HOME="/cache")
+        found = self.paths(ATTUNE_CACHE="", XDG_STATE_HOME="/state", XDG_CACHE_HOME="/cache")
         self.assertEqual(found["home"][1], "ATTUNE_HOME")
         self.assertEqual(found["kernels"], ("/cache/attune", "XDG_CACHE_HOME"))
         self.assertEqual(self.paths(XDG_STATE_HOME="/state", ATTUNE_HOME="")["home"], ("/state/attune", "XDG_STATE_HOME"))
 
     def test_the_default_is_below_the_users_folder(self):
-        found = self.paths(ATTUNE_HOME="", HOME="/users/me")
+        found = self.paths(ATTUNE_HOME="", ATTUNE_CACHE="", HOME="/users/me")
         self.assertEqual(found["journal"], ("/users/me/.local/state/attune/journal.db", "default"))
         self.assertEqual(found["kernels"], ("/users/me/.cache/attune", "default"))
 
@@ -358,9 +358,10 @@ class Paths(story.Story):
         self.refused("journal", "show", env={"ATTUNE_HOME": str(self.work / "file")}, says="ATTUNE_HOME")
         nobody = str(self.folder / "nobody")
         self.refused(*tune, env={"ATTUNE_HOME": "", "HOME": nobody}, says=("HOME names is not there", nobody))
+        self.refused(*tune, env={"ATTUNE_CACHE": "", "HOME": nobody}, says=("HOME names is not there", "ATTUNE_CACHE"))
 
     def test_an_xdg_folder_that_is_not_absolute_is_ignored(self):
-        found = self.paths(ATTUNE_HOME="", HOME="/users/me", XDG_STATE_HOME="state", XDG_CACHE_HOME="cache")
+        found = self.paths(ATTUNE_HOME="", ATTUNE_CACHE="", HOME="/users/me", XDG_STATE_HOME="state", XDG_CACHE_HOME="cache")
         self.assertEqual(found["home"], ("/users/me/.local/state/attune", "default"))
         self.assertEqual(found["kernels"], ("/users/me/.cache/attune", "default"))
 
@@ -385,6 +386,10 @@ class TheProgram(story.Story):
         for verb in (("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE), ("journal", "show")):
             done = subprocess.run([*command, *verb], cwd=self.work, env=self.environment(), capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, f"{verb}: {done}")
+        done = subprocess.run([*command, "bench", PROBLEM], cwd=self.work, env=self.environment(), capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 3, f"{done}")  # libraries want more
+        self.assertIn("raise it with `ulimit -s 8192`: 64 KiB", done.stderr)
 
     def test_help_and_version(self):
         self.assertRegex(self.attune("--version").stdout, r"^attune \d+\.\d+\.\d+$")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole tunings of the shipped shapes: are they the same twice, is nothing made slower, what is gained?
+// Whole tunings of the shipped shapes: are they the same twice, is nothing made slower?
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,8 +23,9 @@ bool is_tied(const Decision& decision, const Candidate& candidate) {
 TimedCandidate time_beside(Workbench& bench, const Decision& decision, const Candidate& other, uint32_t rounds,
                            uint64_t seed) {
   const std::array<Candidate, 2> pair = {other, decision.winner};
-  const auto timed = time_interleaved(*bench.executor, decision.problem, pair,
-                                      {.protocol = decision.protocol, .rounds = rounds, .seed = seed, .kernels = bench.kernels.get()});
+  const auto timed =
+      time_interleaved(*bench.executor, decision.problem, pair,
+                       {.protocol = decision.protocol, .rounds = rounds, .seed = seed, .kernels = bench.kernels.get()});
   for (const TimedCandidate& one : timed) {
     if (!one.outcome.ok())
       fail(ErrorCode::unavailable, "{} does not work any more: {}", one.candidate.name(), one.outcome.detail);
@@ -40,43 +41,6 @@ std::string cpu_field(std::string_view cpuinfo, std::string_view field) {
       return std::string(trim(line.substr(colon + 1)));
   }
   return "unknown";
-}
-
-/// One group of rows of the speed table.
-struct Group {
-  std::string label;
-  std::vector<Decision> decisions;
-};
-
-std::vector<Group> grouped(const std::vector<Decision>& decisions) {
-  std::vector<Group> groups = {{"all", decisions}, {"fp32", {}},         {"bf16", {}},   {"M = 1", {}},
-                               {"M = 2 … 16", {}}, {"M = 17 … 128", {}}, {"M > 128", {}}};
-  for (const Decision& decision : decisions) {
-    groups[decision.problem.text("dtype") == "bf16" ? 2 : 1].decisions.push_back(decision);
-    const auto m = decision.problem.integer("m");
-    groups[m == 1 ? 3 : m <= 16 ? 4 : m <= 128 ? 5 : 6].decisions.push_back(decision);
-  }
-  return groups;
-}
-
-/// The decision with fresh figures of its winner beside oneDNN's default.
-Decision with_fresh_figures(Workbench& bench, const Decision& decision, const Settings& settings) {
-  Decision fresh = decision;
-  if (decision.baseline.solver != "onednn.gemm") {
-    fail(ErrorCode::unavailable, "oneDNN's default is the measure of this experiment, here it is {} for {}",
-         decision.baseline.name(), decision.problem.key());
-  }
-  if (decision.winner == decision.baseline) {
-    fresh.ratio = fresh.ratio_low = fresh.ratio_high = 1;
-    return fresh;
-  }
-  const auto timed = time_beside(bench, decision, decision.baseline, settings.quick ? 21 : 101, settings.seed + 1);
-  fresh.ratio = timed.ratio;
-  fresh.ratio_low = timed.ratio_low;
-  fresh.ratio_high = timed.ratio_high;
-  fresh.winner_us = timed.outcome.measurement->median_us;
-  fresh.baseline_us = fresh.winner_us * timed.ratio;
-  return fresh;
 }
 
 struct Suspect {
@@ -178,49 +142,6 @@ Findings measure_repeat(const Settings& settings) {
     json["suspects"].push_back({{"problem", one.problem.key()},
                                 {"first", {one.first.ratio_low, one.first.ratio_high}},
                                 {"second", {one.second.ratio_low, one.second.ratio_high}}});
-  }
-  return {text, json.dump(2)};
-}
-
-Findings measure_speed(const Settings& settings) {
-  Workbench bench;
-  const LoadMeter load(settings.quiet_wait_s);
-  const auto items = shipped_items(settings, bench.device->info(), settings.quick ? 4 : 0);
-  const auto journal = open_memory_journal();
-  std::vector<Decision> decisions;
-  for (const TuneResult& result : tune(bench, items, race_options(settings.seed), *journal))
-    decisions.push_back(with_fresh_figures(bench, *result.decision, settings));
-  const double others = load.others_share();
-  nlohmann::ordered_json json = {{"others_share", others},
-                                 {"groups", nlohmann::ordered_json::array()},
-                                 {"shapes", nlohmann::ordered_json::array()}};
-  std::string text = "| shapes | number | faster | winner over oneDNN's default, 95 % interval |\n|---|---|---|---|\n";
-  for (const Group& group : grouped(decisions)) {
-    if (group.decisions.empty()) continue;
-    const Summary sum = summarise(group.decisions);
-    text += fmt::format("| {} | {} | {} | {:.3f} [{:.3f}, {:.3f}] |\n", group.label, sum.num_shapes, sum.num_faster,
-                        sum.mean, sum.low, sum.high);
-    json["groups"].push_back({{"shapes", group.label},
-                              {"number", sum.num_shapes},
-                              {"faster", sum.num_faster},
-                              {"mean", sum.mean},
-                              {"low", sum.low},
-                              {"high", sum.high}});
-  }
-  text += fmt::format("\nOther processes used {:.1f} % of the processors.\n\n", 100 * others);
-  text += "| shape | oneDNN's default µs | winner | µs | ratio, 95 % interval | verdict |\n|---|---|---|---|---|---|\n";
-  for (const Decision& one : decisions) {
-    text += fmt::format("| {} | {:.1f} | {} | {:.1f} | {:.3f} [{:.3f}, {:.3f}] | {}{} |\n", short_shape(one.problem),
-                        one.baseline_us, short_candidate(one.winner), one.winner_us, one.ratio, one.ratio_low,
-                        one.ratio_high, name(one.verdict), one.noisy ? ", noisy" : "");
-    json["shapes"].push_back({{"problem", one.problem.key()},
-                              {"default_us", one.baseline_us},
-                              {"winner", one.winner.name()},
-                              {"winner_us", one.winner_us},
-                              {"ratio", one.ratio},
-                              {"low", one.ratio_low},
-                              {"high", one.ratio_high},
-                              {"verdict", name(one.verdict)}});
   }
   return {text, json.dump(2)};
 }

@@ -91,7 +91,8 @@ std::vector<TuneResult> tune(Workbench& bench, const std::vector<WorkItem>& item
                              Journal& journal) {
   Narrator narrator(items.size());
   const std::atomic<bool> interrupted = false;
-  auto results = Tuner(*bench.executor, journal, options, steady_clock(), bench.kernels.get()).run(items, narrator, interrupted);
+  auto results =
+      Tuner(*bench.executor, journal, options, steady_clock(), bench.kernels.get()).run(items, narrator, interrupted);
   for (const TuneResult& result : results) {
     if (!result.decision) {
       fail(ErrorCode::unavailable, "an experiment wants every shape decided: {}: {}", result.problem.key(),

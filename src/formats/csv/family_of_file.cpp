@@ -115,16 +115,17 @@ const FamilySpec* checked_family(const FamilySpec& family, const CsvDocument& do
 /// `; gemm_a16w16 would need K too`: of the family with the most columns in the file, if it has two at least.
 std::string nearest_family(const CsvDocument& document) {
   const auto num_present = [&](const FamilySpec& family) {
-    return static_cast<size_t>(
-        std::count_if(family.key.begin(), family.key.end(), [&](const KeyColumn& key) {
-          return key.otherwise.empty() && document.find_column(key.column).has_value();
-        }));
+    return static_cast<size_t>(std::count_if(family.key.begin(), family.key.end(), [&](const KeyColumn& key) {
+      return key.otherwise.empty() && document.find_column(key.column).has_value();
+    }));
   };
   const FamilySpec* nearest = nullptr;
   for (const FamilySpec& family : families()) {
     const auto better = [&](const FamilySpec& other) {
-      const size_t lacks = missing_columns(family, document).size(), other_lacks = missing_columns(other, document).size();
-      return lacks != other_lacks ? lacks < other_lacks : num_known_columns(family, document) > num_known_columns(other, document);
+      const size_t lacks = missing_columns(family, document).size(),
+                   other_lacks = missing_columns(other, document).size();
+      return lacks != other_lacks ? lacks < other_lacks
+                                  : num_known_columns(family, document) > num_known_columns(other, document);
     };
     if (num_present(family) >= 2 && (!nearest || better(*nearest))) nearest = &family;
   }
@@ -168,10 +169,10 @@ FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op) {
   const auto best = best_by(understood, [&](const FamilySpec& family) { return num_known_columns(family, document); });
   if (best.size() == 1) return {best.front(), {}};
   if (best.empty()) {
-    fail(
-        ErrorCode::invalid_input,
-        "{}:1: unknown family, name it with --op if it is one of those that Attune knows; the file has the columns: {}{}",
-        document.name(), document.column_list(), nearest_family(document));
+    fail(ErrorCode::invalid_input,
+         "{}:1: unknown family, name it with --op if it is one of those that Attune knows; the file has the columns: "
+         "{}{}",
+         document.name(), document.column_list(), nearest_family(document));
   }
   fail(ErrorCode::invalid_input,
        "{}:1: the columns fit several families ({}), name one with --op; the file has the columns: {}", document.name(),

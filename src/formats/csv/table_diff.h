@@ -31,8 +31,8 @@ struct TableDiff {
 };
 
 /// Rows are the same by key, gfx, cu_num and `_tag`; repeated ones are paired in order. `shared_columns`: a column that
-/// one of the rows leaves empty is no difference (files of different formats do not say the same). Throws invalid_input for tables
-/// of different families.
+/// one of the rows leaves empty is no difference (files of different formats do not say the same). Throws invalid_input
+/// for tables of different families.
 TableDiff diff(const Table& before, const Table& after, bool shared_columns = false);
 
 }  // namespace attune

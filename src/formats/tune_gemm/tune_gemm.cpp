@@ -135,8 +135,7 @@ class EntryReader {
 
  private:
   [[noreturn]] void fail_value(std::string_view key, std::string_view wanted, const std::string& got) const {
-    fail(ErrorCode::invalid_input, "{}:{}: the key '{}' wants {}, got '{}'", name_, raw_.line, key, wanted,
-         shown(got));
+    fail(ErrorCode::invalid_input, "{}:{}: the key '{}' wants {}, got '{}'", name_, raw_.line, key, wanted, shown(got));
   }
 
   std::optional<std::string> take(std::string_view key) {
@@ -377,9 +376,8 @@ TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, 
     if (!done.tflops) done.tflops = from_comment(lines[last_line - 1], "TFLOPS:");
   }
   if (num_default > 0)
-    file.notices.push_back(
-        fmt::format("{}: bf16 is used for {} without a dtype; --indtype names another", name,
-                    counted(num_default, "size")));
+    file.notices.push_back(fmt::format("{}: bf16 is used for {} without a dtype; --indtype names another", name,
+                                       counted(num_default, "size")));
   return file;
 }
 

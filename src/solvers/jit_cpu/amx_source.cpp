@@ -20,7 +20,7 @@ class AmxText {
   explicit AmxText(const TileSpec& spec) : spec_(spec) {}
 
   std::string text() {
-    text_ = preamble(spec_.unit, DType::bf16, spec_.out) + kArgumentsText;
+    text_ = preamble(spec_.unit, DType::bf16, spec_.out) + transpose_text(spec_.unit.lanes) + kArgumentsText;
     add("struct tile_config {{ unsigned char palette, start, reserved[14]; unsigned short bytes[16]; unsigned char "
         "rows[16]; }};\n");
     add("void tile(const struct tile_args* t) {{\n");

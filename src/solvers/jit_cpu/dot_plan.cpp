@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "solvers/jit_cpu/workspace.h"
 
@@ -14,9 +15,9 @@ class DotPlan final : public Plan {
  public:
   DotPlan(const GemmShape& shape, const DotSpec& spec, int threads, DotFunctions functions)
       : shape_(shape), spec_(spec), threads_(threads), functions_(std::move(functions)) {
-    const int64_t lanes = spec.unit.lanes;
-    copies_ = shape.in != DType::fp32 || shape.k % lanes != 0;
-    x_step_ = copies_ ? (shape.k + lanes - 1) / lanes * lanes : shape.k;
+    const int64_t step = spec.step();
+    copies_ = shape.k % step != 0 || (shape.in != DType::fp32 && !spec.pairs);
+    x_step_ = copies_ ? (shape.k + step - 1) / step * step : shape.k;
     WorkspaceLayout space;
     if (copies_) x_ = space.add<float>(shape.m * x_step_);
     if (shape.bias && shape.in != DType::fp32) bias_ = space.add<float>(shape.n + kPanel);
@@ -27,14 +28,17 @@ class DotPlan final : public Plan {
 
   void run(const Launch& launch) const override {
     const auto where = GemmOperands::of(shape_);
-    Call call{static_cast<const float*>(launch.operands[where.a]),
+    Call call{static_cast<const std::byte*>(launch.operands[where.a]),
               static_cast<const std::byte*>(launch.operands[where.b]), nullptr,
               static_cast<std::byte*>(launch.operands[where.c])};
     // x is at most a few rows: one thread widens it in less time than a barrier takes.
     if (copies_) {
-      auto* wide = at<float>(launch.workspace, x_);
-      functions_.copy_rows(launch.operands[where.a], shape_.k, shape_.m, shape_.k, wide, x_step_);
-      call.x = wide;
+      auto* copy = at<std::byte>(launch.workspace, x_);
+      if (spec_.pairs)
+        pad(call.x, copy);
+      else
+        functions_.copy_rows(call.x, shape_.k, shape_.m, shape_.k, reinterpret_cast<float*>(copy), x_step_);
+      call.x = copy;
     }
     if (shape_.bias) {
       call.bias = static_cast<const float*>(launch.operands[where.bias]);
@@ -45,23 +49,33 @@ class DotPlan final : public Plan {
       }
     }
     if (threads_ == 1) {
-      multiply(call, 0);
+      multiply(call, 0, 1);
       return;
     }
+    // The team may be smaller than asked for: inside another parallel region, or under OMP_THREAD_LIMIT.
 #pragma omp parallel num_threads(threads_)
-    multiply(call, omp_get_thread_num());
+    multiply(call, omp_get_thread_num(), omp_get_num_threads());
   }
 
  private:
   struct Call {
-    const float* x;
-    const std::byte* w;
+    const std::byte *x, *w;
     const float* bias;
     std::byte* c;
   };
 
+  int64_t x_bytes() const { return spec_.pairs ? 2 : 4; }
+
+  void pad(const std::byte* from, std::byte* to) const {
+    const auto row = static_cast<size_t>(shape_.k * x_bytes()), padded = static_cast<size_t>(x_step_ * x_bytes());
+    for (int64_t m = 0; m < shape_.m; ++m, from += row, to += padded) {
+      std::memcpy(to, from, row);
+      std::memset(to + row, 0, padded - row);
+    }
+  }
+
   /// Tiles at an edge are moved inwards: they compute some again and write only what is theirs.
-  void multiply(const Call& call, int64_t thread) const {
+  void multiply(const Call& call, int64_t thread, int64_t threads) const {
     const int64_t rows = spec_.rows, columns = spec_.columns;
     const int64_t tiles = (shape_.n + columns - 1) / columns;
     const int64_t in_bytes = bits(shape_.in) / 8;
@@ -74,14 +88,14 @@ class DotPlan final : public Plan {
     arguments.out.column_step = 1;
     arguments.out.row_end = rows;
     arguments.out.column_end = columns;
-    for (int64_t tile = tiles * thread / threads_; tile < tiles * (thread + 1) / threads_; ++tile) {
+    for (int64_t tile = tiles * thread / threads; tile < tiles * (thread + 1) / threads; ++tile) {
       const int64_t n = std::min(tile * columns, shape_.n - columns);
       arguments.w = call.w + n * shape_.k * in_bytes;
       arguments.out.column_begin = tile * columns - n;
       arguments.out.bias = call.bias != nullptr ? call.bias + n : nullptr;
       for (int64_t at_m = 0; at_m < shape_.m; at_m += rows) {
         const int64_t m = std::min(at_m, shape_.m - rows);
-        arguments.x = call.x + m * x_step_;
+        arguments.x = call.x + m * x_step_ * x_bytes();
         arguments.out.row_begin = at_m - m;
         arguments.out.c = call.c + (m * shape_.n + n) * out_bytes;
         functions_.dot(&arguments);

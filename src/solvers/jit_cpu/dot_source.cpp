@@ -15,11 +15,11 @@ class DotText {
   explicit DotText(const DotSpec& spec) : spec_(spec) {}
 
   std::string text() {
-    text_ = preamble(spec_.unit, spec_.in, spec_.out) + kArgumentsText;
+    text_ = preamble(spec_.unit, spec_.in, spec_.out) + kArgumentsText + products();
     add("static inline vf fold(vf a, vf b, vi own, vi other) {{\n"
         "  return __builtin_shuffle(a, b, own) + __builtin_shuffle(a, b, other);\n}}\n");
     add("void dot(const struct dot_args* t) {{\n  long i = 0;\n  const long k = t->k;\n");
-    for (int r = 0; r < spec_.rows; ++r) add("  const float* x{0} = t->x + {0} * t->x_step;\n", r);
+    for (int r = 0; r < spec_.rows; ++r) add("  const x_t* x{0} = (const x_t*)t->x + {0} * t->x_step;\n", r);
     for (int c = 0; c < spec_.columns; ++c) add("  const in_t* w{0} = (const in_t*)t->w + {0} * t->w_step;\n", c);
     each([&](int r, int c) { add("  vf s{} = {{0}};\n", sum(r, c)); });
     loop();
@@ -42,37 +42,57 @@ class DotText {
   }
   int sum(int r, int c) const { return r * spec_.columns + c; }
 
+  /// `x_t`: an element of x as the plan lays it out; `xv`: a vector of them; a weight vector to go with it; their
+  /// product.
+  std::string products() const {
+    if (!spec_.pairs) {
+      return "typedef float x_t;\ntypedef vf xv;\n"
+             "static inline xv load_x(const x_t* p) { return *(const vu*)p; }\n"
+             "static inline xv load_w(const in_t* p) { return load(p); }\n"
+             "static inline x_t rest_of(in_t w) { return widen(w); }\n"
+             "#define add_product(s, a, b) s += (a) * (b)\n";
+    }
+    // An instruction in assembly: the builtin's vector type changed between compilers.
+    return fmt::format(
+        "typedef in_t x_t;\ntypedef unsigned short xv __attribute__((vector_size({0})));\n"
+        "typedef unsigned short xu __attribute__((vector_size({0}), aligned(2), may_alias));\n"
+        "static inline xv load_x(const x_t* p) {{ return *(const xu*)p; }}\n"
+        "static inline xv load_w(const in_t* p) {{ return *(const xu*)p; }}\n"
+        "static inline x_t rest_of(in_t w) {{ return w; }}\n"
+        "#define add_product(s, a, b) asm(\"vdpbf16ps %2, %1, %0\" : \"+v\"(s) : \"v\"(a), \"v\"(b))\n",
+        4 * spec_.unit.lanes);
+  }
+
   /// The operand with fewer rows is held in registers, the other streams past it.
   void step(int ahead) {
-    const int at = ahead * spec_.unit.lanes;
+    const int at = ahead * spec_.step();
     const bool hold_x = spec_.rows <= spec_.columns;
     if (hold_x) {
-      for (int r = 0; r < spec_.rows; ++r) add("    const vf a{0}_{1} = *(const vu*)(x{0} + i + {2});\n", r, ahead, at);
+      for (int r = 0; r < spec_.rows; ++r) add("    const xv a{0}_{1} = load_x(x{0} + i + {2});\n", r, ahead, at);
       for (int c = 0; c < spec_.columns; ++c) {
-        add("    {{ const vf b = load(w{} + i + {});", c, at);
-        for (int r = 0; r < spec_.rows; ++r) add(" s{} += a{}_{} * b;", sum(r, c), r, ahead);
+        add("    {{ const xv b = load_w(w{} + i + {});", c, at);
+        for (int r = 0; r < spec_.rows; ++r) add(" add_product(s{}, a{}_{}, b);", sum(r, c), r, ahead);
         add(" }}\n");
       }
       return;
     }
-    for (int c = 0; c < spec_.columns; ++c) add("    const vf b{0}_{1} = load(w{0} + i + {2});\n", c, ahead, at);
+    for (int c = 0; c < spec_.columns; ++c) add("    const xv b{0}_{1} = load_w(w{0} + i + {2});\n", c, ahead, at);
     for (int r = 0; r < spec_.rows; ++r) {
-      add("    {{ const vf a = *(const vu*)(x{} + i + {});", r, at);
-      for (int c = 0; c < spec_.columns; ++c) add(" s{} += a * b{}_{};", sum(r, c), c, ahead);
+      add("    {{ const xv a = load_x(x{} + i + {});", r, at);
+      for (int c = 0; c < spec_.columns; ++c) add(" add_product(s{}, a, b{}_{});", sum(r, c), c, ahead);
       add(" }}\n");
     }
   }
 
   void loop() {
-    const int lanes = spec_.unit.lanes;
-    add("  for (; i + {0} <= k; i += {0}) {{\n", spec_.unroll * lanes);
+    add("  for (; i + {0} <= k; i += {0}) {{\n", spec_.unroll * spec_.step());
     if (spec_.prefetch > 0) {
       for (int c = 0; c < spec_.columns; ++c) add("    __builtin_prefetch(w{} + i + {});\n", c, spec_.prefetch);
     }
     for (int u = 0; u < spec_.unroll; ++u) step(u);
     add("  }}\n");
     if (spec_.unroll == 1) return;
-    add("  for (; i + {0} <= k; i += {0}) {{\n", lanes);
+    add("  for (; i + {0} <= k; i += {0}) {{\n", spec_.step());
     step(0);
     add("  }}\n");
   }
@@ -80,12 +100,12 @@ class DotText {
   /// What is left of K: x is padded with zeros, the weights are not and nothing beyond them may be read.
   void tail() {
     add("  if (i < k) {{\n");
-    for (int r = 0; r < spec_.rows; ++r) add("    const vf a{0} = *(const vu*)(x{0} + i);\n", r);
+    for (int r = 0; r < spec_.rows; ++r) add("    const xv a{0} = load_x(x{0} + i);\n", r);
     for (int c = 0; c < spec_.columns; ++c) {
-      add("    {{ float rest[{}] __attribute__((aligned(64))) = {{0}};\n"
-          "      for (long j = i; j < k; ++j) rest[j - i] = widen(w{}[j]);\n      const vf b = *(const vf*)rest;",
-          spec_.unit.lanes, c);
-      for (int r = 0; r < spec_.rows; ++r) add(" s{} += a{} * b;", sum(r, c), r);
+      add("    {{ x_t rest[{}] __attribute__((aligned(64))) = {{0}};\n"
+          "      for (long j = i; j < k; ++j) rest[j - i] = rest_of(w{}[j]);\n      const xv b = load_x(rest);",
+          spec_.step(), c);
+      for (int r = 0; r < spec_.rows; ++r) add(" add_product(s{}, a{}, b);", sum(r, c), r);
       add(" }}\n");
     }
     add("  }}\n");
@@ -131,11 +151,13 @@ class DotText {
 }  // namespace
 
 CompileTask dot_task(const DotSpec& spec) {
-  return {.compiler = "hostcc",
-          .source = DotText(spec).text(),
-          .arch = spec.unit.level,
-          .options = {"-march=" + spec.unit.level, "-O2", "-ffp-contract=fast"},
-          .entries = {"dot"}};
+  CompileTask task{.compiler = "hostcc",
+                   .source = DotText(spec).text(),
+                   .arch = spec.unit.level,
+                   .options = {"-march=" + spec.unit.level, "-O2", "-ffp-contract=fast"},
+                   .entries = {"dot"}};
+  if (spec.pairs) task.arch += "+bf16";
+  return task;
 }
 
 }  // namespace attune::jit_cpu

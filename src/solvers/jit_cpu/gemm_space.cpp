@@ -57,6 +57,12 @@ int64_t l2_bytes_of(const DeviceInfo& device) {
   return l2 != device.facts.end() && l2->second > 0 ? l2->second : kDefaultL2;
 }
 
+/// Processors with an instruction for pairs of bf16.
+bool has_pairs(const GemmShape& shape, const DeviceInfo& device) {
+  return shape.in == DType::bf16 && VectorUnit::of(device.gfx).lanes == kPanel &&
+         device.gfx.find("+bf16") != std::string::npos;
+}
+
 std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
   const VectorUnit unit = VectorUnit::of(device.gfx);
   // A tile may have few sums where the operand has no more rows.
@@ -246,6 +252,10 @@ SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
                        "AMX reads pairs, vectors single elements"});
     }
   }
+  if (has_pairs(shape, device)) {
+    parameters.push_back(
+        {.name = "pairs", .values = numbers({1, 0}), .binding = Binding::compile_time, .active_if = "kernel == 'dot'"});
+  }
   return SearchSpace::product(std::move(parameters), std::move(rules));
 }
 
@@ -259,29 +269,30 @@ Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
     // Rows of x a tile holds, and weights beside them: about 24 sums (12 where there are 16 registers).
     const int64_t rows = std::min<int64_t>(shape.m == 5 ? 3 : shape.m, unit.lanes == 16 ? 4 : 2);
     const int64_t width = rows == 3 || unit.lanes == 8 ? 4 : rows == 4 ? 6 : 8;
-    return Config({{"kernel", std::string("dot")},
-                   {"rows", rows},
-                   {"width", at_most(width, shape.n)},
-                   {"unroll", int64_t{1}},
-                   {"prefetch", int64_t{128}},
-                   {"threads", threads}});
+    std::vector<std::pair<std::string, Value>> values = {{"kernel", std::string("dot")},     {"rows", rows},
+                                                         {"width", at_most(width, shape.n)}, {"unroll", int64_t{1}},
+                                                         {"prefetch", int64_t{128}},         {"threads", threads}};
+    if (has_pairs(shape, device)) values.emplace_back("pairs", int64_t{1});
+    return Config(std::move(values));
   }
-  const bool across_m = !shape.b_is_kn;
+  const bool many = shape.m > kManyPanels * kPanel;
+  const bool across_m = !shape.b_is_kn && (!many || shape.trans_a);
   const int64_t extent = across_m ? shape.m : shape.n, height = across_m ? shape.n : shape.m;
   int64_t width = best_width(extent, unit), rows = at_most(best_rows(width, unit), height);
   if (amx) {
     width = extent > kPanel ? 2 : 1;
     rows = at_most(width == 2 ? 2 : 3, height / kPanel);
   }
+  const bool needs_no_copy = shape.in == DType::fp32 || amx;
   std::vector<std::pair<std::string, Value>> values = {
       {"kernel", std::string(across_m ? "tile_m" : "tile_n")},
       {"rows", rows},
       {"width", width},
       {"prefetch", int64_t{0}},
-      {"k_block", int64_t{extent > kManyPanels * kPanel && shape.k > 256 ? 256 : 0}},
+      {"k_block", int64_t{many && shape.k > 256 ? 256 : 0}},
       {"panel_block", int64_t{0}},
-      {"order", std::string("rows")},
-      {"copy", int64_t{shape.in != DType::fp32 && !amx}},
+      {"order", std::string(many && needs_no_copy && extent > kPanel * 4 ? "panels" : "rows")},
+      {"copy", int64_t{!needs_no_copy}},
       {"threads", threads},
       {"split_k", int64_t{1}},
   };
@@ -298,7 +309,8 @@ DotSpec dot_spec(const GemmShape& shape, const Config& config, const DeviceInfo&
           .rows = static_cast<int>(config.integer("rows")),
           .columns = static_cast<int>(config.integer("width")),
           .unroll = static_cast<int>(config.integer("unroll")),
-          .prefetch = static_cast<int>(config.integer("prefetch"))};
+          .prefetch = static_cast<int>(config.integer("prefetch")),
+          .pairs = config.has("pairs") && config.integer("pairs") != 0};
 }
 
 TileLoops tile_loops(const GemmShape& shape, const Config& config, const DeviceInfo& device) {

@@ -31,7 +31,7 @@ struct TileArguments {
 
 /// One call of a dot kernel: rows of x times rows of the weights, along the whole of K.
 struct DotArguments {
-  const float* x;  ///< Rows padded with zeros to a multiple of the lanes.
+  const void* x;  ///< fp32, or bf16 for pairs; rows padded with zeros to a multiple of a vector.
   long x_step;
   const void* w;
   long w_step;
@@ -57,6 +57,6 @@ inline constexpr const char* kArgumentsText =
     "struct tile_args { const void* panel; long panel_step; const void* row; long row_step; const void* tail; long k; "
     "float* partial;"
     " long first, last; struct out_args out; };\n"
-    "struct dot_args { const float* x; long x_step; const void* w; long w_step; long k; struct out_args out; };\n";
+    "struct dot_args { const void* x; long x_step; const void* w; long w_step; long k; struct out_args out; };\n";
 
 }  // namespace attune::jit_cpu

@@ -41,7 +41,10 @@ struct DotSpec {
   DType in = DType::fp32, out = DType::fp32;
   int rows = 1, columns = 1;  ///< Rows of x times rows of the weights.
   int unroll = 1;
-  int prefetch = 0;  ///< Elements of K the weights are fetched ahead; 0: left to the hardware.
+  int prefetch = 0;    ///< Elements of K the weights are fetched ahead; 0: left to the hardware.
+  bool pairs = false;  ///< Pairs of bf16 are multiplied as they lie (AVX512-BF16); otherwise all is widened to fp32.
+
+  int step() const noexcept { return pairs ? 2 * unit.lanes : unit.lanes; }  ///< Elements of K in a vector.
 };
 /// Exports `dot` (DotKernel).
 CompileTask dot_task(const DotSpec& spec);

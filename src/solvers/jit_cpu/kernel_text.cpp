@@ -49,18 +49,47 @@ std::string loads(int lanes, DType in) {
            : "__builtin_ia32_vcvtph2ps256((vl)*(const vh*)p)");
 }
 
-std::string narrows(DType out) {
-  if (out == DType::fp32) return "static inline out_t narrow(float x) { return x; }\n";
+/// narrow() of one, put() of a vector, put_some() of its first lanes.
+std::string narrows(int lanes, DType out) {
+  // A copy of constant size: the compiler makes it the fitting moves.
+  const std::string some =
+      "#define put_some(p, x, count) do { out_t some[" + std::to_string(lanes) +
+      "] __attribute__((aligned(64))); put(some, x); __builtin_memcpy(p, some, (count) * sizeof(out_t)); } while (0)\n";
+  if (out == DType::fp32) {
+    return "static inline out_t narrow(float x) { return x; }\n"
+           "static inline void put(out_t* p, vf x) { *(vu*)p = x; }\n" +
+           some;
+  }
   if (out == DType::bf16) {
     // Round to nearest even; a NaN keeps a set mantissa bit.
     return "static inline out_t narrow(float x) {\n"
            "  union { float f; unsigned i; } u = {x};\n"
            "  if (x != x) return (out_t)((u.i >> 16) | 64);\n"
-           "  return (out_t)((u.i + 0x7fff + ((u.i >> 16) & 1)) >> 16);\n}\n";
+           "  return (out_t)((u.i + 0x7fff + ((u.i >> 16) & 1)) >> 16);\n}\n" +
+           fmt::format(
+               "typedef unsigned short po __attribute__((vector_size({0}), aligned(2), may_alias));\n"
+               "typedef unsigned pw __attribute__((vector_size({1})));\n"
+               "static inline void put(out_t* p, vf x) {{\n"
+               "  const pw i = (pw)x, nan = (pw)(x != x);\n"
+               "  const pw r = (nan & ((i >> 16) | 64)) | (~nan & ((i + 0x7fff + ((i >> 16) & 1)) >> 16));\n"
+               "  *(po*)p = __builtin_convertvector(r, po);\n}}\n",
+               2 * lanes, 4 * lanes) +
+           some;
   }
-  return "typedef short n8 __attribute__((vector_size(16)));\n"
-         "typedef float n4 __attribute__((vector_size(16)));\n"
-         "static inline out_t narrow(float x) { n4 f = {x}; return (out_t)((n8)__builtin_ia32_vcvtps2ph(f, 0))[0]; }\n";
+  const bool wide = lanes == 16;
+  return fmt::format(
+             "typedef short n8 __attribute__((vector_size(16)));\n"
+             "typedef float n4 __attribute__((vector_size(16)));\n"
+             "typedef short po __attribute__((vector_size({0}), aligned(2), may_alias));\n"
+             "static inline out_t narrow(float x) {{ n4 f = {{x}}; return (out_t)((n8)__builtin_ia32_vcvtps2ph(f, "
+             "0))[0]; "
+             "}}\n"
+             "static inline void put(out_t* p, vf x) {{ *(po*)p = (po){1}; }}\n",
+             2 * lanes,
+             wide ? "__builtin_ia32_vcvtps2ph512_mask(x, 0, (short __attribute__((vector_size(32)))){0}, (unsigned "
+                    "short)-1)"
+                  : "__builtin_ia32_vcvtps2ph256(x, 0)") +
+         some;
 }
 
 template <typename Lane>
@@ -87,7 +116,28 @@ std::string preamble(const VectorUnit& unit, DType in, DType out) {
              "typedef float vu __attribute__((vector_size({2}), aligned(4), may_alias));\n"
              "typedef int vi __attribute__((vector_size({2})));\n",
              element(in), element(out), bytes) +
-         loads(unit.lanes, in) + narrows(out);
+         loads(unit.lanes, in) + narrows(unit.lanes, out);
+}
+
+// log2(lanes) stages, each mixing vectors `distance` apart.
+std::string transpose_text(int lanes) {
+  std::string text = "static inline void transpose(vf* v) {\n";
+  for (int distance = 1; distance < lanes; distance *= 2) {
+    // own: (a, b) → a's lanes with the bit clear, b's moved up; other: a's moved down, b's lanes with the bit set.
+    std::string up = "(vi){", down = "(vi){";
+    for (int l = 0; l < lanes; ++l) {
+      up += fmt::format("{}{}", l ? "," : "", l & distance ? lanes + l - distance : l);
+      down += fmt::format("{}{}", l ? "," : "", l & distance ? lanes + l : l + distance);
+    }
+    for (int i = 0; i < lanes; ++i) {
+      if (i & distance) continue;
+      text += fmt::format(
+          "  {{ const vf a = v[{0}], b = v[{1}]; v[{0}] = __builtin_shuffle(a, b, {2}}}); v[{1}] = "
+          "__builtin_shuffle(a, b, {3}}}); }}\n",
+          i, i + distance, up, down);
+    }
+  }
+  return text + "}\n";
 }
 
 std::string blend_mask(int lanes, int distance) {

@@ -20,8 +20,12 @@ struct VectorUnit {
 inline constexpr int kPanel = 16;
 
 /// The start of every generated file: the types `vf` (aligned) and `vu` (any address) of `lanes` floats, `in_t`,
-/// `out_t`, and the functions widen() of one and load() of `lanes` elements of `in`, narrow() to one `out`.
+/// `out_t`, and the functions widen() of one and load() of `lanes` elements of `in`, narrow() to one `out`, put()
+/// of a vector and put_some() of its first lanes.
 std::string preamble(const VectorUnit& unit, DType in, DType out);
+
+/// `transpose(vf* v)`: a square of `lanes` vectors, in registers.
+std::string transpose_text(int lanes);
 
 /// A shuffle mask of `lanes` numbers: lanes whose bit `distance` is clear take `low(l)`, the others `high(l)`.
 /// `blend`: own lanes of two vectors; `swap`: the lanes `distance` away.

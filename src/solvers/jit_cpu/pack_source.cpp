@@ -7,27 +7,6 @@
 namespace attune::jit_cpu {
 namespace {
 
-/// Transposes a square of vectors in registers: log2(lanes) stages, each mixing vectors `distance` apart.
-std::string transpose_text(int lanes) {
-  std::string text = "static inline void transpose(vf* v) {\n";
-  for (int distance = 1; distance < lanes; distance *= 2) {
-    // own: (a, b) → a's lanes with the bit clear, b's moved up; other: a's moved down, b's lanes with the bit set.
-    std::string up = "(vi){", down = "(vi){";
-    for (int l = 0; l < lanes; ++l) {
-      up += fmt::format("{}{}", l ? "," : "", l & distance ? lanes + l - distance : l);
-      down += fmt::format("{}{}", l ? "," : "", l & distance ? lanes + l : l + distance);
-    }
-    for (int i = 0; i < lanes; ++i) {
-      if (i & distance) continue;
-      text += fmt::format(
-          "  {{ const vf a = v[{0}], b = v[{1}]; v[{0}] = __builtin_shuffle(a, b, {2}}}); v[{1}] = "
-          "__builtin_shuffle(a, b, {3}}}); }}\n",
-          i, i + distance, up, down);
-    }
-  }
-  return text + "}\n";
-}
-
 std::string pack_rows_text(int lanes) {
   // Blocks of lanes × lanes; what does not fill one goes element by element.
   std::string text = fmt::format(

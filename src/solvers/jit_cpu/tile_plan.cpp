@@ -51,14 +51,20 @@ class TilePlan final : public Plan {
   void run(const Launch& launch) const override {
     const Call call(*this, launch);
     if (loops_.threads == 1) {
-      work(call, 0);
+      work(call, {0, 1});
       return;
     }
+    // The team may be smaller than asked for: inside another parallel region, or under OMP_THREAD_LIMIT.
 #pragma omp parallel num_threads(loops_.threads)
-    work(call, omp_get_thread_num());
+    work(call, {omp_get_thread_num(), omp_get_num_threads()});
   }
 
  private:
+  /// One thread of a team.
+  struct Member {
+    int index, count;
+    Range share(int64_t size) const { return Range::part(size, index, count); }
+  };
   /// The operands of one run.
   struct Call {
     const std::byte *rows, *panels;
@@ -108,44 +114,46 @@ class TilePlan final : public Plan {
   int64_t in_bytes() const { return bits(shape_.in) / 8; }
   int64_t out_bytes() const { return bits(shape_.out) / 8; }
 
-  void work(const Call& call, int thread) const {
+  void work(const Call& call, Member member) const {
     if (loops_.packed)
-      copy_all_rows(call, thread);
+      copy_all_rows(call, member);
     else
-      pack(call, thread);
-    if (loops_.threads > 1 && (!loops_.packed || loops_.copy)) {
+      pack(call, member);
+    if (member.count > 1 && (!loops_.packed || loops_.copy)) {
 #pragma omp barrier
     }
     const Range all_tiles{0, tiles_}, all_groups{0, groups_};
     switch (loops_.split) {
       case Split::rows:
-        multiply(call, thread, Range::part(tiles_, thread, loops_.threads), all_groups, {0, shape_.k});
+        multiply(call, member.index, member.share(tiles_), all_groups, {0, shape_.k});
         break;
       case Split::panels:
-        multiply(call, thread, all_tiles, Range::part(groups_, thread, loops_.threads), {0, shape_.k});
+        multiply(call, member.index, all_tiles, member.share(groups_), {0, shape_.k});
         break;
       case Split::k: {
         // Parts of whole steps, so that no thread reads half a cache line of the other's.
-        const Range part = Range::part(ceil_div(shape_.k, kStep), thread, loops_.threads);
-        multiply(call, thread, all_tiles, all_groups, {part.begin * kStep, std::min(part.end * kStep, shape_.k)});
+        const Range part = member.share(ceil_div(shape_.k, kStep));
+        multiply(call, member.index, all_tiles, all_groups, {part.begin * kStep, std::min(part.end * kStep, shape_.k)});
+        if (member.count > 1) {
 #pragma omp barrier
-        add_up(call, thread);
+        }
+        add_up(call, member);
       }
     }
   }
 
   /// This thread's share of the rows, whole: the panels that pass want them again and again.
-  void copy_all_rows(const Call& call, int thread) const {
+  void copy_all_rows(const Call& call, Member member) const {
     if (!loops_.copy) return;
-    const Range share = Range::part(row_extent_, thread, loops_.threads);
+    const Range share = member.share(row_extent_);
     functions_.copy_rows(call.rows + share.begin * shape_.k * in_bytes(), shape_.k, share.end - share.begin, shape_.k,
                          call.copies + share.begin * copy_step(), copy_step());
   }
 
   /// This thread's share of the panels, cut along K too: few panels are shared as well as many.
-  void pack(const Call& call, int thread) const {
+  void pack(const Call& call, Member member) const {
     const int64_t chunks = ceil_div(shape_.k, kPackChunk);
-    const Range share = Range::part(panels_ * chunks, thread, loops_.threads);
+    const Range share = member.share(panels_ * chunks);
     const bool along_k = loops_.spec.across == Across::m ? !shape_.trans_a : !shape_.b_is_kn;
     const int64_t step = along_k ? shape_.k : panel_extent_;
     for (int64_t i = share.begin; i < share.end; ++i) {
@@ -259,8 +267,8 @@ class TilePlan final : public Plan {
   }
 
   /// Sums of all threads' parts of K. A tile kernel without a step of k writes the result.
-  void add_up(const Call& call, int thread) const {
-    const Range share = Range::part(tiles_ * groups_, thread, loops_.threads);
+  void add_up(const Call& call, Member member) const {
+    const Range share = member.share(tiles_ * groups_);
     TileArguments arguments = {};
     arguments.last = 1;
     arguments.row = call.rows;
@@ -268,7 +276,7 @@ class TilePlan final : public Plan {
     for (int64_t i = share.begin; i < share.end; ++i) {
       const int64_t tile = i / groups_, group = i % groups_;
       float* sum = partial(call, 0, tile, group);
-      for (int64_t other = 1; other < loops_.threads; ++other) {
+      for (int64_t other = 1; other < member.count; ++other) {
         const float* more = partial(call, other, tile, group);
         for (int64_t x = 0; x < tile_floats_; ++x) sum[x] += more[x];
       }

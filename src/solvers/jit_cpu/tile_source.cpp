@@ -3,6 +3,8 @@
 // promise for arrays.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "solvers/jit_cpu/kernel_arguments.h"
 #include "solvers/jit_cpu/kernel_source.h"
 
@@ -14,7 +16,7 @@ class TileText {
   explicit TileText(const TileSpec& spec) : spec_(spec) {}
 
   std::string text() {
-    text_ = preamble(spec_.unit, spec_.panel, spec_.out) + kArgumentsText;
+    text_ = preamble(spec_.unit, spec_.panel, spec_.out) + transpose_text(spec_.unit.lanes) + kArgumentsText;
     add("void tile(const struct tile_args* t) {{\n");
     declare();
     loop();
@@ -106,10 +108,7 @@ class TileText {
     add("    }}\n    out_t* c = o->c;\n");
     for (int r = 0; r < spec_.rows; ++r) {
       for (int v = 0; v < spec_.vectors; ++v) {
-        if (spec_.out == DType::fp32)
-          add("    *(vu*)(c + {}) = s{}_{};\n", v * lanes(), r, v);
-        else
-          add("    for (int l = 0; l < {}; ++l) c[{} + l] = narrow(s{}_{}[l]);\n", lanes(), v * lanes(), r, v);
+        add("    put(c + {}, s{}_{});\n", v * lanes(), r, v);
       }
       if (r + 1 < spec_.rows) add("    c += o->row_step;\n");
     }
@@ -130,33 +129,54 @@ class TileText {
 }  // namespace
 
 void store_tile_text(std::string& text, const TileSpec& spec) {
-  const int width = spec.tile_columns(), rows = spec.tile_rows();
+  const int width = spec.tile_columns(), rows = spec.tile_rows(), lanes = spec.unit.lanes;
   const auto add = [&]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
     text += fmt::format(format, std::forward<Args>(args)...);
   };
   add("  const struct out_args* out = &t->out;\n");
   if (spec.across == Across::n) {
+    // Whole vectors, then what an edge leaves.
     add("  for (long r = out->row_begin; r < out->row_end; ++r) {{\n"
         "    out_t* c = (out_t*)out->c + r * out->row_step;\n"
-        "    for (long x = out->column_begin; x < out->column_end; ++x)\n"
-        "      c[x] = narrow(sums[r * {} + x] + (out->bias ? out->bias[x] : 0.0f));\n  }}\n",
-        width);
+        "    const float* from = sums + r * {0};\n    long x = out->column_begin;\n"
+        "    for (; x + {1} <= out->column_end; x += {1})\n"
+        "      put(c + x, *(const vu*)(from + x) + (out->bias ? (vf)*(const vu*)(out->bias + x) : (vf){{0}}));\n"
+        "    for (; x < out->column_end; ++x) c[x] = narrow(from[x] + (out->bias ? out->bias[x] : 0.0f));\n  }}\n",
+        width, lanes);
     return;
   }
-  // Columns of the tile are rows of C. The bias of a row first, so that the loop over the tile is one of moves.
+  // Columns of the tile are rows of C: squares are transposed in registers. The bias of a row first.
   add("  if (out->bias) {{\n    for (int r = 0; r < {0}; ++r)\n"
-      "      for (int x = 0; x < {1}; ++x) sums[r * {1} + x] += out->bias[r];\n  }}\n",
-      rows, width);
-  add("  if (out->row_begin == 0 && out->row_end == {}) {{\n"
-      "    for (long x = out->column_begin; x < out->column_end; ++x) {{\n"
-      "      out_t* c = (out_t*)out->c + x * out->column_step;\n",
-      rows);
-  for (int r = 0; r < rows; ++r) add("      c[{0}] = narrow(sums[{1} + x]);\n", r, r * width);
-  add("    }}\n    return;\n  }}\n");
-  add("  for (long x = out->column_begin; x < out->column_end; ++x) {{\n"
+      "      for (int x = 0; x < {1}; x += {2}) *(vu*)(sums + r * {1} + x) += out->bias[r];\n  }}\n",
+      rows, width, lanes);
+  add("  for (long x = 0; x < {0}; x += {1}) {{\n"
       "    out_t* c = (out_t*)out->c + x * out->column_step;\n"
-      "    for (long r = out->row_begin; r < out->row_end; ++r) c[r] = narrow(sums[r * {} + x]);\n  }}\n",
-      width);
+      "    if (out->row_begin == 0 && x >= out->column_begin && x + {1} <= out->column_end) {{\n",
+      width, lanes);
+  for (int first = 0; first < rows; first += lanes) {
+    const int count = std::min(lanes, rows - first);
+    add("      {{\n        vf v[{}];\n", lanes);
+    for (int l = 0; l < lanes; ++l) {
+      if (l < count)
+        add("        v[{}] = *(const vf*)(sums + {} + x);\n", l, (first + l) * width);
+      else
+        add("        v[{}] = (vf){{0}};\n", l);
+    }
+    add("        transpose(v);\n");
+    for (int l = 0; l < lanes; ++l) {
+      if (count == lanes)
+        add("        put(c + {0} * out->column_step + {1}, v[{0}]);\n", l, first);
+      else
+        add("        put_some(c + {0} * out->column_step + {1}, v[{0}], {2});\n", l, first, count);
+    }
+    add("      }}\n");
+  }
+  add("      continue;\n    }}\n"
+      "    for (long l = 0; l < {0}; ++l) {{\n"
+      "      if (x + l < out->column_begin || x + l >= out->column_end) continue;\n"
+      "      for (long r = out->row_begin; r < out->row_end; ++r)\n"
+      "        c[l * out->column_step + r] = narrow(sums[r * {1} + x + l]);\n    }}\n  }}\n",
+      lanes, width);
 }
 
 CompileTask tile_task(const TileSpec& spec) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "tuner/kernels.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "process/temporary_folder.h"
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Needs one compiled file a config: `source=good` or `source=bad`; `source=odd` is no config of it.
+class CompiledSolver final : public Solver {
+ public:
+  std::string_view id() const override { return "compiled.gemm"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "for this test"; }
+  Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
+  std::vector<CompileTask> compile_tasks(const Problem&, const Config& config, const DeviceInfo&) const override {
+    const std::string& source = config.text("source");
+    if (source == "odd") fail(ErrorCode::not_found, "no such source: '{}'", source);
+    return {{"hostcc", source == "good" ? "int f(void) { return 1; }" : "int f(void) {", "x86-64-v2", {}, {"f"}}};
+  }
+  std::unique_ptr<Backend> open(Device&) const override { return nullptr; }
+};
+
+class KernelsOf : public testing::Test {
+ protected:
+  KernelsOf() { registry_.add(std::make_unique<CompiledSolver>()); }
+  std::vector<Kernels::Built> build(const std::vector<std::string>& names) {
+    std::vector<Candidate> candidates;
+    for (const std::string& name : names) candidates.push_back(Candidate::parse(name));
+    return kernels_.build(problem_, candidates);
+  }
+
+  Registry registry_;
+  TemporaryFolder folder_{"kernels-test"};
+  Problem problem_ = Problem::parse("gemm_a16w16 m=1 n=1 k=1 dtype=fp32");
+  Kernels kernels_{registry_, {}, folder_.path() / "cache"};
+};
+
+TEST_F(KernelsOf, OneThatCompilesIsAFileOthersShareIt) {
+  const auto built = build({"compiled.gemm@1:source=good;x=1", "compiled.gemm@1:source=good;x=2"});
+  ASSERT_TRUE(built[0].outcome.ok()) << built[0].outcome.detail;
+  ASSERT_EQ(built[0].binaries.size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(built[0].binaries[0].file));
+  EXPECT_EQ(built[1].binaries, built[0].binaries);
+}
+
+TEST_F(KernelsOf, OneThatDoesNotCompileSaysSoAndStopsNoOther) {
+  const auto built = build({"compiled.gemm@1:source=bad", "compiled.gemm@1:source=good"});
+  EXPECT_EQ(built[0].outcome.status, Status::compile_failed);
+  EXPECT_THAT(built[0].binaries, IsEmpty());
+  EXPECT_TRUE(built[1].outcome.ok());
+  EXPECT_EQ(build({"compiled.gemm@1:source=bad"})[0].outcome.status, Status::compile_failed) << "asked again";
+}
+
+TEST_F(KernelsOf, AConfigItsSolverDoesNotKnowIsUnsupported) {
+  const auto built = build({"compiled.gemm@1:source=odd"});
+  EXPECT_EQ(built[0].outcome.status, Status::unsupported);
+  EXPECT_THAT(built[0].outcome.detail, HasSubstr("no such source"));
+}
+
+TEST_F(KernelsOf, CandidatesOfOtherSolversNeedNothing) {
+  const auto built = build({"absent.gemm@1:x=1"});
+  EXPECT_TRUE(built[0].outcome.ok());
+  EXPECT_THAT(built[0].binaries, IsEmpty());
+}
+
+}  // namespace
+}  // namespace attune

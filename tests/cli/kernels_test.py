@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Compiled kernels: made ahead for a table, listed, cleared; a run without a compiler."""
+import story
+
+CONFIG = "kernel=dot;prefetch=0;rows=1;threads=1;unroll=1;width=1"
+
+
+class CompiledKernels(story.Story):
+    def setUp(self):
+        super().setUp()
+        solvers = {e["id"]: e["available"] for e in self.attune("list", "solvers", "--json").json}
+        if not solvers.get("jit_cpu.gemm"):
+            self.skipTest("jit_cpu.gemm is not available here")
+        listed = self.attune("list", "candidates", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32", "--json").json
+        if not any(e["solver"] == "jit_cpu.gemm" and e["supported"] for e in listed):
+            self.skipTest("jit_cpu.gemm does not support this processor")
+        self.cache = ("--cache", str(self.work / "cache"))
+
+    def table(self, *kernels):
+        device = self.attune("list", "devices", "--json").json[0]
+        rows = [f"{device['gfx']},{device['cu_num']},1,64,64,False,torch.float32,torch.float32,False,False,jit_cpu,-1,1,{i + 1},"
+                f"{kernel},0,1,1\n" for i, kernel in enumerate(kernels)]
+        self.put("bf16_tuned_gemm.csv", "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle,libtype,solidx,splitK,us,"
+                 "kernelName,err_ratio,tflops,bw\n" + "".join(rows))
+
+    def test_a_tables_kernels_are_built_listed_and_cleared(self):
+        self.table(f"jit_cpu.gemm@1:{CONFIG}", "somebody_elses_kernel")
+        build = ("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
+        self.assertIn("1 of 2 rows use generated kernels: 2 files", self.attune(*build).stdout)
+        listed = self.attune("kernels", "list", "--json", *self.cache).json
+        self.assertEqual(len(listed), 2)
+        self.assertEqual({len(e["sha256"]) for e in listed}, {64})
+        self.assertIn("2 kernels removed", self.attune("kernels", "clear", *self.cache).stdout)
+        self.assertIn("0 kernels", self.attune("kernels", "list", *self.cache).stdout)
+
+    def test_a_candidate_is_compiled_when_it_is_run(self):
+        bench = ("bench", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32", "--solver", "jit_cpu.gemm", "--config", CONFIG, "--iters", "3")
+        candidate, = self.attune(*bench, "--json").json["candidates"]
+        self.assertEqual(candidate["status"], "ok")
+
+    def test_a_smaller_team_than_asked_for_still_computes_everything(self):
+        if self.attune("list", "devices", "--json").json[0]["cu_num"] < 2:
+            self.skipTest("one core only")
+        problem = "gemm_a16w16 m=20 n=64 k=1024 dtype=fp32"
+        for config in ("copy=0;k_block=0;kernel=tile_m;order=rows;panel_block=0;prefetch=0;rows=12;split_k=1;threads=2;width=2",
+                       "copy=0;k_block=0;kernel=tile_m;order=rows;panel_block=0;prefetch=0;rows=12;split_k=2;threads=2;width=2",
+                       "kernel=dot;prefetch=0;rows=4;threads=2;unroll=1;width=4"):
+            bench = ("bench", problem, "--solver", "jit_cpu.gemm", "--config", config, "--iters", "3", "--json")
+            candidate, = self.attune(*bench, env={"OMP_THREAD_LIMIT": "1"}).json["candidates"]
+            if candidate["status"] == "unsupported":
+                continue  # The registers of this processor want other blocks.
+            self.assertEqual(candidate["status"], "ok", config)
+
+    def test_without_a_compiler_the_other_solvers_go_on(self):
+        broken = {"ATTUNE_CC": "/nowhere/cc", "ATTUNE_CACHE": str(self.work / "none")}
+        answer = self.attune("bench", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32", "--iters", "3", "--json", env=broken).json
+        statuses = {c["candidate"].split("@")[0]: c["status"] for c in answer["candidates"]}
+        self.assertNotEqual(statuses.get("jit_cpu.gemm", "unsupported"), "ok")
+        self.assertEqual(statuses["portable.gemm"], "ok")
+
+    def test_bad_arguments(self):
+        self.refused("kernels", says="kernels --help")
+        self.refused("kernels", "build", says="--table")
+        self.refused("kernels", "build", "--table", "none.csv", says="none.csv")
+
+
+if __name__ == "__main__":
+    story.main()

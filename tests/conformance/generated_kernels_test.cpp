@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// Random configs of the generated kernels at random sizes, odd and prime ones among them, verified between guard bands
+// and run between pages that may not be touched. ATTUNE_KERNEL_SAMPLES=300x40 tries 300 configs at 40 sizes each.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/locations.h"
+#include "base/random.h"
+#include "compile/compile_pool.h"
+#include "measure/packed_weights.h"
+#include "measure/verification.h"
+#include "ops/op.h"
+#include "search/prune.h"
+#include "search/weight_group.h"
+#include "solver/registry.h"
+
+namespace attune {
+namespace {
+
+/// Memory with a page before and after it that faults when touched; `at_end` chooses which side it lies close to.
+class FencedBuffer {
+ public:
+  FencedBuffer(size_t bytes, bool at_end) : page_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))) {
+    const size_t inner = (bytes + page_ - 1) / page_ * page_;
+    size_ = inner + 2 * page_;
+    base_ = ::mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    auto* first = static_cast<std::byte*>(base_) + page_;
+    ::mprotect(first, inner, PROT_READ | PROT_WRITE);
+    constexpr size_t kAlignment = 64;  // What operands promise.
+    data_ = at_end ? first + (inner - bytes) / kAlignment * kAlignment : first;
+  }
+  ~FencedBuffer() { ::munmap(base_, size_); }
+  FencedBuffer(const FencedBuffer&) = delete;
+  FencedBuffer& operator=(const FencedBuffer&) = delete;
+  std::byte* data() const { return data_; }
+
+ private:
+  size_t page_, size_ = 0;
+  void* base_ = nullptr;
+  std::byte* data_ = nullptr;
+};
+
+struct Samples {
+  int configs = 24, sizes = 10;
+  static Samples wanted() {
+    Samples samples;
+    if (const char* text = std::getenv("ATTUNE_KERNEL_SAMPLES")) {
+      EXPECT_EQ(std::sscanf(text, "%dx%d", &samples.configs, &samples.sizes), 2) << text;
+    }
+    return samples;
+  }
+};
+
+class GeneratedKernels : public testing::Test {
+ protected:
+  void SetUp() override {
+    solver_ = registry().find("jit_cpu.gemm");
+    if (solver_ == nullptr) GTEST_SKIP() << "jit_cpu.gemm is not in this build";
+    device_ = open_device("cpu:0");
+    if (!solver_->supports(problem_of("dtype=fp32", 1, 1, 1), device_->info()).yes)
+      GTEST_SKIP() << "jit_cpu.gemm does not support this processor";
+    backend_ = solver_->open(*device_);
+  }
+
+  Problem problem_of(const std::string& kind, int64_t m, int64_t n, int64_t k) const {
+    const auto problem = Problem::parse(fmt::format("gemm_a16w16 m={} n={} k={} {}", m, n, k, kind));
+    return op_of(problem).normalise(problem, device_->info());
+  }
+  /// From 1, each power of two as likely as the next; half of them odd.
+  int64_t size(int64_t below) {
+    const auto drawn = static_cast<int64_t>(std::exp(random_.uniform() * std::log(static_cast<double>(below))));
+    return std::max<int64_t>(1, random_.below(2) == 0 ? drawn : drawn | 1);
+  }
+  Problem draw(const std::string& kind) { return problem_of(kind, size(200), size(200), size(1500)); }
+
+  /// A config that no rule leaves out, drawn from all of them; nothing after many tries.
+  std::optional<Config> draw_config(const Problem& problem) {
+    const SearchSpace space = backend_->space(problem);
+    for (int i = 0; i < 100'000; ++i) {
+      const Config config = space.at(random_.below(space.size()));
+      if (!why_outside(space, config, problem, device_->info())) return config;
+    }
+    return std::nullopt;
+  }
+
+  std::vector<Binary> compiled(const Problem& problem, const Config& config) {
+    std::vector<Binary> binaries;
+    for (const Compiled& one : pool_.compile(solver_->compile_tasks(problem, config, device_->info()))) {
+      EXPECT_TRUE(one.outcome.ok()) << config.key() << ": " << one.outcome.detail;
+      if (one.binary) binaries.push_back(*one.binary);
+    }
+    return binaries;
+  }
+
+  /// How the weights get into the layout that a config reads; nothing for plain ones.
+  std::optional<Packing> packing(const Problem& problem, const Config& config) {
+    if (!config.has("b_layout")) return std::nullopt;
+    return packing_of({layout_of(config)}, problem, *backend_);
+  }
+
+  void verify(const Problem& problem, const Config& config, const Plan& plan) {
+    ReferenceCache references(*device_, op_of(problem), problem, 3);
+    std::optional<Rotation> plain;
+    std::optional<PackedWeights> packed;
+    if (const auto how = packing(problem, config)) {
+      HostTensors inputs;
+      for (GuardedBuffer& input : references.get(Distribution::normal).inputs) inputs.operands.push_back(input.span());
+      auto specs = op_of(problem).tensors(problem);
+      specs.resize(inputs.operands.size());
+      plain.emplace(*device_, specs, size_rotation(specs, CachePolicy::warm, 0), inputs, 0);
+      packed.emplace(*device_, specs, *plain, *how).prepare_check(references);
+    }
+    Verification verification(*device_, op_of(problem), problem, references);
+    const Finding found = verification.verify(plan.traits(), [&](const Launch& launch) { plan.run(launch); },
+                                              {.twice = true, .weights = packed ? &*packed : nullptr});
+    EXPECT_EQ(found.status, Status::ok) << problem.key() << " " << config.key() << ": " << found.detail;
+  }
+
+  /// A read or write beyond an operand or the workspace ends the test program.
+  void run_between_fences(const Problem& problem, const Config& config, const Plan& plan) {
+    const bool at_end = random_.below(3) > 0;
+    std::vector<std::unique_ptr<FencedBuffer>> buffers;
+    std::vector<void*> operands;
+    const auto specs = op_of(problem).tensors(problem);
+    const auto how = packing(problem, config);
+    for (size_t i = 0; i < specs.size(); ++i) {
+      const uint64_t bytes = how && i == weights_operand(specs) ? how->bytes : specs[i].bytes();
+      buffers.push_back(std::make_unique<FencedBuffer>(bytes, at_end));
+      operands.push_back(buffers.back()->data());
+    }
+    FencedBuffer workspace(plan.traits().workspace_bytes, at_end);
+    plan.run({.operands = operands, .workspace = workspace.data()});
+  }
+
+  const Solver* solver_ = nullptr;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Backend> backend_;
+  KernelCache cache_{{cache_location().path}, uint64_t{1} << 30};
+  CompilePool pool_{cache_};
+  Random random_{20};
+};
+
+TEST_F(GeneratedKernels, RandomConfigsAreRightAtRandomSizes) {
+  const std::vector<std::string> kinds = {"dtype=fp32",
+                                          "dtype=fp32 bias=1",
+                                          "dtype=bf16",
+                                          "dtype=bf16 outdtype=fp32 bias=1",
+                                          "dtype=fp16",
+                                          "dtype=fp32 trans_b=0",
+                                          "dtype=fp32 trans_a=1",
+                                          "dtype=bf16 trans_b=0",
+                                          "dtype=fp32 bpreshuffle=1",
+                                          "dtype=bf16 bias=1 bpreshuffle=1"};
+  const Samples samples = Samples::wanted();
+  int num_configs = 0, num_products = 0;
+  for (int i = 0; i < samples.configs; ++i) {
+    const std::string& kind = kinds[static_cast<size_t>(i) % kinds.size()];
+    const Problem first = draw(kind);
+    if (!solver_->supports(first, device_->info()).yes) continue;
+    const auto config = draw_config(first);
+    if (!config) continue;
+    const auto binaries = compiled(first, *config);
+    ++num_configs;
+    // Sizes at which the rules allow the config too; some draws find none.
+    for (int size = 0, tries = 0; size < samples.sizes && tries < 100 * samples.sizes; ++tries) {
+      const Problem problem = size == 0 ? first : draw(kind);
+      if (!solver_->supports(problem, device_->info()).yes) continue;
+      if (why_outside(backend_->space(problem), *config, problem, device_->info())) continue;
+      const auto plan = backend_->prepare(problem, *config, {binaries});
+      verify(problem, *config, *plan);
+      run_between_fences(problem, *config, *plan);
+      ++size;
+      ++num_products;
+    }
+  }
+  std::printf("%d configs, %d products\n", num_configs, num_products);
+  EXPECT_GT(num_configs, samples.configs / 2);
+}
+
+}  // namespace
+}  // namespace attune
