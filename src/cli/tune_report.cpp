@@ -58,7 +58,7 @@ void TuneDisplay::finished(const TuneResult& result) {
   if (result.decision) {
     decisions_.push_back(*result.decision);
     // A row that is in the table already was published when it was decided, and may have been replaced since.
-    if (result.ending == Ending::decided || !rows_.contains(result.problem.key())) publisher_.add(*result.decision);
+    publisher_.add(*result.decision, result.ending == Ending::decided || !rows_.contains(result.problem.key()));
   } else if (options_.verbose || (result.ending != Ending::kept && result.ending != Ending::cut)) {
     display_.print_line(fmt::format("{}: {}: {}", short_shape(result.problem), name(result.ending), result.reason),
                         false);

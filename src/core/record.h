@@ -60,6 +60,7 @@ struct Finalist {
   double us = 0, ratio = 1, ratio_low = 1,
          ratio_high = 1;  ///< baseline time / this one's time, with its 95 % interval.
   uint32_t num_clean = 0;
+  Errors errors;  ///< Of its verification.
   bool operator==(const Finalist&) const = default;
 };
 

@@ -70,23 +70,23 @@ double bench_bytes(const Op& op, const Problem& problem, const Protocol& protoco
 Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protocol& protocol)
     : device_(device),
       protocol_(protocol),
+      specs_(op.tensors(problem)),
       stream_(device.open_stream()),
       references_(device, op, problem, protocol.seed),
       verification_(device, op, problem, references_) {
-  const auto specs = op.tensors(problem);
   // Filled once in guarded memory, copied from there; the outputs start as whatever, every launch writes them whole.
   HostTensors operands;
   std::vector<std::unique_ptr<GuardedBuffer>> filled;
-  for (const TensorSpec& spec : specs) {
+  for (const TensorSpec& spec : specs_) {
     filled.push_back(std::make_unique<GuardedBuffer>(device, spec.bytes(), spec.alignment_bytes, 8));
     operands.operands.push_back(filled.back()->span());
   }
   op.fill(problem, Distribution::normal, protocol.seed, operands);
   std::memset(operands.operands.back().data(), 0, operands.operands.back().size());
-  const auto size = size_rotation(specs, protocol.cache, device.info().cache_bytes);
-  rotation_ = std::make_unique<Rotation>(device, specs, size, operands, derive_seed(protocol.seed, problem.key()));
+  const auto size = size_rotation(specs_, protocol.cache, device.info().cache_bytes);
+  rotation_ = std::make_unique<Rotation>(device, specs_, size, operands, derive_seed(protocol.seed, problem.key()));
   work_ = op.work(problem);
-  dtype_ = specs.front().dtype;
+  dtype_ = specs_.front().dtype;
   floor_us_ = roofline_floor_us(work_, dtype_, size.bytes(), device);
 }
 
@@ -104,7 +104,20 @@ void Bench::prepare_references() {
   references_.get(Distribution::integers);
 }
 
-Finding Bench::verify(const Plan& plan, bool twice, Milliseconds limit, uint64_t& launches) {
+std::shared_ptr<PackedWeights> Bench::weights(const Packing& packing, bool verify) {
+  std::erase_if(weights_, [](const auto& one) { return one.second.expired(); });
+  auto& known = weights_[packing.layout.name];
+  auto weights = known.lock();
+  if (!weights) {
+    weights = std::make_shared<PackedWeights>(device_, specs_, *rotation_, packing);
+    known = weights;
+  }
+  if (verify) weights->prepare_check(references_);
+  return weights;
+}
+
+Finding Bench::verify(const Entrant& entrant, bool twice, Milliseconds limit, uint64_t& launches) {
+  const Plan& plan = *entrant.plan;
   const RunLaunch run = [&](const Launch& launch) {
     Launch bound = launch;
     bound.stream = stream_->native();
@@ -114,7 +127,8 @@ Finding Bench::verify(const Plan& plan, bool twice, Milliseconds limit, uint64_t
     ++launches;
     check_limit(start, limit);
   };
-  return verification_.verify(plan.traits(), run, {.twice = twice, .err_ratio = protocol_.err_ratio});
+  return verification_.verify(plan.traits(), run,
+                              {.twice = twice, .err_ratio = protocol_.err_ratio, .weights = entrant.weights.get()});
 }
 
 void Bench::reserve(const PlanTraits& traits, bool verify) {
@@ -126,10 +140,14 @@ void Bench::reserve(const PlanTraits& traits, bool verify) {
   workspace_ = std::make_unique<Workspace>(device_, traits.workspace_bytes);
 }
 
-void Bench::draw(uint32_t launches) {
+void Bench::draw(const Entrant& entrant, uint32_t launches) {
   launches_.clear();
   void* workspace = workspace_ ? workspace_->block.data : nullptr;
-  for (uint32_t i = 0; i < launches; ++i) launches_.push_back({rotation_->next(), workspace, stream_->native()});
+  for (uint32_t i = 0; i < launches; ++i) {
+    const uint32_t copy = rotation_->next_index();
+    const auto operands = entrant.weights ? entrant.weights->copy(copy) : rotation_->copy(copy);
+    launches_.push_back({operands, workspace, stream_->native()});
+  }
 }
 
 /// Other plans use the workspace as scratch: a plan that wants a zero prefix gets it anew when it was not the last
@@ -141,25 +159,25 @@ void Bench::clear_prefix(const Plan& plan) {
   workspace_user_ = &plan;
 }
 
-void Bench::run_untimed(const Plan& plan, uint32_t launches) {
-  clear_prefix(plan);
-  draw(launches);
-  for (const Launch& launch : launches_) plan.run(launch);
+void Bench::run_untimed(const Entrant& entrant, uint32_t launches) {
+  clear_prefix(*entrant.plan);
+  draw(entrant, launches);
+  for (const Launch& launch : launches_) entrant.plan->run(launch);
   stream_->synchronize();
 }
 
-Bench::FirstRun Bench::first_run(const Plan& plan, std::string_view pool, Milliseconds limit) {
+Bench::FirstRun Bench::first_run(const Entrant& entrant, Milliseconds limit) {
   FirstRun first;
   auto start = Clock::now();
-  run_untimed(plan, 1);
+  run_untimed(entrant, 1);
   ++first.launches;
   check_limit(start, limit);
-  device_.settle(pool, true);
+  device_.settle(entrant.pool, true);
   double spent_us = 0;
   for (int i = 0; i < 3 && (i == 0 || spent_us < kFirstRunsUs); ++i) {
-    draw(1);
+    draw(entrant, 1);
     start = Clock::now();
-    const double us = time_launches(*stream_, plan, launches_);
+    const double us = time_launches(*stream_, *entrant.plan, launches_);
     ++first.launches;
     check_limit(start, limit);
     first.us = i == 0 ? us : std::min(first.us, us);
@@ -169,21 +187,20 @@ Bench::FirstRun Bench::first_run(const Plan& plan, std::string_view pool, Millis
   return first;
 }
 
-void Bench::put(Slot slot, std::unique_ptr<Plan> plan, std::string pool) {
+void Bench::put(Slot slot, Entrant entrant) {
   // A plan's address may come again with another plan behind it.
   workspace_user_ = nullptr;
-  plans_.insert_or_assign(slot, Entrant{std::move(plan), std::move(pool)});
+  plans_.insert_or_assign(slot, std::move(entrant));
 }
 
 Bench::Sampling Bench::take(const Turn& turn) {
   const Entrant& entrant = plans_.at(turn.slot);
-  const Plan& plan = *entrant.plan;
   const uint32_t launches = std::max(1u, turn.launches), untimed = untimed_for(launches);
   Sampling taken;
   const auto start = Clock::now();
   while (true) {
     device_.settle(entrant.pool, false);
-    run_untimed(plan, untimed);
+    run_untimed(entrant, untimed);
     taken.launches += untimed;
     device_.settle(entrant.pool, true);
     taken.sample.clock = static_cast<float>(device_.relative_clock());
@@ -191,9 +208,9 @@ Bench::Sampling Bench::take(const Turn& turn) {
     // 1, 2, 4 ms: a core leaves a low clock within a few; hotter than that it stays, and the sample says so.
     std::this_thread::sleep_for(std::chrono::milliseconds(1 << taken.dropped++));
   }
-  draw(launches);
+  draw(entrant, launches);
   device_.begin_watch();
-  const double us = time_launches(*stream_, plan, launches_);
+  const double us = time_launches(*stream_, *entrant.plan, launches_);
   const Disturbance disturbance = device_.end_watch();
   taken.launches += launches;
   check_limit(start, turn.limit);

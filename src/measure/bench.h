@@ -8,6 +8,7 @@
 #include "core/record.h"
 #include "core/turn.h"
 #include "measure/executor.h"
+#include "measure/packed_weights.h"
 #include "measure/reference_cache.h"
 #include "measure/rotation.h"
 #include "measure/verification.h"
@@ -19,10 +20,16 @@ namespace attune {
 /// beyond any memory do not overflow.
 double bench_bytes(const Op& op, const Problem& problem, const Protocol& protocol, const DeviceInfo& device);
 
-/// Owns everything of one problem on one device: stream, rotation, references, guarded output, workspace, and the plans
-/// by slot. Plans borrow. Used by the device's owner thread.
+/// Owns everything of one problem on one device: stream, rotation, references, guarded output, workspace, packed
+/// weights, and the plans by slot. Plans borrow. Used by the device's owner thread.
 class Bench {
  public:
+  /// A plan and what it runs with.
+  struct Entrant {
+    std::unique_ptr<Plan> plan;
+    std::string pool;
+    std::shared_ptr<PackedWeights> weights;  ///< Null: plain ones.
+  };
   struct Sampling {
     Sample sample;
     uint64_t launches = 0;
@@ -47,30 +54,31 @@ class Bench {
 
   /// Computes the references if they are not there yet; not a candidate's time and not its fault.
   void prepare_references();
+  /// The weights in a layout: those that another entrant has, or packed now, outside of any time; gone with the last
+  /// entrant that has them. `verify`: also what verify() needs. Throws Error{device} without memory and what packing
+  /// throws.
+  std::shared_ptr<PackedWeights> weights(const Packing& packing, bool verify);
   /// See Verification. A run longer than `limit` throws Error{timeout} when it ends (0: none).
-  Finding verify(const Plan& plan, bool twice, Milliseconds limit, uint64_t& launches);
+  Finding verify(const Entrant& entrant, bool twice, Milliseconds limit, uint64_t& launches);
   /// Enlarges the workspace that the plans share and, to verify, makes one between guard bands. Throws Error{device}.
   void reserve(const PlanTraits& traits, bool verify);
-  /// The fastest of a few warm runs after `pool` has its places.
-  FirstRun first_run(const Plan& plan, std::string_view pool, Milliseconds limit);
+  /// The fastest of a few warm runs after the entrant's pool has its places.
+  FirstRun first_run(const Entrant& entrant, Milliseconds limit);
 
-  void put(Slot slot, std::unique_ptr<Plan> plan, std::string pool);
+  void put(Slot slot, Entrant entrant);
   bool has(Slot slot) const noexcept { return plans_.contains(slot); }
   void drop(Slot slot) noexcept { plans_.erase(slot); }
   /// One turn, as described in measure/README.md. The slot must be there. Throws what its plan throws, and timeout.
   Sampling take(const Turn& turn);
 
  private:
-  struct Entrant {
-    std::unique_ptr<Plan> plan;
-    std::string pool;
-  };
-  void run_untimed(const Plan& plan, uint32_t launches);
-  void draw(uint32_t launches);
+  void run_untimed(const Entrant& entrant, uint32_t launches);
+  void draw(const Entrant& entrant, uint32_t launches);
   void clear_prefix(const Plan& plan);
 
   Device& device_;
   Protocol protocol_;
+  std::vector<TensorSpec> specs_;
   Work work_;
   DType dtype_ = DType::fp32;
   double floor_us_ = 0;
@@ -80,7 +88,8 @@ class Bench {
   std::unique_ptr<Rotation> rotation_;
   struct Workspace;
   std::unique_ptr<Workspace> workspace_;
-  const Plan* workspace_user_ = nullptr;  ///< Whose zeroed prefix the workspace has.
+  const Plan* workspace_user_ = nullptr;                         ///< Whose zeroed prefix the workspace has.
+  std::map<std::string, std::weak_ptr<PackedWeights>> weights_;  ///< By layout.
   std::map<Slot, Entrant> plans_;
   std::vector<Launch> launches_;  ///< Of the turn under way; kept for its memory.
 };

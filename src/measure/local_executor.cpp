@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "base/error.h"
 #include "measure/evaluate.h"
 #include "measure/plausibility.h"
 #include "search/prune.h"
+#include "search/weight_group.h"
 
 namespace attune {
 namespace {
@@ -15,6 +17,19 @@ namespace {
 constexpr size_t kMostOpen = 2;
 constexpr double kMemoryShare = 0.9;  // of the device's memory: libraries pack weights and keep scratch of their own
 constexpr double kGigabyte = 1e9;
+
+constexpr const char* kPlain = "plain";
+
+/// The layouts of the weights that configs of a space name.
+std::set<std::string> layouts_of(const SearchSpace& space) {
+  std::set<std::string> layouts;
+  for (const Parameter& parameter : space.parameters()) {
+    if (parameter.name != "b_layout") continue;
+    for (const Value& value : parameter.values) layouts.insert(to_text(value));
+  }
+  for (uint64_t i = 0; space.is_listed() && i < space.size(); ++i) layouts.insert(layout_of(space.at(i)));
+  return layouts;
+}
 
 Contender without(const SolverEntry& entry, std::string reason) {
   Contender contender;
@@ -85,8 +100,13 @@ Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protoc
     if (!answer.refused.empty()) return answer;
     answer.busy = !fits_beside_the_open(bytes);
     if (answer.busy) return answer;
-    Opening opening{normal, protocol, {}, bytes, nullptr, {}};
+    Opening opening{normal, protocol, {}, bytes, {}, nullptr, {}};
     for (const SolverEntry& entry : registry_.entries()) opening.contenders.push_back(contender_of(entry, normal));
+    find_packings(opening);
+    answer.refused = reason_to_refuse(opening.bytes);
+    if (!answer.refused.empty()) return answer;
+    answer.busy = !fits_beside_the_open(opening.bytes);
+    if (answer.busy) return answer;
     answer.contenders = opening.contenders;
     open_.insert_or_assign(id, std::move(opening));
   } catch (const Error& error) {
@@ -144,6 +164,39 @@ Contender LocalExecutor::contender_of(const SolverEntry& entry, const Problem& p
   }
 }
 
+/// How each layout that a contender names is packed, and the memory for all of them at once.
+void LocalExecutor::find_packings(Opening& opening) {
+  if (!has_packed_weights(opening.problem)) return;
+  const auto specs = op_of(opening.problem).tensors(opening.problem);
+  const auto rotation = size_rotation(specs, opening.protocol.cache, device_.info().cache_bytes);
+  for (Contender& contender : opening.contenders) {
+    if (!contender.support.yes) continue;
+    try {
+      for (const std::string& name : layouts_of(contender.space)) {
+        if (name == kPlain || opening.packings.contains(name)) continue;
+        Backend& backend = *library(*registry_.find(contender.solver)).backend;
+        const auto& packing =
+            opening.packings.emplace(name, packing_of({name}, opening.problem, backend)).first->second;
+        opening.bytes += packed_weights_bytes(packing, rotation);
+      }
+    } catch (const std::exception& error) {
+      contender.support = Support::no(error.what());
+    }
+  }
+}
+
+/// Throws unavailable for weights in a layout that the problem's weights are not in.
+void LocalExecutor::check_layout(const Opening& opening, const Config& config) const {
+  const std::string layout = layout_of(config);
+  if (layout == kPlain) return;
+  if (!has_packed_weights(opening.problem)) {
+    fail(ErrorCode::unavailable,
+         "weights are packed ahead for problems with bpreshuffle=1 only, the config has b_layout={}", layout);
+  }
+  if (!opening.packings.contains(layout))
+    fail(ErrorCode::unavailable, "no solver here offers this layout of the weights: b_layout={}", layout);
+}
+
 Outcome LocalExecutor::prepare(Opening& opening, const Admission& admission, std::unique_ptr<Plan>& plan) {
   const auto start = std::chrono::steady_clock::now();
   return evaluate(device_, Step::prepare, [&]() -> Finding {
@@ -157,6 +210,7 @@ Outcome LocalExecutor::prepare(Opening& opening, const Admission& admission, std
       fail(ErrorCode::unavailable, "the solver's version is not the candidate's: {} is here, {} is wanted",
            contender->version, candidate.version);
     }
+    check_layout(opening, candidate.config);
     if (const auto why = why_outside(contender->space, candidate.config, opening.problem, device_.info())) {
       fail(ErrorCode::unavailable, "{}", *why);
     }
@@ -204,23 +258,25 @@ Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admis
   const std::string pool(solver != nullptr ? solver->thread_pool() : std::string_view{});
   device_.settle(pool, false);
 
-  std::unique_ptr<Plan> plan;
-  answer.verified = prepare(opening, admission, plan);
+  Bench::Entrant entrant{nullptr, pool, nullptr};
+  answer.verified = prepare(opening, admission, entrant.plan);
   if (!answer.verified.ok()) return answer;
-  answer.workspace_bytes = plan->traits().workspace_bytes;
+  answer.workspace_bytes = entrant.plan->traits().workspace_bytes;
   answer.verified = evaluate(device_, Step::memory, [&]() -> Finding {
-    bench.reserve(plan->traits(), check);
+    bench.reserve(entrant.plan->traits(), check);
+    const std::string layout = layout_of(admission.candidate.config);
+    if (layout != kPlain) entrant.weights = bench.weights(opening.packings.at(layout), check);
     return {};
   });
   if (!answer.verified.ok()) return answer;
   if (check) {
     answer.verified = evaluate(device_, Step::run, [&] {
-      return bench.verify(*plan, admission.twice, admission.limits.run, answer.launches);
+      return bench.verify(entrant, admission.twice, admission.limits.run, answer.launches);
     });
     if (!answer.verified.ok()) return answer;
   }
   const Outcome timed = evaluate(device_, Step::run, [&]() -> Finding {
-    const Bench::FirstRun first = bench.first_run(*plan, pool, admission.limits.run);
+    const Bench::FirstRun first = bench.first_run(entrant, admission.limits.run);
     answer.launches += first.launches;
     answer.batch = first.batch;
     const std::string reason = bench.why_implausible(first.us);
@@ -232,7 +288,7 @@ Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admis
     answer.verified.errors = errors;
     return answer;
   }
-  bench.put(slot, std::move(plan), pool);
+  bench.put(slot, std::move(entrant));
   return answer;
 }
 

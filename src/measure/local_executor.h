@@ -40,7 +40,8 @@ class LocalExecutor final : public Executor {
     Problem problem;
     Protocol protocol;
     std::vector<Contender> contenders;
-    double bytes = 0;              ///< What the bench takes.
+    double bytes = 0;                         ///< What the bench takes, packed weights included.
+    std::map<std::string, Packing> packings;  ///< Of the layouts that contenders name, by name; not `plain`.
     std::unique_ptr<Bench> bench;  ///< Made by the first admission: a problem that is only asked about costs little.
     Outcome broken;                ///< Why there is no bench; every candidate of the problem ends so.
   };
@@ -53,6 +54,8 @@ class LocalExecutor final : public Executor {
   bool fits_beside_the_open(double bytes) const;
   bool make_bench(Opening& opening, bool references);
   Contender contender_of(const SolverEntry& entry, const Problem& problem);
+  void find_packings(Opening& opening);
+  void check_layout(const Opening& opening, const Config& config) const;
   Library& library(const Solver& solver);
   Outcome prepare(Opening& opening, const Admission& admission, std::unique_ptr<Plan>& plan);
   Bench* bench_of(Slot slot);

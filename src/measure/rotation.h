@@ -51,7 +51,8 @@ class Rotation {
 
   const RotationSize& size() const noexcept { return size_; }
   /// Operands of the next copy, for Launch::operands. Valid as long as the rotation.
-  std::span<void* const> next() noexcept { return copy(picker_.next()); }
+  std::span<void* const> next() noexcept { return copy(next_index()); }
+  uint32_t next_index() noexcept { return picker_.next(); }
   std::span<void* const> copy(uint32_t index) const noexcept {
     return std::span(pointers_).subspan(index * num_operands_, num_operands_);
   }

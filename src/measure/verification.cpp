@@ -65,6 +65,8 @@ Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, con
   if (!workspace_) reserve(traits);
   const auto workspace = std::move(workspace_);  // for this plan alone, whatever becomes of it
   used_workspace_ = workspace.get();
+  used_weights_ = options.weights;
+  if (used_weights_ != nullptr) used_weights_->prepare_check(references_);
   Finding found = run_once(traits, run, Distribution::normal, options.err_ratio);
   if (found.status == Status::ok && options.twice) found = run_again(found, traits, run, options.err_ratio);
   if (found.status != Status::ok) return found;
@@ -96,6 +98,7 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   std::vector<void*> operands;
   for (const GuardedBuffer& input : data.inputs) operands.push_back(input.data());
   operands.push_back(output_.data());
+  if (used_weights_ != nullptr) operands[weights_operand(specs_)] = used_weights_->checked(distribution);
   output_.restore_guards();
   fill_poison(specs_.back().dtype, output_.span());
   if (used_workspace_) fill_nan_bytes(used_workspace_->span().subspan(traits.zeroed_bytes));
@@ -103,19 +106,24 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   try {
     run({.operands = operands, .workspace = used_workspace_ ? used_workspace_->data() : nullptr, .stream = nullptr});
   } catch (...) {
-    references_.refill(distribution);  // a launch that failed half-way may have spoilt them
+    refill(distribution);  // a launch that failed half-way may have spoilt them
     throw;
   }
   ++launches_;
   Finding found;
   if (std::string spoilt = spoilt_memory(traits, distribution); !spoilt.empty()) {
-    references_.refill(distribution);
+    refill(distribution);
     found = {Status::wrong_result, std::move(spoilt), {}};
   } else {
     found = judge_output(distribution, err_ratio);
   }
   if (found.status != Status::ok) found.detail += fmt::format(" ({})", data_name(distribution));
   return found;
+}
+
+void Verification::refill(Distribution distribution) {
+  references_.refill(distribution);
+  if (used_weights_ != nullptr) used_weights_->repack(distribution, references_);
 }
 
 /// A clause about memory that was not the candidate's to write; empty when there is none.
@@ -134,6 +142,9 @@ std::string Verification::spoilt_memory(const PlanTraits& traits, Distribution d
     if (hash128(std::span<const std::byte>(data.inputs[i].span())) != data.hashes[i]) {
       return fmt::format("changed its input '{}'", specs_[i].role);
     }
+  }
+  if (used_weights_ != nullptr) {
+    if (std::string spoilt = used_weights_->spoilt(distribution); !spoilt.empty()) return spoilt;
   }
   const auto prefix = used_workspace_ ? used_workspace_->span().first(traits.zeroed_bytes) : std::span<std::byte>{};
   const auto left = std::find_if(prefix.begin(), prefix.end(), [](std::byte byte) { return byte != std::byte{0}; });

@@ -8,6 +8,7 @@
 #include "core/outcome.h"
 #include "measure/compare.h"
 #include "measure/guarded_buffer.h"
+#include "measure/packed_weights.h"
 #include "measure/reference_cache.h"
 #include "solver/plan.h"
 
@@ -26,6 +27,7 @@ using RunLaunch = std::function<void(const Launch&)>;
 struct VerifyOptions {
   bool twice = false;       ///< Two runs on the same inputs must agree bit by bit, unless declared non-deterministic.
   double err_ratio = 0.05;  ///< Mismatches must be strictly below this fraction; never the only gate.
+  PackedWeights* weights = nullptr;  ///< In the place of operand `b`; null: the weights are plain.
 };
 
 /// Holds a candidate's results against the reference, on poisoned outputs and workspace between canaries. In each run
@@ -44,6 +46,7 @@ class Verification {
 
  private:
   Finding run_once(const PlanTraits& traits, const RunLaunch& run, Distribution distribution, double err_ratio);
+  void refill(Distribution distribution);
   Finding run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run, double err_ratio);
   std::string spoilt_memory(const PlanTraits& traits, Distribution distribution);
   Finding judge_output(Distribution distribution, double err_ratio) const;
@@ -59,6 +62,7 @@ class Verification {
   GuardedBuffer output_;
   std::unique_ptr<GuardedBuffer> workspace_;       ///< Of the next plan.
   const GuardedBuffer* used_workspace_ = nullptr;  ///< Of the plan being verified; null without one.
+  PackedWeights* used_weights_ = nullptr;          ///< Likewise.
   uint64_t launches_ = 0;
 };
 

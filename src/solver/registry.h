@@ -42,7 +42,7 @@ class Registry {
 
 /// Interface version a module must report: `extern "C" int attune_solver_interface()`. A module of another build is
 /// unavailable with that reason, not a crash.
-inline constexpr int kSolverInterface = 1;
+inline constexpr int kSolverInterface = 2;
 
 /// Defined by the generated list (cmake/AttuneSolver.cmake): link attune_solvers. Sets the load variables, opens every
 /// module and calls every linked-in registration, as the build generated them. Modules are looked for in

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -46,6 +47,16 @@ class Backend {
   virtual SearchSpace space(const Problem& problem) = 0;
   /// The config the library runs with when nobody tunes it.
   virtual Config untuned(const Problem& problem) = 0;
+  /// Opaque layouts of packed weights that configs of the problem may name as `b_layout`. A name says all that matters
+  /// to who reads the bytes: library, version, and what the library made them depend on. Named ones (attune/tensor.h)
+  /// are not listed here.
+  virtual std::vector<Layout> layouts(const Problem&) { return {}; }
+  /// Size of the weights of a problem in one of layouts(). Throws unavailable when the library does not offer it.
+  virtual uint64_t packed_bytes(const Layout& layout, const Problem& problem) const;
+  /// Packs plain weights (operand `b`) into memory of the device, packed_bytes() of them, aligned as the operand is.
+  /// Where the bytes lie may matter: they are packed in place and not moved. Throws as packed_bytes().
+  virtual void pack(const Layout& layout, const Problem& problem, std::span<const std::byte> plain,
+                    Buffer packed) const;
   /// Throws Error: unavailable → unsupported, device → launch_failed, invalid_input → load_failed.
   virtual std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config,
                                         const PrepareContext& context) = 0;

@@ -66,6 +66,7 @@ class OpenedSolver {
       host.operands.emplace_back(static_cast<std::byte*>(operands.back()), spec.bytes());
     }
     op.fill(normal, Distribution::normal, 7, host);
+    operands[1] = packed(normal, Config::parse(config), specs[1], host.operands[1]);
     const auto binaries = compiled(normal, Config::parse(config));
     const auto plan = backend_->prepare(normal, Config::parse(config), {binaries});
     void* workspace = allocate(plan->traits().workspace_bytes);
@@ -108,6 +109,20 @@ class OpenedSolver {
       binaries.push_back(*one.binary);
     }
     return binaries;
+  }
+
+  /// The weights as the config wants them.
+  void* packed(const Problem& normal, const Config& config, const TensorSpec& weights, std::span<std::byte> plain) {
+    const Layout layout{config.has("b_layout") ? config.text("b_layout") : "plain"};
+    if (layout.name == "plain") return plain.data();
+    const bool named = find_named_layout(layout.name) != nullptr;
+    const uint64_t bytes = named ? packed_bytes(layout, weights) : backend_->packed_bytes(layout, normal);
+    void* to = allocate(bytes);
+    if (named)
+      pack(layout, weights, plain, {static_cast<std::byte*>(to), bytes});
+    else
+      backend_->pack(layout, normal, plain, {to, bytes});
+    return to;
   }
 
   /// Memory of NaNs.

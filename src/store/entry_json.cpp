@@ -117,13 +117,22 @@ Outcome outcome_from(const json& value) {
 }
 
 json to(const Finalist& finalist) {
-  return {{"candidate", to(finalist.candidate)},       {"us", number(finalist.us)},
-          {"ratio", number(finalist.ratio)},           {"ratio_low", number(finalist.ratio_low)},
-          {"ratio_high", number(finalist.ratio_high)}, {"num_clean", finalist.num_clean}};
+  return {{"candidate", to(finalist.candidate)},
+          {"us", number(finalist.us)},
+          {"ratio", number(finalist.ratio)},
+          {"ratio_low", number(finalist.ratio_low)},
+          {"ratio_high", number(finalist.ratio_high)},
+          {"num_clean", finalist.num_clean},
+          {"errors", to(finalist.errors)}};
 }
 Finalist finalist_from(const json& value) {
-  return {candidate_from(value.at("candidate")), real(value.at("us")),         real(value.at("ratio")),
-          real(value.at("ratio_low")),           real(value.at("ratio_high")), value.at("num_clean").get<uint32_t>()};
+  return {candidate_from(value.at("candidate")),
+          real(value.at("us")),
+          real(value.at("ratio")),
+          real(value.at("ratio_low")),
+          real(value.at("ratio_high")),
+          value.at("num_clean").get<uint32_t>(),
+          value.contains("errors") ? errors_from(value.at("errors")) : Errors{}};
 }
 
 json to_json(const Started& started) {

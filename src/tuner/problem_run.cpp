@@ -464,8 +464,8 @@ void ProblemRun::decide() {
   std::vector<Entry> journal;
   for (const FinalistResult& finalist : outcome.finalists) {
     const Competitor& entry = entries_.at(finalist.slot);
-    decision.finalists.push_back(
-        {entry.candidate, finalist.us, finalist.ratio, finalist.ratio_low, finalist.ratio_high, finalist.num_clean});
+    decision.finalists.push_back({entry.candidate, finalist.us, finalist.ratio, finalist.ratio_low, finalist.ratio_high,
+                                  finalist.num_clean, entry.verified.errors});
     Outcome evidence = entry.verified;
     evidence.measurement = contest_.measurement(finalist.slot);
     evidence.measurement->epoch = epoch_;

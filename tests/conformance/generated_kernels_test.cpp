@@ -14,9 +14,11 @@
 #include "base/locations.h"
 #include "base/random.h"
 #include "compile/compile_pool.h"
+#include "measure/packed_weights.h"
 #include "measure/verification.h"
 #include "ops/op.h"
 #include "search/prune.h"
+#include "search/weight_group.h"
 #include "solver/registry.h"
 
 namespace attune {
@@ -97,21 +99,40 @@ class GeneratedKernels : public testing::Test {
     return binaries;
   }
 
+  /// How the weights get into the layout that a config reads; nothing for plain ones.
+  std::optional<Packing> packing(const Problem& problem, const Config& config) {
+    if (!config.has("b_layout")) return std::nullopt;
+    return packing_of({layout_of(config)}, problem, *backend_);
+  }
+
   void verify(const Problem& problem, const Config& config, const Plan& plan) {
     ReferenceCache references(*device_, op_of(problem), problem, 3);
+    std::optional<Rotation> plain;
+    std::optional<PackedWeights> packed;
+    if (const auto how = packing(problem, config)) {
+      HostTensors inputs;
+      for (GuardedBuffer& input : references.get(Distribution::normal).inputs) inputs.operands.push_back(input.span());
+      auto specs = op_of(problem).tensors(problem);
+      specs.resize(inputs.operands.size());
+      plain.emplace(*device_, specs, size_rotation(specs, CachePolicy::warm, 0), inputs, 0);
+      packed.emplace(*device_, specs, *plain, *how).prepare_check(references);
+    }
     Verification verification(*device_, op_of(problem), problem, references);
-    const Finding found =
-        verification.verify(plan.traits(), [&](const Launch& launch) { plan.run(launch); }, {.twice = true});
+    const Finding found = verification.verify(plan.traits(), [&](const Launch& launch) { plan.run(launch); },
+                                              {.twice = true, .weights = packed ? &*packed : nullptr});
     EXPECT_EQ(found.status, Status::ok) << problem.key() << " " << config.key() << ": " << found.detail;
   }
 
   /// A read or write beyond an operand or the workspace ends the test program.
-  void run_between_fences(const Problem& problem, const Plan& plan) {
+  void run_between_fences(const Problem& problem, const Config& config, const Plan& plan) {
     const bool at_end = random_.below(3) > 0;
     std::vector<std::unique_ptr<FencedBuffer>> buffers;
     std::vector<void*> operands;
-    for (const TensorSpec& spec : op_of(problem).tensors(problem)) {
-      buffers.push_back(std::make_unique<FencedBuffer>(spec.bytes(), at_end));
+    const auto specs = op_of(problem).tensors(problem);
+    const auto how = packing(problem, config);
+    for (size_t i = 0; i < specs.size(); ++i) {
+      const uint64_t bytes = how && i == weights_operand(specs) ? how->bytes : specs[i].bytes();
+      buffers.push_back(std::make_unique<FencedBuffer>(bytes, at_end));
       operands.push_back(buffers.back()->data());
     }
     FencedBuffer workspace(plan.traits().workspace_bytes, at_end);
@@ -127,9 +148,16 @@ class GeneratedKernels : public testing::Test {
 };
 
 TEST_F(GeneratedKernels, RandomConfigsAreRightAtRandomSizes) {
-  const std::vector<std::string> kinds = {
-      "dtype=fp32", "dtype=fp32 bias=1",    "dtype=bf16",           "dtype=bf16 outdtype=fp32 bias=1",
-      "dtype=fp16", "dtype=fp32 trans_b=0", "dtype=fp32 trans_a=1", "dtype=bf16 trans_b=0"};
+  const std::vector<std::string> kinds = {"dtype=fp32",
+                                          "dtype=fp32 bias=1",
+                                          "dtype=bf16",
+                                          "dtype=bf16 outdtype=fp32 bias=1",
+                                          "dtype=fp16",
+                                          "dtype=fp32 trans_b=0",
+                                          "dtype=fp32 trans_a=1",
+                                          "dtype=bf16 trans_b=0",
+                                          "dtype=fp32 bpreshuffle=1",
+                                          "dtype=bf16 bias=1 bpreshuffle=1"};
   const Samples samples = Samples::wanted();
   int num_configs = 0, num_products = 0;
   for (int i = 0; i < samples.configs; ++i) {
@@ -147,7 +175,7 @@ TEST_F(GeneratedKernels, RandomConfigsAreRightAtRandomSizes) {
       if (why_outside(backend_->space(problem), *config, problem, device_->info())) continue;
       const auto plan = backend_->prepare(problem, *config, {binaries});
       verify(problem, *config, *plan);
-      run_between_fences(problem, *plan);
+      run_between_fences(problem, *config, *plan);
       ++size;
       ++num_products;
     }

@@ -38,7 +38,17 @@ const char* const kProblems[] = {"gemm_a16w16 m=1 n=64 k=128 dtype=fp32",
                                  "gemm_a16w16 m=5 n=40 k=64 dtype=fp16 outdtype=fp32 bias=1",
                                  "gemm_a16w16 m=21 n=70 k=300 dtype=fp32",
                                  "gemm_a16w16 m=64 n=64 k=1 dtype=fp32",
-                                 "gemm_a16w16 m=1 n=1 k=1 dtype=bf16"};
+                                 "gemm_a16w16 m=1 n=1 k=1 dtype=bf16",
+                                 "gemm_a16w16 m=1 n=64 k=128 dtype=fp32 bpreshuffle=1",
+                                 "gemm_a16w16 m=7 n=33 k=65 dtype=fp32 bias=1 bpreshuffle=1",
+                                 "gemm_a16w16 m=40 n=70 k=600 dtype=fp32 bpreshuffle=1",
+                                 "gemm_a16w16 m=1 n=1 k=1 dtype=fp32 bpreshuffle=1",
+                                 "gemm_a16w16 m=1 n=31 k=96 dtype=bf16 bpreshuffle=1",
+                                 "gemm_a16w16 m=33 n=47 k=131 dtype=bf16 bias=1 bpreshuffle=1",
+                                 "gemm_a16w16 m=16 n=32 k=64 dtype=bf16 outdtype=fp32 bpreshuffle=1",
+                                 "gemm_a16w16 m=21 n=40 k=64 dtype=fp16 outdtype=fp32 bias=1 bpreshuffle=1",
+                                 "gemm_a16w16 m=5 n=1024 k=1030 dtype=fp32 bias=1 bpreshuffle=1",
+                                 "gemm_a16w16 m=3 n=2000 k=1500 dtype=bf16 outdtype=fp32 bpreshuffle=1"};
 
 constexpr size_t kMostCandidates = 60, kMostBroken = 500;  // Of a problem.
 

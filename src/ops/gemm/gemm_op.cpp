@@ -26,7 +26,7 @@ const std::vector<AttributeSpec>& gemm_schema() {
       {"outdtype", dtype, "=dtype", true, 0, 0, "type of the result", {"bf16", "fp16", "fp32"}},
       {"bias", flag, "0", true, 0, 1, "add a bias of N elements", {}},
       {"scale_ab", flag, "0", false, 0, 1, "per-tensor scales (fp8 inputs)", {}},
-      {"bpreshuffle", flag, "0", false, 0, 1, "weights packed ahead", {}},
+      {"bpreshuffle", flag, "0", false, 0, 1, "weights packed ahead, in a layout that the candidate names", {}},
       {"trans_a", flag, "0", false, 0, 1, "x is stored K×M", {}},
       {"trans_b", flag, "1", false, 0, 1, "the weights are stored N×K, as a linear layer holds them; 0: K×N", {}},
   };
@@ -69,7 +69,8 @@ GemmShape GemmShape::of(const Problem& problem) {
           problem.dtype("outdtype"),
           problem.integer_or("bias", 0) != 0,
           problem.integer_or("trans_a", 0) != 0,
-          problem.integer_or("trans_b", 1) == 0};
+          problem.integer_or("trans_b", 1) == 0,
+          problem.integer_or("bpreshuffle", 0) != 0};
 }
 
 std::span<const AttributeSpec> GemmOp::schema() const { return gemm_schema(); }
@@ -89,6 +90,13 @@ Problem GemmOp::normalise(const Problem& problem, const DeviceInfo&) const {
     std::string value = checked(problem, spec, otherwise);
     if (spec.name == "dtype") in = value;
     if (spec.always || value != spec.otherwise) attributes.emplace_back(spec.name, std::move(value));
+  }
+  const auto is = [&](std::string_view attribute, std::string_view wanted) {
+    return std::find(attributes.begin(), attributes.end(), std::pair<std::string, std::string>(attribute, wanted)) !=
+           attributes.end();
+  };
+  if (is("bpreshuffle", "1") && is("trans_b", "0")) {
+    fail(ErrorCode::invalid_input, "weights that are packed ahead (bpreshuffle=1) are given N×K, leave trans_b at 1");
   }
   return Problem(std::string(name()), std::move(attributes));
 }

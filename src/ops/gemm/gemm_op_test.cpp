@@ -44,9 +44,10 @@ TEST(GemmOp, NormalisesToOneSpelling) {
 }
 
 TEST(GemmOp, RefusesWhatItDoesNotKnow) {
-  for (const char* text : {"gemm_a16w16 m=1 n=2", "gemm_a16w16 m=0 n=2 k=3", "gemm_a16w16 m=-1 n=2 k=3",
-                           "gemm_a16w16 m=99999999999 n=2 k=3", "gemm_a16w16 m=1 n=2 k=3 dtype=int8",
-                           "gemm_a16w16 m=1 n=2 k=3 bias=2", "gemm_a16w16 m=1 n=2 k=3 colour=red", "conv2 m=1"}) {
+  for (const char* text :
+       {"gemm_a16w16 m=1 n=2", "gemm_a16w16 m=0 n=2 k=3", "gemm_a16w16 m=-1 n=2 k=3",
+        "gemm_a16w16 m=99999999999 n=2 k=3", "gemm_a16w16 m=1 n=2 k=3 dtype=int8", "gemm_a16w16 m=1 n=2 k=3 bias=2",
+        "gemm_a16w16 m=1 n=2 k=3 colour=red", "gemm_a16w16 m=1 n=2 k=3 bpreshuffle=1 trans_b=0", "conv2 m=1"}) {
     EXPECT_THROW(normal(text), Error) << text;
   }
 }

@@ -12,6 +12,11 @@
 namespace attune {
 namespace {
 
+// Packed weights help few rows of x and hinder many, so that rows of one weight group disagree.
+constexpr const char* kPacked = "host.k16.v1";
+constexpr int64_t kFewRows = 32;
+constexpr double kPackedFewRows = 0.8, kPackedManyRows = 1.1;
+
 /// Distance of a parameter from the value that suits an extent, in doublings.
 double misfit(int64_t tile, int64_t extent) {
   return std::abs(std::log2(static_cast<double>(tile)) -
@@ -20,8 +25,11 @@ double misfit(int64_t tile, int64_t extent) {
 
 class FakePlan final : public Plan {
  public:
-  FakePlan(const GemmShape& shape, double us, FakeDevice& device)
+  FakePlan(const GemmShape& shape, Layout layout, double us, FakeDevice& device)
       : shape_(shape),
+        weights_{.dtype = shape.in, .shape = {shape.n, shape.k}},
+        layout_(std::move(layout)),
+        plain_(layout_.name == "plain" ? 0 : weights_.bytes()),
         us_(us),
         device_(device),
         a_(static_cast<size_t>(shape.m * shape.k)),
@@ -38,7 +46,13 @@ class FakePlan final : public Plan {
       to_float(shape_.in, static_cast<const std::byte*>(launch.operands[operand]), values);
     };
     widen(where.a, a_);
-    widen(where.b, b_);
+    if (plain_.empty()) {
+      widen(where.b, b_);
+    } else {
+      const auto* packed = static_cast<const std::byte*>(launch.operands[where.b]);
+      unpack(layout_, weights_, {packed, packed_bytes(layout_, weights_)}, plain_);
+      to_float(shape_.in, plain_.data(), b_);
+    }
     if (shape_.bias) widen(where.bias, bias_);
     const int64_t a_row = shape_.trans_a ? 1 : shape_.k, a_step = shape_.trans_a ? shape_.m : 1;
     const int64_t b_row = shape_.b_is_kn ? 1 : shape_.k, b_step = shape_.b_is_kn ? shape_.n : 1;
@@ -56,6 +70,9 @@ class FakePlan final : public Plan {
 
  private:
   GemmShape shape_;
+  TensorSpec weights_;
+  Layout layout_;
+  mutable std::vector<std::byte> plain_;  // Empty for plain weights.
   double us_;
   FakeDevice& device_;
   mutable std::vector<float> a_, b_, bias_, c_;  // Made once: run() allocates nothing.
@@ -67,17 +84,23 @@ class FakeBackend final : public Backend {
   explicit FakeBackend(FakeDevice& device) : device_(device) {}
   Versions versions() const override { return {{"fake.gemm", "1"}}; }
 
-  SearchSpace space(const Problem&) override {
+  SearchSpace space(const Problem& problem) override {
     const std::vector<Value> tiles = {int64_t{16}, int64_t{32}, int64_t{64}, int64_t{128}};
+    std::vector<Parameter> parameters = {{.name = "tile_m", .values = tiles},
+                                         {.name = "tile_n", .values = tiles},
+                                         {.name = "split_k", .values = {int64_t{1}, int64_t{2}, int64_t{4}}}};
+    if (GemmShape::of(problem).packed)
+      parameters.push_back({.name = "b_layout", .values = {std::string("plain"), std::string(kPacked)}});
     return SearchSpace::product(
-        {{.name = "tile_m", .values = tiles},
-         {.name = "tile_n", .values = tiles},
-         {.name = "split_k", .values = {int64_t{1}, int64_t{2}, int64_t{4}}}},
+        std::move(parameters),
         {{"tile-fits", "tile_m * tile_n <= 128 * 64", "an accumulator of this size does not fit the registers"},
          {"split-divides", "problem.k % split_k == 0", "split-K wants parts of equal length"}});
   }
-  Config untuned(const Problem&) override {
-    return Config({{"tile_m", int64_t{64}}, {"tile_n", int64_t{64}}, {"split_k", int64_t{1}}});
+  Config untuned(const Problem& problem) override {
+    std::vector<std::pair<std::string, Value>> values = {
+        {"tile_m", int64_t{64}}, {"tile_n", int64_t{64}}, {"split_k", int64_t{1}}};
+    if (GemmShape::of(problem).packed) values.emplace_back("b_layout", std::string("plain"));
+    return Config(std::move(values));
   }
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
@@ -89,7 +112,9 @@ class FakeBackend final : public Backend {
     const double penalty = 1 + 0.12 * misfit(config.integer("tile_m"), shape.m) +
                            0.08 * misfit(config.integer("tile_n"), shape.n) +
                            0.05 * std::abs(std::log2(split / wanted_split));
-    return std::make_unique<FakePlan>(shape, 2.0 + ideal * 1.2 * penalty, device_);
+    const Layout layout{config.has("b_layout") ? config.text("b_layout") : "plain"};
+    const double gain = layout.name == "plain" ? 1 : shape.m <= kFewRows ? kPackedFewRows : kPackedManyRows;
+    return std::make_unique<FakePlan>(shape, layout, (2.0 + ideal * 1.2 * penalty) * gain, device_);
   }
 
  private:

@@ -19,6 +19,11 @@ constexpr int64_t kSmallWork = 8'000'000;  // Multiplications a thread does whil
 constexpr int64_t kSmallOutput = 128 * 1024;
 constexpr int64_t kDefaultL2 = 1 << 20;  // Where the device does not say.
 
+constexpr int64_t kLongSum = 1024;  // Steps of K in one sum; of more a start makes blocks, whose errors are smaller.
+constexpr int64_t kFewRows = 64;    // Rows of x up to which fetching packed weights ahead is worth a try.
+constexpr const char* kPanels = "host.k16.v1";      // Layouts of weights that kernels here read as they lie.
+constexpr const char* kPairs = "host.vnni2x16.v1";  // With AMX.
+
 constexpr int64_t kCounts[] = {1, 2, 3, 4, 6, 8, 12, 14, 24};  // Of rows.
 
 std::vector<Value> numbers(std::initializer_list<int64_t> values) { return {values.begin(), values.end()}; }
@@ -47,6 +52,11 @@ bool has_amx(const GemmShape& shape, const DeviceInfo& device) {
          device.gfx.find("+amx") != std::string::npos;
 }
 
+int64_t l2_bytes_of(const DeviceInfo& device) {
+  const auto l2 = device.facts.find("l2_bytes");
+  return l2 != device.facts.end() && l2->second > 0 ? l2->second : kDefaultL2;
+}
+
 /// Processors with an instruction for pairs of bf16.
 bool has_pairs(const GemmShape& shape, const DeviceInfo& device) {
   return shape.in == DType::bf16 && VectorUnit::of(device.gfx).lanes == kPanel &&
@@ -57,17 +67,17 @@ std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
   const VectorUnit unit = VectorUnit::of(device.gfx);
   // A tile may have few sums where the operand has no more rows.
   const int64_t most_rows_m = at_most(kMostRows, shape.n), most_rows_n = at_most(kMostRows, shape.m);
-  const auto l2 = device.facts.find("l2_bytes");
-  const int64_t l2_bytes = l2 != device.facts.end() && l2->second > 0 ? l2->second : kDefaultL2;
+  const int64_t l2_bytes = l2_bytes_of(device);
   const auto yes = [](bool condition) { return condition ? 1 : 0; };
   const int fp32 = yes(shape.in == DType::fp32);
+  const std::string packed = shape.packed ? "(kernel == 'tile_n')" : "0";
   // Rows and columns of a tile, the extents of the operands it walks along, and whether AMX multiplies.
   const std::string amx = has_amx(shape, device) ? "(engine == 'amx')" : "0";
   const std::string tile_rows = fmt::format("rows * (1 + {} * {})", kPanel - 1, amx);
   const std::string tile_columns = fmt::format("width * ({0} + {1} * {2})", unit.lanes, kPanel - unit.lanes, amx);
   const std::string height = "((kernel == 'tile_m') * problem.n + (kernel == 'tile_n') * problem.m)";
   const std::string extent = "((kernel == 'tile_m') * problem.m + (kernel == 'tile_n') * problem.n)";
-  const std::string column_bytes = fmt::format("(4 - 2 * {})", amx);
+  const std::string column_bytes = fmt::format("(4 - 2 * ({} || {} && {} == 0))", amx, packed, fp32);
   const std::string steps = "(k_block + (k_block == 0) * problem.k)";
   return {
       {"dot_rows", fmt::format("kernel != 'dot' || problem.m <= {}", kDotMostRows),
@@ -83,7 +93,7 @@ std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
       {"tile_m_layout", fmt::format("kernel != 'tile_m' || {}", yes(!shape.b_is_kn)), "the weights must lie along K"},
       {"tile_n_rows",
        fmt::format("kernel != 'tile_n' || problem.m >= {} || problem.n <= {} || {}", kTileNLeast, kPanel,
-                   yes(shape.b_is_kn)),
+                   yes(shape.b_is_kn || shape.packed)),
        "packing the weights costs more than so few rows of x gain"},
       {"tile_n_layout", fmt::format("kernel != 'tile_n' || {}", yes(!shape.trans_a)), "x must lie along K"},
       {"tile_registers", fmt::format("kernel == 'dot' || {} || rows * width + width + 1 <= {}", amx, unit.registers),
@@ -105,10 +115,17 @@ std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
       {"copy_amx", fmt::format("copy == 0 || !{}", amx), "AMX takes bf16 where it lies"},
       {"copy_use", fmt::format("copy == 0 || {} == 0 || kernel == 'tile_m' && problem.m >= 64", fp32),
        "the copied rows would be used too few times"},
-      {"copy_prefetch", "copy == 0 || prefetch == 0", "copied rows are in the first cache already"},
-      {"prefetch_x", "prefetch == 0 || kernel != 'tile_n'", "rows of x are in a cache already"},
-      {"copy_order", "copy == 0 || order == 'rows'", "a tile's rows would be copied for every panel"},
-      {"k_block_cache", fmt::format("k_block != 0 || {} * {} * problem.k <= {}", tile_columns, column_bytes, l2_bytes),
+      {"copy_prefetch", fmt::format("copy == 0 || prefetch == 0 || {}", packed),
+       "copied rows are in the first cache already"},
+      {"prefetch_packed", fmt::format("prefetch == 0 || !{} || problem.m <= {}", packed, kFewRows),
+       "all rows of x but the first find the packed weights in a cache"},
+      {"prefetch_x", fmt::format("prefetch == 0 || kernel != 'tile_n' || {} && !{}", packed, amx),
+       "rows of x are in a cache already"},
+      {"copy_order", fmt::format("copy == 0 || order == 'rows' || {}", packed),
+       "a tile's rows would be copied for every panel"},
+      {"k_block_cache",
+       fmt::format("k_block != 0 || {} * {} * problem.k <= {} || {} && problem.m <= {}", tile_columns, column_bytes,
+                   l2_bytes, packed, tile_rows),
        "a group of panels along all of K exceeds the second cache"},
       {"panel_block_cache",
        fmt::format("panel_block == 0 || {} * panel_block * {} * {} <= {}", steps, kPanel, column_bytes, l2_bytes),
@@ -150,6 +167,50 @@ int64_t best_rows(int64_t width, const VectorUnit& unit) {
   return width == 1 ? 24 : width == 2 ? 12 : width == 3 ? 8 : 6;
 }
 
+/// As many sums as the registers hold beside a row of panels, in the tiles that repeat the fewest rows of x.
+Config packed_start(const GemmShape& shape, const DeviceInfo& device) {
+  const VectorUnit unit = VectorUnit::of(device.gfx);
+  const int64_t panels = (shape.n + kPanel - 1) / kPanel, in_panel = kPanel / unit.lanes;
+  const bool amx = has_amx(shape, device) && shape.m >= kPanel;
+  int64_t rows = 1, width = in_panel, least = 2 * shape.m + 1;
+  for (const int64_t tall : kCounts) {
+    const int64_t all = (shape.m + tall - 1) / tall * tall;
+    // Fewer rows a tile would read the panels more often.
+    if (tall < std::min<int64_t>(6, (shape.m + 1) / 2) || tall > shape.m || all > least) continue;
+    for (const int64_t wide : {1, 2, 3, 4, 6, 8}) {
+      const bool fits = wide % in_panel == 0 && wide / in_panel <= panels && tall * wide <= kMostRows &&
+                        tall * wide + wide + 1 <= unit.registers;
+      if (!fits || (tall * wide < unit.registers / 2 && tall != at_most(kMostRows, shape.m))) continue;
+      rows = tall;
+      width = wide;
+      least = all;
+    }
+  }
+  if (amx) {
+    width = panels > 1 ? 2 : 1;
+    rows = at_most(width == 2 ? 2 : 3, shape.m / kPanel);
+  }
+  const int64_t tile_rows = amx ? rows * kPanel : rows, columns = width * (amx ? kPanel : unit.lanes);
+  const int64_t column_bytes = shape.in == DType::fp32 ? 4 : 2;
+  const bool long_sums = shape.m > kFewRows && shape.k > kLongSum;
+  const bool whole_k = tile_rows >= shape.m || (!long_sums && columns * column_bytes * shape.k <= l2_bytes_of(device));
+  std::vector<std::pair<std::string, Value>> values = {
+      {"kernel", std::string("tile_n")},
+      {"b_layout", std::string(amx ? kPairs : kPanels)},
+      {"rows", rows},
+      {"width", width},
+      {"prefetch", int64_t{shape.m <= kFewRows && !amx ? 128 : 0}},
+      {"k_block", int64_t{whole_k ? 0 : 256}},
+      {"panel_block", int64_t{0}},
+      {"order", std::string(columns < shape.n ? "panels" : "rows")},
+      {"copy", int64_t{shape.in != DType::fp32 && !amx}},
+      {"threads", device.num_units},
+      {"split_k", int64_t{1}},
+  };
+  if (has_amx(shape, device)) values.emplace_back("engine", std::string(amx ? "amx" : "vectors"));
+  return Config(std::move(values));
+}
+
 }  // namespace
 
 SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
@@ -172,19 +233,34 @@ SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
       {.name = "threads", .values = thread_counts(device.num_units)},
       {.name = "split_k", .values = parts, .active_if = tile},
   };
-  if (has_amx(shape, device)) {
+  auto rules = rules_of(shape, device);
+  const bool amx = has_amx(shape, device);
+  if (amx) {
     const std::vector<Value> engines = {std::string("amx"), std::string("vectors")};
     parameters.insert(parameters.begin() + 1,
                       {.name = "engine", .values = engines, .binding = Binding::compile_time, .active_if = tile});
+  }
+  if (shape.packed) {
+    // The other kernels take plain weights, which need no name.
+    std::vector<Value> layouts = {std::string(kPanels)};
+    if (amx) layouts.insert(layouts.begin(), std::string(kPairs));
+    parameters.insert(
+        parameters.begin() + (amx ? 2 : 1),
+        {.name = "b_layout", .values = layouts, .binding = Binding::compile_time, .active_if = "kernel == 'tile_n'"});
+    if (amx) {
+      rules.push_back({"packed_engine", fmt::format("(engine == 'amx') == (b_layout == '{}')", kPairs),
+                       "AMX reads pairs, vectors single elements"});
+    }
   }
   if (has_pairs(shape, device)) {
     parameters.push_back(
         {.name = "pairs", .values = numbers({1, 0}), .binding = Binding::compile_time, .active_if = "kernel == 'dot'"});
   }
-  return SearchSpace::product(std::move(parameters), rules_of(shape, device));
+  return SearchSpace::product(std::move(parameters), std::move(rules));
 }
 
 Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
+  if (shape.packed) return packed_start(shape, device);
   const VectorUnit unit = VectorUnit::of(device.gfx);
   const int64_t threads = device.num_units;
   const bool along_k = !shape.trans_a && !shape.b_is_kn;
@@ -240,9 +316,11 @@ DotSpec dot_spec(const GemmShape& shape, const Config& config, const DeviceInfo&
 TileLoops tile_loops(const GemmShape& shape, const Config& config, const DeviceInfo& device) {
   TileLoops loops;
   const bool amx = config.has("engine") && config.text("engine") == "amx";
+  const bool packed = config.has("b_layout");
   loops.spec = {.unit = VectorUnit::of(device.gfx),
                 .engine = amx ? Engine::amx : Engine::vectors,
                 .across = config.text("kernel") == "tile_m" ? Across::m : Across::n,
+                .panel = packed && !amx ? shape.in : DType::fp32,
                 .out = shape.out,
                 .rows = static_cast<int>(config.integer("rows")),
                 .vectors = static_cast<int>(config.integer("width")),
@@ -252,6 +330,7 @@ TileLoops tile_loops(const GemmShape& shape, const Config& config, const DeviceI
   loops.panel_block = config.integer("panel_block");
   loops.order = config.text("order") == "rows" ? Order::rows : Order::panels;
   loops.copy = config.integer("copy") != 0;
+  loops.packed = packed;
   loops.threads = static_cast<int>(config.integer("threads"));
   // Threads divide the operand with more pieces.
   const int64_t height = loops.spec.across == Across::m ? shape.n : shape.m;

@@ -62,10 +62,12 @@ class JitCpuSolver final : public Solver {
   std::string_view thread_pool() const override { return "libgomp"; }
 
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
-    if (const Support support = supports_host_gemm(problem, device); !support.yes) return support;
+    if (const Support support = supports_host_gemm(problem, device, Weights::plain_or_packed); !support.yes)
+      return support;
     if (VectorUnit::of(device.gfx).lanes == 0) return Support::no("needs AVX2 and FMA");
     const auto shape = GemmShape::of(problem);
     if (shape.trans_a && shape.b_is_kn) return Support::no("takes one transposed operand at most");
+    if (shape.trans_a && shape.packed) return Support::no("reads x along K where the weights are packed ahead");
     if (shape.trans_a && shape.m < kPanel) return Support::no("packs a transposed x from 16 rows on");
     return {};
   }

@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "base/shared_library.h"
+#include "solvers/jit_cpu/kernel_arguments.h"
 #include "solvers/opened_solver.h"
 
 namespace attune {
@@ -25,11 +27,20 @@ class JitCpu : public testing::Test {
 };
 
 constexpr const char* kShapes[] = {
-    "gemm_a16w16 m=1 n=96 k=64 dtype=fp32",           "gemm_a16w16 m=5 n=33 k=100 dtype=fp32",
-    "gemm_a16w16 m=17 n=40 k=127 dtype=bf16",         "gemm_a16w16 m=64 n=129 k=33 dtype=fp16",
-    "gemm_a16w16 m=100 n=1 k=7 dtype=fp32",           "gemm_a16w16 m=1 n=1 k=1 dtype=bf16 outdtype=fp32",
-    "gemm_a16w16 m=9 n=64 k=100 dtype=bf16",          "gemm_a16w16 m=13 n=29 k=50 dtype=fp32 trans_b=0",
+    "gemm_a16w16 m=1 n=96 k=64 dtype=fp32",
+    "gemm_a16w16 m=5 n=33 k=100 dtype=fp32",
+    "gemm_a16w16 m=17 n=40 k=127 dtype=bf16",
+    "gemm_a16w16 m=64 n=129 k=33 dtype=fp16",
+    "gemm_a16w16 m=100 n=1 k=7 dtype=fp32",
+    "gemm_a16w16 m=1 n=1 k=1 dtype=bf16 outdtype=fp32",
+    "gemm_a16w16 m=9 n=64 k=100 dtype=bf16",
+    "gemm_a16w16 m=13 n=29 k=50 dtype=fp32 trans_b=0",
     "gemm_a16w16 m=1 n=37 k=96 dtype=fp32 trans_b=0",
+    "gemm_a16w16 m=1 n=1 k=1 dtype=fp32 bpreshuffle=1",
+    "gemm_a16w16 m=1 n=200 k=300 dtype=fp32 bpreshuffle=1",
+    "gemm_a16w16 m=7 n=33 k=127 dtype=bf16 bpreshuffle=1",
+    "gemm_a16w16 m=50 n=129 k=700 dtype=fp16 bias=1 bpreshuffle=1",
+    "gemm_a16w16 m=40 n=70 k=260 dtype=bf16 outdtype=fp32 bias=1 bpreshuffle=1",
 };
 
 TEST_F(JitCpu, EveryStartIsAConfigOfItsSpace) {
@@ -59,6 +70,36 @@ TEST_F(JitCpu, TransposedOperandsAreTaken) {
     const std::string shape = "gemm_a16w16 m=33 n=50 k=70 dtype=fp32 " + transposed;
     EXPECT_THAT(solver_.wrong(shape, start(shape)), IsEmpty());
   }
+}
+
+TEST_F(JitCpu, OnWeightsPackedAheadOffersTheirPanelsBesidePlainOnes) {
+  std::set<std::string> layouts;
+  for (const Config& config : solver_.configs("gemm_a16w16 m=1 n=512 k=256 dtype=fp32 bpreshuffle=1"))
+    layouts.insert(config.has("b_layout") ? config.text("b_layout") : "plain");
+  EXPECT_THAT(layouts, testing::ElementsAre("host.k16.v1", "plain"));
+  for (const Config& config : solver_.configs("gemm_a16w16 m=1 n=512 k=256 dtype=fp32"))
+    EXPECT_FALSE(config.has("b_layout")) << config.key();
+}
+
+TEST_F(JitCpu, PairsThatItPacksItselfAreThoseOfTheLayout) {
+  if (!solver_.device().info().gfx.starts_with("x86-64-v4")) GTEST_SKIP() << "pairs are packed with AVX-512";
+  const Problem problem = solver_.problem("gemm_a16w16 m=40 n=29 k=77 dtype=bf16");
+  const auto tasks =
+      solver_.solver().compile_tasks(problem, solver_.backend().untuned(problem), solver_.device().info());
+  KernelCache cache({cache_location().path}, uint64_t{1} << 30);
+  const auto built = CompilePool(cache).compile({tasks.back()});
+  ASSERT_TRUE(built.front().binary.has_value()) << built.front().outcome.detail;
+  const SharedLibrary library(built.front().binary->file);
+  const auto pair_rows = library.function<jit_cpu::PairRows>("pair_rows");
+
+  const TensorSpec weights{.role = "b", .dtype = DType::bf16, .shape = {29, 77}};
+  std::vector<uint16_t> plain(29 * 77);
+  for (size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<uint16_t>(i + 1);
+  std::vector<uint16_t> want(packed_bytes({"host.vnni2x16.v1"}, weights) / 2), got(want.size(), 0xffff);
+  pack({"host.vnni2x16.v1"}, weights, std::as_bytes(std::span(plain)), std::as_writable_bytes(std::span(want)));
+  pair_rows(plain.data(), 77, 16, 77, got.data());
+  pair_rows(plain.data() + 16 * 77, 77, 13, 77, got.data() + got.size() / 2);
+  EXPECT_EQ(got, want);
 }
 
 TEST_F(JitCpu, BinariesKnowNoSizes) {

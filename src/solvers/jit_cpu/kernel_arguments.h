@@ -18,7 +18,7 @@ struct TileOutput {
 
 /// One call of a tile kernel: rows of one operand times panels of the other.
 struct TileArguments {
-  const void* panel;  ///< Of the group's first panel, at this block of k: [k][16] fp32, with AMX [k/2][16][2] bf16.
+  const void* panel;  ///< Of the group's first panel, at this block of k: [k][16], with AMX [k/2][16][2] bf16.
   long panel_step;    ///< Between panels.
   const void* row;    ///< First row, at this block of k: fp32, with AMX bf16.
   long row_step;

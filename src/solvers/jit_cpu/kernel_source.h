@@ -19,10 +19,12 @@ struct TileSpec {
   VectorUnit unit;
   Engine engine = Engine::vectors;
   Across across = Across::m;
+  DType panel = DType::fp32;  ///< Of the panels' elements: fp32 where they are packed here. With AMX always bf16.
   DType out = DType::fp32;
   int rows = 1, vectors = 1;  ///< The register block; with AMX both count tiles of 16.
   int unroll = 1;             ///< Steps of k in the loop's body.
-  int prefetch = 0;           ///< Steps of k the rows are fetched ahead; 0: left to the hardware.
+  /// Steps of k the rows (across n: the panels) are fetched ahead; 0: left to the hardware.
+  int prefetch = 0;
 
   int tile_rows() const noexcept { return engine == Engine::amx ? kPanel * rows : rows; }
   int tile_columns() const noexcept { return (engine == Engine::amx ? kPanel : unit.lanes) * vectors; }

@@ -37,8 +37,9 @@ class TilePlan final : public Plan {
     tile_floats_ = int64_t{loops.spec.tile_rows()} * loops.spec.tile_columns();
     packed_k_ = is_amx() ? ceil_div(shape.k, kStep) * kStep : shape.k;
     WorkspaceLayout space;
-    packed_ = space.add<std::byte>(panels_ * kPanel * packed_k_ * packed_bytes());
-    if (loops.copy) copies_ = space.add<float>(loops.threads * copy_floats());
+    if (!loops.packed) packed_ = space.add<std::byte>(panels_ * kPanel * packed_k_ * panel_bytes());
+    if (loops.copy)
+      copies_ = space.add<float>(loops.packed ? row_extent_ * copy_step() : loops.threads * copy_floats());
     if (shape.k < packed_k_) tails_ = space.add<uint16_t>(loops.threads * tail_elements());
     if (keeps_partials()) partials_ = space.add<float>(num_partials() * tiles_ * groups_ * tile_floats_);
     if (shape.bias && shape.in != DType::fp32) bias_ = space.add<float>(shape.n + kPanel);
@@ -67,7 +68,8 @@ class TilePlan final : public Plan {
   /// The operands of one run.
   struct Call {
     const std::byte *rows, *panels;
-    std::byte* packed;
+    const std::byte* packed;  ///< The panels in their layout.
+    std::byte* pack_to;       ///< The same where they are packed here.
     float *copies, *partials;
     uint16_t* tails;
     std::byte* c;
@@ -81,7 +83,8 @@ class TilePlan final : public Plan {
       rows = across_m ? b : a;
       panels = across_m ? a : b;
       c = static_cast<std::byte*>(launch.operands[where.c]);
-      packed = at<std::byte>(launch.workspace, plan.packed_);
+      pack_to = at<std::byte>(launch.workspace, plan.packed_);
+      packed = plan.loops_.packed ? b : pack_to;
       tails = at<uint16_t>(launch.workspace, plan.tails_);
       copies = at<float>(launch.workspace, plan.copies_);
       partials = at<float>(launch.workspace, plan.partials_);
@@ -96,23 +99,27 @@ class TilePlan final : public Plan {
   };
 
   static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-  int64_t copy_step() const { return ceil_div(k_block_, kPanel) * kPanel; }
+  /// Rows copied whole are a line apart beyond their length: at a power of two they would share few places of a cache.
+  int64_t copy_step() const {
+    return loops_.packed ? (ceil_div(shape_.k, kPanel) + 1) * kPanel : ceil_div(k_block_, kPanel) * kPanel;
+  }
   int64_t copy_floats() const { return loops_.spec.tile_rows() * copy_step(); }
   bool is_amx() const { return loops_.spec.engine == Engine::amx; }
-  int64_t packed_bytes() const { return is_amx() ? 2 : 4; }
+  int64_t panel_bytes() const { return is_amx() ? 2 : bits(loops_.spec.panel) / 8; }
   int64_t tail_elements() const { return loops_.spec.tile_rows() * kStep; }
   /// Of a panel, at a step of K.
-  std::byte* packed_at(const Call& call, int64_t panel, int64_t k) const {
-    return call.packed + (panel * packed_k_ + k) * kPanel * packed_bytes();
-  }
+  int64_t panel_offset(int64_t panel, int64_t k) const { return (panel * packed_k_ + k) * kPanel * panel_bytes(); }
   bool keeps_partials() const { return k_block_ < shape_.k || loops_.split == Split::k; }
   int64_t num_partials() const { return loops_.split == Split::k ? loops_.threads : 1; }
   int64_t in_bytes() const { return bits(shape_.in) / 8; }
   int64_t out_bytes() const { return bits(shape_.out) / 8; }
 
   void work(const Call& call, Member member) const {
-    pack(call, member);
-    if (member.count > 1) {
+    if (loops_.packed)
+      copy_all_rows(call, member);
+    else
+      pack(call, member);
+    if (member.count > 1 && (!loops_.packed || loops_.copy)) {
 #pragma omp barrier
     }
     const Range all_tiles{0, tiles_}, all_groups{0, groups_};
@@ -135,6 +142,14 @@ class TilePlan final : public Plan {
     }
   }
 
+  /// This thread's share of the rows, whole: the panels that pass want them again and again.
+  void copy_all_rows(const Call& call, Member member) const {
+    if (!loops_.copy) return;
+    const Range share = member.share(row_extent_);
+    functions_.copy_rows(call.rows + share.begin * shape_.k * in_bytes(), shape_.k, share.end - share.begin, shape_.k,
+                         call.copies + share.begin * copy_step(), copy_step());
+  }
+
   /// This thread's share of the panels, cut along K too: few panels are shared as well as many.
   void pack(const Call& call, Member member) const {
     const int64_t chunks = ceil_div(shape_.k, kPackChunk);
@@ -149,10 +164,10 @@ class TilePlan final : public Plan {
                     steps = std::min(kPackChunk, shape_.k - k);
       if (is_amx()) {
         const auto pair = along_k ? functions_.pair_rows : functions_.pair_columns;
-        pair(from, step, extent, steps, packed_at(call, panel, k));
+        pair(from, step, extent, steps, call.pack_to + panel_offset(panel, k));
       } else {
         const auto pack = along_k ? functions_.pack_rows : functions_.pack_columns;
-        pack(from, step, extent, steps, reinterpret_cast<float*>(packed_at(call, panel, k)));
+        pack(from, step, extent, steps, reinterpret_cast<float*>(call.pack_to + panel_offset(panel, k)));
       }
     }
   }
@@ -200,6 +215,11 @@ class TilePlan final : public Plan {
       if (is_amx()) arguments.tail = tail(call, thread, rows, k.end - k.begin);
       return;
     }
+    if (loops_.packed) {
+      arguments.row = call.copies + first_row(tile) * copy_step() + k.begin;
+      arguments.row_step = copy_step();
+      return;
+    }
     float* copy = call.copies + thread * copy_floats();
     functions_.copy_rows(rows, shape_.k, loops_.spec.rows, k.end - k.begin, copy, copy_step());
     arguments.row = copy;
@@ -224,7 +244,7 @@ class TilePlan final : public Plan {
   }
 
   void run_tile(const Call& call, int thread, int64_t tile, int64_t group, Range k, TileArguments& arguments) const {
-    arguments.panel = packed_at(call, first_panel(group), k.begin);
+    arguments.panel = call.packed + panel_offset(first_panel(group), k.begin);
     arguments.panel_step = kPanel * packed_k_;
     if (keeps_partials()) arguments.partial = partial(call, loops_.split == Split::k ? thread : 0, tile, group);
     if (arguments.last) arguments.out = output(call, tile, group);

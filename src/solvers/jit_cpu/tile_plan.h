@@ -25,7 +25,8 @@ struct TileLoops {
   int64_t panel_block = 0;  ///< Panels that are visited for one tile's rows before the next; 0: all.
   Order order = Order::rows;
   Split split = Split::rows;
-  bool copy = false;  ///< A tile's rows are copied (and widened to fp32) before use.
+  bool copy = false;    ///< A tile's rows are copied (and widened to fp32) before use; with `packed` all, at the start.
+  bool packed = false;  ///< The weights come in panels, and x's rows are what is broadcast.
   int threads = 1;
 };
 
@@ -41,8 +42,9 @@ struct TileFunctions {
   TileFunctions(Engine engine, const std::filesystem::path& tile_file, const std::filesystem::path& pack_file);
 };
 
-/// A product by tiles: one operand is packed into panels, the other's rows are read where they lie (or copied, a tile
-/// at a time). Everything it does is inside run(). Reentrant with distinct workspaces.
+/// A product by tiles: one operand is packed into panels (or comes in them: the layouts host.k16.v1 and, with AMX,
+/// host.vnni2x16.v1), the other's rows are read where they lie or copied. Everything it does is inside run(). Reentrant
+/// with distinct workspaces.
 std::unique_ptr<Plan> make_tile_plan(const GemmShape& shape, const TileLoops& loops, TileFunctions functions);
 
 }  // namespace attune::jit_cpu

@@ -16,10 +16,14 @@ class TileText {
   explicit TileText(const TileSpec& spec) : spec_(spec) {}
 
   std::string text() {
-    text_ = preamble(spec_.unit, DType::fp32, spec_.out) + transpose_text(spec_.unit.lanes) + kArgumentsText;
+    text_ = preamble(spec_.unit, spec_.panel, spec_.out) + transpose_text(spec_.unit.lanes) + kArgumentsText;
     add("void tile(const struct tile_args* t) {{\n");
     declare();
     loop();
+    // Sums of blocks, not one long sum: its rounding errors grow with √K of what a block's do.
+    add("  if (!t->first) {{\n");
+    each_sum([&](int r, int v) { add("    s{0}_{1} += *(const vu*)(t->partial + {2});\n", r, v, offset(r, v)); });
+    add("  }}\n");
     add("  if (!t->last) {{\n");
     each_sum([&](int r, int v) { add("    *(vu*)(t->partial + {}) = s{}_{};\n", offset(r, v), r, v); });
     add("    return;\n  }}\n");
@@ -45,21 +49,15 @@ class TileText {
 
   void declare() {
     for (int p = 0; p < spec_.vectors / in_panel(); ++p)
-      add("  const float* p{0} = (const float*)t->panel + {0} * t->panel_step;\n", p);
+      add("  const in_t* p{0} = (const in_t*)t->panel + {0} * t->panel_step;\n", p);
     for (int r = 0; r < spec_.rows; ++r) add("  const float* r{0} = (const float*)t->row + {0} * t->row_step;\n", r);
-    each_sum([&](int r, int v) { add("  vf s{}_{};\n", r, v); });
-    add("  if (t->first) {{\n");
-    each_sum([&](int r, int v) { add("    s{}_{} = (vf){{0}};\n", r, v); });
-    add("  }} else {{\n");
-    each_sum([&](int r, int v) { add("    s{}_{} = *(const vu*)(t->partial + {});\n", r, v, offset(r, v)); });
-    add("  }}\n");
+    each_sum([&](int r, int v) { add("  vf s{}_{} = {{0}};\n", r, v); });
   }
 
   void step(int ahead) {
     add("    {{\n");
     for (int v = 0; v < spec_.vectors; ++v) {
-      add("      const vf a{} = *(const vu*)(p{} + {});\n", v, v / in_panel(),
-          ahead * kPanel + v % in_panel() * lanes());
+      add("      const vf a{} = load(p{} + {});\n", v, v / in_panel(), ahead * kPanel + v % in_panel() * lanes());
     }
     for (int r = 0; r < spec_.rows; ++r) {
       add("      {{ const float x = r{}[{}]; const vf b = {{x", r, ahead);
@@ -78,7 +76,13 @@ class TileText {
 
   void loop() {
     add("  long k = t->k;\n  for (; k >= {0}; k -= {0}) {{\n", spec_.unroll);
-    if (spec_.prefetch > 0) {
+    if (spec_.prefetch > 0 && spec_.across == Across::n) {
+      // A line holds few steps of a panel, so there is one fetch a line.
+      const int line = 64 * 8 / bits(spec_.panel), steps = spec_.unroll * kPanel;
+      for (int p = 0; p < spec_.vectors / in_panel(); ++p)
+        for (int e = 0; e < steps; e += line)
+          add("    __builtin_prefetch(p{} + {});\n", p, spec_.prefetch * kPanel + e);
+    } else if (spec_.prefetch > 0) {
       for (int r = 0; r < spec_.rows; ++r) add("    __builtin_prefetch(r{} + {});\n", r, spec_.prefetch);
     }
     for (int u = 0; u < spec_.unroll; ++u) step(u);

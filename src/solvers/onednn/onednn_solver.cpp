@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -49,13 +50,57 @@ struct Description {
   bool has_bias;
 };
 
-Description describe(const GemmShape& shape) {
+/// Who says how the weights lie.
+enum class WeightOrder : uint8_t { plain, any };
+
+Description describe(const GemmShape& shape, WeightOrder order) {
   using tag = memory::format_tag;
   const auto in = data_type_of(shape.in), out = data_type_of(shape.out);
+  const tag weights = order == WeightOrder::any ? tag::any : shape.b_is_kn ? tag::ab : tag::ba;
   return {memory::desc({shape.m, shape.k}, in, shape.trans_a ? tag::ba : tag::ab),
-          memory::desc({shape.k, shape.n}, in, shape.b_is_kn ? tag::ab : tag::ba),
+          memory::desc({shape.k, shape.n}, in, weights),
           shape.bias ? memory::desc({1, shape.n}, in, tag::ab) : memory::desc(),
           memory::desc({shape.m, shape.n}, out, tag::ab), shape.bias};
+}
+
+/// The order of a matrix as oneDNN writes its tags: `ba`, `BA16a64b2a`. Nothing where it is not strides and blocks.
+/// Version 2 shows the parts of a description, version 3 has functions for them.
+template <typename Desc>
+std::optional<std::string> format_of(const Desc& desc) {
+  memory::dims strides, blocks, axes;
+  if constexpr (requires { desc.data; }) {
+    if (desc.data.format_kind != dnnl_blocked || desc.data.extra.flags != 0) return std::nullopt;
+    const auto& blocking = desc.data.format_desc.blocking;
+    strides.assign(blocking.strides, blocking.strides + 2);
+    blocks.assign(blocking.inner_blks, blocking.inner_blks + blocking.inner_nblks);
+    axes.assign(blocking.inner_idxs, blocking.inner_idxs + blocking.inner_nblks);
+  } else {
+    if (desc.get_format_kind() != memory::format_kind::blocked) return std::nullopt;
+    strides = desc.get_strides();
+    blocks = desc.get_inner_blks();
+    axes = desc.get_inner_idxs();
+    blocks.resize(static_cast<size_t>(desc.get_inner_nblks()));
+  }
+  std::string text = strides[0] > strides[1] ? "ab" : "ba";
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const char axis = static_cast<char>('a' + axes[i]);
+    std::replace(text.begin(), text.begin() + 2, axis, static_cast<char>('A' + axes[i]));
+    text += std::to_string(blocks[i]) + axis;
+  }
+  return text;
+}
+
+constexpr const char* kPlain = "plain";
+
+/// The layout of an implementation's weights, nothing for one that has no name. What oneDNN chose for `any` may differ
+/// with M, threads or implementation: the format is part of the name, so weights never meet a kernel that wants others.
+std::optional<std::string> layout_of(const dnnl::matmul::primitive_desc& implementation) {
+  const auto format = format_of(implementation.weights_desc());
+  if (!format) return std::nullopt;
+  if (*format == "ba") return kPlain;
+  const auto* version = dnnl::version();
+  return fmt::format("{}.any@{}.{}.{}.{}", onednn_library().name, version->major, version->minor, version->patch,
+                     *format);
 }
 
 dnnl::primitive_attr user_scratchpad() {
@@ -135,6 +180,7 @@ class OnednnBackend final : public Backend {
   }
 
   SearchSpace space(const Problem& problem) override {
+    if (GemmShape::of(problem).packed) return packed_space(problem);
     const auto offered = names(problem);
     std::vector<Value> values;
     std::vector<Rule> rules;
@@ -150,6 +196,14 @@ class OnednnBackend final : public Backend {
   }
 
   Config untuned(const Problem& problem) override {
+    if (GemmShape::of(problem).packed) {
+      // What a user gets who lets oneDNN say how the weights shall lie.
+      const auto offered = with_layouts(problem, WeightOrder::any, device_.num_units);
+      const auto found =
+          std::find_if(offered.begin(), offered.end(), [](const auto& one) { return !one.is_reference; });
+      if (offered.empty()) fail(ErrorCode::unavailable, "oneDNN names no order of these weights: {}", problem.key());
+      return (found == offered.end() ? offered.front() : *found).config;
+    }
     return Config({{"impl", preferred(names(problem))}, {"threads", device_.num_units}});
   }
 
@@ -158,9 +212,11 @@ class OnednnBackend final : public Backend {
     omp_set_num_threads(threads);
     const auto shape = GemmShape::of(problem);
     const std::string& wanted = config.text("impl");
+    const std::string layout = shape.packed ? config.text("b_layout") : kPlain;
+    const auto order = layout == kPlain ? WeightOrder::plain : WeightOrder::any;
     std::unique_ptr<Plan> plan;
-    for_each(shape, [&](const std::string& name, const dnnl::matmul::primitive_desc& chosen) {
-      if (name != wanted) return true;
+    for_each(shape, order, [&](const std::string& name, const dnnl::matmul::primitive_desc& chosen) {
+      if (name != wanted || (order == WeightOrder::any && layout_of(chosen) != layout)) return true;
       plan = std::make_unique<OnednnPlan>(shape, chosen, engine_, threads);
       return false;
     });
@@ -170,6 +226,36 @@ class OnednnBackend final : public Backend {
     return plan;
   }
 
+  std::vector<Layout> layouts(const Problem& problem) override {
+    std::vector<Layout> all;
+    if (!GemmShape::of(problem).packed) return all;
+    const SearchSpace offered = packed_space(problem);
+    for (uint64_t i = 0; i < offered.size(); ++i) {
+      Layout layout{offered.at(i).text("b_layout")};
+      if (layout.name != kPlain && std::find(all.begin(), all.end(), layout) == all.end())
+        all.push_back(std::move(layout));
+    }
+    return all;
+  }
+
+  uint64_t packed_bytes(const Layout& layout, const Problem& problem) const override {
+    return description_of(layout, problem).get_size();
+  }
+
+  void pack(const Layout& layout, const Problem& problem, std::span<const std::byte> plain,
+            Buffer packed) const override {
+    const auto shape = GemmShape::of(problem);
+    const memory::desc rows({shape.k, shape.n}, data_type_of(shape.in), memory::format_tag::ba);
+    const memory::desc& wanted = description_of(layout, problem);
+    guarded(ErrorCode::device, [&] {
+      // The library takes its inputs as void*; a reorder does not write them.
+      memory from(rows, engine_, const_cast<std::byte*>(plain.data())), to(wanted, engine_, packed.data);
+      dnnl::stream stream(engine_);
+      dnnl::reorder(from, to).execute(stream, from, to);
+      stream.wait();
+    });
+  }
+
   std::vector<EntryPoint> entry_points() const override {
     return {{"dnnl_primitive_execute", library_of(reinterpret_cast<const void*>(&dnnl_primitive_execute))}};
   }
@@ -177,11 +263,61 @@ class OnednnBackend final : public Backend {
  private:
   static bool is_reference(std::string_view name) { return name.starts_with("ref"); }
 
+  /// An implementation with the layout it wants.
+  struct Offer {
+    Config config;
+    memory::desc weights;
+    bool is_reference;
+  };
+
+  /// With this number of threads, in oneDNN's order of preference.
+  std::vector<Offer> with_layouts(const Problem& problem, WeightOrder order, int64_t threads) const {
+    std::vector<Offer> offered;
+    omp_set_num_threads(static_cast<int>(threads));
+    const auto note = [&](const std::string& name, const dnnl::matmul::primitive_desc& implementation) {
+      const auto layout = order == WeightOrder::plain ? std::optional<std::string>(kPlain) : layout_of(implementation);
+      if (layout) {
+        offered.push_back({Config({{"impl", name}, {"threads", threads}, {"b_layout", *layout}}),
+                           implementation.weights_desc(), is_reference(name)});
+      }
+      return true;
+    };
+    for_each(GemmShape::of(problem), order, note);
+    return offered;
+  }
+
+  /// Which implementation wants which layout is oneDNN's to say: rows, no product.
+  SearchSpace packed_space(const Problem& problem) {
+    std::vector<Config> rows = {untuned(problem)};
+    for (const Value& threads : thread_counts(device_.num_units)) {
+      for (const WeightOrder order : {WeightOrder::any, WeightOrder::plain}) {
+        for (const Offer& offer : with_layouts(problem, order, std::get<int64_t>(threads))) {
+          if (!offer.is_reference) rows.push_back(offer.config);
+        }
+      }
+    }
+    return SearchSpace::listed(std::move(rows));
+  }
+
+  /// The last one is kept: a rotation asks for the same again and again.
+  const memory::desc& description_of(const Layout& layout, const Problem& problem) const {
+    const std::string key = problem.key() + ' ' + layout.name;
+    if (described_.first == key) return described_.second;
+    for (const Value& threads : thread_counts(device_.num_units)) {
+      for (const Offer& offer : with_layouts(problem, WeightOrder::any, std::get<int64_t>(threads))) {
+        if (offer.config.text("b_layout") != layout.name) continue;
+        described_ = {key, offer.weights};
+        return described_.second;
+      }
+    }
+    fail(ErrorCode::unavailable, "oneDNN does not offer this layout of the weights: '{}'", layout.name);
+  }
+
   /// What is offered for all cores.
   std::vector<std::string> names(const Problem& problem) {
     std::vector<std::string> offered;
     omp_set_num_threads(static_cast<int>(device_.num_units));
-    for_each(GemmShape::of(problem), [&](const std::string& name, const dnnl::matmul::primitive_desc&) {
+    for_each(GemmShape::of(problem), WeightOrder::plain, [&](const std::string& name, const auto&) {
       offered.push_back(name);
       return true;
     });
@@ -196,7 +332,7 @@ class OnednnBackend final : public Backend {
 
   /// Visits the implementations in oneDNN's order of preference; a name that comes again is visited once.
   template <typename Visit>
-  void for_each(const GemmShape& shape, Visit visit) {
+  void for_each(const GemmShape& shape, WeightOrder order, Visit visit) const {
     const auto visit_all = [&](dnnl::matmul::primitive_desc implementation) {
       std::vector<std::string> seen;
       do {
@@ -206,11 +342,12 @@ class OnednnBackend final : public Backend {
         if (!visit(name, implementation)) return;
       } while (implementation.next_impl());
     };
-    guarded(ErrorCode::unavailable, [&] { with_first_matmul(describe(shape), engine_, visit_all); });
+    guarded(ErrorCode::unavailable, [&] { with_first_matmul(describe(shape, order), engine_, visit_all); });
   }
 
   DeviceInfo device_;
   dnnl::engine engine_;
+  mutable std::pair<std::string, memory::desc> described_;  ///< Problem and layout, and what oneDNN calls it.
 };
 
 class OnednnSolver final : public Solver {
@@ -220,7 +357,8 @@ class OnednnSolver final : public Solver {
   std::string_view title() const override { return onednn_library().title; }
   std::string_view thread_pool() const override { return "libgomp"; }
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
-    if (const Support support = supports_host_gemm(problem, device); !support.yes) return support;
+    if (const Support support = supports_host_gemm(problem, device, Weights::plain_or_packed); !support.yes)
+      return support;
     const auto shape = GemmShape::of(problem);
     if (shape.in == DType::fp16 || shape.out == DType::fp16) {
       if (const Support support = onednn_supports_fp16(shape); !support.yes) return support;

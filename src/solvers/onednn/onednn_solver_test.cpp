@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "solvers/opened_solver.h"
 
 namespace attune {
@@ -50,6 +53,45 @@ TEST_P(Onednn, IsUntunedWithTheImplementationItPrefersOnAllCores) {
   const auto untuned = onednn_.backend().untuned(onednn_.problem(kSmall));
   EXPECT_EQ(untuned.text("impl"), implementations(kSmall).front());
   EXPECT_EQ(untuned.integer("threads"), onednn_.device().info().num_units);
+}
+
+constexpr const char* kPacked = "gemm_a16w16 m=8 n=70 k=96 dtype=fp32 bias=1 bpreshuffle=1";
+
+TEST_P(Onednn, ComputesWithWeightsInEveryLayoutItNames) {
+  std::set<std::string> layouts;
+  for (const Config& config : onednn_.configs(kPacked)) {
+    layouts.insert(config.text("b_layout"));
+    EXPECT_EQ(onednn_.wrong(kPacked, config.key()), "");
+  }
+  EXPECT_THAT(layouts, testing::Contains("plain"));
+  for (const Layout& layout : onednn_.backend().layouts(onednn_.problem(kPacked))) {
+    EXPECT_THAT(layouts, testing::Contains(layout.name));
+    EXPECT_THAT(layout.name, testing::HasSubstr(".any@"));
+  }
+}
+
+TEST_P(Onednn, NamesTheSameLayoutForAllRowsOnlyWhereTheBytesAreTheSame) {
+  // Weights of one name are packed once for a whole group of M: packed for any M of it they must be the same bytes.
+  std::map<std::string, std::vector<std::byte>> bytes;
+  for (const int m : {1, 2, 16, 64, 300}) {
+    const Problem problem = onednn_.problem(fmt::format("gemm_a16w16 m={} n=70 k=96 dtype=fp32 bpreshuffle=1", m));
+    std::vector<std::byte> plain(70 * 96 * 4);
+    for (size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<std::byte>(i * 7 % 63);
+    for (const Layout& layout : onednn_.backend().layouts(problem)) {
+      std::vector<std::byte> packed(onednn_.backend().packed_bytes(layout, problem));
+      onednn_.backend().pack(layout, problem, plain, {packed.data(), packed.size()});
+      const auto [known, fresh] = bytes.emplace(layout.name, packed);
+      EXPECT_EQ(known->second, packed) << layout.name << " m=" << m;
+    }
+  }
+}
+
+TEST_P(Onednn, IsUntunedInTheLayoutItPrefers) {
+  const auto untuned = onednn_.backend().untuned(onednn_.problem(kPacked));
+  EXPECT_EQ(untuned.integer("threads"), onednn_.device().info().num_units);
+  EXPECT_TRUE(onednn_.backend().space(onednn_.problem(kPacked)).index_of(untuned).has_value());
+  EXPECT_THAT(onednn_.refusal(kPacked, "impl=" + untuned.text("impl") + ";threads=1;b_layout=onednn.any@1.0.ab"),
+              testing::HasSubstr("does not offer the implementation"));
 }
 
 TEST_P(Onednn, OfVersion2LeavesHalvesToOthers) {

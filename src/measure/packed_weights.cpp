@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "measure/packed_weights.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+constexpr uint32_t kGuardElementBytes = 8;
+
+uint32_t num_copies(const Packing& packing, const RotationSize& rotation) {
+  const uint64_t fitting = PackedWeights::kMostBytes / std::max<uint64_t>(packing.bytes, 1);
+  return static_cast<uint32_t>(std::min<uint64_t>(rotation.copies, std::max<uint64_t>(2, fitting)));
+}
+
+/// The first place from `cursor` on that is a multiple of the alignment and not of twice that.
+uint64_t place(uint64_t cursor, uint64_t alignment) {
+  const uint64_t step = 2 * alignment;
+  return (cursor + step - 1) / step * step + alignment;
+}
+
+}  // namespace
+
+size_t weights_operand(std::span<const TensorSpec> specs) {
+  const auto found = std::find_if(specs.begin(), specs.end(), [](const TensorSpec& spec) { return spec.role == "b"; });
+  ATTUNE_CHECK(found != specs.end(), "an op with packed weights has an operand 'b'");
+  return static_cast<size_t>(found - specs.begin());
+}
+
+Packing packing_of(const Layout& layout, const Problem& problem, Backend& backend) {
+  if (find_named_layout(layout.name) != nullptr) {
+    const auto specs = op_of(problem).tensors(problem);
+    const TensorSpec weights = specs[weights_operand(specs)];
+    return {layout, packed_bytes(layout, weights),
+            [layout, weights](std::span<const std::byte> plain, Buffer packed) {
+              pack(layout, weights, plain, {static_cast<std::byte*>(packed.data), packed.bytes});
+            },
+            false};
+  }
+  const auto offered = backend.layouts(problem);
+  if (std::find(offered.begin(), offered.end(), layout) == offered.end())
+    fail(ErrorCode::unavailable, "the library offers no such layout of these weights: '{}'", layout.name);
+  return {layout, backend.packed_bytes(layout, problem),
+          [layout, problem, &backend](std::span<const std::byte> plain, Buffer packed) {
+            backend.pack(layout, problem, plain, packed);
+          },
+          true};
+}
+
+double packed_weights_bytes(const Packing& packing, const RotationSize& rotation) {
+  return static_cast<double>(packing.bytes) * (num_copies(packing, rotation) + 2);
+}
+
+PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, const Rotation& rotation,
+                             Packing packing)
+    : device_(device),
+      packing_(std::move(packing)),
+      operand_(weights_operand(specs)),
+      num_operands_(specs.size()),
+      alignment_(specs[operand_].alignment_bytes) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i)
+    bytes = place(bytes, alignment_) + packing_.bytes;
+  block_ = device.allocate(bytes, 2 * alignment_);
+  try {
+    pack_copies(specs, rotation);
+  } catch (...) {
+    device.release(block_);
+    throw;
+  }
+}
+
+PackedWeights::~PackedWeights() { device_.release(block_); }
+
+void PackedWeights::pack_copies(std::span<const TensorSpec> specs, const Rotation& rotation) {
+  const std::span plain(static_cast<const std::byte*>(rotation.copy(0)[operand_]), specs[operand_].bytes());
+  std::vector<void*> packed;
+  uint64_t cursor = 0;
+  for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i) {
+    cursor = place(cursor, alignment_);
+    void* to = static_cast<std::byte*>(block_.data) + cursor;
+    if (i == 0 || packing_.opaque)
+      packing_.pack(plain, {to, packing_.bytes});
+    else
+      device_.copy(to, packed.front(), packing_.bytes);
+    packed.push_back(to);
+    cursor += packing_.bytes;
+  }
+  for (uint32_t i = 0; i < rotation.size().copies; ++i) {
+    const auto operands = rotation.copy(i);
+    pointers_.insert(pointers_.end(), operands.begin(), operands.end());
+    pointers_[i * num_operands_ + operand_] = packed[i % packed.size()];
+  }
+}
+
+void PackedWeights::prepare_check(ReferenceCache& references) {
+  for (const Distribution distribution : {Distribution::normal, Distribution::integers}) {
+    auto& slot = checked_[static_cast<size_t>(distribution)];
+    if (slot) continue;
+    auto made = std::make_unique<Checked>(
+        Checked{GuardedBuffer(device_, packing_.bytes, alignment_, kGuardElementBytes), Hash128{}});
+    packing_.pack(references.get(distribution).inputs[operand_].span(), {made->buffer.data(), packing_.bytes});
+    made->hash = hash128(std::span<const std::byte>(made->buffer.span()));
+    slot = std::move(made);
+  }
+}
+
+void* PackedWeights::checked(Distribution distribution) const noexcept {
+  return checked_[static_cast<size_t>(distribution)]->buffer.data();
+}
+
+std::string PackedWeights::spoilt(Distribution distribution) const {
+  const Checked& checked = *checked_[static_cast<size_t>(distribution)];
+  if (const auto where = checked.buffer.broken_guard())
+    return fmt::format("wrote outside the packed weights ({}): {}", packing_.layout.name, *where);
+  if (hash128(std::span<const std::byte>(checked.buffer.span())) != checked.hash)
+    return fmt::format("changed the packed weights ({})", packing_.layout.name);
+  return {};
+}
+
+void PackedWeights::repack(Distribution distribution, ReferenceCache& references) {
+  checked_[static_cast<size_t>(distribution)].reset();
+  prepare_check(references);
+}
+
+}  // namespace attune

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "search/weight_group.h"
+
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+/// A candidate to publish and its speed beside the baseline of its row.
+struct Pick {
+  GroupPick published;
+  double ratio = 1;
+};
+
+/// What stands for a layout in a row; nothing when none of its finalists has it.
+std::optional<Pick> pick_of(const Decision& decision, const std::string& layout, double min_gain) {
+  if (layout_of(decision.winner) == layout)
+    return Pick{{decision.winner, decision.winner_us, decision.errors}, decision.ratio};
+  const Finalist *best = nullptr, *baseline = nullptr;
+  for (const Finalist& finalist : decision.finalists) {
+    if (layout_of(finalist.candidate) != layout || finalist.us <= 0) continue;
+    if (finalist.candidate == decision.baseline)
+      baseline = &finalist;
+    else if (best == nullptr || finalist.ratio > best->ratio)
+      best = &finalist;
+  }
+  if (baseline != nullptr && (best == nullptr || best->ratio_low <= 1 + min_gain))
+    return Pick{{decision.baseline, decision.baseline_us, baseline->errors}, 1};
+  if (best == nullptr) return std::nullopt;
+  return Pick{{best->candidate, best->us, best->errors}, best->ratio};
+}
+
+/// Σ calls·time of a layout over the rows; infinite when a row has nobody of it.
+double total_us(std::span<const GroupRow> rows, const std::string& layout, double min_gain) {
+  double sum = 0;
+  for (const GroupRow& row : rows) {
+    const auto pick = pick_of(*row.decision, layout, min_gain);
+    if (!pick || !(pick->ratio > 0)) return std::numeric_limits<double>::infinity();
+    sum += row.calls * row.decision->baseline_us / pick->ratio;
+  }
+  return sum;
+}
+
+/// Of the baselines, if it is the same in all rows.
+std::optional<std::string> default_layout(std::span<const GroupRow> rows) {
+  const std::string layout = layout_of(rows.front().decision->baseline);
+  for (const GroupRow& row : rows) {
+    if (layout_of(row.decision->baseline) != layout) return std::nullopt;
+  }
+  return layout;
+}
+
+}  // namespace
+
+std::string layout_of(const Config& config) { return config.has("b_layout") ? config.text("b_layout") : "plain"; }
+
+bool has_packed_weights(const Problem& problem) { return problem.integer_or("bpreshuffle", 0) != 0; }
+
+std::string weight_group_of(const Problem& problem) {
+  std::string key(problem.op());
+  for (const auto& [name, value] : problem.attributes()) {
+    if (name != "m") key += ' ' + name + '=' + value;
+  }
+  return key;
+}
+
+GroupChoice choose_layout(std::span<const GroupRow> rows, double min_gain) {
+  ATTUNE_CHECK(!rows.empty(), "a weight group has at least one row");
+  std::set<std::string> layouts;
+  for (const GroupRow& row : rows) {
+    layouts.insert(layout_of(row.decision->winner));
+    for (const Finalist& finalist : row.decision->finalists) layouts.insert(layout_of(finalist.candidate));
+  }
+  GroupChoice choice;
+  double least = std::numeric_limits<double>::infinity();
+  if (const auto usual = default_layout(rows)) {
+    least = total_us(rows, *usual, min_gain) / (1 + min_gain);
+    if (least < std::numeric_limits<double>::infinity()) choice.layout = *usual;
+  }
+  for (const std::string& layout : layouts) {
+    const double total = total_us(rows, layout, min_gain);
+    if (total >= least) continue;
+    least = total;
+    choice.layout = layout;
+  }
+  for (const GroupRow& row : rows) {
+    const std::string layout = choice.layout.empty() ? layout_of(row.decision->winner) : choice.layout;
+    choice.picks.push_back(pick_of(*row.decision, layout, min_gain)->published);
+  }
+  return choice;
+}
+
+}  // namespace attune

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "search/weight_group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attune {
+namespace {
+
+using testing::ElementsAre;
+
+Candidate candidate(const std::string& layout, int number = 0) {
+  return {"s.gemm", "1", Config::parse("b_layout=" + layout + ";number=" + std::to_string(number))};
+}
+Candidate baseline() { return candidate("usual"); }
+
+/// A finalist that is `ratio` times as fast as a baseline of 100 µs, give or take one percent.
+Finalist finalist(const Candidate& who, double ratio) {
+  return {who, 100 / ratio, ratio, ratio * 0.99, ratio * 1.01, 30, {0.001 * ratio, 0, 0}};
+}
+
+/// A decision whose winner is the first.
+Decision decision(int m, double baseline_us, std::vector<Finalist> finalists) {
+  Decision made;
+  made.problem = Problem::parse("gemm_a16w16 m=" + std::to_string(m) + " n=8 k=8 bpreshuffle=1");
+  made.winner = finalists.front().candidate;
+  made.baseline = baseline();
+  made.ratio = finalists.front().ratio;
+  made.winner_us = baseline_us / made.ratio;
+  made.baseline_us = baseline_us;
+  finalists.push_back(finalist(baseline(), 1));
+  for (Finalist& one : finalists) one.us *= baseline_us / 100;
+  made.finalists = std::move(finalists);
+  return made;
+}
+
+GroupChoice choose(const std::vector<Decision>& decisions, std::vector<double> calls = {}) {
+  std::vector<GroupRow> rows;
+  for (size_t i = 0; i < decisions.size(); ++i) rows.push_back({&decisions[i], calls.empty() ? 1 : calls[i]});
+  return choose_layout(rows, 0.005);
+}
+
+std::vector<std::string> names(const GroupChoice& choice) {
+  std::vector<std::string> all;
+  for (const GroupPick& pick : choice.picks) all.push_back(pick.candidate.config.key());
+  return all;
+}
+
+TEST(WeightGroup, IsAllThatDiffersInMAlone) {
+  const Problem one = Problem::parse("gemm_a16w16 m=1 n=8 k=8 bpreshuffle=1");
+  EXPECT_EQ(weight_group_of(one), weight_group_of(one.with("m", "512")));
+  EXPECT_NE(weight_group_of(one), weight_group_of(one.with("n", "9")));
+  EXPECT_TRUE(has_packed_weights(one));
+  EXPECT_FALSE(has_packed_weights(Problem::parse("gemm_a16w16 m=1 n=8 k=8 bpreshuffle=0")));
+}
+
+TEST(WeightGroup, TakesTheLayoutOfTheLeastTotalTimeAndNotOfTheMostWins) {
+  const std::vector<Decision> rows = {
+      decision(1, 10, {finalist(candidate("a"), 2), finalist(candidate("b"), 1.1)}),
+      decision(16, 20, {finalist(candidate("a"), 2), finalist(candidate("b"), 1.1)}),
+      decision(512, 900, {finalist(candidate("b"), 1.5), finalist(candidate("a"), 1.2)})};
+  const auto choice = choose(rows);
+  EXPECT_EQ(choice.layout, "b");
+  EXPECT_THAT(names(choice), ElementsAre("b_layout=b;number=0", "b_layout=b;number=0", "b_layout=b;number=0"));
+  EXPECT_DOUBLE_EQ(choice.picks[0].us, 10 / 1.1) << "its own time, not the winner's";
+  EXPECT_DOUBLE_EQ(choice.picks[0].errors.mismatch_ratio, 0.0011);
+  EXPECT_DOUBLE_EQ(choice.picks[2].us, 900 / 1.5);
+}
+
+TEST(WeightGroup, CountsCalls) {
+  const std::vector<Decision> rows = {
+      decision(1, 10, {finalist(candidate("a"), 2), finalist(candidate("b"), 1.1)}),
+      decision(512, 900, {finalist(candidate("b"), 1.5), finalist(candidate("a"), 1.2)})};
+  EXPECT_EQ(choose(rows).layout, "b");
+  EXPECT_EQ(choose(rows, {1000, 1}).layout, "a");
+}
+
+TEST(WeightGroup, ComparesRowsThroughTheRatioToTheBaseline) {
+  // The machine was slow while the second row's finalist was timed alone; its ratio to the baseline knows nothing of
+  // it.
+  auto rows = std::vector{decision(1, 100, {finalist(candidate("a"), 1.5), finalist(candidate("b"), 1.4)})};
+  rows[0].finalists[0].us *= 3;
+  EXPECT_EQ(choose(rows).layout, "a");
+}
+
+TEST(WeightGroup, LeavesTheUsualLayoutForAGainOnly) {
+  const std::vector<Decision> even = {decision(1, 100, {finalist(candidate("a"), 1.2)}),
+                                      decision(512, 100, {finalist(baseline(), 1), finalist(candidate("a"), 0.86)})};
+  EXPECT_EQ(choose(even).layout, "usual");
+  EXPECT_THAT(names(choose(even)), ElementsAre(baseline().config.key(), baseline().config.key()));
+  const std::vector<Decision> gain = {decision(1, 100, {finalist(candidate("a"), 1.2)}),
+                                      decision(512, 100, {finalist(baseline(), 1), finalist(candidate("a"), 0.9)})};
+  EXPECT_EQ(choose(gain).layout, "a");
+}
+
+TEST(WeightGroup, ReplacesABaselineOnlyByWhatIsProvenFaster) {
+  const Decision other = decision(512, 900, {finalist(candidate("usual", 1), 1.5)});
+  const Decision doubtful = decision(1, 10, {finalist(candidate("a"), 1.3), finalist(candidate("usual", 1), 1.01)});
+  const Decision sure = decision(1, 10, {finalist(candidate("a"), 1.3), finalist(candidate("usual", 1), 1.05)});
+  EXPECT_THAT(names(choose({doubtful, other})), ElementsAre("b_layout=usual;number=0", "b_layout=usual;number=1"));
+  EXPECT_THAT(names(choose({sure, other})), ElementsAre("b_layout=usual;number=1", "b_layout=usual;number=1"));
+}
+
+TEST(WeightGroup, WithoutACommonLayoutEachRowKeepsItsWinner) {
+  auto rows =
+      std::vector{decision(1, 100, {finalist(candidate("a"), 1.2)}), decision(9, 100, {finalist(candidate("b"), 1.2)})};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].finalists.pop_back();
+    rows[i].baseline = candidate("usual" + std::to_string(i));
+  }
+  const auto choice = choose(rows);
+  EXPECT_EQ(choice.layout, "");
+  EXPECT_THAT(names(choice), ElementsAre("b_layout=a;number=0", "b_layout=b;number=0"));
+}
+
+TEST(WeightGroup, PlainIsALayoutLikeOthers) {
+  const Candidate plain{"s.gemm", "1", Config::parse("number=1")};
+  EXPECT_EQ(layout_of(plain), "plain");
+  EXPECT_EQ(choose({decision(1, 100, {finalist(plain, 1.2), finalist(candidate("a"), 1.1)})}).layout, "plain");
+}
+
+}  // namespace
+}  // namespace attune

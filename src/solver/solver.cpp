@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#include "solver/solver.h"
+
+#include "base/error.h"
+
+namespace attune {
+
+// Asked only for what layouts() lists, which by default is nothing.
+
+uint64_t Backend::packed_bytes(const Layout& layout, const Problem&) const {
+  ATTUNE_CHECK(false, "this backend has no layout '{}'", layout.name);
+  return 0;
+}
+
+void Backend::pack(const Layout& layout, const Problem&, std::span<const std::byte>, Buffer) const {
+  ATTUNE_CHECK(false, "this backend has no layout '{}'", layout.name);
+}
+
+}  // namespace attune

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// The named layouts: what each packs is documented in attune/tensor.h.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "attune/tensor.h"
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+constexpr int64_t kPanel = 16;     // Rows of the weights side by side.
+constexpr int64_t kPairStep = 32;  // Elements of K that an AMX tile holds: pairs are padded to whole ones.
+constexpr int64_t kBlock = 64;     // Cells of a row moved at a time, so that panel and rows stay in the first cache.
+
+/// A layout of panels of cells: [N/16][cells][16], a cell being `elements` neighbours along K. `k_step`: K is padded to
+/// a multiple of it.
+struct PanelOrder {
+  int64_t elements = 1, k_step = 1;
+};
+
+/// A matrix of weights in such an order, in bytes and cells.
+class PanelMatrix {
+ public:
+  PanelMatrix(const PanelOrder& order, const TensorSpec& spec)
+      : n_(spec.shape[0]),
+        k_(spec.shape[1]),
+        element_bytes_(bits(spec.dtype) / 8),
+        elements_(order.elements),
+        there_(k_ / order.elements),
+        cells_((k_ + order.k_step - 1) / order.k_step * order.k_step / order.elements) {}
+
+  uint64_t bytes() const { return static_cast<uint64_t>(panels() * cells_ * kPanel * cell_bytes()); }
+
+  void pack(const std::byte* plain, std::byte* packed) const {
+    if (cell_bytes() == 4)
+      pack_cells<4>(plain, packed);
+    else
+      pack_cells<2>(plain, packed);
+    each_single([&](int64_t at, int64_t to) { std::memcpy(packed + to, plain + at, size(element_bytes_)); });
+  }
+
+  void unpack(const std::byte* packed, std::byte* plain) const {
+    if (cell_bytes() == 4)
+      unpack_cells<4>(packed, plain);
+    else
+      unpack_cells<2>(packed, plain);
+    each_single([&](int64_t at, int64_t to) { std::memcpy(plain + at, packed + to, size(element_bytes_)); });
+  }
+
+ private:
+  static size_t size(int64_t bytes) { return static_cast<size_t>(bytes); }
+  int64_t panels() const { return (n_ + kPanel - 1) / kPanel; }
+  int64_t cell_bytes() const { return elements_ * element_bytes_; }
+  int64_t row_bytes() const { return k_ * element_bytes_; }
+  int64_t rows_of(int64_t panel) const { return std::min(kPanel, n_ - panel * kPanel); }
+
+  /// Calls visit(panel, begin, end) for blocks of the cells that are there whole.
+  template <typename Visit>
+  void each_block(Visit visit) const {
+    for (int64_t panel = 0; panel < panels(); ++panel) {
+      for (int64_t begin = 0; begin < there_; begin += kBlock) visit(panel, begin, std::min(begin + kBlock, there_));
+    }
+  }
+
+  /// Calls visit(byte in the plain matrix, byte in the packed one) for the elements that do not fill their cell: the
+  /// last of each row of an odd K.
+  template <typename Visit>
+  void each_single(Visit visit) const {
+    for (int64_t k = there_ * elements_; k < k_; ++k) {
+      for (int64_t row = 0; row < n_; ++row) {
+        const int64_t cell = (row / kPanel * cells_ + there_) * kPanel + row % kPanel;
+        visit(row * row_bytes() + k * element_bytes_, cell * cell_bytes() + k % elements_ * element_bytes_);
+      }
+    }
+  }
+
+  /// Cells are moved by memcpy of a constant size: rows of an odd K start between two of them.
+  template <int64_t kBytes>
+  void pack_cells(const std::byte* plain, std::byte* packed) const {
+    each_block([&](int64_t panel, int64_t begin, int64_t end) {
+      const std::byte* from = plain + panel * kPanel * row_bytes();
+      std::byte* to = packed + panel * cells_ * kPanel * kBytes;
+      const int64_t rows = rows_of(panel), row_step = row_bytes();
+      for (int64_t i = begin; i < end; ++i) {
+        for (int64_t row = 0; row < rows; ++row)
+          std::memcpy(to + (i * kPanel + row) * kBytes, from + row * row_step + i * kBytes, kBytes);
+        std::memset(to + (i * kPanel + rows) * kBytes, 0, size((kPanel - rows) * kBytes));
+      }
+    });
+    for (int64_t panel = 0; panel < panels(); ++panel) {
+      std::memset(packed + (panel * cells_ + there_) * kPanel * kBytes, 0, size((cells_ - there_) * kPanel * kBytes));
+    }
+  }
+
+  template <int64_t kBytes>
+  void unpack_cells(const std::byte* packed, std::byte* plain) const {
+    each_block([&](int64_t panel, int64_t begin, int64_t end) {
+      const std::byte* from = packed + panel * cells_ * kPanel * kBytes;
+      std::byte* to = plain + panel * kPanel * row_bytes();
+      const int64_t row_step = row_bytes();
+      for (int64_t row = 0; row < rows_of(panel); ++row) {
+        for (int64_t i = begin; i < end; ++i)
+          std::memcpy(to + row * row_step + i * kBytes, from + (i * kPanel + row) * kBytes, kBytes);
+      }
+    });
+  }
+
+  int64_t n_, k_, element_bytes_, elements_;
+  int64_t there_, cells_;  ///< Cells of a panel that the plain rows fill whole; all of them.
+};
+
+const std::array<NamedLayout, 3>& registry() {
+  static const std::array<NamedLayout, 3> layouts = {{
+      {"plain", "[N][K], or whatever order the tensor has", {}},
+      {"host.k16.v1", "[N/16][K][16]: panels of 16 rows along K", {DType::fp32, DType::bf16, DType::fp16}},
+      {"host.vnni2x16.v1", "[N/16][K/2][16][2]: panels of pairs along K", {DType::bf16, DType::fp16}},
+  }};
+  return layouts;
+}
+/// Of registry()'s entries, plain left out.
+constexpr std::array<PanelOrder, 2> kOrders = {{{.elements = 1, .k_step = 1}, {.elements = 2, .k_step = kPairStep}}};
+
+/// Null for plain. Throws unless the layout is one and takes the tensor.
+const PanelOrder* order_of(const Layout& layout, const TensorSpec& plain) {
+  const NamedLayout* found = find_named_layout(layout.name);
+  if (found == nullptr)
+    fail(ErrorCode::invalid_input, "no layout of that name is written down here: '{}'", layout.name);
+  if (found == registry().data()) return nullptr;
+  if (std::find(found->dtypes.begin(), found->dtypes.end(), plain.dtype) == found->dtypes.end())
+    fail(ErrorCode::invalid_input, "the layout does not take this type of elements: {}, {}", layout.name,
+         name(plain.dtype));
+  if (plain.shape.size() != 2)
+    fail(ErrorCode::invalid_input, "the layout packs a matrix: {}, got a tensor of {} axes", layout.name,
+         plain.shape.size());
+  return &kOrders[static_cast<size_t>(found - registry().data() - 1)];
+}
+
+void check_sizes(const Layout& layout, const TensorSpec& spec, size_t plain, size_t packed) {
+  if (plain != spec.bytes() || packed != packed_bytes(layout, spec)) {
+    fail(ErrorCode::invalid_input, "the buffers are not of the tensor's sizes: {} and {} bytes wanted, got {} and {}",
+         spec.bytes(), packed_bytes(layout, spec), plain, packed);
+  }
+}
+
+}  // namespace
+
+std::span<const NamedLayout> named_layouts() { return registry(); }
+
+const NamedLayout* find_named_layout(std::string_view name) {
+  const auto& all = registry();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const NamedLayout& one) { return one.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+uint64_t packed_bytes(const Layout& layout, const TensorSpec& plain) {
+  const PanelOrder* order = order_of(layout, plain);
+  return order == nullptr ? plain.bytes() : PanelMatrix(*order, plain).bytes();
+}
+
+void pack(const Layout& layout, const TensorSpec& spec, std::span<const std::byte> plain, std::span<std::byte> packed) {
+  const PanelOrder* order = order_of(layout, spec);
+  check_sizes(layout, spec, plain.size(), packed.size());
+  if (order == nullptr)
+    std::copy(plain.begin(), plain.end(), packed.begin());
+  else
+    PanelMatrix(*order, spec).pack(plain.data(), packed.data());
+}
+
+void unpack(const Layout& layout, const TensorSpec& spec, std::span<const std::byte> packed,
+            std::span<std::byte> plain) {
+  const PanelOrder* order = order_of(layout, spec);
+  check_sizes(layout, spec, plain.size(), packed.size());
+  if (order == nullptr)
+    std::copy(packed.begin(), packed.end(), plain.begin());
+  else
+    PanelMatrix(*order, spec).unpack(packed.data(), plain.data());
+}
+
+}  // namespace attune

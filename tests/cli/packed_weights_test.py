@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Weights packed ahead (bpreshuffle=1): one contest over layouts, one layout for all rows that differ in M alone.
+
+The fake solver's packed kernels take 0.8 of the plain ones' time up to M=32 and 1.1 beyond."""
+import story
+
+HEADER = "M,N,K,bpreshuffle\n"
+PACKED = "host.k16.v1"
+
+
+class PackedWeights(story.Story):
+    def tuned(self, shapes, *flags):
+        """Layouts by (M, N) after tuning the shapes."""
+        self.put("shapes.csv", HEADER + shapes)
+        self.result = self.tune("-i", "shapes.csv", "-o", "t.csv", *flags)
+        return {(row["M"], row["N"]): row["layout"] for row in self.rows("t.csv")}
+
+    def test_rows_of_a_weight_group_get_one_layout(self):
+        layouts = self.tuned("4,32,64,1\n8,32,64,1\n200,32,64,1\n")
+        self.assertEqual(layouts, {("4", "32"): PACKED, ("8", "32"): PACKED, ("200", "32"): PACKED})
+        for row in self.rows("t.csv"):
+            self.assertEqual(row["bpreshuffle"], "True")
+            self.assertIn("b_layout=" + PACKED, row["kernelName"])
+        self.assertIn("is published with its weight group's layout " + PACKED, self.result.stderr)
+        self.assertIn("with plain", self.result.stderr)
+
+    def test_the_layout_is_the_one_of_the_least_total_time(self):
+        layouts = self.tuned("4,32,64,1\n100,32,64,1\n200,32,64,1\n")
+        self.assertEqual(set(layouts.values()), {"plain"})
+
+    def test_groups_and_plain_rows_do_not_mix(self):
+        layouts = self.tuned("4,32,64,1\n200,48,64,1\n4,48,64,0\n")
+        self.assertEqual(layouts, {("4", "32"): PACKED, ("200", "48"): "plain", ("4", "48"): "plain"})
+        plain = [row for row in self.rows("t.csv") if row["bpreshuffle"] == "False"]
+        self.assertNotIn("b_layout", plain[0]["kernelName"])
+
+    def test_new_rows_may_change_the_layout_of_rows_that_are_there(self):
+        self.assertEqual(self.tuned("200,32,64,1\n"), {("200", "32"): "plain"})
+        layouts = self.tuned("4,32,64,1\n8,32,64,1\n200,32,64,1\n")
+        self.assertEqual(set(layouts.values()), {PACKED})
+        with self.untouched("t.csv"):
+            self.tuned("4,32,64,1\n8,32,64,1\n200,32,64,1\n")
+
+    def test_published_rows_are_checked_in_their_layout(self):
+        self.tuned("4,32,64,1\n200,32,64,1\n8,32,64,1\n")
+        result = self.attune("check", "t.csv", "--devices", "fake:0")
+        self.assertIn("3 rows: 3 ok", result.stdout)
+
+    def test_explain_finds_the_row_by_its_contract(self):
+        self.tuned("4,32,64,1\n")
+        problem = "gemm_a16w16 m=4 n=32 k=64 dtype=bf16"
+        packed = self.attune("explain", problem + " bpreshuffle=1", "-t", "t.csv", *story.FAKE[:2])
+        self.assertIn("b_layout=" + PACKED, packed.stdout)
+        plain = self.attune("explain", problem, "-t", "t.csv", *story.FAKE[:2])
+        self.assertIn("no row", plain.stdout)
+
+    def test_weights_that_are_stored_across_k_are_refused(self):
+        self.put("shapes.csv", "M,N,K,bpreshuffle,trans_b\n4,32,64,1,0\n4,32,64,0,1\n")
+        result = self.tune("-i", "shapes.csv", "-o", "t.csv")
+        self.assertIn("are given N×K, leave trans_b at 1", result.stderr)
+        self.assertEqual(len(self.rows("t.csv")), 1)
+
+    def test_a_plain_problem_takes_no_packed_layout(self):
+        config = "b_layout=host.k16.v1;split_k=1;tile_m=64;tile_n=64"
+        result = self.attune("bench", "gemm_a16w16 m=4 n=32 k=64 dtype=fp32", "--solver", "fake.gemm", "--config", config,
+                             "--devices", "fake:0", status=1)
+        self.assertIn("bpreshuffle=1 only, the config has b_layout=host.k16.v1", result.stdout)
+
+
+if __name__ == "__main__":
+    story.main()
