@@ -24,7 +24,7 @@ Location private_folder(const char* name, const char* own, const char* xdg, cons
   fail(ErrorCode::invalid_input, "there is no home folder to keep state in, set {}", own);
 }
 
-Location inside(Location folder, const char* name, const char* entry) {
+Location inside(const Location& folder, const char* name, const char* entry) {
   return {name, folder.path / entry, folder.set_by};
 }
 

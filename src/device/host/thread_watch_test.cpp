@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <semaphore>
+#include <string>
 #include <thread>
 
 #include "device/host/host_resources.h"
@@ -21,8 +22,9 @@ class Worker {
   Worker() : thread_([this] { serve(); }) { ready_.acquire(); }
   ~Worker() {
     stop_ = true;
-    work();
+    go_.release();  // Not work(): the thread may have seen stop_ already and then answers nobody.
     thread_.join();
+    while (access(("/proc/self/task/" + std::to_string(id_)).c_str(), F_OK) == 0) std::this_thread::yield();
   }
   void work() {
     go_.release();

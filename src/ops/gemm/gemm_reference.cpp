@@ -35,8 +35,11 @@ constexpr int kRows = 4, kColumns = 4, kLanes = 8;
 
 /// kRows × kColumns dot products of rows padded to a multiple of kLanes. Lanes are explicit so that the compiler keeps
 /// the sums in vector registers; clones let one binary use what the machine has.
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3"))) void dot_block(
-    const float* a, const float* b, int64_t stride, double* sums) {
+#ifndef __SANITIZE_THREAD__  // Its runtime is not up yet when the clones are chosen.
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
+__attribute__((optimize("O3"))) void
+dot_block(const float* a, const float* b, int64_t stride, double* sums) {
   typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double))));
   typedef float Floats __attribute__((vector_size(kLanes * sizeof(float))));
   Lanes total[kRows][kColumns] = {};
