@@ -91,9 +91,14 @@ std::optional<Candidate> load(CheckedRow& row, Environment& environment) {
     Candidate candidate = Candidate::parse(row.kernel);
     row.problem = op_of(row.problem).normalise(row.problem, device);
     const auto here = contenders(*environment.executor, row.problem, {});
-    if (const auto why = why_unusable(candidate, row.problem, here, device))
+    if (const auto why = why_unusable(candidate, row.problem, here, device)) {
       row.reason = *why;
-    else if (!row.us)
+      // Of the solver and version that are here, but no config of theirs: it never computed this.
+      const bool is_here = std::any_of(here.begin(), here.end(), [&](const Contender& one) {
+        return one.solver == candidate.solver && one.support.yes && one.version == candidate.version;
+      });
+      if (is_here) row.standing = Standing::wrong;
+    } else if (!row.us)
       row.reason = "its time is unusable";
     else {
       row.standing = Standing::loaded;
@@ -120,6 +125,13 @@ double surely_us(const Measurement& measurement) {
   return clean.size() < kLeastSamples ? 0 : median_interval(std::move(clean)).first;
 }
 
+/// Whether a failure says something about this machine now rather than about the row.
+bool is_of_the_moment(Status status) {
+  constexpr Status kOfTheMoment[] = {Status::compile_failed, Status::load_failed, Status::out_of_memory,
+                                     Status::device_lost, Status::cancelled};
+  return std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment), status) != std::end(kOfTheMoment);
+}
+
 void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& options, Environment& environment) {
   InterleavedOptions how{.rounds = options.verify_only ? 0u : 31u};
   how.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
@@ -133,9 +145,7 @@ void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& op
     const TimedCandidate& mine = timed.back();
     row.standing = Standing::ok;
     if (!mine.outcome.ok()) {
-      // What could not be run says nothing about its results.
-      const bool wrong = mine.outcome.status == Status::wrong_result || mine.outcome.status == Status::implausible_time;
-      row.standing = wrong ? Standing::wrong : Standing::unusable;
+      row.standing = is_of_the_moment(mine.outcome.status) ? Standing::unusable : Standing::wrong;
       row.reason = fmt::format("{}: {}", name(mine.outcome.status), mine.outcome.detail);
       return;
     }
