@@ -65,7 +65,7 @@ Table read_yaml_results(const std::string& file) {
     text += "\n" + join(cells, ",");
   }
   std::vector<CsvDocument> documents;
-  documents.push_back(CsvDocument::parse(std::move(text), file));
+  documents.push_back(CsvDocument::parse(text, file));
   return Table::of(std::move(documents), &family);
 }
 

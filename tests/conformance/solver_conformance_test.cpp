@@ -70,6 +70,15 @@ std::vector<One> spread(std::vector<One> all, size_t most) {
   return some;
 }
 
+/// Sanitizers slow the measuring of the bandwidth down, and with it what the device is thought able to do: there a time
+/// says nothing of a kernel, which is not instrumented.
+Status judged(Status status) {
+#ifdef ATTUNE_SANITIZED
+  if (status == Status::implausible_time) return Status::ok;
+#endif
+  return status;
+}
+
 class SolverConformance : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -165,7 +174,7 @@ TEST_P(SolverConformance, ComputesEveryCandidateOfEveryProblemRight) {
       const Candidate candidate{one.solver, one.version, configs[i]};
       executor_->admit(1, slot, {.candidate = candidate, .binaries = compiled[i], .twice = true});
       const auto admitted = answer<Admitted>(*executor_);
-      EXPECT_EQ(admitted.verified.status, Status::ok)
+      EXPECT_EQ(judged(admitted.verified.status), Status::ok)
           << problem.key() << " " << candidate.name() << ": " << admitted.verified.detail;
       executor_->drop(slot++);
     }

@@ -182,7 +182,7 @@ CsvDocument CsvDocument::read(const std::filesystem::path& path) {
   return builder.finish();
 }
 
-CsvDocument CsvDocument::parse(std::string content, std::string name) {
+CsvDocument CsvDocument::parse(std::string_view content, std::string name) {
   CsvBuilder builder(std::move(name));
   builder.append(content);
   return builder.finish();

@@ -23,7 +23,7 @@ class CsvDocument {
   /// Streams the file and stops at the first line that is out of bounds, not UTF-8, or holds control characters.
   static CsvDocument read(const std::filesystem::path& path);
   /// The same for text in memory; `name` stands in messages.
-  static CsvDocument parse(std::string content, std::string name);
+  static CsvDocument parse(std::string_view content, std::string name);
 
   const std::string& name() const noexcept { return name_; }
   const std::vector<std::string>& columns() const noexcept { return columns_; }

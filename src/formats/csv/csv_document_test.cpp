@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-CsvDocument parse(std::string content) { return CsvDocument::parse(std::move(content), "t.csv"); }
+CsvDocument parse(std::string_view content) { return CsvDocument::parse(content, "t.csv"); }
 
 std::string rebuilt(const CsvDocument& document) {
   std::string content(document.head());
