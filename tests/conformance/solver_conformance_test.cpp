@@ -219,7 +219,8 @@ TEST_P(SolverConformance, RefusesAConfigThatIsNotInItsSpaceAndGoesOn) {
     for (const auto& [what, config] : spread(broken_configs(one, problem, device_->info()), kMostBroken))
       EXPECT_NE(admit(config).status, Status::ok) << problem.key() << " " << config.key() << ": " << what;
     const auto untuned = admit(one.untuned, binaries(problem, {one.untuned}).front());
-    EXPECT_EQ(judged(untuned.status), Status::ok) << problem.key() << " " << one.untuned.key() << ": " << untuned.detail;
+    EXPECT_EQ(judged(untuned.status), Status::ok)
+        << problem.key() << " " << one.untuned.key() << ": " << untuned.detail;
     executor_->close(1);
   }
 }
