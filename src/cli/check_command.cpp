@@ -125,13 +125,6 @@ double surely_us(const Measurement& measurement) {
   return clean.size() < kLeastSamples ? 0 : median_interval(std::move(clean)).first;
 }
 
-/// Whether a failure says something about this machine now rather than about the row.
-bool is_of_the_moment(Status status) {
-  constexpr Status kOfTheMoment[] = {Status::compile_failed, Status::load_failed, Status::out_of_memory,
-                                     Status::device_lost, Status::cancelled};
-  return std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment), status) != std::end(kOfTheMoment);
-}
-
 void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& options, Environment& environment) {
   InterleavedOptions how{.rounds = options.verify_only ? 0u : 31u};
   how.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
@@ -145,7 +138,7 @@ void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& op
     const TimedCandidate& mine = timed.back();
     row.standing = Standing::ok;
     if (!mine.outcome.ok()) {
-      row.standing = is_of_the_moment(mine.outcome.status) ? Standing::unusable : Standing::wrong;
+      row.standing = is_passing(mine.outcome.status) ? Standing::unusable : Standing::wrong;
       row.reason = fmt::format("{}: {}", name(mine.outcome.status), mine.outcome.detail);
       return;
     }

@@ -47,12 +47,8 @@ std::string failure_summary(const TuneResult& result, const std::vector<std::str
                      name(outcome.status), outcome.detail);
 }
 
-/// Whether an earlier run's outcome says something about the candidate, or only about that moment.
-bool is_lasting(Status status) {
-  constexpr Status kPassing[] = {Status::out_of_memory, Status::launch_failed, Status::device_lost,
-                                 Status::cancelled,     Status::load_failed,   Status::compile_failed};
-  return std::find(std::begin(kPassing), std::end(kPassing), status) == std::end(kPassing);
-}
+/// Whether an earlier run's outcome holds today. A launch may fail for want of a resource that libraries do not name.
+bool is_lasting(Status status) { return !is_passing(status) && status != Status::launch_failed; }
 
 }  // namespace
 

@@ -15,7 +15,7 @@ constexpr int kStep = 32;       // Elements of K that one instruction multiplies
 constexpr int kTileBytes = 64;  // Of a tile's row.
 constexpr int kMostTiles = 8;
 
-class AmxText {
+class AmxText : public TextWriter {
  public:
   explicit AmxText(const TileSpec& spec) : spec_(spec) {}
 
@@ -41,16 +41,12 @@ class AmxText {
     step(std::to_string(kTileBytes));
     add("  }}\n");
     finish();
-    store_tile_text(text_, spec_);
+    store_tile_text(*this, spec_);
     add("}}\n");
     return std::move(text_);
   }
 
  private:
-  template <typename... Args>
-  void add(fmt::format_string<Args...> format, Args&&... args) {
-    text_ += fmt::format(format, std::forward<Args>(args)...);
-  }
   int sum(int r, int w) const { return r * spec_.vectors + w; }
   int row_tile(int r) const { return spec_.rows * spec_.vectors + r; }
   int panel_tile() const { return row_tile(spec_.rows); }
@@ -109,17 +105,10 @@ class AmxText {
   }
 
   TileSpec spec_;
-  std::string text_;
 };
 
 }  // namespace
 
-CompileTask amx_task(const TileSpec& spec) {
-  return {.compiler = "hostcc",
-          .source = AmxText(spec).text(),
-          .arch = spec.unit.level + "+amx",
-          .options = {"-march=" + spec.unit.level, "-O2"},
-          .entries = {"tile"}};
-}
+CompileTask amx_task(const TileSpec& spec) { return kernel_task(AmxText(spec).text(), spec.unit, "+amx", {"tile"}); }
 
 }  // namespace attune::jit_cpu

@@ -10,7 +10,7 @@
 namespace attune::jit_cpu {
 namespace {
 
-class DotText {
+class DotText : public TextWriter {
  public:
   explicit DotText(const DotSpec& spec) : spec_(spec) {}
 
@@ -29,10 +29,6 @@ class DotText {
   }
 
  private:
-  template <typename... Args>
-  void add(fmt::format_string<Args...> format, Args&&... args) {
-    text_ += fmt::format(format, std::forward<Args>(args)...);
-  }
   template <typename Visit>
   void each(Visit visit) {
     for (int r = 0; r < spec_.rows; ++r)
@@ -142,19 +138,12 @@ class DotText {
   }
 
   DotSpec spec_;
-  std::string text_;
 };
 
 }  // namespace
 
 CompileTask dot_task(const DotSpec& spec) {
-  CompileTask task{.compiler = "hostcc",
-                   .source = DotText(spec).text(),
-                   .arch = spec.unit.level,
-                   .options = {"-march=" + spec.unit.level, "-O2", "-ffp-contract=fast"},
-                   .entries = {"dot"}};
-  if (spec.pairs) task.arch += "+bf16";
-  return task;
+  return kernel_task(DotText(spec).text(), spec.unit, spec.pairs ? "+bf16" : "", {"dot"});
 }
 
 }  // namespace attune::jit_cpu

@@ -34,7 +34,7 @@ CompileTask tile_task(const TileSpec& spec);
 /// The same with AMX; the process must have asked the system for it.
 CompileTask amx_task(const TileSpec& spec);
 /// Appends the part of a kernel's text that writes `sums` (rows × columns of fp32) to where `t->out` says.
-void store_tile_text(std::string& text, const TileSpec& spec);
+void store_tile_text(TextWriter& writer, const TileSpec& spec);
 
 struct DotSpec {
   VectorUnit unit;

@@ -108,13 +108,21 @@ VectorUnit VectorUnit::of(const std::string& gfx) {
   return {};
 }
 
+CompileTask kernel_task(std::string source, const VectorUnit& unit, std::string_view extension,
+                        std::vector<std::string> entries) {
+  return {.compiler = "hostcc",
+          .source = std::move(source),
+          .arch = unit.level + std::string(extension),
+          .options = {"-march=" + unit.level, "-O2", "-ffp-contract=fast"},
+          .entries = std::move(entries)};
+}
+
 std::string preamble(const VectorUnit& unit, DType in, DType out) {
   const int bytes = 4 * unit.lanes;
   return fmt::format(
              "typedef {0} in_t;\ntypedef {1} out_t;\n"
              "typedef float vf __attribute__((vector_size({2})));\n"
-             "typedef float vu __attribute__((vector_size({2}), aligned(4), may_alias));\n"
-             "typedef int vi __attribute__((vector_size({2})));\n",
+             "typedef float vu __attribute__((vector_size({2}), aligned(4), may_alias));\n",
              element(in), element(out), bytes) +
          loads(unit.lanes, in) + narrows(unit.lanes, out);
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <fmt/format.h>
+
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "attune/dtype.h"
+#include "core/binary.h"
 
 namespace attune::jit_cpu {
 
@@ -18,6 +23,22 @@ struct VectorUnit {
 
 /// Floats along one panel, whatever the vector unit: the packed operand is [panel][k][kPanel].
 inline constexpr int kPanel = 16;
+
+/// The text of a file while it is written: what the writers of kernels have in common.
+class TextWriter {
+ public:
+  template <typename... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += fmt::format(format, std::forward<Args>(args)...);
+  }
+
+ protected:
+  std::string text_;
+};
+
+/// The task of a generated file. `extension`: what it needs beyond the unit's level (`+amx`), or empty.
+CompileTask kernel_task(std::string source, const VectorUnit& unit, std::string_view extension,
+                        std::vector<std::string> entries);
 
 /// The start of every generated file: the types `vf` (aligned) and `vu` (any address) of `lanes` floats, `in_t`,
 /// `out_t`, and the functions widen() of one and load() of `lanes` elements of `in`, narrow() to one `out`, put()

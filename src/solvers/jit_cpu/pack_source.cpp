@@ -83,17 +83,14 @@ std::string pair_text() {
 }  // namespace
 
 CompileTask pack_task(const VectorUnit& unit, DType in) {
-  CompileTask task{.compiler = "hostcc",
-                   .source = preamble(unit, in, DType::fp32) + transpose_text(unit.lanes) + pack_rows_text(unit.lanes) +
-                             pack_columns_text(unit.lanes) + copy_rows_text(unit.lanes),
-                   .arch = unit.level,
-                   .options = {"-march=" + unit.level, "-O2", "-ffp-contract=fast"},
-                   .entries = {"pack_rows", "pack_columns", "copy_rows"}};
+  std::string source = preamble(unit, in, DType::fp32) + transpose_text(unit.lanes) + pack_rows_text(unit.lanes) +
+                       pack_columns_text(unit.lanes) + copy_rows_text(unit.lanes);
+  std::vector<std::string> entries = {"pack_rows", "pack_columns", "copy_rows"};
   if (unit.lanes == kPanel && in == DType::bf16) {
-    task.source += pair_text();
-    task.entries.insert(task.entries.end(), {"pair_rows", "pair_columns"});
+    source += pair_text();
+    entries.insert(entries.end(), {"pair_rows", "pair_columns"});
   }
-  return task;
+  return kernel_task(std::move(source), unit, "", std::move(entries));
 }
 
 }  // namespace attune::jit_cpu

@@ -11,7 +11,7 @@
 namespace attune::jit_cpu {
 namespace {
 
-class TileText {
+class TileText : public TextWriter {
  public:
   explicit TileText(const TileSpec& spec) : spec_(spec) {}
 
@@ -34,10 +34,6 @@ class TileText {
   }
 
  private:
-  template <typename... Args>
-  void add(fmt::format_string<Args...> format, Args&&... args) {
-    text_ += fmt::format(format, std::forward<Args>(args)...);
-  }
   template <typename Visit>
   void each_sum(Visit visit) {
     for (int r = 0; r < spec_.rows; ++r)
@@ -119,24 +115,21 @@ class TileText {
   void store_part() {
     add("  float sums[{}] __attribute__((aligned(64)));\n", spec_.rows * spec_.tile_columns());
     each_sum([&](int r, int v) { add("  *(vf*)(sums + {}) = s{}_{};\n", offset(r, v), r, v); });
-    store_tile_text(text_, spec_);
+    store_tile_text(*this, spec_);
   }
 
   TileSpec spec_;
-  std::string text_;
 };
 
 }  // namespace
 
-void store_tile_text(std::string& text, const TileSpec& spec) {
+void store_tile_text(TextWriter& writer, const TileSpec& spec) {
   const int width = spec.tile_columns(), rows = spec.tile_rows(), lanes = spec.unit.lanes;
-  const auto add = [&]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
-    text += fmt::format(format, std::forward<Args>(args)...);
-  };
-  add("  const struct out_args* out = &t->out;\n");
+  writer.add("  const struct out_args* out = &t->out;\n");
   if (spec.across == Across::n) {
     // Whole vectors, then what an edge leaves.
-    add("  for (long r = out->row_begin; r < out->row_end; ++r) {{\n"
+    writer.add(
+        "  for (long r = out->row_begin; r < out->row_end; ++r) {{\n"
         "    out_t* c = (out_t*)out->c + r * out->row_step;\n"
         "    const float* from = sums + r * {0};\n    long x = out->column_begin;\n"
         "    for (; x + {1} <= out->column_end; x += {1})\n"
@@ -146,32 +139,35 @@ void store_tile_text(std::string& text, const TileSpec& spec) {
     return;
   }
   // Columns of the tile are rows of C: squares are transposed in registers. The bias of a row first.
-  add("  if (out->bias) {{\n    for (int r = 0; r < {0}; ++r)\n"
+  writer.add(
+      "  if (out->bias) {{\n    for (int r = 0; r < {0}; ++r)\n"
       "      for (int x = 0; x < {1}; x += {2}) *(vu*)(sums + r * {1} + x) += out->bias[r];\n  }}\n",
       rows, width, lanes);
-  add("  for (long x = 0; x < {0}; x += {1}) {{\n"
+  writer.add(
+      "  for (long x = 0; x < {0}; x += {1}) {{\n"
       "    out_t* c = (out_t*)out->c + x * out->column_step;\n"
       "    if (out->row_begin == 0 && x >= out->column_begin && x + {1} <= out->column_end) {{\n",
       width, lanes);
   for (int first = 0; first < rows; first += lanes) {
     const int count = std::min(lanes, rows - first);
-    add("      {{\n        vf v[{}];\n", lanes);
+    writer.add("      {{\n        vf v[{}];\n", lanes);
     for (int l = 0; l < lanes; ++l) {
       if (l < count)
-        add("        v[{}] = *(const vf*)(sums + {} + x);\n", l, (first + l) * width);
+        writer.add("        v[{}] = *(const vf*)(sums + {} + x);\n", l, (first + l) * width);
       else
-        add("        v[{}] = (vf){{0}};\n", l);
+        writer.add("        v[{}] = (vf){{0}};\n", l);
     }
-    add("        transpose(v);\n");
+    writer.add("        transpose(v);\n");
     for (int l = 0; l < lanes; ++l) {
       if (count == lanes)
-        add("        put(c + {0} * out->column_step + {1}, v[{0}]);\n", l, first);
+        writer.add("        put(c + {0} * out->column_step + {1}, v[{0}]);\n", l, first);
       else
-        add("        put_some(c + {0} * out->column_step + {1}, v[{0}], {2});\n", l, first, count);
+        writer.add("        put_some(c + {0} * out->column_step + {1}, v[{0}], {2});\n", l, first, count);
     }
-    add("      }}\n");
+    writer.add("      }}\n");
   }
-  add("      continue;\n    }}\n"
+  writer.add(
+      "      continue;\n    }}\n"
       "    for (long l = 0; l < {0}; ++l) {{\n"
       "      if (x + l < out->column_begin || x + l >= out->column_end) continue;\n"
       "      for (long r = out->row_begin; r < out->row_end; ++r)\n"
@@ -179,12 +175,6 @@ void store_tile_text(std::string& text, const TileSpec& spec) {
       lanes, width);
 }
 
-CompileTask tile_task(const TileSpec& spec) {
-  return {.compiler = "hostcc",
-          .source = TileText(spec).text(),
-          .arch = spec.unit.level,
-          .options = {"-march=" + spec.unit.level, "-O2", "-ffp-contract=fast"},
-          .entries = {"tile"}};
-}
+CompileTask tile_task(const TileSpec& spec) { return kernel_task(TileText(spec).text(), spec.unit, "", {"tile"}); }
 
 }  // namespace attune::jit_cpu
