@@ -50,7 +50,9 @@ const char* const kProblems[] = {"gemm_a16w16 m=1 n=64 k=128 dtype=fp32",
                                  "gemm_a16w16 m=5 n=1024 k=1030 dtype=fp32 bias=1 bpreshuffle=1",
                                  "gemm_a16w16 m=3 n=2000 k=1500 dtype=bf16 outdtype=fp32 bpreshuffle=1"};
 
-constexpr size_t kMostCandidates = 60, kMostBroken = 500;  // Of a problem.
+constexpr size_t kMostCandidates = 30, kMostBroken = 200;  // Of a problem.
+/// Nothing is timed but to see that a time is plausible: operands that differ from launch to launch would only cost.
+const Protocol kProtocol{.cache = CachePolicy::warm};
 
 template <typename Answer>
 Answer answer(Executor& executor) {
@@ -100,7 +102,7 @@ class SolverConformance : public testing::TestWithParam<std::string> {
     return problems;
   }
   Contender contender(const Problem& problem) {
-    executor_->open(1, problem, {});
+    executor_->open(1, problem, kProtocol);
     for (auto& one : answer<Opened>(*executor_).contenders) {
       if (one.solver == GetParam()) return one;
     }
