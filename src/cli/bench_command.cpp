@@ -14,7 +14,7 @@ namespace attune {
 namespace {
 
 struct BenchOptions {
-  std::string problem, solver, config, devices, inputs = "cold";
+  std::string problem, solver, config, devices, inputs = "cold", isolation = "process";
   std::vector<std::string> candidates;
   uint32_t rounds = 31;
   uint64_t seed = 0;
@@ -50,8 +50,8 @@ std::vector<Candidate> wanted_candidates(const BenchOptions& options, const std:
 }
 
 int run_bench(const BenchOptions& options) {
-  Environment environment = open_environment(options.devices);
-  const DeviceInfo& device = environment.device->info();
+  Environment environment = open_environment(options.devices, isolation_option(options.isolation));
+  const DeviceInfo& device = environment.device();
   const Problem problem = parse_problem(options.problem, device);
   InterleavedOptions how{.rounds = options.rounds, .seed = options.seed};
   how.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
@@ -127,6 +127,9 @@ void add_bench_command(CLI::App& app, Chosen& chosen) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->check(finite_number_error);
+  verb->add_option("--isolation", options->isolation, "process: candidates run behind a wall; none: in this process")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"process", "none"}));
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_bench(*options); }; });
 }

@@ -74,7 +74,7 @@ std::vector<CheckedRow> read_rows(const CheckOptions& options) {
 
 /// Everything that can be said without running the kernel. Gives the candidate when it can be run.
 std::optional<Candidate> load(CheckedRow& row, Environment& environment) {
-  const DeviceInfo& device = environment.device->info();
+  const DeviceInfo& device = environment.device();
   if (!row.device.empty() && row.device != device.key()) {
     row.standing = Standing::foreign;
     row.reason = "made on " + row.device;
@@ -176,7 +176,7 @@ ordered_json to_json(const CheckedRow& row) {
 
 int run_check(const CheckOptions& options) {
   auto rows = read_rows(options);
-  Environment environment = open_environment(options.devices);
+  Environment environment = open_environment(options.devices, Isolation::process);
   if (!options.no_run) wait_for_quiet(environment, options.quiet_wait_s);
   size_t counts[std::size(kStandings)] = {};
   ordered_json list = ordered_json::array();

@@ -22,6 +22,9 @@ void add_check_command(CLI::App& app, Chosen& chosen);
 void add_journal_command(CLI::App& app, Chosen& chosen);
 void add_kernels_command(CLI::App& app, Chosen& chosen);
 void add_paths_command(CLI::App& app, Chosen& chosen);
+void add_quarantine_command(CLI::App& app, Chosen& chosen);
+void add_status_command(CLI::App& app, Chosen& chosen);
+void add_worker_command(CLI::App& app, Chosen& chosen);
 
 /// Leaves the flags that `tune` only knows to refuse out of its help: `--help-all` shows them.
 void hide_refused_flags(CLI::App& app);

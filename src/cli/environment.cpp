@@ -12,11 +12,13 @@
 #include "base/locations.h"
 #include "base/text.h"
 #include "cli/line_output.h"
+#include "cli/worker_options.h"
 #include "measure/local_executor.h"
 #include "measure/quiet.h"
 #include "ops/op.h"
 #include "search/prune.h"
 #include "solver/registry.h"
+#include "worker/worker_executor.h"
 
 namespace attune {
 
@@ -33,22 +35,30 @@ void check_stack() {
 
 }  // namespace
 
-Environment open_environment(const std::string& devices, const KernelOptions& kernels) {
+Environment open_environment(const std::string& devices, Isolation isolation, const KernelOptions& kernels) {
   const auto ids = split(devices, ',');
   if (ids.size() > 1)
     fail(ErrorCode::invalid_input, "one device is tuned at a time in this version, got --devices '{}'", devices);
+  const std::string device = devices.empty() ? "cpu:0" : std::string(trim(ids.front()));
   // The modules' load variables must be set before anything starts a thread.
   const Registry& solvers = registry();
-  Environment environment;
-  environment.device = open_device(devices.empty() ? "cpu:0" : trim(ids.front()));
-  if (environment.device->info().kind == "host") check_stack();
-  environment.executor = std::make_unique<LocalExecutor>(*environment.device, solvers);
   if (kernels.cache.empty()) check_cache_location();
+  check_stack();
+  Environment environment;
+  if (isolation == Isolation::process) {
+    environment.strays = std::make_unique<Strays>();
+    environment.executor = std::make_unique<WorkerExecutor>(worker_options(device, environment.strays.get()));
+  } else {
+    environment.opened = open_device(device);
+    environment.executor = std::make_unique<LocalExecutor>(*environment.opened, solvers);
+  }
   const std::filesystem::path cache = kernels.cache.empty() ? cache_location().path.string() : kernels.cache;
-  environment.kernels = std::make_unique<Kernels>(solvers, environment.device->info(), cache,
+  environment.kernels = std::make_unique<Kernels>(solvers, environment.device(), std::filesystem::absolute(cache),
                                                   PoolOptions{.jobs = kernels.jobs, .keep = kernels.keep});
   return environment;
 }
+
+Isolation isolation_option(const std::string& text) { return text == "none" ? Isolation::none : Isolation::process; }
 
 std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol) {
   constexpr ProblemId kProbe = ~ProblemId{0};
@@ -90,9 +100,10 @@ std::optional<Candidate> default_candidate(const Problem& problem, std::span<con
 }
 
 void wait_for_quiet(const Environment& environment, double wait_s) {
-  if (environment.device->info().kind != "host" || wait_s <= 0) return;
-  const pid_t own = getpid();
-  const Quiet quiet = wait_until_quiet(QuietOptions{.wait_s = wait_s}, {&own, 1});
+  if (environment.device().kind != "host" || wait_s <= 0) return;
+  auto own = environment.executor->processes();
+  own.push_back(getpid());
+  const Quiet quiet = wait_until_quiet(QuietOptions{.wait_s = wait_s}, own);
   if (!quiet.quiet) {
     std::fprintf(
         stderr, "note: other programs use %.0f %% of the processors after %.0f s of waiting; results will be noisier\n",

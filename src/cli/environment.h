@@ -11,6 +11,7 @@
 #include "formats/csv/table.h"
 #include "measure/executor.h"
 #include "ops/family.h"
+#include "process/strays.h"
 #include "store/journal.h"
 #include "tuner/kernels.h"
 
@@ -18,10 +19,16 @@ namespace attune {
 
 /// The device a verb works on and what it needs there. Opened by the verbs that run kernels.
 struct Environment {
-  std::unique_ptr<Device> device;
+  std::unique_ptr<Strays> strays;  ///< With an executor across a process wall; outlives it.
+  std::unique_ptr<Device> opened;  ///< With an executor in this process.
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Kernels> kernels;
+  const DeviceInfo& device() const { return executor->device(); }
 };
+/// Where candidates run: in a worker behind a process wall, or in this process, which dies with them.
+enum class Isolation : uint8_t { process, none };
+/// `process` or `none`.
+Isolation isolation_option(const std::string& text);
 /// How kernels are compiled.
 struct KernelOptions {
   std::string cache;  ///< Folder of compiled kernels; empty: the user's.
@@ -29,7 +36,7 @@ struct KernelOptions {
   std::string keep;   ///< Folder where sources and binaries stay; empty: nowhere.
 };
 /// `cpu:0` when the list is empty. Throws invalid_input for several devices: one is tuned at a time here.
-Environment open_environment(const std::string& devices, const KernelOptions& kernels = {});
+Environment open_environment(const std::string& devices, Isolation isolation, const KernelOptions& kernels = {});
 
 /// Versions of every available solver that supports the problem's op here, by solver id: `onednn.gemm` → `1+2.6.3`.
 std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol);

@@ -126,8 +126,8 @@ void print_rows_beside(const LookupResult& found, const Table& table, const Devi
 }
 
 int run_explain(const ExplainOptions& options) {
-  Environment environment = open_environment(options.devices);
-  const DeviceInfo& device = environment.device->info();
+  Environment environment = open_environment(options.devices, Isolation::none);
+  const DeviceInfo& device = environment.device();
   const Problem problem = parse_problem(options.problem, device);
   const auto here = contenders(*environment.executor, problem, {});
   const auto usable = [&](const Candidate& candidate) { return why_unusable(candidate, problem, here, device); };

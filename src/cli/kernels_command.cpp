@@ -74,7 +74,7 @@ struct WantedRow {
 /// The rows of this device that a solver here could run, others with the reason on standard error (`num_unusable`).
 std::vector<WantedRow> wanted_rows(const Table& table, const KernelsOptions& options, const Environment& environment,
                                    size_t& num_unusable) {
-  const DeviceInfo& device = environment.device->info();
+  const DeviceInfo& device = environment.device();
   std::vector<WantedRow> wanted;
   for (const TableRow& row : table.rows()) {
     if (row.gfx != device.gfx || row.num_units != device.num_units) continue;
@@ -101,7 +101,7 @@ std::vector<WantedRow> wanted_rows(const Table& table, const KernelsOptions& opt
 /// Compiles what the rows of a table need on this device, so that a program that uses the table never waits for it.
 int build_kernels(const KernelsOptions& options) {
   const Table table = Table::read(options.table, family_option(options.op));
-  Environment environment = open_environment(options.devices, {options.cache, options.jobs, {}});
+  Environment environment = open_environment(options.devices, Isolation::none, {options.cache, options.jobs, {}});
   size_t num_unusable = 0, num_failed = 0, num_rows = 0;
   const auto rows = wanted_rows(table, options, environment, num_unusable);
   std::vector<Kernels::Request> requests;

@@ -90,8 +90,8 @@ int list_candidates(const ListOptions& options) {
   if (options.problem.empty())
     fail(ErrorCode::invalid_input,
          "name the problem: attune list candidates \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
-  Environment environment = open_environment(options.devices);
-  const DeviceInfo& device = environment.device->info();
+  Environment environment = open_environment(options.devices, Isolation::none);
+  const DeviceInfo& device = environment.device();
   const Problem problem = parse_problem(options.problem, device);
   ordered_json list = ordered_json::array();
   for (const Contender& contender : contenders(*environment.executor, problem, {})) {

@@ -17,7 +17,8 @@
 
 namespace {
 
-constexpr const char* kVerbs = "the verbs are tune, bench, list, explain, diff, check, journal, kernels and paths";
+constexpr const char* kVerbs =
+    "the verbs are tune, bench, list, explain, diff, check, journal, kernels, paths, quarantine, status and worker";
 
 int run(int argc, char** argv) {
   using namespace attune;
@@ -38,6 +39,9 @@ int run(int argc, char** argv) {
   add_journal_command(app, chosen);
   add_kernels_command(app, chosen);
   add_paths_command(app, chosen);
+  add_quarantine_command(app, chosen);
+  add_status_command(app, chosen);
+  add_worker_command(app, chosen);
   auto arguments = rewrite_arguments({argv + 1, argv + argc});
   if (std::find(arguments.begin(), arguments.end(), "--help-all") == arguments.end()) hide_refused_flags(app);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back.

@@ -2,6 +2,7 @@
 #include "cli/progress_display.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -35,11 +36,20 @@ void set_alarm(double seconds) {
   const itimerval timer{{static_cast<time_t>(kSilentS), 0}, {whole, rest_us}};
   ::setitimer(ITIMER_REAL, &timer, nullptr);
 }
+
+/// A line longer than the terminal is wide could not be cleared.
+std::string fit_to_terminal(std::string line) {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return line;
+  size_t cells = 0, at = 0;
+  for (; at < line.size() && cells < size.ws_col; ++at) cells += (line[at] & 0xc0) != 0x80;  // UTF-8: first bytes.
+  while (at < line.size() && (line[at] & 0xc0) == 0x80) ++at;
+  return line.substr(0, at);
+}
 }  // namespace
 
-ProgressDisplay::ProgressDisplay(size_t num_shapes, double budget_s)
-    : num_shapes_(num_shapes),
-      budget_s_(budget_s),
+ProgressDisplay::ProgressDisplay(RunProgress start)
+    : progress_(std::move(start)),
       began_s_(steady_clock().now_s()),
       reported_s_(began_s_),
       terminal_(isatty(STDERR_FILENO) == 1) {
@@ -58,30 +68,40 @@ ProgressDisplay::~ProgressDisplay() {
 
 void ProgressDisplay::set_plain(const std::string& state) {
   set_alarm(0);
-  alarm_text = fmt::format("{} of {} shapes, still at it: {}\n", num_done_, num_shapes_, state);
+  alarm_text = fmt::format("{} of {} shapes, still at it: {}\n", progress_.num_done, progress_.num_shapes, state);
   set_alarm(std::max(0.1, reported_s_ + kSilentS - steady_clock().now_s()));
 }
 
 void ProgressDisplay::update(const Problem& problem, Phase phase, size_t num_candidates) {
   static constexpr std::array<const char*, 5> kPhases = {"racing", "finals of", "confirming", "last samples of",
                                                          "done with"};
-  state_ = fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)], num_candidates, short_shape(problem));
+  progress_.doing =
+      fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)], num_candidates, short_shape(problem));
   const double now_s = steady_clock().now_s();
+  progress_.elapsed_s = now_s - began_s_;
+  file_.write(progress_);
   if (terminal_ && now_s - drawn_s_ > kRedrawS) draw();
   if (terminal_) return;
   if (now_s - reported_s_ > kPlainS) {
     reported_s_ = now_s;
-    std::fprintf(stderr, "%zu of %zu shapes, %s: %s\n", num_done_, num_shapes_,
-                 format_duration(now_s - began_s_).c_str(), state_.c_str());
+    const std::string remarks = progress_.remarks();
+    std::fprintf(stderr, "%zu of %zu shapes, %s: %s%s%s\n", progress_.num_done, progress_.num_shapes,
+                 format_duration(progress_.elapsed_s).c_str(), progress_.doing.c_str(), remarks.empty() ? "" : "; ",
+                 remarks.c_str());
   }
   if (now_s - drawn_s_ > kRedrawS) {
     drawn_s_ = now_s;
-    set_plain(state_);
+    set_plain(progress_.doing);
   }
 }
 
-void ProgressDisplay::shape_done() {
-  ++num_done_;
+void ProgressDisplay::shape_done(const TuneResult& result) {
+  ++progress_.num_done;
+  for (const auto& [candidate, outcome] : result.failures) ++progress_.failures[std::string(name(outcome.status))];
+  if (result.decision && result.decision->ratio > progress_.best_ratio) {
+    progress_.best_ratio = result.decision->ratio;
+    progress_.best_shape = short_shape(result.problem);
+  }
   if (terminal_) draw();
 }
 
@@ -94,18 +114,16 @@ void ProgressDisplay::print_line(const std::string& line, bool to_stdout) {
 
 void ProgressDisplay::draw() {
   drawn_s_ = steady_clock().now_s();
-  const double elapsed_s = drawn_s_ - began_s_;
-  const size_t filled = num_shapes_ == 0 ? kBarCells : kBarCells * num_done_ / num_shapes_;
+  progress_.elapsed_s = drawn_s_ - began_s_;
+  const size_t all = progress_.num_shapes;
+  const size_t filled = all == 0 ? kBarCells : kBarCells * progress_.num_done / all;
   std::string bar;
   for (size_t cell = 0; cell < kBarCells; ++cell) bar += cell < filled ? "█" : "░";
-  std::string left = "";
-  if (num_done_ > 0 && num_done_ < num_shapes_) {
-    double left_s = elapsed_s / static_cast<double>(num_done_) * static_cast<double>(num_shapes_ - num_done_);
-    if (budget_s_ > 0) left_s = std::min(left_s, std::max(0.0, budget_s_ - elapsed_s));
-    left = ", about " + format_duration(left_s) + " left";
-  }
-  std::fprintf(stderr, "\r\033[K%s %zu/%zu %s%s  %s", bar.c_str(), num_done_, num_shapes_,
-               format_duration(elapsed_s).c_str(), left.c_str(), state_.c_str());
+  const std::string remarks = progress_.remarks();
+  std::string line =
+      fmt::format("{} {}/{} {}  {}{}{}", bar, progress_.num_done, all, format_duration(progress_.elapsed_s),
+                  progress_.doing, remarks.empty() ? "" : "; ", remarks);
+  std::fprintf(stderr, "\r\033[K%s", fit_to_terminal(std::move(line)).c_str());
   std::fflush(stderr);
   visible_ = true;
 }

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "tuner/tuner.h"
+#include "cli/run_progress.h"
 
 namespace attune {
 
@@ -11,10 +11,10 @@ namespace attune {
 /// longer (SIGALRM is this object's then). One thread, one object.
 class ProgressDisplay {
  public:
-  ProgressDisplay(size_t num_shapes, double budget_s);
+  explicit ProgressDisplay(RunProgress start);
   ~ProgressDisplay();
   void update(const Problem& problem, Phase phase, size_t num_candidates);
-  void shape_done();
+  void shape_done(const TuneResult& result);
   /// Clears the live line, prints a line of result, and draws the live line again.
   void print_line(const std::string& line, bool to_stdout);
 
@@ -22,10 +22,10 @@ class ProgressDisplay {
   void draw();
   void set_plain(const std::string& state);
   void clear();
-  size_t num_shapes_, num_done_ = 0;
-  double budget_s_, began_s_, drawn_s_ = 0, reported_s_ = 0;
+  RunProgress progress_;
+  ProgressFile file_;
+  double began_s_, drawn_s_ = 0, reported_s_ = 0;
   bool terminal_, visible_ = false;
-  std::string state_;
 };
 
 }  // namespace attune

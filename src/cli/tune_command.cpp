@@ -201,9 +201,22 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
                   "Compilers at once; default: one a core. Nothing is compiled while anything is measured")
       ->check(CLI::Range(0, 1024))
       ->group("Method");
-  verb.add_option("--isolation", options.isolation, "none; a process for each candidate is not in this version")
+  verb.add_option(
+          "--isolation", options.isolation,
+          "process: candidates run behind a wall; none: in this process, which ends with the first that crashes")
       ->capture_default_str()
-      ->check(CLI::IsMember({"none", "process"}))
+      ->check(CLI::IsMember({"process", "none"}))
+      ->group("Method");
+  verb.add_option("--run-deadline", options.run_deadline_s,
+                  "Seconds a launch may take, at least; 50 times the best so far if that is more")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->check(finite_number_error)
+      ->group("Method");
+  verb.add_option("--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->check(finite_number_error)
       ->group("Method");
   verb.add_flag("--no-splitK", options.no_split_k, "Leave out split-K candidates")->group("Method");
   verb.add_flag_callback(

@@ -53,8 +53,6 @@ void check_options(const TuneOptions& options) {
   if (options.err_ratio <= 0)
     fail(ErrorCode::invalid_input, "--errRatio is a limit that errors stay below, so it is above 0; got {}",
          options.err_ratio);
-  if (options.isolation == "process")
-    fail(ErrorCode::invalid_input, "--isolation process is not in this version; candidates run in this process");
 }
 
 }  // namespace
@@ -70,6 +68,8 @@ TunerOptions tuner_options(const TuneOptions& options) {
   tuner.retune = options.all;
   tuner.budget_s = duration_option(options.budget, "--budget");
   tuner.problem_timeout_s = duration_option(options.timeout, "--timeout");
+  tuner.load_deadline_s = options.load_deadline_s;
+  tuner.run_deadline_s = options.run_deadline_s;
   tuner.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
   tuner.protocol.seed = options.seed;
   tuner.protocol.min_gain = options.min_gain_pct / 100;

@@ -33,7 +33,7 @@ struct TuneOptions {
   int64_t batch = 100;
   bool json = false, verbose = false;
   // How.
-  std::string libtype = "all", devices, search = "race", inputs = "cold", journal, isolation = "none";
+  std::string libtype = "all", devices, search = "race", inputs = "cold", journal, isolation = "process";
   bool no_split_k = false, compare = false;
   std::string compare_without_tuning;
   std::optional<std::string> run_config;
@@ -42,6 +42,7 @@ struct TuneOptions {
   bool iters_given = false;
   uint64_t max_trials = 96, seed = 0;
   std::string budget, timeout;
+  double load_deadline_s = 60, run_deadline_s = 2;
   double quiet_wait_s = 45;
   int64_t mp = 1;
 };

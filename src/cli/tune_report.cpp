@@ -16,11 +16,15 @@
 namespace attune {
 
 TuneDisplay::TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device,
-                         TunePublisher& publisher)
+                         TunePublisher& publisher, const std::filesystem::path& journal)
     : options_(options),
       device_(device),
       publisher_(publisher),
-      display_(inputs.items.size(), parse_duration_s(options.budget).value_or(0)) {
+      display_({.num_shapes = inputs.items.size(),
+                .budget_s = parse_duration_s(options.budget).value_or(0),
+                .device = device.id,
+                .table = inputs.table.string(),
+                .journal = journal.string()}) {
   for (size_t place = 0; place < inputs.items.size(); ++place) {
     const WorkItem& item = inputs.items[place];
     places_.emplace(item.problem.key(), place);
@@ -51,7 +55,7 @@ void TuneDisplay::flush() {
 }
 
 void TuneDisplay::finished(const TuneResult& result) {
-  display_.shape_done();
+  display_.shape_done(result);
   num_kept_ += result.ending == Ending::kept;
   if (result.ending == Ending::cut) ++cut_[result.reason];
   num_reused_ += result.ending == Ending::reused;

@@ -17,7 +17,8 @@ namespace attune {
 /// Shows a run while it goes on and hands its decisions to the publisher.
 class TuneDisplay final : public TuneObserver {
  public:
-  TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device, TunePublisher& publisher);
+  TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device, TunePublisher& publisher,
+              const std::filesystem::path& journal);
   void progress(const Problem& problem, Phase phase, size_t num_alive) override {
     display_.update(problem, phase, num_alive);
   }

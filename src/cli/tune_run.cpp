@@ -25,8 +25,10 @@ namespace attune {
 namespace {
 
 std::atomic<bool> interrupted = false;
+std::atomic<int> interrupting = 0;  // The signal.
 /// The first signal asks the run to end, the second ends the program.
 extern "C" void on_interrupt(int signal) {
+  interrupting = signal;
   if (interrupted.exchange(true)) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
@@ -122,7 +124,7 @@ bool winners_are_right(const std::vector<TuneResult>& results, const Environment
   size_t num_left = 0;
   for (const TuneResult& result : results) {
     if (!result.decision) continue;
-    const double needed_s = least_first_admission_s(result.problem, environment.device->info());
+    const double needed_s = least_first_admission_s(result.problem, environment.device());
     if (how.budget_s > 0 && steady_clock().now_s() + needed_s > end_s) {
       ++num_left;
       continue;
@@ -146,8 +148,9 @@ int run_tune(const TuneOptions& options) {
   TunerOptions how = tuner_options(options);
   if (options.run_config || !options.compare_without_tuning.empty()) return check_only(options);
   const auto variables = library_variables();
-  Environment environment = open_environment(options.devices, kernel_options(options));
-  const DeviceInfo& device = environment.device->info();
+  Environment environment =
+      open_environment(options.devices, isolation_option(options.isolation), kernel_options(options));
+  const DeviceInfo& device = environment.device();
   // Virtual time does not drift, so nothing is gained by letting it pass.
   if (device.kind == "fake") how.contest.confirm.delay_s = 0;
   TuneInputs inputs = read_tune_inputs(options, device);
@@ -165,7 +168,7 @@ int run_tune(const TuneOptions& options) {
   wait_for_quiet(environment, options.quiet_wait_s);
 
   TunePublisher publisher(options, inputs, device);
-  TuneDisplay display(options, inputs, device, publisher);
+  TuneDisplay display(options, inputs, device, publisher, file_of_journal);
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   const double end_s = steady_clock().now_s() + how.budget_s;
@@ -194,7 +197,7 @@ int run_tune(const TuneOptions& options) {
     fail(ErrorCode::database, "the journal was removed or replaced while the run went on, its entries are lost: '{}'",
          file_of_journal.string());
   }
-  if (interrupted) return 130;
+  if (interrupted) return 128 + interrupting;
   const bool check_again = options.compare && (!inputs.yaml.empty() || options.m);
   if (check_again && !winners_are_right(results, environment, how, end_s)) return 1;
   return display.decisions().size() + display.num_kept() > 0 ? 0 : 1;

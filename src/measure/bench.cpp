@@ -67,8 +67,9 @@ double bench_bytes(const Op& op, const Problem& problem, const Protocol& protoco
   return 2 * inputs + outputs + 3 * kReferenceBytes * elements + rotation;
 }
 
-Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protocol& protocol)
+Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protocol& protocol, Announcer* announcer)
     : device_(device),
+      announcer_(announcer),
       protocol_(protocol),
       specs_(op.tensors(problem)),
       stream_(device.open_stream()),
@@ -91,6 +92,10 @@ Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protoco
 }
 
 Bench::~Bench() = default;
+
+void Bench::announce(Slot slot, Milliseconds limit) {
+  if (announcer_ != nullptr) announcer_->announce(slot, limit);
+}
 
 std::string Bench::why_implausible(double us) {
   std::string reason = implausible(us, floor_us_);
@@ -121,11 +126,13 @@ Finding Bench::verify(const Entrant& entrant, bool twice, Milliseconds limit, ui
   const RunLaunch run = [&](const Launch& launch) {
     Launch bound = launch;
     bound.stream = stream_->native();
+    announce(entrant.slot, limit);
     const auto start = Clock::now();
     plan.run(bound);
     stream_->synchronize();
     ++launches;
     check_limit(start, limit);
+    announce(entrant.slot, {});  // What was computed is compared now, which may take longer.
   };
   return verification_.verify(plan.traits(), run,
                               {.twice = twice, .err_ratio = protocol_.err_ratio, .weights = entrant.weights.get()});
@@ -168,6 +175,7 @@ void Bench::run_untimed(const Entrant& entrant, uint32_t launches) {
 
 Bench::FirstRun Bench::first_run(const Entrant& entrant, Milliseconds limit) {
   FirstRun first;
+  announce(entrant.slot, limit);
   auto start = Clock::now();
   run_untimed(entrant, 1);
   ++first.launches;
@@ -176,6 +184,7 @@ Bench::FirstRun Bench::first_run(const Entrant& entrant, Milliseconds limit) {
   double spent_us = 0;
   for (int i = 0; i < 3 && (i == 0 || spent_us < kFirstRunsUs); ++i) {
     draw(entrant, 1);
+    announce(entrant.slot, limit);
     start = Clock::now();
     const double us = time_launches(*stream_, *entrant.plan, launches_);
     ++first.launches;
@@ -187,16 +196,17 @@ Bench::FirstRun Bench::first_run(const Entrant& entrant, Milliseconds limit) {
   return first;
 }
 
-void Bench::put(Slot slot, Entrant entrant) {
+void Bench::put(Entrant entrant) {
   // A plan's address may come again with another plan behind it.
   workspace_user_ = nullptr;
-  plans_.insert_or_assign(slot, std::move(entrant));
+  plans_.insert_or_assign(entrant.slot, std::move(entrant));
 }
 
 Bench::Sampling Bench::take(const Turn& turn) {
   const Entrant& entrant = plans_.at(turn.slot);
   const uint32_t launches = std::max(1u, turn.launches), untimed = untimed_for(launches);
   Sampling taken;
+  announce(turn.slot, turn.limit);
   const auto start = Clock::now();
   while (true) {
     device_.settle(entrant.pool, false);

@@ -7,6 +7,7 @@
 
 #include "core/record.h"
 #include "core/turn.h"
+#include "measure/announcer.h"
 #include "measure/executor.h"
 #include "measure/packed_weights.h"
 #include "measure/reference_cache.h"
@@ -29,6 +30,7 @@ class Bench {
     std::unique_ptr<Plan> plan;
     std::string pool;
     std::shared_ptr<PackedWeights> weights;  ///< Null: plain ones.
+    Slot slot = 0;                           ///< Announced before each launch.
   };
   struct Sampling {
     Sample sample;
@@ -41,8 +43,9 @@ class Bench {
     uint64_t launches = 0;
   };
 
-  /// Allocates and fills the rotation; measures a bandwidth if this size class has none. Throws Error{device}.
-  Bench(Device& device, const Op& op, const Problem& problem, const Protocol& protocol);
+  /// Allocates and fills the rotation; measures a bandwidth if this size class has none. `announcer` may be null; it
+  /// outlives the bench. Throws Error{device}.
+  Bench(Device& device, const Op& op, const Problem& problem, const Protocol& protocol, Announcer* announcer = nullptr);
   ~Bench();
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
@@ -65,7 +68,7 @@ class Bench {
   /// The fastest of a few warm runs after the entrant's pool has its places.
   FirstRun first_run(const Entrant& entrant, Milliseconds limit);
 
-  void put(Slot slot, Entrant entrant);
+  void put(Entrant entrant);
   bool has(Slot slot) const noexcept { return plans_.contains(slot); }
   void drop(Slot slot) noexcept { plans_.erase(slot); }
   /// One turn, as described in measure/README.md. The slot must be there. Throws what its plan throws, and timeout.
@@ -75,8 +78,10 @@ class Bench {
   void run_untimed(const Entrant& entrant, uint32_t launches);
   void draw(const Entrant& entrant, uint32_t launches);
   void clear_prefix(const Plan& plan);
+  void announce(Slot slot, Milliseconds limit);
 
   Device& device_;
+  Announcer* announcer_;
   Protocol protocol_;
   std::vector<TensorSpec> specs_;
   Work work_;

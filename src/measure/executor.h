@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <variant>
@@ -27,8 +29,12 @@ struct Contender {
   bool operator==(const Contender&) const = default;
 };
 
+/// Deadlines of one candidate; 0: none. Across a process wall it is ended when one passes, in process it is blamed
+/// when it returns.
 struct Limits {
-  Milliseconds load{0}, run{0};  ///< 0: none.
+  Milliseconds load{0};  ///< Of preparing it.
+  Milliseconds run{0};   ///< Of each of its launches.
+  bool operator==(const Limits&) const = default;
 };
 
 /// How one candidate is to be admitted.
@@ -38,6 +44,7 @@ struct Admission {
   bool verify = true;            ///< False: an earlier run verified it under the same protocol and versions.
   bool twice = false;  ///< Finalists: run twice, must agree with themselves unless declared non-deterministic.
   Limits limits;
+  bool operator==(const Admission&) const = default;
 };
 
 struct Opened {
@@ -45,6 +52,7 @@ struct Opened {
   std::string refused;  ///< Not empty: the problem cannot be run here (too large …), why and what to do.
   bool busy = false;    ///< It fits, but not beside the problem that is open: open it again when that is closed.
   std::vector<Contender> contenders;
+  bool operator==(const Opened&) const = default;
 };
 struct Admitted {
   Slot slot;
@@ -52,24 +60,26 @@ struct Admitted {
   uint32_t batch = 1;  ///< Launches a sample needs to be long enough to time.
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
   uint64_t launches = 0;  ///< Spent on the admission.
+  bool spoilt = false;    ///< It wrote to memory that was not its own; across a wall the worker is replaced.
+  bool operator==(const Admitted&) const = default;
 };
 struct Sampled {
+  /// Life of the worker. One that differs from the last answer's: a worker died meanwhile and lives again with all that
+  /// was open and admitted, and only samples of one epoch are paired.
   uint32_t epoch = 0;
+  bool interrupted = false;  ///< The worker died in this schedule: there are no samples.
   std::vector<Turn> turns;
-  std::vector<Sample> samples;                   ///< One a turn.
-  uint64_t launches = 0;                         ///< Untimed ones included.
-  uint32_t dropped = 0;                          ///< Samples taken again because the clock was low.
-  std::vector<std::pair<Slot, Outcome>> failed;  ///< Slots that failed while sampled; their samples are void.
+  std::vector<Sample> samples;  ///< One a turn.
+  uint64_t launches = 0;        ///< Untimed ones included.
+  uint32_t dropped = 0;         ///< Samples taken again because the clock was low.
+  /// Slots that failed while sampled, or that could not be had again after a death; their samples are void.
+  std::vector<std::pair<Slot, Outcome>> failed;
+  bool operator==(const Sampled&) const = default;
 };
-/// A worker died and lives again: every slot of every problem is void.
-struct Restarted {
-  uint32_t epoch = 0;
-  std::optional<Slot> blamed;
-  Outcome outcome;
-};
-using Event = std::variant<Opened, Admitted, Sampled, Restarted>;
+using Event = std::variant<Opened, Admitted, Sampled>;
 
-/// Runs candidates on one device. Calls enqueue; wait() returns what has happened. One thread.
+/// Runs candidates on one device. Calls enqueue; wait() returns what has happened. One thread. A candidate's death, a
+/// hang and all that its worker loses with it are the executor's to mend: they show in outcomes and epochs only.
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -84,7 +94,11 @@ class Executor {
   virtual void sample(std::vector<Turn> schedule) = 0;
   /// Blocks up to `at_most` for events; may return none.
   virtual std::vector<Event> wait(Milliseconds at_most) = 0;
-  virtual void abort() noexcept = 0;  ///< Gives up everything enqueued.
+  /// Gives up what is enqueued, at once where a process wall allows it: each request is answered all the same, refused,
+  /// cancelled or interrupted. What is open and admitted may be lost: close it and go.
+  virtual void abort() = 0;
+  /// Processes in which candidates run, other than this one: what they use of the processors is the run's own.
+  virtual std::vector<pid_t> processes() const { return {}; }
 };
 
 }  // namespace attune

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "measure/cancelled.h"
 #include "measure/evaluate.h"
 #include "measure/plausibility.h"
 #include "search/prune.h"
@@ -47,51 +48,68 @@ struct LocalExecutor::Library {
   std::string unavailable;
 };
 
-LocalExecutor::LocalExecutor(Device& device, const Registry& registry) : device_(device), registry_(registry) {}
+LocalExecutor::LocalExecutor(Device& device, const Registry& registry, Announcer* announcer)
+    : device_(device), registry_(registry), announcer_(announcer) {}
 LocalExecutor::~LocalExecutor() = default;
 
 void LocalExecutor::open(ProblemId id, const Problem& problem, const Protocol& protocol) {
-  commands_.push_back([this, id, problem, protocol] { return std::vector<Event>{do_open(id, problem, protocol)}; });
+  commands_.push_back({[this, id, problem, protocol] { return std::vector<Event>{do_open(id, problem, protocol)}; },
+                       {cancelled_opening(id)}});
 }
 
 void LocalExecutor::close(ProblemId id) {
-  commands_.push_back([this, id] {
-    open_.erase(id);
-    return std::vector<Event>{};
-  });
+  commands_.push_back({[this, id] {
+                         open_.erase(id);
+                         return std::vector<Event>{};
+                       },
+                       {}});
 }
 
 void LocalExecutor::admit(ProblemId id, Slot slot, const Admission& admission) {
-  commands_.push_back([this, id, slot, admission] { return std::vector<Event>{do_admit(id, slot, admission)}; });
+  commands_.push_back({[this, id, slot, admission] { return std::vector<Event>{do_admit(id, slot, admission)}; },
+                       {cancelled_admission(slot)}});
 }
 
 void LocalExecutor::drop(Slot slot) {
-  commands_.push_back([this, slot] {
-    if (Bench* bench = bench_of(slot)) bench->drop(slot);
-    return std::vector<Event>{};
-  });
+  commands_.push_back({[this, slot] {
+                         announce(slot, {});  // A plan may die while it is given back.
+                         if (Bench* bench = bench_of(slot)) bench->drop(slot);
+                         announce(0, {});
+                         return std::vector<Event>{};
+                       },
+                       {}});
 }
 
 void LocalExecutor::sample(std::vector<Turn> schedule) {
-  commands_.push_back([this, turns = std::move(schedule)] { return std::vector<Event>{do_sample(turns)}; });
+  commands_.push_back(
+      {[this, turns = std::move(schedule)] { return std::vector<Event>{do_sample(turns)}; }, {cancelled_sampling()}});
 }
 
 std::vector<Event> LocalExecutor::wait(Milliseconds) {
   while (!commands_.empty()) {
     const Command command = std::move(commands_.front());
     commands_.pop_front();
-    if (auto events = command(); !events.empty()) return events;
+    if (auto events = command.run ? command.run() : command.cancelled; !events.empty()) return events;
   }
   return {};
 }
 
-void LocalExecutor::abort() noexcept { commands_.clear(); }
+void LocalExecutor::abort() {
+  for (Command& command : commands_) {
+    if (!command.cancelled.empty()) command.run = nullptr;  // What is closed or dropped still is.
+  }
+}
+
+void LocalExecutor::announce(Slot slot, Milliseconds limit) {
+  if (announcer_ != nullptr) announcer_->announce(slot, limit);
+}
 
 Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protocol& protocol) {
   Opened answer;
   answer.problem = id;
   // References, bandwidth and libraries start threads: they must find all cores.
   device_.settle({}, false);
+  announce(0, {});
   try {
     const Op& op = op_of(problem);
     const Problem normal = op.normalise(problem, device_.info());
@@ -232,7 +250,8 @@ bool LocalExecutor::make_bench(Opening& opening, bool references) {
   if (!opening.broken.ok()) return false;
   opening.broken = evaluate(device_, Step::memory, [&]() -> Finding {
     if (!opening.bench) {
-      opening.bench = std::make_unique<Bench>(device_, op_of(opening.problem), opening.problem, opening.protocol);
+      opening.bench =
+          std::make_unique<Bench>(device_, op_of(opening.problem), opening.problem, opening.protocol, announcer_);
     }
     if (references) opening.bench->prepare_references();
     return {};
@@ -248,6 +267,7 @@ Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admis
   answer.slot = slot;
   const bool check = admission.verify || admission.twice;
   device_.settle({}, false);
+  announce(0, {});
   if (!make_bench(opening, check)) {
     answer.verified = opening.broken;
     return answer;
@@ -258,10 +278,12 @@ Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admis
   const std::string pool(solver != nullptr ? solver->thread_pool() : std::string_view{});
   device_.settle(pool, false);
 
-  Bench::Entrant entrant{nullptr, pool, nullptr};
+  Bench::Entrant entrant{nullptr, pool, nullptr, slot};
+  announce(slot, admission.limits.load);
   answer.verified = prepare(opening, admission, entrant.plan);
   if (!answer.verified.ok()) return answer;
   answer.workspace_bytes = entrant.plan->traits().workspace_bytes;
+  announce(0, {});
   answer.verified = evaluate(device_, Step::memory, [&]() -> Finding {
     bench.reserve(entrant.plan->traits(), check);
     const std::string layout = layout_of(admission.candidate.config);
@@ -271,7 +293,9 @@ Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admis
   if (!answer.verified.ok()) return answer;
   if (check) {
     answer.verified = evaluate(device_, Step::run, [&] {
-      return bench.verify(entrant, admission.twice, admission.limits.run, answer.launches);
+      Finding verdict = bench.verify(entrant, admission.twice, admission.limits.run, answer.launches);
+      answer.spoilt = verdict.spoilt;
+      return verdict;
     });
     if (!answer.verified.ok()) return answer;
   }
@@ -288,7 +312,8 @@ Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admis
     answer.verified.errors = errors;
     return answer;
   }
-  bench.put(slot, std::move(entrant));
+  bench.put(std::move(entrant));
+  announce(0, {});
   return answer;
 }
 
@@ -318,6 +343,7 @@ Sampled LocalExecutor::do_sample(const std::vector<Turn>& schedule) {
       answer.samples.erase(answer.samples.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
+  announce(0, {});
   // What runs next in this process (the tuner, a quiet look) finds its thread free and the pools at rest.
   device_.settle({}, false);
   return answer;

@@ -15,11 +15,12 @@ namespace attune {
 
 /// Runs candidates in this process, on the calling thread, inside wait(): what a worker does behind its wall, and what
 /// tests and `attune bench` do without one. It cannot stop a candidate that hangs or survive one that crashes; one that
-/// ends after its deadline is `timed_out`. Epoch is always 0, and Restarted never comes.
+/// ends after its deadline is `timed_out`. Epoch is always 0.
 class LocalExecutor final : public Executor {
  public:
-  /// Both must outlive it. A library is opened on the device when the first problem asks, and stays open.
-  LocalExecutor(Device& device, const Registry& registry);
+  /// All must outlive it. A library is opened on the device when the first problem asks, and stays open. `announcer` is
+  /// told whose doing the next steps are; null: nobody is.
+  LocalExecutor(Device& device, const Registry& registry, Announcer* announcer = nullptr);
   ~LocalExecutor() override;
 
   const DeviceInfo& device() const override { return device_.info(); }
@@ -32,7 +33,7 @@ class LocalExecutor final : public Executor {
   /// Does enqueued commands until one has an answer. Sampled holds the turns that count: those of a slot that failed
   /// are left out. Throws only for what is no candidate's fault.
   std::vector<Event> wait(Milliseconds at_most) override;
-  void abort() noexcept override;
+  void abort() override;
 
  private:
   struct Library;
@@ -45,7 +46,10 @@ class LocalExecutor final : public Executor {
     std::unique_ptr<Bench> bench;  ///< Made by the first admission: a problem that is only asked about costs little.
     Outcome broken;                ///< Why there is no bench; every candidate of the problem ends so.
   };
-  using Command = std::function<std::vector<Event>()>;
+  struct Command {
+    std::function<std::vector<Event>()> run;
+    std::vector<Event> cancelled;  ///< Its answer after abort().
+  };
 
   Opened do_open(ProblemId id, const Problem& problem, const Protocol& protocol);
   Admitted do_admit(ProblemId id, Slot slot, const Admission& admission);
@@ -59,9 +63,11 @@ class LocalExecutor final : public Executor {
   Library& library(const Solver& solver);
   Outcome prepare(Opening& opening, const Admission& admission, std::unique_ptr<Plan>& plan);
   Bench* bench_of(Slot slot);
+  void announce(Slot slot, Milliseconds limit);
 
   Device& device_;
   const Registry& registry_;
+  Announcer* announcer_;
   std::map<std::string, std::unique_ptr<Library>, std::less<>> libraries_;  ///< By solver id; outlive the plans.
   std::map<ProblemId, Opening> open_;
   std::deque<Command> commands_;

@@ -113,7 +113,7 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   Finding found;
   if (std::string spoilt = spoilt_memory(traits, distribution); !spoilt.empty()) {
     refill(distribution);
-    found = {Status::wrong_result, std::move(spoilt), {}};
+    found = {Status::wrong_result, std::move(spoilt), {}, true};
   } else {
     found = judge_output(distribution, err_ratio);
   }

@@ -19,6 +19,7 @@ struct Finding {
   Status status = Status::ok;
   std::string detail;  ///< What was found and where; empty when ok.
   Errors errors;
+  bool spoilt = false;  ///< It wrote to memory that was not its own: nothing in this process can be trusted any more.
 };
 
 /// Runs one launch to its end. Throws what the plan throws, or Error{timeout}.

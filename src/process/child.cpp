@@ -10,6 +10,7 @@
 #include <csignal>
 #include <utility>
 
+#include "process/children.h"
 #include "process/spawn.h"
 
 namespace attune {
@@ -66,6 +67,17 @@ WaitStatus Child::expire(Milliseconds deadline) noexcept {
   return *status_;
 }
 
+WaitStatus Child::reject() noexcept {
+  // An exit says less than what was read: a program that was the wrong one may have ended by now, or not quite yet.
+  if (const auto ended = poll(); ended && ended->end != WaitStatus::End::exited) return *ended;
+  kill();
+  if (status_->end == WaitStatus::End::exited || status_->code == SIGKILL) {
+    status_->end = WaitStatus::End::protocol;
+    status_->code = 0;
+  }
+  return *status_;
+}
+
 WaitStatus Child::kill() noexcept {
   if (!status_) {
     signal_group(SIGKILL);
@@ -88,9 +100,11 @@ WaitStatus Child::reap() noexcept {
   int word = 0;
   rusage usage{};
   while (::wait4(pid_, &word, 0, &usage) < 0) {
-    // Somebody else reaped it, or SIGCHLD is ignored: all that is known is that it is gone.
-    if (errno != EINTR) return WaitStatus::of(SIGKILL, usage);
+    if (errno == EINTR) continue;
+    word = SIGKILL;  // Somebody else reaped it, or SIGCHLD is ignored: all that is known is that it is gone.
+    break;
   }
+  OwnedChildren::instance().remove(pid_);
   return WaitStatus::of(word, usage);
 }
 

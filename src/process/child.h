@@ -19,16 +19,20 @@ struct ChildCommand {
   std::map<std::string, std::string> environment;  ///< All of it; ours is not inherited.
   std::filesystem::path folder;                    ///< Where it runs; empty: where this process does.
   std::filesystem::path output;                    ///< Gets both its streams, created or emptied; empty: /dev/null.
+  /// Descriptors of ours, in any order, that it has as 3, 4, 5 …; not closed on its exec. Ours stay open.
+  std::vector<int> inherited;
+  int cgroup = -1;  ///< Open `cgroup.procs` of the cgroup (v2) it starts in: MemoryCage::descriptor(). −1: in ours.
   ProcessLimits limits;
 };
 
-/// A running process in a group of its own, with default signal handling and no descriptors but 0, 1 and 2. It is
-/// killed when the *thread* that spawned it ends; what it spawned itself is not, unless by kill(). Several threads may
-/// spawn at once; one object belongs to one thread. About 0.2 ms, during which the calling thread waits for the exec.
+/// A running process in a group of its own, with default signal handling and no descriptors but 0, 1, 2 and those
+/// named. It is killed when the *thread* that spawned it ends; what it spawned itself is not, unless by kill(). Several
+/// threads may spawn at once; one object belongs to one thread. About 0.2 ms, during which the calling thread waits for
+/// the exec.
 class Child {
  public:
   /// Throws unavailable when the program cannot be run, io for the folder or the output, device when there are too many
-  /// processes. The message names what it was.
+  /// processes or open files, or when the cgroup does not take it. The message names what it was.
   explicit Child(const ChildCommand& command);
   /// Kills the group and reaps.
   ~Child();
@@ -47,6 +51,8 @@ class Child {
   WaitStatus kill() noexcept;
   /// Kills as well; the status says that the deadline passed, unless the process had ended before.
   WaitStatus expire(Milliseconds deadline) noexcept;
+  /// Kills as well; the status says that it broke the protocol, unless a signal had ended the process before.
+  WaitStatus reject() noexcept;
   void stop() noexcept;    ///< SIGSTOP to the group.
   void resume() noexcept;  ///< SIGCONT to the group.
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,6 +112,94 @@ TEST(Child, InheritsNoDescriptorAndReadsNothing) {
   ::close(leak);
 }
 
+/// A file in memory that holds `text`, under a number of the test's choice; what had the number gets it back.
+class FileAt {
+ public:
+  FileAt(int number, const std::string& text) : number_(number), before_(::fcntl(number, F_DUPFD_CLOEXEC, 100)) {
+    const int file = ::memfd_create("test", MFD_CLOEXEC);
+    EXPECT_EQ(::write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    // Far from the number first: the file may have been made under it.
+    const int far = ::fcntl(file, F_DUPFD_CLOEXEC, 100);
+    ::close(file);
+    EXPECT_EQ(::dup3(far, number, O_CLOEXEC), number);
+    ::close(far);
+  }
+  ~FileAt() {
+    ::close(number_);
+    if (before_ >= 0) ::dup3(before_, number_, O_CLOEXEC);
+    if (before_ >= 0) ::close(before_);
+  }
+  FileAt(const FileAt&) = delete;
+  FileAt& operator=(const FileAt&) = delete;
+
+ private:
+  int number_, before_;
+};
+/// What a shell and the `cat` it starts find under 3, 4 … of `inherited`.
+std::string contents(std::vector<int> inherited) {
+  ChildCommand command = shell("for d in \"$@\"; do cat /proc/self/fd/$d; done");
+  command.environment["PATH"] = "/usr/bin:/bin";
+  command.arguments.push_back("sh");
+  for (size_t i = 0; i < inherited.size(); ++i) command.arguments.push_back(std::to_string(3 + i));
+  command.inherited = std::move(inherited);
+  return output_of(command);
+}
+
+TEST(Child, InheritsTheNamedDescriptorsInTheirOrder) {
+  const FileAt three(3, "a"), four(4, "b"), five(5, "c"), sixty(60, "d");
+  EXPECT_EQ(contents({5, 3, 4}), "cab");
+  EXPECT_EQ(contents({4, 4, 60, 4}), "bbdb");
+  EXPECT_EQ(::fcntl(4, F_GETFD), FD_CLOEXEC) << "ours changed";
+  ChildCommand list{.arguments = {"/bin/ls", "/proc/self/fd"}, .environment = {}, .inherited = {60, 3}};
+  EXPECT_EQ(output_of(list), "0\n1\n2\n3\n4\n5\n");  // `ls` itself opens the folder, as 5.
+}
+
+TEST(Child, InheritsUnderANumberThatIsFreeHere) {
+  const FileAt sixty(60, "d"), three(3, "");
+  ::close(3);
+  ChildCommand command = shell("test \"$(cat /proc/self/fd/3)\" = d");
+  command.environment["PATH"] = "/usr/bin:/bin";
+  command.inherited = {60};
+  EXPECT_TRUE(status_of(command).ok());
+}
+
+TEST(Child, InheritsWhatIsAStandardStreamHere) {
+  const FileAt input(0, "input");
+  EXPECT_EQ(contents({0, 0}), "inputinput");
+}
+
+TEST(Child, NoCopyOfAnInheritedPipeStaysHere) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  ChildCommand command = shell("echo hello >&3; exec 3>&-; exec sleep 1000");
+  command.environment["PATH"] = "/usr/bin:/bin";
+  command.inherited = {ends[1]};
+  const Child child(command);
+  ::close(ends[1]);
+  std::string read;
+  // Ends when the last writer has closed, though the child lives.
+  for (char byte = 0; ::read(ends[0], &byte, 1) == 1;) read += byte;
+  ::close(ends[0]);
+  EXPECT_EQ(read, "hello\n");
+}
+
+TEST(ChildDeathTest, InheritingWhatIsNotOpenIsABug) {
+  EXPECT_DEATH(Child({.arguments = {"/bin/true"}, .environment = {}, .inherited = {1000}}), "descriptor 1000");
+}
+
+TEST(Child, StartsInTheCgroupItIsGiven) {
+  const TemporaryFolder folder("child-test");
+  const int file = ::open((folder.path() / "cgroup.procs").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ChildCommand command{.arguments = {"/bin/ls", "/proc/self/fd"}, .environment = {}, .cgroup = file};
+  EXPECT_EQ(output_of(command), "0\n1\n2\n3\n");
+  EXPECT_EQ(read_file(folder.path() / "cgroup.procs"), "0") << "the kernel takes this for whoever writes it";
+  ::close(file);
+  const int unwritable = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  command.cgroup = unwritable;
+  EXPECT_THROW(Child{command}, Error);
+  ::close(unwritable);
+}
+
 TEST(Child, HasDefaultSignalsWhateverThisProcessBlocksOrIgnores) {
   sigset_t set, before;
   sigemptyset(&set);
@@ -141,13 +230,17 @@ TEST(Child, LeadsAGroupOfItsOwn) {
 }
 
 TEST(Child, KeepsItsLimits) {
-  ChildCommand command = shell("ulimit -v; ulimit -f; ulimit -n; ulimit -c; ulimit -t");
-  command.limits = {.address_space_bytes = uint64_t{1} << 30, .file_bytes = 1 << 20, .open_files = 32, .cpu = 7s};
+  ChildCommand command = shell("ulimit -v; ulimit -f; ulimit -n; ulimit -c; ulimit -t; ulimit -d");
+  command.limits = {.address_space_bytes = uint64_t{1} << 30,
+                    .data_bytes = uint64_t{1} << 29,
+                    .file_bytes = 1 << 20,
+                    .open_files = 32,
+                    .cpu = 7s};
   // run_command() sets the file size itself; the shell counts it in blocks of 512 bytes.
   const TemporaryFolder folder("child-test");
   command.output = folder.path() / "log";
   ASSERT_TRUE(status_of(command).ok());
-  EXPECT_EQ(read_file(command.output), "1048576\n2048\n32\n0\n7\n");
+  EXPECT_EQ(read_file(command.output), "1048576\n2048\n32\n0\n7\n524288\n");
 }
 
 TEST(Child, MayNotWriteMoreThanItsFileSize) {
@@ -178,6 +271,25 @@ TEST(Child, IsKilledAtItsDeadline) {
   EXPECT_GE(took, 20ms);
   EXPECT_LT(took, 2s);
   EXPECT_TRUE(is_gone(child.pid()));
+}
+
+TEST(Child, ThatBrokeTheProtocolIsKilledAndItsStatusSaysSo) {
+  Child child({.arguments = {"/bin/sleep", "1000"}, .environment = {}});
+  const WaitStatus status = child.reject();
+  EXPECT_EQ(status.end, WaitStatus::End::protocol);
+  EXPECT_EQ(status.code, 0);
+  EXPECT_TRUE(is_gone(child.pid()));
+  EXPECT_EQ(child.poll(), status);
+  EXPECT_EQ(child.reject(), status);
+}
+
+TEST(Child, ABrokenProtocolSaysMoreThanAnExitAndLessThanASignal) {
+  Child exited(shell("exit 3"));
+  exited.wait(kLong);
+  EXPECT_EQ(exited.reject().end, WaitStatus::End::protocol);
+  Child crashed(shell("kill -SEGV $$"));
+  crashed.wait(kLong);
+  EXPECT_EQ(crashed.reject().code, SIGSEGV);
 }
 
 TEST(Child, TheDescriptorBecomesReadableAtTheEnd) {

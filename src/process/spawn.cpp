@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "process/children.h"
 
 /// clone() under libc's other name: ThreadSanitizer takes every clone() for a fork, and its books, which the child
 /// shares with us here, are then those of the child.
@@ -27,6 +28,7 @@ namespace {
 
 constexpr size_t kStackBytes = 64 << 10;
 constexpr int kNumSignals = 64;
+constexpr int kFirstInherited = 3;
 
 /// Everything the child does before exec was decided here, by the parent: it shares our memory until then, and may call
 /// nothing but the kernel.
@@ -36,8 +38,11 @@ struct Plan {
   char* const* environment;
   const char* folder;  ///< Null: stay.
   int input, output;
+  const int* inherited;  ///< All sources lie above all targets (DescriptorsAbove): no dup3 overwrites one to come.
+  int num_inherited;
+  int cgroup;  ///< −1: stay.
   pid_t parent;
-  std::array<std::pair<int, rlimit>, 5> limits;
+  std::array<std::pair<int, rlimit>, 6> limits;
   size_t num_limits = 0;
   const char* failed = nullptr;  ///< Step that did not work, with `error`; written by the child.
   int error = 0;
@@ -82,7 +87,11 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int run_child(voi
   if (::syscall(SYS_dup3, plan.input, 0, 0) < 0 || ::syscall(SYS_dup3, plan.output, 1, 0) < 0 ||
       ::syscall(SYS_dup3, plan.output, 2, 0) < 0)
     return give_up(plan, "streams", errno);
-  close_from(3);
+  for (int i = 0; i < plan.num_inherited; ++i)
+    if (::syscall(SYS_dup3, plan.inherited[i], kFirstInherited + i, 0) < 0) return give_up(plan, "descriptors", errno);
+  // `0`: whoever writes. Before exec, so that not a page of the program is charged to our own group.
+  if (plan.cgroup >= 0 && ::syscall(SYS_write, plan.cgroup, "0", 1) != 1) return give_up(plan, "cgroup", errno);
+  close_from(kFirstInherited + plan.num_inherited);
   for (size_t i = 0; i < plan.num_limits; ++i) {
     if (::syscall(SYS_prlimit64, 0, plan.limits[i].first, &plan.limits[i].second, nullptr) != 0)
       return give_up(plan, "limits", errno);
@@ -93,25 +102,39 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int run_child(voi
   return give_up(plan, "program", errno);
 }
 
-/// A descriptor beyond the standard ones, closed on every way out: the child's dup3 must not fall on a source.
-class Opened {
+/// Copies of descriptors, with numbers above all that the child's dup3 writes to. Closed on exec and on every way out.
+class DescriptorsAbove {
  public:
-  Opened(const char* path, int flags) {
-    const int descriptor = ::open(path, flags | O_CLOEXEC, 0600);
-    if (descriptor >= 0) {
-      value_ = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
-      ::close(descriptor);
-    }
-    if (value_ < 0)
-      fail(ErrorCode::io, "cannot open a stream of a child process ({}): '{}'", std::strerror(errno), path);
+  explicit DescriptorsAbove(int lowest) : lowest_(lowest) {}
+  ~DescriptorsAbove() {
+    for (const int descriptor : all_) ::close(descriptor);
   }
-  ~Opened() { ::close(value_); }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-  int get() const noexcept { return value_; }
+  DescriptorsAbove(const DescriptorsAbove&) = delete;
+  DescriptorsAbove& operator=(const DescriptorsAbove&) = delete;
+
+  int open(const char* path, int flags) {
+    const int descriptor = ::open(path, flags | O_CLOEXEC, 0600);
+    if (descriptor < 0)
+      fail(ErrorCode::io, "cannot open a stream of a child process ({}): '{}'", std::strerror(errno), path);
+    const Closed closed{descriptor};
+    return copy(descriptor);
+  }
+  int copy(int descriptor) {
+    const int result = ::fcntl(descriptor, F_DUPFD_CLOEXEC, lowest_);
+    ATTUNE_CHECK(result >= 0 || errno != EBADF, "a child process cannot inherit descriptor {}, it is not open",
+                 descriptor);
+    if (result < 0) fail(ErrorCode::device, "too many files are open to start a process ({})", std::strerror(errno));
+    all_.push_back(result);
+    return result;
+  }
 
  private:
-  int value_ = -1;
+  struct Closed {
+    int descriptor;
+    ~Closed() { ::close(descriptor); }
+  };
+  int lowest_;
+  std::vector<int> all_;
 };
 
 /// Memory for the child's first steps; the page below it is not to be written.
@@ -159,6 +182,7 @@ void add_limits(Plan& plan, const ProcessLimits& limits) {
     add_limit(plan, RLIMIT_AS, limits.address_space_bytes, limits.address_space_bytes);
   if (limits.file_bytes != 0) add_limit(plan, RLIMIT_FSIZE, limits.file_bytes, limits.file_bytes);
   if (limits.open_files != 0) add_limit(plan, RLIMIT_NOFILE, limits.open_files, limits.open_files);
+  if (limits.data_bytes != 0) add_limit(plan, RLIMIT_DATA, limits.data_bytes, limits.data_bytes);
   if (const auto seconds = static_cast<uint64_t>(limits.cpu.count()); seconds != 0)
     add_limit(plan, RLIMIT_CPU, seconds, seconds + 1);
 }
@@ -168,6 +192,24 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
   result.push_back(nullptr);
   return result;
+}
+
+Spawned clone_child(Plan& plan) {
+  const Stack stack;
+  int descriptor = -1;
+  pid_t pid = -1;
+  int error = 0;
+  OwnedChildren& owned = OwnedChildren::instance();
+  const auto birth = owned.birth();
+  {
+    const AllSignalsBlocked blocked;
+    pid = ::__clone(run_child, stack.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &descriptor);
+    error = errno;
+  }
+  if (pid < 0)
+    fail(ErrorCode::device, "cannot start a process ({}), end others: '{}'", std::strerror(error), plan.program);
+  owned.add(pid);
+  return {pid, descriptor};
 }
 
 [[noreturn]] void fail_start(const ChildCommand& command, const Plan& plan) {
@@ -189,34 +231,30 @@ Spawned spawn(const ChildCommand& command) {
   std::vector<std::string> settings;
   for (const auto& [name, value] : command.environment) settings.push_back(name + '=' + value);
   const std::vector<char*> arguments = pointers(command.arguments), environment = pointers(settings);
-  const Opened input("/dev/null", O_RDONLY);
-  const Opened output(command.output.empty() ? "/dev/null" : command.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
+  DescriptorsAbove descriptors(kFirstInherited + static_cast<int>(command.inherited.size()));
+  std::vector<int> inherited;
+  for (const int descriptor : command.inherited) inherited.push_back(descriptors.copy(descriptor));
   Plan plan{.program = arguments[0],
             .arguments = arguments.data(),
             .environment = environment.data(),
             .folder = command.folder.empty() ? nullptr : command.folder.c_str(),
-            .input = input.get(),
-            .output = output.get(),
+            .input = descriptors.open("/dev/null", O_RDONLY),
+            .output = descriptors.open(command.output.empty() ? "/dev/null" : command.output.c_str(),
+                                       O_WRONLY | O_CREAT | O_TRUNC),
+            .inherited = inherited.data(),
+            .num_inherited = static_cast<int>(inherited.size()),
+            .cgroup = command.cgroup < 0 ? -1 : descriptors.copy(command.cgroup),
             .parent = ::getpid(),
             .limits = {}};
   add_limits(plan, command.limits);
-  const Stack stack;
-  int descriptor = -1;
-  pid_t pid = -1;
-  int error = 0;
-  {
-    const AllSignalsBlocked blocked;
-    pid = ::__clone(run_child, stack.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &descriptor);
-    error = errno;
-  }
-  if (pid < 0)
-    fail(ErrorCode::device, "cannot start a process ({}), end others: '{}'", std::strerror(error), plan.program);
+  const Spawned spawned = clone_child(plan);
   if (plan.failed) {
-    ::waitpid(pid, nullptr, 0);
-    ::close(descriptor);
+    ::waitpid(spawned.pid, nullptr, 0);
+    OwnedChildren::instance().remove(spawned.pid);
+    ::close(spawned.descriptor);
     fail_start(command, plan);
   }
-  return {pid, descriptor};
+  return spawned;
 }
 
 }  // namespace attune

@@ -9,7 +9,8 @@ struct Spawned {
   int descriptor;  ///< pidfd, closed on exec; the caller's to close.
 };
 
-/// Starts the command as Child promises. Throws as its constructor does.
+/// Starts the command as Child promises. Throws as its constructor does. The process is one of OwnedChildren, until the
+/// caller has reaped it and removes it there.
 Spawned spawn(const ChildCommand& command);
 
 }  // namespace attune

@@ -28,7 +28,8 @@ std::string name_of_signal(int number) {
 }
 
 bool killed_for_memory(const WaitStatus& status) {
-  return status.end == WaitStatus::End::signalled && status.code == SIGKILL && status.peak_bytes >= kGrownBytes;
+  if (status.end != WaitStatus::End::signalled || status.code != SIGKILL) return false;
+  return status.for_memory || status.peak_bytes >= kGrownBytes;
 }
 
 Status status_of(const WaitStatus& status) {
@@ -66,11 +67,15 @@ std::string WaitStatus::describe() const {
       return fmt::format("exited with status {}", code);
     case End::deadline:
       return fmt::format("ran past its deadline of {:g} s", static_cast<double>(deadline.count()) / 1000);
+    case End::protocol:
+      return "wrote what is no message";
     case End::signalled:
       break;
   }
   if (code == SIGXCPU) return "used up the processor time it was given";
   if (code == SIGXFSZ) return "wrote more to a file than it may";
+  if (killed_for_memory(*this) && for_memory)
+    return fmt::format("was killed for memory: it had {} MB", peak_bytes >> 20);
   if (killed_for_memory(*this))
     return fmt::format("was killed from outside, most likely for memory: it had {} MB", peak_bytes >> 20);
   return "was ended by " + name_of_signal(code);
@@ -80,6 +85,14 @@ Outcome outcome_of(const WaitStatus& status, std::string_view what) {
   Outcome outcome;
   outcome.status = status_of(status);
   if (!outcome.ok()) outcome.detail = fmt::format("{} {}", what, status.describe());
+  return outcome;
+}
+
+Outcome outcome_of_death(const WaitStatus& status, std::string_view what) {
+  if (status.end != WaitStatus::End::exited) return outcome_of(status, what);
+  Outcome outcome;
+  outcome.status = Status::crashed;
+  outcome.detail = fmt::format("{} ended by itself with status {}", what, status.code);
   return outcome;
 }
 

@@ -59,5 +59,33 @@ TEST(WaitStatus, AKillIsForMemoryOnlyIfTheProcessHadGrown) {
   EXPECT_EQ(outcome_of(signalled(SIGSEGV, uint64_t{3} << 30), "it").status, Status::crashed);
 }
 
+TEST(WaitStatus, AKillThatTheKernelReportsIsForMemoryWhateverTheSize) {
+  WaitStatus status = signalled(SIGKILL, 100 << 20);
+  status.for_memory = true;
+  EXPECT_EQ(outcome_of(status, "it").status, Status::out_of_memory);
+  EXPECT_EQ(status.describe(), "was killed for memory: it had 100 MB");
+}
+
+TEST(WaitStatus, ABrokenProtocolIsACrash) {
+  WaitStatus status;
+  status.end = WaitStatus::End::protocol;
+  EXPECT_FALSE(status.ok());
+  const Outcome outcome = outcome_of(status, "the worker");
+  EXPECT_EQ(outcome.status, Status::crashed);
+  EXPECT_EQ(outcome.detail, "the worker wrote what is no message");
+  EXPECT_EQ(outcome_of_death(status, "the worker"), outcome);
+}
+
+TEST(WaitStatus, ADeathWithAnyExitStatusIsACrash) {
+  for (const int code : {0, 3}) {
+    const Outcome outcome = outcome_of_death(exited(code), "the worker");
+    EXPECT_EQ(outcome.status, Status::crashed);
+    EXPECT_EQ(outcome.detail, fmt::format("the worker ended by itself with status {}", code));
+  }
+  const WaitStatus late = WaitStatus::past(Milliseconds(5)), killed = signalled(SIGSEGV);
+  EXPECT_EQ(outcome_of_death(late, "it"), outcome_of(late, "it"));
+  EXPECT_EQ(outcome_of_death(killed, "it"), outcome_of(killed, "it"));
+}
+
 }  // namespace
 }  // namespace attune

@@ -38,6 +38,13 @@ double CostForecast::decision_s() const {
   return kLeastLaunches * any_launch_s();
 }
 
+double CostForecast::best_launch_s() const {
+  constexpr double kSlowDefault = 10;  // Times the roofline.
+  double best_s = kSlowDefault * least_launch_s_;
+  for (const auto& [slot, seconds] : launch_s_) best_s = std::min(best_s, seconds);
+  return best_s;
+}
+
 double CostForecast::turns_s(std::span<const Turn> turns) const {
   double sum_s = 0;
   for (const Turn& turn : turns) sum_s += (turn.launches + 1) * launch_s(turn.slot);  // One at least is untimed.

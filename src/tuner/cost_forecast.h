@@ -19,6 +19,8 @@ class CostForecast {
   double admission_s() const noexcept;  ///< Of the next candidate that must be verified.
   double turns_s(std::span<const Turn> turns) const;
   double decision_s() const;  ///< The least that samples of a decision take, once candidates are admitted.
+  /// Of the fastest candidate sampled so far; before there is one, a slow default's.
+  double best_launch_s() const;
   double whole_s() const noexcept { return whole_s_; }  ///< The problem from beginning to end, roughly.
 
   /// A candidate was verified. The first one bears the references and does not count.

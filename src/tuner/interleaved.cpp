@@ -68,6 +68,23 @@ void fill_measurement(Timed& timed) {
   timed.result->outcome.measurement = std::move(measurement);
 }
 
+/// A death voids a schedule: it is run again without the dead, until one is run to its end.
+Sampled sample(Executor& executor, std::vector<Turn> schedule) {
+  std::vector<std::pair<Slot, Outcome>> failed;
+  for (;;) {
+    executor.sample(schedule);
+    auto sampled = wait_for<Sampled>(executor);
+    if (!sampled.interrupted) {
+      sampled.failed.insert(sampled.failed.end(), failed.begin(), failed.end());
+      return sampled;
+    }
+    for (auto& one : sampled.failed) {
+      std::erase_if(schedule, [&](const Turn& turn) { return turn.slot == one.first; });
+      failed.push_back(std::move(one));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& problem,
@@ -87,7 +104,7 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
     results[i].candidate = candidates[i];
     results[i].outcome = std::move(built[i].outcome);
     if (!results[i].outcome.ok()) continue;
-    executor.admit(kId, slot, {candidates[i], std::move(built[i].binaries), true, true, {}});
+    executor.admit(kId, slot, {candidates[i], std::move(built[i].binaries), true, true, options.limits});
     auto admitted = wait_for<Admitted>(executor);
     results[i].outcome = std::move(admitted.verified);
     if (results[i].outcome.ok()) alive.push_back({&results[i], slot, admitted.batch, {}});
@@ -98,11 +115,10 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   for (Timed& timed : alive) order.push_back(&timed);
   for (uint32_t round = 0; round < options.rounds; ++round) {
     random.shuffle(order);
-    for (const Timed* timed : order) schedule.push_back({timed->slot, round, timed->batch, Milliseconds(0)});
+    for (const Timed* timed : order) schedule.push_back({timed->slot, round, timed->batch, options.limits.run});
   }
   if (!schedule.empty()) {
-    executor.sample(schedule);
-    const auto sampled = wait_for<Sampled>(executor);
+    const Sampled sampled = sample(executor, std::move(schedule));
     for (Timed& timed : alive) {
       // Turns of a candidate that failed are not among the answers.
       for (size_t i = 0; i < sampled.turns.size(); ++i) {

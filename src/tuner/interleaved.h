@@ -23,7 +23,8 @@ struct InterleavedOptions {
   Protocol protocol;
   uint32_t rounds = 31;  ///< 0: verify only.
   uint64_t seed = 0;
-  Kernels* kernels = nullptr;  ///< Null: candidates that need compiled kernels fail.
+  Kernels* kernels = nullptr;                                 ///< Null: candidates that need compiled kernels fail.
+  Limits limits{Milliseconds(60'000), Milliseconds(60'000)};  ///< Of each candidate.
 };
 
 /// Verifies candidates of one problem and times those that are right, interleaved in fresh random permutations: what

@@ -6,29 +6,12 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "tuner/competitor.h"
 #include "tuner/neighbours.h"
 
 namespace attune {
-
-struct ProblemRun::Competitor {
-  Candidate candidate;
-  Slot slot = 0;
-  Outcome verified;
-  uint32_t batch = 1;
-  uint64_t workspace_bytes = 0, rotation_bytes = 0;
-  bool shortlisted = false;
-};
-
-/// Outcome of the verification and, when the race is over for it, how that ended.
-struct ProblemRun::Known {
-  Outcome verified;
-  bool screened = false, dropped = false;
-  double median_us = 0;
-};
-
 namespace {
 
-constexpr double kPieceS = 2;      // Of a schedule between two looks at the clock.
 constexpr double kOverrun = 0.05;  // Share of the budget by which a step may be expected to pass it.
 constexpr size_t kNeighbours = 3;  // Whose winners a search begins with.
 
@@ -74,8 +57,13 @@ void ProblemRun::cut(const std::string& reason) {
   ready_at_s_ = 0;
 }
 
+/// Of the request just made. An interrupt does not wait for a candidate: the executor is told to give up.
 Event ProblemRun::wait_for_answer() {
-  for (;;) {
+  for (bool aborted = false;;) {
+    if (!aborted && context_.interrupted()) {
+      context_.executor.abort();
+      aborted = true;
+    }
     auto events = context_.executor.wait(Milliseconds(1000));
     if (!events.empty()) {
       ATTUNE_CHECK(events.size() == 1, "{} events for one request", events.size());
@@ -127,6 +115,7 @@ void ProblemRun::open() {
     ready_at_s_ = context_.clock.now_s() + kRetryS;
     return;
   }
+  if (context_.interrupted()) return finish(Ending::cut, "interrupted before it was decided");
   if (!opened.refused.empty()) return finish(Ending::refused, opened.refused);
   const StartingPoints start{
       item_.incumbent, nearest_winners(context_.journal, item_.problem, context_.executor.device().key(), kNeighbours)};
@@ -150,9 +139,13 @@ void ProblemRun::recall() {
                     .device = context_.executor.device().key(),
                     .protocol = context_.options.protocol,
                     .started = false,
-                    .decisions = false,
-                    .pardons = false};
+                    .decisions = false};
   context_.journal.scan(query, [&](const Entry& entry) {
+    if (const auto* pardoned = std::get_if<Pardoned>(&entry)) {
+      const auto found = known_.find(pardoned->candidate.name());
+      if (found != known_.end() && !found->second.verified.ok()) known_.erase(found);
+      return;
+    }
     const auto& record = std::get<Record>(entry);
     const Versions* present = source_->versions_of(record.candidate.solver);
     if (!present || compare(record.versions, *present) == Age::stale) return;
@@ -197,6 +190,24 @@ double ProblemRun::until_decision_s(const Candidate& candidate) const {
   return (known_.contains(candidate.name()) ? 0 : forecast_.admission_s()) + forecast_.decision_s();
 }
 
+Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, bool known) {
+  Kernels::Built built = std::move(build({&candidate, 1}).front());
+  if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
+  const double began_s = context_.clock.now_s();
+  const Milliseconds load(static_cast<int64_t>(1e3 * context_.options.load_deadline_s));
+  context_.executor.admit(id_, slot, {candidate, std::move(built.binaries), !known, !known, {load, run_limit(1)}});
+  Admitted admitted = std::get<Admitted>(wait_for_answer());
+  if (!known) forecast_.admitted(context_.clock.now_s() - began_s);
+  return admitted;
+}
+
+/// A candidate 50 times slower than the best need not finish.
+Milliseconds ProblemRun::run_limit(uint32_t launches) const {
+  constexpr double kSlow = 50;
+  const double expected_s = launches * forecast_.best_launch_s();
+  return Milliseconds(static_cast<int64_t>(1e3 * std::max(context_.options.run_deadline_s, kSlow * expected_s)));
+}
+
 /// `keep`: it is needed even if an earlier run's race dropped it (a baseline, the incumbent).
 ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep) {
   result_.num_candidates += tried_.insert(candidate.name()).second;
@@ -216,14 +227,8 @@ ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep)
         Started{item_.problem, context_.executor.device().key(), candidate, *source_->versions_of(candidate.solver)};
     context_.journal.append({&started, 1});
   }
-  Kernels::Built built = std::move(build({&candidate, 1}).front());
-  Admitted admitted{.slot = slot, .verified = std::move(built.outcome)};
-  if (admitted.verified.ok()) {
-    const double began_s = context_.clock.now_s();
-    context_.executor.admit(id_, slot, {candidate, std::move(built.binaries), !known, !known, {}});
-    admitted = std::get<Admitted>(wait_for_answer());
-    if (!known) forecast_.admitted(context_.clock.now_s() - began_s);
-  }
+  const Admitted admitted = verify(candidate, slot, known != nullptr);
+  if (admitted.verified.status == Status::cancelled) return nullptr;
   launches_ += admitted.launches;
   Competitor entry{candidate,
                    slot,
@@ -309,97 +314,6 @@ void ProblemRun::admit_more(uint32_t at_most) {
   contest_.close();
 }
 
-void ProblemRun::sample(std::vector<Turn> schedule) {
-  if (contest_.phase() == Phase::finals && !finals_began_s_) finals_began_s_ = context_.clock.now_s();
-  for (Turn& turn : schedule) turn.launches = entries_.at(turn.slot).batch;
-  const auto answer = sample_in_pieces(schedule);
-  if (!answer) return;
-  const Sampled& sampled = *answer;
-  epoch_ = sampled.epoch;
-  starved_ = false;
-  dropped_samples_ += sampled.dropped;
-  // Samples beside one that failed cannot be paired with it: the schedule is asked for again without it.
-  if (sampled.failed.empty())
-    contest_.report(sampled.samples);
-  else
-    withdraw_failed(sampled.failed);
-  if (contest_.phase() == Phase::race) {
-    for (const Turn& turn : sampled.turns) {
-      if (const auto entry = entries_.find(turn.slot); entry != entries_.end())
-        source_->tell(entry->second.candidate, Status::ok, contest_.median_us(turn.slot));
-    }
-  }
-  retire_dropped();
-}
-
-/// Short launches go to the executor as one piece. Long ones in several: the time they take is then known before it is
-/// spent, and an interrupt need not wait for all. Nothing when time or patience ran out; the samples are void then.
-std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) {
-  Sampled all;
-  while (!left.empty() && all.failed.empty()) {
-    // In the race a decision is still far; later it may be had without all of this.
-    const double decision_s = contest_.phase() == Phase::race ? forecast_.decision_s() : 0;
-    cut_unless_fits(std::max(forecast_.turns_s(left), decision_s));
-    if (context_.must_stop() || !cut_reason_.empty()) return std::nullopt;
-    size_t count = 0;
-    for (double piece_s = 0; count < left.size() && piece_s <= kPieceS; ++count)
-      piece_s += forecast_.turns_s(left.subspan(count, 1));
-    const auto turns = left.first(count);
-    context_.executor.sample({turns.begin(), turns.end()});
-    Sampled piece = std::get<Sampled>(wait_for_answer());
-    all.epoch = piece.epoch;
-    all.dropped += piece.dropped;
-    launches_ += piece.launches;
-    forecast_.sampled(piece.turns, piece.samples);
-    all.turns.insert(all.turns.end(), piece.turns.begin(), piece.turns.end());
-    all.samples.insert(all.samples.end(), piece.samples.begin(), piece.samples.end());
-    all.failed = std::move(piece.failed);
-    left = left.subspan(count);
-    if (!left.empty()) tell_progress();
-  }
-  return all;
-}
-
-void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed) {
-  for (const auto& [slot, outcome] : failed) {
-    const auto found = entries_.find(slot);
-    if (found == entries_.end()) continue;
-    const Entry record = record_of(found->second, Stage::verify, outcome);
-    context_.journal.append({&record, 1});
-    known_[found->second.candidate.name()].verified = outcome;
-    note_failure(found->second.candidate, outcome);
-    withdraw(slot);
-  }
-}
-
-void ProblemRun::withdraw(Slot slot) {
-  contest_.withdraw(slot);
-  context_.executor.drop(slot);
-  entries_.erase(slot);
-  finals_began_s_.reset();  // Later phases start again from the finals.
-  if (slot != baseline_) return;
-  // The next default of the family's order takes its place, also one that the race had dropped.
-  baseline_ = 0;
-  for (const Candidate& candidate : source_->untuned()) {
-    const auto present = std::find_if(entries_.begin(), entries_.end(),
-                                      [&](const auto& entry) { return entry.second.candidate == candidate; });
-    Competitor* next = present != entries_.end() ? &present->second : admit(candidate, true);
-    if (!next) continue;
-    baseline_ = next->slot;
-    return join(*next);
-  }
-}
-
-/// Untimed launches of the finalists (`--warmup`), interleaved; a turn is one untimed and one timed launch.
-void ProblemRun::warm_up() {
-  const uint32_t turns = context_.options.exhaustive ? 0 : (context_.options.warmup + 1) / 2;
-  std::vector<Turn> schedule;
-  for (uint32_t i = 0; i < turns; ++i) {
-    for (const Slot slot : contest_.finalists()) schedule.push_back({.slot = slot});
-  }
-  if (const auto sampled = sample_in_pieces(schedule)) withdraw_failed(sampled->failed);
-}
-
 Record ProblemRun::record_of(const Competitor& entry, Stage stage, Outcome outcome) const {
   return {.problem = item_.problem,
           .device = context_.executor.device().key(),
@@ -464,7 +378,7 @@ void ProblemRun::decide() {
                                   finalist.num_clean, entry.verified.errors});
     Outcome evidence = entry.verified;
     evidence.measurement = contest_.measurement(finalist.slot);
-    evidence.measurement->epoch = epoch_;
+    evidence.measurement->epoch = epoch_.value_or(0);
     evidence.measurement->workspace_bytes = entry.workspace_bytes;
     evidence.measurement->rotation_bytes = entry.rotation_bytes;
     journal.emplace_back(record_of(entry, Stage::final, std::move(evidence)));

@@ -24,6 +24,7 @@ struct TuningContext {
   Kernels* kernels;                 ///< Null: candidates that need compiled kernels fail.
   std::function<double()> left_s;   ///< Of the budget; huge without one.
   std::function<bool()> must_stop;  ///< Interrupted, or the budget is spent: asked between candidates.
+  std::function<bool()> interrupted;
   Slot next_slot = 1;
 };
 
@@ -60,6 +61,7 @@ class ProblemRun {
   void warm_up();
   void join(Competitor& entry);
   void sample(std::vector<Turn> schedule);
+  void start_again();
   std::optional<Sampled> sample_in_pieces(std::span<const Turn> left);
   bool fits(double expected_s) const;
   void cut_unless_fits(double expected_s);
@@ -73,6 +75,8 @@ class ProblemRun {
   void finish(Ending ending, std::string reason);
   Record record_of(const Competitor& entry, Stage stage, Outcome outcome) const;
   Event wait_for_answer();
+  Milliseconds run_limit(uint32_t launches) const;
+  Admitted verify(const Candidate& candidate, Slot slot, bool known);
 
   TuningContext& context_;
   ProblemId id_;
@@ -87,7 +91,8 @@ class ProblemRun {
   std::set<std::string> tried_;
   Slot baseline_ = 0;
   uint64_t launches_ = 0;
-  uint32_t epoch_ = 0, dropped_samples_ = 0;
+  std::optional<uint32_t> epoch_;  // Of the last samples.
+  uint32_t dropped_samples_ = 0;
   double ready_at_s_ = 0, step_began_s_ = 0;
   bool opened_ = false, untuned_admitted_ = false, asking_ = true, shortlisted_ = false, finished_ = false;
   bool starved_ = false;  // The strategies had nothing the last time, and no round has passed since.

@@ -32,6 +32,7 @@ class Campaign {
   std::vector<TuneResult> run(const std::atomic<bool>& interrupted) {
     context_.left_s = [&] { return left_s(); };
     context_.must_stop = [&] { return interrupted || left_s() <= 0; };
+    context_.interrupted = [&] { return interrupted.load(); };
     while (num_done_ < items_.size()) {
       if (interrupted)
         end_all("interrupted before it was decided", &ProblemRun::abandon);
@@ -146,7 +147,7 @@ Tuner::Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& 
 
 std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObserver& observer,
                                    const std::atomic<bool>& interrupted) {
-  TuningContext context{executor_, journal_, options_, clock_, observer, kernels_, {}, {}};
+  TuningContext context{executor_, journal_, options_, clock_, observer, kernels_, {}, {}, {}};
   return Campaign(context, items).run(interrupted);
 }
 

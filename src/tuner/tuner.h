@@ -36,6 +36,8 @@ struct TunerOptions {
   bool retune = false;                 ///< Ignore what the journal knows.
   double budget_s = 0;                 ///< For the whole run; 0: none.
   double problem_timeout_s = 0;        ///< `--timeout`; 0: none.
+  double load_deadline_s = 60;         ///< Of preparing a candidate.
+  double run_deadline_s = 2;           ///< Of a launch, at least: 50 times the best so far if that is more.
 };
 
 /// How a problem ended.

@@ -25,6 +25,16 @@ class Killed(story.Story):
 
     FLAGS = ("-i", "shapes.csv", "-o", "t.csv", *FAKE)
     FOREIGN_ROWS = 0
+    NUM_KILLS = KILLS
+
+    def more_environment(self):
+        return {}
+
+    def look_after_a_kill(self):
+        """For what a subclass expects of a killed program beyond its files."""
+
+    def look_after_a_campaign(self):
+        """The same for one that came to its end."""
 
     def setUp(self):
         super().setUp()
@@ -44,10 +54,10 @@ class Killed(story.Story):
         seconds = []
         for i in range(2):  # The first one reads the program from the disk.
             began = time.monotonic()
-            self.attune(*self.fresh(f"measured{i}"), timeout=120)
+            self.attune(*self.fresh(f"measured{i}"), timeout=120, env=self.more_environment())
             seconds.append(time.monotonic() - began)
-        self.expected = self.keys()
-        self.assertEqual(len(self.expected), len(SHAPES))
+        self.expected = self.read("t.csv")
+        self.assertEqual(len(self.own_rows()), len(SHAPES))
         return min(seconds)
 
     def own_rows(self):
@@ -62,12 +72,17 @@ class Killed(story.Story):
             self.assertIn(row["layout"], ("plain",), "a row is whole")
         return {(int(r["M"]), int(r["N"]), int(r["K"])): (r["us"], r["kernelName"]) for r in rows}
 
-    def keys(self):
-        return self.own_rows()
-
-    def check_no_work_was_done_twice(self, entries):
-        seen = set()
-        for kind, entry in entries:
+    def check_no_work_was_done_twice(self, entries, kills):
+        """`kills`: how long the journal was at each of them."""
+        seen, started = set(), set()
+        for number, (kind, entry) in enumerate(entries):
+            if number in kills:
+                started.clear()  # What was under way then is begun again.
+            if kind == "started":
+                key = (entry["problem"], candidate_name(entry["candidate"]))
+                self.assertNotIn(key, started, "begun twice in one run")
+                self.assertNotIn((*key, "verify"), seen, "begun again although its record was there")
+                started.add(key)
             if kind == "record" and entry["stage"] in ("verify", "screen"):
                 key = (entry["problem"], candidate_name(entry["candidate"]), entry["stage"])
                 self.assertNotIn(key, seen, "measured twice")
@@ -87,41 +102,45 @@ class Killed(story.Story):
 
     def campaign(self, number, kills, full_s, dice):
         command = self.fresh(f"campaign{number}")
-        entries, rows, phases = [], {}, []
+        entries, rows, phases, lengths = [], {}, [], []
         for kill in range(kills):
-            running = self.start(*command)
+            running = self.start(*command, env=self.more_environment())
             if kill % 2:  # The others hit the start as well: modules, the table that is read, a torn journal's recovery.
                 self.wait_for_work(running)
             time.sleep(dice.uniform(0, full_s / (kills / 2 + 1)))
             running.send(signal.SIGKILL)
             result = running.wait()
+            self.look_after_a_kill()
             now = self.journal(self.file)
             self.assertEqual(now[:len(entries)], entries, "what was there before the kill is still there")
-            self.check_no_work_was_done_twice(now)
+            self.check_no_work_was_done_twice(now, lengths)
+            lengths.append(len(now))
             published = self.own_rows()
             self.assertEqual({k: v for k, v in published.items() if k in rows}, rows, "published rows are not lost")
             decided = {e["problem"] for kind, e in now if kind == "decision"}
             self.assertLessEqual(len(published), len(decided), "only decisions are published")
             phases.append("ended" if result.status == 0 else now[-1][0] if len(now) > len(entries) else "start")
             entries, rows = now, published
-        self.attune(*command, timeout=120)
+        self.attune(*command, timeout=120, env=self.more_environment())
+        self.look_after_a_campaign()
         now = self.journal(self.file)
         self.assertEqual(now[:len(entries)], entries)
-        self.check_no_work_was_done_twice(now)
+        self.check_no_work_was_done_twice(now, lengths)
         self.assertEqual(sum(kind == "decision" for kind, _ in now), len(SHAPES), "every shape is decided")
-        self.assertEqual(set(self.own_rows()), set(self.expected))
+        self.assertEqual(self.read("t.csv"), self.expected, "the table is the one of a run that nobody killed")
         return phases
 
     def run_campaigns(self):
         dice = random.Random(SEED)
         full_s = self.length_of_a_full_run()
         phases = []
-        while len(phases) < KILLS:
-            kills = min(KILLS_A_CAMPAIGN, KILLS - len(phases))
+        while len(phases) < self.NUM_KILLS:
+            kills = min(KILLS_A_CAMPAIGN, self.NUM_KILLS - len(phases))
             phases += self.campaign(len(phases), kills, full_s, dice)
         hits = {phase: phases.count(phase) for phase in sorted(set(phases))}
-        print(f"{type(self).__name__}: {KILLS} kills of runs of {full_s:.2f} s, last journal entry before: {hits}", flush=True)
-        self.assertGreater(KILLS - hits.get("ended", 0) - hits.get("start", 0), KILLS // 5, "too few kills hit any work")
+        print(f"{type(self).__name__}: {self.NUM_KILLS} kills of runs of {full_s:.2f} s, last journal entry before: {hits}", flush=True)
+        hit = self.NUM_KILLS - hits.get("ended", 0) - hits.get("start", 0)
+        self.assertGreater(hit, self.NUM_KILLS // 5, "too few kills hit any work")
         return hits
 
 

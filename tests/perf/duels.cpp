@@ -64,7 +64,7 @@ class Duels {
   Duels(Executor& executor, Duel duel) : executor_(executor), duel_(std::move(duel)) {}
 
   Tally play() {
-    open_problem(executor_, kId, duel_.problem, race_options(duel_.seed).protocol);
+    open_problem(executor_, kId, duel_.problem, race_options({.seed = duel_.seed}).protocol);
     std::list<Trial> active;
     size_t num_begun = 0;
     while (num_begun < duel_.num_trials || !active.empty()) {
@@ -104,7 +104,7 @@ class Duels {
   }
 
   Trial begin(size_t number) {
-    ContestOptions options = race_options(derive_seed(duel_.seed, std::to_string(number))).contest;
+    ContestOptions options = race_options({.seed = derive_seed(duel_.seed, std::to_string(number))}).contest;
     Trial trial{.contest = Contest(options)};
     // Whichever is prepared first may get the better place.
     const bool baseline_first = number % 2 == 0;
@@ -265,7 +265,7 @@ Findings measure_aa(const Settings& settings) {
     const BusyNeighbour neighbour(condition);
     for (const Kernel& kernel : kernels(settings)) {
       const double began_s = steady_clock().now_s();
-      const auto problem = items_of(std::span(&kernel.problem, 1), bench.device->info()).front().problem;
+      const auto problem = items_of(std::span(&kernel.problem, 1), {}, bench.device->info()).front().problem;
       const Candidate candidate = untuned_candidate(bench, problem, kernel.solver);
       const Tally tally =
           Duels(*bench.executor, {problem, candidate, candidate, trials_of(kernel, settings), settings.seed}).play();
@@ -294,7 +294,7 @@ Findings measure_slowed(const Settings& settings) {
       solvers.add(make_slowed("plain.gemm", *inner, 0));
       solvers.add(make_slowed("slowed.gemm", *inner, slow_by));
       Workbench bench(solvers);
-      const auto problem = items_of(std::span(&kernel.problem, 1), bench.device->info()).front().problem;
+      const auto problem = items_of(std::span(&kernel.problem, 1), {}, bench.device->info()).front().problem;
       const Candidate slowed = untuned_candidate(bench, problem, "slowed.gemm");
       const Candidate plain = untuned_candidate(bench, problem, "plain.gemm");
       const Tally tally =

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace attune::experiments {
 
@@ -12,8 +13,14 @@ struct Settings {
   uint64_t seed = 1;
   size_t num_trials = 0;  ///< Of `aa` and `slowed`, over all kernels; 0: their default.
   double quiet_wait_s = 45;
-  std::filesystem::path shapes;  ///< The shipped list, an untuned table.
-  std::filesystem::path noise;   ///< Recorded noise: read by `regret`, written by `record`.
+  size_t part = 0,
+         num_parts = 1;  ///< Every num_parts-th shape from `part` on: parts run beside each other on other cores.
+  /// Asks of a solver at most, in a race; 0: the tuner's default. `regret` takes each, the others the first.
+  std::vector<uint64_t> max_trials = {0};
+  std::vector<std::string> libraries;  ///< Whose solvers compete; empty: all.
+  bool packed = false;                 ///< Weights packed ahead (bpreshuffle=1).
+  std::filesystem::path shapes;        ///< The shipped list, an untuned table.
+  std::filesystem::path noise;         ///< Recorded noise: read by `regret`, written by `record`.
 };
 
 /// What an experiment found: the same figures for docs/performance.md and for scripts.

@@ -34,8 +34,8 @@ constexpr Experiment kExperiments[] = {
 int usage() {
   fmt::print(stderr,
              "usage: attune_live_experiments EXPERIMENT [--quick] [--trials N] [--seed N] [--quiet-wait SECONDS] "
-             "[--json FILE] "
-             "[--markdown FILE] [--shapes FILE] [--noise FILE]\n");
+             "[--json FILE] [--markdown FILE] [--shapes FILE] [--noise FILE] [--part I/N] [--max-trials N] "
+             "[--libraries a,b] [--packed]\n");
   for (const Experiment& one : kExperiments) fmt::print(stderr, "  {:<8} {}\n", one.name, one.title);
   return 2;
 }
@@ -45,12 +45,27 @@ struct Arguments {
   std::string json, markdown;
 };
 
+/// `0/3`: the first of three parts.
+bool parse_part(std::string_view text, Settings& settings) {
+  const auto slash = text.find('/');
+  if (slash == std::string_view::npos) return false;
+  const auto part = parse_int(text.substr(0, slash)), of = parse_int(text.substr(slash + 1));
+  if (!part || !of || *part < 0 || *part >= *of) return false;
+  settings.part = static_cast<size_t>(*part);
+  settings.num_parts = static_cast<size_t>(*of);
+  return true;
+}
+
 /// False when a word is not understood.
 bool parse(int argc, char** argv, Arguments& arguments) {
   for (int i = 2; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "--quick") {
       arguments.settings.quick = true;
+      continue;
+    }
+    if (word == "--packed") {
+      arguments.settings.packed = true;
       continue;
     }
     if (i + 1 == argc) return false;
@@ -68,6 +83,17 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.settings.seed = static_cast<uint64_t>(*number);
     } else if (word == "--trials" && number && *number > 0) {
       arguments.settings.num_trials = static_cast<size_t>(*number);
+    } else if (word == "--max-trials") {
+      arguments.settings.max_trials.clear();
+      for (const auto one : split(value, ',')) {
+        const auto limit = parse_int(one);
+        if (!limit || *limit < 0) return false;
+        arguments.settings.max_trials.push_back(static_cast<uint64_t>(*limit));
+      }
+    } else if (word == "--libraries") {
+      for (const auto one : split(value, ',')) arguments.settings.libraries.emplace_back(one);
+    } else if (word == "--part" && parse_part(value, arguments.settings)) {
+      continue;
     } else if (word == "--quiet-wait" && number && *number >= 0) {
       arguments.settings.quiet_wait_s = static_cast<double>(*number);
     } else {

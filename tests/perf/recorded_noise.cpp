@@ -32,7 +32,7 @@ struct Recording {
 
 /// The libraries' candidates of the problem that are right and not slow, admitted; their turns with their batches.
 std::vector<Turn> admit_all(Workbench& bench, const Problem& problem, const Settings& settings) {
-  const TunerOptions options = race_options(settings.seed);
+  const TunerOptions options = race_options(settings);
   auto opened = open_problem(*bench.executor, 0, problem, options.protocol);
   CandidateSource source(problem, bench.device->info(), std::move(opened.contenders), options, StartingPoints{});
   std::vector<Turn> admitted;
@@ -89,7 +89,7 @@ std::vector<NoiseSample> residuals(const Recording& recording) {
 
 Findings record_noise(const Settings& settings) {
   Workbench bench;
-  const Problem problem = items_of(std::span(&kProblem, 1), bench.device->info()).front().problem;
+  const Problem problem = items_of(std::span(&kProblem, 1), {}, bench.device->info()).front().problem;
   const auto turns = admit_all(bench, problem, settings);
   ATTUNE_CHECK(!turns.empty(), "no candidate of {} works here", problem.key());
   const DeviceInfo& device = bench.device->info();

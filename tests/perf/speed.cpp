@@ -156,7 +156,7 @@ Findings measure_speed(const Settings& settings) {
   const auto items = shipped_items(settings, bench.device->info(), settings.quick ? 4 : 0);
   const auto journal = open_memory_journal();
   std::vector<Row> rows;
-  for (const TuneResult& result : tune(bench, items, race_options(settings.seed), *journal))
+  for (const TuneResult& result : tune(bench, items, race_options(settings), *journal))
     rows.push_back(measure(bench, *result.decision, settings));
   const double others = load.others_share();
   nlohmann::ordered_json json = {{"others_share", others},

@@ -69,7 +69,7 @@ std::vector<Suspect> find_suspects(Workbench& bench, const std::vector<TuneResul
 Findings describe_machine(const Settings&) {
   Workbench bench;
   const std::array<std::string_view, 1> probe = {"gemm_a16w16 m=1 n=64 k=64 dtype=fp32"};
-  const auto problem = items_of(probe, bench.device->info()).front().problem;
+  const auto problem = items_of(probe, {}, bench.device->info()).front().problem;
   Versions versions;
   for (const Contender& contender : open_problem(*bench.executor, 0, problem, {}).contenders)
     versions.insert(contender.versions.begin(), contender.versions.end());
@@ -99,8 +99,10 @@ Findings measure_repeat(const Settings& settings) {
   const LoadMeter load(settings.quiet_wait_s);
   const auto items = shipped_items(settings, bench.device->info(), settings.quick ? 4 : 0);
   const auto first_journal = open_memory_journal(), second_journal = open_memory_journal();
-  const auto first = tune(bench, items, race_options(settings.seed), *first_journal);
-  const auto second = tune(bench, items, race_options(settings.seed + 1), *second_journal);
+  const auto first = tune(bench, items, race_options(settings), *first_journal);
+  Settings other = settings;
+  ++other.seed;
+  const auto second = tune(bench, items, race_options(other), *second_journal);
   const auto suspects = find_suspects(bench, first, settings);
   const double others = load.others_share();
   size_t num_same = 0, num_tied = 0;

@@ -47,16 +47,18 @@ Opened open_problem(Executor& executor, ProblemId id, const Problem& problem, co
   return opened;
 }
 
-TunerOptions race_options(uint64_t seed) {
+TunerOptions race_options(const Settings& settings) {
   TunerOptions options;
-  options.contest.seed = options.strategy.seed = options.protocol.seed = seed;
+  options.contest.seed = options.strategy.seed = options.protocol.seed = settings.seed;
+  if (settings.max_trials.front() > 0) options.strategy.max_trials = settings.max_trials.front();
+  options.libraries = settings.libraries;
   options.contest.min_gain = options.protocol.min_gain;
   options.retune = true;
   return options;
 }
 
-TunerOptions exhaustive_options(uint64_t seed, uint32_t iters) {
-  TunerOptions options = race_options(seed);
+TunerOptions exhaustive_options(const Settings& settings, uint32_t iters) {
+  TunerOptions options = race_options(settings);
   options.exhaustive = true;
   options.iters = iters;
   options.protocol.procedure = fmt::format("exhaustive/1 {}+{}", options.warmup, iters);
@@ -65,12 +67,13 @@ TunerOptions exhaustive_options(uint64_t seed, uint32_t iters) {
   return options;
 }
 
-std::vector<WorkItem> items_of(std::span<const std::string_view> problems, const DeviceInfo& device) {
+std::vector<WorkItem> items_of(std::span<const std::string_view> problems, const Settings& settings,
+                               const DeviceInfo& device) {
   std::vector<WorkItem> items;
-  for (const auto text : problems) {
-    const auto problem = Problem::parse(text);
-    WorkItem& item = items.emplace_back();
-    item.problem = op_of(problem).normalise(problem, device);
+  for (size_t i = settings.part; i < problems.size(); i += settings.num_parts) {
+    auto problem = Problem::parse(problems[i]);
+    if (settings.packed) problem = problem.with("bpreshuffle", "1");
+    items.emplace_back().problem = op_of(problem).normalise(problem, device);
   }
   return items;
 }
@@ -78,13 +81,10 @@ std::vector<WorkItem> items_of(std::span<const std::string_view> problems, const
 std::vector<WorkItem> shipped_items(const Settings& settings, const DeviceInfo& device, size_t at_most) {
   const ShapeList list = read_shapes(settings.shapes);
   const size_t step = at_most == 0 ? 1 : std::max<size_t>(1, list.shapes.size() / at_most);
-  std::vector<WorkItem> items;
-  for (size_t i = 0; i < list.shapes.size() && (at_most == 0 || items.size() < at_most); i += step) {
-    const Problem& problem = list.shapes[i].problem;
-    WorkItem& item = items.emplace_back();
-    item.problem = op_of(problem).normalise(problem, device);
-  }
-  return items;
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < list.shapes.size() && (at_most == 0 || texts.size() < at_most); i += step)
+    texts.push_back(list.shapes[i].problem.key());
+  return items_of(std::vector<std::string_view>(texts.begin(), texts.end()), settings, device);
 }
 
 std::vector<TuneResult> tune(Workbench& bench, const std::vector<WorkItem>& items, const TunerOptions& options,

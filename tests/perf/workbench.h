@@ -41,12 +41,15 @@ Answer wait_for(Executor& executor) {
 /// Opens a problem. Throws unavailable when it cannot be run here.
 Opened open_problem(Executor& executor, ProblemId id, const Problem& problem, const Protocol& protocol);
 
-/// What `attune tune` sets without further flags; `exhaustive` as with `--search exhaustive --iters N`.
-TunerOptions race_options(uint64_t seed);
-TunerOptions exhaustive_options(uint64_t seed, uint32_t iters);
+/// What `attune tune` sets without further flags but those of the settings; `exhaustive` as with
+/// `--search exhaustive --iters N`.
+TunerOptions race_options(const Settings& settings);
+TunerOptions exhaustive_options(const Settings& settings, uint32_t iters);
 
-/// Normalised work items of problem texts, or of a shape list (the first `at_most`, evenly spread; 0: all).
-std::vector<WorkItem> items_of(std::span<const std::string_view> problems, const DeviceInfo& device);
+/// Normalised work items of the settings' part of problem texts, or of the shape list (the first `at_most`, evenly
+/// spread; 0: all).
+std::vector<WorkItem> items_of(std::span<const std::string_view> problems, const Settings& settings,
+                               const DeviceInfo& device);
 std::vector<WorkItem> shipped_items(const Settings& settings, const DeviceInfo& device, size_t at_most);
 
 /// Tunes with nothing known from before. One line a problem to standard error. Throws unavailable unless all are

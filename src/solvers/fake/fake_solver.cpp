@@ -7,6 +7,8 @@
 #include "device/fake/fake_device.h"
 #include "ops/gemm/gemm_op.h"
 #include "solver/registry.h"
+#include "solvers/fake/deeds.h"
+#include "solvers/fake/faulty_plan.h"
 #include "tensor/convert.h"
 
 namespace attune {
@@ -81,7 +83,7 @@ class FakePlan final : public Plan {
 
 class FakeBackend final : public Backend {
  public:
-  explicit FakeBackend(FakeDevice& device) : device_(device) {}
+  explicit FakeBackend(FakeDevice& device) : device_(device), faults_(FaultList::of_environment()) {}
   Versions versions() const override { return {{"fake.gemm", "1"}}; }
 
   SearchSpace space(const Problem& problem) override {
@@ -104,6 +106,17 @@ class FakeBackend final : public Backend {
   }
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
+    for (const PlantedFault& one : faults_.of(problem, config, FaultStep::prepare)) {
+      if (is_due(one, 1)) commit(one.fault);
+    }
+    auto plan = healthy_plan(problem, config);
+    auto faults = faults_.of(problem, config, FaultStep::run);
+    if (faults.empty()) return plan;
+    return plant(std::move(faults), std::move(plan), GemmOp().tensors(problem), device_);
+  }
+
+ private:
+  std::unique_ptr<Plan> healthy_plan(const Problem& problem, const Config& config) const {
     const auto shape = GemmShape::of(problem);
     const auto work = GemmOp().work(problem);
     const double ideal = device_.roofline_us(work.flops, work.bytes, name(shape.in));
@@ -117,8 +130,8 @@ class FakeBackend final : public Backend {
     return std::make_unique<FakePlan>(shape, layout, (2.0 + ideal * 1.2 * penalty) * gain, device_);
   }
 
- private:
   FakeDevice& device_;
+  FaultList faults_;
 };
 
 class FakeSolver final : public Solver {

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/environment.h"
+#include "cli/json_output.h"
+#include "cli/line_output.h"
+#include "report/result_json.h"
+#include "report/result_table.h"
+
+namespace attune {
+namespace {
+
+struct QuarantineOptions {
+  std::string journal, problem, device, candidate;
+  bool json = false;
+};
+
+/// Whether a candidate that ended so was a danger to its worker.
+bool is_dangerous(Status status) {
+  return status == Status::crashed || status == Status::timed_out || status == Status::device_lost;
+}
+
+using Key = std::tuple<std::string, std::string, std::string>;  // Device, candidate, problem.
+
+/// The newest verdict on each candidate of each problem that is dangerous and was not pardoned since.
+std::map<Key, Record> quarantined(const Journal& journal, const QuarantineOptions& options) {
+  Query query{.started = false, .decisions = false};
+  if (!options.problem.empty()) query.problem = parse_problem(options.problem, {});
+  if (!options.device.empty()) query.device = options.device;
+  std::map<Key, Record> found;
+  journal.scan(query, [&](const Entry& entry) {
+    if (const auto* pardoned = std::get_if<Pardoned>(&entry)) {
+      std::erase_if(found, [&](const auto& one) {
+        return one.second.device == pardoned->device && one.second.candidate == pardoned->candidate;
+      });
+    }
+    const auto* record = std::get_if<Record>(&entry);
+    if (record == nullptr || record->stage != Stage::verify) return;
+    if (!options.candidate.empty() && record->candidate.name() != options.candidate) return;
+    const Key key{record->device, record->candidate.name(), record->problem.key()};
+    if (is_dangerous(record->outcome.status))
+      found.insert_or_assign(key, *record);
+    else
+      found.erase(key);
+  });
+  return found;
+}
+
+/// What `--device` of the repeating command takes, for a device's key.
+std::string id_of(const std::string& key) {
+  for (const DeviceInfo& device : list_devices()) {
+    if (device.key() == key) return device.id;
+  }
+  return "cpu:0";
+}
+
+int list(const QuarantineOptions& options) {
+  const auto file = journal_file(options.journal);
+  const auto journal = open_sql_journal_read_only(file);
+  const auto found = quarantined(*journal, options);
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& [key, record] : found) {
+    const std::string repeat = repeat_command(record.problem, record.candidate, id_of(record.device));
+    if (options.json) {
+      json.push_back({{"device", record.device},
+                      {"problem", record.problem.key()},
+                      {"candidate", record.candidate.name()},
+                      {"status", name(record.outcome.status)},
+                      {"detail", record.outcome.detail},
+                      {"repeat", repeat}});
+    } else {
+      print_line(stdout,
+                 fmt::format("{}  {}  {}\n  {}: {}\n  {}", record.device, short_shape(record.problem),
+                             record.candidate.name(), name(record.outcome.status), record.outcome.detail, repeat));
+    }
+  }
+  if (options.json)
+    print_json(json);
+  else
+    print_line(stdout, fmt::format("{} in quarantine; {}", counted(found.size(), "candidate"), file.string()));
+  return 0;
+}
+
+int clear(const QuarantineOptions& options) {
+  const auto file = journal_file(options.journal);
+  if (!std::filesystem::exists(file)) fail(ErrorCode::not_found, "there is no such journal: '{}'", file.string());
+  const auto journal = open_sql_journal(file);
+  std::map<std::pair<std::string, std::string>, Entry> pardons;
+  for (const auto& [key, record] : quarantined(*journal, options))
+    pardons.emplace(std::pair{record.device, record.candidate.name()}, Pardoned{record.device, record.candidate});
+  std::vector<Entry> entries;
+  for (const auto& [key, entry] : pardons) entries.push_back(entry);
+  if (!entries.empty()) journal->append(entries);
+  print_line(stdout, fmt::format("{} pardoned, the next run that meets one tries it again",
+                                 counted(entries.size(), "candidate")));
+  return 0;
+}
+
+}  // namespace
+
+void add_quarantine_command(CLI::App& app, Chosen& chosen) {
+  auto* verb = app.add_subcommand("quarantine", "Candidates that crashed or hung, and are left out until they change");
+  verb->require_subcommand(1);
+  auto options = std::make_shared<QuarantineOptions>();
+  for (const auto& [name, help, run] :
+       {std::tuple{"list", "What is left out, why, and the command that repeats it", &list},
+        std::tuple{"clear", "Pardon them: the next run tries them again", &clear}}) {
+    auto* part = verb->add_subcommand(name, help);
+    part->add_option("--journal", options->journal, "Journal file; default: attune paths");
+    part->add_option("--problem", options->problem, "Of this problem only");
+    part->add_option("--device", options->device, "Of this device only, as the list names it: x86-64-v4/2");
+    part->add_option("--candidate", options->candidate, "This candidate only, by its whole name");
+    if (run == &list) part->add_flag("--json", options->json, "Machine-readable");
+    part->callback([&chosen, options, run = run] { chosen = [options, run] { return run(*options); }; });
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/json_output.h"
+#include "cli/line_output.h"
+#include "cli/run_progress.h"
+
+namespace attune {
+namespace {
+
+nlohmann::ordered_json json_of(const RunningRun& run) {
+  const RunProgress& progress = run.progress;
+  nlohmann::ordered_json json = {{"pid", run.pid},
+                                 {"device", progress.device},
+                                 {"shapes", progress.num_shapes},
+                                 {"done", progress.num_done},
+                                 {"doing", progress.doing},
+                                 {"elapsed_s", progress.elapsed_s},
+                                 {"shapes_a_minute", progress.shapes_a_minute()},
+                                 {"best_ratio", progress.best_ratio},
+                                 {"best_shape", progress.best_shape},
+                                 {"failures", progress.failures},
+                                 {"table", progress.table},
+                                 {"journal", progress.journal}};
+  if (const auto left = progress.left_s()) json["left_s"] = *left;
+  return json;
+}
+
+int run_status(bool json) {
+  const auto runs = running_runs();
+  auto list = nlohmann::ordered_json::array();
+  for (const RunningRun& run : runs) {
+    const RunProgress& progress = run.progress;
+    if (json) {
+      list.push_back(json_of(run));
+      continue;
+    }
+    const std::string remarks = progress.remarks();
+    print_line(stdout, fmt::format("process {} on {}: {} of {} shapes in {}, {}{}{}", run.pid, progress.device,
+                                   progress.num_done, progress.num_shapes, format_duration(progress.elapsed_s),
+                                   progress.doing, remarks.empty() ? "" : "; ", remarks));
+    print_line(stdout, fmt::format("  table {}, journal {}", progress.table, progress.journal));
+  }
+  if (json)
+    print_json(list);
+  else if (runs.empty())
+    print_line(stdout, "no run of yours is going on");
+  return 0;
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& app, Chosen& chosen) {
+  auto* verb = app.add_subcommand("status", "Runs of `attune tune` that are going on: how far, how fast, what failed");
+  auto json = std::make_shared<bool>(false);
+  verb->add_flag("--json", *json, "Machine-readable");
+  verb->callback([json, &chosen] { chosen = [json] { return run_status(*json); }; });
+}
+
+}  // namespace attune

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include <sys/socket.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "attune/version.h"
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/worker_options.h"
+#include "solver/registry.h"
+#include "worker/worker_loop.h"
+
+extern char** environ;
+
+namespace attune {
+namespace {
+
+/// Variables that a worker is given. A name that ends in `_` stands for all that begin so.
+constexpr std::array<std::string_view, 24> kPassedOn = {
+    "PATH",     "LD_LIBRARY_PATH", "HOME",  "LANG",  "LC_ALL",       "XDG_",          "ATTUNE_",      "OMP_",
+    "GOMP_",    "OPENBLAS_",       "GOTO_", "BLIS_", "ONEDNN_",      "DNNL_",         "MKL_",         "KMP_",
+    "LIBXSMM_", "CUDA_",           "HIP_",  "ROCR_", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"};
+
+bool is_passed_on(std::string_view name) {
+  for (const auto one : kPassedOn) {
+    if (one.ends_with('_') ? name.starts_with(one) : name == one) return true;
+  }
+  return false;
+}
+
+/// A worker has a folder of its own, so these must not be relative.
+bool names_a_path(std::string_view name) {
+  return name == "ATTUNE_MODULES" || name == "ATTUNE_HOME" || name == "ATTUNE_CACHE" || name == "ATTUNE_FAKE_FAULTS";
+}
+
+int run() {
+  int type = 0;
+  socklen_t bytes = sizeof type;
+  if (::getsockopt(kWorkerChannel, SOL_SOCKET, SO_TYPE, &type, &bytes) != 0)
+    fail(ErrorCode::invalid_input, "`attune worker` is started by tune, bench and check, not by hand");
+  return run_worker(registry(), build_name());
+}
+
+}  // namespace
+
+std::string build_name() { return fmt::format("{}/{}", kVersion, kSolverInterface); }
+
+WorkerOptions worker_options(const std::string& device, Strays* strays) {
+  WorkerOptions options;
+  // The file this process runs, also when another has been put in its place since.
+  options.command = {"/proc/self/exe", "worker"};
+  options.build = build_name();
+  options.device = device;
+  options.strays = strays;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos || !is_passed_on(text.substr(0, equals))) continue;
+    const std::string name(text.substr(0, equals)), value(text.substr(equals + 1));
+    options.environment[name] = names_a_path(name) ? std::filesystem::absolute(value).string() : value;
+  }
+  return options;
+}
+
+void add_worker_command(CLI::App& app, Chosen& chosen) {
+  app.add_subcommand("worker", "The process in which candidates run; started by tune, bench and check")
+      ->callback([&chosen] { chosen = run; });
+}
+
+}  // namespace attune

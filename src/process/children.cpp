@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "process/children.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "base/text.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of /proc/<pid>/stat; 0 when the process has gone. The program's name before it may hold blanks and brackets.
+pid_t parent_of(const fs::path& folder) {
+  std::ifstream file(folder / "stat");
+  std::string line;
+  std::getline(file, line);
+  const size_t end = line.rfind(')');
+  if (end == std::string::npos) return 0;
+  std::istringstream rest(line.substr(end + 1));
+  char state = 0;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
+}  // namespace
+
+OwnedChildren& OwnedChildren::instance() {
+  static OwnedChildren children;
+  return children;
+}
+
+void OwnedChildren::add(pid_t pid) {
+  const std::lock_guard lock(mutex_);
+  pids_.push_back(pid);
+}
+
+void OwnedChildren::remove(pid_t pid) noexcept {
+  const std::lock_guard lock(mutex_);
+  // Only one: once reaped the number may be another child's already, and then it is here twice.
+  if (const auto found = std::find(pids_.begin(), pids_.end(), pid); found != pids_.end()) pids_.erase(found);
+}
+
+bool OwnedChildren::contains(pid_t pid) const {
+  const std::lock_guard lock(mutex_);
+  return std::find(pids_.begin(), pids_.end(), pid) != pids_.end();
+}
+
+std::optional<std::vector<pid_t>> listed_children() {
+  std::vector<pid_t> children;
+  bool known = false;
+  std::error_code error;
+  for (fs::directory_iterator thread("/proc/self/task", error), end; !error && thread != end; thread.increment(error)) {
+    std::ifstream file(thread->path() / "children");
+    known = known || file.is_open();
+    for (pid_t pid = 0; file >> pid;) children.push_back(pid);
+  }
+  if (!known) return std::nullopt;
+  return children;
+}
+
+std::vector<pid_t> scanned_children() {
+  std::vector<pid_t> children;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    const auto pid = parse_int(entry->path().filename().string());
+    if (pid && parent_of(entry->path()) == ::getpid()) children.push_back(static_cast<pid_t>(*pid));
+  }
+  return children;
+}
+
+}  // namespace attune

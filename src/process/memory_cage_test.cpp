@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "process/memory_cage.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/file.h"
+#include "process/run_command.h"
+#include "process/temporary_folder.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+void write(const fs::path& path, std::string_view text) { std::ofstream(path) << text; }
+
+/// Plain files under the names of a cgroup's: what is decided and written is tested everywhere, what the kernel makes
+/// of it only in the last test.
+struct Groups {
+  Groups() {
+    fs::create_directories(ours);
+    for (const fs::path& group : {above, ours}) {
+      write(group / "cgroup.procs", "");
+      write(group / "cgroup.subtree_control", "");
+    }
+  }
+  static fs::path leaf_in(const fs::path& group) {
+    for (const auto& entry : fs::directory_iterator(group))
+      if (entry.path().filename().string().starts_with("attune-cage-")) return entry.path();
+    return {};
+  }
+  TemporaryFolder folder{"memory-cage-test"};
+  fs::path above = folder.path() / "above", ours = above / "ours";
+};
+
+TEST(MemoryCage, IsMadeBelowOurGroupWithItsLimits) {
+  const Groups groups;
+  write(groups.ours / "cgroup.subtree_control", "cpu memory pids\n");
+  const MemoryCage cage(123'456'789, groups.ours);
+  ASSERT_TRUE(cage.available()) << cage.reason();
+  const fs::path leaf = Groups::leaf_in(groups.ours);
+  EXPECT_EQ(read_file(leaf / "memory.max"), "123456789");
+  EXPECT_EQ(read_file(leaf / "memory.swap.max"), "0");
+  EXPECT_EQ(read_file(leaf / "memory.oom.group"), "1");
+  EXPECT_GE(cage.descriptor(), 0);
+  EXPECT_EQ(cage.reason(), "");
+}
+
+TEST(MemoryCage, IsMadeBesideOurGroupWhereNoneCanBeBelow) {
+  const Groups groups;
+  write(groups.above / "cgroup.subtree_control", "memory");
+  write(groups.ours / "memory.max", "max\n");
+  write(groups.ours / "cpu.max", "max 100000\n");
+  write(groups.ours / "cpuset.cpus", "\n");
+  const MemoryCage cage(1 << 20, groups.ours);
+  EXPECT_TRUE(cage.available()) << cage.reason();
+  EXPECT_FALSE(Groups::leaf_in(groups.above).empty());
+  EXPECT_TRUE(Groups::leaf_in(groups.ours).empty());
+}
+
+TEST(MemoryCage, DoesNotLiftALimitOfOurGroup) {
+  for (const char* name : {"memory.high", "cpuset.cpus"}) {
+    const Groups groups;
+    write(groups.above / "cgroup.subtree_control", "memory");
+    write(groups.ours / name, "4\n");
+    const MemoryCage cage(1 << 20, groups.ours);
+    EXPECT_FALSE(cage.available());
+    EXPECT_THAT(cage.reason(), HasSubstr("limits that one beside it would escape"));
+    EXPECT_TRUE(Groups::leaf_in(groups.above).empty());
+  }
+}
+
+TEST(MemoryCage, SaysWhyThereIsNone) {
+  const Groups groups;
+  EXPECT_THAT(MemoryCage(1, groups.ours).reason(), HasSubstr("the memory controller is not enabled"));
+  EXPECT_EQ(MemoryCage(1, std::nullopt).reason(), "no cgroup (version 2) is mounted");
+  write(groups.ours / "cgroup.subtree_control", "memory");
+  fs::remove(groups.ours / "cgroup.procs");
+  const MemoryCage cage(1, groups.ours);
+  EXPECT_FALSE(cage.available());
+  EXPECT_EQ(cage.descriptor(), -1);
+  EXPECT_THAT(cage.reason(), HasSubstr("no process can be moved"));
+  EXPECT_FALSE(cage.killed());
+}
+
+TEST(MemoryCage, KnowsWhetherTheKernelKilledForMemory) {
+  const Groups groups;
+  write(groups.ours / "cgroup.subtree_control", "memory");
+  const MemoryCage cage(1 << 20, groups.ours);
+  EXPECT_FALSE(cage.killed());
+  const fs::path events = Groups::leaf_in(groups.ours) / "memory.events";
+  write(events, "low 0\nhigh 0\nmax 12\noom 3\noom_kill 0\noom_group_kill 0\n");
+  EXPECT_FALSE(cage.killed());
+  write(events, "low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 1\n");
+  EXPECT_TRUE(cage.killed());
+}
+
+TEST(MemoryCage, RemovesWhatDeadProcessesLeftBehindAndNothingInUse) {
+  const Groups groups;
+  write(groups.ours / "cgroup.subtree_control", "memory");
+  const fs::path left = groups.ours / "attune-cage-old", used = groups.ours / "attune-cage-used";
+  fs::create_directory(left);
+  fs::create_directory(used);
+  const int lock = ::open(used.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::flock(lock, LOCK_EX), 0);
+  const MemoryCage cage(1 << 20, groups.ours);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(used));
+  ::close(lock);
+}
+
+TEST(MemoryCage, EndsAFamilyThatTakesTooMuch) {
+  fs::path leaf;
+  {
+    const MemoryCage cage(64 << 20);
+    if (!cage.available()) GTEST_SKIP() << cage.reason();
+    ChildCommand command{.arguments = {"/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=200M", "count=1"},
+                         .environment = {},
+                         .cgroup = cage.descriptor()};
+    const WaitStatus status = run_command(command, Milliseconds(10'000)).status;
+    EXPECT_EQ(status.end, WaitStatus::End::signalled);
+    EXPECT_TRUE(cage.killed());
+    const fs::path ours = *MemoryCage::own_cgroup();
+    leaf = Groups::leaf_in(ours).empty() ? Groups::leaf_in(ours.parent_path()) : Groups::leaf_in(ours);
+    EXPECT_TRUE(fs::exists(leaf));
+  }
+  EXPECT_FALSE(fs::exists(leaf));
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "process/strays.h"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+#include <vector>
+
+#include "process/children.h"
+
+namespace attune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kPatience{100};
+constexpr size_t kMostAtOnce = 16;  ///< Descriptors held; the next round takes the rest.
+
+/// Of linux/wait.h; older libc headers lack it.
+constexpr auto kByDescriptor = static_cast<idtype_t>(3);
+
+/// A child held by descriptor: whatever happens to its number, nobody else is looked at, hit or reaped.
+class Stray {
+ public:
+  explicit Stray(pid_t pid) : descriptor_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+  ~Stray() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Stray(Stray&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), was_alive_(other.was_alive_) {}
+  Stray& operator=(Stray&&) = delete;
+
+  /// False: there is no descriptor for it, or it is another user's.
+  bool kill() {
+    siginfo_t info{};
+    // It fails for what is no child of ours: the number was reused since it was listed.
+    if (::waitid(kByDescriptor, static_cast<id_t>(descriptor_), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0)
+      return false;
+    was_alive_ = info.si_pid == 0;
+    return !was_alive_ || ::syscall(SYS_pidfd_send_signal, descriptor_, SIGKILL, nullptr, 0) == 0;
+  }
+  /// Whether it was alive at kill() and is gone now.
+  bool reap(Clock::time_point deadline) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    pollfd entry{descriptor_, POLLIN, 0};
+    ::poll(&entry, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    siginfo_t info{};
+    const bool reaped =
+        ::waitid(kByDescriptor, static_cast<id_t>(descriptor_), &info, WEXITED | WNOHANG | __WALL) == 0 &&
+        info.si_pid != 0;
+    return reaped && was_alive_;
+  }
+
+ private:
+  int descriptor_;
+  bool was_alive_ = false;
+};
+
+std::vector<pid_t> children_without_owner() {
+  OwnedChildren& owned = OwnedChildren::instance();
+  const auto paused = owned.pause();
+  auto listed = listed_children();
+  std::vector<pid_t> children = listed ? *std::move(listed) : scanned_children();
+  std::erase_if(children, [&](pid_t pid) { return owned.contains(pid); });
+  return children;
+}
+
+}  // namespace
+
+Strays::Strays() {
+  ::prctl(PR_GET_CHILD_SUBREAPER, &before_, 0, 0, 0);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+Strays::~Strays() { ::prctl(PR_SET_CHILD_SUBREAPER, before_, 0, 0, 0); }
+
+size_t Strays::kill(std::span<const pid_t> spared) {
+  const auto deadline = Clock::now() + kPatience;
+  std::vector<pid_t> left_alone(spared.begin(), spared.end());
+  size_t num_killed = 0;
+  do {
+    // Children are all there is to look for: the children of one that was killed are ours in the next round. And their
+    // numbers are certain, which a grandchild's is not: its parent may reap it, and the number be a stranger's, between
+    // two looks.
+    std::vector<Stray> strays;
+    for (const pid_t pid : children_without_owner()) {
+      if (strays.size() == kMostAtOnce) break;
+      if (std::find(left_alone.begin(), left_alone.end(), pid) != left_alone.end()) continue;
+      Stray stray(pid);
+      if (stray.kill())
+        strays.push_back(std::move(stray));
+      else
+        left_alone.push_back(pid);
+    }
+    if (strays.empty()) break;
+    for (Stray& stray : strays) num_killed += stray.reap(deadline);
+  } while (Clock::now() < deadline);
+  return num_killed;
+}
+
+}  // namespace attune

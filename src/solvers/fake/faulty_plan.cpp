@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "solvers/fake/faulty_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "solvers/fake/deeds.h"
+#include "tensor/convert.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kBytesAfter = 4096, kBytesOfInput = 16;
+constexpr double kImplausibleUs = -1;
+
+class FaultyPlan final : public Plan {
+ public:
+  FaultyPlan(std::vector<PlantedFault> faults, std::unique_ptr<Plan> plan, std::vector<TensorSpec> specs,
+             FakeDevice& device)
+      : faults_(std::move(faults)), plan_(std::move(plan)), specs_(std::move(specs)), device_(device) {}
+  const PlanTraits& traits() const noexcept override { return plan_->traits(); }
+
+  void run(const Launch& launch) const override {
+    ++launches_;
+    std::vector<Fault> due;
+    for (const PlantedFault& one : faults_) {
+      if (is_due(one, launches_)) due.push_back(one.fault);
+    }
+    // Once is enough: a grandchild for each of a thousand launches would be a fault of another kind.
+    std::erase_if(faults_, [&](const PlantedFault& one) {
+      return is_healthy(one.fault) && std::find(due.begin(), due.end(), one.fault) != due.end();
+    });
+    for (const Fault fault : due) {
+      if (!needs_launch(fault)) commit(fault);
+    }
+    const double began_us = device_.now_us();
+    plan_->run(launch);
+    for (const Fault fault : due) {
+      if (fault == Fault::huge_result_time)
+        device_.advance_us(began_us - device_.now_us() + kImplausibleUs);
+      else if (needs_launch(fault))
+        spoil(fault, launch);
+    }
+  }
+
+ private:
+  void spoil(Fault fault, const Launch& launch) const {
+    auto* output = static_cast<std::byte*>(launch.operands.back());
+    switch (fault) {
+      case Fault::scribble_inputs:
+        return spoil_inputs(launch);
+      case Fault::scribble_after:
+        std::memset(output + specs_.back().bytes(), 0xab, kBytesAfter);
+        return;
+      case Fault::nan:
+        return change(output, 1, [](float) { return std::numeric_limits<float>::quiet_NaN(); });
+      default:
+        return change(output, static_cast<size_t>(specs_.back().elements()),
+                      [](float value) { return value + 1 + std::abs(value); });
+    }
+  }
+  void spoil_inputs(const Launch& launch) const {
+    for (size_t i = 0; i + 1 < launch.operands.size(); ++i) {
+      auto* input = static_cast<unsigned char*>(launch.operands[i]);
+      // Counted up, so that a second launch does not take back what the first one did.
+      for (size_t at = 0; at < std::min<size_t>(kBytesOfInput, specs_[i].bytes()); ++at) ++input[at];
+    }
+  }
+  /// The first `count` elements of the output.
+  template <typename Change>
+  void change(std::byte* output, size_t count, Change change_one) const {
+    std::vector<float> values(count);
+    to_float(specs_.back().dtype, output, values);
+    for (float& value : values) value = change_one(value);
+    from_float(specs_.back().dtype, values, output);
+  }
+
+  mutable std::vector<PlantedFault> faults_;  // Without those that were done and need not be done again.
+  std::unique_ptr<Plan> plan_;
+  std::vector<TensorSpec> specs_;
+  FakeDevice& device_;
+  mutable uint64_t launches_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Plan> plant(std::vector<PlantedFault> faults, std::unique_ptr<Plan> plan, std::vector<TensorSpec> specs,
+                            FakeDevice& device) {
+  return std::make_unique<FaultyPlan>(std::move(faults), std::move(plan), std::move(specs), device);
+}
+
+}  // namespace attune

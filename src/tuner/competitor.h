@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "tuner/problem_run.h"
+
+namespace attune {
+
+struct ProblemRun::Competitor {
+  Candidate candidate;
+  Slot slot = 0;
+  Outcome verified;
+  uint32_t batch = 1;
+  uint64_t workspace_bytes = 0, rotation_bytes = 0;
+  bool shortlisted = false;
+};
+
+/// Outcome of the verification and, when the race is over for it, how that ended.
+struct ProblemRun::Known {
+  Outcome verified;
+  bool screened = false, dropped = false;
+  double median_us = 0;
+};
+
+}  // namespace attune

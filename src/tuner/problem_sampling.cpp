@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// The part of ProblemRun that samples.
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "tuner/competitor.h"
+#include "tuner/problem_run.h"
+
+namespace attune {
+namespace {
+
+constexpr double kPieceS = 2;  // Of a schedule between two looks at the clock.
+
+}  // namespace
+
+void ProblemRun::sample(std::vector<Turn> schedule) {
+  if (contest_.phase() == Phase::finals && !finals_began_s_) finals_began_s_ = context_.clock.now_s();
+  for (Turn& turn : schedule) {
+    turn.launches = entries_.at(turn.slot).batch;
+    turn.limit = run_limit(2 * turn.launches + 1);  // About as many are untimed.
+  }
+  const auto answer = sample_in_pieces(schedule);
+  if (!answer) return;
+  const Sampled& sampled = *answer;
+  starved_ = false;
+  dropped_samples_ += sampled.dropped;
+  // Samples beside one that failed cannot be paired with it, nor with those of another epoch: the schedule is asked for
+  // again.
+  if (sampled.interrupted) start_again();
+  withdraw_failed(sampled.failed);
+  if (sampled.interrupted || !sampled.failed.empty()) return retire_dropped();
+  contest_.report(sampled.samples);
+  if (contest_.phase() == Phase::race) {
+    for (const Turn& turn : sampled.turns) {
+      if (const auto entry = entries_.find(turn.slot); entry != entries_.end())
+        source_->tell(entry->second.candidate, Status::ok, contest_.median_us(turn.slot));
+    }
+  }
+  retire_dropped();
+}
+
+/// Short launches go to the executor as one piece. Long ones in several: the time they take is then known before it is
+/// spent, and an interrupt need not wait for all. Nothing when time or patience ran out; the samples are void then.
+std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) {
+  Sampled all;
+  while (!left.empty() && all.failed.empty() && !all.interrupted) {
+    // In the race a decision is still far; later it may be had without all of this.
+    const double decision_s = contest_.phase() == Phase::race ? forecast_.decision_s() : 0;
+    cut_unless_fits(std::max(forecast_.turns_s(left), decision_s));
+    if (context_.must_stop() || !cut_reason_.empty()) return std::nullopt;
+    size_t count = 0;
+    for (double piece_s = 0; count < left.size() && piece_s <= kPieceS; ++count)
+      piece_s += forecast_.turns_s(left.subspan(count, 1));
+    const auto turns = left.first(count);
+    context_.executor.sample({turns.begin(), turns.end()});
+    Sampled piece = std::get<Sampled>(wait_for_answer());
+    all.interrupted = piece.interrupted || (epoch_ && piece.epoch != *epoch_);
+    epoch_ = all.epoch = piece.epoch;
+    all.dropped += piece.dropped;
+    launches_ += piece.launches;
+    forecast_.sampled(piece.turns, piece.samples);
+    all.turns.insert(all.turns.end(), piece.turns.begin(), piece.turns.end());
+    all.samples.insert(all.samples.end(), piece.samples.begin(), piece.samples.end());
+    all.failed = std::move(piece.failed);
+    left = left.subspan(count);
+    if (!left.empty()) tell_progress();
+  }
+  return all;
+}
+
+/// A worker died: what was measured cannot be paired with what comes. Later phases start again from the finals.
+void ProblemRun::start_again() {
+  contest_.interrupt();
+  finals_began_s_.reset();
+}
+
+void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed) {
+  for (const auto& [slot, outcome] : failed) {
+    const auto found = entries_.find(slot);
+    if (found == entries_.end()) continue;
+    const Entry record = record_of(found->second, Stage::verify, outcome);
+    context_.journal.append({&record, 1});
+    known_[found->second.candidate.name()].verified = outcome;
+    note_failure(found->second.candidate, outcome);
+    withdraw(slot);
+  }
+}
+
+void ProblemRun::withdraw(Slot slot) {
+  contest_.withdraw(slot);
+  context_.executor.drop(slot);
+  entries_.erase(slot);
+  finals_began_s_.reset();  // Later phases start again from the finals.
+  if (slot != baseline_) return;
+  // The next default of the family's order takes its place, also one that the race had dropped.
+  baseline_ = 0;
+  for (const Candidate& candidate : source_->untuned()) {
+    const auto present = std::find_if(entries_.begin(), entries_.end(),
+                                      [&](const auto& entry) { return entry.second.candidate == candidate; });
+    Competitor* next = present != entries_.end() ? &present->second : admit(candidate, true);
+    if (!next) continue;
+    baseline_ = next->slot;
+    return join(*next);
+  }
+}
+
+/// Untimed launches of the finalists (`--warmup`), interleaved; a turn is one untimed and one timed launch.
+void ProblemRun::warm_up() {
+  const uint32_t turns = context_.options.exhaustive ? 0 : (context_.options.warmup + 1) / 2;
+  std::vector<Turn> schedule;
+  for (uint32_t i = 0; i < turns; ++i) {
+    for (const Slot slot : contest_.finalists()) schedule.push_back({.slot = slot});
+  }
+  const auto sampled = sample_in_pieces(schedule);
+  if (!sampled) return;
+  if (sampled->interrupted) start_again();
+  withdraw_failed(sampled->failed);
+}
+
+}  // namespace attune

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "worker/announcement.h"
+
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+
+/// The page's bytes. A reader may see half of an old and half of a new one: the count at both ends tells.
+struct Written {
+  uint32_t count = 0;
+  uint32_t slot = 0;
+  int64_t limit_ms = 0;
+  uint64_t began_ns = 0;
+  uint32_t answering = 0;
+  uint32_t count_again = 0;
+};
+
+uint64_t now_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+AnnouncementPage::AnnouncementPage()
+    : descriptor_(::memfd_create("attune-announcements", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+  if (descriptor_ < 0 || ::ftruncate(descriptor_, kPageBytes) != 0)
+    fail(ErrorCode::device, "no memory can be shared with a worker ({})", std::strerror(errno));
+  ::fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+}
+
+AnnouncementPage::~AnnouncementPage() { ::close(descriptor_); }
+
+Announcement AnnouncementPage::read() const {
+  constexpr int kTries = 1000;  // A write takes less than a microsecond.
+  Written written;
+  for (int i = 0; i < kTries; ++i) {
+    if (::pread(descriptor_, &written, sizeof written, 0) == sizeof written && written.count == written.count_again)
+      break;
+  }
+  return {written.slot, Milliseconds(written.limit_ms), written.began_ns, written.answering != 0};
+}
+
+void AnnouncementPage::clear() {
+  const Written nothing;
+  if (::pwrite(descriptor_, &nothing, sizeof nothing, 0) != sizeof nothing)
+    fail(ErrorCode::device, "no memory can be shared with a worker ({})", std::strerror(errno));
+}
+
+PageAnnouncer::PageAnnouncer(int page, int channel)
+    : page_(::mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, page, 0)), channel_(channel) {
+  if (page_ == MAP_FAILED) fail(ErrorCode::device, "the page of announcements cannot be mapped");
+  ::close(page);
+}
+
+PageAnnouncer::~PageAnnouncer() { ::munmap(page_, kPageBytes); }
+
+/// Bytes that the supervisor has not read yet are none of ours: it reads answers at once and nothing else at all.
+void PageAnnouncer::check_channel() const {
+  int unread = 0;
+  if (::ioctl(channel_, SIOCOUTQ, &unread) == 0 && unread == 0) return;
+  constexpr std::string_view kWhy = "the candidate closed the worker's channel or wrote to it\n";
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, kWhy.data(), kWhy.size());
+  ::_exit(1);
+}
+
+void PageAnnouncer::write(const Announcement& announcement) {
+  check_channel();
+  ++count_;
+  auto* written = static_cast<volatile Written*>(page_);
+  ::mprotect(page_, kPageBytes, PROT_READ | PROT_WRITE);
+  written->count = count_;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  written->slot = announcement.slot;
+  written->limit_ms = announcement.limit.count();
+  written->began_ns = now_ns();
+  written->answering = announcement.answering ? 1 : 0;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  written->count_again = count_;
+  ::mprotect(page_, kPageBytes, PROT_READ);
+}
+
+}  // namespace attune

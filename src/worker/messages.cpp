@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "worker/messages.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "core/json_values.h"
+#include "worker/cbor.h"
+
+namespace attune {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array kErrorCodes = {
+    ErrorCode::invalid_input, ErrorCode::not_found, ErrorCode::unavailable, ErrorCode::io,
+    ErrorCode::database,      ErrorCode::device,    ErrorCode::timeout,     ErrorCode::internal};
+
+std::string text_from(const json& value) { return value.get<std::string>(); }
+
+ErrorCode error_code_from(const json& value) {
+  const auto text = text_from(value);
+  for (const ErrorCode code : kErrorCodes) {
+    if (name(code) == text) return code;
+  }
+  fail(ErrorCode::invalid_input, "the code of an error is not known: '{}'", shown(text));
+}
+
+/// Of a deadline: a moment so far away can be counted in nanoseconds.
+Milliseconds limit_from(const json& value) {
+  const int64_t limit = int64_from(value);
+  if (limit < 0 || Milliseconds(limit) > kLongestLimit) {
+    fail(ErrorCode::invalid_input, "a limit lies between 0 and {} ms, got {}", kLongestLimit.count(), limit);
+  }
+  return Milliseconds(limit);
+}
+
+/// A problem that was never set has no text that Problem::parse() takes.
+Problem problem_from(const json& value) {
+  const auto key = text_from(value);
+  return key.empty() ? Problem() : Problem::parse(key);
+}
+
+/// Its own text once more as a value, so that its nesting is bounded with the rest.
+json json_of(const SearchSpace& space) { return json::parse(space.to_json()); }
+SearchSpace space_from(const json& value) { return SearchSpace::from_json(value.dump()); }
+
+json json_of(const Binary& binary) {
+  return {{"arch", binary.arch},     {"recipe", binary.recipe},      {"toolchain", binary.toolchain},
+          {"sha256", binary.sha256}, {"file", binary.file.native()}, {"metadata", binary.metadata}};
+}
+Binary binary_from(const json& value) {
+  return {text_from(value.at("arch")),      text_from(value.at("recipe")),
+          text_from(value.at("toolchain")), text_from(value.at("sha256")),
+          text_from(value.at("file")),      value.at("metadata").get<std::map<std::string, std::string>>()};
+}
+
+json json_of(const Turn& turn) { return json::array({turn.slot, turn.round, turn.launches, turn.limit.count()}); }
+Turn turn_from(const json& value) {
+  return {uint32_from(value.at(0)), uint32_from(value.at(1)), uint32_from(value.at(2)), limit_from(value.at(3))};
+}
+
+json json_of(const Contender& contender) {
+  return {{"solver", contender.solver},         {"version", contender.version},
+          {"versions", contender.versions},     {"supported", contender.support.yes},
+          {"reason", contender.support.reason}, {"space", json_of(contender.space)},
+          {"untuned", contender.untuned.key()}};
+}
+Contender contender_from(const json& value) {
+  return {text_from(value.at("solver")),        text_from(value.at("version")),
+          value.at("versions").get<Versions>(), {value.at("supported").get<bool>(), text_from(value.at("reason"))},
+          space_from(value.at("space")),        Config::parse(text_from(value.at("untuned")))};
+}
+
+json json_of(const DeviceInfo& device) {
+  return {{"id", device.id},
+          {"kind", device.kind},
+          {"gfx", device.gfx},
+          {"num_units", device.num_units},
+          {"model", device.model},
+          {"memory_bytes", device.memory_bytes},
+          {"cache_bytes", device.cache_bytes},
+          {"facts", device.facts},
+          {"peak_gflops", device.peak_gflops},
+          {"bandwidth_gbs", device.bandwidth_gbs}};
+}
+DeviceInfo device_from(const json& value) {
+  DeviceInfo device;
+  device.id = text_from(value.at("id"));
+  device.kind = text_from(value.at("kind"));
+  device.gfx = text_from(value.at("gfx"));
+  device.num_units = int64_from(value.at("num_units"));
+  device.model = text_from(value.at("model"));
+  device.memory_bytes = int64_from(value.at("memory_bytes"));
+  device.cache_bytes = int64_from(value.at("cache_bytes"));
+  for (const auto& [fact, number] : value.at("facts").get_ref<const json::object_t&>()) {
+    device.facts[fact] = int64_from(number);
+  }
+  for (const auto& [dtype, rate] : value.at("peak_gflops").get_ref<const json::object_t&>()) {
+    device.peak_gflops[dtype] = real_from(rate);
+  }
+  device.bandwidth_gbs = real_from(value.at("bandwidth_gbs"));
+  return device;
+}
+
+json json_of(const std::pair<Slot, Outcome>& failed) { return json::array({failed.first, json_of(failed.second)}); }
+std::pair<Slot, Outcome> failed_from(const json& value) {
+  return {uint32_from(value.at(0)), outcome_from(value.at(1))};
+}
+
+/// A list; `read` makes one of its items.
+template <typename Read>
+auto list_from(const json& value, Read read) {
+  std::vector<decltype(read(value))> items;
+  for (const json& item : value.get_ref<const json::array_t&>()) items.push_back(read(item));
+  return items;
+}
+template <typename Item>
+json json_of(const std::vector<Item>& items) {
+  json list = json::array();
+  for (const Item& item : items) list.push_back(json_of(item));
+  return list;
+}
+
+json json_of(const Admission& admission) {
+  return {{"candidate", json_of(admission.candidate)},
+          {"binaries", json_of(admission.binaries)},
+          {"verify", admission.verify},
+          {"twice", admission.twice},
+          {"load_ms", admission.limits.load.count()},
+          {"run_ms", admission.limits.run.count()}};
+}
+Admission admission_from(const json& value) {
+  return {candidate_from(value.at("candidate")),
+          list_from(value.at("binaries"), binary_from),
+          value.at("verify").get<bool>(),
+          value.at("twice").get<bool>(),
+          {limit_from(value.at("load_ms")), limit_from(value.at("run_ms"))}};
+}
+
+json json_of(const request::Hello& hello) {
+  return {{"type", "hello"}, {"device", hello.device}, {"build", hello.build}};
+}
+json json_of(const request::Open& open) {
+  return {{"type", "open"}, {"id", open.id}, {"problem", open.problem.key()}, {"protocol", json_of(open.protocol)}};
+}
+json json_of(const request::Close& close) { return {{"type", "close"}, {"id", close.id}}; }
+json json_of(const request::Admit& admit) {
+  return {{"type", "admit"}, {"id", admit.id}, {"slot", admit.slot}, {"admission", json_of(admit.admission)}};
+}
+json json_of(const request::Drop& drop) { return {{"type", "drop"}, {"slot", drop.slot}}; }
+json json_of(const request::Sample& sample) { return {{"type", "sample"}, {"schedule", json_of(sample.schedule)}}; }
+
+json json_of(const answer::Ready& ready) {
+  return {{"type", "ready"}, {"device", json_of(ready.device)}, {"build", ready.build}};
+}
+json json_of(const answer::Done&) { return json::object({{"type", "done"}}); }
+json json_of(const answer::Failed& failed) {
+  return {{"type", "failed"}, {"code", name(failed.code)}, {"message", failed.message}};
+}
+json json_of(const Opened& opened) {
+  return {{"type", "opened"},
+          {"id", opened.problem},
+          {"refused", opened.refused},
+          {"busy", opened.busy},
+          {"contenders", json_of(opened.contenders)}};
+}
+json json_of(const Admitted& admitted) {
+  return {{"type", "admitted"},
+          {"slot", admitted.slot},
+          {"verified", json_of(admitted.verified)},
+          {"batch", admitted.batch},
+          {"workspace_bytes", admitted.workspace_bytes},
+          {"rotation_bytes", admitted.rotation_bytes},
+          {"launches", admitted.launches},
+          {"spoilt", admitted.spoilt}};
+}
+json json_of(const Sampled& sampled) {
+  return {{"type", "sampled"},
+          {"epoch", sampled.epoch},
+          {"interrupted", sampled.interrupted},
+          {"turns", json_of(sampled.turns)},
+          {"samples", json_of(sampled.samples)},
+          {"launches", sampled.launches},
+          {"dropped", sampled.dropped},
+          {"failed", json_of(sampled.failed)}};
+}
+
+Request request_of(const json& value) {
+  const auto type = text_from(value.at("type"));
+  if (type == "hello") return request::Hello{text_from(value.at("device")), text_from(value.at("build"))};
+  if (type == "open") {
+    return request::Open{uint32_from(value.at("id")), problem_from(value.at("problem")),
+                         protocol_from(value.at("protocol"))};
+  }
+  if (type == "close") return request::Close{uint32_from(value.at("id"))};
+  if (type == "admit") {
+    return request::Admit{uint32_from(value.at("id")), uint32_from(value.at("slot")),
+                          admission_from(value.at("admission"))};
+  }
+  if (type == "drop") return request::Drop{uint32_from(value.at("slot"))};
+  if (type == "sample") return request::Sample{list_from(value.at("schedule"), turn_from)};
+  fail(ErrorCode::invalid_input, "the type of a request is not known: '{}'", shown(type));
+}
+
+Answer answer_of(const json& value) {
+  const auto type = text_from(value.at("type"));
+  if (type == "ready") return answer::Ready{device_from(value.at("device")), text_from(value.at("build"))};
+  if (type == "done") return answer::Done{};
+  if (type == "failed") return answer::Failed{error_code_from(value.at("code")), text_from(value.at("message"))};
+  if (type == "opened") {
+    return Opened{uint32_from(value.at("id")), text_from(value.at("refused")), value.at("busy").get<bool>(),
+                  list_from(value.at("contenders"), contender_from)};
+  }
+  if (type == "admitted") {
+    return Admitted{uint32_from(value.at("slot")),           outcome_from(value.at("verified")),
+                    uint32_from(value.at("batch")),          uint64_from(value.at("workspace_bytes")),
+                    uint64_from(value.at("rotation_bytes")), uint64_from(value.at("launches")),
+                    value.at("spoilt").get<bool>()};
+  }
+  if (type == "sampled") {
+    return Sampled{uint32_from(value.at("epoch")),
+                   value.at("interrupted").get<bool>(),
+                   list_from(value.at("turns"), turn_from),
+                   list_from(value.at("samples"), sample_from),
+                   uint64_from(value.at("launches")),
+                   uint32_from(value.at("dropped")),
+                   list_from(value.at("failed"), failed_from)};
+  }
+  fail(ErrorCode::invalid_input, "the type of an answer is not known: '{}'", shown(type));
+}
+
+template <typename Message>
+std::string payload_of(const Message& message) {
+  try {
+    return encode_cbor(std::visit([](const auto& one) { return json_of(one); }, message));
+  } catch (const json::exception& error) {
+    // The text of a search space is the only thing that can be unwritable: a reason of a rule that is not UTF-8.
+    fail(ErrorCode::internal, "a message of the worker's channel cannot be written: {}", error.what());
+  }
+}
+
+template <typename Read>
+auto message_from(std::string_view payload, Read read) {
+  try {
+    return read(decode_cbor(payload));
+  } catch (const json::exception& error) {
+    fail(ErrorCode::invalid_input, "a message of the worker's channel cannot be read: {}", error.what());
+  }
+}
+
+}  // namespace
+
+std::string to_payload(const Request& request) { return payload_of(request); }
+std::string to_payload(const Answer& answer) { return payload_of(answer); }
+Request request_from(std::string_view payload) { return message_from(payload, request_of); }
+Answer answer_from(std::string_view payload) { return message_from(payload, answer_of); }
+
+}  // namespace attune

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#include "worker/worker_executor.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "measure/cancelled.h"
+
+namespace attune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kConvicting = 2;  // Deaths of one candidate.
+constexpr uint32_t kHopeless = 3;    // Deaths in one request, or while all is brought back, that were nobody's doing.
+constexpr int kStarts = 3;           // Tries to bring a worker up.
+constexpr Milliseconds kForever{1'000'000'000};
+
+Milliseconds left_until(Clock::time_point end) {
+  return std::max(std::chrono::ceil<Milliseconds>(end - Clock::now()), Milliseconds(0));
+}
+
+template <typename Wanted>
+const Wanted* as(const Request& request) {
+  return std::get_if<Wanted>(&request);
+}
+
+}  // namespace
+
+WorkerExecutor::WorkerExecutor(WorkerOptions options) : options_(std::move(options)) { start(); }
+WorkerExecutor::~WorkerExecutor() = default;
+
+void WorkerExecutor::open(ProblemId id, const Problem& problem, const Protocol& protocol) {
+  requests_.push_back(request::Open{id, problem, protocol});
+}
+void WorkerExecutor::close(ProblemId id) { requests_.push_back(request::Close{id}); }
+void WorkerExecutor::admit(ProblemId id, Slot slot, const Admission& admission) {
+  requests_.push_back(request::Admit{id, slot, admission});
+}
+void WorkerExecutor::drop(Slot slot) { requests_.push_back(request::Drop{slot}); }
+void WorkerExecutor::sample(std::vector<Turn> schedule) { requests_.push_back(request::Sample{std::move(schedule)}); }
+
+std::vector<pid_t> WorkerExecutor::processes() const {
+  return worker_ ? std::vector<pid_t>{worker_->pid()} : std::vector<pid_t>{};
+}
+
+std::vector<Event> WorkerExecutor::wait(Milliseconds at_most) {
+  const auto end = Clock::now() + at_most;
+  while (events_.empty() && !requests_.empty()) {
+    const Request& request = requests_.front();
+    bool settled = is_moot(request);
+    if (settled) {
+      cancel(request);
+    } else {
+      if (!asked_) begin(request);
+      auto news = worker_->wait(left_until(end));
+      if (std::holds_alternative<std::monostate>(news)) return {};
+      asked_ = false;
+      if (auto* answer = std::get_if<Answer>(&news))
+        settled = settle(request, *answer);
+      else
+        settled = mourn(request, std::get<Death>(news));
+    }
+    if (!settled) continue;
+    requests_.pop_front();
+    num_deaths_of_request_ = 0;
+  }
+  return std::exchange(events_, {});
+}
+
+void WorkerExecutor::abort() {
+  worker_.reset();
+  ++epoch_;
+  asked_ = false;
+  num_deaths_of_request_ = 0;
+  for (const Request& request : std::exchange(requests_, {})) cancel(request);
+  open_.clear();
+  deaths_.clear();
+  lost_.clear();
+}
+
+/// Whether there is nothing to ask: what it is about is not there (any more).
+bool WorkerExecutor::is_moot(const Request& request) const {
+  if (const auto* close = as<request::Close>(request)) return !open_.contains(close->id);
+  if (const auto* admit = as<request::Admit>(request)) return !open_.contains(admit->id);
+  if (const auto* drop = as<request::Drop>(request)) {
+    return std::none_of(open_.begin(), open_.end(),
+                        [&](const auto& one) { return one.second.slots.contains(drop->slot); });
+  }
+  return false;
+}
+
+void WorkerExecutor::begin(const Request& request) {
+  // With two problems open there may be no good moment: then a bad one, which costs the other problem its final.
+  const uint32_t most = open_.empty() ? options_.most_admissions : 2 * options_.most_admissions;
+  if (worker_ && as<request::Open>(request) && num_admissions_ >= most) replace();
+  if (!worker_) revive();
+  worker_->ask(request);
+  asked_ = true;
+}
+
+/// The next request finds a fresh one.
+void WorkerExecutor::replace() {
+  worker_.reset();
+  ++epoch_;
+}
+
+/// The answer of a worker that is up, or its death.
+std::variant<Answer, Death> WorkerExecutor::exchange(const Request& request, Milliseconds at_most) {
+  worker_->ask(request);
+  auto news = worker_->wait(at_most);
+  if (auto* answer = std::get_if<Answer>(&news)) return std::move(*answer);
+  if (auto* death = std::get_if<Death>(&news)) return std::move(*death);
+  return Death{{.status = Status::timed_out, .detail = "the worker does not answer"}, 0};
+}
+
+void WorkerExecutor::start() {
+  std::string why;
+  for (int i = 0; i < kStarts; ++i) {
+    worker_.reset();
+    worker_ = std::make_unique<WorkerProcess>(options_);
+    auto news = exchange(request::Hello{options_.device, options_.build}, options_.start);
+    if (const auto* death = std::get_if<Death>(&news)) {
+      why = death->outcome.detail;
+      continue;
+    }
+    auto& answer = std::get<Answer>(news);
+    if (const auto* failed = std::get_if<answer::Failed>(&answer)) fail(failed->code, "{}", failed->message);
+    num_admissions_ = 0;
+    // The first worker's facts hold: a second measurement of the bandwidth must not change keys or rules.
+    if (device_.id.empty()) device_ = std::get<answer::Ready>(std::move(answer)).device;
+    return;
+  }
+  worker_.reset();
+  fail(ErrorCode::device, "no worker comes up on {}: {}", options_.device, why);
+}
+
+/// A fresh worker with all that was open and admitted, but for what dies of it again.
+void WorkerExecutor::revive() {
+  for (uint32_t hopeless = 0;;) {
+    start();
+    const auto death = bring_back();
+    if (!death) return;
+    bury(*death);
+    if (death->blamed != 0 || ++hopeless < kHopeless) continue;
+    while (!open_.empty()) lose_all(open_.begin()->first, death->outcome);
+  }
+}
+
+std::optional<Death> WorkerExecutor::bring_back() {
+  std::vector<ProblemId> ids;
+  for (const auto& [id, opening] : open_) ids.push_back(id);
+  for (const ProblemId id : ids) {
+    const Opening opening = open_.at(id);
+    auto opened = exchange(request::Open{id, opening.problem, opening.protocol}, kForever);
+    if (const auto* death = std::get_if<Death>(&opened)) return *death;
+    const auto* answer = std::get_if<Opened>(&std::get<Answer>(opened));
+    if (answer == nullptr || !answer->refused.empty() || answer->busy) {
+      lose_all(id, {.status = Status::device_lost, .detail = "the problem could not be opened again after a death"});
+      continue;
+    }
+    for (const auto& [slot, admission] : opening.slots) {
+      auto admitted = exchange(request::Admit{id, slot, admission}, kForever);
+      if (const auto* death = std::get_if<Death>(&admitted)) return *death;
+      const auto* again = std::get_if<Admitted>(&std::get<Answer>(admitted));
+      if (again == nullptr)
+        lose(slot, {.status = Status::device_lost, .detail = "the candidate could not be had again after a death"});
+      else if (!again->verified.ok())
+        lose(slot, again->verified);
+    }
+  }
+  return std::nullopt;
+}
+
+void WorkerExecutor::bury(const Death& death) {
+  worker_.reset();
+  ++epoch_;
+  ++num_deaths_;
+  if (death.blamed != 0 && ++deaths_[death.blamed] >= kConvicting) lose(death.blamed, death.outcome);
+}
+
+/// Nothing when the slot is not one that had been admitted.
+void WorkerExecutor::lose(Slot slot, const Outcome& outcome) {
+  for (auto& [id, opening] : open_) {
+    if (opening.slots.erase(slot) > 0) lost_.push_back({id, slot, outcome});
+  }
+}
+
+void WorkerExecutor::lose_all(ProblemId id, const Outcome& outcome) {
+  const Opening opening = std::move(open_.extract(id).mapped());
+  for (const auto& [slot, admission] : opening.slots) lost_.push_back({id, slot, outcome});
+}
+
+/// Always true: an answer settles its request.
+bool WorkerExecutor::settle(const Request& request, Answer& answer) {
+  if (const auto* failed = std::get_if<answer::Failed>(&answer)) fail(failed->code, "{}", failed->message);
+  if (auto* opened = std::get_if<Opened>(&answer)) {
+    const auto* open = as<request::Open>(request);
+    if (opened->refused.empty() && !opened->busy && open != nullptr)
+      open_[open->id] = {open->problem, open->protocol, {}};
+    events_.emplace_back(std::move(*opened));
+  } else if (auto* admitted = std::get_if<Admitted>(&answer)) {
+    ++num_admissions_;
+    if (const auto* admit = as<request::Admit>(request); admitted->verified.ok() && admit != nullptr) {
+      Admission again = admit->admission;
+      again.verify = again.twice = false;
+      open_.at(admit->id).slots.insert_or_assign(admit->slot, std::move(again));
+    }
+    if (admitted->spoilt) replace();
+    events_.emplace_back(std::move(*admitted));
+  } else if (auto* sampled = std::get_if<Sampled>(&answer)) {
+    sampled->epoch = epoch_;
+    for (const auto& [slot, outcome] : sampled->failed) {
+      for (auto& [id, opening] : open_) opening.slots.erase(slot);
+    }
+    tell_lost(*as<request::Sample>(request), *sampled);
+    events_.emplace_back(std::move(*sampled));
+  } else {
+    forget(request);
+  }
+  return true;
+}
+
+/// Whether a death settles the request; if not, it is asked again.
+bool WorkerExecutor::mourn(const Request& request, const Death& death) {
+  forget(request);
+  bury(death);
+  revive();
+  if (const auto* sample = as<request::Sample>(request)) {
+    if (death.blamed == 0) {
+      if (++num_deaths_of_request_ < kHopeless) return false;
+      for (const Turn& turn : sample->schedule) lose(turn.slot, death.outcome);
+    }
+    Sampled nothing{.epoch = epoch_, .interrupted = true};
+    tell_lost(*sample, nothing);
+    events_.emplace_back(std::move(nothing));
+    return true;
+  }
+  if (const auto* admit = as<request::Admit>(request)) return mourn_admission(*admit, death);
+  if (const auto* open = as<request::Open>(request)) {
+    if (++num_deaths_of_request_ < kHopeless) return false;
+    events_.emplace_back(Opened{.problem = open->id, .refused = death.outcome.detail});
+  }
+  return true;
+}
+
+/// The slots of the schedule that are gone.
+void WorkerExecutor::tell_lost(const request::Sample& sample, Sampled& sampled) {
+  const auto concerns = [&](const Lost& lost) {
+    return std::any_of(sample.schedule.begin(), sample.schedule.end(),
+                       [&](const Turn& turn) { return turn.slot == lost.slot; });
+  };
+  const auto told = std::stable_partition(lost_.begin(), lost_.end(), [&](const Lost& one) { return !concerns(one); });
+  for (auto lost = told; lost != lost_.end(); ++lost) sampled.failed.emplace_back(lost->slot, std::move(lost->outcome));
+  lost_.erase(told, lost_.end());
+}
+
+bool WorkerExecutor::mourn_admission(const request::Admit& admit, const Death& death) {
+  const bool its_own = death.blamed == admit.slot;
+  if (its_own && deaths_.at(admit.slot) < kConvicting) return false;
+  if (!its_own && ++num_deaths_of_request_ < kHopeless) return false;
+  deaths_.erase(admit.slot);
+  events_.emplace_back(Admitted{.slot = admit.slot, .verified = death.outcome});
+  return true;
+}
+
+void WorkerExecutor::cancel(const Request& request) {
+  if (const auto* open = as<request::Open>(request)) events_.emplace_back(cancelled_opening(open->id));
+  if (const auto* admit = as<request::Admit>(request)) events_.emplace_back(cancelled_admission(admit->slot));
+  if (as<request::Sample>(request)) events_.emplace_back(cancelled_sampling());
+}
+
+/// What a request closes or drops is not brought back.
+void WorkerExecutor::forget(const Request& request) {
+  if (const auto* close = as<request::Close>(request)) {
+    if (const auto found = open_.find(close->id); found != open_.end()) {
+      for (const auto& [slot, admission] : found->second.slots) deaths_.erase(slot);
+      std::erase_if(lost_, [&](const Lost& lost) { return lost.problem == close->id; });
+      open_.erase(found);
+    }
+  }
+  if (const auto* drop = as<request::Drop>(request)) {
+    for (auto& [id, opening] : open_) opening.slots.erase(drop->slot);
+    deaths_.erase(drop->slot);
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measure/executor.h"
+#include "worker/messages.h"
+#include "worker/worker_process.h"
+
+namespace attune {
+
+/// An executor across a process wall: one worker process, one device. When it dies, hangs past a deadline or says what
+/// is no message, its group is killed, the candidate it had announced is blamed, a fresh worker is started, and all
+/// that was open and admitted is so again. A candidate blamed once is tried again; blamed twice it is convicted: its
+/// admission is answered with how it died, or it is in Sampled::failed. Deaths that are nobody's doing are tried again
+/// too; the third ends the request. One thread; sleeps in poll() while the worker measures.
+class WorkerExecutor final : public Executor {
+ public:
+  /// Starts the first worker. Throws device when it does not come up, with its last words.
+  explicit WorkerExecutor(WorkerOptions options);
+  ~WorkerExecutor() override;
+
+  const DeviceInfo& device() const override { return device_; }
+  void open(ProblemId id, const Problem& problem, const Protocol& protocol) override;
+  void close(ProblemId id) override;
+  void admit(ProblemId id, Slot slot, const Admission& admission) override;
+  void drop(Slot slot) override;
+  void sample(std::vector<Turn> schedule) override;
+  /// Throws device when no worker comes up any more, and what a worker says is no candidate's fault.
+  std::vector<Event> wait(Milliseconds at_most) override;
+  void abort() override;
+  std::vector<pid_t> processes() const override;
+
+  uint32_t num_deaths() const noexcept { return num_deaths_; }
+
+ private:
+  struct Opening {
+    Problem problem;
+    Protocol protocol;
+    std::map<Slot, Admission> slots;
+  };
+  struct Lost {
+    ProblemId problem;
+    Slot slot;
+    Outcome outcome;
+  };
+
+  void start();
+  void replace();
+  void revive();
+  std::optional<Death> bring_back();
+  std::variant<Answer, Death> exchange(const Request& request, Milliseconds at_most);
+  void bury(const Death& death);
+  void lose(Slot slot, const Outcome& outcome);
+  void lose_all(ProblemId id, const Outcome& outcome);
+  bool is_moot(const Request& request) const;
+  void begin(const Request& request);
+  bool settle(const Request& request, Answer& answer);
+  bool mourn(const Request& request, const Death& death);
+  bool mourn_admission(const request::Admit& admit, const Death& death);
+  void tell_lost(const request::Sample& sample, Sampled& sampled);
+  void cancel(const Request& request);
+  void forget(const Request& request);
+
+  WorkerOptions options_;
+  DeviceInfo device_;
+  std::unique_ptr<WorkerProcess> worker_;  ///< Null after abort(), until there is something to do again.
+  uint32_t epoch_ = 0, num_deaths_ = 0, num_admissions_ = 0;
+  std::deque<Request> requests_;
+  bool asked_ = false;                  ///< The first request is under way.
+  uint32_t num_deaths_of_request_ = 0;  ///< Of the first one, that were nobody's doing.
+  std::vector<Event> events_;           ///< To be returned by the next wait().
+  std::map<ProblemId, Opening> open_;
+  std::map<Slot, uint32_t> deaths_;  ///< Blamed on each slot that is alive.
+  std::vector<Lost> lost_;  ///< Convicted, or not had again; told with the next Sampled that they are wanted in.
+};
+
+}  // namespace attune

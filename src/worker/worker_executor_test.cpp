@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "worker/worker_executor.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "measure/local_executor.h"
+#include "ops/op.h"
+#include "solver/registry.h"
+#include "worker/worker_loop.h"
+
+namespace attune {
+namespace {
+
+constexpr const char* kBuild = "test";
+
+/// This program is its own worker: run with this one test, it is one.
+TEST(Worker, DISABLED_IsThisProcess) { ::_exit(run_worker(registry(), kBuild)); }
+
+class WorkerExecutorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    faults_ = std::filesystem::temp_directory_path() / fmt::format("attune-worker-test-{}", ::getpid());
+    options_.command = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
+                        "--gtest_filter=Worker.DISABLED_IsThisProcess"};
+    options_.build = kBuild;
+    options_.device = "fake:0";
+    // No modules: they would be opened anew by each worker.
+    options_.environment = {{"ATTUNE_MODULES", "/nowhere"}, {"PATH", "/usr/bin"}};
+    options_.strays = &strays_;
+    problem_ = op_of(problem_).normalise(problem_, {});
+  }
+  void TearDown() override { std::filesystem::remove(faults_); }
+
+  /// Lines as src/solvers/fake/README.md describes: config, fault, step, when.
+  void plant(std::initializer_list<std::array<std::string, 4>> lines) {
+    std::ofstream file(faults_);
+    for (const auto& line : lines)
+      file << "*\t" << line[0] << '\t' << line[1] << '\t' << line[2] << '\t' << line[3] << '\n';
+    options_.environment["ATTUNE_FAKE_FAULTS"] = faults_;
+  }
+  WorkerExecutor& executor() {
+    if (!executor_) executor_ = std::make_unique<WorkerExecutor>(options_);
+    return *executor_;
+  }
+  template <typename Answer>
+  Answer wait() {
+    for (;;) {
+      auto events = executor().wait(Milliseconds(5000));
+      if (events.empty()) continue;
+      EXPECT_EQ(events.size(), 1u);
+      return std::get<Answer>(std::move(events.front()));
+    }
+  }
+  Opened open() {
+    executor().open(1, problem_, {});
+    return wait<Opened>();
+  }
+  Admitted admit(Slot slot, const std::string& config, Milliseconds run = Milliseconds(2000)) {
+    Admission admission{
+        .candidate = {"fake.gemm", "1", Config::parse(config)}, .twice = true, .limits = {Milliseconds(2000), run}};
+    executor().admit(1, slot, admission);
+    return wait<Admitted>();
+  }
+  Sampled sample(std::initializer_list<Slot> slots, uint32_t rounds = 3) {
+    std::vector<Turn> schedule;
+    for (uint32_t round = 0; round < rounds; ++round) {
+      for (const Slot slot : slots) schedule.push_back({slot, round, 1, Milliseconds(2000)});
+    }
+    executor().sample(schedule);
+    return wait<Sampled>();
+  }
+
+  const std::string good_ = "split_k=1;tile_m=64;tile_n=64", bad_ = "split_k=1;tile_m=16;tile_n=16",
+                    other_ = "split_k=1;tile_m=32;tile_n=32";
+  Problem problem_ = Problem::parse("gemm_a16w16 m=8 n=16 k=16 dtype=fp32");
+  std::filesystem::path faults_;
+  Strays strays_;
+  WorkerOptions options_;
+  std::unique_ptr<WorkerExecutor> executor_;
+};
+
+TEST_F(WorkerExecutorTest, AnswersWhatAnExecutorInThisProcessAnswers) {
+  const auto device = open_device("fake:0");
+  LocalExecutor local(*device, registry());
+  local.open(1, problem_, {});
+  const auto opened = std::get<Opened>(local.wait({}).front());
+  const auto fake = [](const Opened& one) {
+    return *std::find_if(one.contenders.begin(), one.contenders.end(),
+                         [](const Contender& contender) { return contender.solver == "fake.gemm"; });
+  };
+  EXPECT_EQ(fake(open()), fake(opened));
+  EXPECT_EQ(executor().device(), device->info());
+  local.admit(1, 1, {.candidate = {"fake.gemm", "1", Config::parse(good_)}, .twice = true});
+  EXPECT_EQ(admit(1, good_), std::get<Admitted>(local.wait({}).front()));
+  EXPECT_EQ(admit(2, bad_).verified.status, Status::ok);
+  const auto sampled = sample({1, 2});
+  EXPECT_EQ(sampled.turns.size(), 6u);
+  EXPECT_FALSE(sampled.interrupted);
+  EXPECT_EQ(executor().num_deaths(), 0u);
+}
+
+TEST_F(WorkerExecutorTest, ACandidateThatDiesTwiceIsConvictedAndNothingElseIsLost) {
+  plant({{bad_, "segfault", "run", "always"}});
+  open();
+  EXPECT_EQ(admit(1, good_).verified.status, Status::ok);
+  const auto dead = admit(2, bad_);
+  EXPECT_EQ(dead.verified.status, Status::crashed);
+  EXPECT_NE(dead.verified.detail.find("SIGSEGV"), std::string::npos) << dead.verified.detail;
+  EXPECT_EQ(executor().num_deaths(), 2u);
+  EXPECT_EQ(sample({1}).samples.size(), 3u);
+}
+
+TEST_F(WorkerExecutorTest, ACandidateThatHangsIsEndedAtItsDeadline) {
+  plant({{bad_, "sleep", "run", "always"}, {other_, "stop", "prepare", "always"}});
+  open();
+  EXPECT_EQ(admit(1, bad_, Milliseconds(50)).verified.status, Status::timed_out);
+}
+
+TEST_F(WorkerExecutorTest, AFaultThatPassesIsForgiven) {
+  const auto once = faults_.string() + ".once";
+  plant({{bad_, "abort", "prepare", "once:" + once}});
+  open();
+  EXPECT_EQ(admit(1, bad_).verified.status, Status::ok);
+  EXPECT_EQ(executor().num_deaths(), 1u);
+  std::filesystem::remove(once);
+}
+
+TEST_F(WorkerExecutorTest, ADeathAmongSamplesVoidsThemAndBringsTheOthersBack) {
+  plant({{bad_, "exit0", "run", "from:12"}});
+  open();
+  admit(1, good_);
+  ASSERT_EQ(admit(2, bad_).verified.status, Status::ok);
+  admit(3, other_);
+  const uint32_t before = sample({1, 3}).epoch;
+  Sampled sampled = sample({1, 2, 3}, 20);
+  EXPECT_TRUE(sampled.interrupted);
+  EXPECT_TRUE(sampled.samples.empty());
+  EXPECT_NE(sampled.epoch, before);
+  for (int i = 0; i < 3 && sampled.failed.empty(); ++i) sampled = sample({1, 2, 3}, 20);
+  ASSERT_EQ(sampled.failed.size(), 1u);
+  EXPECT_EQ(sampled.failed[0].first, 2u);
+  EXPECT_EQ(sampled.failed[0].second.status, Status::crashed);
+  EXPECT_EQ(sample({1, 3}).samples.size(), 6u);
+}
+
+TEST_F(WorkerExecutorTest, BlamesWhoWritesToTheChannelOrClosesIt) {
+  plant({{bad_, "garbage", "run", "from:12"}, {other_, "close", "run", "from:12"}});
+  open();
+  admit(1, good_);
+  for (const auto& [slot, config] : {std::pair<Slot, std::string>{2, bad_}, {3, other_}}) {
+    ASSERT_EQ(admit(slot, config).verified.status, Status::ok);
+    Sampled sampled;
+    for (int i = 0; i < 4 && sampled.failed.empty(); ++i) sampled = sample({1, slot}, 20);
+    ASSERT_EQ(sampled.failed.size(), 1u);
+    EXPECT_EQ(sampled.failed[0].first, slot);
+    EXPECT_EQ(sampled.failed[0].second.status, Status::crashed);
+  }
+}
+
+TEST_F(WorkerExecutorTest, AbortAnswersAtOnceAndLaterWorkFindsAFreshWorker) {
+  plant({{bad_, "loop", "run", "always"}});
+  open();
+  executor().admit(1, 1, {.candidate = {"fake.gemm", "1", Config::parse(bad_)}, .limits = {}});
+  EXPECT_TRUE(executor().wait(Milliseconds(20)).empty());
+  executor().abort();
+  EXPECT_EQ(wait<Admitted>().verified.status, Status::cancelled);
+  executor().close(1);
+  EXPECT_TRUE(executor().wait(Milliseconds(0)).empty());
+  EXPECT_TRUE(executor().processes().empty());
+  EXPECT_EQ(open().refused, "");
+}
+
+TEST_F(WorkerExecutorTest, RefusesAWorkerOfAnotherBuildAndOneThatDoesNotStart) {
+  options_.build = "another";
+  EXPECT_THROW(executor(), Error);
+  options_.build = kBuild;
+  options_.device = "moon:0";
+  EXPECT_THROW(executor(), Error);
+  options_.device = "fake:0";
+  options_.command = {"/bin/true"};
+  EXPECT_THROW(executor(), Error);
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "worker/worker_loop.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+#include <csignal>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "base/error.h"
+#include "measure/local_executor.h"
+#include "worker/announcement.h"
+#include "worker/frame.h"
+#include "worker/messages.h"
+
+namespace attune {
+namespace {
+
+/// The worker's end of the channel. False, nothing: the supervisor is gone.
+class Channel {
+ public:
+  std::optional<Frame> read() {
+    std::array<std::byte, 65536> bytes;
+    for (;;) {
+      if (auto frame = reader_.next()) return frame;
+      const ssize_t got = ::read(kWorkerChannel, bytes.data(), bytes.size());
+      if (got > 0)
+        reader_.feed({bytes.data(), static_cast<size_t>(got)});
+      else if (got == 0 || errno != EINTR)
+        return std::nullopt;
+    }
+  }
+  bool write(const Frame& frame) {
+    const std::string bytes = encode_frame(frame);
+    for (size_t at = 0; at < bytes.size();) {
+      const ssize_t sent = ::send(kWorkerChannel, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+      if (sent > 0)
+        at += static_cast<size_t>(sent);
+      else if (errno != EINTR)
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  FrameReader reader_;
+};
+
+/// What a candidate may have changed for those after it.
+class Surroundings {
+ public:
+  Surroundings() {
+    ::sigprocmask(SIG_SETMASK, nullptr, &mask_);
+    folder_ = ::getcwd(nullptr, 0);
+  }
+  ~Surroundings() { ::free(folder_); }
+  Surroundings(const Surroundings&) = delete;
+  Surroundings& operator=(const Surroundings&) = delete;
+  void restore() const {
+    ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
+    if (folder_ != nullptr && ::chdir(folder_) != 0) fail(ErrorCode::internal, "the worker's folder is gone");
+  }
+
+ private:
+  sigset_t mask_{};
+  char* folder_ = nullptr;
+};
+
+/// One worker's state between requests.
+class Worker {
+ public:
+  Worker(const Registry& solvers, std::string_view build) : solvers_(solvers), build_(build) {}
+
+  /// The page says that what follows on the channel is this.
+  Answer answer(const Request& request) {
+    Answer answer = do_request(request);
+    announcer_.answer();
+    return answer;
+  }
+
+ private:
+  Answer do_request(const Request& request) {
+    try {
+      surroundings_.restore();
+      return std::visit([this](const auto& one) { return handle(one); }, request);
+    } catch (const Error& error) {
+      return answer::Failed{error.code(), error.what()};
+    } catch (const std::bad_alloc&) {
+      return answer::Failed{ErrorCode::device, "the worker is out of memory"};
+    }
+  }
+
+  Answer handle(const request::Hello& hello) {
+    if (hello.build != build_)
+      fail(ErrorCode::unavailable, "the worker is of another build: {} here, {} wanted", build_, hello.build);
+    device_ = open_device(hello.device);
+    executor_ = std::make_unique<LocalExecutor>(*device_, solvers_, &announcer_);
+    return answer::Ready{device_->info(), build_};
+  }
+  Answer handle(const request::Open& open) {
+    executor().open(open.id, open.problem, open.protocol);
+    return next<Opened>();
+  }
+  Answer handle(const request::Close& close) {
+    executor().close(close.id);
+    return done();
+  }
+  Answer handle(const request::Admit& admit) {
+    executor().admit(admit.id, admit.slot, admit.admission);
+    return next<Admitted>();
+  }
+  Answer handle(const request::Drop& drop) {
+    executor().drop(drop.slot);
+    return done();
+  }
+  Answer handle(const request::Sample& sample) {
+    executor().sample(sample.schedule);
+    return next<Sampled>();
+  }
+
+  Executor& executor() {
+    if (!executor_) fail(ErrorCode::internal, "a worker is greeted first");
+    return *executor_;
+  }
+  template <typename Wanted>
+  Answer next() {
+    auto events = executor_->wait({});
+    ATTUNE_CHECK(events.size() == 1, "{} events for one request", events.size());
+    return std::get<Wanted>(std::move(events.front()));
+  }
+  Answer done() {
+    executor_->wait({});
+    return answer::Done{};
+  }
+
+  const Registry& solvers_;
+  std::string build_;
+  Surroundings surroundings_;
+  PageAnnouncer announcer_{kWorkerAnnouncements, kWorkerChannel};
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<LocalExecutor> executor_;
+};
+
+}  // namespace
+
+int run_worker(const Registry& solvers, std::string_view build) {
+  // Its supervisor ends it; what a terminal sends to all is the supervisor's to answer.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_DFL);  // A candidate that writes beyond its limit dies of it.
+  Channel channel;
+  Worker worker(solvers, build);
+  try {
+    while (const auto frame = channel.read()) {
+      if (!channel.write({frame->number, to_payload(worker.answer(request_from(frame->payload)))})) return 1;
+    }
+  } catch (const Error& error) {
+    ::dprintf(2, "attune worker: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace attune

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "worker/worker_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace attune {
+namespace {
+
+constexpr const char* kOutput = "output";
+constexpr Milliseconds kGrace{20};  // A candidate that ends right at its deadline has its answer read.
+
+// The page is looked at now and then: nobody says when something new is announced, and a wake-up for each turn would
+// disturb what is measured.
+constexpr Milliseconds kShortestNap{10}, kLongestNap{500};
+
+/// Of what the request may announce; deadlines are noticed a quarter of it late at most.
+Milliseconds shortest_limit(const Request& request) {
+  Milliseconds shortest = 4 * kLongestNap;
+  const auto consider = [&](Milliseconds limit) {
+    if (limit.count() > 0) shortest = std::min(shortest, limit);
+  };
+  if (const auto* admit = std::get_if<request::Admit>(&request)) {
+    consider(admit->admission.limits.load);
+    consider(admit->admission.limits.run);
+  }
+  if (const auto* sample = std::get_if<request::Sample>(&request)) {
+    for (const Turn& turn : sample->schedule) consider(turn.limit);
+  }
+  return shortest;
+}
+
+/// Memory that could be given to a process now; 0 when the kernel does not say.
+uint64_t available_bytes() {
+  try {
+    const std::string text = read_file("/proc/meminfo");
+    for (const auto line : split(text, '\n')) {
+      if (!line.starts_with("MemAvailable:")) continue;
+      const auto rest = trim(line.substr(line.find(':') + 1));
+      return static_cast<uint64_t>(parse_int(rest.substr(0, rest.find(' '))).value_or(0)) << 10;
+    }
+  } catch (const Error&) {
+  }
+  return 0;
+}
+
+uint64_t memory_of(const WorkerOptions& options) {
+  return options.memory_bytes != 0 ? options.memory_bytes : available_bytes() / 10 * 9;
+}
+
+ProcessLimits limits_of(const WorkerOptions& options, const MemoryCage& cage) {
+  ProcessLimits limits{.file_bytes = options.file_bytes, .open_files = options.open_files};
+#ifndef ATTUNE_SANITIZED  // A sanitizer maps terabytes of shadow.
+  if (!cage.available()) limits.address_space_bytes = memory_of(options);
+#endif
+  return limits;
+}
+
+ChildCommand command_of(const WorkerOptions& options, const std::filesystem::path& folder, const MemoryCage& cage,
+                        std::vector<int> inherited) {
+  ChildCommand command;
+  command.arguments = options.command;
+  command.environment = options.environment;
+  command.environment["TMPDIR"] = folder.string();
+  command.folder = folder;
+  command.output = folder / kOutput;
+  command.limits = limits_of(options, cage);
+  command.cgroup = cage.descriptor();
+  command.inherited = std::move(inherited);
+  return command;
+}
+
+}  // namespace
+
+WorkerProcess::Descriptor::~Descriptor() {
+  if (value >= 0) ::close(value);
+}
+WorkerProcess::Descriptor::Descriptor(Descriptor&& other) noexcept : value(std::exchange(other.value, -1)) {}
+WorkerProcess::Descriptor& WorkerProcess::Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(value, other.value);
+  return *this;
+}
+
+/// A pair of connected sockets, which unlike pipes can be written to without a signal when the other end is gone. The
+/// worker's end is closed here once it has it.
+struct WorkerProcess::Channel {
+  Channel() {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+      fail(ErrorCode::device, "no channel to a worker can be made ({}), close other programs", std::strerror(errno));
+    ours = Descriptor(ends[0]);
+    theirs = Descriptor(ends[1]);
+    ::fcntl(ours.value, F_SETFL, O_NONBLOCK);
+  }
+  Descriptor ours, theirs;
+};
+
+WorkerProcess::WorkerProcess(const WorkerOptions& options) : WorkerProcess(options, Channel()) {}
+
+WorkerProcess::WorkerProcess(const WorkerOptions& options, Channel channel)
+    : options_(options),
+      folder_("worker"),
+      cage_(memory_of(options)),
+      channel_(std::move(channel.ours)),
+      child_(command_of(options, folder_.path(), cage_, {channel.theirs.value, page_.descriptor()})),
+      asked_(Clock::now()) {}
+
+WorkerProcess::~WorkerProcess() {
+  child_.kill();
+  if (options_.strays != nullptr) options_.strays->kill();
+}
+
+void WorkerProcess::ask(const Request& request) {
+  ATTUNE_CHECK(unsent_.empty(), "a worker does one request at a time");
+  unsent_ = encode_frame({++number_, to_payload(request)});
+  page_.clear();
+  asked_ = Clock::now();
+  nap_ = std::clamp(shortest_limit(request) / 4, kShortestNap, kLongestNap);
+}
+
+std::variant<std::monostate, Answer, Death> WorkerProcess::wait(Milliseconds at_most) {
+  const auto end = Clock::now() + at_most;
+  for (;;) {
+    try {
+      if (auto answer = next_answer()) return std::move(*answer);
+    } catch (const Error&) {
+      return death(child_.reject());
+    }
+    const auto now = Clock::now();
+    const Announcement announced = page_.read();
+    const auto last = deadline(announced);
+    if (now >= last) return death(child_.expire(announced.limit.count() > 0 ? announced.limit : options_.longest));
+    if (now >= end) return std::monostate{};
+    const short wanted = unsent_.empty() ? POLLIN : POLLIN | POLLOUT;
+    std::array<pollfd, 2> entries = {pollfd{channel_.value, wanted, 0}, pollfd{child_.descriptor(), POLLIN, 0}};
+    const auto wait_ms = std::chrono::ceil<Milliseconds>(std::min({end, last, now + nap_}) - now).count();
+    ::poll(entries.data(), entries.size(), static_cast<int>(wait_ms));
+    if ((entries[0].revents & POLLOUT) != 0) write_request();
+    if (entries[1].revents != 0) return after_its_end();
+    if ((entries[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
+    if (!page_.read().answering) {
+      // A candidate wrote there or closed it. The worker finds out before it touches the next one, and ends.
+      return death(turn_out());
+    }
+    if (!read_answers()) return death(turn_out());
+  }
+}
+
+/// A worker whose channel is spoilt notices and ends by itself, unless it hangs.
+WaitStatus WorkerProcess::turn_out() {
+  pollfd entry{child_.descriptor(), POLLIN, 0};
+  ::poll(&entry, 1, static_cast<int>(kGrace.count()));
+  return child_.reject();
+}
+
+/// What a worker said before it ended counts.
+std::variant<std::monostate, Answer, Death> WorkerProcess::after_its_end() {
+  if (page_.read().answering) read_answers();
+  try {
+    if (auto answer = next_answer()) return std::move(*answer);
+  } catch (const Error&) {
+  }
+  return death(child_.kill());
+}
+
+/// Throws invalid_input for what is no answer to the request.
+std::optional<Answer> WorkerProcess::next_answer() {
+  auto frame = reader_.next();
+  if (!frame) return std::nullopt;
+  if (frame->number != number_) fail(ErrorCode::invalid_input, "an answer to no request: {}", frame->number);
+  return answer_from(frame->payload);
+}
+
+/// False once the worker has closed its end.
+bool WorkerProcess::read_answers() {
+  std::array<std::byte, 65536> bytes;
+  for (;;) {
+    const ssize_t got = ::read(channel_.value, bytes.data(), bytes.size());
+    if (got > 0)
+      reader_.feed({bytes.data(), static_cast<size_t>(got)});
+    else if (got == 0)
+      return false;
+    else if (errno != EINTR)
+      return errno == EAGAIN;
+  }
+}
+
+void WorkerProcess::write_request() {
+  const ssize_t sent = ::send(channel_.value, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+  if (sent > 0) unsent_.erase(0, static_cast<size_t>(sent));
+  // A worker that closed its end has closed it by dying, which poll() tells next.
+  if (sent < 0 && errno == EPIPE) unsent_.clear();
+}
+
+WorkerProcess::Clock::time_point WorkerProcess::deadline(const Announcement& announced) const {
+  const Clock::time_point began(std::chrono::nanoseconds(announced.began_ns));  // The same clock on Linux.
+  if (announced.limit.count() <= 0) return std::max(began, asked_) + options_.longest;
+  return began + announced.limit + kGrace;
+}
+
+Death WorkerProcess::death(WaitStatus status) {
+  status.for_memory = cage_.killed();
+  Death death{outcome_of_death(status, "the candidate's process"), page_.read().slot};
+  if (death.blamed == 0) death.outcome = outcome_of_death(status, "the worker");
+  if (const std::string words = last_words(); !words.empty()) death.outcome.detail += "; its last words: " + words;
+  return death;
+}
+
+/// The end of what libraries wrote to standard output and error: `free(): invalid pointer`.
+std::string WorkerProcess::last_words() const {
+  constexpr size_t kMost = 200;
+  try {
+    const std::string text = read_file(folder_.path() / kOutput);
+    const auto all = trim(text);
+    return std::string(all.substr(all.size() - std::min(all.size(), kMost)));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/outcome.h"
+#include "process/child.h"
+#include "process/memory_cage.h"
+#include "process/strays.h"
+#include "process/temporary_folder.h"
+#include "worker/announcement.h"
+#include "worker/frame.h"
+#include "worker/messages.h"
+
+namespace attune {
+
+/// How workers are started.
+struct WorkerOptions {
+  std::vector<std::string> command;                ///< Program (absolute) and arguments: `attune worker`.
+  std::string build;                               ///< Of this program; a worker of another refuses.
+  std::string device = "cpu:0";                    ///< Which device a worker opens.
+  std::map<std::string, std::string> environment;  ///< All of a worker's; TMPDIR is added.
+  uint64_t memory_bytes = 0;  ///< What a worker may use; 0: nine tenths of what is free at its start.
+  uint64_t file_bytes = uint64_t{1} << 30;
+  uint64_t open_files = 1024;
+  uint32_t most_admissions = 2000;  ///< After so many a worker is replaced by a fresh one.
+  Strays* strays = nullptr;         ///< Ends what escaped from a worker's group; null: nothing does.
+  Milliseconds start{60'000};       ///< To come up.
+  Milliseconds longest{600'000};    ///< For any step without a limit of its own.
+};
+
+/// How a worker's life ended and whose doing that was; slot 0: nobody's.
+struct Death {
+  Outcome outcome;
+  Slot blamed = 0;
+};
+
+/// One life of a worker: its process, channel, page of announcements and private folder. One request at a time. One
+/// thread.
+class WorkerProcess {
+ public:
+  /// Throws as Child when it cannot be started.
+  explicit WorkerProcess(const WorkerOptions& options);
+  /// Kills the group and what escaped from it; removes its folder.
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  pid_t pid() const noexcept { return child_.pid(); }
+  /// Begins to send a request. The last one must have been answered.
+  void ask(const Request& request);
+  /// Sends what is left and waits up to `at_most` for the answer. A worker that ended, closed its channel, hung past
+  /// the deadline of what it had announced, or wrote what is no message, is dead when this returns: a Death, once.
+  std::variant<std::monostate, Answer, Death> wait(Milliseconds at_most);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Descriptor {
+    explicit Descriptor(int number = -1) : value(number) {}
+    ~Descriptor();
+    Descriptor(Descriptor&& other) noexcept;
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    int value;
+  };
+  struct Channel;
+
+  WorkerProcess(const WorkerOptions& options, Channel channel);
+  std::optional<Answer> next_answer();
+  bool read_answers();
+  void write_request();
+  Clock::time_point deadline(const Announcement& announced) const;
+  std::variant<std::monostate, Answer, Death> after_its_end();
+  WaitStatus turn_out();
+  Death death(WaitStatus status);
+  std::string last_words() const;
+
+  const WorkerOptions& options_;
+  TemporaryFolder folder_;
+  MemoryCage cage_;
+  AnnouncementPage page_;
+  Descriptor channel_;
+  Child child_;
+  FrameReader reader_;
+  std::string unsent_;
+  uint64_t number_ = 0;
+  Clock::time_point asked_;
+  Milliseconds nap_{0};  ///< Between two looks at the page, while a request is under way.
+};
+
+}  // namespace attune
