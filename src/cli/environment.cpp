@@ -43,7 +43,7 @@ Environment open_environment(const std::string& devices, Isolation isolation, co
   // The modules' load variables must be set before anything starts a thread.
   const Registry& solvers = registry();
   if (kernels.cache.empty()) check_cache_location();
-  check_stack();
+  if (device.starts_with("cpu")) check_stack();
   Environment environment;
   if (isolation == Isolation::process) {
     environment.strays = std::make_unique<Strays>();
@@ -53,8 +53,9 @@ Environment open_environment(const std::string& devices, Isolation isolation, co
     environment.executor = std::make_unique<LocalExecutor>(*environment.opened, solvers);
   }
   const std::filesystem::path cache = kernels.cache.empty() ? cache_location().path.string() : kernels.cache;
-  environment.kernels = std::make_unique<Kernels>(solvers, environment.device(), std::filesystem::absolute(cache),
-                                                  PoolOptions{.jobs = kernels.jobs, .keep = kernels.keep});
+  environment.kernels =
+      std::make_unique<Kernels>(solvers, environment.device(), cache.empty() ? cache : std::filesystem::absolute(cache),
+                                PoolOptions{.jobs = kernels.jobs, .keep = kernels.keep});
   return environment;
 }
 

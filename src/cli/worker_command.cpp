@@ -60,7 +60,8 @@ WorkerOptions worker_options(const std::string& device, Strays* strays) {
     const auto equals = text.find('=');
     if (equals == std::string_view::npos || !is_passed_on(text.substr(0, equals))) continue;
     const std::string name(text.substr(0, equals)), value(text.substr(equals + 1));
-    options.environment[name] = names_a_path(name) ? std::filesystem::absolute(value).string() : value;
+    options.environment[name] =
+        names_a_path(name) && !value.empty() ? std::filesystem::absolute(value).string() : value;
   }
   return options;
 }

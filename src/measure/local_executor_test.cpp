@@ -259,11 +259,17 @@ TEST_F(LocalExecutorTest, DropAndCloseFreeWhatTheyHeld) {
   EXPECT_EQ(device_->allocated_bytes(), 0u);
 }
 
-TEST_F(LocalExecutorTest, AbortForgetsWhatWasEnqueued) {
+TEST_F(LocalExecutorTest, AbortAnswersWhatWasEnqueuedWithoutDoingIt) {
   start();
-  executor_->open(1, Problem::parse("gemm_a16w16 m=20 n=40 k=64"), {});
+  open(1);
+  executor_->admit(1, 1, {});
+  executor_->sample({{.slot = 1}});
+  executor_->close(1);
   executor_->abort();
+  EXPECT_EQ(next<Admitted>().verified.status, Status::cancelled);
+  EXPECT_TRUE(next<Sampled>().interrupted);
   EXPECT_TRUE(executor_->wait(Milliseconds(0)).empty());
+  EXPECT_EQ(device_->allocated_bytes(), 0u);
 }
 
 TEST(Evaluate, MakesAnOutcomeOfEveryException) {

@@ -248,6 +248,8 @@ ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep)
     note_failure(candidate, admitted.verified);
     return nullptr;
   }
+  // One that is shortlisted already is not raced, and the strategy hears of its time in no other way.
+  if (entry.shortlisted) source_->tell(candidate, Status::ok, known->median_us);
   return &entries_.emplace(slot, std::move(entry)).first->second;
 }
 
@@ -284,7 +286,11 @@ void ProblemRun::admit_untuned() {
   if (source_->incumbent() && !tried_.contains(source_->incumbent()->name())) {
     if (Competitor* entry = admit(*source_->incumbent(), true)) admitted.push_back(entry);
   }
-  for (Competitor* entry : admitted) join(*entry);
+  for (Competitor* entry : admitted) {
+    // Told now, not by the first round: a run that resumes has none for it, and must ask for the same.
+    if (!entry->shortlisted) source_->tell(entry->candidate, Status::ok, 0);
+    join(*entry);
+  }
 }
 
 void ProblemRun::admit_more(uint32_t at_most) {

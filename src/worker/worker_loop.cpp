@@ -5,9 +5,9 @@
 #include <unistd.h>
 #include <csignal>
 
-#include <array>
 #include <cerrno>
 #include <memory>
+#include <vector>
 
 #include "base/error.h"
 #include "measure/local_executor.h"
@@ -22,12 +22,11 @@ namespace {
 class Channel {
  public:
   std::optional<Frame> read() {
-    std::array<std::byte, 65536> bytes;
     for (;;) {
       if (auto frame = reader_.next()) return frame;
-      const ssize_t got = ::read(kWorkerChannel, bytes.data(), bytes.size());
+      const ssize_t got = ::read(kWorkerChannel, bytes_.data(), bytes_.size());
       if (got > 0)
-        reader_.feed({bytes.data(), static_cast<size_t>(got)});
+        reader_.feed({bytes_.data(), static_cast<size_t>(got)});
       else if (got == 0 || errno != EINTR)
         return std::nullopt;
     }
@@ -46,6 +45,7 @@ class Channel {
 
  private:
   FrameReader reader_;
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(65536);  // Not on the stack, which may be small.
 };
 
 /// What a candidate may have changed for those after it.

@@ -186,7 +186,7 @@ std::optional<Answer> WorkerProcess::next_answer() {
 
 /// False once the worker has closed its end.
 bool WorkerProcess::read_answers() {
-  std::array<std::byte, 65536> bytes;
+  std::vector<std::byte> bytes(65536);  // Not on the stack, which may be small.
   for (;;) {
     const ssize_t got = ::read(channel_.value, bytes.data(), bytes.size());
     if (got > 0)

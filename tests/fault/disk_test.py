@@ -159,7 +159,8 @@ class JournalsThatCannotBeUsed(Disk):
             torn = bytearray(whole)
             torn[number * page:number * page + page] = os.urandom(page)
             for file in self.home.iterdir():
-                file.unlink()
+                if file.is_file():
+                    file.unlink()
             self.file.write_bytes(torn)
             for verb in (("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("journal", "show")):
                 with self.subTest(page=number, verb=verb[0]):

@@ -230,10 +230,8 @@ class BehindAWall(InjectedFaults):
     ALONE = ("--isolation", "none")
 
     def test_every_fault_is_blamed_on_its_candidate_and_on_no_other(self):
-        if "--run-deadline" not in self.attune("tune", "--help").stdout:
-            self.skipTest("this build has no worker processes")
         self.check([one for one in STATUSES if one != "unsupported"], FAULTS,
-                   ("--isolation", "worker", "--run-deadline", str(RUN_DEADLINE_S), "--load-deadline", str(LOAD_DEADLINE_S)))
+                   ("--isolation", "process", "--run-deadline", str(RUN_DEADLINE_S), "--load-deadline", str(LOAD_DEADLINE_S)))
 
 
 class InProcess(InjectedFaults):

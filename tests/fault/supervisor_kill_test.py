@@ -16,21 +16,20 @@ import story  # noqa: E402
 KILLS = int(os.environ.get("ATTUNE_KILLS", "10"))
 # A few for each shape, the same in all, so that a kill often comes while a worker dies, hangs or is replaced. No
 # double_fork: who left a worker's family is ended by the supervisor, and by nobody when that is gone.
-FAULTS = (("split_k=1;tile_m=16;tile_n=16", "segfault", "run", "always"),
-          ("split_k=2;tile_m=32;tile_n=16", "loop", "run", "always"),
-          ("split_k=4;tile_m=16;tile_n=64", "stop", "run", "from:3"),
-          ("split_k=2;tile_m=128;tile_n=16", "exit0", "prepare", "always"),
-          ("split_k=1;tile_m=128;tile_n=32", "close", "run", "always"))
+ONE = "gemm_a16w16 m=1 n=48 k=64 dtype=fp32 outdtype=fp32 bias=0"  # What hangs takes time: in one problem it does.
+FAULTS = (("*", "split_k=1;tile_m=16;tile_n=16", "segfault", "run", "always"),
+          (ONE, "split_k=2;tile_m=32;tile_n=16", "loop", "run", "always"),
+          (ONE, "split_k=4;tile_m=16;tile_n=64", "stop", "run", "from:3"),
+          ("*", "split_k=2;tile_m=128;tile_n=16", "exit0", "prepare", "always"),
+          ("*", "split_k=1;tile_m=128;tile_n=32", "close", "run", "always"))
 
 
 class Supervised(kill_test.Killed):
-    FLAGS = (*kill_test.Killed.FLAGS, "--isolation", "worker", "--run-deadline", "0.2")
+    FLAGS = (*kill_test.Killed.FLAGS, "--isolation", "process", "--run-deadline", "0.2")
     NUM_KILLS = KILLS
 
     def setUp(self):
         super().setUp()
-        if "--run-deadline" not in self.attune("tune", "--help").stdout:
-            self.skipTest("this build has no worker processes")
         leftovers.adopt_orphans()
         self.temporary = self.folder / "tmp"
         self.temporary.mkdir()
@@ -54,7 +53,7 @@ class AmongHealthyCandidates(Supervised):
 class AmongDeaths(Supervised):
     def more_environment(self):
         faults = self.folder / "faults.tsv"
-        faults.write_text("".join("*\t" + "\t".join(fault) + "\n" for fault in FAULTS))
+        faults.write_text("".join("\t".join(fault) + "\n" for fault in FAULTS))
         return {**super().more_environment(), "ATTUNE_FAKE_FAULTS": str(faults)}
 
     def test_a_supervisor_killed_while_workers_die_goes_on_where_it_was(self):
