@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/line_output.h"
 #include "cli/worker_options.h"
+#include "device/core_partition.h"
 #include "measure/local_executor.h"
 #include "measure/quiet.h"
 #include "ops/op.h"
@@ -35,28 +36,77 @@ void check_stack() {
 
 }  // namespace
 
-Environment open_environment(const std::string& devices, Isolation isolation, const KernelOptions& kernels) {
-  const auto ids = split(devices, ',');
-  if (ids.size() > 1)
-    fail(ErrorCode::invalid_input, "one device is tuned at a time in this version, got --devices '{}'", devices);
-  const std::string device = devices.empty() ? "cpu:0" : std::string(trim(ids.front()));
+namespace {
+
+/// One of the devices that a list names.
+struct Part {
+  std::string name;        ///< `cpu:1`
+  std::vector<int> cores;  ///< Empty: all.
+};
+
+/// `cpu:0,cpu:1`: as many parts of the processor as are named. Throws invalid_input.
+std::vector<Part> parts_of(const std::string& devices) {
+  const std::string list = devices.empty() ? "cpu:0" : devices;
+  std::vector<Part> parts;
+  for (const auto id : split(list, ',')) parts.push_back({std::string(trim(id)), {}});
+  if (parts.size() == 1) return parts;
+  const std::string kind = parts.front().name.substr(0, parts.front().name.find(':'));
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if ((kind == "cpu" || kind == "fake") && parts[i].name == fmt::format("{}:{}", kind, i)) continue;
+    fail(ErrorCode::invalid_input,
+         "several devices are the parts of one kind, counted from 0, as in --devices cpu:0,cpu:1; got '{}'", devices);
+  }
+  if (kind != "cpu") return parts;
+  const auto cores = partition_cores(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) parts[i].cores = cores[i];
+  return parts;
+}
+
+std::unique_ptr<Executor> open_worker(const Part& part, bool only, Strays* strays) {
+  // A part of the processor, or another fake device, is the whole one to the worker.
+  WorkerOptions options = worker_options(only ? part.name : part.name.substr(0, part.name.find(':')) + ":0", strays);
+  options.name = only ? "" : part.name;
+  options.cores.assign(part.cores.begin(), part.cores.end());
+  return std::make_unique<WorkerExecutor>(std::move(options));
+}
+
+}  // namespace
+
+std::vector<Environment> open_environments(const std::string& devices, Isolation isolation,
+                                           const KernelOptions& kernels) {
+  std::vector<Part> parts = parts_of(devices);
+  if (parts.size() > 1 && isolation == Isolation::none)
+    fail(ErrorCode::invalid_input, "several devices need a process each, leave out --isolation none");
   // The modules' load variables must be set before anything starts a thread.
   const Registry& solvers = registry();
   if (kernels.cache.empty()) check_cache_location();
-  if (device.starts_with("cpu")) check_stack();
-  Environment environment;
-  if (isolation == Isolation::process) {
-    environment.strays = std::make_unique<Strays>();
-    environment.executor = std::make_unique<WorkerExecutor>(worker_options(device, environment.strays.get()));
-  } else {
-    environment.opened = open_device(device);
-    environment.executor = std::make_unique<LocalExecutor>(*environment.opened, solvers);
+  if (parts.front().name.starts_with("cpu")) check_stack();
+  std::filesystem::path cache = kernels.cache.empty() ? cache_location().path.string() : kernels.cache;
+  if (!cache.empty()) cache = std::filesystem::absolute(cache);
+  const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;
+  std::vector<Environment> all;
+  for (Part& part : parts) {
+    Environment& one = all.emplace_back();
+    if (isolation == Isolation::process) {
+      one.strays = strays;
+      one.executor = open_worker(part, parts.size() == 1, strays.get());
+    } else {
+      one.opened = open_device(part.name);
+      one.executor = std::make_unique<LocalExecutor>(*one.opened, solvers);
+    }
+    PoolOptions pool{.jobs = kernels.jobs, .keep = kernels.keep};
+    if (pool.jobs == 0) pool.jobs = static_cast<uint32_t>(part.cores.size());
+    one.kernels = std::make_unique<Kernels>(solvers, one.device(), cache, std::move(pool));
+    one.cores = std::move(part.cores);
   }
-  const std::filesystem::path cache = kernels.cache.empty() ? cache_location().path.string() : kernels.cache;
-  environment.kernels =
-      std::make_unique<Kernels>(solvers, environment.device(), cache.empty() ? cache : std::filesystem::absolute(cache),
-                                PoolOptions{.jobs = kernels.jobs, .keep = kernels.keep});
-  return environment;
+  return all;
+}
+
+Environment open_environment(const std::string& devices, Isolation isolation, const KernelOptions& kernels) {
+  if (devices.find(',') != std::string::npos)
+    fail(ErrorCode::invalid_input, "this verb works on one device, got '{}'", devices);
+  return std::move(open_environments(devices, isolation, kernels).front());
 }
 
 Isolation isolation_option(const std::string& text) { return text == "none" ? Isolation::none : Isolation::process; }
@@ -100,12 +150,12 @@ std::optional<Candidate> default_candidate(const Problem& problem, std::span<con
   return std::nullopt;
 }
 
-void wait_for_quiet(const Environment& environment, double wait_s) {
+void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop) {
   if (environment.device().kind != "host" || wait_s <= 0) return;
   auto own = environment.executor->processes();
   own.push_back(getpid());
-  const Quiet quiet = wait_until_quiet(QuietOptions{.wait_s = wait_s}, own);
-  if (!quiet.quiet) {
+  const Quiet quiet = wait_until_quiet(QuietOptions{.wait_s = wait_s}, own, stop);
+  if (!quiet.quiet && !(stop && stop())) {
     std::fprintf(
         stderr, "note: other programs use %.0f %% of the processors after %.0f s of waiting; results will be noisier\n",
         100 * quiet.share, quiet.waited_s);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,12 +18,13 @@
 
 namespace attune {
 
-/// The device a verb works on and what it needs there. Opened by the verbs that run kernels.
+/// A device a verb works on and what it needs there. Opened by the verbs that run kernels.
 struct Environment {
-  std::unique_ptr<Strays> strays;  ///< With an executor across a process wall; outlives it.
+  std::shared_ptr<Strays> strays;  ///< With an executor across a process wall; outlives it.
   std::unique_ptr<Device> opened;  ///< With an executor in this process.
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Kernels> kernels;
+  std::vector<int> cores;  ///< Of which the device is made, if it is a part of the processor.
   const DeviceInfo& device() const { return executor->device(); }
 };
 /// Where candidates run: in a worker behind a process wall, or in this process, which dies with them.
@@ -35,10 +37,15 @@ struct KernelOptions {
   uint32_t jobs = 0;  ///< Compilers at once; 0: one a core.
   std::string keep;   ///< Folder where sources and binaries stay; empty: nowhere.
 };
-/// `cpu:0` when the list is empty. Throws invalid_input for several devices: one is tuned at a time here.
+/// One device, `cpu:0` when none is named. Throws invalid_input for several.
 Environment open_environment(const std::string& devices, Isolation isolation, const KernelOptions& kernels = {});
 
-/// Versions of every available solver that supports the problem's op here, by solver id: `onednn.gemm` → `1+2.6.3`.
+/// The devices of a list: `cpu:0,cpu:1` are two halves of this process's cores, `fake:0,fake:1` two fake devices. They
+/// are equal, so that a row of one is a row of all. Several only behind a wall. Throws invalid_input.
+std::vector<Environment> open_environments(const std::string& devices, Isolation isolation,
+                                           const KernelOptions& kernels);
+
+/// What every solver says of a problem here.
 std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol);
 /// The contenders' verdict on a row's candidate: nothing if it can be run here, else why not.
 std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
@@ -49,7 +56,7 @@ std::optional<Candidate> default_candidate(const Problem& problem, std::span<con
 
 /// On a host, waits up to `wait_s` until other programs use little of the processors; says so on standard error when
 /// they do not stop.
-void wait_for_quiet(const Environment& environment, double wait_s);
+void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop = {});
 
 /// Throws invalid_input unless a file can be written there. A wrong path is the user's error; a disk that fills up
 /// later is not.

@@ -22,9 +22,7 @@ struct QuarantineOptions {
 };
 
 /// Whether a candidate that ended so was a danger to its worker.
-bool is_dangerous(Status status) {
-  return status == Status::crashed || status == Status::timed_out || status == Status::device_lost;
-}
+bool is_dangerous(Status status) { return status == Status::crashed || status == Status::timed_out; }
 
 using Key = std::tuple<std::string, std::string, std::string>;  // Device, candidate, problem.
 
@@ -113,9 +111,10 @@ void add_quarantine_command(CLI::App& app, Chosen& chosen) {
         std::tuple{"clear", "Pardon them: the next run tries them again", &clear}}) {
     auto* part = verb->add_subcommand(name, help);
     part->add_option("--journal", options->journal, "Journal file; default: attune paths");
-    part->add_option("--problem", options->problem, "Of this problem only");
     part->add_option("--device", options->device, "Of this device only, as the list names it: x86-64-v4/2");
     part->add_option("--candidate", options->candidate, "This candidate only, by its whole name");
+    // A pardon is of a candidate, whatever the problem.
+    if (run == &list) part->add_option("--problem", options->problem, "Of this problem only");
     if (run == &list) part->add_flag("--json", options->json, "Machine-readable");
     part->callback([&chosen, options, run = run] { chosen = [options, run] { return run(*options); }; });
   }

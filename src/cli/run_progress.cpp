@@ -32,8 +32,18 @@ int64_t started_ticks(int64_t pid) {
   }
 }
 
+/// This start of this machine: home folders are shared between machines, process numbers are not.
+std::string boot() {
+  try {
+    return std::string(trim(read_file("/proc/sys/kernel/random/boot_id")));
+  } catch (const Error&) {
+    return "unknown";
+  }
+}
+
 nlohmann::ordered_json json_of(const RunProgress& progress) {
-  return {{"pid", ::getpid()},
+  return {{"boot", boot()},
+          {"pid", ::getpid()},
           {"started_ticks", started_ticks(::getpid())},
           {"shapes", progress.num_shapes},
           {"done", progress.num_done},
@@ -52,8 +62,10 @@ nlohmann::ordered_json json_of(const RunProgress& progress) {
 std::optional<RunningRun> run_from(const std::string& text) {
   const auto json = nlohmann::json::parse(text);
   RunningRun run;
+  if (json.at("boot").get<std::string>() != boot()) fail(ErrorCode::unavailable, "a run of another machine");
   run.pid = json.at("pid").get<int64_t>();
-  if (started_ticks(run.pid) != json.at("started_ticks").get<int64_t>()) return std::nullopt;
+  if (started_ticks(run.pid) == 0 || started_ticks(run.pid) != json.at("started_ticks").get<int64_t>())
+    return std::nullopt;
   RunProgress& progress = run.progress;
   progress.num_shapes = json.at("shapes").get<size_t>();
   progress.num_done = json.at("done").get<size_t>();
@@ -97,7 +109,7 @@ std::string RunProgress::remarks() const {
 ProgressFile::ProgressFile() {
   try {
     make_private_folder(folder());
-    file_ = folder() / fmt::format("{}.json", ::getpid());
+    file_ = folder() / fmt::format("{}-{}.json", boot().substr(0, 8), ::getpid());
   } catch (const Error&) {
     file_.clear();
   }
@@ -131,7 +143,7 @@ std::vector<RunningRun> running_runs() {
       else
         std::filesystem::remove(entry.path(), ignored);
     } catch (const std::exception&) {
-      // Removed meanwhile, or not ours.
+      // Removed meanwhile, of another machine, or not ours.
     }
   }
   std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.pid < b.pid; });

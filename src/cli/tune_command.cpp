@@ -137,7 +137,10 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
                   "Libraries to try, by the first part of a solver's name: all, or onednn,blis")
       ->capture_default_str()
       ->group("Method");
-  verb.add_option("--devices", options.devices, "cpu:0 (default) or fake:0, the device of the tests")->group("Method");
+  verb.add_option(
+          "--devices", options.devices,
+          "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of the tests")
+      ->group("Method");
   verb.add_option("--mp", options.mp, "Worker processes; one on a host")
       ->capture_default_str()
       ->check(natural_number_error)
@@ -210,13 +213,11 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--run-deadline", options.run_deadline_s,
                   "Seconds a launch may take, at least; 50 times the best so far if that is more")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
-      ->check(finite_number_error)
+      ->check(CLI::Range(0.01, 1e6))
       ->group("Method");
   verb.add_option("--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
-      ->check(finite_number_error)
+      ->check(CLI::Range(0.01, 1e6))
       ->group("Method");
   verb.add_flag("--no-splitK", options.no_split_k, "Leave out split-K candidates")->group("Method");
   verb.add_flag_callback(

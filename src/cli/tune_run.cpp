@@ -142,14 +142,28 @@ bool winners_are_right(const std::vector<TuneResult>& results, const Environment
   return right;
 }
 
+std::vector<TuningLane> lanes_of(const std::vector<Environment>& environments, Journal& first,
+                                 const std::vector<std::unique_ptr<Journal>>& more) {
+  std::vector<TuningLane> lanes;
+  for (size_t i = 0; i < environments.size(); ++i) {
+    const Environment& one = environments[i];
+    lanes.push_back({*one.executor, i == 0 ? first : *more[i - 1], one.kernels.get(), one.cores});
+  }
+  return lanes;
+}
+
 }  // namespace
 
 int run_tune(const TuneOptions& options) {
   TunerOptions how = tuner_options(options);
   if (options.run_config || !options.compare_without_tuning.empty()) return check_only(options);
   const auto variables = library_variables();
-  Environment environment =
-      open_environment(options.devices, isolation_option(options.isolation), kernel_options(options));
+  // From here on there are folders and processes to be tidied away.
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  const auto environments =
+      open_environments(options.devices, isolation_option(options.isolation), kernel_options(options));
+  const Environment& environment = environments.front();
   const DeviceInfo& device = environment.device();
   // Virtual time does not drift, so nothing is gained by letting it pass.
   if (device.kind == "fake") how.contest.confirm.delay_s = 0;
@@ -164,18 +178,17 @@ int run_tune(const TuneOptions& options) {
   }
   const auto file_of_journal = journal_file(options.journal);
   const auto journal = open_sql_journal(file_of_journal);  // Not before all input is known to be good.
+  std::vector<std::unique_ptr<Journal>> more_journals;     // One a thread, on the same file.
+  for (size_t i = 1; i < environments.size(); ++i) more_journals.push_back(open_sql_journal(file_of_journal));
   const auto journal_identity = identity_of(file_of_journal);
-  wait_for_quiet(environment, options.quiet_wait_s);
+  wait_for_quiet(environment, options.quiet_wait_s, [] { return interrupted.load(); });
 
   TunePublisher publisher(options, inputs, device);
   TuneDisplay display(options, inputs, device, publisher, file_of_journal);
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
   const double end_s = steady_clock().now_s() + how.budget_s;
   std::vector<TuneResult> results;
   try {
-    results = Tuner(*environment.executor, *journal, how, steady_clock(), environment.kernels.get())
-                  .run(inputs.items, display, interrupted);
+    results = Tuner(lanes_of(environments, *journal, more_journals), how).run(inputs.items, display, interrupted);
   } catch (const Error&) {
     display.flush();
     publisher.flush();  // What was decided before the fault is not lost with it.

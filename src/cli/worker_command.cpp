@@ -8,6 +8,7 @@
 
 #include "attune/version.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/worker_options.h"
 #include "solver/registry.h"
@@ -32,8 +33,19 @@ bool is_passed_on(std::string_view name) {
 }
 
 /// A worker has a folder of its own, so these must not be relative.
-bool names_a_path(std::string_view name) {
-  return name == "ATTUNE_MODULES" || name == "ATTUNE_HOME" || name == "ATTUNE_CACHE" || name == "ATTUNE_FAKE_FAULTS";
+bool names_paths(std::string_view name) {
+  return name == "ATTUNE_MODULES" || name == "ATTUNE_HOME" || name == "ATTUNE_CACHE" || name == "ATTUNE_FAKE_FAULTS" ||
+         name == "LD_LIBRARY_PATH";
+}
+
+/// Of paths with colons between, the relative ones from here.
+std::string absolute_paths(const std::string& paths) {
+  std::vector<std::string> absolute;
+  for (const auto path : split(paths, ':')) {
+    const std::string one(path);
+    absolute.push_back(one.empty() || one.starts_with('/') ? one : std::filesystem::absolute(one).string());
+  }
+  return join(absolute, ":");
 }
 
 int run() {
@@ -60,8 +72,7 @@ WorkerOptions worker_options(const std::string& device, Strays* strays) {
     const auto equals = text.find('=');
     if (equals == std::string_view::npos || !is_passed_on(text.substr(0, equals))) continue;
     const std::string name(text.substr(0, equals)), value(text.substr(equals + 1));
-    options.environment[name] =
-        names_a_path(name) && !value.empty() ? std::filesystem::absolute(value).string() : value;
+    options.environment[name] = names_paths(name) ? absolute_paths(value) : value;
   }
   return options;
 }

@@ -4,6 +4,10 @@
 
 namespace attune {
 
+/// Slots from here on stand for solvers, by their place in the registry, while their libraries are opened and asked
+/// what they offer.
+inline constexpr Slot kLibrarySlots = 0x8000'0000;
+
 /// Is told what is about to be touched, before it is, so that a death or a hang can be blamed on it.
 class Announcer {
  public:

@@ -119,7 +119,14 @@ Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protoc
     answer.busy = !fits_beside_the_open(bytes);
     if (answer.busy) return answer;
     Opening opening{normal, protocol, {}, bytes, {}, nullptr, {}};
-    for (const SolverEntry& entry : registry_.entries()) opening.contenders.push_back(contender_of(entry, normal));
+    for (const SolverEntry& entry : registry_.entries()) {
+      const auto place = static_cast<uint32_t>(&entry - registry_.entries().data());
+      announce(kLibrarySlots + place, {});
+      const auto left_out = left_out_.find(place);
+      opening.contenders.push_back(left_out == left_out_.end() ? contender_of(entry, normal)
+                                                               : without(entry, left_out->second));
+    }
+    announce(0, {});
     find_packings(opening);
     answer.refused = reason_to_refuse(opening.bytes);
     if (!answer.refused.empty()) return answer;

@@ -22,6 +22,8 @@ class LocalExecutor final : public Executor {
   /// told whose doing the next steps are; null: nobody is.
   LocalExecutor(Device& device, const Registry& registry, Announcer* announcer = nullptr);
   ~LocalExecutor() override;
+  /// Solvers, by their place in the registry, that are not to be opened, and why.
+  void leave_out(std::map<uint32_t, std::string> solvers) { left_out_ = std::move(solvers); }
 
   const DeviceInfo& device() const override { return device_.info(); }
   /// Refused (Opened::refused) when two are open, when memory does not suffice, or when the problem is not one.
@@ -68,6 +70,7 @@ class LocalExecutor final : public Executor {
   Device& device_;
   const Registry& registry_;
   Announcer* announcer_;
+  std::map<uint32_t, std::string> left_out_;
   std::map<std::string, std::unique_ptr<Library>, std::less<>> libraries_;  ///< By solver id; outlive the plans.
   std::map<ProblemId, Opening> open_;
   std::deque<Command> commands_;

@@ -90,13 +90,14 @@ double others_share(const CpuTimes& before, const CpuTimes& after) noexcept {
 }
 
 Quiet wait_until_quiet(const QuietOptions& options, const std::function<CpuTimes()>& look,
-                       const std::function<void(double)>& sleep_s) {
+                       const std::function<void(double)>& sleep_s, const std::function<bool()>& stop) {
   Quiet answer;
   int in_a_row = 0;
   CpuTimes before = look();
   while (answer.waited_s + options.window_s <= options.wait_s) {
     sleep_s(options.window_s);
     answer.waited_s += options.window_s;
+    if (stop && stop()) break;
     const CpuTimes now = look();
     answer.share = others_share(before, now);
     before = now;
@@ -109,10 +110,10 @@ Quiet wait_until_quiet(const QuietOptions& options, const std::function<CpuTimes
   return answer;
 }
 
-Quiet wait_until_quiet(const QuietOptions& options, std::span<const pid_t> own) {
+Quiet wait_until_quiet(const QuietOptions& options, std::span<const pid_t> own, const std::function<bool()>& stop) {
   return wait_until_quiet(
       options, [&] { return read_cpu_times(own); },
-      [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); });
+      [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }, stop);
 }
 
 }  // namespace attune

@@ -41,9 +41,9 @@ struct Quiet {
 };
 
 /// Sleeps window by window until the machine is quiet or the wait is over. With wait_s 0 it returns at once, not quiet.
-/// `look` and `sleep_s` are for tests.
+/// `look` and `sleep_s` are for tests. `stop` is asked after each window and ends the wait; it may be empty.
 Quiet wait_until_quiet(const QuietOptions& options, const std::function<CpuTimes()>& look,
-                       const std::function<void(double)>& sleep_s);
-Quiet wait_until_quiet(const QuietOptions& options, std::span<const pid_t> own);
+                       const std::function<void(double)>& sleep_s, const std::function<bool()>& stop = {});
+Quiet wait_until_quiet(const QuietOptions& options, std::span<const pid_t> own, const std::function<bool()>& stop = {});
 
 }  // namespace attune

@@ -29,6 +29,12 @@ struct Timed {
   std::vector<Sample> samples;
 };
 
+/// Of a turn: launches long enough to be timed alone may all take what one may; shorter ones are far from it.
+Milliseconds turn_limit(const Timed& timed, const Limits& limits) {
+  constexpr int kMostLaunches = 8;  // Untimed ones, repeated after rests, and the timed one.
+  return timed.batch == 1 ? kMostLaunches * limits.run : limits.run;
+}
+
 std::vector<double> usable_us(const std::vector<Sample>& samples) {
   std::vector<double> clean, all;
   for (const Sample& sample : samples) {
@@ -115,7 +121,8 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   for (Timed& timed : alive) order.push_back(&timed);
   for (uint32_t round = 0; round < options.rounds; ++round) {
     random.shuffle(order);
-    for (const Timed* timed : order) schedule.push_back({timed->slot, round, timed->batch, options.limits.run});
+    for (const Timed* timed : order)
+      schedule.push_back({timed->slot, round, timed->batch, turn_limit(*timed, options.limits)});
   }
   if (!schedule.empty()) {
     const Sampled sampled = sample(executor, std::move(schedule));

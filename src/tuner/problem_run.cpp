@@ -2,6 +2,7 @@
 #include "tuner/problem_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -28,6 +29,12 @@ std::string failure_summary(const TuneResult& result, const std::vector<std::str
   const auto& [candidate, outcome] = result.failures.front();
   return fmt::format("{} of {} candidates failed, the first with {}: {}", result.failures.size(), result.num_candidates,
                      name(outcome.status), outcome.detail);
+}
+
+/// At least one, since none would be no limit, and a year at most.
+Milliseconds milliseconds_of(double seconds) {
+  constexpr double kYearS = 366 * 86400.0;
+  return Milliseconds(static_cast<int64_t>(std::ceil(1e3 * std::clamp(seconds, 1e-3, kYearS))));
 }
 
 /// Whether an earlier run's outcome holds today. A launch may fail for want of a resource that libraries do not name.
@@ -161,7 +168,12 @@ void ProblemRun::recall() {
 }
 
 void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome) {
-  result_.failures.emplace_back(candidate, outcome);
+  const auto before = std::find_if(result_.failures.begin(), result_.failures.end(),
+                                   [&](const auto& one) { return one.first == candidate; });
+  if (before == result_.failures.end())
+    result_.failures.emplace_back(candidate, outcome);
+  else
+    before->second = outcome;
   source_->tell(candidate, outcome.status, 0);
 }
 
@@ -194,7 +206,7 @@ Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, bool known) {
   Kernels::Built built = std::move(build({&candidate, 1}).front());
   if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
   const double began_s = context_.clock.now_s();
-  const Milliseconds load(static_cast<int64_t>(1e3 * context_.options.load_deadline_s));
+  const Milliseconds load = milliseconds_of(context_.options.load_deadline_s);
   context_.executor.admit(id_, slot, {candidate, std::move(built.binaries), !known, !known, {load, run_limit(1)}});
   Admitted admitted = std::get<Admitted>(wait_for_answer());
   if (!known) forecast_.admitted(context_.clock.now_s() - began_s);
@@ -205,7 +217,7 @@ Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, bool known) {
 Milliseconds ProblemRun::run_limit(uint32_t launches) const {
   constexpr double kSlow = 50;
   const double expected_s = launches * forecast_.best_launch_s();
-  return Milliseconds(static_cast<int64_t>(1e3 * std::max(context_.options.run_deadline_s, kSlow * expected_s)));
+  return milliseconds_of(std::max(context_.options.run_deadline_s, kSlow * expected_s));
 }
 
 /// `keep`: it is needed even if an earlier run's race dropped it (a baseline, the incumbent).

@@ -91,7 +91,8 @@ class ProblemRun {
   std::set<std::string> tried_;
   Slot baseline_ = 0;
   uint64_t launches_ = 0;
-  std::optional<uint32_t> epoch_;  // Of the last samples.
+  std::optional<uint32_t> epoch_;      // Of the last samples.
+  Phase sampled_phase_ = Phase::race;  // Theirs; publish counts as confirm, whose rounds it goes on with.
   uint32_t dropped_samples_ = 0;
   double ready_at_s_ = 0, step_began_s_ = 0;
   bool opened_ = false, untuned_admitted_ = false, asking_ = true, shortlisted_ = false, finished_ = false;

@@ -12,6 +12,9 @@ namespace {
 
 constexpr double kPieceS = 2;  // Of a schedule between two looks at the clock.
 
+/// Publishing goes on with the rounds of confirm.
+Phase paired_phase(Phase phase) { return phase == Phase::publish ? Phase::confirm : phase; }
+
 }  // namespace
 
 void ProblemRun::sample(std::vector<Turn> schedule) {
@@ -30,6 +33,7 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   if (sampled.interrupted) start_again();
   withdraw_failed(sampled.failed);
   if (sampled.interrupted || !sampled.failed.empty()) return retire_dropped();
+  sampled_phase_ = paired_phase(contest_.phase());
   contest_.report(sampled.samples);
   if (contest_.phase() == Phase::race) {
     for (const Turn& turn : sampled.turns) {
@@ -55,7 +59,11 @@ std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) 
     const auto turns = left.first(count);
     context_.executor.sample({turns.begin(), turns.end()});
     Sampled piece = std::get<Sampled>(wait_for_answer());
-    all.interrupted = piece.interrupted || (epoch_ && piece.epoch != *epoch_);
+    // Samples of the race are paired within their rounds, those of confirm among themselves: there a death before the
+    // first of them takes nothing away.
+    const bool alone = contest_.phase() == Phase::race || paired_phase(contest_.phase()) != sampled_phase_;
+    const bool torn = epoch_ && piece.epoch != *epoch_ && !(alone && all.turns.empty());
+    all.interrupted = piece.interrupted || torn;
     epoch_ = all.epoch = piece.epoch;
     all.dropped += piece.dropped;
     launches_ += piece.launches;
@@ -73,6 +81,7 @@ std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) 
 void ProblemRun::start_again() {
   contest_.interrupt();
   finals_began_s_.reset();
+  sampled_phase_ = Phase::race;
 }
 
 void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed) {
@@ -98,6 +107,8 @@ void ProblemRun::withdraw(Slot slot) {
   for (const Candidate& candidate : source_->untuned()) {
     const auto present = std::find_if(entries_.begin(), entries_.end(),
                                       [&](const auto& entry) { return entry.second.candidate == candidate; });
+    const auto known = known_.find(candidate.name());
+    if (present == entries_.end() && known != known_.end() && !known->second.verified.ok()) continue;
     Competitor* next = present != entries_.end() ? &present->second : admit(candidate, true);
     if (!next) continue;
     baseline_ = next->slot;
@@ -110,7 +121,7 @@ void ProblemRun::warm_up() {
   const uint32_t turns = context_.options.exhaustive ? 0 : (context_.options.warmup + 1) / 2;
   std::vector<Turn> schedule;
   for (uint32_t i = 0; i < turns; ++i) {
-    for (const Slot slot : contest_.finalists()) schedule.push_back({.slot = slot});
+    for (const Slot slot : contest_.finalists()) schedule.push_back({.slot = slot, .limit = run_limit(3)});
   }
   const auto sampled = sample_in_pieces(schedule);
   if (!sampled) return;

@@ -3,10 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <list>
+#include <mutex>
+#include <thread>
 
+#include "base/error.h"
+#include "device/core_partition.h"
 #include "tuner/expected_cost.h"
 #include "tuner/problem_run.h"
+#include "tuner/work_queue.h"
 
 namespace attune {
 namespace {
@@ -17,35 +23,39 @@ constexpr double kForever = 1e300;
 /// A problem may take this many times its share of the budget before it is cut, so that one cannot use up the others'.
 constexpr double kMostShares = 2;
 
-/// One call of Tuner::run().
+/// One lane of one call of Tuner::run().
 class Campaign {
  public:
-  Campaign(TuningContext& context, const std::vector<WorkItem>& items)
-      : context_(context), items_(items), results_(items.size()), began_s_(context.clock.now_s()) {
-    for (size_t i = 0; i < items.size(); ++i) {
-      results_[i].problem = items[i].problem;
-      costs_s_.push_back(expected_cost_s(items[i].problem, context.executor.device()));
-      cost_left_s_ += costs_s_.back();
-    }
+  /// `num_lanes`: that share the queue and the budget.
+  Campaign(TuningContext& context, const std::vector<WorkItem>& items, WorkQueue& queue, size_t num_lanes,
+           std::vector<TuneResult>& results)
+      : context_(context),
+        items_(items),
+        queue_(queue),
+        num_lanes_(static_cast<double>(num_lanes)),
+        results_(results),
+        began_s_(context.clock.now_s()) {
+    context_.left_s = [this] { return left_s(); };
+    context_.must_stop = [this] { return context_.interrupted() || left_s() <= 0; };
   }
 
-  std::vector<TuneResult> run(const std::atomic<bool>& interrupted) {
-    context_.left_s = [&] { return left_s(); };
-    context_.must_stop = [&] { return interrupted || left_s() <= 0; };
-    context_.interrupted = [&] { return interrupted.load(); };
-    while (num_done_ < items_.size()) {
-      if (interrupted)
+  void run() {
+    while (!active_.empty() || !queue_.empty()) {
+      if (context_.interrupted())
         end_all("interrupted before it was decided", &ProblemRun::abandon);
       else if (left_s() <= 0)
         end_all("the budget was spent before it was decided", &ProblemRun::cut);
       if (Active* ready = next_ready())
         step(*ready);
-      else if (next_ < items_.size() && active_.size() < kOpenProblems)
-        begin_next();
-      else if (!active_.empty())
+      else if (active_.size() >= kOpenProblems || !begin_next())
         nap();
     }
-    return std::move(results_);
+  }
+
+  /// The device is gone: others may do what was begun here.
+  void give_back() {
+    for (const Active& one : active_) queue_.give_back(one.index);
+    active_.clear();
   }
 
  private:
@@ -68,13 +78,15 @@ class Campaign {
     return nullptr;
   }
 
-  void begin_next() {
+  bool begin_next() {
     // What is left, shared by what the problems are expected to cost. Where it does not suffice for all, those that
     // come first still get what they need: half-measured shapes help nobody.
-    const double share_s = std::max(1.0, left_s() / cost_left_s_) * costs_s_[next_];
-    active_.push_back(
-        {next_, std::make_unique<ProblemRun>(context_, static_cast<ProblemId>(next_), items_[next_]), share_s});
-    ++next_;
+    const double shares = std::max(1.0, num_lanes_ * left_s() / queue_.cost_left_s());
+    const auto index = queue_.take();
+    if (!index) return false;
+    active_.push_back({*index, std::make_unique<ProblemRun>(context_, static_cast<ProblemId>(*index), items_[*index]),
+                       shares * queue_.cost_s(*index)});
+    return true;
   }
 
   void step(Active& active) {
@@ -88,8 +100,7 @@ class Campaign {
   void finish(Active& active) {
     const size_t index = active.index;
     results_[index] = active.run->result();
-    cost_left_s_ -= costs_s_[index];
-    ++num_done_;
+    queue_.done(index);
     active_.remove_if([&](const Active& one) { return one.index == index; });
     context_.observer.finished(results_[index]);
   }
@@ -101,7 +112,7 @@ class Campaign {
       active.run->cut("--timeout passed before it was decided");
     if (options.budget_s <= 0) return;
     if (busy_s > active.share_s) active.run->stop_asking();
-    const bool others_wait = num_done_ + 1 < items_.size();
+    const bool others_wait = queue_.num_left() > 1;
     if (others_wait && busy_s > kMostShares * active.share_s) {
       active.run->cut("its share of the budget was spent before it was decided");
     }
@@ -109,10 +120,11 @@ class Campaign {
 
   void end_all(const std::string& reason, void (ProblemRun::*end)(const std::string&)) {
     for (Active& one : active_) (one.run.get()->*end)(reason);
-    for (; next_ < items_.size(); ++next_, ++num_done_) {
-      results_[next_].ending = Ending::cut;
-      results_[next_].reason = reason;
-      context_.observer.finished(results_[next_]);
+    while (const auto index = queue_.take()) {
+      results_[*index].ending = Ending::cut;
+      results_[*index].reason = reason;
+      queue_.done(*index);
+      context_.observer.finished(results_[*index]);
     }
   }
 
@@ -126,12 +138,35 @@ class Campaign {
 
   TuningContext& context_;
   const std::vector<WorkItem>& items_;
-  std::vector<TuneResult> results_;
-  std::vector<double> costs_s_;
-  double cost_left_s_ = 0;
+  WorkQueue& queue_;
+  double num_lanes_;
+  std::vector<TuneResult>& results_;
   double began_s_;
   std::list<Active> active_;
-  size_t next_ = 0, num_done_ = 0;
+};
+
+/// Lets the lanes' threads speak one at a time.
+class SharedObserver final : public TuneObserver {
+ public:
+  explicit SharedObserver(TuneObserver& inner) : inner_(inner) {}
+  void progress(const Problem& problem, Phase phase, size_t num_alive) override {
+    const std::lock_guard lock(mutex_);
+    inner_.progress(problem, phase, num_alive);
+  }
+  void finished(const TuneResult& result) override {
+    const std::lock_guard lock(mutex_);
+    inner_.finished(result);
+  }
+
+ private:
+  std::mutex mutex_;
+  TuneObserver& inner_;
+};
+
+/// How a lane ended that did not end well.
+struct LaneFailure {
+  std::exception_ptr error;
+  bool device = false;
 };
 
 }  // namespace
@@ -143,12 +178,59 @@ std::string_view name(Ending ending) noexcept {
 }
 
 Tuner::Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& clock, Kernels* kernels)
-    : executor_(executor), journal_(journal), options_(std::move(options)), clock_(clock), kernels_(kernels) {}
+    : Tuner({TuningLane{executor, journal, kernels, {}}}, std::move(options), clock) {}
+
+Tuner::Tuner(std::vector<TuningLane> lanes, TunerOptions options, Clock& clock)
+    : lanes_(std::move(lanes)), options_(std::move(options)), clock_(clock) {}
 
 std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObserver& observer,
                                    const std::atomic<bool>& interrupted) {
-  TuningContext context{executor_, journal_, options_, clock_, observer, kernels_, {}, {}, {}};
-  return Campaign(context, items).run(interrupted);
+  std::vector<TuneResult> results(items.size());
+  std::vector<double> costs_s;
+  for (size_t i = 0; i < items.size(); ++i) {
+    results[i].problem = items[i].problem;
+    costs_s.push_back(expected_cost_s(items[i].problem, lanes_.front().executor.device()));
+  }
+  WorkQueue queue(std::move(costs_s), lanes_.size() > 1);
+  SharedObserver shared(observer);
+  std::atomic<bool> stop = false;
+  std::vector<LaneFailure> failures(lanes_.size());
+  const auto run_lane = [&](size_t number) {
+    TuningLane& lane = lanes_[number];
+    const CoreBinding binding(lane.cores);
+    TuningContext context{lane.executor,
+                          lane.journal,
+                          options_,
+                          clock_,
+                          shared,
+                          lane.kernels,
+                          {},
+                          {},
+                          [&] { return interrupted || stop; }};
+    Campaign campaign(context, items, queue, lanes_.size(), results);
+    try {
+      campaign.run();
+    } catch (const Error& error) {
+      failures[number] = {std::current_exception(), error.code() == ErrorCode::device};
+      campaign.give_back();
+    } catch (...) {
+      failures[number] = {std::current_exception(), false};
+    }
+    if (failures[number].error && !failures[number].device) stop = true;
+  };
+  // The last lane is the caller's: a run on one device has no other thread.
+  std::vector<std::thread> threads;
+  for (size_t number = 0; number + 1 < lanes_.size(); ++number) threads.emplace_back(run_lane, number);
+  run_lane(lanes_.size() - 1);
+  for (std::thread& thread : threads) thread.join();
+  // A lane that was lost after the others had ended leaves its problems: one that lives takes them.
+  for (size_t number = 0; number < lanes_.size() && !queue.empty() && !stop; ++number) {
+    if (!failures[number].error) run_lane(number);
+  }
+  for (const LaneFailure& failure : failures) {
+    if (failure.error && (!failure.device || queue.num_left() > 0)) std::rethrow_exception(failure.error);
+  }
+  return results;
 }
 
 }  // namespace attune

@@ -70,23 +70,34 @@ class TuneObserver {
   virtual void finished(const TuneResult& result) = 0;
 };
 
-/// Tunes problems one after another on one executor; while one waits for its confirm, the next is begun. Announces and
-/// records everything in the journal, reuses what is there. Knows no backend, no database, no file. One thread.
+/// One device of a run: what does its work, and a journal and kernels of its own (all lanes' journals may be one file,
+/// their kernels one cache).
+struct TuningLane {
+  Executor& executor;
+  Journal& journal;
+  Kernels* kernels = nullptr;  ///< Null: candidates that need compiled kernels fail.
+  std::vector<int> cores;      ///< To which its thread and its compilers keep; empty: anywhere.
+};
+
+/// Tunes problems one after another on each device; while one waits for its confirm, the next is begun. All candidates
+/// of a problem compete on one device. Announces and records everything in the journal, reuses what is there. Knows no
+/// backend, no database, no file.
 class Tuner {
  public:
-  /// Without `kernels`, candidates that need compiled kernels fail.
   Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& clock = steady_clock(),
         Kernels* kernels = nullptr);
-  /// Results in the order of the items. `interrupted` ends the run soon: what is decided stays decided.
+  /// Lanes of equal devices. More than one: each has a thread while run() lasts, the observer is called by one at a
+  /// time, and the problems of a lane whose device is lost (Error{device}) go to the others.
+  Tuner(std::vector<TuningLane> lanes, TunerOptions options, Clock& clock = steady_clock());
+  /// Results in the order of the items. `interrupted` ends the run soon: what is decided stays decided. Throws what the
+  /// last lane threw, and at once what is no fault of a device.
   std::vector<TuneResult> run(const std::vector<WorkItem>& items, TuneObserver& observer,
                               const std::atomic<bool>& interrupted);
 
  private:
-  Executor& executor_;
-  Journal& journal_;
+  std::vector<TuningLane> lanes_;
   TunerOptions options_;
   Clock& clock_;
-  Kernels* kernels_;
 };
 
 }  // namespace attune

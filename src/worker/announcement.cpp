@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "base/error.h"
@@ -19,14 +20,15 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 
-/// The page's bytes. A reader may see half of an old and half of a new one: the count at both ends tells.
+/// The page's bytes. The writer counts up before it changes anything and after; the reader reads what was written last
+/// first, so that equal counts mean that nothing changed between.
 struct Written {
-  uint32_t count = 0;
+  uint32_t begun = 0;
   uint32_t slot = 0;
   int64_t limit_ms = 0;
   uint64_t began_ns = 0;
   uint32_t answering = 0;
-  uint32_t count_again = 0;
+  uint32_t ended = 0;
 };
 
 uint64_t now_ns() {
@@ -46,17 +48,24 @@ AnnouncementPage::AnnouncementPage()
 
 AnnouncementPage::~AnnouncementPage() { ::close(descriptor_); }
 
-Announcement AnnouncementPage::read() const {
-  constexpr int kTries = 1000;  // A write takes less than a microsecond.
+Announcement AnnouncementPage::read() {
+  constexpr int kTries = 1000;  // A write takes a few microseconds.
   Written written;
   for (int i = 0; i < kTries; ++i) {
-    if (::pread(descriptor_, &written, sizeof written, 0) == sizeof written && written.count == written.count_again)
+    uint32_t ended = 0, begun = 0;
+    const bool read = ::pread(descriptor_, &ended, sizeof ended, offsetof(Written, ended)) == sizeof ended &&
+                      ::pread(descriptor_, &written, sizeof written, 0) == sizeof written &&
+                      ::pread(descriptor_, &begun, sizeof begun, offsetof(Written, begun)) == sizeof begun;
+    if (read && ended == begun) {
+      last_ = {written.slot, Milliseconds(written.limit_ms), written.began_ns, written.answering != 0};
       break;
+    }
   }
-  return {written.slot, Milliseconds(written.limit_ms), written.began_ns, written.answering != 0};
+  return last_;
 }
 
 void AnnouncementPage::clear() {
+  last_ = {};
   const Written nothing;
   if (::pwrite(descriptor_, &nothing, sizeof nothing, 0) != sizeof nothing)
     fail(ErrorCode::device, "no memory can be shared with a worker ({})", std::strerror(errno));
@@ -84,14 +93,14 @@ void PageAnnouncer::write(const Announcement& announcement) {
   ++count_;
   auto* written = static_cast<volatile Written*>(page_);
   ::mprotect(page_, kPageBytes, PROT_READ | PROT_WRITE);
-  written->count = count_;
+  written->begun = count_;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   written->slot = announcement.slot;
   written->limit_ms = announcement.limit.count();
   written->began_ns = now_ns();
   written->answering = announcement.answering ? 1 : 0;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  written->count_again = count_;
+  written->ended = count_;
   ::mprotect(page_, kPageBytes, PROT_READ);
 }
 

@@ -28,11 +28,12 @@ class AnnouncementPage {
 
   int descriptor() const noexcept { return descriptor_; }
   /// What was announced last; of slot 0 when nothing was.
-  Announcement read() const;
+  Announcement read();
   void clear();
 
  private:
   int descriptor_ = -1;
+  Announcement last_;  ///< Read whole; stands in while the worker writes.
 };
 
 /// The worker's end. It also watches the channel: a candidate that wrote to it or closed it is found out before the
@@ -45,9 +46,13 @@ class PageAnnouncer final : public Announcer {
   PageAnnouncer(const PageAnnouncer&) = delete;
   PageAnnouncer& operator=(const PageAnnouncer&) = delete;
 
-  void announce(Slot slot, Milliseconds limit) override { write({slot, limit, 0, false}); }
-  /// From now on what is written to the channel is an answer, until the next announcement.
-  void answer() { write({0, {}, 0, true}); }
+  void announce(Slot slot, Milliseconds limit) override {
+    slot_ = slot;
+    write({slot, limit, 0, false});
+  }
+  /// From now on what is written to the channel is an answer, until the next announcement. Who was announced last is
+  /// still to blame: a heap that a candidate damaged may fall apart now.
+  void answer() { write({slot_, {}, 0, true}); }
 
  private:
   void write(const Announcement& announcement);
@@ -55,6 +60,7 @@ class PageAnnouncer final : public Announcer {
 
   void* page_;
   int channel_;
+  Slot slot_ = 0;
   uint32_t count_ = 0;
 };
 

@@ -139,8 +139,24 @@ Admission admission_from(const json& value) {
           {limit_from(value.at("load_ms")), limit_from(value.at("run_ms"))}};
 }
 
+json json_of(const std::map<uint32_t, std::string>& left_out) {
+  json list = json::array();
+  for (const auto& [place, why] : left_out) list.push_back(json::array({place, why}));
+  return list;
+}
+std::map<uint32_t, std::string> left_out_from(const json& value) {
+  std::map<uint32_t, std::string> left_out;
+  for (const json& one : value.get_ref<const json::array_t&>())
+    left_out.emplace(uint32_from(one.at(0)), text_from(one.at(1)));
+  return left_out;
+}
+
 json json_of(const request::Hello& hello) {
-  return {{"type", "hello"}, {"device", hello.device}, {"build", hello.build}};
+  return {{"type", "hello"},
+          {"device", hello.device},
+          {"build", hello.build},
+          {"cores", hello.cores},
+          {"left_out", json_of(hello.left_out)}};
 }
 json json_of(const request::Open& open) {
   return {{"type", "open"}, {"id", open.id}, {"problem", open.problem.key()}, {"protocol", json_of(open.protocol)}};
@@ -189,7 +205,10 @@ json json_of(const Sampled& sampled) {
 
 Request request_of(const json& value) {
   const auto type = text_from(value.at("type"));
-  if (type == "hello") return request::Hello{text_from(value.at("device")), text_from(value.at("build"))};
+  if (type == "hello") {
+    return request::Hello{text_from(value.at("device")), text_from(value.at("build")),
+                          list_from(value.at("cores"), uint32_from), left_out_from(value.at("left_out"))};
+  }
   if (type == "open") {
     return request::Open{uint32_from(value.at("id")), problem_from(value.at("problem")),
                          protocol_from(value.at("protocol"))};

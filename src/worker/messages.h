@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,8 +15,10 @@ namespace attune {
 /// What a supervisor asks of its worker. Each is answered once, close and drop too, in the order of asking.
 namespace request {
 struct Hello {
-  std::string device;  ///< Id to open: `cpu:0`.
-  std::string build;   ///< build_id() of the supervisor: another build's worker refuses.
+  std::string device;                        ///< Id to open: `cpu:0`.
+  std::string build;                         ///< build_name() of the supervisor: another build's worker refuses.
+  std::vector<uint32_t> cores;               ///< That the device is made of; empty: all it may use.
+  std::map<uint32_t, std::string> left_out;  ///< Solvers that are not to be opened, by place in the registry, and why.
   bool operator==(const Hello&) const = default;
 };
 struct Open {

@@ -21,6 +21,30 @@ Milliseconds left_until(Clock::time_point end) {
   return std::max(std::chrono::ceil<Milliseconds>(end - Clock::now()), Milliseconds(0));
 }
 
+/// Of a death that is nobody's doing: it says nothing of a candidate that lasts.
+Outcome nobodys(const Outcome& outcome) {
+  return {.status = Status::device_lost, .detail = "no candidate's doing: " + outcome.detail};
+}
+
+/// Whether an answer is one to the request: a worker may be damaged.
+bool fits(const Request& request, const Answer& answer) {
+  if (std::holds_alternative<answer::Failed>(answer)) return true;
+  if (std::holds_alternative<request::Hello>(request)) return std::holds_alternative<answer::Ready>(answer);
+  if (const auto* open = std::get_if<request::Open>(&request)) {
+    const auto* opened = std::get_if<Opened>(&answer);
+    return opened != nullptr && opened->problem == open->id;
+  }
+  if (const auto* admit = std::get_if<request::Admit>(&request)) {
+    const auto* admitted = std::get_if<Admitted>(&answer);
+    return admitted != nullptr && admitted->slot == admit->slot;
+  }
+  if (std::holds_alternative<request::Sample>(request)) {
+    const auto* sampled = std::get_if<Sampled>(&answer);
+    return sampled != nullptr && sampled->turns.size() == sampled->samples.size();
+  }
+  return std::holds_alternative<answer::Done>(answer);
+}
+
 template <typename Wanted>
 const Wanted* as(const Request& request) {
   return std::get_if<Wanted>(&request);
@@ -51,16 +75,17 @@ std::vector<Event> WorkerExecutor::wait(Milliseconds at_most) {
     const Request& request = requests_.front();
     bool settled = is_moot(request);
     if (settled) {
+      forget(request);
       cancel(request);
     } else {
       if (!asked_) begin(request);
       auto news = worker_->wait(left_until(end));
       if (std::holds_alternative<std::monostate>(news)) return {};
       asked_ = false;
-      if (auto* answer = std::get_if<Answer>(&news))
-        settled = settle(request, *answer);
+      if (const auto death = death_of(request, news))
+        settled = mourn(request, *death);
       else
-        settled = mourn(request, std::get<Death>(news));
+        settled = settle(request, std::get<Answer>(news));
     }
     if (!settled) continue;
     requests_.pop_front();
@@ -78,6 +103,8 @@ void WorkerExecutor::abort() {
   open_.clear();
   deaths_.clear();
   lost_.clear();
+  broken_.clear();
+  bare_.reset();
 }
 
 /// Whether there is nothing to ask: what it is about is not there (any more).
@@ -95,7 +122,12 @@ void WorkerExecutor::begin(const Request& request) {
   // With two problems open there may be no good moment: then a bad one, which costs the other problem its final.
   const uint32_t most = open_.empty() ? options_.most_admissions : 2 * options_.most_admissions;
   if (worker_ && as<request::Open>(request) && num_admissions_ >= most) replace();
-  if (!worker_) revive();
+  const auto* admit = as<request::Admit>(request);
+  const bool alone = bare_ && admit != nullptr && admit->id == *bare_ && deaths_.contains(admit->slot);
+  if (!worker_)
+    revive();
+  else if (bare_ && !alone)
+    complete();
   worker_->ask(request);
   asked_ = true;
 }
@@ -103,16 +135,28 @@ void WorkerExecutor::begin(const Request& request) {
 /// The next request finds a fresh one.
 void WorkerExecutor::replace() {
   worker_.reset();
+  bare_.reset();
   ++epoch_;
+}
+
+/// What ends a worker's life: its death, an answer to something else, or that it cannot go on.
+std::optional<Death> WorkerExecutor::death_of(const Request& request, const WorkerProcess::News& news) {
+  if (const auto* death = std::get_if<Death>(&news)) return *death;
+  const auto* answer = std::get_if<Answer>(&news);
+  if (answer == nullptr) return Death{{.status = Status::timed_out, .detail = "the worker does not answer"}, 0};
+  if (!fits(request, *answer))
+    return Death{{.status = Status::crashed, .detail = "the worker's answer is to something else"}, 0};
+  const auto* failed = std::get_if<answer::Failed>(answer);
+  if (failed == nullptr || as<request::Hello>(request)) return std::nullopt;
+  return Death{{.status = Status::crashed, .detail = "the worker cannot go on: " + failed->message}, 0};
 }
 
 /// The answer of a worker that is up, or its death.
 std::variant<Answer, Death> WorkerExecutor::exchange(const Request& request, Milliseconds at_most) {
   worker_->ask(request);
   auto news = worker_->wait(at_most);
-  if (auto* answer = std::get_if<Answer>(&news)) return std::move(*answer);
-  if (auto* death = std::get_if<Death>(&news)) return std::move(*death);
-  return Death{{.status = Status::timed_out, .detail = "the worker does not answer"}, 0};
+  if (auto death = death_of(request, news)) return std::move(*death);
+  return std::move(std::get<Answer>(news));
 }
 
 void WorkerExecutor::start() {
@@ -120,7 +164,7 @@ void WorkerExecutor::start() {
   for (int i = 0; i < kStarts; ++i) {
     worker_.reset();
     worker_ = std::make_unique<WorkerProcess>(options_);
-    auto news = exchange(request::Hello{options_.device, options_.build}, options_.start);
+    auto news = exchange(request::Hello{options_.device, options_.build, options_.cores, left_out_}, options_.start);
     if (const auto* death = std::get_if<Death>(&news)) {
       why = death->outcome.detail;
       continue;
@@ -129,7 +173,10 @@ void WorkerExecutor::start() {
     if (const auto* failed = std::get_if<answer::Failed>(&answer)) fail(failed->code, "{}", failed->message);
     num_admissions_ = 0;
     // The first worker's facts hold: a second measurement of the bandwidth must not change keys or rules.
-    if (device_.id.empty()) device_ = std::get<answer::Ready>(std::move(answer)).device;
+    if (device_.id.empty()) {
+      device_ = std::get<answer::Ready>(std::move(answer)).device;
+      if (!options_.name.empty()) device_.id = options_.name;
+    }
     return;
   }
   worker_.reset();
@@ -144,30 +191,54 @@ void WorkerExecutor::revive() {
     if (!death) return;
     bury(*death);
     if (death->blamed != 0 || ++hopeless < kHopeless) continue;
-    while (!open_.empty()) lose_all(open_.begin()->first, death->outcome);
+    while (!open_.empty()) lose_all(open_.begin()->first, nobodys(death->outcome));
+  }
+}
+
+/// For the second try of a candidate that may have died of what another had left behind: its problem and nothing else.
+void WorkerExecutor::revive_for(ProblemId id) {
+  start();
+  const auto found = open_.find(id);
+  if (found == open_.end()) return;
+  bare_ = id;
+  auto opened = exchange(request::Open{id, found->second.problem, found->second.protocol}, kForever);
+  const auto* answer = std::get_if<Answer>(&opened);
+  const auto* again = answer != nullptr ? std::get_if<Opened>(answer) : nullptr;
+  if (again != nullptr && again->refused.empty() && !again->busy) return;
+  bare_.reset();
+  revive();
+}
+
+/// Brings the others back beside the problem that was alone.
+void WorkerExecutor::complete() {
+  if (const auto death = bring_back()) {
+    bury(*death);
+    revive();
   }
 }
 
 std::optional<Death> WorkerExecutor::bring_back() {
   std::vector<ProblemId> ids;
   for (const auto& [id, opening] : open_) ids.push_back(id);
+  const auto bare = std::exchange(bare_, std::nullopt);
   for (const ProblemId id : ids) {
     const Opening opening = open_.at(id);
-    auto opened = exchange(request::Open{id, opening.problem, opening.protocol}, kForever);
-    if (const auto* death = std::get_if<Death>(&opened)) return *death;
-    const auto* answer = std::get_if<Opened>(&std::get<Answer>(opened));
-    if (answer == nullptr || !answer->refused.empty() || answer->busy) {
-      lose_all(id, {.status = Status::device_lost, .detail = "the problem could not be opened again after a death"});
-      continue;
+    if (id != bare) {
+      auto opened = exchange(request::Open{id, opening.problem, opening.protocol}, kForever);
+      if (const auto* death = std::get_if<Death>(&opened)) return *death;
+      const auto& answer = std::get<Opened>(std::get<Answer>(opened));
+      if (!answer.refused.empty() || answer.busy) {
+        lose_all(id, {.status = Status::device_lost,
+                      .detail = "the problem could not be opened again after a death: " + answer.refused});
+        continue;
+      }
     }
     for (const auto& [slot, admission] : opening.slots) {
+      if (id == bare && slot == bare_slot_) continue;
       auto admitted = exchange(request::Admit{id, slot, admission}, kForever);
       if (const auto* death = std::get_if<Death>(&admitted)) return *death;
-      const auto* again = std::get_if<Admitted>(&std::get<Answer>(admitted));
-      if (again == nullptr)
-        lose(slot, {.status = Status::device_lost, .detail = "the candidate could not be had again after a death"});
-      else if (!again->verified.ok())
-        lose(slot, again->verified);
+      const auto& again = std::get<Admitted>(std::get<Answer>(admitted));
+      if (!again.verified.ok()) lose(slot, again.verified);
     }
   }
   return std::nullopt;
@@ -177,7 +248,13 @@ void WorkerExecutor::bury(const Death& death) {
   worker_.reset();
   ++epoch_;
   ++num_deaths_;
-  if (death.blamed != 0 && ++deaths_[death.blamed] >= kConvicting) lose(death.blamed, death.outcome);
+  bare_.reset();
+  if (death.blamed == 0 || ++deaths_[death.blamed] < kConvicting) return;
+  if (death.blamed >= kLibrarySlots)
+    left_out_.emplace(death.blamed - kLibrarySlots,
+                      "it ended its worker twice when it was opened: " + death.outcome.detail);
+  else
+    lose(death.blamed, death.outcome);
 }
 
 /// Nothing when the slot is not one that had been admitted.
@@ -189,12 +266,15 @@ void WorkerExecutor::lose(Slot slot, const Outcome& outcome) {
 
 void WorkerExecutor::lose_all(ProblemId id, const Outcome& outcome) {
   const Opening opening = std::move(open_.extract(id).mapped());
-  for (const auto& [slot, admission] : opening.slots) lost_.push_back({id, slot, outcome});
+  for (const auto& [slot, admission] : opening.slots) {
+    lost_.push_back({id, slot, outcome});
+    deaths_.erase(slot);
+  }
+  broken_.insert_or_assign(id, outcome);
 }
 
 /// Always true: an answer settles its request.
 bool WorkerExecutor::settle(const Request& request, Answer& answer) {
-  if (const auto* failed = std::get_if<answer::Failed>(&answer)) fail(failed->code, "{}", failed->message);
   if (auto* opened = std::get_if<Opened>(&answer)) {
     const auto* open = as<request::Open>(request);
     if (opened->refused.empty() && !opened->busy && open != nullptr)
@@ -202,10 +282,15 @@ bool WorkerExecutor::settle(const Request& request, Answer& answer) {
     events_.emplace_back(std::move(*opened));
   } else if (auto* admitted = std::get_if<Admitted>(&answer)) {
     ++num_admissions_;
-    if (const auto* admit = as<request::Admit>(request); admitted->verified.ok() && admit != nullptr) {
-      Admission again = admit->admission;
+    const auto& admit = std::get<request::Admit>(request);
+    if (admitted->verified.ok()) {
+      Admission again = admit.admission;
       again.verify = again.twice = false;
-      open_.at(admit->id).slots.insert_or_assign(admit->slot, std::move(again));
+      open_.at(admit.id).slots.insert_or_assign(admit.slot, std::move(again));
+      bare_slot_ = admit.slot;
+    } else {
+      deaths_.erase(admit.slot);
+      bare_slot_ = 0;
     }
     if (admitted->spoilt) replace();
     events_.emplace_back(std::move(*admitted));
@@ -213,6 +298,7 @@ bool WorkerExecutor::settle(const Request& request, Answer& answer) {
     sampled->epoch = epoch_;
     for (const auto& [slot, outcome] : sampled->failed) {
       for (auto& [id, opening] : open_) opening.slots.erase(slot);
+      deaths_.erase(slot);
     }
     tell_lost(*as<request::Sample>(request), *sampled);
     events_.emplace_back(std::move(*sampled));
@@ -226,18 +312,23 @@ bool WorkerExecutor::settle(const Request& request, Answer& answer) {
 bool WorkerExecutor::mourn(const Request& request, const Death& death) {
   forget(request);
   bury(death);
+  const auto* admission = as<request::Admit>(request);
+  if (admission != nullptr && death.blamed == admission->slot && deaths_.at(admission->slot) < kConvicting) {
+    revive_for(admission->id);
+    return false;
+  }
   revive();
   if (const auto* sample = as<request::Sample>(request)) {
     if (death.blamed == 0) {
       if (++num_deaths_of_request_ < kHopeless) return false;
-      for (const Turn& turn : sample->schedule) lose(turn.slot, death.outcome);
+      for (const Turn& turn : sample->schedule) lose(turn.slot, nobodys(death.outcome));
     }
     Sampled nothing{.epoch = epoch_, .interrupted = true};
     tell_lost(*sample, nothing);
     events_.emplace_back(std::move(nothing));
     return true;
   }
-  if (const auto* admit = as<request::Admit>(request)) return mourn_admission(*admit, death);
+  if (admission != nullptr) return mourn_admission(*admission, death);
   if (const auto* open = as<request::Open>(request)) {
     if (++num_deaths_of_request_ < kHopeless) return false;
     events_.emplace_back(Opened{.problem = open->id, .refused = death.outcome.detail});
@@ -258,16 +349,20 @@ void WorkerExecutor::tell_lost(const request::Sample& sample, Sampled& sampled) 
 
 bool WorkerExecutor::mourn_admission(const request::Admit& admit, const Death& death) {
   const bool its_own = death.blamed == admit.slot;
-  if (its_own && deaths_.at(admit.slot) < kConvicting) return false;
   if (!its_own && ++num_deaths_of_request_ < kHopeless) return false;
   deaths_.erase(admit.slot);
-  events_.emplace_back(Admitted{.slot = admit.slot, .verified = death.outcome});
+  events_.emplace_back(Admitted{.slot = admit.slot, .verified = its_own ? death.outcome : nobodys(death.outcome)});
   return true;
 }
 
 void WorkerExecutor::cancel(const Request& request) {
   if (const auto* open = as<request::Open>(request)) events_.emplace_back(cancelled_opening(open->id));
-  if (const auto* admit = as<request::Admit>(request)) events_.emplace_back(cancelled_admission(admit->slot));
+  if (const auto* admit = as<request::Admit>(request)) {
+    const auto broken = broken_.find(admit->id);
+    Admitted answer = cancelled_admission(admit->slot);
+    if (broken != broken_.end()) answer.verified = broken->second;
+    events_.emplace_back(std::move(answer));
+  }
   if (as<request::Sample>(request)) events_.emplace_back(cancelled_sampling());
 }
 
@@ -276,9 +371,10 @@ void WorkerExecutor::forget(const Request& request) {
   if (const auto* close = as<request::Close>(request)) {
     if (const auto found = open_.find(close->id); found != open_.end()) {
       for (const auto& [slot, admission] : found->second.slots) deaths_.erase(slot);
-      std::erase_if(lost_, [&](const Lost& lost) { return lost.problem == close->id; });
       open_.erase(found);
     }
+    broken_.erase(close->id);
+    std::erase_if(lost_, [&](const Lost& lost) { return lost.problem == close->id; });
   }
   if (const auto* drop = as<request::Drop>(request)) {
     for (auto& [id, opening] : open_) opening.slots.erase(drop->slot);

@@ -21,7 +21,8 @@ namespace attune {
 /// too; the third ends the request. One thread; sleeps in poll() while the worker measures.
 class WorkerExecutor final : public Executor {
  public:
-  /// Starts the first worker. Throws device when it does not come up, with its last words.
+  /// Starts the first worker. Throws device when three in a row do not come up, with the last one's words; what
+  /// WorkerProcess throws; and what the worker says of a device or a build that it does not have.
   explicit WorkerExecutor(WorkerOptions options);
   ~WorkerExecutor() override;
 
@@ -53,7 +54,10 @@ class WorkerExecutor final : public Executor {
   void start();
   void replace();
   void revive();
+  void revive_for(ProblemId id);
+  void complete();
   std::optional<Death> bring_back();
+  static std::optional<Death> death_of(const Request& request, const WorkerProcess::News& news);
   std::variant<Answer, Death> exchange(const Request& request, Milliseconds at_most);
   void bury(const Death& death);
   void lose(Slot slot, const Outcome& outcome);
@@ -76,7 +80,11 @@ class WorkerExecutor final : public Executor {
   uint32_t num_deaths_of_request_ = 0;  ///< Of the first one, that were nobody's doing.
   std::vector<Event> events_;           ///< To be returned by the next wait().
   std::map<ProblemId, Opening> open_;
-  std::map<Slot, uint32_t> deaths_;  ///< Blamed on each slot that is alive.
+  std::map<ProblemId, Outcome> broken_;       ///< Problems that could not be brought back, until they are closed.
+  std::optional<ProblemId> bare_;             ///< The only problem that is open in the worker, for a second try.
+  Slot bare_slot_ = 0;                        ///< Admitted in it since.
+  std::map<Slot, uint32_t> deaths_;           ///< Blamed on each slot that is alive, and on libraries.
+  std::map<uint32_t, std::string> left_out_;  ///< Solvers that end every worker that opens them, and why.
   std::vector<Lost> lost_;  ///< Convicted, or not had again; told with the next Sampled that they are wanted in.
 };
 

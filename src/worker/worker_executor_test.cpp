@@ -2,6 +2,7 @@
 #include "worker/worker_executor.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -61,8 +62,7 @@ class WorkerExecutorTest : public testing::Test {
     return wait<Opened>();
   }
   Admitted admit(Slot slot, const std::string& config, Milliseconds run = Milliseconds(2000)) {
-    Admission admission{
-        .candidate = {"fake.gemm", "1", Config::parse(config)}, .twice = true, .limits = {Milliseconds(2000), run}};
+    Admission admission{.candidate = {"fake.gemm", "1", Config::parse(config)}, .twice = true, .limits = {load_, run}};
     executor().admit(1, slot, admission);
     return wait<Admitted>();
   }
@@ -79,6 +79,7 @@ class WorkerExecutorTest : public testing::Test {
                     other_ = "split_k=1;tile_m=32;tile_n=32";
   Problem problem_ = Problem::parse("gemm_a16w16 m=8 n=16 k=16 dtype=fp32");
   std::filesystem::path faults_;
+  Milliseconds load_{2000};
   Strays strays_;
   WorkerOptions options_;
   std::unique_ptr<WorkerExecutor> executor_;
@@ -118,7 +119,72 @@ TEST_F(WorkerExecutorTest, ACandidateThatDiesTwiceIsConvictedAndNothingElseIsLos
 TEST_F(WorkerExecutorTest, ACandidateThatHangsIsEndedAtItsDeadline) {
   plant({{bad_, "sleep", "run", "always"}, {other_, "stop", "prepare", "always"}});
   open();
-  EXPECT_EQ(admit(1, bad_, Milliseconds(50)).verified.status, Status::timed_out);
+  EXPECT_EQ(admit(1, bad_, Milliseconds(20)).verified.status, Status::timed_out);
+  load_ = Milliseconds(20);
+  EXPECT_EQ(admit(2, other_).verified.status, Status::timed_out);
+}
+
+TEST_F(WorkerExecutorTest, AWorkerWhoseMemoryWasWrittenToIsReplaced) {
+  plant({{bad_, "scribble_inputs", "run", "always"}});
+  open();
+  admit(1, good_);
+  const pid_t before = executor().processes().front();
+  const auto spoilt = admit(2, bad_);
+  EXPECT_EQ(spoilt.verified.status, Status::wrong_result);
+  EXPECT_TRUE(spoilt.spoilt);
+  EXPECT_EQ(sample({1}).samples.size(), 3u);
+  EXPECT_NE(executor().processes().front(), before);
+  EXPECT_EQ(executor().num_deaths(), 0u) << "nobody died";
+}
+
+TEST_F(WorkerExecutorTest, AnOldWorkerIsReplacedWhenNothingIsOpen) {
+  options_.most_admissions = 2;
+  open();
+  admit(1, good_);
+  admit(2, bad_);
+  const pid_t before = executor().processes().front();
+  executor().close(1);
+  open();
+  EXPECT_NE(executor().processes().front(), before);
+}
+
+TEST_F(WorkerExecutorTest, ADeathInOneProblemBringsTheOtherBack) {
+  plant({{bad_, "segfault", "run", "always"}});
+  open();
+  admit(1, good_);
+  const uint32_t before = sample({1}).epoch;
+  executor().open(2, problem_.with("m", "9"), {});
+  EXPECT_EQ(wait<Opened>().refused, "");
+  executor().admit(2, 2, {.candidate = {"fake.gemm", "1", Config::parse(bad_)}, .limits = {}});
+  EXPECT_EQ(wait<Admitted>().verified.status, Status::crashed);
+  const auto sampled = sample({1});
+  EXPECT_EQ(sampled.samples.size(), 3u);
+  EXPECT_NE(sampled.epoch, before);
+  EXPECT_TRUE(sampled.failed.empty());
+}
+
+TEST_F(WorkerExecutorTest, AWorkerKilledFromOutsideCostsNoCandidateItsPlace) {
+  open();
+  admit(1, good_);
+  for (int i = 0; i < 4; ++i) {
+    ::kill(executor().processes().front(), SIGKILL);
+    const auto sampled = sample({1});
+    EXPECT_TRUE(sampled.failed.empty());
+    EXPECT_EQ(sampled.samples.size(), 3u);
+  }
+  EXPECT_EQ(executor().num_deaths(), 4u);
+}
+
+TEST_F(WorkerExecutorTest, ASlotThatIsUsedAgainStartsWithACleanRecord) {
+  const auto once = faults_.string() + ".once";
+  plant({{bad_, "abort", "prepare", "once:" + once}, {other_, "abort", "run", "once:" + once + "2"}});
+  open();
+  EXPECT_EQ(admit(1, bad_).verified.status, Status::ok);
+  executor().close(1);
+  open();
+  EXPECT_EQ(admit(1, other_).verified.status, Status::ok) << "its first death, not its second";
+  std::filesystem::remove(once);
+  std::filesystem::remove(once + "2");
 }
 
 TEST_F(WorkerExecutorTest, AFaultThatPassesIsForgiven) {

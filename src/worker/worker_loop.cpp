@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/worker_loop.h"
 
+#include <fenv.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <csignal>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/core_partition.h"
 #include "measure/local_executor.h"
 #include "worker/announcement.h"
 #include "worker/frame.h"
@@ -53,6 +55,7 @@ class Surroundings {
  public:
   Surroundings() {
     ::sigprocmask(SIG_SETMASK, nullptr, &mask_);
+    ::fegetenv(&floats_);
     folder_ = ::getcwd(nullptr, 0);
   }
   ~Surroundings() { ::free(folder_); }
@@ -60,11 +63,13 @@ class Surroundings {
   Surroundings& operator=(const Surroundings&) = delete;
   void restore() const {
     ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
+    ::fesetenv(&floats_);  // Rounding, and whether denormals count: objects built for speed change it when loaded.
     if (folder_ != nullptr && ::chdir(folder_) != 0) fail(ErrorCode::internal, "the worker's folder is gone");
   }
 
  private:
   sigset_t mask_{};
+  fenv_t floats_{};
   char* folder_ = nullptr;
 };
 
@@ -87,16 +92,18 @@ class Worker {
       return std::visit([this](const auto& one) { return handle(one); }, request);
     } catch (const Error& error) {
       return answer::Failed{error.code(), error.what()};
-    } catch (const std::bad_alloc&) {
-      return answer::Failed{ErrorCode::device, "the worker is out of memory"};
+    } catch (const std::exception& error) {
+      return answer::Failed{ErrorCode::internal, error.what()};
     }
   }
 
   Answer handle(const request::Hello& hello) {
     if (hello.build != build_)
       fail(ErrorCode::unavailable, "the worker is of another build: {} here, {} wanted", build_, hello.build);
+    if (!hello.cores.empty()) bind_to_cores({hello.cores.begin(), hello.cores.end()});
     device_ = open_device(hello.device);
     executor_ = std::make_unique<LocalExecutor>(*device_, solvers_, &announcer_);
+    executor_->leave_out(hello.left_out);
     return answer::Ready{device_->info(), build_};
   }
   Answer handle(const request::Open& open) {
@@ -155,7 +162,7 @@ int run_worker(const Registry& solvers, std::string_view build) {
     while (const auto frame = channel.read()) {
       if (!channel.write({frame->number, to_payload(worker.answer(request_from(frame->payload)))})) return 1;
     }
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     ::dprintf(2, "attune worker: %s\n", error.what());
     return 1;
   }

@@ -10,6 +10,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -58,13 +60,16 @@ uint64_t available_bytes() {
 }
 
 uint64_t memory_of(const WorkerOptions& options) {
-  return options.memory_bytes != 0 ? options.memory_bytes : available_bytes() / 10 * 9;
+  return options.memory_bytes != 0
+             ? options.memory_bytes
+             : static_cast<uint64_t>(options.memory_share * static_cast<double>(available_bytes()));
 }
 
-ProcessLimits limits_of(const WorkerOptions& options, const MemoryCage& cage) {
+ProcessLimits limits_of(const WorkerOptions& options, [[maybe_unused]] const MemoryCage& cage) {
   ProcessLimits limits{.file_bytes = options.file_bytes, .open_files = options.open_files};
 #ifndef ATTUNE_SANITIZED  // A sanitizer maps terabytes of shadow.
-  if (!cage.available()) limits.address_space_bytes = memory_of(options);
+  // Not the address space: libraries reserve much that they never use.
+  if (!cage.available()) limits.data_bytes = memory_of(options);
 #endif
   return limits;
 }
@@ -131,7 +136,7 @@ void WorkerProcess::ask(const Request& request) {
   nap_ = std::clamp(shortest_limit(request) / 4, kShortestNap, kLongestNap);
 }
 
-std::variant<std::monostate, Answer, Death> WorkerProcess::wait(Milliseconds at_most) {
+WorkerProcess::News WorkerProcess::wait(Milliseconds at_most) {
   const auto end = Clock::now() + at_most;
   for (;;) {
     try {
@@ -167,7 +172,7 @@ WaitStatus WorkerProcess::turn_out() {
 }
 
 /// What a worker said before it ended counts.
-std::variant<std::monostate, Answer, Death> WorkerProcess::after_its_end() {
+WorkerProcess::News WorkerProcess::after_its_end() {
   if (page_.read().answering) read_answers();
   try {
     if (auto answer = next_answer()) return std::move(*answer);
@@ -221,14 +226,13 @@ Death WorkerProcess::death(WaitStatus status) {
 
 /// The end of what libraries wrote to standard output and error: `free(): invalid pointer`.
 std::string WorkerProcess::last_words() const {
-  constexpr size_t kMost = 200;
-  try {
-    const std::string text = read_file(folder_.path() / kOutput);
-    const auto all = trim(text);
-    return std::string(all.substr(all.size() - std::min(all.size(), kMost)));
-  } catch (const Error&) {
-    return {};
-  }
+  constexpr std::streamoff kMost = 200;
+  std::ifstream file(folder_.path() / kOutput, std::ios::binary | std::ios::ate);
+  if (!file) return {};
+  const auto bytes = static_cast<std::streamoff>(file.tellg());
+  file.seekg(std::max<std::streamoff>(0, bytes - kMost));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return std::string(trim(text));
 }
 
 }  // namespace attune

@@ -26,14 +26,18 @@ struct WorkerOptions {
   std::vector<std::string> command;                ///< Program (absolute) and arguments: `attune worker`.
   std::string build;                               ///< Of this program; a worker of another refuses.
   std::string device = "cpu:0";                    ///< Which device a worker opens.
+  std::vector<uint32_t> cores;                     ///< That it is made of; empty: all this process may use.
+  std::string name;                                ///< What the device is called here; empty: as it calls itself.
   std::map<std::string, std::string> environment;  ///< All of a worker's; TMPDIR is added.
-  uint64_t memory_bytes = 0;  ///< What a worker may use; 0: nine tenths of what is free at its start.
+  uint64_t memory_bytes = 0;  ///< What a worker may use; 0: its share of what is free at its start.
   uint64_t file_bytes = uint64_t{1} << 30;
   uint64_t open_files = 1024;
   uint32_t most_admissions = 2000;  ///< After so many a worker is replaced by a fresh one.
   Strays* strays = nullptr;         ///< Ends what escaped from a worker's group; null: nothing does.
   Milliseconds start{60'000};       ///< To come up.
-  Milliseconds longest{600'000};    ///< For any step without a limit of its own.
+  /// For any step without a limit of its own. The references of the largest shapes take an hour on two cores.
+  Milliseconds longest{4 * 3'600'000};
+  double memory_share = 0.9;  ///< Of what is free at its start: what a worker may use if memory_bytes does not say.
 };
 
 /// How a worker's life ended and whose doing that was; slot 0: nobody's.
@@ -54,11 +58,13 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   pid_t pid() const noexcept { return child_.pid(); }
+  using News = std::variant<std::monostate, Answer, Death>;
+
   /// Begins to send a request. The last one must have been answered.
   void ask(const Request& request);
   /// Sends what is left and waits up to `at_most` for the answer. A worker that ended, closed its channel, hung past
   /// the deadline of what it had announced, or wrote what is no message, is dead when this returns: a Death, once.
-  std::variant<std::monostate, Answer, Death> wait(Milliseconds at_most);
+  News wait(Milliseconds at_most);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -76,7 +82,7 @@ class WorkerProcess {
   bool read_answers();
   void write_request();
   Clock::time_point deadline(const Announcement& announced) const;
-  std::variant<std::monostate, Answer, Death> after_its_end();
+  News after_its_end();
   WaitStatus turn_out();
   Death death(WaitStatus status);
   std::string last_words() const;
