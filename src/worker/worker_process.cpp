@@ -158,16 +158,21 @@ WorkerProcess::News WorkerProcess::wait(Milliseconds at_most) {
     if ((entries[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     if (!page_.read().answering) {
       // A candidate wrote there or closed it. The worker finds out before it touches the next one, and ends.
-      return death(turn_out());
+      return death(turn_out((entries[0].revents & POLLHUP) != 0));
     }
-    if (!read_answers()) return death(turn_out());
+    if (!read_answers()) return death(turn_out(true));
   }
 }
 
-/// A worker whose channel is spoilt notices and ends by itself, unless it hangs.
-WaitStatus WorkerProcess::turn_out() {
+/// A worker whose channel is spoilt notices and ends by itself, unless it hangs. One that hung up is ending: what it
+/// dies of says more than the channel does.
+WaitStatus WorkerProcess::turn_out(bool hung_up) {
+  constexpr Milliseconds kToEnd{500};
   pollfd entry{child_.descriptor(), POLLIN, 0};
-  ::poll(&entry, 1, static_cast<int>(kGrace.count()));
+  ::poll(&entry, 1, static_cast<int>((hung_up ? kToEnd : kGrace).count()));
+  if (hung_up) {
+    if (const auto ended = child_.poll()) return *ended;
+  }
   return child_.reject();
 }
 

@@ -83,7 +83,7 @@ class WorkerProcess {
   void write_request();
   Clock::time_point deadline(const Announcement& announced) const;
   News after_its_end();
-  WaitStatus turn_out();
+  WaitStatus turn_out(bool hung_up);
   Death death(WaitStatus status);
   std::string last_words() const;
 
