@@ -63,7 +63,7 @@ std::vector<Part> parts_of(const std::string& devices) {
   return parts;
 }
 
-std::unique_ptr<Executor> open_worker(const Part& part, bool only, Strays* strays) {
+std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays* strays) {
   // A part of the processor, or another fake device, is the whole one to the worker.
   WorkerOptions options = worker_options(only ? part.name : part.name.substr(0, part.name.find(':')) + ":0", strays);
   options.name = only ? "" : part.name;
@@ -90,7 +90,9 @@ std::vector<Environment> open_environments(const std::string& devices, Isolation
     Environment& one = all.emplace_back();
     if (isolation == Isolation::process) {
       one.strays = strays;
-      one.executor = open_worker(part, parts.size() == 1, strays.get());
+      auto worker = open_worker(part, parts.size() == 1, strays.get());
+      one.worker = worker.get();
+      one.executor = std::move(worker);
     } else {
       one.opened = open_device(part.name);
       one.executor = std::make_unique<LocalExecutor>(*one.opened, solvers);

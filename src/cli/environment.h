@@ -18,11 +18,14 @@
 
 namespace attune {
 
+class WorkerExecutor;
+
 /// A device a verb works on and what it needs there. Opened by the verbs that run kernels.
 struct Environment {
   std::shared_ptr<Strays> strays;  ///< With an executor across a process wall; outlives it.
   std::unique_ptr<Device> opened;  ///< With an executor in this process.
   std::unique_ptr<Executor> executor;
+  const WorkerExecutor* worker = nullptr;  ///< The executor, if it is one across a process wall.
   std::unique_ptr<Kernels> kernels;
   std::vector<int> cores;  ///< Of which the device is made, if it is a part of the processor.
   const DeviceInfo& device() const { return executor->device(); }

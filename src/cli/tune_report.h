@@ -53,7 +53,9 @@ class TuneDisplay final : public TuneObserver {
 };
 
 /// `--json`: the whole run as one document.
-void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs, const DeviceInfo& device);
+/// `recoveries`: how long each death of a worker took to mend.
+void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs, const DeviceInfo& device,
+                        const std::vector<Milliseconds>& recoveries);
 /// `--compare`: the row as it was (or the default, where there was none) and the row now, from the same finals.
 void print_comparison(const std::vector<TuneResult>& results, const TuneInputs& inputs);
 /// The last lines: geometric mean, and where everything lies.

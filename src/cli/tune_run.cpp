@@ -20,6 +20,7 @@
 #include "solver/registry.h"
 #include "tuner/expected_cost.h"
 #include "tuner/interleaved.h"
+#include "worker/worker_executor.h"
 
 namespace attune {
 namespace {
@@ -152,6 +153,14 @@ std::vector<TuningLane> lanes_of(const std::vector<Environment>& environments, J
   return lanes;
 }
 
+std::vector<Milliseconds> recoveries_of(const std::vector<Environment>& environments) {
+  std::vector<Milliseconds> all;
+  for (const Environment& one : environments) {
+    if (one.worker != nullptr) all.insert(all.end(), one.worker->recoveries().begin(), one.worker->recoveries().end());
+  }
+  return all;
+}
+
 }  // namespace
 
 int run_tune(const TuneOptions& options) {
@@ -173,7 +182,7 @@ int run_tune(const TuneOptions& options) {
   print_notes(inputs);
   if (inputs.items.empty() && inputs.skipped.empty()) {
     print_line(stderr, fmt::format("note: no shapes in {}, nothing is tuned or written", inputs.source));
-    if (options.json) print_results_json({}, inputs, device);
+    if (options.json) print_results_json({}, inputs, device, {});
     return 0;
   }
   const auto file_of_journal = journal_file(options.journal);
@@ -201,7 +210,7 @@ int run_tune(const TuneOptions& options) {
   for (const auto& notice : publisher.notices()) display.note(notice);
   write_profiles(options, *journal, inputs, device, how.protocol);
   if (options.json) {
-    print_results_json(results, inputs, device);
+    print_results_json(results, inputs, device, recoveries_of(environments));
   } else {
     if (options.compare) print_comparison(results, inputs);
     print_summary(options, inputs, display, file_of_journal);

@@ -83,7 +83,7 @@ std::vector<Event> WorkerExecutor::wait(Milliseconds at_most) {
       if (std::holds_alternative<std::monostate>(news)) return {};
       asked_ = false;
       if (const auto death = death_of(request, news))
-        settled = mourn(request, *death);
+        settled = mend(request, *death);
       else
         settled = settle(request, std::get<Answer>(news));
     }
@@ -306,6 +306,13 @@ bool WorkerExecutor::settle(const Request& request, Answer& answer) {
     forget(request);
   }
   return true;
+}
+
+bool WorkerExecutor::mend(const Request& request, const Death& death) {
+  const auto began = Clock::now();
+  const bool settled = mourn(request, death);
+  recoveries_.push_back(std::chrono::duration_cast<Milliseconds>(Clock::now() - began));
+  return settled;
 }
 
 /// Whether a death settles the request; if not, it is asked again.

@@ -38,6 +38,8 @@ class WorkerExecutor final : public Executor {
   std::vector<pid_t> processes() const override;
 
   uint32_t num_deaths() const noexcept { return num_deaths_; }
+  /// How long each death took to mend: until a worker was up again with what it was wanted for.
+  const std::vector<Milliseconds>& recoveries() const noexcept { return recoveries_; }
 
  private:
   struct Opening {
@@ -65,6 +67,7 @@ class WorkerExecutor final : public Executor {
   bool is_moot(const Request& request) const;
   void begin(const Request& request);
   bool settle(const Request& request, Answer& answer);
+  bool mend(const Request& request, const Death& death);
   bool mourn(const Request& request, const Death& death);
   bool mourn_admission(const request::Admit& admit, const Death& death);
   void tell_lost(const request::Sample& sample, Sampled& sampled);
@@ -75,6 +78,7 @@ class WorkerExecutor final : public Executor {
   DeviceInfo device_;
   std::unique_ptr<WorkerProcess> worker_;  ///< Null after abort(), until there is something to do again.
   uint32_t epoch_ = 0, num_deaths_ = 0, num_admissions_ = 0;
+  std::vector<Milliseconds> recoveries_;
   std::deque<Request> requests_;
   bool asked_ = false;                  ///< The first request is under way.
   uint32_t num_deaths_of_request_ = 0;  ///< Of the first one, that were nobody's doing.
