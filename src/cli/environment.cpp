@@ -34,10 +34,6 @@ void check_stack() {
        stack.rlim_cur >> 10);
 }
 
-}  // namespace
-
-namespace {
-
 /// One of the devices that a list names.
 struct Part {
   std::string name;        ///< `cpu:1`
@@ -192,6 +188,12 @@ void note_damaged(size_t num_damaged, const std::filesystem::path& journal) {
 
 void print_notices(const Table& table) {
   for (const auto& notice : table.notices()) print_line(stderr, "note: " + notice);
+}
+
+std::string device_id(std::span<const DeviceInfo> devices, const std::string& key) {
+  const auto found =
+      std::find_if(devices.begin(), devices.end(), [&](const DeviceInfo& device) { return device.key() == key; });
+  return found == devices.end() ? "cpu:0" : found->id;
 }
 
 Problem parse_problem(const std::string& text, const DeviceInfo& device) {

@@ -77,6 +77,10 @@ void note_damaged(size_t num_damaged, const std::filesystem::path& journal);
 /// What was odd about a table that was read, on standard error.
 void print_notices(const Table& table);
 
+/// What `--device` of a repeating command takes, for the key that a record has: the first of `devices` with it, else
+/// `cpu:0`.
+std::string device_id(std::span<const DeviceInfo> devices, const std::string& key);
+
 /// Normalises a problem typed by a person; the error names it.
 Problem parse_problem(const std::string& text, const DeviceInfo& device);
 

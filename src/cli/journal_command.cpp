@@ -51,11 +51,6 @@ int run_show(const JournalOptions& options) {
   const auto journal = open_sql_journal_read_only(file);
   // The command that repeats a decision names the device as it is called here.
   const auto devices = list_devices();
-  const auto id_of = [&](const Decision& decision) {
-    const auto found = std::find_if(devices.begin(), devices.end(),
-                                    [&](const DeviceInfo& device) { return device.key() == decision.device; });
-    return found == devices.end() ? "cpu:0" : found->id;
-  };
   size_t num_records = 0, num_decisions = 0;
   CandidateCount candidates;
   if (!options.json) std::printf("%s\n", result_header().c_str());
@@ -65,7 +60,7 @@ int run_show(const JournalOptions& options) {
     if (const auto* decision = std::get_if<Decision>(&entry)) {
       ++num_decisions;
       if (options.json)
-        std::printf("%s\n", decision_json(*decision, id_of(*decision)).c_str());
+        std::printf("%s\n", decision_json(*decision, device_id(devices, decision->device)).c_str());
       else
         std::printf("%s\n", result_line(*decision).c_str());
     }

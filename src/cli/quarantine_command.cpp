@@ -50,21 +50,14 @@ std::map<Key, Record> quarantined(const Journal& journal, const QuarantineOption
   return found;
 }
 
-/// What `--device` of the repeating command takes, for a device's key.
-std::string id_of(const std::string& key) {
-  for (const DeviceInfo& device : list_devices()) {
-    if (device.key() == key) return device.id;
-  }
-  return "cpu:0";
-}
-
 int list(const QuarantineOptions& options) {
   const auto file = journal_file(options.journal);
   const auto journal = open_sql_journal_read_only(file);
   const auto found = quarantined(*journal, options);
+  const auto devices = list_devices();
   auto json = nlohmann::ordered_json::array();
   for (const auto& [key, record] : found) {
-    const std::string repeat = repeat_command(record.problem, record.candidate, id_of(record.device));
+    const std::string repeat = repeat_command(record.problem, record.candidate, device_id(devices, record.device));
     if (options.json) {
       json.push_back({{"device", record.device},
                       {"problem", record.problem.key()},

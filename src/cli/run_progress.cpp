@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/locations.h"
 #include "base/text.h"
+#include "process/process_stat.h"
 #include "report/result_json.h"
 
 namespace attune {
@@ -22,14 +23,8 @@ std::filesystem::path folder() { return home_location().path / "runs"; }
 /// When the process of a number was started, in ticks since the machine was; 0 when there is none. With the number it
 /// names a process for good.
 int64_t started_ticks(int64_t pid) {
-  constexpr size_t kStartTime = 19;  // Field 22 of /proc/pid/stat, counted after the name in parentheses.
-  try {
-    const std::string text = read_file(fmt::format("/proc/{}/stat", pid));
-    const auto fields = split(std::string_view(text).substr(std::min(text.size(), text.rfind(')') + 2)), ' ');
-    return fields.size() > kStartTime ? parse_int(fields[kStartTime]).value_or(0) : 0;
-  } catch (const Error&) {
-    return 0;
-  }
+  const auto stat = process_stat(static_cast<pid_t>(pid));
+  return stat.empty() ? 0 : stat[kStartTicks];
 }
 
 /// This start of this machine: home folders are shared between machines, process numbers are not.
@@ -64,8 +59,8 @@ std::optional<RunningRun> run_from(const std::string& text) {
   RunningRun run;
   if (json.at("boot").get<std::string>() != boot()) fail(ErrorCode::unavailable, "a run of another machine");
   run.pid = json.at("pid").get<int64_t>();
-  if (started_ticks(run.pid) == 0 || started_ticks(run.pid) != json.at("started_ticks").get<int64_t>())
-    return std::nullopt;
+  const int64_t started = started_ticks(run.pid);
+  if (started == 0 || started != json.at("started_ticks").get<int64_t>()) return std::nullopt;
   RunProgress& progress = run.progress;
   progress.num_shapes = json.at("shapes").get<size_t>();
   progress.num_done = json.at("done").get<size_t>();

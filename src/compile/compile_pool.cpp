@@ -2,7 +2,6 @@
 #include "compile/compile_pool.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "compile/compiler_failure.h"
 #include "compile/exported_symbols.h"
@@ -32,12 +32,6 @@ constexpr uint64_t kOpenFiles = 256;
 /// Processor time is only there to end what outlives this program; a compiler with threads uses more of it than of
 /// time.
 constexpr int kCpuPerDeadline = 2;
-
-uint32_t usable_cores() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
-}
 
 Outcome failed(Status status, std::string detail) {
   Outcome outcome;
@@ -83,7 +77,7 @@ struct Running {
 
 struct CompilePool::State {
   State(KernelCache& the_cache, PoolOptions the_options) : cache(the_cache), options(std::move(the_options)) {
-    if (options.jobs == 0) options.jobs = usable_cores();
+    if (options.jobs == 0) options.jobs = static_cast<uint32_t>(std::max<size_t>(1, allowed_cores().size()));
   }
 
   KernelCache& cache;

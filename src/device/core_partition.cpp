@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/machine.h"
 
 namespace attune {
 namespace {
@@ -22,17 +23,6 @@ struct FreeBitmap {
   void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
 };
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
-
-std::vector<int> allowed_cores() {
-  std::vector<int> cores;
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (::sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(static_cast<size_t>(core), &mask)) cores.push_back(core);
-  }
-  return cores;
-}
 
 /// The machine as far as this process may use it.
 std::unique_ptr<hwloc_topology, FreeTopology> load_topology(const std::vector<int>& cores) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "measure/quiet.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,23 +11,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/machine.h"
 #include "base/text.h"
+#include "process/process_stat.h"
 
 namespace attune {
 namespace {
 
 double ticks_a_second() { return static_cast<double>(sysconf(_SC_CLK_TCK)); }
-
-std::vector<int> own_cores() {
-  std::vector<int> cores;
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(static_cast<size_t>(core), &mask)) cores.push_back(core);
-  }
-  return cores;
-}
 
 /// User and system time of a process, exact for this one; 0 when it has ended.
 double process_s(pid_t process) {
@@ -40,15 +30,8 @@ double process_s(pid_t process) {
     };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
   }
-  try {
-    const std::string text = read_file(fmt::format("/proc/{}/stat", process));
-    const auto fields = split(std::string_view(text).substr(std::min(text.size(), text.rfind(')') + 2)), ' ');
-    if (fields.size() < 13) return 0;
-    return static_cast<double>(parse_int(fields[11]).value_or(0) + parse_int(fields[12]).value_or(0)) /
-           ticks_a_second();
-  } catch (const Error&) {
-    return 0;
-  }
+  const auto stat = process_stat(process);
+  return stat.empty() ? 0 : static_cast<double>(stat[kUserTicks] + stat[kSystemTicks]) / ticks_a_second();
 }
 
 }  // namespace
@@ -74,7 +57,7 @@ CpuTimes parse_cpu_times(std::string_view stat, std::span<const int> cores) {
 CpuTimes read_cpu_times(std::span<const pid_t> own) {
   CpuTimes times;
   try {
-    times = parse_cpu_times(read_file("/proc/stat"), own_cores());
+    times = parse_cpu_times(read_file("/proc/stat"), allowed_cores());
   } catch (const Error&) {
     return times;
   }

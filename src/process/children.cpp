@@ -6,29 +6,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "base/text.h"
+#include "process/process_stat.h"
 
 namespace attune {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Of /proc/<pid>/stat; 0 when the process has gone. The program's name before it may hold blanks and brackets.
-pid_t parent_of(const fs::path& folder) {
-  std::ifstream file(folder / "stat");
-  std::string line;
-  std::getline(file, line);
-  const size_t end = line.rfind(')');
-  if (end == std::string::npos) return 0;
-  std::istringstream rest(line.substr(end + 1));
-  char state = 0;
-  pid_t parent = 0;
-  rest >> state >> parent;
-  return parent;
-}
 
 }  // namespace
 
@@ -71,7 +57,9 @@ std::vector<pid_t> scanned_children() {
   std::error_code error;
   for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
     const auto pid = parse_int(entry->path().filename().string());
-    if (pid && parent_of(entry->path()) == ::getpid()) children.push_back(static_cast<pid_t>(*pid));
+    if (!pid) continue;
+    const auto stat = process_stat(static_cast<pid_t>(*pid));
+    if (!stat.empty() && stat[kParent] == ::getpid()) children.push_back(static_cast<pid_t>(*pid));
   }
   return children;
 }

@@ -82,10 +82,9 @@ std::vector<Event> WorkerExecutor::wait(Milliseconds at_most) {
       auto news = worker_->wait(left_until(end));
       if (std::holds_alternative<std::monostate>(news)) return {};
       asked_ = false;
-      if (const auto death = death_of(request, news))
-        settled = mend(request, *death);
-      else
-        settled = settle(request, std::get<Answer>(news));
+      const auto death = death_of(request, news);
+      settled = !death || mend(request, *death);
+      if (!death) settle(request, std::get<Answer>(news));
     }
     if (!settled) continue;
     requests_.pop_front();
@@ -273,8 +272,7 @@ void WorkerExecutor::lose_all(ProblemId id, const Outcome& outcome) {
   broken_.insert_or_assign(id, outcome);
 }
 
-/// Always true: an answer settles its request.
-bool WorkerExecutor::settle(const Request& request, Answer& answer) {
+void WorkerExecutor::settle(const Request& request, Answer& answer) {
   if (auto* opened = std::get_if<Opened>(&answer)) {
     const auto* open = as<request::Open>(request);
     if (opened->refused.empty() && !opened->busy && open != nullptr)
@@ -305,7 +303,6 @@ bool WorkerExecutor::settle(const Request& request, Answer& answer) {
   } else {
     forget(request);
   }
-  return true;
 }
 
 bool WorkerExecutor::mend(const Request& request, const Death& death) {

@@ -66,7 +66,7 @@ class WorkerExecutor final : public Executor {
   void lose_all(ProblemId id, const Outcome& outcome);
   bool is_moot(const Request& request) const;
   void begin(const Request& request);
-  bool settle(const Request& request, Answer& answer);
+  void settle(const Request& request, Answer& answer);
   bool mend(const Request& request, const Death& death);
   bool mourn(const Request& request, const Death& death);
   bool mourn_admission(const request::Admit& admit, const Death& death);

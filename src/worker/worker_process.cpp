@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/machine.h"
 #include "base/text.h"
 
 namespace attune {
@@ -45,24 +45,11 @@ Milliseconds shortest_limit(const Request& request) {
   return shortest;
 }
 
-/// Memory that could be given to a process now; 0 when the kernel does not say.
-uint64_t available_bytes() {
-  try {
-    const std::string text = read_file("/proc/meminfo");
-    for (const auto line : split(text, '\n')) {
-      if (!line.starts_with("MemAvailable:")) continue;
-      const auto rest = trim(line.substr(line.find(':') + 1));
-      return static_cast<uint64_t>(parse_int(rest.substr(0, rest.find(' '))).value_or(0)) << 10;
-    }
-  } catch (const Error&) {
-  }
-  return 0;
-}
-
 uint64_t memory_of(const WorkerOptions& options) {
   return options.memory_bytes != 0
              ? options.memory_bytes
-             : static_cast<uint64_t>(options.memory_share * static_cast<double>(available_bytes()));
+             : static_cast<uint64_t>(options.memory_share *
+                                     static_cast<double>(meminfo_bytes("MemAvailable").value_or(0)));
 }
 
 ProcessLimits limits_of(const WorkerOptions& options, [[maybe_unused]] const MemoryCage& cage) {
@@ -216,7 +203,7 @@ void WorkerProcess::write_request() {
 }
 
 WorkerProcess::Clock::time_point WorkerProcess::deadline(const Announcement& announced) const {
-  const Clock::time_point began(std::chrono::nanoseconds(announced.began_ns));  // The same clock on Linux.
+  const Clock::time_point began(std::chrono::nanoseconds(announced.began_ns));
   if (announced.limit.count() <= 0) return std::max(began, asked_) + options_.longest;
   return began + announced.limit + kGrace;
 }

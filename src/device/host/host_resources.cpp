@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "device/host/host_resources.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -11,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "base/machine.h"
 #include "base/text.h"
 
 namespace attune {
@@ -28,19 +27,6 @@ std::optional<std::string> read_text(const fs::path& path) {
 std::optional<int64_t> read_number(const fs::path& path) {
   const auto text = read_text(path);
   return text ? parse_int(trim(*text)) : std::nullopt;
-}
-
-/// `name:  123 kB` of /proc/meminfo, in bytes.
-std::optional<int64_t> meminfo(const fs::path& root, std::string_view name) {
-  const auto text = read_text(root / "proc/meminfo");
-  if (!text) return std::nullopt;
-  for (const std::string_view line : split(*text, '\n')) {
-    if (!line.starts_with(name) || !line.substr(name.size()).starts_with(":")) continue;
-    std::string_view value = trim(line.substr(name.size() + 1));
-    const auto kilobytes = parse_int(value.substr(0, value.find(' ')));
-    if (kilobytes) return *kilobytes * 1024;
-  }
-  return std::nullopt;
 }
 
 /// Folder of this process's cgroup for a controller ("" = v2) and its parents, the process's own first.
@@ -89,14 +75,7 @@ double cgroup_cores(const fs::path& root) {
 }
 
 std::vector<int> usable_cores() {
-  std::vector<int> cores;
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) == 0) {
-    for (int core = 0; core < CPU_SETSIZE; ++core) {
-      if (CPU_ISSET(static_cast<size_t>(core), &mask)) cores.push_back(core);
-    }
-  }
+  std::vector<int> cores = allowed_cores();
   if (cores.empty()) cores.push_back(0);
   // A thread more than the quota pays for is stopped for the rest of each period: whole processors only.
   const double quota = std::floor(cgroup_cores() + 0.01);
@@ -105,7 +84,7 @@ std::vector<int> usable_cores() {
 }
 
 int64_t memory_bytes(const fs::path& root) {
-  int64_t bytes = meminfo(root, "MemTotal").value_or(0);
+  int64_t bytes = meminfo_bytes("MemTotal", root).value_or(0);
   const auto lower = [&](std::optional<int64_t> limit) {
     if (limit && *limit > 0 && (bytes == 0 || *limit < bytes)) bytes = *limit;
   };
@@ -115,7 +94,7 @@ int64_t memory_bytes(const fs::path& root) {
 }
 
 uint64_t available_memory_bytes(const fs::path& root) {
-  const auto available = meminfo(root, "MemAvailable");
+  const auto available = meminfo_bytes("MemAvailable", root);
   return available ? static_cast<uint64_t>(*available) : std::numeric_limits<uint64_t>::max();
 }
 
