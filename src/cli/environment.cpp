@@ -59,10 +59,12 @@ std::vector<Part> parts_of(const std::string& devices) {
   return parts;
 }
 
-std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays* strays) {
+std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays* strays,
+                                            const std::function<bool()>& stop) {
   // A part of the processor, or another fake device, is the whole one to the worker.
   WorkerOptions options = worker_options(only ? part.name : part.name.substr(0, part.name.find(':')) + ":0", strays);
   options.name = only ? "" : part.name;
+  options.stopped = stop;
   options.cores.assign(part.cores.begin(), part.cores.end());
   return std::make_unique<WorkerExecutor>(std::move(options));
 }
@@ -70,7 +72,7 @@ std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays*
 }  // namespace
 
 std::vector<Environment> open_environments(const std::string& devices, Isolation isolation,
-                                           const KernelOptions& kernels) {
+                                           const KernelOptions& kernels, const std::function<bool()>& stop) {
   std::vector<Part> parts = parts_of(devices);
   if (parts.size() > 1 && isolation == Isolation::none)
     fail(ErrorCode::invalid_input, "several devices need a process each, leave out --isolation none");
@@ -86,7 +88,7 @@ std::vector<Environment> open_environments(const std::string& devices, Isolation
     Environment& one = all.emplace_back();
     if (isolation == Isolation::process) {
       one.strays = strays;
-      auto worker = open_worker(part, parts.size() == 1, strays.get());
+      auto worker = open_worker(part, parts.size() == 1, strays.get(), stop);
       one.worker = worker.get();
       one.executor = std::move(worker);
     } else {

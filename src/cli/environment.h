@@ -45,8 +45,9 @@ Environment open_environment(const std::string& devices, Isolation isolation, co
 
 /// The devices of a list: `cpu:0,cpu:1` are two halves of this process's cores, `fake:0,fake:1` two fake devices. They
 /// are equal, so that a row of one is a row of all. Several only behind a wall. Throws invalid_input.
+/// `stop` is asked while a worker comes up, and later while one is replaced: then its executor gives up.
 std::vector<Environment> open_environments(const std::string& devices, Isolation isolation,
-                                           const KernelOptions& kernels);
+                                           const KernelOptions& kernels, const std::function<bool()>& stop = {});
 
 /// What every solver says of a problem here.
 std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol);

@@ -161,6 +161,17 @@ std::vector<Milliseconds> recoveries_of(const std::vector<Environment>& environm
   return all;
 }
 
+/// None when the user left while a worker came up.
+std::vector<Environment> open_environments_to_tune(const TuneOptions& options) {
+  try {
+    return open_environments(options.devices, isolation_option(options.isolation), kernel_options(options),
+                             [] { return interrupted.load(); });
+  } catch (const Error&) {
+    if (interrupted) return {};
+    throw;
+  }
+}
+
 }  // namespace
 
 int run_tune(const TuneOptions& options) {
@@ -170,8 +181,8 @@ int run_tune(const TuneOptions& options) {
   // From here on there are folders and processes to be tidied away.
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  const auto environments =
-      open_environments(options.devices, isolation_option(options.isolation), kernel_options(options));
+  const auto environments = open_environments_to_tune(options);
+  if (environments.empty()) return 128 + interrupting;
   const Environment& environment = environments.front();
   const DeviceInfo& device = environment.device();
   // Virtual time does not drift, so nothing is gained by letting it pass.

@@ -16,7 +16,7 @@ struct Frame {
   std::string payload;  ///< CBOR; at most kMostFrameBytes.
   bool operator==(const Frame&) const = default;
 };
-inline constexpr uint16_t kFrameVersion = 1;
+inline constexpr uint16_t kFrameVersion = 2;
 inline constexpr size_t kFrameHeaderBytes = 32, kMostFrameBytes = size_t{256} << 20;
 
 /// The bytes of a frame. Throws internal when the payload is too long.

@@ -201,13 +201,17 @@ TEST(Messages, EachMissingMemberIsNamedAndEachOfAnotherTypeIsRefused) {
 
 TEST(Messages, NumbersThatDoNotFitAreRefused) {
   const Request sample = request::Sample{turns()};
-  EXPECT_THAT(refusal_with(sample, "/schedule/0/0", -1), HasSubstr("from 0 to 2^64 - 1 is wanted, got -1"));
-  EXPECT_THAT(refusal_with(sample, "/schedule/0/1", uint64_t{1} << 32), HasSubstr("got 4294967296"));
-  EXPECT_NE(refusal_with(sample, "/schedule/0/2", 1.5), "");
-  EXPECT_NE(refusal_with(sample, "/schedule/0/2", true), "");
-  EXPECT_THAT(refusal_with(sample, "/schedule/0/3", -1), HasSubstr("a limit lies between 0 and 3153600000000 ms"));
-  EXPECT_THAT(refusal_with(sample, "/schedule/0/3", kLongestLimit.count() + 1), HasSubstr("a limit"));
-  EXPECT_NE(refusal_with(sample, "/schedule/0", json::array({1, 2, 3})), "") << "a turn of three numbers";
+  const auto schedule = decode_cbor(to_payload(sample)).at("schedule").get<std::string>();
+  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(1)), HasSubstr("items of 20 bytes has 59 bytes"));
+  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(8, '\xff')),
+              HasSubstr("a limit lies between 0 and 3153600000000 ms, got -1"));
+  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(7, '\0') + '\x7f'),
+              HasSubstr("a limit"));
+  EXPECT_THAT(refusal_with(Answer(Sampled{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
+  EXPECT_THAT(refusal_with(Request(request::Drop{}), "/slot", -1), HasSubstr("from 0 to 2^64 - 1 is wanted, got -1"));
+  EXPECT_THAT(refusal_with(Request(request::Drop{}), "/slot", uint64_t{1} << 32), HasSubstr("got 4294967296"));
+  EXPECT_NE(refusal_with(Request(request::Drop{}), "/slot", 1.5), "");
+  EXPECT_NE(refusal_with(Request(request::Drop{}), "/slot", true), "");
   const Request admit = request::Admit{1, 2, admission()};
   EXPECT_THAT(refusal_with(admit, "/admission/run_ms", Of<int64_t>::max()), HasSubstr("a limit"));
   const Answer ready = answer::Ready{device(), ""};

@@ -16,6 +16,10 @@ constexpr uint32_t kConvicting = 2;  // Deaths of one candidate.
 constexpr uint32_t kHopeless = 3;    // Deaths in one request, or while all is brought back, that were nobody's doing.
 constexpr int kStarts = 3;           // Tries to bring a worker up.
 constexpr Milliseconds kForever{1'000'000'000};
+constexpr Milliseconds kLook{100};  // Between two looks whether all is to stop.
+
+/// Thrown where a death is mended, caught before the caller sees it.
+struct Stopped {};
 
 Milliseconds left_until(Clock::time_point end) {
   return std::max(std::chrono::ceil<Milliseconds>(end - Clock::now()), Milliseconds(0));
@@ -52,7 +56,13 @@ const Wanted* as(const Request& request) {
 
 }  // namespace
 
-WorkerExecutor::WorkerExecutor(WorkerOptions options) : options_(std::move(options)) { start(); }
+WorkerExecutor::WorkerExecutor(WorkerOptions options) : options_(std::move(options)) {
+  try {
+    start();
+  } catch (const Stopped&) {
+    fail(ErrorCode::unavailable, "stopped before a worker came up on {}", options_.device);
+  }
+}
 WorkerExecutor::~WorkerExecutor() = default;
 
 void WorkerExecutor::open(ProblemId id, const Problem& problem, const Protocol& protocol) {
@@ -71,26 +81,34 @@ std::vector<pid_t> WorkerExecutor::processes() const {
 
 std::vector<Event> WorkerExecutor::wait(Milliseconds at_most) {
   const auto end = Clock::now() + at_most;
-  while (events_.empty() && !requests_.empty()) {
-    const Request& request = requests_.front();
-    bool settled = is_moot(request);
-    if (settled) {
-      forget(request);
-      cancel(request);
-    } else {
-      if (!asked_) begin(request);
-      auto news = worker_->wait(left_until(end));
-      if (std::holds_alternative<std::monostate>(news)) return {};
-      asked_ = false;
-      const auto death = death_of(request, news);
-      settled = !death || mend(request, *death);
-      if (!death) settle(request, std::get<Answer>(news));
-    }
-    if (!settled) continue;
-    requests_.pop_front();
-    num_deaths_of_request_ = 0;
+  try {
+    while (events_.empty() && !requests_.empty() && answer_first(end)) continue;
+  } catch (const Stopped&) {
+    abort();
   }
   return std::exchange(events_, {});
+}
+
+/// The first request is answered, or is to be asked again after a death. False: neither, `end` came.
+bool WorkerExecutor::answer_first(Clock::time_point end) {
+  const Request& request = requests_.front();
+  bool settled = is_moot(request);
+  if (settled) {
+    forget(request);
+    cancel(request);
+  } else {
+    if (!asked_) begin(request);
+    auto news = worker_->wait(left_until(end));
+    if (std::holds_alternative<std::monostate>(news)) return false;
+    asked_ = false;
+    const auto death = death_of(request, news);
+    settled = !death || mend(request, *death);
+    if (!death) settle(request, std::get<Answer>(news));
+  }
+  if (!settled) return true;
+  requests_.pop_front();
+  num_deaths_of_request_ = 0;
+  return true;
 }
 
 void WorkerExecutor::abort() {
@@ -150,10 +168,15 @@ std::optional<Death> WorkerExecutor::death_of(const Request& request, const Work
   return Death{{.status = Status::crashed, .detail = "the worker cannot go on: " + failed->message}, 0};
 }
 
-/// The answer of a worker that is up, or its death.
+/// The answer of a worker that is up, or its death. Throws Stopped.
 std::variant<Answer, Death> WorkerExecutor::exchange(const Request& request, Milliseconds at_most) {
+  const auto end = Clock::now() + at_most;
+  WorkerProcess::News news;
   worker_->ask(request);
-  auto news = worker_->wait(at_most);
+  do {
+    if (options_.stopped && options_.stopped()) throw Stopped();
+    news = worker_->wait(std::min(left_until(end), kLook));
+  } while (std::holds_alternative<std::monostate>(news) && Clock::now() < end);
   if (auto death = death_of(request, news)) return std::move(*death);
   return std::move(std::get<Answer>(news));
 }

@@ -22,7 +22,8 @@ namespace attune {
 class WorkerExecutor final : public Executor {
  public:
   /// Starts the first worker. Throws device when three in a row do not come up, with the last one's words; what
-  /// WorkerProcess throws; and what the worker says of a device or a build that it does not have.
+  /// WorkerProcess throws; what the worker says of a device or a build that it does not have; and unavailable when
+  /// WorkerOptions::stopped says yes before it is up.
   explicit WorkerExecutor(WorkerOptions options);
   ~WorkerExecutor() override;
 
@@ -32,7 +33,8 @@ class WorkerExecutor final : public Executor {
   void admit(ProblemId id, Slot slot, const Admission& admission) override;
   void drop(Slot slot) override;
   void sample(std::vector<Turn> schedule) override;
-  /// Throws device when no worker comes up any more, and what a worker says is no candidate's fault.
+  /// Throws device when no worker comes up any more, and what a worker says is no candidate's fault. Mending a death
+  /// may take longer than `at_most`; when WorkerOptions::stopped says yes meanwhile, this is as abort().
   std::vector<Event> wait(Milliseconds at_most) override;
   void abort() override;
   std::vector<pid_t> processes() const override;
@@ -53,6 +55,7 @@ class WorkerExecutor final : public Executor {
     Outcome outcome;
   };
 
+  bool answer_first(std::chrono::steady_clock::time_point end);
   void start();
   void replace();
   void revive();

@@ -241,6 +241,17 @@ TEST_F(WorkerExecutorTest, AbortAnswersAtOnceAndLaterWorkFindsAFreshWorker) {
   EXPECT_EQ(open().refused, "");
 }
 
+TEST_F(WorkerExecutorTest, GivesUpWhatItMendsWhenAllIsToStop) {
+  plant({{bad_, "segfault", "run", "always"}});
+  bool stop = false;
+  options_.stopped = [&] { return stop; };
+  open();
+  stop = true;
+  EXPECT_EQ(admit(1, bad_).verified.status, Status::cancelled);
+  EXPECT_TRUE(executor().processes().empty());
+  EXPECT_THROW(WorkerExecutor{options_}, Error);
+}
+
 TEST_F(WorkerExecutorTest, RefusesAWorkerOfAnotherBuildAndOneThatDoesNotStart) {
   options_.build = "another";
   EXPECT_THROW(executor(), Error);

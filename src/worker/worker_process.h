@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,6 +36,8 @@ struct WorkerOptions {
   uint32_t most_admissions = 2000;  ///< After so many a worker is replaced by a fresh one.
   Strays* strays = nullptr;         ///< Ends what escaped from a worker's group; null: nothing does.
   Milliseconds start{60'000};       ///< To come up.
+  /// Asked ten times a second while a worker comes up and has back what another had; null: never.
+  std::function<bool()> stopped;
   /// For any step without a limit of its own. The references of the largest shapes take an hour on two cores.
   Milliseconds longest{4 * 3'600'000};
   double memory_share = 0.9;  ///< Of what is free at its start: what a worker may use if memory_bytes does not say.
