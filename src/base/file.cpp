@@ -279,7 +279,10 @@ FileLock::FileLock(const fs::path& path, double wait_s) {
 }
 
 FileLock::~FileLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ < 0) return;
+  // A child forked meanwhile has the descriptor too, and would keep the lock for as long as it lives.
+  ::flock(descriptor_, LOCK_UN);
+  ::close(descriptor_);
 }
 
 void check_writable(const fs::path& path) { check_target(target_of(path)); }

@@ -21,8 +21,10 @@ void add_diff_command(CLI::App& app, Chosen& chosen);
 void add_check_command(CLI::App& app, Chosen& chosen);
 void add_journal_command(CLI::App& app, Chosen& chosen);
 void add_kernels_command(CLI::App& app, Chosen& chosen);
+void add_capture_command(CLI::App& app, Chosen& chosen);
 void add_paths_command(CLI::App& app, Chosen& chosen);
 void add_quarantine_command(CLI::App& app, Chosen& chosen);
+void add_shapes_command(CLI::App& app, Chosen& chosen);
 void add_status_command(CLI::App& app, Chosen& chosen);
 void add_worker_command(CLI::App& app, Chosen& chosen);
 

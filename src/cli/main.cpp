@@ -18,7 +18,8 @@
 namespace {
 
 constexpr const char* kVerbs =
-    "the verbs are tune, bench, list, explain, diff, check, journal, kernels, paths, quarantine, status and worker";
+    "the verbs are tune, bench, shapes, list, explain, diff, check, capture, journal, kernels, paths, quarantine, "
+    "status and worker";
 
 int run(int argc, char** argv) {
   using namespace attune;
@@ -32,10 +33,12 @@ int run(int argc, char** argv) {
   Chosen chosen;
   add_tune_command(app, chosen);
   add_bench_command(app, chosen);
+  add_shapes_command(app, chosen);
   add_list_command(app, chosen);
   add_explain_command(app, chosen);
   add_diff_command(app, chosen);
   add_check_command(app, chosen);
+  add_capture_command(app, chosen);
   add_journal_command(app, chosen);
   add_kernels_command(app, chosen);
   add_paths_command(app, chosen);

@@ -21,9 +21,6 @@ constexpr Refused kRefused[] = {
     {"--ngpus", true, "this version tunes the CPU; choose a device with --devices"},
     {"--gpu_ids", true, "this version tunes the CPU; choose a device with --devices"},
     {"--candidate-timeout", true, "candidates run in this process in this version, so none can be stopped"},
-    {"--model_dir", true, "shapes from a model's configuration are not in this version; give a shape file with -i"},
-    {"--tp", true, "it belongs to --model_dir, which is not in this version"},
-    {"--nsets", true, "it belongs to --model_dir, which is not in this version"},
     {"--stop-at-regret", true,
      "there is no model of unmeasured candidates yet to bound the regret with; use --budget or --max-trials"},
     {"--rotating_tensor", true,
@@ -238,6 +235,7 @@ void add_tune_command(CLI::App& app, Chosen& chosen) {
   auto options = std::make_shared<TuneOptions>();
   auto* verb = app.add_subcommand("tune", "Find the fastest correct kernel for each shape and publish the table");
   add_shape_flags(*verb, *options);
+  add_model_flags(*verb, options->model, "What to tune");
   add_output_flags(*verb, *options);
   add_method_flags(*verb, *options);
   for (const Refused& refused : kRefused) {
@@ -255,6 +253,7 @@ void add_tune_command(CLI::App& app, Chosen& chosen) {
       "Examples:\n"
       "  attune tune -i untuned.csv -o tuned.csv --max-m 64 --budget 10m\n"
       "  attune tune --gemm_size_file sizes.yaml --tuning_results_file out.yaml --compare\n"
+      "  attune tune --model_dir Llama-3.1-8B --tp 8 --nsets 1,512 -o tuned.csv --budget 1h\n"
       "  attune tune -m 128 -n 1536 -k 7168 --dtype fp32 --json\n"
       "Flags of older tuners that are refused, and why: attune tune --help-all");
   verb->callback([options, verb, &chosen] {

@@ -23,6 +23,12 @@ constexpr Conflict kConflicts[] = {
     {"--op", "--gemm_size_file", "such a file holds gemm_a16w16"},
     {"--tuning_results_file", "--untune_file", "the winners of a CSV go to the table that -o names"},
     {"--run_config", "--compare_wo_tuning", "give one of them"},
+    {"--bias", "--model_dir", "the model says which of its products have one"},
+    {"--trans_a", "--model_dir", "a model's weights are N×K and its x is M×K"},
+    {"--col_a", "--model_dir", "a model's weights are N×K and its x is M×K"},
+    {"--trans_b", "--model_dir", "a model's weights are N×K and its x is M×K"},
+    {"--col_b", "--model_dir", "a model's weights are N×K and its x is M×K"},
+    {"--tuning_results_file", "--model_dir", "the winners go to the table that -o names"},
 };
 
 /// `flag` makes no sense without one of `others`.
@@ -32,6 +38,9 @@ struct Need {
   const char* why;
 };
 constexpr Need kNeeds[] = {
+    {"--tp", {"--model_dir"}, "it divides the model that --model_dir names"},
+    {"--nsets", {"--model_dir"}, "it is for the model that --model_dir names"},
+    {"--sequences", {"--model_dir"}, "it is for the model that --model_dir names"},
     {"--min_improvement_pct", {"--update_improved"}, "it says what --update_improved takes for an improvement"},
     {"--sort", {"--tune_file", "--config-dir", "--untune_file"}, "there is no table to sort, name one with -o"},
     {"--update_improved", {"--tune_file", "--config-dir", "--untune_file"}, "there is no table, name one with -o"},

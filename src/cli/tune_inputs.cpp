@@ -8,21 +8,17 @@
 #include "base/locations.h"
 #include "base/text.h"
 #include "cli/environment.h"
+#include "cli/model_inputs.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/shape_list.h"
 #include "formats/csv/table.h"
+#include "formats/csv/untuned_table.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "ops/op.h"
 #include "report/result_table.h"
 
 namespace attune {
 namespace {
-
-std::optional<DType> dtype_option(const std::string& text, std::string_view flag) {
-  if (text.empty()) return std::nullopt;
-  if (const auto dtype = parse_dtype(text)) return dtype;
-  fail(ErrorCode::invalid_input, "{} wants a data type such as bf16, fp16 or fp32, got '{}'", flag, text);
-}
 
 std::string today() {
   const std::time_t now = std::time(nullptr);
@@ -92,15 +88,56 @@ void read_csv_shapes(const TuneOptions& options, const std::string& file, const 
     add_shape(inputs, shape.problem, file + ":" + std::to_string(shape.line), device);
 }
 
+/// The family of a model's shapes that is tuned. Said and left out: families that this build cannot tune.
+const FamilySpec* choose_family(const TuneOptions& options, const ModelShapes& shapes, TuneInputs& inputs) {
+  const FamilySpec* named = family_option(options.op);
+  std::vector<const FamilySpec*> tunable;
+  std::vector<std::string> left_out, names;
+  for (const FamilySpec* family : families_of(shapes)) {
+    if (named && family != named) continue;
+    if (family->tunable) {
+      tunable.push_back(family);
+      names.emplace_back(family->op);
+    } else {
+      left_out.push_back(fmt::format("{} ({})", family->op, counted(problems_of(shapes, *family).size(), "shape")));
+    }
+  }
+  if (tunable.empty() && left_out.empty())
+    fail(ErrorCode::invalid_input, "the model has no products of the family {}, see attune shapes", options.op);
+  if (tunable.empty())
+    fail(ErrorCode::invalid_input, "this version cannot tune what the model has: {}; attune shapes -o writes the lists",
+         join(left_out, ", "));
+  if (tunable.size() > 1)
+    fail(ErrorCode::invalid_input, "the model has products of several families, tune one after the other with --op: {}",
+         join(names, ", "));
+  if (!left_out.empty())
+    inputs.notices.push_back("this version cannot tune them, so they are left out: " + join(left_out, ", "));
+  return tunable.front();
+}
+
+void read_model_shapes(const TuneOptions& options, const DeviceInfo& device, TuneInputs& inputs) {
+  const ModelShapes shapes = shapes_of_model(options.model, options.indtype, options.outdtype);
+  inputs.notices = shapes.notices;
+  inputs.family = choose_family(options, shapes, inputs);
+  size_t num_large = 0;
+  for (const Problem& problem : problems_of(shapes, *inputs.family)) {
+    if (options.max_m && problem.integer("m") > *options.max_m)
+      ++num_large;
+    else
+      add_shape(inputs, problem, "", device);
+  }
+  if (num_large > 0)
+    inputs.notices.push_back(
+        fmt::format("{} with more than {} rows left out (--max-m)", counted(num_large, "shape"), *options.max_m));
+}
+
 /// The family's untuned file in the configuration folder, for a run without -i.
 std::string default_input(const TuneOptions& options) {
   const std::string op = options.op.empty() ? "gemm_a16w16" : options.op;
   const FamilySpec* family = find_family(op);
   if (!family) fail(ErrorCode::invalid_input, "unknown family, see `attune list ops`: '{}'", op);
-  std::string name(family->default_file);
-  name.replace(name.find("tuned"), 5, "untuned");
   const auto folder = options.config_dir.empty() ? config_location().path : std::filesystem::path(options.config_dir);
-  return (folder / name).string();
+  return (folder / untuned_file_name(*family)).string();
 }
 
 /// Throws unless a folder is there or can be made.
@@ -129,12 +166,15 @@ void fix_table(const TuneOptions& options, TuneInputs& inputs) {
 
 TuneInputs read_tune_inputs(const TuneOptions& options, const DeviceInfo& device) {
   TuneInputs inputs;
-  const bool single = options.m || options.n || options.k;
+  const bool single = options.m || options.n || options.k, of_model = !options.model.folder.empty();
   inputs.source = "-m -n -k";
-  if (int{single} + int{!options.input.empty()} + int{!options.size_file.empty()} > 1) {
-    fail(ErrorCode::invalid_input, "give one of -i, --gemm_size_file and -m -n -k");
+  if (int{single} + int{!options.input.empty()} + int{!options.size_file.empty()} + int{of_model} > 1) {
+    fail(ErrorCode::invalid_input, "give one of -i, --gemm_size_file, --model_dir and -m -n -k");
   }
-  if (single) {
+  if (of_model) {
+    inputs.source = options.model.folder;
+    read_model_shapes(options, device, inputs);
+  } else if (single) {
     read_single_size(options, device, inputs);
   } else if (!options.size_file.empty()) {
     inputs.source = options.size_file;

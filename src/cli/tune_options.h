@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/environment.h"
+#include "cli/model_inputs.h"
 
 namespace attune {
 
@@ -15,6 +16,7 @@ struct TuneOptions {
   std::string input;      ///< `-i`
   std::string size_file;  ///< `--gemm_size_file`
   std::optional<int64_t> m, n, k;
+  ModelOptions model;
   std::string indtype, outdtype;
   bool bias = false, trans_a = false;
   bool trans_b = true;  ///< Weights stored N×K.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/lookup.h"
 
-#include <array>
-
 #include "attune/error.h"
 #include "base/text.h"
 #include "dispatch/padding.h"
@@ -25,12 +23,6 @@ std::vector<Target> targets(const Problem& problem, const FamilySpec& family) {
 }
 
 }  // namespace
-
-std::string_view name(Match match) noexcept {
-  static constexpr std::array<std::string_view, 5> kNames = {"exact", "padded_fine", "padded_coarse", "predicted",
-                                                             "fallback"};
-  return kNames[static_cast<size_t>(match)];
-}
 
 LookupResult look_up(const Table& table, const Problem& problem, const DeviceInfo& device, const RowCheck& usable) {
   LookupResult result;

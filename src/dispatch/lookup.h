@@ -5,16 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "attune/dispatcher.h"
 #include "attune/problem.h"
 #include "core/candidate.h"
 #include "core/device_info.h"
 #include "formats/csv/table.h"
 
 namespace attune {
-
-/// How well a row fits a problem.
-enum class Match : uint8_t { exact, padded_fine, padded_coarse, predicted, fallback };
-std::string_view name(Match match) noexcept;
 
 /// One place a lookup looked at, for `attune explain`.
 struct LookupStep {

@@ -13,7 +13,7 @@
 #include "measure/reference_cache.h"
 #include "measure/rotation.h"
 #include "measure/verification.h"
-#include "solver/plan.h"
+#include "attune/plan.h"
 
 namespace attune {
 

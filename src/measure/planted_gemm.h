@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "ops/gemm/gemm_op.h"
-#include "solver/plan.h"
+#include "attune/plan.h"
 #include "tensor/convert.h"
 
 namespace attune {

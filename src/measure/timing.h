@@ -4,7 +4,7 @@
 #include <span>
 
 #include "device/device.h"
-#include "solver/plan.h"
+#include "attune/plan.h"
 
 namespace attune {
 

@@ -10,7 +10,7 @@
 #include "measure/guarded_buffer.h"
 #include "measure/packed_weights.h"
 #include "measure/reference_cache.h"
-#include "solver/plan.h"
+#include "attune/plan.h"
 
 namespace attune {
 

@@ -23,9 +23,13 @@ constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 std::vector<std::filesystem::path> module_folders() {
   std::vector<std::filesystem::path> folders;
   if (const char* folder = std::getenv("ATTUNE_MODULES")) return {folder};
+  // This code is in the program, or in the library that an application links.
   std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  return {program / "modules", program.parent_path() / "lib/attune/modules"};
+  Dl_info info{};
+  ::dladdr(reinterpret_cast<const void*>(&module_folders), &info);
+  auto here = std::filesystem::canonical(info.dli_fname != nullptr ? info.dli_fname : "", ignored).parent_path();
+  if (here.empty()) here = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  return {here / "modules", here.parent_path() / "lib/attune/modules", here / "attune/modules"};
 }
 
 /// The value a spec's entries give on this CPU, by variable.
@@ -78,8 +82,8 @@ std::string register_module(const std::filesystem::path& file, Registry& registr
 
 }  // namespace
 
-void load_modules(std::span<const ModuleSpec> specs, Registry& registry) {
-  set_load_variables(specs);
+void load_modules(std::span<const ModuleSpec> specs, Surroundings surroundings, Registry& registry) {
+  if (surroundings == Surroundings::program) set_load_variables(specs);
   for (const ModuleSpec& spec : specs) {
     const std::string file_name = "attune_solver_" + std::string(spec.name) + ".so";
     std::string reason = "the module " + file_name + " is not installed";

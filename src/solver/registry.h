@@ -13,6 +13,10 @@ namespace attune {
 
 struct ModuleSpec;
 
+/// Whose process it is. In an application's the environment is not ours: the load variables are left as they are, and
+/// what a library makes of that is in its versions.
+enum class Surroundings : uint8_t { program, application };
+
 /// A solver this build knows and whether it can be used here.
 struct SolverEntry {
   std::string id, title;
@@ -34,7 +38,7 @@ class Registry {
   const Solver* find(std::string_view id) const noexcept;
 
  private:
-  friend void load_modules(std::span<const ModuleSpec> specs, Registry& registry);
+  friend void load_modules(std::span<const ModuleSpec> specs, Surroundings surroundings, Registry& registry);
   std::vector<std::unique_ptr<Solver>> owned_;
   std::vector<SolverEntry> entries_;
   std::string module_;  ///< Of the registration under way.
@@ -46,8 +50,8 @@ inline constexpr int kSolverInterface = 2;
 
 /// Defined by the generated list (cmake/AttuneSolver.cmake): link attune_solvers. Sets the load variables, opens every
 /// module and calls every linked-in registration, as the build generated them. Modules are looked for in
-/// $ATTUNE_MODULES (a folder), beside the program in `modules/`, then in the installed folder. The first call does the
-/// work; before any other thread is started. The second returns the same object.
-const Registry& registry();
+/// $ATTUNE_MODULES (a folder), beside the program or library in `modules/`, then in the installed folder. The first
+/// call does the work; before any other thread is started, if it is the program's. The second returns the same object.
+const Registry& registry(Surroundings surroundings = Surroundings::program);
 
 }  // namespace attune

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attune/plan.h"
 #include "attune/problem.h"
 #include "attune/tensor.h"
 #include "core/binary.h"
@@ -16,7 +17,6 @@
 #include "core/record.h"
 #include "core/search_space.h"
 #include "device/device.h"
-#include "solver/plan.h"
 
 namespace attune {
 

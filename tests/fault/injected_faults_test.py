@@ -5,46 +5,27 @@ one of a run without them.
 ATTUNE_FAULTS: how many faults (100); ATTUNE_FAULT_SEED: of their places (1). The faults are those of src/solvers/fake.
 """
 import collections
-import csv
 import dataclasses
 import os
 import random
-import statistics
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+import faults as planted_faults  # noqa: E402
 import leftovers  # noqa: E402
 import story  # noqa: E402
+from faults import LOAD_DEADLINE_S, LOSES_THE_WORKER, ONLY_OF_LAUNCHES, STATUSES, WALL  # noqa: E402
 from story import FAKE  # noqa: E402
 
 FAULTS = int(os.environ.get("ATTUNE_FAULTS", "100"))
 SEED = int(os.environ.get("ATTUNE_FAULT_SEED", "1"))
 FAULTS_A_SHAPE, SHAPES_A_RUN = 8, 20
-RUN_DEADLINE_S, LOAD_DEADLINE_S = 0.2, 0.5
 DEFAULT = "split_k=1;tile_m=64;tile_n=64"
 SOLVER = "fake.gemm@1:"
 
-# What becomes of a candidate, by what it does in a launch.
-STATUSES = {
-    "segfault": {"crashed"}, "abort": {"crashed"}, "exit0": {"crashed"}, "stack": {"crashed"},
-    "garbage": {"crashed"}, "close": {"crashed"},
-    "loop": {"timed_out"}, "sleep": {"timed_out"}, "stop": {"timed_out"}, "slow": {"timed_out"},
-    # It meets the limit of memory, the kernel, or the deadline, whichever is nearest.
-    "bomb": {"out_of_memory", "crashed", "timed_out"},
-    # With SIGXFSZ blocked or ignored the write fails instead.
-    "file_limit": {"crashed", "launch_failed"},
-    # Inputs that cannot be written to make a crash of it; so may what lies behind an output.
-    "scribble_inputs": {"wrong_result", "crashed"}, "scribble_after": {"wrong_result", "crashed"},
-    "wrong_result": {"wrong_result"}, "nan": {"wrong_result"},
-    "throws": {"launch_failed"}, "huge_result_time": {"implausible_time"}, "unsupported": {"launch_failed"},
-    "double_fork": {"ok"}, "signal_mask": {"ok"}, "chdir": {"ok"},
-}
 STATUSES_OF_PREPARE = {"throws": {"load_failed"}, "file_limit": {"crashed", "load_failed"}, "unsupported": {"unsupported"}}
-ONLY_OF_LAUNCHES = {"scribble_inputs", "scribble_after", "wrong_result", "nan", "huge_result_time"}
-# The worker is lost: tried once again in a fresh one, so what happens once only is forgiven.
-LOSES_THE_WORKER = {"segfault", "abort", "exit0", "stack", "garbage", "close", "loop", "sleep", "stop", "slow"}
 # Those whose effect shows whenever it comes; a result is looked at in the verification only.
 SHOWS_AT_ANY_TIME = LOSES_THE_WORKER | {"throws", "huge_result_time"}
 LAUNCHES = (2, 4, 5, 6, 8, 10, 14, 20, 30, 45, 60, 90)
@@ -69,11 +50,6 @@ class Planted:
         return self.when.startswith("from:") and int(self.when[5:]) > SURE_LAUNCHES
 
 
-def recovery_times_ms(report):
-    """How long each worker that was lost took to be replaced, where the program says so."""
-    return report.get("recoveries_ms", [])
-
-
 class InjectedFaults(story.Story):
     def setUp(self):
         super().setUp()
@@ -92,9 +68,7 @@ class InjectedFaults(story.Story):
     def configs(self, problem):
         """Every config that a run may ask for."""
         if problem not in self.candidates_of:
-            listed = self.attune("list", "candidates", problem, "--devices", "fake:0", "--json").json
-            names = next(one for one in listed if one["solver"] == "fake.gemm")["candidates"]
-            self.candidates_of[problem] = [name.removeprefix(SOLVER) for name in names]
+            self.candidates_of[problem] = planted_faults.configs(self, problem, "fake:0", SOLVER)
         return self.candidates_of[problem]
 
     def when(self, fault, step, number):
@@ -139,12 +113,8 @@ class InjectedFaults(story.Story):
         self.assertIn(result.status, (0, 1), str(result))
         self.assertEqual(leftovers.processes_left(within_s=1), [], "processes were left")
         self.assertEqual(leftovers.files_below(self.temporary), [], "temporary files were left")
-        self.attune("journal", "export", "--csv", f"{name}_records.csv", *journal)
-        verified = collections.defaultdict(list)
-        for row in csv.DictReader(self.read(f"{name}_records.csv").splitlines()):
-            if row["stage"] == "verify":
-                verified[row["problem"], row["candidate"].removeprefix(SOLVER)].append(row["status"])
-        return {one["problem"]: one for one in result.json["results"]}, verified, recovery_times_ms(result.json)
+        verified = planted_faults.verifications(self, f"{name}_records.csv", SOLVER, *journal)
+        return {one["problem"]: one for one in result.json["results"]}, verified, result.json.get("recoveries_ms", [])
 
     def disturbed(self, name, shapes, planted, flags):
         # Twice the deadline, and time for a fresh worker, for each; a hang of the program itself is ended by this.
@@ -218,10 +188,7 @@ class InjectedFaults(story.Story):
               f"{time.monotonic() - began:.0f} s; {len(fallen)} candidates failed, {sum(one.late for one in fallen)} of "
               f"{len(late)} late ones; {ties} winners differ within a tie", flush=True)
         print("  " + ", ".join(f"{name} {number}" for name, number in sorted(collections.Counter(p.fault for p in planted).items())))
-        if recoveries:
-            ordered = sorted(recoveries)
-            print(f"  {len(ordered)} workers lost; ms to a fresh one: median {statistics.median(ordered):.0f}, "
-                  f"99 % {ordered[len(ordered) * 99 // 100]:.0f}, most {ordered[-1]:.0f}", flush=True)
+        planted_faults.tell_recoveries(recoveries)
         if len(late) >= 20:
             self.assertTrue(any(one.late for one in fallen), "no fault came in the middle of a contest")
 
@@ -230,8 +197,7 @@ class BehindAWall(InjectedFaults):
     ALONE = ("--isolation", "none")
 
     def test_every_fault_is_blamed_on_its_candidate_and_on_no_other(self):
-        self.check([one for one in STATUSES if one != "unsupported"], FAULTS,
-                   ("--isolation", "process", "--run-deadline", str(RUN_DEADLINE_S), "--load-deadline", str(LOAD_DEADLINE_S)))
+        self.check([one for one in STATUSES if one != "unsupported"], FAULTS, WALL)
 
 
 class InProcess(InjectedFaults):

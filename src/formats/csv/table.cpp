@@ -13,13 +13,6 @@
 namespace attune {
 namespace {
 
-/// Architectures of the unit counts in tables from before the column gfx (ROCm/aiter, gfx_from_cu_num).
-std::string_view gfx_of_units(int64_t num_units) {
-  if (num_units == 256) return "gfx950";
-  if (num_units == 80 || num_units == 304) return "gfx942";
-  return {};
-}
-
 /// Counts one kind of oddity and remembers where it was met first.
 struct Oddity {
   size_t count = 0;
@@ -35,12 +28,6 @@ std::optional<double> fraction(std::string_view text) {
   const auto percent = parse_double(trim(text.substr(0, text.size() - 1)));
   if (!percent) return std::nullopt;
   return *percent / 100;
-}
-
-std::optional<double> usable_time(std::string_view text) {
-  const auto us = parse_double(text);
-  if (!us || !std::isfinite(*us) || *us <= 0) return std::nullopt;
-  return us;
 }
 
 /// Reads the rows of one document.
@@ -103,6 +90,18 @@ std::string index_text(const FamilySpec& family, const Problem& problem, std::st
 }
 
 }  // namespace
+
+std::string_view gfx_of_units(int64_t num_units) noexcept {
+  if (num_units == 256) return "gfx950";
+  if (num_units == 80 || num_units == 304) return "gfx942";
+  return {};
+}
+
+std::optional<double> usable_time(std::string_view text) noexcept {
+  const auto us = parse_double(text);
+  if (!us || !std::isfinite(*us) || *us <= 0) return std::nullopt;
+  return us;
+}
 
 std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
   std::error_code ignored;

@@ -5,7 +5,7 @@
 
 #include "attune/tensor.h"
 #include "device/fake/fake_device.h"
-#include "solver/plan.h"
+#include "attune/plan.h"
 #include "solvers/fake/faults.h"
 
 namespace attune {

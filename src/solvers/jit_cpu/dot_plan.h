@@ -4,7 +4,7 @@
 
 #include "base/shared_library.h"
 #include "ops/gemm/gemm_op.h"
-#include "solver/plan.h"
+#include "attune/plan.h"
 #include "solvers/jit_cpu/kernel_arguments.h"
 #include "solvers/jit_cpu/kernel_source.h"
 

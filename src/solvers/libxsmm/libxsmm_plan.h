@@ -3,7 +3,7 @@
 #include <array>
 
 #include "ops/gemm/gemm_op.h"
-#include "solver/plan.h"
+#include "attune/plan.h"
 
 namespace attune {
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/plan.h"
+#include "attune/problem.h"
+
+namespace attune {
+
+/// How well a row fits a problem: its own, one of a larger M that the problem can be padded to, one that a model of the
+/// table's rows chose, or none.
+enum class Match : uint8_t { exact, padded_fine, padded_coarse, predicted, fallback };
+std::string_view name(Match match) noexcept;
+
+/// What becomes of a row whose kernel is not in the cache: it is served by the untuned config for ever, until the
+/// dispatcher's own thread has compiled it, or the caller waits for that.
+enum class Building : uint8_t { never, background, blocking };
+
+/// The answer for one problem.
+struct Hit {
+  /// Ready to run for as long as the dispatcher lives (DispatcherOptions::most_plans has an exception); null: none is
+  /// made yet (require() makes one), or no solver takes the problem.
+  const Plan* plan = nullptr;
+  Match match = Match::fallback;
+  bool not_ready = false;  ///< `plan` stands in for the row's, which is being made.
+  bool drifted = false;    ///< The row's kernel was made by another compiler or driver.
+  uint32_t row = 0;        ///< Of the tables as they were then, from 1; 0: no row.
+};
+
+struct DispatcherOptions {
+  std::string device = "cpu:0";
+  Building building = Building::background;
+  /// Tables in place of those that the environment and the folders name, by op; the first that has a key wins.
+  std::map<std::string, std::vector<std::filesystem::path>> tables;
+  std::filesystem::path capture;  ///< Folder where the shapes that are called are collected; empty: nowhere.
+  std::chrono::milliseconds look_every{1000};  ///< At the tables' files; 0: only when reload() is called.
+  /// Kept. For a problem beyond them require() and run() make a plan anew at each call; it lasts until the thread's
+  /// next.
+  size_t most_plans = 16384;
+  bool only_look_up = false;  ///< No plans: hits say match and row.
+  bool log_hits = false;      ///< ATTUNE_LOG_TUNED_CONFIG: a line for the first hit of each shape.
+};
+
+/// How often, since the dispatcher was made.
+struct DispatchCounts {
+  uint64_t calls = 0, misses = 0;  ///< Lookups, and those that no row served.
+  uint64_t shapes = 0, missed_shapes = 0;
+  uint64_t plans = 0, reloads = 0;
+};
+
+/// Finds, for each call, the kernel that the tuned tables name, and has it ready. Tables are looked at anew when a file
+/// changes; plans once made stay. Any thread; lookups take no lock and never wait for a reload or a compiler.
+class Dispatcher {
+ public:
+  /// Reads the tables; nothing is opened or compiled before the first shape comes. A wrong table is left out, and said
+  /// on standard error. Throws invalid_input for an unknown device.
+  explicit Dispatcher(DispatcherOptions options = {});
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  /// The process's own, made at the first call from the environment (docs/run_time.md) and never destroyed.
+  static Dispatcher& global();
+
+  /// No I/O, no lock, no allocation. A shape that is new is told to the dispatcher's own thread, which makes its plan:
+  /// a later call has it.
+  Hit choose(const GemmKey& key) const noexcept;
+  /// The same, but a plan that is missing is made here: that of the row when nothing is to be compiled for it (or
+  /// Building::blocking), else the untuned one. Throws invalid_input for a key that is no problem of its op,
+  /// unavailable when no solver takes it.
+  Hit require(const GemmKey& key);
+  /// Runs the problem: operands in the order of Op::tensors() (a, b, [bias], c), contiguous and aligned to 16 bytes.
+  /// `stream`: of the device; null on a host, where the work is done when this returns. The workspace is the calling
+  /// thread's, kept for its next call. Throws as require(), and device when the library refuses.
+  void run(const GemmKey& key, std::span<void* const> operands, void* stream = nullptr);
+
+  /// What a lookup does with a problem, step by step, in lines for a person. Reads no file.
+  std::string explain(const GemmKey& key) const;
+  /// Looks at the tables now; true when something had changed. Returns when lookups see it.
+  bool reload();
+  /// What was odd about the tables as they are now: one sentence each.
+  std::vector<std::string> notices() const;
+  DispatchCounts counts() const;
+  /// Ends the dispatcher's own thread, writes what was captured and says what was missed. Lookups and runs go on with
+  /// what is there. For the end of a process; the destructor does it, and a second call nothing.
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace attune

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "formats/model_config/model_shapes.h"
+
+namespace CLI {
+class App;
+}
+
+namespace attune {
+
+/// Shapes of a model, as `shapes` and `tune` ask for them.
+struct ModelOptions {
+  std::string folder;  ///< `--model_dir`; empty: not asked for.
+  int64_t tp = 1;
+  std::string nsets = "1,512,1024,2048,3072,4096,8192,16384";  ///< The older tuner's.
+  std::string sequences = "1";
+};
+
+/// Adds --model_dir, --tp, --nsets and --sequences under a heading of the help.
+void add_model_flags(CLI::App& verb, ModelOptions& options, const std::string& group);
+
+/// Reads the model's config.json. `dtype` and `outdtype` as typed; empty: the model's. Throws invalid_input.
+ModelShapes shapes_of_model(const ModelOptions& options, const std::string& dtype, const std::string& outdtype);
+
+/// A type of gemm_a16w16 as typed for `flag`; nothing when it was not given. Throws invalid_input.
+std::optional<DType> dtype_option(const std::string& text, std::string_view flag);
+
+}  // namespace attune

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/environment.h"
+#include "cli/json_output.h"
+#include "cli/line_output.h"
+#include "cli/model_inputs.h"
+#include "formats/csv/untuned_table.h"
+
+namespace attune {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct ShapesOptions {
+  ModelOptions model;
+  std::string dtype, outdtype, op, output;
+  bool json = false;
+};
+
+/// A list of shapes that is to be written.
+struct OutputFile {
+  const FamilySpec* family = nullptr;
+  std::filesystem::path path;
+  size_t num_shapes = 0;
+};
+
+/// One file for one family, a folder with the families' default names for several.
+std::vector<OutputFile> output_files(const ShapesOptions& options, const ModelShapes& shapes) {
+  const auto families = families_of(shapes);
+  const std::filesystem::path output(options.output);
+  const bool is_folder = std::filesystem::is_directory(output);
+  if (families.size() > 1 && !is_folder && output.extension() == ".csv") {
+    std::vector<std::string> names;
+    for (const FamilySpec* family : families) names.emplace_back(family->op);
+    fail(ErrorCode::invalid_input, "the shapes are of {}, one file holds one: choose with --op, or name a folder: '{}'",
+         join(names, ", "), shown(options.output, 500));
+  }
+  std::vector<OutputFile> files;
+  for (const FamilySpec* family : families) {
+    const bool below = is_folder || families.size() > 1;
+    files.push_back({family, below ? output / untuned_file_name(*family) : output, 0});
+  }
+  return files;
+}
+
+/// All or none: whatever can be known to fail is looked at before the first is written.
+std::vector<OutputFile> write_files(const ShapesOptions& options, const ModelShapes& shapes) {
+  if (options.output.empty()) return {};
+  std::vector<OutputFile> files = output_files(options, shapes);
+  const bool new_folder = files.size() > 1 && !std::filesystem::exists(options.output);
+  for (const OutputFile& file : files) {
+    if (!new_folder) check_output(file.path);
+    check_untuned_output(file.path, *file.family);
+  }
+  std::error_code failed;
+  if (new_folder && !std::filesystem::create_directory(options.output, failed))
+    fail(ErrorCode::invalid_input, "the folder cannot be made ({}), name another: '{}'", failed.message(),
+         shown(options.output, 500));
+  for (OutputFile& file : files) {
+    const auto problems = problems_of(shapes, *file.family);
+    write_file_atomically(file.path, untuned_text(*file.family, problems));
+    file.num_shapes = problems.size();
+  }
+  return files;
+}
+
+/// `1,512,1024`: M of a product.
+std::string rows_of(const LayerProduct& product) {
+  std::vector<std::string> rows;
+  for (const Problem& problem : product.problems)
+    rows.push_back(problem.text(product.family->op == "fmoe" ? "token" : "m"));
+  return join(rows, ",");
+}
+
+/// What else a person wants to know of a product: types, bias, experts.
+std::string details_of(const LayerProduct& product) {
+  const Problem& problem = product.problems.front();
+  if (product.family->op == "fmoe")
+    return fmt::format("{} of {} experts, {}", problem.text("topk"), problem.text("expert"), problem.text("q_dtype_w"));
+  if (problem.has("q_dtype_w")) return problem.text("q_dtype_w");
+  if (!problem.has("dtype")) return "";
+  return problem.text("dtype") + (problem.integer_or("bias", 0) != 0 ? " bias" : "");
+}
+
+void print_table(const ModelShapes& shapes) {
+  size_t name_width = 7, family_width = 6, types_width = 5;
+  for (const LayerProduct& product : shapes.products) {
+    name_width = std::max(name_width, product.name.size());
+    family_width = std::max(family_width, product.family->op.size());
+    types_width = std::max(types_width, details_of(product).size());
+  }
+  const auto print = [&](std::string_view name, std::string_view family, const auto& n, const auto& k,
+                         const std::string& types, const std::string& rows) {
+    print_line(stdout, fmt::format("{:<{}}  {:<{}}  {:>7}  {:>6}  {:<{}}  {}", name, name_width, family, family_width,
+                                   n, k, types, types_width, rows));
+  };
+  print("product", "family", "N", "K", "types", "M");
+  for (const LayerProduct& product : shapes.products)
+    print(product.name, product.family->op, product.n, product.k, details_of(product), rows_of(product));
+}
+
+void print_as_json(const ModelShapes& shapes, const std::vector<OutputFile>& files) {
+  ordered_json products = ordered_json::array(), written = ordered_json::array();
+  for (const LayerProduct& product : shapes.products) {
+    ordered_json problems = ordered_json::array();
+    for (const Problem& problem : product.problems) problems.push_back(problem.key());
+    products.push_back({{"name", product.name},
+                        {"family", product.family->op},
+                        {"n", product.n},
+                        {"k", product.k},
+                        {"problems", problems}});
+  }
+  for (const OutputFile& file : files)
+    written.push_back({{"family", file.family->op}, {"file", file.path.string()}, {"shapes", file.num_shapes}});
+  print_json({{"products", products}, {"notices", shapes.notices}, {"files", written}});
+}
+
+int run_shapes(const ShapesOptions& options) {
+  if (options.model.folder.empty())
+    fail(ErrorCode::invalid_input, "name the model: --model_dir DIR, the folder of its config.json");
+  const FamilySpec* family = family_option(options.op);
+  ModelShapes shapes = shapes_of_model(options.model, options.dtype, options.outdtype);
+  if (family) std::erase_if(shapes.products, [&](const LayerProduct& product) { return product.family != family; });
+  if (shapes.products.empty())
+    fail(ErrorCode::invalid_input, "the model has no products of the family {}, leave --op out to see all", family->op);
+  const auto files = write_files(options, shapes);
+  if (options.json) {
+    print_as_json(shapes, files);
+    return 0;
+  }
+  for (const std::string& notice : shapes.notices) print_line(stderr, "note: " + notice);
+  print_table(shapes);
+  for (const OutputFile& file : files)
+    print_line(stdout,
+               fmt::format("{} of {} in {}", counted(file.num_shapes, "shape"), file.family->op, file.path.string()));
+  return 0;
+}
+
+}  // namespace
+
+void add_shapes_command(CLI::App& app, Chosen& chosen) {
+  auto options = std::make_shared<ShapesOptions>();
+  auto* verb = app.add_subcommand("shapes", "Shapes of a model: the products of its layers on one of --tp devices");
+  add_model_flags(*verb, options->model, "Options");
+  verb->add_option("--dtype,--indtype", options->dtype, "bf16, fp16 or fp32; wins over the model's torch_dtype");
+  verb->add_option("--outdtype", options->outdtype, "Result type; default: the same");
+  verb->add_option("--op", options->op, "Only the shapes of one family");
+  verb->add_option("-o,--untune_file", options->output,
+                   "Write them for attune tune -i: one family into this file, several into this folder");
+  verb->add_flag("--json", options->json, "Machine-readable");
+  verb->footer(
+      "Examples:\n"
+      "  attune shapes --model_dir Llama-3.1-70B --tp 8 --nsets 1,512,4096 -o llama70B_bf16_untuned_gemm.csv\n"
+      "  attune shapes --model_dir DeepSeek-V3 --tp 8 -o lists/");
+  verb->callback([options, &chosen] { chosen = [options] { return run_shapes(*options); }; });
+}
+
+}  // namespace attune

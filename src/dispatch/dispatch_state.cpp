@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/dispatch_state.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/locations.h"
+#include "compile/compile_pool.h"
+#include "dispatch/capture_files.h"
+#include "dispatch/lookup_steps.h"
+#include "dispatch/read_guard.h"
+#include "dispatch/table_sources.h"
+#include "ops/op.h"
+
+namespace attune {
+namespace {
+
+/// The place of the calling thread among the counters: threads rarely share one.
+size_t counter_of_this_thread(size_t num_counters) noexcept {
+  static std::atomic<size_t> next{0};
+  thread_local const size_t mine = next.fetch_add(1, std::memory_order_relaxed);
+  return mine % num_counters;
+}
+
+FileStamp stamp_of(const std::filesystem::path& file) {
+  FileStamp stamp{.file = file};
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return stamp;
+  stamp.inode = status.st_ino;
+  stamp.bytes = static_cast<uint64_t>(status.st_size);
+  stamp.changed_ns = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+  return stamp;
+}
+
+TableSources sources_of(const FamilySpec& family, const DispatcherOptions& options) {
+  const auto named = options.tables.find(std::string(family.op));
+  if (named == options.tables.end()) return table_sources(family);
+  TableSources sources;
+  for (const auto& file : named->second) sources.files.push_back({file, Origin::variable});
+  return sources;
+}
+
+uint32_t number_of(const RowIndex& rows, const RowIndex::Row& row) noexcept {
+  return static_cast<uint32_t>(&row - rows.rows().data()) + 1;
+}
+
+}  // namespace
+
+Hit first_row(const Snapshot& now, OpId op, const KeyCodes& codes, const KeyCodes::Codes& values) noexcept {
+  const RowIndex& rows = *now.tables[static_cast<size_t>(op)].rows;
+  for (const LookupM& step : LookupSteps(codes, values)) {
+    if (const auto* row = rows.find(hash_with_m(codes, values, step.m)))
+      return {.match = step.match, .row = number_of(rows, *row)};
+  }
+  return {};
+}
+
+Dispatcher::State::State(DispatcherOptions wanted)
+    : options(std::move(wanted)),
+      cache_(cache_location().path),
+      process_(::getpid()),
+      maker_(options.device, registry(Surroundings::application), cache_) {
+  for (const FamilySpec& family : families()) codes.emplace_back(family);
+  if (!options.capture.empty()) capture = std::make_unique<Capture>(options.capture);
+  bool changed = false;
+  now.store(read_tables(nullptr, changed).release());
+  for (const std::string& notice : notices()) log_.say(notice);
+  thread_ = std::thread([this] { work(); });
+}
+
+Dispatcher::State::~State() {
+  finish();
+  delete now.load();
+}
+
+void Dispatcher::State::count(bool missed) noexcept {
+  Counter& counter = counters_[counter_of_this_thread(counters_.size())];
+  counter.calls.fetch_add(1, std::memory_order_relaxed);
+  if (missed) counter.misses.fetch_add(1, std::memory_order_relaxed);
+}
+
+DispatchCounts Dispatcher::State::counts() const {
+  DispatchCounts counts{
+      .shapes = num_shapes_, .missed_shapes = num_missed_shapes_, .plans = num_plans_, .reloads = num_reloads_};
+  for (const Counter& counter : counters_) {
+    counts.calls += counter.calls.load(std::memory_order_relaxed);
+    counts.misses += counter.misses.load(std::memory_order_relaxed);
+  }
+  return counts;
+}
+
+ProblemKey Dispatcher::State::hash_of(const GemmKey& key) const noexcept {
+  const KeyCodes& own = codes[static_cast<size_t>(key.op)];
+  return own.hash(own.codes(key));
+}
+
+/// `changed` when anything differs from `before`, of which all is taken over that does not.
+std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const Snapshot* before, bool& changed) const {
+  auto fresh = std::make_unique<Snapshot>();
+  changed = before == nullptr;
+  for (size_t op = 0; op < kNumOps; ++op) {
+    TableSources sources = sources_of(families()[op], options);
+    Snapshot::Tables& tables = fresh->tables[op];
+    for (const TableSource& source : sources.files) tables.stamps.push_back(stamp_of(source.file));
+    tables.notices = std::move(sources.notices);
+    if (before != nullptr && before->tables[op].stamps == tables.stamps) {
+      tables.rows = before->tables[op].rows;
+      continue;
+    }
+    changed = true;
+    tables.rows = std::make_shared<const RowIndex>(codes[op], std::move(sources.files), maker_.device());
+  }
+  return fresh;
+}
+
+std::vector<std::string> Dispatcher::State::notices() {
+  const std::lock_guard lock(making_);
+  std::vector<std::string> all;
+  for (const Snapshot::Tables& tables : now.load()->tables) {
+    all.insert(all.end(), tables.notices.begin(), tables.notices.end());
+    all.insert(all.end(), tables.rows->notices().begin(), tables.rows->notices().end());
+  }
+  return all;
+}
+
+/// The kept plan of a candidate (empty: untuned), or one made now.
+const Plan* Dispatcher::State::plan_of(const ProblemKey& hash, const Problem& problem, std::string_view candidate,
+                                       Made& made, std::string& why_not) {
+  const std::string text(reinterpret_cast<const char*>(&hash), sizeof hash);
+  if (const auto kept = plans_.find({text, std::string(candidate)}); kept != plans_.end()) return kept->second.get();
+  PlanMaker::Made fresh = candidate.empty() ? maker_.make_untuned(problem) : maker_.make(problem, candidate);
+  why_not = std::move(fresh.why_not);
+  if (made.missing.empty()) made.missing = std::move(fresh.missing);
+  if (!fresh.plan) return nullptr;
+  made.hit.drifted = fresh.drifted;
+  if (is_full) {
+    made.own = std::move(fresh.plan);
+    return made.own.get();
+  }
+  const Plan* plan = plans_.emplace(std::pair(text, std::string(candidate)), std::move(fresh.plan)).first->second.get();
+  num_plans_ = plans_.size();
+  is_full = plans_.size() >= options.most_plans;
+  return plan;
+}
+
+/// Walks the steps until a row's plan can be made, else the untuned one. Under making_.
+Dispatcher::State::Made Dispatcher::State::make(const Snapshot& tables, const GemmKey& key) {
+  const auto op = static_cast<size_t>(key.op);
+  const KeyCodes& own = codes.at(op);
+  const RowIndex& rows = *tables.tables[op].rows;
+  Made made;
+  const auto asked = problem_of(own, key);
+  const Op* known = find_op(own.family().op);
+  if (!asked) fail(ErrorCode::invalid_input, "a key of {} has a data type that is none", own.family().op);
+  if (known == nullptr) {
+    made.why_not = fmt::format("this build does not compute {}", own.family().op);
+    return made;
+  }
+  const Problem problem = known->normalise(*asked, maker_.device());
+  const KeyCodes::Codes values = own.codes(key);
+  const ProblemKey hash = own.hash(values);
+  for (const LookupM& step : LookupSteps(own, values)) {
+    const auto* row = rows.find(hash_with_m(own, values, step.m));
+    if (row == nullptr) continue;
+    std::string why_not;
+    made.hit.plan = plan_of(hash, problem, rows.kernel_name(*row), made, why_not);
+    made.hit.match = step.match;
+    made.hit.row = number_of(rows, *row);
+    if (made.hit.plan != nullptr) return made;
+    if (!made.missing.empty()) break;
+    log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(*row), problem.key(), why_not));
+    made.hit = {};
+  }
+  made.hit.plan = plan_of(hash, problem, {}, made, made.why_not);
+  made.hit.not_ready = made.hit.row != 0;
+  return made;
+}
+
+/// Answers a problem from now on, while there is room. Under making_.
+Dispatcher::State::Made Dispatcher::State::serve(const GemmKey& key) {
+  Snapshot& tables = *now.load();
+  Made made;
+  try {
+    made = make(tables, key);
+  } catch (const Error& error) {
+    made.why_not = error.what();
+  }
+  if (made.own) return made;
+  if (made.hit.plan == nullptr) log_.say(fmt::format("a shape cannot be served: {}", made.why_not));
+  const bool fresh = tables.served.find(hash_of(key)) == nullptr;
+  tables.served.put({hash_of(key), key, made.hit});
+  if (fresh) note(key, made.hit);
+  return made;
+}
+
+/// A line for the first call of a shape.
+void Dispatcher::State::note(const GemmKey& key, const Hit& hit) {
+  ++num_shapes_;
+  if (hit.row == 0) ++num_missed_shapes_;
+  if (hit.row != 0 && !options.log_hits) return;
+  const auto problem = problem_of(codes[static_cast<size_t>(key.op)], key);
+  if (!problem) return;
+  const RowIndex& rows = *now.load()->tables[static_cast<size_t>(key.op)].rows;
+  if (hit.row == 0) {
+    log_.say(fmt::format("no row of a table serves {}, it runs untuned", problem->key()));
+  } else {
+    const RowIndex::Row& row = rows.rows()[hit.row - 1];
+    log_.say(fmt::format("{}: {} of {}: {}", problem->key(), name(hit.match), rows.where(row), rows.kernel_name(row)));
+  }
+}
+
+Hit Dispatcher::State::require(const GemmKey& key) {
+  if (static_cast<size_t>(key.op) >= kNumOps)
+    fail(ErrorCode::invalid_input, "there is no op of that number: {}", static_cast<int>(key.op));
+  std::unique_lock lock(making_);
+  const Served* served = now.load()->served.find(hash_of(key));
+  if (served != nullptr && served->hit.plan != nullptr) return served->hit;
+  Made made = serve(key);
+  if (made.hit.not_ready && !made.missing.empty() && options.building == Building::blocking) {
+    lock.unlock();
+    compile(made.missing);
+    lock.lock();
+    made = serve(key);
+  } else if (made.hit.not_ready && !made.own && options.building == Building::background) {
+    inbox.post(key, hash_of(key));
+  }
+  if (made.hit.plan == nullptr) {
+    made = make(*now.load(), key);  // Once more: it throws what is wrong with the key.
+    fail(ErrorCode::unavailable, "no kernel runs this problem: {}", made.why_not);
+  }
+  if (made.own) own_.insert_or_assign(std::this_thread::get_id(), std::move(made.own));
+  return made.hit;
+}
+
+/// In children, behind limits and a deadline; what fails is not there afterwards.
+void Dispatcher::State::compile(const std::vector<CompileTask>& tasks) const {
+  constexpr uint64_t kCacheBytes = uint64_t{4} << 30;
+  try {
+    KernelCache cache({cache_}, kCacheBytes);
+    CompilePool pool(cache, {.jobs = 1});
+    for (const CompileTask& task : tasks) pool.submit(task);
+    // A program that ends does not wait for a compiler: the pool takes its processes with it.
+    while (pool.unanswered() > 0 && !stop_) pool.wait(Milliseconds(100));
+  } catch (const Error&) {
+    // The untuned plan goes on to serve.
+  }
+}
+
+void Dispatcher::State::work_on(const Inbox::Posted& posted) {
+  Made made;
+  {
+    const std::lock_guard lock(making_);
+    const Served* served = now.load()->served.find(hash_of(posted.key));
+    // A plan that stands in for the row's is looked at again, others are what they are.
+    if (served == nullptr || served->hit.not_ready) made = serve(posted.key);
+  }
+  const bool compiles = options.building != Building::never && made.hit.not_ready && !made.missing.empty();
+  if (compiles && !stop_) {
+    compile(made.missing);
+    const std::lock_guard lock(making_);
+    serve(posted.key);
+  }
+  inbox.done(posted);
+}
+
+/// The dispatcher's own thread.
+void Dispatcher::State::work() {
+  const bool looks = options.look_every.count() > 0;
+  const auto nap = looks ? options.look_every : std::chrono::milliseconds(1000);
+  auto next_look = std::chrono::steady_clock::now() + nap;
+  while (!stop_) {
+    inbox.wait(nap);
+    for (const Inbox::Posted& posted : inbox.take()) {
+      if (stop_) return;
+      work_on(posted);
+    }
+    if (std::chrono::steady_clock::now() < next_look) continue;
+    next_look = std::chrono::steady_clock::now() + nap;
+    if (looks) reload();
+    if (!capture) continue;
+    if (const std::string why = capture->flush(); !why.empty()) log_.say(why);
+  }
+}
+
+bool Dispatcher::State::reload() {
+  const std::lock_guard lock(making_);
+  Snapshot* const before = now.load();
+  bool changed = false;
+  auto fresh = read_tables(before, changed);
+  if (!changed) return false;
+  for (const Served& served : before->served.all()) {
+    try {
+      fresh->served.put({served.hash, served.key, make(*fresh, served.key).hit});
+    } catch (const Error&) {
+      // It was none before, and is said again when it is asked for.
+    }
+  }
+  for (const Snapshot::Tables& tables : fresh->tables) {
+    for (const std::string& notice : tables.rows->notices()) log_.say(notice);
+  }
+  now.store(fresh.release(), std::memory_order_seq_cst);
+  ++num_reloads_;
+  wait_for_readers();
+  delete before;
+  return true;
+}
+
+std::string Dispatcher::State::explain(const GemmKey& key) {
+  const std::lock_guard lock(making_);
+  const auto op = static_cast<size_t>(key.op);
+  if (op >= kNumOps) return "there is no op of that number\n";
+  const KeyCodes& own = codes[op];
+  const RowIndex& rows = *now.load()->tables[op].rows;
+  const KeyCodes::Codes values = own.codes(key);
+  std::string text;
+  for (const LookupM& step : LookupSteps(own, values)) {
+    const auto* row = rows.find(hash_with_m(own, values, step.m));
+    text += fmt::format("{:<14} m={}: {}\n", name(step.match), step.m,
+                        row == nullptr ? "no row" : fmt::format("{} {}", rows.where(*row), rows.kernel_name(*row)));
+  }
+  const Served* served = now.load()->served.find(own.hash(values));
+  if (served == nullptr) return text + "not called yet\n";
+  const Hit& hit = served->hit;
+  return text + fmt::format("served by       {}{}{}\n", hit.row == 0 ? "the untuned config" : name(hit.match),
+                            hit.not_ready ? ", untuned until its kernel is compiled" : "",
+                            hit.drifted ? ", compiled by another compiler" : "");
+}
+
+void Dispatcher::State::finish() {
+  if (finished_.exchange(true)) return;
+  const bool is_fork = process_ != ::getpid();
+  if (is_fork) {
+    thread_.detach();  // It is the parent's.
+  } else {
+    stop_ = true;
+    inbox.wake();
+    thread_.join();
+  }
+  const std::string why = capture ? capture->flush() : std::string();
+  if (is_fork) return;  // The log's lock may be another thread's of the parent for ever.
+  if (!why.empty()) log_.say(why);
+  const DispatchCounts all = counts();
+  log_.finish(all.calls, all.misses, all.missed_shapes);
+}
+
+}  // namespace attune

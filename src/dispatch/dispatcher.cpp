@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "attune/dispatcher.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "dispatch/dispatch_state.h"
+#include "dispatch/lookup_steps.h"
+#include "dispatch/read_guard.h"
+
+namespace attune {
+namespace {
+
+/// The calling thread's memory for plans that need some between calls.
+class ThreadWorkspace {
+ public:
+  ~ThreadWorkspace() { std::free(data_); }
+  ThreadWorkspace() = default;
+  ThreadWorkspace(const ThreadWorkspace&) = delete;
+  ThreadWorkspace& operator=(const ThreadWorkspace&) = delete;
+
+  void* of(const Plan& plan) {
+    constexpr size_t kAlignment = 64;
+    const PlanTraits& traits = plan.traits();
+    if (traits.workspace_bytes == 0) return nullptr;
+    if (traits.workspace_bytes > bytes_) {
+      std::free(data_);
+      bytes_ = (traits.workspace_bytes + kAlignment - 1) / kAlignment * kAlignment;
+      data_ = std::aligned_alloc(kAlignment, bytes_);
+      owner_ = nullptr;
+      if (data_ == nullptr) {
+        bytes_ = 0;
+        fail(ErrorCode::unavailable, "there is no memory for a workspace of {} bytes", traits.workspace_bytes);
+      }
+    }
+    // The plan leaves its prefix zero, and another one does not know of it.
+    if (traits.zeroed_bytes > 0 && owner_ != &plan) std::memset(data_, 0, traits.zeroed_bytes);
+    owner_ = &plan;
+    return data_;
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  const Plan* owner_ = nullptr;
+};
+
+}  // namespace
+
+std::string_view name(Match match) noexcept {
+  static constexpr std::array<std::string_view, 5> kNames = {"exact", "padded_fine", "padded_coarse", "predicted",
+                                                             "fallback"};
+  return kNames[static_cast<size_t>(match)];
+}
+
+Dispatcher::Dispatcher(DispatcherOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Dispatcher::~Dispatcher() = default;
+
+Hit Dispatcher::choose(const GemmKey& key) const noexcept {
+  State& state = *state_;
+  const auto op = static_cast<size_t>(key.op);
+  if (op >= state.codes.size()) return {};
+  if (state.capture) state.capture->note(key);
+  const KeyCodes& codes = state.codes[op];
+  const KeyCodes::Codes values = codes.codes(key);
+  const ProblemKey hash = codes.hash(values);
+  Hit hit;
+  bool is_served = false;
+  {
+    const ReadGuard reading;
+    const Snapshot& now = *state.now.load(std::memory_order_seq_cst);
+    if (const Served* served = now.served.find(hash)) {
+      is_served = true;
+      hit = served->hit;
+    } else {
+      hit = first_row(now, key.op, codes, values);
+    }
+  }
+  state.count(hit.row == 0);
+  if (!is_served && !state.options.only_look_up && !state.is_full.load(std::memory_order_relaxed)) {
+    hit.not_ready = true;
+    state.inbox.post(key, hash);
+  }
+  return hit;
+}
+
+Hit Dispatcher::require(const GemmKey& key) {
+  const Hit hit = choose(key);
+  return hit.plan != nullptr ? hit : state_->require(key);
+}
+
+void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* stream) {
+  thread_local ThreadWorkspace workspace;
+  const Hit hit = require(key);
+  hit.plan->run({operands, workspace.of(*hit.plan), stream});
+}
+
+std::string Dispatcher::explain(const GemmKey& key) const { return state_->explain(key); }
+bool Dispatcher::reload() { return state_->reload(); }
+std::vector<std::string> Dispatcher::notices() const { return state_->notices(); }
+DispatchCounts Dispatcher::counts() const { return state_->counts(); }
+void Dispatcher::finish() { state_->finish(); }
+
+}  // namespace attune

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+#include "attune/dispatcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "dispatch/dispatch_log.h"
+#include "dispatch/read_guard.h"
+#include "formats/csv/test_files.h"
+
+namespace attune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kGood = "fake.gemm@1:split_k=1;tile_m=32;tile_n=32";
+constexpr const char* kOther = "fake.gemm@1:split_k=1;tile_m=16;tile_n=16";
+
+GemmKey key(int64_t m, int64_t n = 16, int64_t k = 16) {
+  return {.m = m, .n = n, .k = k, .in = DType::fp32, .out = DType::fp32};
+}
+
+class DispatcherTest : public testing::Test {
+ protected:
+  static std::string row(int64_t m, const std::string& kernel, double us = 1) {
+    return fmt::format("fake,4,{},16,16,torch.float32,torch.float32,{},{}\n", m, us, kernel);
+  }
+  void write(const std::string& rows) {
+    write_file_atomically(table_, "gfx,cu_num,M,N,K,dtype,outdtype,us,kernelName\n" + rows);
+  }
+  Dispatcher& dispatcher() {
+    if (!dispatcher_) {
+      options_.device = "fake:0";
+      options_.tables["gemm_a16w16"] = {table_};
+      dispatcher_ = std::make_unique<Dispatcher>(options_);
+    }
+    return *dispatcher_;
+  }
+  /// A hit that meets the wish, once the dispatcher's thread has come so far.
+  Hit wait_for(const GemmKey& wanted, const std::function<bool(const Hit&)>& wish) {
+    Hit hit;
+    for (int i = 0; i < 2000; ++i) {
+      hit = dispatcher().choose(wanted);
+      if (wish(hit)) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return hit;
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path table_ = folder_.path() / "t.csv";
+  DispatcherOptions options_{.look_every = std::chrono::milliseconds(0)};
+  std::unique_ptr<Dispatcher> dispatcher_;
+};
+
+TEST_F(DispatcherTest, FindsTheExactRowThenPaddedFineThenCoarse) {
+  write(row(5, kGood) + row(16, kOther) + row(2048, kGood));
+  options_.only_look_up = true;
+  EXPECT_EQ(dispatcher().choose(key(5)).match, Match::exact);
+  EXPECT_EQ(dispatcher().choose(key(5)).row, 1u);
+  EXPECT_EQ(dispatcher().choose(key(6)).match, Match::padded_fine);
+  EXPECT_EQ(dispatcher().choose(key(6)).row, 2u);
+  EXPECT_EQ(dispatcher().choose(key(1500)).match, Match::padded_coarse);
+  EXPECT_EQ(dispatcher().choose(key(17)).match, Match::fallback);
+  EXPECT_EQ(dispatcher().choose(key(17)).row, 0u);
+  EXPECT_EQ(dispatcher().choose(key(5, 17)).match, Match::fallback);
+  EXPECT_EQ(dispatcher().choose({.op = static_cast<OpId>(99), .m = 1, .n = 1, .k = 1}).row, 0u);
+  EXPECT_EQ(dispatcher().counts().calls, 8u);
+  EXPECT_EQ(dispatcher().counts().misses, 3u);
+  EXPECT_EQ(dispatcher().counts().plans, 0u);
+}
+
+TEST_F(DispatcherTest, ANewShapeHasItsPlanWhenItIsRequiredOrALittleLater) {
+  write(row(5, kGood) + row(6, kOther));
+  EXPECT_EQ(dispatcher().choose(key(5)).plan, nullptr);
+  EXPECT_TRUE(dispatcher().choose(key(5)).not_ready);
+  const Hit required = dispatcher().require(key(5));
+  ASSERT_NE(required.plan, nullptr);
+  EXPECT_EQ(required.match, Match::exact);
+  EXPECT_FALSE(required.not_ready);
+  EXPECT_EQ(dispatcher().choose(key(5)).plan, required.plan);
+  const Hit later = wait_for(key(6), [](const Hit& hit) { return hit.plan != nullptr; });
+  EXPECT_NE(later.plan, nullptr);
+  EXPECT_NE(later.plan, required.plan);
+}
+
+TEST_F(DispatcherTest, RunsWhatItFound) {
+  write(row(2, kGood));
+  std::array<float, 32> a{}, b{};
+  std::array<float, 4> c{};
+  a.fill(1);
+  b.fill(2);
+  for (const int64_t m : {2, 1}) {
+    c.fill(0);
+    const std::array<void*, 3> operands = {a.data(), b.data(), c.data()};
+    dispatcher().run(key(m, 2, 16), operands);
+    EXPECT_THAT(std::vector<float>(c.begin(), c.begin() + 2 * m), testing::Each(32.0F));
+  }
+}
+
+TEST_F(DispatcherTest, ARowThatDoesNotServeFallsThrough) {
+  write(row(5, "_ZN5aiter4gemmE") + row(16, "fake.gemm@0:split_k=1;tile_m=32;tile_n=32") + row(8, "gone.gemm@1:a=1"));
+  testing::internal::CaptureStderr();
+  const Hit hit = dispatcher().require(key(5));
+  EXPECT_NE(hit.plan, nullptr);
+  EXPECT_EQ(hit.match, Match::fallback);
+  EXPECT_EQ(dispatcher().require(key(5)).plan, hit.plan);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("t.csv:2: the row does not serve gemm_a16w16 m=5"));
+  EXPECT_THAT(said, HasSubstr("made with fake.gemm 0, here is 1"));
+  EXPECT_THAT(said, HasSubstr("no row of a table serves"));
+  EXPECT_EQ(dispatcher().require(key(7)).match, Match::fallback);
+}
+
+TEST_F(DispatcherTest, WhatIsNoProblemIsRefused) {
+  write("");
+  EXPECT_THROW(dispatcher().require(key(0)), Error);
+  EXPECT_THROW(dispatcher().require({.op = OpId::fmoe, .m = 1, .n = 1, .k = 1}), Error);
+  EXPECT_THROW(dispatcher().require({.op = static_cast<OpId>(99)}), Error);
+  EXPECT_THROW(dispatcher().require({.m = 1, .n = 1, .k = 1, .in = static_cast<DType>(200)}), Error);
+  EXPECT_EQ(dispatcher().choose(key(-5)).plan, nullptr);
+  EXPECT_THROW(Dispatcher({.device = "none:0"}), Error);
+}
+
+TEST_F(DispatcherTest, AChangedTableIsSeenAndPlansStay) {
+  write(row(5, kGood) + row(6, kGood));
+  const Hit first = dispatcher().require(key(5)), same = dispatcher().require(key(6));
+  EXPECT_FALSE(dispatcher().reload());
+  write(row(6, kGood) + row(5, kOther));
+  EXPECT_TRUE(dispatcher().reload());
+  const Hit second = dispatcher().choose(key(5));
+  EXPECT_NE(second.plan, nullptr) << "what was served is served at once";
+  EXPECT_NE(second.plan, first.plan);
+  EXPECT_EQ(second.row, 2u);
+  EXPECT_EQ(dispatcher().choose(key(6)).plan, same.plan);
+  std::filesystem::remove(table_);
+  EXPECT_TRUE(dispatcher().reload());
+  EXPECT_EQ(dispatcher().choose(key(5)).match, Match::fallback);
+  EXPECT_EQ(dispatcher().counts().reloads, 2u);
+}
+
+TEST_F(DispatcherTest, LooksAtItsTablesByItself) {
+  write(row(5, kGood));
+  options_.look_every = std::chrono::milliseconds(2);
+  dispatcher().require(key(5));
+  write(row(5, kOther) + row(6, kOther));
+  EXPECT_EQ(wait_for(key(6), [](const Hit& hit) { return hit.row != 0; }).match, Match::exact);
+}
+
+TEST_F(DispatcherTest, AWrongTableIsLeftOut) {
+  write("fake,4,many,16,16,torch.float32,torch.float32,1,x\n" + row(5, kGood));
+  EXPECT_THAT(dispatcher().notices(), ElementsAre(HasSubstr("1 row that cannot be read")));
+  EXPECT_EQ(dispatcher().require(key(5)).match, Match::exact);
+  write_file_atomically(table_, "no table at all\n");
+  EXPECT_TRUE(dispatcher().reload());
+  EXPECT_THAT(dispatcher().notices(), ElementsAre(HasSubstr("a table is left out")));
+}
+
+TEST_F(DispatcherTest, BeyondTheMostPlansEachCallHasItsOwn) {
+  write("");
+  options_.most_plans = 3;
+  for (int64_t m = 1; m <= 8; ++m) EXPECT_NE(dispatcher().require(key(m)).plan, nullptr) << m;
+  EXPECT_EQ(dispatcher().counts().plans, 3u);
+  const Hit own = dispatcher().require(key(100));
+  EXPECT_NE(own.plan, nullptr);
+  EXPECT_EQ(dispatcher().choose(key(100)).plan, nullptr);
+  std::array<float, 16> numbers{};
+  const std::array<void*, 3> operands = {numbers.data(), numbers.data(), numbers.data()};
+  dispatcher().run(key(1, 1, 1), operands);
+}
+
+TEST_F(DispatcherTest, ExplainsEachStep) {
+  write(row(16, kGood));
+  dispatcher().require(key(5));
+  EXPECT_THAT(dispatcher().explain(key(5)),
+              testing::AllOf(HasSubstr("exact          m=5: no row"), HasSubstr("padded_fine    m=16: "),
+                             HasSubstr(kGood), HasSubstr("served by       padded_fine")));
+}
+
+TEST_F(DispatcherTest, SaysNoMoreThanItsBound) {
+  write("");
+  options_.only_look_up = false;
+  testing::internal::CaptureStderr();
+  for (int64_t m = 1; m <= 1000; ++m) dispatcher().require(key(m));
+  for (int64_t m = 1; m <= 1000; ++m) dispatcher().choose(key(m, 17));
+  dispatcher_.reset();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_LE(std::count(said.begin(), said.end(), '\n'), 100);
+  EXPECT_THAT(said, HasSubstr("lookups found no row in the tables"));
+}
+
+TEST_F(DispatcherTest, ManyReadersWhileTablesChange) {
+  write(row(5, kGood));
+  dispatcher().require(key(5));
+  std::atomic<bool> stop = false;
+  std::atomic<uint64_t> num_served = 0;
+  std::vector<std::thread> readers;
+  for (int thread = 0; thread < 2; ++thread) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        for (int64_t m = 1; m < 24; ++m) num_served += dispatcher().choose(key(m)).plan != nullptr ? 1 : 0;
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) {
+    write(row(5, i % 2 ? kGood : kOther) + row(16 + i % 3, kGood));
+    EXPECT_TRUE(dispatcher().reload());
+    EXPECT_NE(dispatcher().choose(key(5)).plan, nullptr);
+  }
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_GT(num_served, 0u);
+}
+
+TEST(ReadGuardTest, WaitsForWhoReadsAndForNobodyElse) {
+  wait_for_readers();
+  std::atomic<int> step = 0;
+  std::thread reader([&] {
+    const ReadGuard reading;
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+  });
+  while (step != 1) std::this_thread::yield();
+  std::thread waiter([&] {
+    wait_for_readers();
+    EXPECT_EQ(step, 2);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  step = 2;
+  reader.join();
+  waiter.join();
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <semaphore>
+#include <vector>
+
+#include "attune/problem.h"
+
+namespace attune {
+
+/// Shapes that lookups found nothing ready for, on their way to the dispatcher's own thread. A shape that is on its way
+/// is not posted twice; one that finds no room is posted by a later lookup.
+class Inbox {
+ public:
+  /// Any thread; no lock, no allocation. Wakes the thread that takes.
+  void post(const GemmKey& key, const ProblemKey& hash) noexcept {
+    Slot& slot = slots_[hash.low % kSlots];
+    State empty = State::empty;
+    if (slot.state.load(std::memory_order_relaxed) != State::empty) return;
+    if (!slot.state.compare_exchange_strong(empty, State::filling, std::memory_order_acquire)) return;
+    slot.key = key;
+    slot.state.store(State::full, std::memory_order_release);
+    news_.release();
+  }
+  /// Wakes the thread that takes without a shape.
+  void wake() noexcept { news_.release(); }
+  /// Sleeps until there is news, at most so long.
+  void wait(std::chrono::milliseconds at_most) {
+    if (!news_.try_acquire_for(at_most)) return;
+    while (news_.try_acquire()) continue;
+  }
+  /// What was posted; each keeps its place until done(). One thread.
+  struct Posted {
+    GemmKey key;
+    size_t place = 0;
+  };
+  std::vector<Posted> take() {
+    std::vector<Posted> posted;
+    for (size_t i = 0; i < kSlots; ++i) {
+      if (slots_[i].state.load(std::memory_order_acquire) != State::full) continue;
+      posted.push_back({slots_[i].key, i});
+      slots_[i].state.store(State::taken, std::memory_order_relaxed);
+    }
+    return posted;
+  }
+  void done(const Posted& posted) noexcept {
+    slots_[posted.place].state.store(State::empty, std::memory_order_release);
+  }
+
+ private:
+  static constexpr size_t kSlots = 256;
+  enum class State : uint8_t { empty, filling, full, taken };
+  struct Slot {
+    std::atomic<State> state{State::empty};
+    GemmKey key;
+  };
+  std::array<Slot, kSlots> slots_;
+  std::counting_semaphore<> news_{0};
+};
+
+}  // namespace attune

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/shape_counters.h"
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+
+#include "base/hash.h"
+
+namespace attune {
+namespace {
+
+using Word = std::atomic_ref<uint64_t>;
+
+constexpr size_t kFirstSlots = 4096;  // 32 KiB of tags: what a model calls stays in the first level.
+constexpr size_t kGrowth = 8;         // A shape of a million is found with four cache lines at most.
+
+/// A number from 1 for each thread.
+uint32_t thread_number() noexcept {
+  static std::atomic<uint32_t> last{0};
+  thread_local constinit uint32_t own = 0;
+  if (own == 0) own = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return own;
+}
+
+template <typename T>
+T* zeroed(size_t count) noexcept {
+  return static_cast<T*>(std::calloc(count, sizeof(T)));
+}
+
+}  // namespace
+
+ShapeCounters::Level::~Level() {
+  std::free(tags);
+  std::free(entries);
+  for (const auto& shard : calls) std::free(shard.load(std::memory_order_relaxed));
+}
+
+ShapeCounters::ShapeCounters(uint64_t most_shapes) : most_shapes_(most_shapes) {
+  for (const FamilySpec& family : families()) masks_.push_back(mask_of(codes_.emplace_back(family)));
+}
+
+/// What changes no code is not looked at.
+ShapeCounters::Mask ShapeCounters::mask_of(const KeyCodes& codes) {
+  const GemmKey key{.op = op_id(codes.family()), .in = DType::fp64, .out = DType::fp64};
+  const auto matters = [&](auto&& change) {
+    GemmKey changed = key;
+    change(changed);
+    return codes.codes(changed) != codes.codes(key);
+  };
+  Mask mask;
+  if (matters([](GemmKey& one) { one.batch = 2; })) mask.batch = -1;
+  if (matters([](GemmKey& one) { one.in = DType::fp32; })) mask.in = 0xff;
+  if (matters([](GemmKey& one) { one.out = DType::fp32; })) mask.out = 0xff;
+  for (unsigned bit = 1; bit <= 0x80; bit <<= 1) {
+    if (matters([&](GemmKey& one) { one.flags = static_cast<uint8_t>(bit); }))
+      mask.flags = static_cast<uint8_t>(mask.flags | bit);
+  }
+  return mask;
+}
+
+uint64_t ShapeCounters::tag_of(const GemmKey& key) const noexcept {
+  const Mask& mask = masks_[static_cast<size_t>(key.op)];
+  const auto byte = [](auto value, uint8_t mask_of_it) { return int64_t{static_cast<uint8_t>(value)} & mask_of_it; };
+  const int64_t rest = static_cast<int64_t>(key.op) << 24 | byte(key.in, mask.in) << 16 | byte(key.out, mask.out) << 8 |
+                       byte(key.flags, mask.flags);
+  const std::array<int64_t, 5> packed = {key.m, key.n, key.k, key.batch & mask.batch, rest};
+  const uint64_t hash = hash128(std::as_bytes(std::span(packed))).low;
+  return hash == 0 ? 1 : hash;
+}
+
+ShapeCounters::~ShapeCounters() { reset(); }
+
+void ShapeCounters::reset() noexcept {
+  for (auto& level : levels_) delete level.exchange(nullptr, std::memory_order_relaxed);
+  num_shapes_.store(0, std::memory_order_relaxed);
+}
+
+ShapeCounters::Level* ShapeCounters::level(size_t number) noexcept {
+  if (Level* known = levels_[number].load(std::memory_order_acquire)) return known;
+  std::unique_ptr<Level> made(new (std::nothrow) Level);
+  if (!made) return nullptr;
+  made->num_slots = kFirstSlots;
+  for (size_t i = 0; i < number; ++i) made->num_slots *= kGrowth;
+  made->tags = zeroed<uint64_t>(made->num_slots);
+  made->entries = zeroed<Entry>(made->num_slots);
+  if (!made->tags || !made->entries) return nullptr;
+  Level* other = nullptr;
+  if (levels_[number].compare_exchange_strong(other, made.get(), std::memory_order_acq_rel)) return made.release();
+  return other;  // Another thread was faster.
+}
+
+bool ShapeCounters::add_call(Level& level, size_t slot) noexcept {
+  auto& shard = level.calls[thread_number() % kShards];
+  uint64_t* calls = shard.load(std::memory_order_acquire);
+  if (!calls) {
+    uint64_t* made = zeroed<uint64_t>(level.num_slots);
+    if (!made) return false;
+    if (shard.compare_exchange_strong(calls, made, std::memory_order_acq_rel)) {
+      calls = made;
+    } else {
+      std::free(made);
+    }
+  }
+  Word(calls[slot]).fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+/// True when the slot is this shape's now; else another's, or the shape is one too many. Threads that come at once may
+/// go beyond the limit by one shape each, for which there is room: were the shape counted before it is taken, a call
+/// of a known one could be lost to the thread that is about to give way.
+bool ShapeCounters::claim(Level& level, size_t slot, uint64_t tag, const GemmKey& key, bool& dropped) noexcept {
+  if (num_shapes() >= most_shapes_) {
+    dropped = true;
+    return false;
+  }
+  uint64_t other = 0;
+  if (!Word(level.tags[slot]).compare_exchange_strong(other, tag, std::memory_order_relaxed)) return other == tag;
+  num_shapes_.fetch_add(1, std::memory_order_relaxed);
+  Entry& entry = level.entries[slot];
+  entry.key = key;
+  std::atomic_ref<uint8_t>(entry.complete).store(1, std::memory_order_release);
+  return true;
+}
+
+ShapeCounters::Found ShapeCounters::count_in(Level& level, uint64_t tag, const GemmKey& key, bool is_last) noexcept {
+  const size_t bucket = tag & (level.num_slots - 1) & ~(kBucket - 1);
+  // The last level goes on behind a full bucket, so that only most_shapes_ limits it.
+  const size_t num_tried = is_last ? level.num_slots : kBucket;
+  for (size_t i = 0; i < num_tried; ++i) {
+    const size_t slot = (bucket + i) & (level.num_slots - 1);
+    const uint64_t there = Word(level.tags[slot]).load(std::memory_order_relaxed);
+    if (there != tag && there != 0) continue;
+    bool dropped = false;
+    if (there == tag || claim(level, slot, tag, key, dropped))
+      return add_call(level, slot) ? Found::counted : Found::dropped;
+    if (dropped) return Found::dropped;
+  }
+  return Found::full;
+}
+
+bool ShapeCounters::count(const GemmKey& key) noexcept {
+  if (key.op >= OpId::fmoe) return false;
+  const uint64_t tag = tag_of(key);
+  for (size_t i = 0; i < kLevels; ++i) {
+    Level* here = level(i);
+    if (!here) return false;
+    const Found found = count_in(*here, tag, key, i + 1 == kLevels);
+    if (found != Found::full) return found == Found::counted;
+  }
+  return false;
+}
+
+void ShapeCounters::visit(const Visit& visit) const {
+  for (const auto& pointer : levels_) {
+    const Level* level = pointer.load(std::memory_order_acquire);
+    if (!level) return;
+    for (size_t slot = 0; slot < level->num_slots; ++slot) {
+      if (Word(level->tags[slot]).load(std::memory_order_relaxed) == 0) continue;
+      Entry& entry = level->entries[slot];
+      if (std::atomic_ref<uint8_t>(entry.complete).load(std::memory_order_acquire) == 0) continue;
+      uint64_t calls = 0;
+      for (const auto& shard : level->calls) {
+        if (uint64_t* own = shard.load(std::memory_order_acquire))
+          calls += Word(own[slot]).load(std::memory_order_relaxed);
+      }
+      visit(entry.key, calls, entry.standing);
+    }
+  }
+}
+
+}  // namespace attune

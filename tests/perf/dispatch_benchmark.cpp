@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// What a lookup costs: attune_dispatch_benchmark [--benchmark_filter=…]. Tables are made in the temporary folder; rows,
+// and the keys that are looked up, are random.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "attune/capture.h"
+#include "attune/dispatcher.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "device/device.h"
+#include "dispatch/row_index.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kNumKeys = size_t{1} << 16;
+constexpr int64_t kStep = 64;
+
+/// A folder of its own, removed at the end of the program.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "attune_benchmark_XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+    path = pattern;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::filesystem::path path;
+};
+
+const DeviceInfo& device() {
+  static const DeviceInfo info = open_device("fake:0")->info();
+  return info;
+}
+
+/// A shape of which a table may hold a row: M is a power of two, so that a smaller M is padded to it.
+GemmKey random_key(Random& random) {
+  return {.m = int64_t{1} << (5 + random.below(7)),
+          .n = kStep * static_cast<int64_t>(1 + random.below(1000)),
+          .k = kStep * static_cast<int64_t>(1 + random.below(1000)),
+          .in = DType::bf16,
+          .out = DType::bf16};
+}
+
+/// A table of as many rows, as the tuner writes them.
+std::filesystem::path table_of(size_t num_rows) {
+  static const Folder folder;
+  const auto file = folder.path / fmt::format("{}.csv", num_rows);
+  if (std::filesystem::exists(file)) return file;
+  Random random(1);
+  std::string text =
+      "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle,libtype,solidx,splitK,us,kernelName,err_ratio,tflops,"
+      "bw,"
+      "device,layout\n";
+  for (size_t i = 0; i < num_rows; ++i) {
+    const GemmKey key = random_key(random);
+    text += fmt::format(
+        "fake,4,{},{},{},False,torch.bfloat16,torch.bfloat16,False,False,fake,-1,1,{:.4f},fake.gemm@1:split_k=1;"
+        "tile_m={};tile_n={},0.0,1.25,17.5,{},plain\n",
+        key.m, key.n, key.k, 1000 * random.uniform(), 16 << random.below(3), 16 << random.below(3), device().model);
+  }
+  write_file_atomically(file, text);
+  return file;
+}
+
+Dispatcher& dispatcher_of(size_t num_rows) {
+  static std::map<size_t, std::unique_ptr<Dispatcher>> made;
+  auto& slot = made[num_rows];
+  if (!slot) {
+    DispatcherOptions options{.device = "fake:0", .only_look_up = true};
+    options.tables["gemm_a16w16"] = {table_of(num_rows)};
+    slot = std::make_unique<Dispatcher>(options);
+  }
+  return *slot;
+}
+
+/// Keys of rows, each changed.
+template <typename Change>
+std::vector<GemmKey> keys(size_t num_rows, const Change& change) {
+  Random random(1), order(2);
+  std::vector<GemmKey> all;
+  for (size_t i = 0; i < num_rows; ++i) {
+    all.push_back(random_key(random));
+    random.uniform();
+    random.below(3);
+    random.below(3);
+  }
+  order.shuffle(all);
+  all.resize(std::min(all.size(), kNumKeys));
+  for (GemmKey& key : all) change(key);
+  return all;
+}
+
+void look_up(benchmark::State& state, Match match, const std::vector<GemmKey>& all) {
+  const Dispatcher& dispatcher = dispatcher_of(100'000);
+  size_t at = static_cast<size_t>(state.thread_index()) * 1000, num_right = 0, num_asked = 0;
+  for (auto _ : state) {
+    const Hit hit = dispatcher.choose(all[at++ % all.size()]);
+    num_right += hit.match == match ? 1 : 0;
+    ++num_asked;
+    benchmark::DoNotOptimize(hit);
+  }
+  if (num_right != num_asked) state.SkipWithError("a lookup found another match");
+}
+
+void exact(benchmark::State& state) {
+  static const auto all = keys(100'000, [](GemmKey&) {});
+  look_up(state, Match::exact, all);
+}
+/// Odd M below a power of two, padded to it by the fine steps up to 256, by the coarse one above.
+void padded(benchmark::State& state) {
+  static const auto all = [] {
+    auto some = keys(100'000, [](GemmKey& key) { key.m -= 1; });
+    std::erase_if(some, [](const GemmKey& key) { return key.m < 512; });
+    for (GemmKey& key : some) key.m -= 200;
+    return some;
+  }();
+  look_up(state, Match::padded_coarse, all);
+}
+void miss(benchmark::State& state) {
+  static const auto all = keys(100'000, [](GemmKey& key) {
+    key.m -= 3;
+    key.n += 1;
+  });
+  look_up(state, Match::fallback, all);
+}
+/// A shape whose plan is ready, among 1,000.
+void served(benchmark::State& state) {
+  static Dispatcher dispatcher([] {
+    DispatcherOptions options{.device = "fake:0"};
+    options.tables["gemm_a16w16"] = {table_of(100'000)};
+    return options;
+  }());
+  static const auto all = [] {
+    auto some = keys(1000, [](GemmKey&) {});
+    for (const GemmKey& key : some) dispatcher.require(key);
+    return some;
+  }();
+  size_t at = static_cast<size_t>(state.thread_index()) * 100;
+  for (auto _ : state) {
+    const Hit hit = dispatcher.choose(all[at++ % all.size()]);
+    if (hit.plan == nullptr) state.SkipWithError("no plan");
+  }
+}
+BENCHMARK(exact)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK(padded)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK(miss)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK(served)->Threads(1)->Threads(2)->UseRealTime();
+
+/// One of 1,000 shapes that were captured before.
+void capture(benchmark::State& state) {
+  static const Folder folder;
+  static Capture captured(folder.path);
+  static const auto all = [] {
+    auto some = keys(1000, [](GemmKey&) {});
+    for (const GemmKey& key : some) captured.note(key);
+    return some;
+  }();
+  size_t at = static_cast<size_t>(state.thread_index()) * 100;
+  for (auto _ : state) captured.note(all[at++ % all.size()]);
+}
+BENCHMARK(capture)->Threads(1)->Threads(2)->UseRealTime();
+
+void open_table(benchmark::State& state) {
+  const auto num_rows = static_cast<size_t>(state.range(0));
+  const KeyCodes codes(*find_family("gemm_a16w16"));
+  const auto file = table_of(num_rows);
+  for (auto _ : state) {
+    const RowIndex index(codes, {{file, Origin::variable}}, device());
+    state.counters["rows"] = static_cast<double>(index.rows().size());
+    state.counters["bytes_a_row"] = static_cast<double>(index.num_bytes()) / static_cast<double>(index.rows().size());
+  }
+}
+BENCHMARK(open_table)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+}  // namespace
+}  // namespace attune
+
+BENCHMARK_MAIN();
