@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "attune/export.h"
 #include "attune/problem.h"
 
 namespace attune {
@@ -16,7 +17,7 @@ namespace attune {
 /// `calls`). Files are replaced as a whole: no reader and no killed process ever has a part of a line.
 /// docs/formats/capture.md. Any thread. After fork() the child starts at nothing, with counts of its own; it writes
 /// when it calls flush() or the destructor, since it has no thread that does.
-class Capture {
+class ATTUNE_API Capture {
  public:
   /// Nothing is written or made before the first shape comes. `folder`: absolute, else below where the process stands
   /// now. Throws invalid_input for an empty one.

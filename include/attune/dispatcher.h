@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/export.h"
 #include "attune/plan.h"
 #include "attune/problem.h"
 
@@ -18,7 +19,7 @@ namespace attune {
 /// How well a row fits a problem: its own, one of a larger M that the problem can be padded to, one that a model of the
 /// table's rows chose, or none.
 enum class Match : uint8_t { exact, padded_fine, padded_coarse, predicted, fallback };
-std::string_view name(Match match) noexcept;
+ATTUNE_API std::string_view name(Match match) noexcept;
 
 /// What becomes of a row whose kernel is not in the cache: it is served by the untuned config for ever, until the
 /// dispatcher's own thread has compiled it, or the caller waits for that.
@@ -32,7 +33,7 @@ struct Hit {
   Match match = Match::fallback;
   bool not_ready = false;  ///< `plan` stands in for the row's, which is being made.
   bool drifted = false;    ///< The row's kernel was made by another compiler or driver.
-  uint32_t row = 0;        ///< Of the tables as they were then, from 1; 0: no row.
+  uint32_t row = 0;        ///< A number that names the row in the tables as they were then; 0: no row.
 };
 
 struct DispatcherOptions {
@@ -58,7 +59,7 @@ struct DispatchCounts {
 
 /// Finds, for each call, the kernel that the tuned tables name, and has it ready. Tables are looked at anew when a file
 /// changes; plans once made stay. Any thread; lookups take no lock and never wait for a reload or a compiler.
-class Dispatcher {
+class ATTUNE_API Dispatcher {
  public:
   /// Reads the tables; nothing is opened or compiled before the first shape comes. A wrong table is left out, and said
   /// on standard error. Throws invalid_input for an unknown device.

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <span>
 
+#include "attune/export.h"
+
 namespace attune {
 
 struct PlanTraits {
@@ -19,7 +21,7 @@ struct Launch {
 };
 
 /// A prepared candidate, bound to one problem and device.
-class Plan {
+class ATTUNE_API Plan {
  public:
   virtual ~Plan() = default;
   virtual const PlanTraits& traits() const noexcept = 0;

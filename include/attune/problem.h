@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "attune/dtype.h"
+#include "attune/export.h"
 
 namespace attune {
 
 /// An op name and its attributes in cold form: journal, CSV, command line. A value; `parse(p.key()) == p`.
 /// The key is database key and the text a person types:
 /// `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 outdtype=bf16 bias=0`.
-class Problem {
+class ATTUNE_API Problem {
  public:
   /// Reads syntax only: a name, then `name=value` pairs separated by blanks. `Op::normalise()` checks values, fills in
   /// defaults and orders the attributes. Throws invalid_input.
@@ -45,7 +46,7 @@ class Problem {
 };
 
 /// Hot form: XXH3-128 over the packed values in schema order; no text, no heap. About 10 ns.
-struct ProblemKey {
+struct ATTUNE_API ProblemKey {
   uint64_t high = 0, low = 0;
   static ProblemKey of(uint16_t op, std::span<const int64_t> values) noexcept;
   bool operator==(const ProblemKey&) const = default;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attune/dtype.h"
+#include "attune/export.h"
 
 namespace attune {
 
@@ -21,7 +22,7 @@ struct Layout {
 enum class Use : uint8_t { activation, weight, scale, index, output };
 
 /// One operand of an op. Rows (last axis) are contiguous.
-struct TensorSpec {
+struct ATTUNE_API TensorSpec {
   std::string role;  ///< `a`, `b`, `bias`, `c`.
   DType dtype = DType::fp32;
   std::vector<int64_t> shape;  ///< In elements.
@@ -42,18 +43,19 @@ struct NamedLayout {
 ///   host.k16.v1       [N/16][K][16]: panels of 16 rows along K. N is padded with zeros to a multiple of 16.
 ///   host.vnni2x16.v1  [N/16][K/2][16][2]: the same with pairs along K, as AMX and AVX512-BF16 read them. K is padded
 ///                     with zeros to a multiple of 32, too.
-std::span<const NamedLayout> named_layouts();
+ATTUNE_API std::span<const NamedLayout> named_layouts();
 /// Null when there is none of that name.
-const NamedLayout* find_named_layout(std::string_view name);
+ATTUNE_API const NamedLayout* find_named_layout(std::string_view name);
 
 /// Size of a tensor in a named layout. `plain` describes its plain form; its own `layout` is not looked at. Throws
 /// invalid_input for an unknown name, a type that the layout does not take, or (but for plain) no matrix.
-uint64_t packed_bytes(const Layout& layout, const TensorSpec& plain);
+ATTUNE_API uint64_t packed_bytes(const Layout& layout, const TensorSpec& plain);
 /// Writes `packed` (packed_bytes() of them) whole, padding included. Throws as packed_bytes(), and for spans of another
 /// size. One thread; about 30 ms for 100 MB.
-void pack(const Layout& layout, const TensorSpec& spec, std::span<const std::byte> plain, std::span<std::byte> packed);
+ATTUNE_API void pack(const Layout& layout, const TensorSpec& spec, std::span<const std::byte> plain,
+                     std::span<std::byte> packed);
 /// The reverse; what is padding is not looked at.
-void unpack(const Layout& layout, const TensorSpec& spec, std::span<const std::byte> packed,
-            std::span<std::byte> plain);
+ATTUNE_API void unpack(const Layout& layout, const TensorSpec& spec, std::span<const std::byte> packed,
+                       std::span<std::byte> plain);
 
 }  // namespace attune

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/locations.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include <cstdlib>
 #include <optional>
 
@@ -45,16 +48,29 @@ void check(const Location& location, std::string_view instead) {
 
 }  // namespace
 
+std::filesystem::path code_folder() {
+  std::error_code ignored;
+  Dl_info info{};
+  link_map* object = nullptr;
+  const bool found = ::dladdr1(reinterpret_cast<const void*>(&code_folder), &info, reinterpret_cast<void**>(&object),
+                               RTLD_DL_LINKMAP) != 0;
+  // The program itself has no name there, and what it was called as says nothing of where it is.
+  const bool is_program = !found || object == nullptr || object->l_name == nullptr || *object->l_name == '\0';
+  if (is_program) return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  return std::filesystem::canonical(object->l_name, ignored).parent_path();
+}
+
 Location config_location() {
   if (const auto folder = variable("ATTUNE_CONFIG_DIR")) return {"configs", *folder, "ATTUNE_CONFIG_DIR"};
+  // prefix/bin, prefix/lib or prefix/lib/x86_64-linux-gnu when installed; build/<preset> in a source tree.
+  const auto above = code_folder().parent_path(), further = above.parent_path();
   std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  // build/<preset>/attune in a source tree; bin/attune when installed.
-  for (const auto& [candidate, label] : {std::pair(program.parent_path().parent_path() / "configs", "source tree"),
-                                         std::pair(program.parent_path() / "share/attune/configs", "installation")}) {
+  for (const auto& [candidate, label] :
+       {std::pair(above / "share/attune/configs", "installation"),
+        std::pair(further / "share/attune/configs", "installation"), std::pair(further / "configs", "source tree")}) {
     if (std::filesystem::is_directory(candidate, ignored)) return {"configs", candidate, label};
   }
-  return {"configs", program.parent_path() / "share/attune/configs", "installation"};
+  return {"configs", above / "share/attune/configs", "installation"};
 }
 
 Location home_location() { return private_folder("home", "ATTUNE_HOME", "XDG_STATE_HOME", ".local/state"); }
@@ -73,5 +89,13 @@ std::vector<Location> all_locations() {
 
 void check_home_location() { check(home_location(), "ATTUNE_HOME"); }
 void check_cache_location() { check(cache_location(), "ATTUNE_CACHE"); }
+
+std::filesystem::path path_if_any(Location (&location)()) noexcept {
+  try {
+    return location().path;
+  } catch (const Error&) {
+    return {};
+  }
+}
 
 }  // namespace attune

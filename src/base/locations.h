@@ -13,7 +13,11 @@ struct Location {
   std::string set_by;
 };
 
-/// Tables: $ATTUNE_CONFIG_DIR; else `configs` beside the source tree's build or in the installed share/attune.
+/// Folder of the file that holds this code: the program, or the library that an application links.
+std::filesystem::path code_folder();
+
+/// Tables: $ATTUNE_CONFIG_DIR; else the installed share/attune/configs beside the code's folder, or one folder further
+/// up (lib/x86_64-linux-gnu); else `configs` of the source tree whose build this is.
 Location config_location();
 /// State: $ATTUNE_HOME; else $XDG_STATE_HOME/attune; else ~/.local/state/attune. XDG folders that are not absolute are
 /// ignored, as their specification demands.
@@ -23,6 +27,8 @@ Location captures_location();  ///< $ATTUNE_CAPTURE_DIR; else captures/ in the s
 Location overlay_location();
 Location cache_location();  ///< Kernels: $ATTUNE_CACHE; else $XDG_CACHE_HOME/attune; else ~/.cache/attune.
 std::vector<Location> all_locations();
+/// For a library, which must not stop its application for that: empty where there is no home folder.
+std::filesystem::path path_if_any(Location (&location)()) noexcept;
 
 /// Throws invalid_input, naming the variable at fault, when the state folder can be none: it would lie below something
 /// that is no folder, or in a home folder that does not exist.

@@ -18,7 +18,7 @@ struct BenchOptions {
   std::vector<std::string> candidates;
   uint32_t rounds = 31;
   uint64_t seed = 0;
-  double quiet_wait_s = 0, run_deadline_s = 60;
+  double quiet_wait_s = 0, load_deadline_s = 60, run_deadline_s = 60;
   bool json = false;
 };
 
@@ -56,7 +56,7 @@ int run_bench(const BenchOptions& options) {
   InterleavedOptions how{.rounds = options.rounds, .seed = options.seed};
   how.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
   how.protocol.procedure = "bench/1";
-  how.limits.run = Milliseconds(static_cast<int64_t>(1e3 * options.run_deadline_s));
+  how.limits = {milliseconds_of(options.load_deadline_s), milliseconds_of(options.run_deadline_s)};
   how.kernels = environment.kernels.get();
   how.protocol.seed = options.seed;
   const auto wanted = wanted_candidates(options, contenders(*environment.executor, problem, how.protocol));
@@ -132,6 +132,9 @@ void add_bench_command(CLI::App& app, Chosen& chosen) {
       ->capture_default_str()
       ->check(CLI::IsMember({"process", "none"}));
   verb->add_option("--run-deadline", options->run_deadline_s, "Seconds a launch may take")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1e6));
+  verb->add_option("--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 1e6));
   verb->add_flag("--json", options->json, "Machine-readable");

@@ -130,6 +130,7 @@ void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& op
   how.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
   how.protocol.procedure = "check/1";
   how.kernels = environment.kernels.get();
+  how.limits = {milliseconds_of(options.load_deadline_s), milliseconds_of(options.run_deadline_s)};
   std::vector<Candidate> both = {default_of(row.problem, environment), candidate};
   if (both[0] == candidate || options.verify_only) both.erase(both.begin());
   // A suspect is run again before it is called slower.
@@ -247,6 +248,12 @@ void add_check_command(CLI::App& app, Chosen& chosen) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->check(finite_number_error);
+  verb->add_option("--run-deadline", options->run_deadline_s, "Seconds a launch may take")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1e6));
+  verb->add_option("--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1e6));
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
 }

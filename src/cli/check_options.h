@@ -13,7 +13,7 @@ struct CheckOptions {
   double max_slowdown_pct = 10;  ///< Against the default.
   /// Against the row's own time. Another day, another mix: a time differs by several percent with nothing wrong.
   double slower_than_pct = 25;
-  double quiet_wait_s = 45;
+  double quiet_wait_s = 45, load_deadline_s = 60, run_deadline_s = 60;
   bool json = false;
 };
 /// 0; 1 when a row of this device is wrong (or, when timed, confirmed slower than the default or than the row says), or

@@ -95,7 +95,7 @@ std::vector<Environment> open_environments(const std::string& devices, Isolation
       one.opened = open_device(part.name);
       one.executor = std::make_unique<LocalExecutor>(*one.opened, solvers);
     }
-    PoolOptions pool{.jobs = kernels.jobs, .keep = kernels.keep};
+    PoolOptions pool{.jobs = kernels.jobs, .deadline = milliseconds_of(kernels.deadline_s), .keep = kernels.keep};
     if (pool.jobs == 0) pool.jobs = static_cast<uint32_t>(part.cores.size());
     one.kernels = std::make_unique<Kernels>(solvers, one.device(), cache, std::move(pool));
     one.cores = std::move(part.cores);
@@ -108,6 +108,8 @@ Environment open_environment(const std::string& devices, Isolation isolation, co
     fail(ErrorCode::invalid_input, "this verb works on one device, got '{}'", devices);
   return std::move(open_environments(devices, isolation, kernels).front());
 }
+
+Milliseconds milliseconds_of(double seconds) { return Milliseconds(static_cast<int64_t>(1e3 * seconds)); }
 
 Isolation isolation_option(const std::string& text) { return text == "none" ? Isolation::none : Isolation::process; }
 

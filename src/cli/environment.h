@@ -36,10 +36,13 @@ enum class Isolation : uint8_t { process, none };
 Isolation isolation_option(const std::string& text);
 /// How kernels are compiled.
 struct KernelOptions {
-  std::string cache;  ///< Folder of compiled kernels; empty: the user's.
-  uint32_t jobs = 0;  ///< Compilers at once; 0: one a core.
-  std::string keep;   ///< Folder where sources and binaries stay; empty: nowhere.
+  std::string cache;       ///< Folder of compiled kernels; empty: the user's.
+  uint32_t jobs = 0;       ///< Compilers at once; 0: one a core.
+  std::string keep;        ///< Folder where sources and binaries stay; empty: nowhere.
+  double deadline_s = 60;  ///< Of one compilation.
 };
+/// A deadline that is given in seconds.
+Milliseconds milliseconds_of(double seconds);
 /// One device, `cpu:0` when none is named. Throws invalid_input for several.
 Environment open_environment(const std::string& devices, Isolation isolation, const KernelOptions& kernels = {});
 

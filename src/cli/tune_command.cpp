@@ -201,6 +201,10 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
                   "Compilers at once; default: one a core. Nothing is compiled while anything is measured")
       ->check(CLI::Range(0, 1024))
       ->group("Method");
+  verb.add_option("--compile-deadline", options.kernels.deadline_s, "Seconds that compiling a kernel may take")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1e6))
+      ->group("Method");
   verb.add_option(
           "--isolation", options.isolation,
           "process: candidates run behind a wall; none: in this process, which ends with the first that crashes")

@@ -42,24 +42,22 @@ TableSources sources_of(const FamilySpec& family, const DispatcherOptions& optio
   return sources;
 }
 
-uint32_t number_of(const RowIndex& rows, const RowIndex::Row& row) noexcept {
-  return static_cast<uint32_t>(&row - rows.rows().data()) + 1;
-}
-
 }  // namespace
 
-Hit first_row(const Snapshot& now, OpId op, const KeyCodes& codes, const KeyCodes::Codes& values) noexcept {
-  const RowIndex& rows = *now.tables[static_cast<size_t>(op)].rows;
-  for (const LookupM& step : LookupSteps(codes, values)) {
-    if (const auto* row = rows.find(hash_with_m(codes, values, step.m)))
-      return {.match = step.match, .row = number_of(rows, *row)};
+Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half) noexcept {
+  const RowIndex& rows = *now.tables[static_cast<size_t>(key.op)].rows;
+  const LookupSteps steps(pads_m, key.m, key.n);
+  for (const auto& step : steps) {
+    // The padded ones are fetched side by side, once the problem's own is not there.
+    if (step.match == Match::padded_fine && &step != steps.end() - 1) rows.prefetch(half.with_m((&step)[1].m));
+    if (const uint32_t row = rows.find(half.with_m(step.m))) return {.match = step.match, .row = row};
   }
   return {};
 }
 
 Dispatcher::State::State(DispatcherOptions wanted)
     : options(std::move(wanted)),
-      cache_(cache_location().path),
+      cache_(path_if_any(cache_location)),
       process_(::getpid()),
       maker_(options.device, registry(Surroundings::application), cache_) {
   for (const FamilySpec& family : families()) codes.emplace_back(family);
@@ -92,8 +90,7 @@ DispatchCounts Dispatcher::State::counts() const {
 }
 
 ProblemKey Dispatcher::State::hash_of(const GemmKey& key) const noexcept {
-  const KeyCodes& own = codes[static_cast<size_t>(key.op)];
-  return own.hash(own.codes(key));
+  return codes[static_cast<size_t>(key.op)].hash(key);
 }
 
 /// `changed` when anything differs from `before`, of which all is taken over that does not.
@@ -159,18 +156,19 @@ Dispatcher::State::Made Dispatcher::State::make(const Snapshot& tables, const Ge
     return made;
   }
   const Problem problem = known->normalise(*asked, maker_.device());
-  const KeyCodes::Codes values = own.codes(key);
-  const ProblemKey hash = own.hash(values);
-  for (const LookupM& step : LookupSteps(own, values)) {
-    const auto* row = rows.find(hash_with_m(own, values, step.m));
-    if (row == nullptr) continue;
+  const HalfKey half = own.half(key);
+  const ProblemKey hash = half.with_m(key.m);
+  for (const auto& step : LookupSteps(own.pads_m(), key.m, key.n)) {
+    const uint32_t number = rows.find(half.with_m(step.m));
+    if (number == 0) continue;
+    const RowIndex::Row& row = rows.row(number);
     std::string why_not;
-    made.hit.plan = plan_of(hash, problem, rows.kernel_name(*row), made, why_not);
+    made.hit.plan = plan_of(hash, problem, rows.kernel_name(row), made, why_not);
     made.hit.match = step.match;
-    made.hit.row = number_of(rows, *row);
+    made.hit.row = number;
     if (made.hit.plan != nullptr) return made;
     if (!made.missing.empty()) break;
-    log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(*row), problem.key(), why_not));
+    log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(row), problem.key(), why_not));
     made.hit = {};
   }
   made.hit.plan = plan_of(hash, problem, {}, made, made.why_not);
@@ -206,7 +204,7 @@ void Dispatcher::State::note(const GemmKey& key, const Hit& hit) {
   if (hit.row == 0) {
     log_.say(fmt::format("no row of a table serves {}, it runs untuned", problem->key()));
   } else {
-    const RowIndex::Row& row = rows.rows()[hit.row - 1];
+    const RowIndex::Row& row = rows.row(hit.row);
     log_.say(fmt::format("{}: {} of {}: {}", problem->key(), name(hit.match), rows.where(row), rows.kernel_name(row)));
   }
 }
@@ -236,6 +234,7 @@ Hit Dispatcher::State::require(const GemmKey& key) {
 
 /// In children, behind limits and a deadline; what fails is not there afterwards.
 void Dispatcher::State::compile(const std::vector<CompileTask>& tasks) const {
+  if (cache_.empty()) return;
   constexpr uint64_t kCacheBytes = uint64_t{4} << 30;
   try {
     KernelCache cache({cache_}, kCacheBytes);
@@ -313,14 +312,15 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   if (op >= kNumOps) return "there is no op of that number\n";
   const KeyCodes& own = codes[op];
   const RowIndex& rows = *now.load()->tables[op].rows;
-  const KeyCodes::Codes values = own.codes(key);
+  const HalfKey half = own.half(key);
   std::string text;
-  for (const LookupM& step : LookupSteps(own, values)) {
-    const auto* row = rows.find(hash_with_m(own, values, step.m));
+  for (const auto& step : LookupSteps(own.pads_m(), key.m, key.n)) {
+    const uint32_t number = rows.find(half.with_m(step.m));
+    const auto* row = number == 0 ? nullptr : &rows.row(number);
     text += fmt::format("{:<14} m={}: {}\n", name(step.match), step.m,
                         row == nullptr ? "no row" : fmt::format("{} {}", rows.where(*row), rows.kernel_name(*row)));
   }
-  const Served* served = now.load()->served.find(own.hash(values));
+  const Served* served = now.load()->served.find(half.with_m(key.m));
   if (served == nullptr) return text + "not called yet\n";
   const Hit& hit = served->hit;
   return text + fmt::format("served by       {}{}{}\n", hit.row == 0 ? "the untuned config" : name(hit.match),

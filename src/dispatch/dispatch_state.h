@@ -43,7 +43,7 @@ struct Snapshot {
 };
 
 /// The first row that a lookup meets, without a look at its kernel.
-Hit first_row(const Snapshot& now, OpId op, const KeyCodes& codes, const KeyCodes::Codes& values) noexcept;
+Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half) noexcept;
 
 /// All of a dispatcher. Readers use `now`, `inbox`, `capture` and count(); what makes plans holds `making`.
 struct Dispatcher::State {

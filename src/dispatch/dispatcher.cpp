@@ -65,8 +65,8 @@ Hit Dispatcher::choose(const GemmKey& key) const noexcept {
   if (op >= state.codes.size()) return {};
   if (state.capture) state.capture->note(key);
   const KeyCodes& codes = state.codes[op];
-  const KeyCodes::Codes values = codes.codes(key);
-  const ProblemKey hash = codes.hash(values);
+  const HalfKey half = codes.half(key);
+  const ProblemKey hash = half.with_m(key.m);
   Hit hit;
   bool is_served = false;
   {
@@ -76,7 +76,7 @@ Hit Dispatcher::choose(const GemmKey& key) const noexcept {
       is_served = true;
       hit = served->hit;
     } else {
-      hit = first_row(now, key.op, codes, values);
+      hit = first_row(now, key, codes.pads_m(), half);
     }
   }
   state.count(hit.row == 0);
@@ -93,6 +93,10 @@ Hit Dispatcher::require(const GemmKey& key) {
 }
 
 void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* stream) {
+  const size_t num_wanted = (key.flags & GemmKey::bias) != 0 ? 4 : 3;
+  if (operands.size() != num_wanted)
+    fail(ErrorCode::invalid_input, "this product has {} operands (a, b, bias if there is one, c), got {}", num_wanted,
+         operands.size());
   thread_local ThreadWorkspace workspace;
   const Hit hit = require(key);
   hit.plan->run({operands, workspace.of(*hit.plan), stream});

@@ -10,9 +10,15 @@
 
 namespace attune {
 
-/// The key columns of a family as numbers, in the family's order, with the layout of packed weights after them: what
-/// is hashed to find a row. A number is the value itself, an enumerator of DType, or a hash of text that has no number.
-/// Const after construction; any thread.
+/// All that a row is found by but M, mixed; adding an M is then cheap. The same on every machine.
+struct HalfKey {
+  uint64_t high = 0, low = 0;
+  ProblemKey with_m(int64_t m) const noexcept;
+};
+
+/// The key columns of a family as numbers, in the family's order. A number is the value itself, an enumerator of DType,
+/// or a hash of text that has no number. And what a typed key, or a row of such numbers, is found by: two of the same
+/// numbers have the same hash, others (but for one in 2^100 or so) another. Const after construction; any thread.
 class KeyCodes {
  public:
   static constexpr size_t kMost = 16;
@@ -30,12 +36,16 @@ class KeyCodes {
 
   /// Throws invalid_input for a value that the column cannot hold.
   Codes codes(const Problem& problem) const;
-  /// About 5 ns.
   Codes codes(const GemmKey& key) const noexcept;
+  /// Of a typed key; fields that the family has no column for are not looked at. About 5 ns.
+  HalfKey half(const GemmKey& key) const noexcept;
+  ProblemKey hash(const GemmKey& key) const noexcept { return half(key).with_m(key.m); }
   ProblemKey hash(const Codes& codes, int64_t layout = 0) const noexcept;
-  /// Where M and N stand among the columns; nothing when the family's M is not padded.
-  std::optional<size_t> m_column() const noexcept { return m_column_; }
-  size_t n_column() const noexcept { return n_column_; }
+  /// A key without the fields that the family has no column for.
+  GemmKey canonical(const GemmKey& key) const noexcept;
+  bool pads_m() const noexcept { return family_.pads_m; }
+  /// M among the codes; 0 for a family without.
+  int64_t m_of(const Codes& codes) const noexcept { return m_column_ ? codes[*m_column_] : 0; }
   const FamilySpec& family() const noexcept { return family_; }
 
  private:
@@ -43,8 +53,9 @@ class KeyCodes {
 
   const FamilySpec& family_;
   uint16_t op_;
-  size_t num_columns_, n_column_ = 0;
+  size_t num_columns_;
   std::optional<size_t> m_column_, dtype_column_;
+  uint64_t head_mask_ = 0, batch_mask_ = 0;  ///< Of the fields of a GemmKey that there are columns for.
   std::array<Field, kMost> fields_{};
   std::array<uint8_t, kMost> flags_{};  ///< Mask of a Field::flag,
   std::array<uint8_t, kMost> flips_{};  ///< and whether the column is its opposite (trans_b).

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/error.h"
+#include "base/random.h"
 
 namespace attune {
 namespace {
@@ -50,10 +53,62 @@ TEST(KeyCodes, EveryFieldMakesAnotherKey) {
   others[6].flags = GemmKey::bpreshuffle;
   others[7].flags = GemmKey::trans_a;
   others[8].flags = GemmKey::b_is_kn;
-  for (const GemmKey& other : others)
-    EXPECT_NE(codes.hash(codes.codes(other)).low, codes.hash(codes.codes(key)).low) << &other - others.data();
-  EXPECT_NE(codes.hash(codes.codes(key), KeyCodes::layout_code("host.k16.v1")), codes.hash(codes.codes(key)));
+  for (const GemmKey& other : others) EXPECT_NE(codes.hash(other).low, codes.hash(key).low) << &other - others.data();
+  EXPECT_NE(codes.hash(codes.codes(key), KeyCodes::layout_code("host.k16.v1")), codes.hash(key));
   EXPECT_EQ(KeyCodes::layout_code("plain"), KeyCodes::layout_code(""));
+}
+
+TEST(KeyCodes, ATypedKeyIsFoundByWhatItsRowIs) {
+  Random random(1);
+  for (const FamilySpec& one : families()) {
+    if (one.op == "fmoe") continue;
+    const KeyCodes codes(one);
+    for (int i = 0; i < 200; ++i) {
+      const GemmKey key{.op = op_id(one),
+                        .m = static_cast<int64_t>(random.below(1 << 20)),
+                        .n = static_cast<int64_t>(random.below(1 << 20)),
+                        .k = static_cast<int64_t>(random.below(1 << 20)),
+                        .batch = static_cast<int64_t>(random.below(100)),
+                        .in = static_cast<DType>(random.below(12)),
+                        .out = static_cast<DType>(random.below(12)),
+                        .flags = static_cast<uint8_t>(random.below(256))};
+      EXPECT_EQ(codes.hash(key), codes.hash(codes.codes(key))) << one.op;
+      EXPECT_EQ(codes.hash(key), codes.hash(codes.canonical(key))) << one.op;
+      EXPECT_EQ(codes.half(key).with_m(7),
+                codes.hash(GemmKey{key.op, 7, key.n, key.k, key.batch, key.in, key.out, key.flags}));
+    }
+  }
+}
+
+TEST(KeyCodes, NearbyShapesDifferInEveryPartOfTheHash) {
+  const KeyCodes codes(family("gemm_a16w16"));
+  std::set<uint64_t> high, low;
+  std::set<uint32_t> low_bits;
+  for (int64_t m = 1; m <= 64; ++m) {
+    for (int64_t n = 64; n <= 64 * 64; n += 64) {
+      for (int64_t k = 64; k <= 8 * 64; k += 64) {
+        const ProblemKey hash = codes.hash(GemmKey{.m = m, .n = n, .k = k});
+        high.insert(hash.high);
+        low.insert(hash.low);
+        low_bits.insert(static_cast<uint32_t>(hash.low) & 0xfffff);
+      }
+    }
+  }
+  EXPECT_EQ(high.size(), 64u * 64 * 8);
+  EXPECT_EQ(low.size(), 64u * 64 * 8);
+  EXPECT_GT(low_bits.size(), 31'000u) << "of 2^20 places 32,768 random ones meet in about 500";
+}
+
+TEST(KeyCodes, WhatHasNoNumberTellsRowsApart) {
+  const KeyCodes codes(family("fmoe"));
+  const auto hash = [&](const std::string& act, const std::string& expert) {
+    return codes.hash(
+        codes.codes(Problem::parse("fmoe token=1 model_dim=2 inter_dim=3 expert=" + expert + " topk=2 act_type=" + act +
+                                   " dtype=bf16 q_dtype_a=x q_dtype_w=y q_type=z use_g1u1=1 doweight_stage1=0")));
+  };
+  EXPECT_EQ(hash("silu", "8"), hash("silu", "8"));
+  EXPECT_NE(hash("silu", "8"), hash("gelu", "8"));
+  EXPECT_NE(hash("silu", "8"), hash("silu", "9"));
 }
 
 TEST(KeyCodes, CellsAreReadAsTheTablesReadThem) {

@@ -4,43 +4,36 @@
 #include <cstdint>
 
 #include "attune/dispatcher.h"
-#include "dispatch/key_codes.h"
 #include "dispatch/padding.h"
 
 namespace attune {
 
-/// One M that a lookup looks at.
-struct LookupM {
-  Match match = Match::exact;
-  int64_t m = 0;
-};
-
 /// The M of a lookup, in order: the problem's own, then padded fine, then coarse, where the family pads; none twice.
-struct LookupSteps {
-  std::array<LookupM, 3> steps;
-  size_t count = 0;
+class LookupSteps {
+ public:
+  struct Step {
+    Match match = Match::exact;
+    int64_t m = 0;
+  };
 
-  LookupSteps(const KeyCodes& codes, const KeyCodes::Codes& values) noexcept {
-    const auto column = codes.m_column();
-    const int64_t m = column ? values[*column] : 0;
+  LookupSteps(bool pads_m, int64_t m, int64_t n) noexcept {
     add(Match::exact, m);
-    if (!column || m < 1) return;
+    if (!pads_m || m < 1) return;
     add(Match::padded_fine, padded_m_fine(m));
-    add(Match::padded_coarse, padded_m_coarse(m, values[codes.n_column()]));
+    add(Match::padded_coarse, padded_m_coarse(m, n));
   }
-  const LookupM* begin() const noexcept { return steps.data(); }
-  const LookupM* end() const noexcept { return steps.data() + count; }
+  const Step* begin() const noexcept { return steps_.data(); }
+  const Step* end() const noexcept { return steps_.data() + count_; }
 
  private:
   void add(Match match, int64_t m) noexcept {
-    if (count == 0 || steps[count - 1].m != m) steps[count++] = {match, m};
+    for (const Step& step : *this) {
+      if (step.m == m) return;
+    }
+    steps_[count_++] = {match, m};
   }
+  std::array<Step, 3> steps_;
+  size_t count_ = 0;
 };
-
-/// The hash of a problem with another M.
-inline ProblemKey hash_with_m(const KeyCodes& codes, KeyCodes::Codes values, int64_t m) noexcept {
-  if (codes.m_column()) values[*codes.m_column()] = m;
-  return codes.hash(values);
-}
 
 }  // namespace attune

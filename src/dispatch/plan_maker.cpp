@@ -48,7 +48,8 @@ class TakingTurns final : public Plan {
 PlanMaker::PlanMaker(std::string_view device, const Registry& solvers, std::filesystem::path cache)
     : device_(open_device(device)),
       solvers_(solvers),
-      cache_({std::move(cache)}, std::numeric_limits<uint64_t>::max()) {}
+      cache_(cache.empty() ? std::vector<std::filesystem::path>() : std::vector{std::move(cache)},
+             std::numeric_limits<uint64_t>::max()) {}
 
 PlanMaker::Opened& PlanMaker::opened(const Solver& solver) {
   const auto [entry, fresh] = opened_.try_emplace(std::string(solver.id()));

@@ -20,7 +20,7 @@ namespace attune {
 /// Makes plans of candidates on one device. Solvers are opened when first needed and stay open. One thread at a time.
 class PlanMaker {
  public:
-  /// Opens the device. Throws as open_device().
+  /// Opens the device. `cache`: the folder of compiled kernels; empty: there is none. Throws as open_device().
   PlanMaker(std::string_view device, const Registry& solvers, std::filesystem::path cache);
 
   const DeviceInfo& device() const noexcept { return device_->info(); }

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "attune/error.h"
 #include "base/hash.h"
@@ -58,7 +58,6 @@ class RowIndexBuilder {
   }
 
   void finish() {
-    index_.rows_.shrink_to_fit();
     index_.names_.shrink_to_fit();
     index_.name_ends_.shrink_to_fit();
   }
@@ -104,6 +103,12 @@ class RowIndexBuilder {
         codes[i] = codes_.code_of_none(i, codes);
         continue;
       }
+      if (codes_.family().key[i].kind == ColumnKind::integer) {
+        const auto number = codes_.code(i, text);
+        if (!number) return false;
+        codes[i] = *number;
+        continue;
+      }
       if (!column.known || column.last != text) {
         const auto code = codes_.code(i, text);
         if (!code) return false;
@@ -130,23 +135,22 @@ class RowIndexBuilder {
     if (!read_codes(scan, codes) || index_.names_.size() + kernel.size() > kMostNameBytes)
       return wrong_.note(scan.line());
     RowIndex::Row row{codes_.hash(codes, layout_of(scan)),
-                      codes_.m_column() ? codes[*codes_.m_column()] : 0,
+                      codes_.m_of(codes),
                       static_cast<uint32_t>(scan.line()),
                       0,
                       static_cast<float>(*us),
                       file};
-    if (2 * (index_.rows_.size() + 1) > index_.places_.size()) index_.grow();
-    RowIndex::Place& place = index_.places_[index_.place_of(row.key)];
-    if (place.row == 0) {
-      row.name = name_of(kernel);
-      index_.rows_.push_back(row);
-      place = {static_cast<uint32_t>(row.key.high), static_cast<uint32_t>(index_.rows_.size())};
-      return;
+    if (10 * (index_.num_rows_ + 1) > 7 * index_.slots_.size()) index_.grow();
+    const size_t slot = index_.slot_of(row.key);
+    RowIndex::Row& there = index_.slots_[slot];
+    if (index_.prints_[slot] == 0) {
+      index_.prints_[slot] = RowIndex::print_of(row.key);
+      ++index_.num_rows_;
+    } else {
+      if (there.file != file) return;
+      repeated_.note(scan.line());
+      if (row.us >= there.us) return;
     }
-    RowIndex::Row& there = index_.rows_[place.row - 1];
-    if (there.file != file) return;
-    repeated_.note(scan.line());
-    if (row.us >= there.us) return;
     row.name = name_of(kernel);
     there = row;
   }
@@ -179,31 +183,21 @@ class RowIndexBuilder {
 };
 
 RowIndex::RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device)
-    : places_(kFewest), files_(std::move(files)) {
+    : prints_(kFewest), slots_(kFewest), files_(std::move(files)) {
   RowIndexBuilder builder(*this, codes, device);
   for (size_t file = 0; file < files_.size(); ++file) builder.add_file(static_cast<uint16_t>(file));
   builder.finish();
 }
 
-/// Of the key, or the free one where it would be.
-size_t RowIndex::place_of(const ProblemKey& key) const noexcept {
-  const size_t mask = places_.size() - 1;
-  for (size_t at = key.low & mask;; at = (at + 1) & mask) {
-    const Place& place = places_[at];
-    if (place.row == 0) return at;
-    if (place.print == static_cast<uint32_t>(key.high) && rows_[place.row - 1].key == key) return at;
-  }
-}
-
 void RowIndex::grow() {
-  places_.assign(2 * places_.size(), {});
-  for (size_t i = 0; i < rows_.size(); ++i)
-    places_[place_of(rows_[i].key)] = {static_cast<uint32_t>(rows_[i].key.high), static_cast<uint32_t>(i + 1)};
-}
-
-const RowIndex::Row* RowIndex::find(const ProblemKey& key) const noexcept {
-  const Place& place = places_[place_of(key)];
-  return place.row == 0 ? nullptr : &rows_[place.row - 1];
+  const auto old_prints = std::exchange(prints_, std::vector<uint64_t>(2 * prints_.size()));
+  const auto old_slots = std::exchange(slots_, std::vector<Row>(2 * slots_.size()));
+  for (size_t i = 0; i < old_prints.size(); ++i) {
+    if (old_prints[i] == 0) continue;
+    const size_t slot = slot_of(old_slots[i].key);
+    prints_[slot] = old_prints[i];
+    slots_[slot] = old_slots[i];
+  }
 }
 
 std::string RowIndex::where(const Row& row) const {
@@ -211,7 +205,7 @@ std::string RowIndex::where(const Row& row) const {
 }
 
 uint64_t RowIndex::num_bytes() const noexcept {
-  return rows_.capacity() * sizeof(Row) + places_.capacity() * sizeof(Place) + names_.capacity() +
+  return slots_.capacity() * sizeof(Row) + prints_.capacity() * sizeof(uint64_t) + names_.capacity() +
          name_ends_.capacity() * sizeof(uint32_t);
 }
 

@@ -59,7 +59,9 @@ TableSources table_sources(const FamilySpec& family) {
     break;
   }
   if (sources.strict) return sources;
-  for (const auto& file : tables_in(overlay_location().path, family)) add(file, Origin::overlay);
+  if (const auto overlay = path_if_any(overlay_location); !overlay.empty()) {
+    for (const auto& file : tables_in(overlay, family)) add(file, Origin::overlay);
+  }
   const std::filesystem::path configs = config_location().path;
   for (const auto& file : tables_in(configs / "model_configs", family)) add(file, Origin::model);
   std::error_code missing;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attune/plan.h"
 #include "core/record.h"
 #include "core/turn.h"
 #include "measure/announcer.h"
@@ -13,7 +14,6 @@
 #include "measure/reference_cache.h"
 #include "measure/rotation.h"
 #include "measure/verification.h"
-#include "attune/plan.h"
 
 namespace attune {
 

@@ -59,7 +59,7 @@ void LocalExecutor::open(ProblemId id, const Problem& problem, const Protocol& p
 
 void LocalExecutor::close(ProblemId id) {
   commands_.push_back({[this, id] {
-                         open_.erase(id);
+                         do_close(id);
                          return std::vector<Event>{};
                        },
                        {}});
@@ -72,8 +72,7 @@ void LocalExecutor::admit(ProblemId id, Slot slot, const Admission& admission) {
 
 void LocalExecutor::drop(Slot slot) {
   commands_.push_back({[this, slot] {
-                         announce(slot, {});  // A plan may die while it is given back.
-                         if (Bench* bench = bench_of(slot)) bench->drop(slot);
+                         if (Opening* opening = opening_of(slot)) give_back(*opening, slot);
                          announce(0, {});
                          return std::vector<Event>{};
                        },
@@ -272,63 +271,73 @@ Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admis
   Opening& opening = found->second;
   Admitted answer;
   answer.slot = slot;
-  const bool check = admission.verify || admission.twice;
   device_.settle({}, false);
   announce(0, {});
-  if (!make_bench(opening, check)) {
+  if (!make_bench(opening, admission.verify || admission.twice)) {
     answer.verified = opening.broken;
     return answer;
   }
-  Bench& bench = *opening.bench;
-  answer.rotation_bytes = bench.rotation().bytes();
+  answer.rotation_bytes = opening.bench->rotation().bytes();
   const Solver* solver = registry_.find(admission.candidate.solver);
   const std::string pool(solver != nullptr ? solver->thread_pool() : std::string_view{});
   device_.settle(pool, false);
 
   Bench::Entrant entrant{nullptr, pool, nullptr, slot};
-  announce(slot, admission.limits.load);
-  answer.verified = prepare(opening, admission, entrant.plan);
-  if (!answer.verified.ok()) return answer;
+  answer.verified = try_out(opening, admission, entrant, answer);
+  if (!answer.verified.ok()) {
+    announce(slot, admission.limits.load);
+    entrant.plan.reset();
+    return answer;
+  }
+  opening.loads.insert_or_assign(slot, admission.limits.load);
+  opening.bench->put(std::move(entrant));
+  announce(0, {});
+  return answer;
+}
+
+/// Prepares a candidate, verifies it and runs it for the first time.
+Outcome LocalExecutor::try_out(Opening& opening, const Admission& admission, Bench::Entrant& entrant,
+                               Admitted& answer) {
+  Bench& bench = *opening.bench;
+  const bool check = admission.verify || admission.twice;
+  announce(entrant.slot, admission.limits.load);
+  Outcome verified = prepare(opening, admission, entrant.plan);
+  if (!verified.ok()) return verified;
   answer.workspace_bytes = entrant.plan->traits().workspace_bytes;
   announce(0, {});
-  answer.verified = evaluate(device_, Step::memory, [&]() -> Finding {
+  verified = evaluate(device_, Step::memory, [&]() -> Finding {
     bench.reserve(entrant.plan->traits(), check);
     const std::string layout = layout_of(admission.candidate.config);
     if (layout != kPlain) entrant.weights = bench.weights(opening.packings.at(layout), check);
     return {};
   });
-  if (!answer.verified.ok()) return answer;
+  if (!verified.ok()) return verified;
   if (check) {
-    answer.verified = evaluate(device_, Step::run, [&] {
+    verified = evaluate(device_, Step::run, [&] {
       Finding verdict = bench.verify(entrant, admission.twice, admission.limits.run, answer.launches);
       answer.spoilt = verdict.spoilt;
       return verdict;
     });
-    if (!answer.verified.ok()) return answer;
+    if (!verified.ok()) return verified;
   }
-  const Outcome timed = evaluate(device_, Step::run, [&]() -> Finding {
+  Outcome timed = evaluate(device_, Step::run, [&]() -> Finding {
     const Bench::FirstRun first = bench.first_run(entrant, admission.limits.run);
     answer.launches += first.launches;
     answer.batch = first.batch;
     const std::string reason = bench.why_implausible(first.us);
     return reason.empty() ? Finding{} : Finding{Status::implausible_time, reason, {}};
   });
-  if (!timed.ok()) {
-    const Errors errors = answer.verified.errors;
-    answer.verified = timed;
-    answer.verified.errors = errors;
-    return answer;
-  }
-  bench.put(std::move(entrant));
-  announce(0, {});
-  return answer;
+  if (timed.ok()) return verified;
+  timed.errors = verified.errors;
+  return timed;
 }
 
 Sampled LocalExecutor::do_sample(const std::vector<Turn>& schedule) {
   Sampled answer;
   for (const Turn& turn : schedule) {
-    Bench* bench = bench_of(turn.slot);
-    if (bench == nullptr) continue;  // failed earlier in this schedule, or was never admitted
+    Opening* opening = opening_of(turn.slot);
+    if (opening == nullptr) continue;  // failed earlier in this schedule, or was never admitted
+    Bench* bench = opening->bench.get();
     Bench::Sampling taken;
     Outcome outcome = evaluate(device_, Step::run, [&]() -> Finding {
       taken = bench->take(turn);
@@ -342,7 +351,7 @@ Sampled LocalExecutor::do_sample(const std::vector<Turn>& schedule) {
       answer.samples.push_back(taken.sample);
       continue;
     }
-    bench->drop(turn.slot);
+    give_back(*opening, turn.slot);
     answer.failed.emplace_back(turn.slot, std::move(outcome));
     for (size_t i = answer.turns.size(); i-- > 0;) {
       if (answer.turns[i].slot != turn.slot) continue;
@@ -356,11 +365,27 @@ Sampled LocalExecutor::do_sample(const std::vector<Turn>& schedule) {
   return answer;
 }
 
-Bench* LocalExecutor::bench_of(Slot slot) {
+LocalExecutor::Opening* LocalExecutor::opening_of(Slot slot) {
   for (auto& [id, opening] : open_) {
-    if (opening.bench && opening.bench->has(slot)) return opening.bench.get();
+    if (opening.bench && opening.bench->has(slot)) return &opening;
   }
   return nullptr;
+}
+
+/// A plan may die or hang while it is given back (a destructor of its library): its doing, and it has as long as it had
+/// to be loaded.
+void LocalExecutor::give_back(Opening& opening, Slot slot) {
+  announce(slot, opening.loads.at(slot));
+  opening.bench->drop(slot);
+  opening.loads.erase(slot);
+}
+
+void LocalExecutor::do_close(ProblemId id) {
+  const auto found = open_.find(id);
+  if (found == open_.end()) return;
+  while (!found->second.loads.empty()) give_back(found->second, found->second.loads.begin()->first);
+  announce(0, {});
+  open_.erase(found);
 }
 
 }  // namespace attune

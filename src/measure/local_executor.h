@@ -46,7 +46,8 @@ class LocalExecutor final : public Executor {
     double bytes = 0;                         ///< What the bench takes, packed weights included.
     std::map<std::string, Packing> packings;  ///< Of the layouts that contenders name, by name; not `plain`.
     std::unique_ptr<Bench> bench;  ///< Made by the first admission: a problem that is only asked about costs little.
-    Outcome broken;                ///< Why there is no bench; every candidate of the problem ends so.
+    std::map<Slot, Milliseconds> loads;  ///< Limit of loading each admitted slot, and of giving it back.
+    Outcome broken;                      ///< Why there is no bench; every candidate of the problem ends so.
   };
   struct Command {
     std::function<std::vector<Event>()> run;
@@ -64,7 +65,10 @@ class LocalExecutor final : public Executor {
   void check_layout(const Opening& opening, const Config& config) const;
   Library& library(const Solver& solver);
   Outcome prepare(Opening& opening, const Admission& admission, std::unique_ptr<Plan>& plan);
-  Bench* bench_of(Slot slot);
+  Outcome try_out(Opening& opening, const Admission& admission, Bench::Entrant& entrant, Admitted& answer);
+  Opening* opening_of(Slot slot);
+  void give_back(Opening& opening, Slot slot);
+  void do_close(ProblemId id);
   void announce(Slot slot, Milliseconds limit);
 
   Device& device_;

@@ -21,8 +21,10 @@ using ::testing::HasSubstr;
 /// Configs name a fault and a time: `fault=none;us=5`. Records the prepares it was asked for.
 class PlantedSolver final : public Solver {
  public:
-  explicit PlantedSolver(std::string id = "planted.gemm", int* opened = nullptr)
-      : id_(std::move(id)), opened_(opened) {}
+  /// `at_end`: called when a plan is given back.
+  explicit PlantedSolver(std::string id = "planted.gemm", int* opened = nullptr,
+                         const std::function<void()>* at_end = nullptr)
+      : id_(std::move(id)), opened_(opened), at_end_(at_end) {}
   std::string_view id() const override { return id_; }
   std::string_view version() const override { return "1"; }
   std::string_view title() const override { return "planted faults"; }
@@ -32,13 +34,14 @@ class PlantedSolver final : public Solver {
   std::unique_ptr<Backend> open(Device& device) const override {
     if (opened_ != nullptr) ++*opened_;
     if (id_ == "absent.gemm") fail(ErrorCode::unavailable, "the planted library is absent");
-    return std::make_unique<PlantedBackend>(id_, dynamic_cast<FakeDevice&>(device));
+    return std::make_unique<PlantedBackend>(id_, dynamic_cast<FakeDevice&>(device), at_end_);
   }
 
  private:
   class PlantedBackend final : public Backend {
    public:
-    PlantedBackend(std::string id, FakeDevice& device) : id_(std::move(id)), device_(device) {}
+    PlantedBackend(std::string id, FakeDevice& device, const std::function<void()>* at_end)
+        : id_(std::move(id)), device_(device), at_end_(at_end) {}
     Versions versions() const override { return {{id_, "1+7"}}; }
     SearchSpace space(const Problem&) override {
       std::vector<Config> rows;
@@ -54,9 +57,12 @@ class PlantedSolver final : public Solver {
       if (config.text("fault") == "load") fail(ErrorCode::invalid_input, "no such algorithm");
       const auto named = std::find(kFaultNames.begin(), kFaultNames.end(), config.text("fault"));
       const auto fault = static_cast<Fault>(named - kFaultNames.begin());
+      const std::shared_ptr<void> life(nullptr, [at_end = at_end_](void*) {
+        if (at_end != nullptr && *at_end) (*at_end)();
+      });
       auto plan = std::make_unique<PlantedGemm>(
           GemmShape::of(problem), fault,
-          [this, us = static_cast<double>(config.integer("us"))] { device_.advance_us(us); });
+          [this, life, us = static_cast<double>(config.integer("us"))] { device_.advance_us(us); });
       if (config.has("workspace")) plan->declare().workspace_bytes = static_cast<uint64_t>(config.integer("workspace"));
       return plan;
     }
@@ -64,21 +70,23 @@ class PlantedSolver final : public Solver {
    private:
     std::string id_;
     FakeDevice& device_;
+    const std::function<void()>* at_end_;
   };
   std::string id_;
   int* opened_;
+  const std::function<void()>* at_end_;
 };
 
 class LocalExecutorTest : public ::testing::Test {
  protected:
   LocalExecutorTest() {
-    registry_.add(std::make_unique<PlantedSolver>("planted.gemm", &opened_));
+    registry_.add(std::make_unique<PlantedSolver>("planted.gemm", &opened_, &at_end_));
     registry_.add(std::make_unique<PlantedSolver>("absent.gemm"));
     registry_.add_unavailable("gone.gemm", "a module that did not open", "libgone.so: cannot open shared object file");
   }
-  void start(const FakeNoise& noise = {}) {
+  void start(const FakeNoise& noise = {}, Announcer* announcer = nullptr) {
     device_ = std::make_unique<FakeDevice>(noise);
-    executor_ = std::make_unique<LocalExecutor>(*device_, registry_);
+    executor_ = std::make_unique<LocalExecutor>(*device_, registry_, announcer);
   }
   template <typename Answer>
   Answer next() {
@@ -97,6 +105,7 @@ class LocalExecutorTest : public ::testing::Test {
   }
 
   int opened_ = 0;
+  std::function<void()> at_end_;
   Registry registry_;
   std::unique_ptr<FakeDevice> device_;
   std::unique_ptr<LocalExecutor> executor_;
@@ -257,6 +266,34 @@ TEST_F(LocalExecutorTest, DropAndCloseFreeWhatTheyHeld) {
   executor_->close(1);
   EXPECT_TRUE(executor_->wait(Milliseconds(0)).empty());
   EXPECT_EQ(device_->allocated_bytes(), 0u);
+}
+
+/// What was announced last.
+class Page final : public Announcer {
+ public:
+  void announce(Slot slot, Milliseconds limit) override { said = {slot, limit}; }
+  using Said = std::pair<Slot, Milliseconds>;
+  Said said;
+};
+
+TEST_F(LocalExecutorTest, WhatIsGivenBackIsAnnouncedWithTheLimitOfItsLoad) {
+  Page page;
+  std::vector<Page::Said> given_back;
+  at_end_ = [&] { given_back.push_back(page.said); };
+  start({}, &page);
+  open(1);
+  const auto ms = [](int count) { return Milliseconds(count); };
+  for (const int slot : {1, 2, 3, 4}) admit(static_cast<Slot>(slot), "fault=none;us=5", {ms(1000 * slot), ms(9000)});
+  admit(5, "fault=tile_dropped;us=5", {ms(5000), ms(9000)});
+  EXPECT_THAT(std::exchange(given_back, {}), ElementsAre(Page::Said{5, ms(5000)})) << "it was wrong";
+  executor_->sample({{.slot = 1, .launches = 400, .limit = ms(1)}});
+  ASSERT_EQ(next<Sampled>().failed.size(), 1u);
+  EXPECT_THAT(std::exchange(given_back, {}), ElementsAre(Page::Said{1, ms(1000)})) << "it was too slow";
+  executor_->drop(2);
+  executor_->close(1);
+  executor_->wait({});
+  EXPECT_THAT(given_back, ElementsAre(Page::Said{2, ms(2000)}, Page::Said{3, ms(3000)}, Page::Said{4, ms(4000)}));
+  EXPECT_EQ(page.said, Page::Said{}) << "and what comes then is nobody's";
 }
 
 TEST_F(LocalExecutorTest, AbortAnswersWhatWasEnqueuedWithoutDoingIt) {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "attune/plan.h"
 #include "base/error.h"
 #include "ops/gemm/gemm_op.h"
-#include "attune/plan.h"
 #include "tensor/convert.h"
 
 namespace attune {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "device/device.h"
 #include "attune/plan.h"
+#include "device/device.h"
 
 namespace attune {
 

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "attune/plan.h"
 #include "core/outcome.h"
 #include "measure/compare.h"
 #include "measure/guarded_buffer.h"
 #include "measure/packed_weights.h"
 #include "measure/reference_cache.h"
-#include "attune/plan.h"
 
 namespace attune {
 

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPatience{100};
+constexpr std::chrono::milliseconds kLastPatience{5000};
 constexpr size_t kMostAtOnce = 16;  ///< Descriptors held; the next round takes the rest.
 
 /// Of linux/wait.h; older libc headers lack it.
@@ -78,10 +78,14 @@ Strays::Strays() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-Strays::~Strays() { ::prctl(PR_SET_CHILD_SUBREAPER, before_, 0, 0, 0); }
+Strays::~Strays() {
+  // The end of a run: nobody calls again.
+  kill({}, kLastPatience);
+  ::prctl(PR_SET_CHILD_SUBREAPER, before_, 0, 0, 0);
+}
 
-size_t Strays::kill(std::span<const pid_t> spared) {
-  const auto deadline = Clock::now() + kPatience;
+size_t Strays::kill(std::span<const pid_t> spared, std::chrono::milliseconds at_most) {
+  const auto deadline = Clock::now() + at_most;
   std::vector<pid_t> left_alone(spared.begin(), spared.end());
   size_t num_killed = 0;
   do {

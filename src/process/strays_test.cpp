@@ -200,6 +200,19 @@ TEST(Strays, AreLookedForWhileOthersSpawn) {
   EXPECT_TRUE(has_no_children());
 }
 
+TEST(Strays, ThatThereWasNoTimeForEndWithTheRole) {
+  {
+    Strays strays;
+    Family family(kEscape);
+    family.members(1);
+    family.child.kill();
+    strays.kill({}, 0ms);
+    Family another(kEscape);
+    another.members(1);
+  }
+  EXPECT_TRUE(has_no_children());
+}
+
 TEST(Strays, TheRoleIsGivenBack) {
   ASSERT_FALSE(is_subreaper());
   {

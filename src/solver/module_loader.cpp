@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/locations.h"
 
 namespace attune {
 namespace {
@@ -21,15 +22,10 @@ constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #endif
 
 std::vector<std::filesystem::path> module_folders() {
-  std::vector<std::filesystem::path> folders;
   if (const char* folder = std::getenv("ATTUNE_MODULES")) return {folder};
-  // This code is in the program, or in the library that an application links.
-  std::error_code ignored;
-  Dl_info info{};
-  ::dladdr(reinterpret_cast<const void*>(&module_folders), &info);
-  auto here = std::filesystem::canonical(info.dli_fname != nullptr ? info.dli_fname : "", ignored).parent_path();
-  if (here.empty()) here = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  return {here / "modules", here.parent_path() / "lib/attune/modules", here / "attune/modules"};
+  // In a build; from bin; from lib; from lib/x86_64-linux-gnu.
+  const auto here = code_folder(), above = here.parent_path();
+  return {here / "modules", above / "lib/attune/modules", here / "attune/modules", above / "attune/modules"};
 }
 
 /// The value a spec's entries give on this CPU, by variable.

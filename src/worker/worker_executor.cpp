@@ -272,17 +272,22 @@ void WorkerExecutor::bury(const Death& death) {
   ++num_deaths_;
   bare_.reset();
   if (death.blamed == 0 || ++deaths_[death.blamed] < kConvicting) return;
-  if (death.blamed >= kLibrarySlots)
+  if (death.blamed >= kLibrarySlots) {
     left_out_.emplace(death.blamed - kLibrarySlots,
                       "it ended its worker twice when it was opened: " + death.outcome.detail);
-  else
-    lose(death.blamed, death.outcome);
+    return;
+  }
+  // What others died of may have been its doing: a thread that it left behind, memory that it wrote to.
+  std::erase_if(deaths_, [&](const auto& one) { return one.first < kLibrarySlots && one.first != death.blamed; });
+  lose(death.blamed, death.outcome);
 }
 
 /// Nothing when the slot is not one that had been admitted.
 void WorkerExecutor::lose(Slot slot, const Outcome& outcome) {
   for (auto& [id, opening] : open_) {
-    if (opening.slots.erase(slot) > 0) lost_.push_back({id, slot, outcome});
+    if (opening.slots.erase(slot) == 0) continue;
+    lost_.push_back({id, slot, outcome});
+    deaths_.erase(slot);
   }
 }
 
@@ -310,10 +315,11 @@ void WorkerExecutor::settle(const Request& request, Answer& answer) {
       open_.at(admit.id).slots.insert_or_assign(admit.slot, std::move(again));
       bare_slot_ = admit.slot;
     } else {
-      deaths_.erase(admit.slot);
       bare_slot_ = 0;
     }
+    deaths_.erase(admit.slot);  // If it died before: what it died of was not its own doing.
     if (admitted->spoilt) replace();
+    end_strays();
     events_.emplace_back(std::move(*admitted));
   } else if (auto* sampled = std::get_if<Sampled>(&answer)) {
     sampled->epoch = epoch_;
@@ -322,10 +328,16 @@ void WorkerExecutor::settle(const Request& request, Answer& answer) {
       deaths_.erase(slot);
     }
     tell_lost(*as<request::Sample>(request), *sampled);
+    end_strays();
     events_.emplace_back(std::move(*sampled));
   } else {
     forget(request);
   }
+}
+
+/// What candidates left behind must not disturb the next ones. What it has no time for comes the next time.
+void WorkerExecutor::end_strays() const {
+  if (options_.strays != nullptr) options_.strays->kill();
 }
 
 bool WorkerExecutor::mend(const Request& request, const Death& death) {
@@ -337,10 +349,10 @@ bool WorkerExecutor::mend(const Request& request, const Death& death) {
 
 /// Whether a death settles the request; if not, it is asked again.
 bool WorkerExecutor::mourn(const Request& request, const Death& death) {
-  forget(request);
   bury(death);
+  forget(request);  // Not before: what died while it was closed or dropped leaves no record.
   const auto* admission = as<request::Admit>(request);
-  if (admission != nullptr && death.blamed == admission->slot && deaths_.at(admission->slot) < kConvicting) {
+  if (admission != nullptr && death.blamed == admission->slot && deaths_[admission->slot] < kConvicting) {
     revive_for(admission->id);
     return false;
   }
@@ -406,6 +418,7 @@ void WorkerExecutor::forget(const Request& request) {
   if (const auto* drop = as<request::Drop>(request)) {
     for (auto& [id, opening] : open_) opening.slots.erase(drop->slot);
     deaths_.erase(drop->slot);
+    std::erase_if(lost_, [&](const Lost& lost) { return lost.slot == drop->slot; });
   }
 }
 

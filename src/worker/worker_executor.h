@@ -17,8 +17,13 @@ namespace attune {
 /// An executor across a process wall: one worker process, one device. When it dies, hangs past a deadline or says what
 /// is no message, its group is killed, the candidate it had announced is blamed, a fresh worker is started, and all
 /// that was open and admitted is so again. A candidate blamed once is tried again; blamed twice it is convicted: its
-/// admission is answered with how it died, or it is in Sampled::failed. Deaths that are nobody's doing are tried again
-/// too; the third ends the request. One thread; sleeps in poll() while the worker measures.
+/// admission is answered with how it died, or it is in Sampled::failed. One that dies while it is closed or dropped
+/// costs nobody else but time. Deaths that are nobody's doing are tried again too; the third ends the request. One
+/// thread; sleeps in poll() while the worker measures.
+///
+/// Who is wrongly convicted? In an admission, nobody: the second try is alone in a fresh worker. While sampled, who was
+/// announced at two deaths of another's doing, with nobody convicted and itself not admitted between them. Processes
+/// that a candidate left are ended after each admission and each schedule; its threads live as long as the worker.
 class WorkerExecutor final : public Executor {
  public:
   /// Starts the first worker. Throws device when three in a row do not come up, with the last one's words; what
@@ -70,6 +75,7 @@ class WorkerExecutor final : public Executor {
   bool is_moot(const Request& request) const;
   void begin(const Request& request);
   void settle(const Request& request, Answer& answer);
+  void end_strays() const;
   bool mend(const Request& request, const Death& death);
   bool mourn(const Request& request, const Death& death);
   bool mourn_admission(const request::Admit& admit, const Death& death);
@@ -90,7 +96,8 @@ class WorkerExecutor final : public Executor {
   std::map<ProblemId, Outcome> broken_;       ///< Problems that could not be brought back, until they are closed.
   std::optional<ProblemId> bare_;             ///< The only problem that is open in the worker, for a second try.
   Slot bare_slot_ = 0;                        ///< Admitted in it since.
-  std::map<Slot, uint32_t> deaths_;           ///< Blamed on each slot that is alive, and on libraries.
+  std::map<Slot, uint32_t> deaths_;           ///< Blamed on each slot that is alive, since its admission or another's
+                                              ///< conviction, and on libraries.
   std::map<uint32_t, std::string> left_out_;  ///< Solvers that end every worker that opens them, and why.
   std::vector<Lost> lost_;  ///< Convicted, or not had again; told with the next Sampled that they are wanted in.
 };

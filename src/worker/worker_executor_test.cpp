@@ -214,6 +214,37 @@ TEST_F(WorkerExecutorTest, ADeathAmongSamplesVoidsThemAndBringsTheOthersBack) {
   EXPECT_EQ(sample({1, 3}).samples.size(), 6u);
 }
 
+TEST_F(WorkerExecutorTest, ASecondTryOfAnAdmissionAcquits) {
+  const auto once = faults_.string() + ".once";
+  plant({{bad_, "abort", "prepare", "once:" + once}, {bad_, "exit0", "run", "from:12"}});
+  open();
+  ASSERT_EQ(admit(1, bad_).verified.status, Status::ok);
+  EXPECT_TRUE(sample({1}, 20).failed.empty());
+  EXPECT_EQ(executor().num_deaths(), 2u);
+  EXPECT_EQ(sample({1}, 20).failed.size(), 1u);
+  std::filesystem::remove(once);
+}
+
+TEST_F(WorkerExecutorTest, ADeathBeforeAnotherIsConvictedDoesNotCount) {
+  plant({{bad_, "exit0", "run", "from:12"}, {other_, "exit0", "run", "from:12"}});
+  open();
+  ASSERT_EQ(admit(1, bad_).verified.status, Status::ok);
+  ASSERT_EQ(admit(2, other_).verified.status, Status::ok);
+  EXPECT_TRUE(sample({2}, 20).failed.empty());
+  EXPECT_TRUE(sample({1}, 20).failed.empty());
+  EXPECT_EQ(sample({1}, 20).failed.size(), 1u);
+  EXPECT_TRUE(sample({2}, 20).failed.empty()) << "its first death may have been the other's doing";
+  EXPECT_EQ(sample({2}, 20).failed.size(), 1u);
+}
+
+TEST_F(WorkerExecutorTest, EndsProcessesThatACandidateLeavesWhileItsWorkerLives) {
+  plant({{bad_, "double_fork", "run", "always"}});
+  open();
+  ASSERT_EQ(admit(1, bad_).verified.status, Status::ok);
+  EXPECT_EQ(strays_.kill(), 0u);
+  EXPECT_EQ(executor().num_deaths(), 0u);
+}
+
 TEST_F(WorkerExecutorTest, BlamesWhoWritesToTheChannelOrClosesIt) {
   plant({{bad_, "garbage", "run", "from:12"}, {other_, "close", "run", "from:12"}});
   open();
@@ -226,6 +257,39 @@ TEST_F(WorkerExecutorTest, BlamesWhoWritesToTheChannelOrClosesIt) {
     EXPECT_EQ(sampled.failed[0].first, slot);
     EXPECT_EQ(sampled.failed[0].second.status, Status::crashed);
   }
+}
+
+TEST_F(WorkerExecutorTest, WhatHangsOrDiesWhenItIsGivenBackCostsNobodyElse) {
+  plant({{bad_, "sleep", "unload", "always"}, {other_, "abort", "unload", "always"}});
+  load_ = Milliseconds(50);
+  open();
+  admit(1, good_);
+  ASSERT_EQ(admit(2, bad_).verified.status, Status::ok);
+  ASSERT_EQ(admit(3, other_).verified.status, Status::ok);
+  executor().drop(2);
+  executor().drop(3);
+  EXPECT_EQ(sample({1}).samples.size(), 3u);
+  EXPECT_EQ(executor().num_deaths(), 2u);
+  // The same slots: what is theirs now has a clean record.
+  ASSERT_EQ(admit(2, bad_).verified.status, Status::ok);
+  ASSERT_EQ(admit(3, other_).verified.status, Status::ok);
+  executor().close(1);
+  const auto once = faults_.string() + ".once";
+  plant({{bad_, "abort", "run", "once:" + once}});  // For the next worker.
+  EXPECT_EQ(open().refused, "");
+  EXPECT_EQ(executor().num_deaths(), 3u) << "the first in its problem ended the worker of both";
+  EXPECT_EQ(admit(2, bad_).verified.status, Status::ok);
+  EXPECT_EQ(executor().num_deaths(), 4u);
+  EXPECT_TRUE(sample({2}).failed.empty());
+  std::filesystem::remove(once);
+}
+
+TEST_F(WorkerExecutorTest, ALibraryThatHangsWhenAWrongCandidateIsGivenBackIsEndedToo) {
+  plant({{bad_, "wrong_result", "run", "always"}, {bad_, "sleep", "unload", "always"}});
+  load_ = Milliseconds(50);
+  open();
+  EXPECT_EQ(admit(1, bad_).verified.status, Status::timed_out);
+  EXPECT_EQ(executor().num_deaths(), 2u);
 }
 
 TEST_F(WorkerExecutorTest, AbortAnswersAtOnceAndLaterWorkFindsAFreshWorker) {

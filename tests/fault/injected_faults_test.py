@@ -47,7 +47,7 @@ class Planted:
 
     @property
     def late(self):
-        return self.when.startswith("from:") and int(self.when[5:]) > SURE_LAUNCHES
+        return self.step == "unload" or self.when.startswith("from:") and int(self.when[5:]) > SURE_LAUNCHES
 
 
 class InjectedFaults(story.Story):
@@ -73,6 +73,8 @@ class InjectedFaults(story.Story):
 
     def when(self, fault, step, number):
         """(when it happens, what becomes of the candidate)"""
+        if step == "unload":
+            return "always", STATUSES[fault]
         statuses = STATUSES[fault] if step == "run" else STATUSES_OF_PREPARE.get(fault, STATUSES[fault])
         draw = self.dice.random()
         if fault in LOSES_THE_WORKER and draw < 0.25:
@@ -92,7 +94,7 @@ class InjectedFaults(story.Story):
             here = kinds[index * FAULTS_A_SHAPE:(index + 1) * FAULTS_A_SHAPE]
             configs = self.dice.sample([c for c in self.configs(problem) if c != DEFAULT], len(here))
             for fault, config in zip(here, configs):
-                step = "prepare" if fault not in ONLY_OF_LAUNCHES and self.dice.random() < 0.25 else "run"
+                step = "run" if fault in ONLY_OF_LAUNCHES else self.dice.choices(*self.STEPS)[0]
                 planted.append(Planted(problem, config, fault, step, *self.when(fault, step, len(planted))))
             if index % 5 == 3:
                 last = planted[-1]
@@ -195,6 +197,7 @@ class InjectedFaults(story.Story):
 
 class BehindAWall(InjectedFaults):
     ALONE = ("--isolation", "none")
+    STEPS = ("prepare", "run", "unload"), (25, 60, 15)
 
     def test_every_fault_is_blamed_on_its_candidate_and_on_no_other(self):
         self.check([one for one in STATUSES if one != "unsupported"], FAULTS, WALL)
@@ -204,6 +207,7 @@ class InProcess(InjectedFaults):
     """What can be survived without a wall."""
 
     ALONE = ("--isolation", "none")
+    STEPS = ("prepare", "run"), (25, 75)
 
     def test_what_is_found_without_a_wall_is_blamed_on_its_candidate(self):
         # Not scribble_after: it overwrites what the heap needs.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "formats/model_config/model_config.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -154,9 +155,9 @@ TEST(ModelConfigs, WhatIsNoConfigIsRefusedInOneSentence) {
 
 TEST(ModelConfigs, ListsOfModulesAreBounded) {
   const auto with_ignored = [](const std::string& list) {
-    return message(llama_and(R"("quantization_config": {"quant_method": "fp8", "ignore": [)" + list + "]}"));
+    return message(llama_and(fmt::format(R"("quantization_config": {{"quant_method": "fp8", "ignore": [{}]}})", list)));
   };
-  EXPECT_THAT(with_ignored('"' + std::string(501, 'x') + '"'), HasSubstr("names of 500 bytes at most"));
+  EXPECT_THAT(with_ignored(fmt::format("\"{}\"", std::string(501, 'x'))), HasSubstr("names of 500 bytes at most"));
   std::string many = "\"a\"";
   for (int i = 0; i < 200'000; ++i) many += ",\"a\"";
   EXPECT_THAT(with_ignored(many), HasSubstr("wants 200000 names at most"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "formats/model_config/model_shapes.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,8 +33,8 @@ ModelShapes shapes(const std::string& config, int64_t tp, std::vector<int64_t> t
 std::vector<std::string> products(const std::string& config, int64_t tp) {
   std::vector<std::string> all;
   for (const LayerProduct& product : shapes(config, tp).products) {
-    std::string text = product.name + " " + std::to_string(product.n) + "x" + std::to_string(product.k);
-    if (product.family->op != "gemm_a16w16") text += " " + std::string(product.family->op);
+    std::string text = fmt::format("{} {}x{}", product.name, product.n, product.k);
+    if (product.family->op != "gemm_a16w16") text += fmt::format(" {}", product.family->op);
     if (product.problems.front().integer_or("bias", 0) != 0) text += " bias";
     all.push_back(text);
   }
@@ -42,8 +43,8 @@ std::vector<std::string> products(const std::string& config, int64_t tp) {
 
 /// A model with a field set to another JSON value, or added.
 std::string with(std::string config, const std::string& field, const std::string& value) {
-  const size_t at = config.find("\"" + field + "\":");
-  if (at == std::string::npos) return "{\"" + field + "\": " + value + ", " + config.substr(1);
+  const size_t at = config.find(fmt::format("\"{}\":", field));
+  if (at == std::string::npos) return fmt::format("{{\"{}\": {}, {}", field, value, config.substr(1));
   const size_t begin = config.find(':', at) + 1;
   return config.replace(begin, config.find_first_of(",}", begin) - begin, " " + value);
 }

@@ -111,6 +111,8 @@ class FakeBackend final : public Backend {
     }
     auto plan = healthy_plan(problem, config);
     auto faults = faults_.of(problem, config, FaultStep::run);
+    const auto last = faults_.of(problem, config, FaultStep::unload);
+    faults.insert(faults.end(), last.begin(), last.end());
     if (faults.empty()) return plan;
     return plant(std::move(faults), std::move(plan), GemmOp().tensors(problem), device_);
   }

@@ -22,6 +22,8 @@ constexpr std::array<std::string_view, 22> kNames = {"segfault",       "abort", 
                                                      "signal_mask",    "chdir",        "throws",     "huge_result_time",
                                                      "slow",           "unsupported"};
 
+constexpr std::array<std::string_view, 3> kSteps = {"prepare", "run", "unload"};
+
 /// The last column of a line.
 void read_when(std::string_view text, PlantedFault& fault) {
   constexpr std::string_view kOnce = "once:", kFrom = "from:";
@@ -34,7 +36,7 @@ void read_when(std::string_view text, PlantedFault& fault) {
   if (!number || *number < 1)
     fail(ErrorCode::invalid_input, "the last column is always, once:PATH or from:N with N of 1 or more, got '{}'",
          shown(text));
-  if (fault.step == FaultStep::prepare)
+  if (fault.step != FaultStep::run)
     fail(ErrorCode::invalid_input, "launches are counted in step run only, got '{}'", shown(text));
   fault.from_launch = static_cast<uint64_t>(*number);
 }
@@ -51,10 +53,11 @@ PlantedFault read_line(std::string_view line) {
   const auto fault = parse_fault(columns[2]);
   if (!fault) fail(ErrorCode::invalid_input, "there is no fault '{}'", shown(columns[2]));
   planted.fault = *fault;
-  if (columns[3] != "prepare" && columns[3] != "run")
-    fail(ErrorCode::invalid_input, "the step is prepare or run, got '{}'", shown(columns[3]));
-  planted.step = columns[3] == "run" ? FaultStep::run : FaultStep::prepare;
-  if (planted.step == FaultStep::prepare && needs_launch(planted.fault))
+  const auto step = std::find(kSteps.begin(), kSteps.end(), columns[3]);
+  if (step == kSteps.end())
+    fail(ErrorCode::invalid_input, "the step is prepare, run or unload, got '{}'", shown(columns[3]));
+  planted.step = static_cast<FaultStep>(step - kSteps.begin());
+  if (planted.step != FaultStep::run && needs_launch(planted.fault))
     fail(ErrorCode::invalid_input, "{} is a fault of step run", name(planted.fault));
   read_when(columns[4], planted);
   return planted;

@@ -44,8 +44,8 @@ bool needs_launch(Fault fault) noexcept;
 /// Right results and times all the same, and no use in doing it twice.
 bool is_healthy(Fault fault) noexcept;
 
-/// Where in a candidate's life a fault lies.
-enum class FaultStep : uint8_t { prepare, run };
+/// Where in a candidate's life a fault lies; unload: when its plan is given back.
+enum class FaultStep : uint8_t { prepare, run, unload };
 
 struct PlantedFault {
   std::string problem;  ///< Key of the normalised problem; empty: of every problem.
@@ -61,9 +61,9 @@ struct PlantedFault {
 class FaultList {
  public:
   FaultList() = default;
-  /// A fault a line, in five columns with a tab between: problem key or `*`; config key; fault; `prepare` or `run`;
-  /// `always`, `once:PATH` or `from:N`. Empty lines and those that start with `#` are passed over. Throws invalid_input
-  /// with `file:line`.
+  /// A fault a line, in five columns with a tab between: problem key or `*`; config key; fault; `prepare`,
+  /// `run` or `unload`; `always`, `once:PATH` or `from:N`. Empty lines and those that start with `#` are passed over.
+  /// Throws invalid_input with `file:line`.
   static FaultList parse(std::string_view text, std::string_view file);
   /// Of the file that $ATTUNE_FAKE_FAULTS names; none without. Throws as parse(), and as read_file().
   static FaultList of_environment();

@@ -63,8 +63,9 @@ TEST(FaultLists, SayWhichLineIsWrong) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"nan\n", "five columns"},
       {line("explode"), "no fault 'explode'"},
-      {line("nan", "later"), "prepare or run, got 'later'"},
+      {line("nan", "later"), "prepare, run or unload, got 'later'"},
       {line("nan", "prepare"), "nan is a fault of step run"},
+      {line("nan", "unload"), "nan is a fault of step run"},
       {line("loop", "run", "sometimes"), "always, once:PATH or from:N"},
       {line("loop", "run", "once:"), "always, once:PATH or from:N"},
       {line("loop", "run", "from:0"), "always, once:PATH or from:N"},

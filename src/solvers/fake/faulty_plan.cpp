@@ -20,17 +20,25 @@ class FaultyPlan final : public Plan {
   FaultyPlan(std::vector<PlantedFault> faults, std::unique_ptr<Plan> plan, std::vector<TensorSpec> specs,
              FakeDevice& device)
       : faults_(std::move(faults)), plan_(std::move(plan)), specs_(std::move(specs)), device_(device) {}
+  ~FaultyPlan() override {
+    for (const PlantedFault& one : faults_) {
+      if (one.step == FaultStep::unload && is_due(one, 1)) commit(one.fault);
+    }
+  }
+  FaultyPlan(const FaultyPlan&) = delete;
+  FaultyPlan& operator=(const FaultyPlan&) = delete;
   const PlanTraits& traits() const noexcept override { return plan_->traits(); }
 
   void run(const Launch& launch) const override {
     ++launches_;
     std::vector<Fault> due;
     for (const PlantedFault& one : faults_) {
-      if (is_due(one, launches_)) due.push_back(one.fault);
+      if (one.step == FaultStep::run && is_due(one, launches_)) due.push_back(one.fault);
     }
     // Once is enough: a grandchild for each of a thousand launches would be a fault of another kind.
     std::erase_if(faults_, [&](const PlantedFault& one) {
-      return is_healthy(one.fault) && std::find(due.begin(), due.end(), one.fault) != due.end();
+      return one.step == FaultStep::run && is_healthy(one.fault) &&
+             std::find(due.begin(), due.end(), one.fault) != due.end();
     });
     for (const Fault fault : due) {
       if (!needs_launch(fault)) commit(fault);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "api/c_values.h"
+
+#include "dispatch/key_codes.h"
+#include "ops/op.h"
+
+namespace attune {
+namespace {
+
+// The numbers of the C interface are those of the enumerators.
+template <typename Enum>
+constexpr bool same(int number, Enum value) {
+  return number == static_cast<int>(value);
+}
+static_assert(same(ATTUNE_GEMM_A16W16, OpId::gemm_a16w16) && same(ATTUNE_GEMM_A8W8, OpId::gemm_a8w8) &&
+              same(ATTUNE_GEMM_A8W8_BPRESHUFFLE, OpId::gemm_a8w8_bpreshuffle) &&
+              same(ATTUNE_GEMM_A8W8_BLOCKSCALE, OpId::gemm_a8w8_blockscale) &&
+              same(ATTUNE_GEMM_A8W8_BLOCKSCALE_BPRESHUFFLE, OpId::gemm_a8w8_blockscale_bpreshuffle) &&
+              same(ATTUNE_GEMM_A4W4_BLOCKSCALE, OpId::gemm_a4w4_blockscale) &&
+              same(ATTUNE_BATCHED_GEMM_BF16, OpId::batched_gemm_bf16) &&
+              same(ATTUNE_BATCHED_GEMM_A8W8, OpId::batched_gemm_a8w8));
+static_assert(same(ATTUNE_FP64, DType::fp64) && same(ATTUNE_FP32, DType::fp32) && same(ATTUNE_BF16, DType::bf16) &&
+              same(ATTUNE_FP16, DType::fp16) && same(ATTUNE_INT32, DType::int32) && same(ATTUNE_INT8, DType::int8) &&
+              same(ATTUNE_E4M3FN, DType::e4m3fn) && same(ATTUNE_E4M3FNUZ, DType::e4m3fnuz) &&
+              same(ATTUNE_E5M2, DType::e5m2) && same(ATTUNE_E5M2FNUZ, DType::e5m2fnuz) &&
+              same(ATTUNE_E2M1, DType::e2m1) && same(ATTUNE_E8M0, DType::e8m0));
+static_assert(same(ATTUNE_BIAS, GemmKey::bias) && same(ATTUNE_SCALE_AB, GemmKey::scale_ab) &&
+              same(ATTUNE_BPRESHUFFLE, GemmKey::bpreshuffle) && same(ATTUNE_TRANS_A, GemmKey::trans_a) &&
+              same(ATTUNE_B_IS_KN, GemmKey::b_is_kn));
+static_assert(same(ATTUNE_EXACT, Match::exact) && same(ATTUNE_PADDED_FINE, Match::padded_fine) &&
+              same(ATTUNE_PADDED_COARSE, Match::padded_coarse) && same(ATTUNE_PREDICTED, Match::predicted) &&
+              same(ATTUNE_FALLBACK, Match::fallback));
+static_assert(same(ATTUNE_INVALID_INPUT - 1, ErrorCode::invalid_input) &&
+              same(ATTUNE_NOT_FOUND - 1, ErrorCode::not_found) &&
+              same(ATTUNE_UNAVAILABLE - 1, ErrorCode::unavailable) && same(ATTUNE_IO - 1, ErrorCode::io) &&
+              same(ATTUNE_DATABASE - 1, ErrorCode::database) && same(ATTUNE_DEVICE - 1, ErrorCode::device) &&
+              same(ATTUNE_TIMEOUT - 1, ErrorCode::timeout) && same(ATTUNE_INTERNAL - 1, ErrorCode::internal));
+
+// Of version 0.1, the shortest that there can be.
+constexpr size_t kKeySize = 56, kOptionsSize = 64;
+static_assert(sizeof(attune_gemm_key) == kKeySize && sizeof(attune_options) == kOptionsSize);
+
+constexpr uint32_t kAllFlags = ATTUNE_BIAS | ATTUNE_SCALE_AB | ATTUNE_BPRESHUFFLE | ATTUNE_TRANS_A | ATTUNE_B_IS_KN;
+
+DType dtype_of(uint32_t number) {
+  if (number > ATTUNE_E8M0) fail(ErrorCode::invalid_input, "there is no type of that number: {}", number);
+  return static_cast<DType>(number);
+}
+
+uint8_t flags_of(const Problem& problem) {
+  uint8_t flags = 0;
+  const auto add = [&](const char* attribute, int64_t otherwise, int64_t wanted, uint8_t mask) {
+    if (problem.integer_or(attribute, otherwise) == wanted) flags |= mask;
+  };
+  add("bias", 0, 1, GemmKey::bias);
+  add("scale_ab", 0, 1, GemmKey::scale_ab);
+  add("bpreshuffle", 0, 1, GemmKey::bpreshuffle);
+  add("trans_a", 0, 1, GemmKey::trans_a);
+  add("trans_b", 1, 0, GemmKey::b_is_kn);
+  return flags;
+}
+
+}  // namespace
+
+GemmKey key_of(const attune_gemm_key& given) {
+  const attune_gemm_key key = taken(given, attune_gemm_key ATTUNE_GEMM_KEY_INIT, kKeySize);
+  if (key.op > ATTUNE_BATCHED_GEMM_A8W8) fail(ErrorCode::invalid_input, "there is no op of that number: {}", key.op);
+  if ((key.flags & ~kAllFlags) != 0) fail(ErrorCode::invalid_input, "there is no flag of that number: {}", key.flags);
+  if (key.m < 1 || key.n < 1 || key.k < 1 || key.batch < 1) {
+    fail(ErrorCode::invalid_input, "sizes start at 1, this problem has m={} n={} k={} batch={}", key.m, key.n, key.k,
+         key.batch);
+  }
+  return {.op = static_cast<OpId>(key.op),
+          .m = key.m,
+          .n = key.n,
+          .k = key.k,
+          .batch = key.batch,
+          .in = dtype_of(key.in_dtype),
+          .out = dtype_of(key.out_dtype),
+          .flags = static_cast<uint8_t>(key.flags)};
+}
+
+GemmKey key_of(std::string_view text) {
+  const Problem asked = Problem::parse(text);
+  const Op& op = op_of(asked);
+  const Problem problem = op.normalise(asked, {});
+  GemmKey key{.op = op_id(op.family()),
+              .m = problem.integer_or("m", 0),
+              .n = problem.integer_or("n", 0),
+              .k = problem.integer_or("k", 0),
+              .batch = problem.integer_or("batch", 1),
+              .flags = flags_of(problem)};
+  if (problem.has("dtype")) key.in = problem.dtype("dtype");
+  if (problem.has("q_dtype_w")) key.in = problem.dtype("q_dtype_w");
+  if (problem.has("outdtype")) key.out = problem.dtype("outdtype");
+  const KeyCodes codes(op.family());
+  if (codes.codes(key) != codes.codes(problem))
+    fail(ErrorCode::invalid_input, "a key cannot hold all of the problem: '{}'", problem.key());
+  return key;
+}
+
+attune_gemm_key c_key(const GemmKey& key) noexcept {
+  attune_gemm_key made = ATTUNE_GEMM_KEY_INIT;
+  made.op = static_cast<uint32_t>(key.op);
+  made.m = key.m;
+  made.n = key.n;
+  made.k = key.k;
+  made.batch = key.batch;
+  made.in_dtype = static_cast<uint32_t>(key.in);
+  made.out_dtype = static_cast<uint32_t>(key.out);
+  made.flags = key.flags;
+  return made;
+}
+
+attune_hit c_hit(const Hit& hit) noexcept {
+  attune_hit made = ATTUNE_HIT_INIT;
+  made.match = static_cast<uint32_t>(hit.match);
+  made.row = hit.row;
+  made.ready = hit.plan != nullptr ? 1 : 0;
+  made.not_ready = hit.not_ready ? 1 : 0;
+  made.drifted = hit.drifted ? 1 : 0;
+  return made;
+}
+
+attune_counters c_counters(const DispatchCounts& counts) noexcept {
+  return {sizeof(attune_counters), counts.calls, counts.misses, counts.shapes,
+          counts.missed_shapes,    counts.plans, counts.reloads};
+}
+
+DispatcherOptions options_of(const attune_options& given) {
+  const attune_options wanted = taken(given, attune_options ATTUNE_OPTIONS_INIT, kOptionsSize);
+  DispatcherOptions options;
+  if (wanted.device != nullptr) options.device = wanted.device;
+  if (wanted.capture != nullptr) options.capture = wanted.capture;
+  if (wanted.tables == nullptr && wanted.num_tables > 0)
+    fail(ErrorCode::invalid_input, "the options count {} tables and have none", wanted.num_tables);
+  for (size_t i = 0; i < wanted.num_tables; ++i) {
+    const attune_table& table = wanted.tables[i];
+    if (table.op == nullptr || table.file == nullptr)
+      fail(ErrorCode::invalid_input, "a table wants an op and a file, one of these lacks it: {}", i);
+    const FamilySpec* family = find_family(table.op);
+    if (family == nullptr) fail(ErrorCode::invalid_input, "a table is of no known op: '{}'", table.op);
+    options.tables[std::string(family->op)].emplace_back(table.file);
+  }
+  if (wanted.look_every_ms > 0) options.look_every = std::chrono::milliseconds(wanted.look_every_ms);
+  if (wanted.look_every_ms < 0) options.look_every = std::chrono::milliseconds(0);
+  if (wanted.most_plans > 0) options.most_plans = wanted.most_plans;
+  switch (wanted.building) {
+    case ATTUNE_BUILD_BACKGROUND:
+      options.building = Building::background;
+      break;
+    case ATTUNE_BUILD_NEVER:
+      options.building = Building::never;
+      break;
+    case ATTUNE_BUILD_BLOCKING:
+      options.building = Building::blocking;
+      break;
+    default:
+      fail(ErrorCode::invalid_input, "there is no way of building of that number: {}", wanted.building);
+  }
+  options.only_look_up = wanted.only_look_up != 0;
+  options.log_hits = wanted.log_hits != 0;
+  return options;
+}
+
+int status_of(ErrorCode code) noexcept { return static_cast<int>(code) + 1; }
+
+}  // namespace attune

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstring>
+
+#include "attune/attune.h"
+#include "attune/dispatcher.h"
+#include "attune/error.h"
+#include "base/error.h"
+
+namespace attune {
+
+/// A caller's struct as this library knows it. Fields that the caller's version lacks are those of `otherwise`; what
+/// the caller's has more must be 0, for it would be ignored. Throws invalid_input.
+template <typename Struct>
+Struct taken(const Struct& given, const Struct& otherwise, size_t least_size) {
+  if (given.size < least_size || given.size > 4096)
+    fail(ErrorCode::invalid_input, "a struct's size is not set, start from its INIT macro: {}", given.size);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
+  for (size_t i = sizeof(Struct); i < given.size; ++i) {
+    if (bytes[i] != 0)
+      fail(ErrorCode::invalid_input, "a struct has a field set that this version does not know, byte {}", i);
+  }
+  Struct known = otherwise;
+  std::memcpy(static_cast<void*>(&known), &given, given.size < sizeof(Struct) ? given.size : sizeof(Struct));
+  known.size = sizeof(Struct);
+  return known;
+}
+
+/// Writes a result as far as the caller's struct goes, and leaves its size. Throws invalid_input.
+template <typename Struct>
+void give(Struct& wanted, const Struct& result, size_t least_size) {
+  const size_t size = wanted.size;
+  if (size < least_size || size > 4096)
+    fail(ErrorCode::invalid_input, "a struct's size is not set, start from its INIT macro: {}", size);
+  std::memcpy(static_cast<void*>(&wanted), &result, size < sizeof(Struct) ? size : sizeof(Struct));
+  wanted.size = size;
+}
+
+/// Throws invalid_input for a number that stands for nothing and a size below 1.
+GemmKey key_of(const attune_gemm_key& key);
+/// Of a problem in text. Throws invalid_input.
+GemmKey key_of(std::string_view text);
+attune_gemm_key c_key(const GemmKey& key) noexcept;
+attune_hit c_hit(const Hit& hit) noexcept;
+attune_counters c_counters(const DispatchCounts& counts) noexcept;
+/// Throws invalid_input.
+DispatcherOptions options_of(const attune_options& options);
+int status_of(ErrorCode code) noexcept;
+
+}  // namespace attune

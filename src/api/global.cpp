@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+#include <string_view>
+
+#include "attune/dispatcher.h"
+#include "attune/error.h"
+#include "base/locations.h"
+
+namespace attune {
+namespace {
+
+/// An application must not end because of a variable: one line, and the default.
+void complain(std::string_view sentence) { fmt::print(stderr, "attune: {}\n", sentence); }
+
+/// The first of the names that is set and not empty; the older program's comes last.
+struct Variable {
+  const char* name = nullptr;
+  std::string_view value;
+
+  Variable(std::initializer_list<const char*> names) {
+    for (const char* each : names) {
+      const char* found = std::getenv(each);
+      if (found == nullptr || *found == '\0') continue;
+      name = each;
+      value = found;
+      return;
+    }
+  }
+};
+
+bool is_on(const Variable& variable) {
+  if (variable.value.empty() || variable.value == "0") return false;
+  if (variable.value == "1") return true;
+  complain(fmt::format("{} wants 0 or 1, it is taken as 0: '{}'", variable.name, variable.value));
+  return false;
+}
+
+Building building() {
+  const Variable wanted{"ATTUNE_BUILD"};
+  if (wanted.value == "never") return Building::never;
+  if (wanted.value == "blocking") return Building::blocking;
+  if (!wanted.value.empty() && wanted.value != "background")
+    complain(fmt::format("ATTUNE_BUILD wants never, background or blocking, it is background: '{}'", wanted.value));
+  return Building::background;
+}
+
+DispatcherOptions options_of_environment() {
+  DispatcherOptions options;
+  options.building = building();
+  options.log_hits = is_on({"ATTUNE_LOG_TUNED_CONFIG", "AITER_LOG_TUNED_CONFIG"});
+  if (const Variable device{"ATTUNE_DEVICE"}; !device.value.empty()) options.device = device.value;
+  if (!is_on({"ATTUNE_TUNE_GEMM", "AITER_TUNE_GEMM"})) return options;
+  options.capture = path_if_any(captures_location);
+  if (options.capture.empty())
+    complain("no shapes are captured, there is no home folder to keep them in: set ATTUNE_CAPTURE_DIR");
+  return options;
+}
+
+Dispatcher* make_global() {
+  const DispatcherOptions options = options_of_environment();
+  Dispatcher* made = nullptr;
+  try {
+    made = new Dispatcher(options);
+  } catch (const Error& error) {
+    DispatcherOptions otherwise = options;
+    otherwise.device = DispatcherOptions().device;
+    if (options.device == otherwise.device) throw;
+    complain(fmt::format("ATTUNE_DEVICE cannot be used, it is {}: {}", otherwise.device, error.what()));
+    made = new Dispatcher(std::move(otherwise));
+  }
+  // Not atexit(), which shared/no_destructors.cpp keeps out. The libraries of the modules are open by now, so this runs
+  // before theirs are taken down.
+  ::on_exit(
+      [](int, void* dispatcher) {
+        try {
+          static_cast<Dispatcher*>(dispatcher)->finish();
+        } catch (const std::exception& error) {
+          complain(error.what());
+        }
+      },
+      made);
+  return made;
+}
+
+}  // namespace
+
+Dispatcher& Dispatcher::global() {
+  // Never destroyed: other threads may be in it while the process ends.
+  static Dispatcher* const instance = make_global();
+  return *instance;
+}
+
+}  // namespace attune

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Every mistake that a C caller can make and the library can see: a code and a sentence, never a crash. */
+#include <attune/attune.h>
+#include <stdio.h>
+#include <string.h>
+
+static int wrong = 0;
+
+static void check(int line, int status, int wanted, const char* says) {
+  const char* text = attune_last_error();
+  if (status == wanted && (wanted == ATTUNE_OK || (strlen(text) > 10 && strstr(text, says) != NULL))) return;
+  ++wrong;
+  fprintf(stderr, "line %d: %s, wanted %s with '%s': %s\n", line, attune_status_name(status),
+          attune_status_name(wanted), says, text);
+}
+#define WORKS(call) check(__LINE__, (call), ATTUNE_OK, "")
+#define REFUSED(call, says) check(__LINE__, (call), ATTUNE_INVALID_INPUT, says)
+#define HOLDS(condition) check(__LINE__, (condition) ? ATTUNE_OK : ATTUNE_INTERNAL, ATTUNE_OK, "")
+
+static attune_gemm_key good_key(void) {
+  attune_gemm_key key = ATTUNE_GEMM_KEY_INIT;
+  key.m = 2;
+  key.n = 4;
+  key.k = 8;
+  key.in_dtype = key.out_dtype = ATTUNE_FP32;
+  return key;
+}
+
+static void null_pointers(attune_dispatcher* dispatcher) {
+  attune_gemm_key key = good_key();
+  attune_hit hit = ATTUNE_HIT_INIT;
+  attune_counters counters = ATTUNE_COUNTERS_INIT;
+  char text[8];
+  REFUSED(attune_open(NULL, NULL), "null");
+  REFUSED(attune_global(NULL), "null");
+  WORKS(attune_close(NULL));
+  REFUSED(attune_problem_key(NULL, &key), "text");
+  REFUSED(attune_problem_key("gemm_a16w16 m=1 n=1 k=1", NULL), "key");
+  REFUSED(attune_choose(NULL, &key, &hit), "dispatcher");
+  REFUSED(attune_choose(dispatcher, NULL, &hit), "key");
+  REFUSED(attune_choose(dispatcher, &key, NULL), "hit");
+  REFUSED(attune_require(NULL, &key, &hit), "dispatcher");
+  REFUSED(attune_require(dispatcher, NULL, &hit), "key");
+  WORKS(attune_require(dispatcher, &key, NULL));
+  REFUSED(attune_run(dispatcher, &key, NULL, 3, NULL), "operands");
+  REFUSED(attune_run(dispatcher, NULL, NULL, 0, NULL), "key");
+  REFUSED(attune_gemm(dispatcher, &key, NULL, NULL, NULL, NULL, NULL), "operand 0");
+  REFUSED(attune_reload(NULL, NULL), "dispatcher");
+  WORKS(attune_reload(dispatcher, NULL));
+  REFUSED(attune_explain(dispatcher, &key, NULL, 8, NULL), "buffer");
+  REFUSED(attune_explain(dispatcher, NULL, text, sizeof text, NULL), "key");
+  WORKS(attune_explain(dispatcher, &key, NULL, 0, NULL));
+  REFUSED(attune_counts(NULL, &counters), "dispatcher");
+  REFUSED(attune_counts(dispatcher, NULL), "counters");
+}
+
+static void keys(attune_dispatcher* dispatcher) {
+  attune_gemm_key key;
+  attune_hit hit = ATTUNE_HIT_INIT;
+#define REFUSED_KEY(field, value, says)                    \
+  do {                                                     \
+    key = good_key();                                      \
+    key.field = (value);                                   \
+    REFUSED(attune_choose(dispatcher, &key, &hit), says);  \
+    REFUSED(attune_require(dispatcher, &key, &hit), says); \
+  } while (0)
+  REFUSED_KEY(m, 0, "m=0");
+  REFUSED_KEY(n, -1, "n=-1");
+  REFUSED_KEY(k, INT64_MIN, "sizes start at 1");
+  REFUSED_KEY(batch, 0, "batch=0");
+  REFUSED_KEY(op, 8, "op of that number");
+  REFUSED_KEY(op, 0xffffffffu, "op of that number");
+  REFUSED_KEY(in_dtype, 12, "type of that number");
+  REFUSED_KEY(out_dtype, 0x10000u, "type of that number");
+  REFUSED_KEY(flags, 32, "flag");
+  REFUSED_KEY(size, 0, "INIT");
+  REFUSED_KEY(size, sizeof key - 1, "INIT");
+  REFUSED_KEY(size, (size_t)-1, "INIT");
+  key = good_key();
+  key.m = INT64_MAX; /* More than any library takes: seen when it is prepared. */
+  REFUSED(attune_require(dispatcher, &key, &hit), "2147483647");
+  key = good_key();
+  key.in_dtype = ATTUNE_INT8; /* A type that exists, but not for this op. */
+  REFUSED(attune_require(dispatcher, &key, &hit), "int8");
+  key = good_key();
+  key.op = ATTUNE_GEMM_A4W4_BLOCKSCALE;
+  check(__LINE__, attune_require(dispatcher, &key, &hit), ATTUNE_UNAVAILABLE, "gemm_a4w4_blockscale");
+}
+
+static void texts(void) {
+  attune_gemm_key key = ATTUNE_GEMM_KEY_INIT;
+  REFUSED(attune_problem_key("", &key), "");
+  REFUSED(attune_problem_key("gemm_x m=1", &key), "gemm_x");
+  REFUSED(attune_problem_key("gemm_a16w16 m=1 n=2", &key), "'k'");
+  REFUSED(attune_problem_key("gemm_a16w16 m=1 n=2 k=three", &key), "three");
+  REFUSED(attune_problem_key("gemm_a16w16 m=1 n=2 k=3 colour=red", &key), "colour");
+  HOLDS(key.m == 0); /* Nothing is written by a call that fails. */
+  WORKS(attune_problem_key("gemm_a16w16 m=1 n=2 k=3 dtype=fp16 outdtype=fp32 bias=1 trans_a=1 trans_b=0", &key));
+  HOLDS(key.op == ATTUNE_GEMM_A16W16 && key.m == 1 && key.n == 2 && key.k == 3 && key.batch == 1);
+  HOLDS(key.in_dtype == ATTUNE_FP16 && key.out_dtype == ATTUNE_FP32);
+  HOLDS(key.flags == (ATTUNE_BIAS | ATTUNE_TRANS_A | ATTUNE_B_IS_KN) && key.size == sizeof key);
+}
+
+static void operands(attune_dispatcher* dispatcher) {
+  /* Of 16 floats each, 64 bytes apart from a multiple of 16. */
+  static float memory[80];
+  float* start = memory;
+  attune_gemm_key key = good_key();
+  void* all[4];
+  int i;
+  while ((uintptr_t)start % 16 != 0) ++start;
+  for (i = 0; i < 4; ++i) all[i] = start + 16 * i;
+  REFUSED(attune_run(dispatcher, &key, all, 2, NULL), "3 operands");
+  REFUSED(attune_run(dispatcher, &key, all, 4, NULL), "3 operands");
+  REFUSED(attune_run(dispatcher, &key, all, 0, NULL), "3 operands");
+  REFUSED(attune_gemm(dispatcher, &key, all[0], all[1], all[2], all[3], NULL), "bias");
+  key.flags = ATTUNE_BIAS;
+  REFUSED(attune_run(dispatcher, &key, all, 3, NULL), "4 operands");
+  REFUSED(attune_gemm(dispatcher, &key, all[0], all[1], NULL, all[3], NULL), "bias");
+  key.flags = 0;
+  all[1] = NULL;
+  REFUSED(attune_run(dispatcher, &key, all, 3, NULL), "operand 1");
+  all[1] = start + 17;
+  REFUSED(attune_run(dispatcher, &key, all, 3, NULL), "aligned");
+}
+
+static void options(void) {
+  attune_dispatcher* dispatcher = NULL;
+  attune_options wanted = ATTUNE_OPTIONS_INIT;
+  attune_table table = {"gemm_a16w16", NULL};
+#define REFUSED_OPTION(field, value, says)           \
+  do {                                               \
+    attune_options fresh = ATTUNE_OPTIONS_INIT;      \
+    fresh.field = (value);                           \
+    REFUSED(attune_open(&fresh, &dispatcher), says); \
+    HOLDS(dispatcher == NULL);                       \
+  } while (0)
+  REFUSED_OPTION(device, "cpu:99", "cpu:99");
+  REFUSED_OPTION(device, "", "");
+  REFUSED_OPTION(building, 7, "7");
+  REFUSED_OPTION(num_tables, 1, "tables");
+  REFUSED_OPTION(size, 8, "INIT");
+  wanted.tables = &table;
+  wanted.num_tables = 1;
+  REFUSED(attune_open(&wanted, &dispatcher), "op and a file");
+  table.op = "gemm_x";
+  table.file = "x.csv";
+  REFUSED(attune_open(&wanted, &dispatcher), "gemm_x");
+  table.op = "gemm_a16w16"; /* A table that is not there is left out, and said. */
+  WORKS(attune_open(&wanted, &dispatcher));
+  WORKS(attune_close(dispatcher));
+}
+
+/* Structs of other versions of the library. */
+static void growth(attune_dispatcher* dispatcher) {
+  struct {
+    attune_gemm_key key;
+    int64_t later;
+  } longer_key;
+  struct {
+    attune_hit hit;
+    int64_t later;
+  } longer_hit;
+  attune_hit empty = ATTUNE_HIT_INIT;
+  longer_key.key = good_key();
+  longer_key.key.size = sizeof longer_key;
+  longer_key.later = 0;
+  longer_hit.hit = empty;
+  longer_hit.hit.size = sizeof longer_hit;
+  longer_hit.later = 17;
+  WORKS(attune_require(dispatcher, &longer_key.key, &longer_hit.hit));
+  HOLDS(longer_hit.hit.ready == 1 && longer_hit.later == 17 && longer_hit.hit.size == sizeof longer_hit);
+  longer_key.later = 1;
+  REFUSED(attune_require(dispatcher, &longer_key.key, &longer_hit.hit), "does not know");
+  empty.size = 4;
+  longer_key.later = 0;
+  REFUSED(attune_require(dispatcher, &longer_key.key, &empty), "INIT");
+}
+
+static void results(attune_dispatcher* dispatcher) {
+  attune_gemm_key key = good_key();
+  attune_counters before = ATTUNE_COUNTERS_INIT, after = ATTUNE_COUNTERS_INIT;
+  attune_hit hit = ATTUNE_HIT_INIT;
+  char whole[2048], part[8];
+  size_t length = 0, short_length = 0;
+  WORKS(attune_require(dispatcher, &key, &hit));
+  HOLDS(hit.ready == 1 && hit.match == ATTUNE_FALLBACK && hit.row == 0);
+  WORKS(attune_counts(dispatcher, &before));
+  WORKS(attune_choose(dispatcher, &key, &hit));
+  WORKS(attune_counts(dispatcher, &after));
+  HOLDS(after.calls == before.calls + 1 && after.misses == before.misses + 1);
+  WORKS(attune_explain(dispatcher, &key, whole, sizeof whole, &length));
+  WORKS(attune_explain(dispatcher, &key, part, sizeof part, &short_length));
+  HOLDS(length == strlen(whole) && short_length == length && length > 8);
+  HOLDS(strlen(part) == 7 && strncmp(part, whole, 7) == 0);
+}
+
+int main(void) {
+  attune_dispatcher *own = NULL, *global = NULL, *again = NULL;
+  HOLDS(strcmp(attune_last_error(), "") == 0);
+  WORKS(attune_open(NULL, &own));
+  WORKS(attune_global(&global));
+  WORKS(attune_global(&again));
+  HOLDS(global == again && global != own);
+  null_pointers(own);
+  keys(own);
+  texts();
+  operands(own);
+  options();
+  growth(own);
+  results(global);
+  REFUSED(attune_close(global), "never closed");
+  WORKS(attune_close(own));
+  HOLDS(strcmp(attune_status_name(ATTUNE_DEVICE), "device") == 0 && strcmp(attune_status_name(99), "unknown") == 0);
+  HOLDS(strcmp(attune_status_name(-1), "unknown") == 0);
+  printf("%s: %d wrong\n", attune_version(), wrong);
+  return wrong == 0 ? 0 : 1;
+}
