@@ -57,6 +57,14 @@ struct DispatchCounts {
   uint64_t plans = 0, reloads = 0;
 };
 
+/// A table that lookups go through.
+struct TableInUse {
+  std::string op;  ///< `gemm_a16w16`
+  std::filesystem::path file;
+  std::string origin;     ///< `variable` (DispatcherOptions::tables too), `overlay`, `model`, `default`.
+  bool is_there = false;  ///< One that a variable names need not be.
+};
+
 /// Finds, for each call, the kernel that the tuned tables name, and has it ready. Tables are looked at anew when a file
 /// changes; plans once made stay. Any thread; lookups take no lock and never wait for a reload or a compiler.
 class ATTUNE_API Dispatcher {
@@ -89,6 +97,8 @@ class ATTUNE_API Dispatcher {
   bool reload();
   /// What was odd about the tables as they are now: one sentence each.
   std::vector<std::string> notices() const;
+  /// By op; those of one in the order of precedence.
+  std::vector<TableInUse> tables() const;
   DispatchCounts counts() const;
   /// Ends the dispatcher's own thread, writes what was captured and says what was missed. Lookups and runs go on with
   /// what is there. For the end of a process; the destructor does it, and a second call nothing.

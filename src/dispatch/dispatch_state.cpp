@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/locations.h"
 #include "compile/compile_pool.h"
@@ -17,11 +19,17 @@
 namespace attune {
 namespace {
 
-/// The place of the calling thread among the counters: threads rarely share one.
+/// The first threads of a process have a counter each, the others share the last one.
 size_t counter_of_this_thread(size_t num_counters) noexcept {
   static std::atomic<size_t> next{0};
-  thread_local const size_t mine = next.fetch_add(1, std::memory_order_relaxed);
-  return mine % num_counters;
+  thread_local constinit size_t mine = ~size_t{0};
+  if (mine == ~size_t{0}) mine = next.fetch_add(1, std::memory_order_relaxed);
+  return std::min(mine, num_counters - 1);
+}
+
+/// Of a counter that this thread alone changes.
+void add_one(std::atomic<uint64_t>& counter) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 FileStamp stamp_of(const std::filesystem::path& file) {
@@ -74,9 +82,15 @@ Dispatcher::State::~State() {
 }
 
 void Dispatcher::State::count(bool missed) noexcept {
-  Counter& counter = counters_[counter_of_this_thread(counters_.size())];
-  counter.calls.fetch_add(1, std::memory_order_relaxed);
-  if (missed) counter.misses.fetch_add(1, std::memory_order_relaxed);
+  const size_t number = counter_of_this_thread(counters_.size());
+  Counter& counter = counters_[number];
+  if (number + 1 < counters_.size()) {
+    add_one(counter.calls);
+    if (missed) add_one(counter.misses);
+  } else {
+    counter.calls.fetch_add(1, std::memory_order_relaxed);
+    if (missed) counter.misses.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 DispatchCounts Dispatcher::State::counts() const {
@@ -100,7 +114,10 @@ std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const Snapshot* before,
   for (size_t op = 0; op < kNumOps; ++op) {
     TableSources sources = sources_of(families()[op], options);
     Snapshot::Tables& tables = fresh->tables[op];
-    for (const TableSource& source : sources.files) tables.stamps.push_back(stamp_of(source.file));
+    for (const TableSource& source : sources.files) {
+      tables.stamps.push_back(stamp_of(source.file));
+      tables.origins.push_back(name(source.origin));
+    }
     tables.notices = std::move(sources.notices);
     if (before != nullptr && before->tables[op].stamps == tables.stamps) {
       tables.rows = before->tables[op].rows;
@@ -118,6 +135,20 @@ std::vector<std::string> Dispatcher::State::notices() {
   for (const Snapshot::Tables& tables : now.load()->tables) {
     all.insert(all.end(), tables.notices.begin(), tables.notices.end());
     all.insert(all.end(), tables.rows->notices().begin(), tables.rows->notices().end());
+  }
+  return all;
+}
+
+std::vector<TableInUse> Dispatcher::State::tables() {
+  const std::lock_guard lock(making_);
+  std::vector<TableInUse> all;
+  const Snapshot& current = *now.load();
+  for (size_t op = 0; op < kNumOps; ++op) {
+    const Snapshot::Tables& tables = current.tables[op];
+    for (size_t i = 0; i < tables.stamps.size(); ++i) {
+      const FileStamp& stamp = tables.stamps[i];
+      all.push_back({std::string(families()[op].op), stamp.file, std::string(tables.origins[i]), stamp.inode != 0});
+    }
   }
   return all;
 }

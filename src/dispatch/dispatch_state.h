@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,6 +37,7 @@ struct Snapshot {
   struct Tables {
     std::shared_ptr<const RowIndex> rows;
     std::vector<FileStamp> stamps;
+    std::vector<std::string_view> origins;  ///< Of the stamps' files.
     std::vector<std::string> notices;  ///< Of the sources; the rows have theirs.
   };
   std::array<Tables, kNumOps> tables;
@@ -54,6 +56,7 @@ struct Dispatcher::State {
   std::string explain(const GemmKey& key);
   bool reload();
   std::vector<std::string> notices();
+  std::vector<TableInUse> tables();
   DispatchCounts counts() const;
   /// Of one lookup.
   void count(bool missed) noexcept;

@@ -105,6 +105,7 @@ void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* 
 std::string Dispatcher::explain(const GemmKey& key) const { return state_->explain(key); }
 bool Dispatcher::reload() { return state_->reload(); }
 std::vector<std::string> Dispatcher::notices() const { return state_->notices(); }
+std::vector<TableInUse> Dispatcher::tables() const { return state_->tables(); }
 DispatchCounts Dispatcher::counts() const { return state_->counts(); }
 void Dispatcher::finish() { state_->finish(); }
 

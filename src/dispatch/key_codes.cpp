@@ -10,43 +10,6 @@
 namespace attune {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
-
-/// Both halves of the product, folded: the step of wyhash (public domain, github.com/wangyi-fudan/wyhash).
-uint64_t mix(uint64_t a, uint64_t b) noexcept {
-  const Wide product = static_cast<Wide>(a) * b;
-  return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
-}
-
-/// Odd numbers with as many ones as zeros: digits of pi in hexadecimal.
-constexpr std::array<uint64_t, 8> kSecrets = {0x243f6a8885a308d3, 0x13198a2e03707345, 0xa4093822299f31d1,
-                                              0x082efa98ec4e6c89, 0x452821e638d01377, 0xbe5466cf34e90c6d,
-                                              0xc0ac29b7c97c50dd, 0x3f84d5b5b5470917};
-
-constexpr uint64_t kByte = 0xff;
-constexpr int kInShift = 16, kOutShift = 8;
-
-/// The numbers of a key but M.
-struct Words {
-  uint64_t op = 0, head = 0, n = 0, k = 0, batch = 0, rest = 0;
-};
-
-uint64_t head_of(const GemmKey& key) noexcept {
-  return uint64_t{key.flags} | static_cast<uint64_t>(key.out) << kOutShift | static_cast<uint64_t>(key.in) << kInShift;
-}
-
-HalfKey half_of(const Words& words) noexcept {
-  const uint64_t head = words.head | words.op << 32;
-  HalfKey half;
-  half.high = mix(head ^ kSecrets[0], words.n ^ kSecrets[1]);
-  half.high = mix(half.high ^ words.k, words.batch ^ kSecrets[2]);
-  half.low = mix(words.k ^ kSecrets[5], words.n ^ kSecrets[4]);
-  half.low = mix(half.low ^ head, words.rest ^ kSecrets[6]);
-  half.high = mix(half.high ^ words.rest, kSecrets[3]);
-  half.low = mix(half.low ^ words.batch, kSecrets[7]);
-  return half;
-}
-
 /// Below 0, where no enumerator and no extent is.
 int64_t code_of_text(std::string_view text) { return static_cast<int64_t>(hash128(text).low | (uint64_t{1} << 63)); }
 
@@ -166,19 +129,8 @@ KeyCodes::Codes KeyCodes::codes(const GemmKey& key) const noexcept {
   return codes;
 }
 
-ProblemKey HalfKey::with_m(int64_t m) const noexcept {
-  const auto number = static_cast<uint64_t>(m);
-  return {mix(mix(high ^ number, kSecrets[4]) ^ high, kSecrets[5]),
-          mix(mix(low ^ number, kSecrets[6]) ^ low, kSecrets[7])};
-}
-
-HalfKey KeyCodes::half(const GemmKey& key) const noexcept {
-  return half_of({uint64_t{op_}, head_of(key) & head_mask_, static_cast<uint64_t>(key.n), static_cast<uint64_t>(key.k),
-                  static_cast<uint64_t>(key.batch) & batch_mask_, 0});
-}
-
 ProblemKey KeyCodes::hash(const Codes& codes, int64_t layout) const noexcept {
-  Words words{.op = op_, .rest = static_cast<uint64_t>(layout)};
+  ShapeWords words{.op = op_, .rest = static_cast<uint64_t>(layout)};
   for (size_t i = 0; i < num_columns_; ++i) {
     const auto code = static_cast<uint64_t>(codes[i]);
     const bool has_no_number = codes[i] < 0;
@@ -209,7 +161,7 @@ ProblemKey KeyCodes::hash(const Codes& codes, int64_t layout) const noexcept {
     if (fields_[i] == Field::none || (is_type && has_no_number))
       words.rest = mix(words.rest ^ code ^ kSecrets[i % kSecrets.size()], kSecrets[3] + i);
   }
-  return half_of(words).with_m(m_of(codes));
+  return HalfKey::of(words).with_m(m_of(codes));
 }
 
 GemmKey KeyCodes::canonical(const GemmKey& key) const noexcept {

@@ -6,15 +6,10 @@
 #include <string_view>
 
 #include "attune/problem.h"
+#include "dispatch/shape_hash.h"
 #include "ops/family.h"
 
 namespace attune {
-
-/// All that a row is found by but M, mixed; adding an M is then cheap. The same on every machine.
-struct HalfKey {
-  uint64_t high = 0, low = 0;
-  ProblemKey with_m(int64_t m) const noexcept;
-};
 
 /// The key columns of a family as numbers, in the family's order. A number is the value itself, an enumerator of DType,
 /// or a hash of text that has no number. And what a typed key, or a row of such numbers, is found by: two of the same
@@ -38,7 +33,12 @@ class KeyCodes {
   Codes codes(const Problem& problem) const;
   Codes codes(const GemmKey& key) const noexcept;
   /// Of a typed key; fields that the family has no column for are not looked at. About 5 ns.
-  HalfKey half(const GemmKey& key) const noexcept;
+  HalfKey half(const GemmKey& key) const noexcept {
+    const uint64_t head =
+        uint64_t{key.flags} | static_cast<uint64_t>(key.out) << kOutShift | static_cast<uint64_t>(key.in) << kInShift;
+    return HalfKey::of({op_, head & head_mask_, static_cast<uint64_t>(key.n), static_cast<uint64_t>(key.k),
+                        static_cast<uint64_t>(key.batch) & batch_mask_, 0});
+  }
   ProblemKey hash(const GemmKey& key) const noexcept { return half(key).with_m(key.m); }
   ProblemKey hash(const Codes& codes, int64_t layout = 0) const noexcept;
   /// A key without the fields that the family has no column for.
@@ -49,6 +49,8 @@ class KeyCodes {
   const FamilySpec& family() const noexcept { return family_; }
 
  private:
+  static constexpr uint64_t kByte = 0xff;
+  static constexpr int kInShift = 16, kOutShift = 8;
   enum class Field : uint8_t { m, n, k, batch, in, out, flag, none };
 
   const FamilySpec& family_;

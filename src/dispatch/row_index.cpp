@@ -190,8 +190,8 @@ RowIndex::RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const 
 }
 
 void RowIndex::grow() {
-  const auto old_prints = std::exchange(prints_, std::vector<uint64_t>(2 * prints_.size()));
-  const auto old_slots = std::exchange(slots_, std::vector<Row>(2 * slots_.size()));
+  const auto old_prints = std::exchange(prints_, decltype(prints_)(2 * prints_.size()));
+  const auto old_slots = std::exchange(slots_, decltype(slots_)(2 * slots_.size()));
   for (size_t i = 0; i < old_prints.size(); ++i) {
     if (old_prints[i] == 0) continue;
     const size_t slot = slot_of(old_slots[i].key);

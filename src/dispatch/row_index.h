@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attune/problem.h"
+#include "base/huge_pages.h"
 #include "core/device_info.h"
 #include "dispatch/key_codes.h"
 #include "dispatch/table_sources.h"
@@ -67,8 +68,8 @@ class RowIndex {
 
   // Open addressing; a power of two, at most 7 of 10 taken. A row is found by the prints alone, which are small: half
   // of a key, and 0 for a free slot.
-  std::vector<uint64_t> prints_;
-  std::vector<Row> slots_;
+  std::vector<uint64_t, HugePages<uint64_t>> prints_;
+  std::vector<Row, HugePages<Row>> slots_;
   size_t num_rows_ = 0;
   std::string names_;
   std::vector<uint32_t> name_ends_{0};

@@ -71,12 +71,27 @@ void AnnouncementPage::clear() {
 }
 
 PageAnnouncer::PageAnnouncer(int page, int channel)
-    : page_(::mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, page, 0)), channel_(channel) {
+    : page_(::mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, page, 0)),
+      channel_(channel),
+      key_(::pkey_alloc(0, PKEY_DISABLE_WRITE)) {
   if (page_ == MAP_FAILED) fail(ErrorCode::device, "the page of announcements cannot be mapped");
   ::close(page);
+  if (key_ < 0 || ::pkey_mprotect(page_, kPageBytes, PROT_READ | PROT_WRITE, key_) == 0) return;
+  ::pkey_free(key_);
+  key_ = -1;
 }
 
-PageAnnouncer::~PageAnnouncer() { ::munmap(page_, kPageBytes); }
+PageAnnouncer::~PageAnnouncer() {
+  ::munmap(page_, kPageBytes);
+  if (key_ >= 0) ::pkey_free(key_);
+}
+
+void PageAnnouncer::allow_writing(bool allowed) noexcept {
+  if (key_ >= 0)
+    ::pkey_set(key_, allowed ? 0 : PKEY_DISABLE_WRITE);
+  else
+    ::mprotect(page_, kPageBytes, allowed ? PROT_READ | PROT_WRITE : PROT_READ);
+}
 
 /// Bytes that the supervisor has not read yet are none of ours: it reads answers at once and nothing else at all.
 void PageAnnouncer::check_channel() const {
@@ -91,7 +106,7 @@ void PageAnnouncer::write(const Announcement& announcement) {
   check_channel();
   ++count_;
   auto* written = static_cast<volatile Written*>(page_);
-  ::mprotect(page_, kPageBytes, PROT_READ | PROT_WRITE);
+  allow_writing(true);
   written->begun = count_;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   written->slot = announcement.slot;
@@ -100,7 +115,7 @@ void PageAnnouncer::write(const Announcement& announcement) {
   written->answering = announcement.answering ? 1 : 0;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   written->ended = count_;
-  ::mprotect(page_, kPageBytes, PROT_READ);
+  allow_writing(false);
 }
 
 }  // namespace attune

@@ -57,9 +57,11 @@ class PageAnnouncer final : public Announcer {
  private:
   void write(const Announcement& announcement);
   void check_channel() const;
+  void allow_writing(bool allowed) noexcept;
 
   void* page_;
   int channel_;
+  int key_;  ///< Of the page's protection, which a thread changes for itself without a system call; -1: none here.
   Slot slot_ = 0;
   uint32_t count_ = 0;
 };
