@@ -38,7 +38,7 @@ struct Snapshot {
     std::shared_ptr<const RowIndex> rows;
     std::vector<FileStamp> stamps;
     std::vector<std::string_view> origins;  ///< Of the stamps' files.
-    std::vector<std::string> notices;  ///< Of the sources; the rows have theirs.
+    std::vector<std::string> notices;       ///< Of the sources; the rows have theirs.
   };
   std::array<Tables, kNumOps> tables;
   ServedMap served;

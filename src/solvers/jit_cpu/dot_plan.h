@@ -2,9 +2,9 @@
 #pragma once
 #include <memory>
 
+#include "attune/plan.h"
 #include "base/shared_library.h"
 #include "ops/gemm/gemm_op.h"
-#include "attune/plan.h"
 #include "solvers/jit_cpu/kernel_arguments.h"
 #include "solvers/jit_cpu/kernel_source.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <array>
 
-#include "ops/gemm/gemm_op.h"
 #include "attune/plan.h"
+#include "ops/gemm/gemm_op.h"
 
 namespace attune {
 
