@@ -80,7 +80,7 @@ typedef struct {
   int64_t m, n, k, batch;
   uint32_t op;         ///< ATTUNE_GEMM_...
   uint32_t in_dtype;   ///< Of x and w; of w where an op has two.
-  uint32_t out_dtype;  ///< Of out and bias.
+  uint32_t out_dtype;  ///< Of out; the bias has the type of the inputs.
   uint32_t flags;      ///< ATTUNE_BIAS | ...
 } attune_gemm_key;
 #define ATTUNE_GEMM_KEY_INIT \

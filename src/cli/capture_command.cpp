@@ -7,18 +7,16 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/locations.h"
 #include "base/text.h"
+#include "cli/captured_sources.h"
 #include "cli/command.h"
 #include "cli/environment.h"
 #include "cli/json_output.h"
 #include "cli/line_output.h"
-#include "device/device.h"
+#include "cli/runtime_tables.h"
 #include "dispatch/captured_shapes.h"
 #include "dispatch/lookup.h"
-#include "dispatch/table_sources.h"
 #include "formats/csv/untuned_table.h"
-#include "ops/op.h"
 
 namespace attune {
 namespace {
@@ -43,66 +41,18 @@ struct ShownShape {
   double total_us = 0;       ///< Calls × time; 0 when one of them is not known.
 };
 
-std::vector<fs::path> sources_of(const CaptureOptions& options) {
-  if (options.sources.empty()) return {captures_location().path};
-  std::vector<fs::path> sources(options.sources.begin(), options.sources.end());
-  for (const fs::path& source : sources) {
-    if (!fs::exists(source))
-      fail(ErrorCode::invalid_input, "there is no such file or folder, check the path: '{}'",
-           shown(source.string(), 500));
-  }
-  return sources;
-}
-
-std::string list_of(const std::vector<fs::path>& sources) {
-  std::vector<std::string> names;
-  for (const fs::path& source : sources) names.push_back("'" + source.string() + "'");
-  return join(names, ", ");
-}
-
-/// Nothing was captured yet when the user's own folder is not there.
-std::vector<CapturedShapes> captured_in(const std::vector<fs::path>& sources, const CaptureOptions& options) {
-  if (options.sources.empty() && !fs::exists(sources.front())) return {};
-  return read_captures(sources, family_option(options.op));
-}
-
-DeviceInfo device_info(const std::string& id) {
-  std::vector<std::string> known;
-  for (DeviceInfo& info : list_devices()) {
-    if (info.id == id) return std::move(info);
-    known.push_back(info.id);
-  }
-  fail(ErrorCode::invalid_input, "there is no such device here; choose one of {}, got '{}'", join(known, ", "), id);
-}
-
-/// The tables of each family that the times come from: those of `-t`, else those that the run time would read.
-std::vector<Table> tables_for(const CaptureOptions& options, const std::vector<CapturedShapes>& captured) {
-  std::vector<Table> tables;
-  for (const std::string& paths : options.tables) {
-    tables.push_back(Table::read(paths, family_option(options.op)));
-    print_notices(tables.back());
-  }
-  if (!options.tables.empty()) return tables;
-  for (const CapturedShapes& one : captured) {
-    std::vector<CsvDocument> documents;
-    for (const TableSource& source : table_sources(*one.family).files)
-      documents.push_back(CsvDocument::read(source.file));
-    if (!documents.empty()) tables.push_back(Table::of(std::move(documents), one.family));
-  }
-  return tables;
-}
-
-/// As tables spell it; a family that cannot be tuned yet is looked up as it was captured.
-Problem normalised(const Problem& problem, const DeviceInfo& device) {
-  const Op* op = find_op(problem.op());
-  return op ? op->normalise(problem, device) : problem;
+/// The families of what was captured.
+std::vector<const FamilySpec*> families_of(const std::vector<CapturedShapes>& captured) {
+  std::vector<const FamilySpec*> families;
+  for (const CapturedShapes& one : captured) families.push_back(one.family);
+  return families;
 }
 
 ShownShape look_at(const CalledShape& shape, const std::vector<Table>& tables, const DeviceInfo& device) {
   ShownShape shown_shape{&shape, "", std::string(name(Match::fallback)), {}, 0};
   for (const Table& table : tables) {
     if (table.family().op != shape.problem.op()) continue;
-    const auto found = look_up(table, normalised(shape.problem, device), device,
+    const auto found = look_up(table, as_looked_up(shape.problem, device), device,
                                [](const Candidate&) { return std::optional<std::string>(); });
     if (!found.row) continue;
     shown_shape.row = fmt::format("{}:{}", table.documents()[found.row->file].name(), found.row->line);
@@ -190,10 +140,10 @@ void print_shapes_json(const std::vector<ShownShape>& shapes, size_t num_shown, 
 }
 
 int show_captures(const CaptureOptions& options) {
-  const auto sources = sources_of(options);
-  const auto captured = captured_in(sources, options);
-  const DeviceInfo device = device_info(options.device.empty() ? "cpu:0" : options.device);
-  const auto tables = tables_for(options, captured);
+  const auto sources = capture_sources(options.sources);
+  const auto captured = captured_shapes(options.sources, options.op);
+  const DeviceInfo device = device_option(options.device);
+  const auto tables = tables_to_look_in(options.tables, options.op, families_of(captured));
   const auto shapes = shown_shapes(captured, tables, device);
   const Totals totals = totals_of(shapes);
   const size_t num_shown = options.top > 0 ? std::min<size_t>(options.top, shapes.size()) : shapes.size();
@@ -249,8 +199,8 @@ void check_merge_outputs(const fs::path& output, const fs::path& counts, const s
 }
 
 int merge_captures(const CaptureOptions& options) {
-  const auto sources = sources_of(options);
-  CapturedShapes merged = merged_family(captured_in(sources, options), sources);
+  const auto sources = capture_sources(options.sources);
+  CapturedShapes merged = merged_family(captured_shapes(options.sources, options.op), sources);
   const size_t num_read = merged.shapes.size();
   std::erase_if(merged.shapes, [&](const CalledShape& shape) {
     return shape.calls < options.min_calls || (options.max_m && rows_of_a(shape.problem) > *options.max_m);
@@ -271,7 +221,7 @@ int merge_captures(const CaptureOptions& options) {
 }
 
 int clear_captured(const CaptureOptions& options) {
-  const auto sources = sources_of(options);
+  const auto sources = capture_sources(options.sources);
   if (!options.sources.empty() && !fs::is_directory(sources.front()))
     fail(ErrorCode::invalid_input, "a folder of captured files is wanted: '{}'", shown(sources.front().string(), 500));
   const size_t num_removed = clear_captures(sources.front());

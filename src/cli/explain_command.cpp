@@ -4,12 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "attune/error.h"
 #include "base/locations.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/environment.h"
 #include "cli/json_output.h"
 #include "cli/line_output.h"
+#include "cli/runtime_tables.h"
 #include "dispatch/lookup.h"
 #include "dispatch/near_rows.h"
 #include "ops/op.h"
@@ -81,6 +83,26 @@ Ledger ledger_of(const ExplainOptions& options, const Problem& problem, const De
   return ledger;
 }
 
+/// The tables to look in: those that were named, else those of the run time, of which one that is wrong is left out as
+/// it is there.
+struct LookedIn {
+  std::optional<Table> table;
+  std::string name;
+  std::vector<std::string> files;  ///< `default configs/bf16_tuned_gemm.csv`
+};
+
+LookedIn tables_of(const ExplainOptions& options, const FamilySpec& family) {
+  if (!options.table.empty()) return {Table::read(options.table, &family), options.table, {options.table}};
+  RuntimeTables tables = read_runtime_tables(family);
+  print_left_out(tables);
+  LookedIn here{std::move(tables.table), "the tables of the run time", {}};
+  for (size_t i = 0; i < tables.sources.files.size(); ++i) {
+    const TableSource& source = tables.sources.files[i];
+    if (tables.wrong[i].empty()) here.files.push_back(fmt::format("{} {}", name(source.origin), source.file.string()));
+  }
+  return here;
+}
+
 ordered_json steps_json(const LookupResult& found) {
   ordered_json steps = ordered_json::array();
   for (const LookupStep& step : found.steps) {
@@ -132,26 +154,31 @@ int run_explain(const ExplainOptions& options) {
   const auto here = contenders(*environment.executor, problem, {});
   const auto usable = [&](const Candidate& candidate) { return why_unusable(candidate, problem, here, device); };
   const Ledger ledger = ledger_of(options, problem, device, here);
-  std::optional<Table> table;
+  const LookedIn looked = tables_of(options, op_of(problem).family());
+  const std::optional<Table>& table = looked.table;
   LookupResult found;
   std::vector<const TableRow*> near;
-  if (!options.table.empty()) {
-    table = Table::read(options.table, &op_of(problem).family());
+  if (table) {
     print_notices(*table);
     found = look_up(*table, problem, device, usable);
     if (found.match != Match::exact) near = near_rows(*table, problem, device);
   }
   if (options.json) {
-    ordered_json object = {{"problem", problem.key()},   {"device", device.key()},  {"match", name(found.match)},
-                           {"steps", steps_json(found)}, {"near", near_json(near)}, {"ledger", ledger.counts}};
+    ordered_json object = {{"problem", problem.key()},   {"device", device.key()},     {"tables", looked.files},
+                           {"match", name(found.match)}, {"steps", steps_json(found)}, {"near", near_json(near)},
+                           {"ledger", ledger.counts}};
     if (found.candidate) object["candidate"] = found.candidate->name();
     if (ledger.decision) object["decision"] = ordered_json::parse(decision_json(*ledger.decision, device.id));
     print_json(object);
     return 0;
   }
   std::printf("%s on %s (%s)\n", problem.key().c_str(), device.key().c_str(), device.model.c_str());
+  if (!table) print_line(stdout, "no tuned table of the run time has this op (attune paths; -t names one)");
   if (table) {
-    print_line(stdout, fmt::format("lookup in {}: {}", options.table, name(found.match)));
+    print_line(stdout, fmt::format("lookup in {}: {}", looked.name, name(found.match)));
+    for (const std::string& file : looked.files) {
+      if (options.table.empty()) print_line(stdout, "  table          " + file);
+    }
     print_lookup(found, *table);
     print_rows_beside(found, *table, device, near);
     if (!found.row) {
@@ -183,7 +210,8 @@ void add_explain_command(CLI::App& app, Chosen& chosen) {
   auto* verb =
       app.add_subcommand("explain", "Which row of a table serves a problem and why; what became of every candidate");
   verb->add_option("problem", options->problem, "As in \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")->required();
-  verb->add_option("-t,--table", options->table, "Tuned table; F:F2 for several");
+  verb->add_option("-t,--table", options->table,
+                   "Tuned table; F:F2 for several; default: those that the run time uses");
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
   verb->add_option("--journal", options->journal, "Journal file; default: attune paths");
   verb->add_flag("--json", options->json, "Machine-readable");

@@ -18,8 +18,8 @@
 namespace {
 
 constexpr const char* kVerbs =
-    "the verbs are tune, bench, shapes, list, explain, diff, check, capture, journal, kernels, paths, quarantine, "
-    "status and worker";
+    "the verbs are tune, bench, shapes, list, explain, diff, check, capture, tables, coverage, journal, kernels, "
+    "paths, quarantine, status and worker";
 
 int run(int argc, char** argv) {
   using namespace attune;
@@ -39,6 +39,8 @@ int run(int argc, char** argv) {
   add_diff_command(app, chosen);
   add_check_command(app, chosen);
   add_capture_command(app, chosen);
+  add_tables_command(app, chosen);
+  add_coverage_command(app, chosen);
   add_journal_command(app, chosen);
   add_kernels_command(app, chosen);
   add_paths_command(app, chosen);

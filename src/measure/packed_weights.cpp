@@ -59,7 +59,7 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
       packing_(std::move(packing)),
       operand_(weights_operand(specs)),
       num_operands_(specs.size()),
-      alignment_(specs[operand_].alignment_bytes) {
+      alignment_(timed_alignment(specs[operand_])) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i)
     bytes = place(bytes, alignment_) + packing_.bytes;

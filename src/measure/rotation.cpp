@@ -18,7 +18,7 @@ uint64_t place(uint64_t cursor, uint64_t alignment) {
 }
 
 uint64_t end_of_copy(std::span<const TensorSpec> specs, uint64_t cursor) {
-  for (const TensorSpec& spec : specs) cursor = place(cursor, spec.alignment_bytes) + spec.bytes();
+  for (const TensorSpec& spec : specs) cursor = place(cursor, timed_alignment(spec)) + spec.bytes();
   return cursor;
 }
 
@@ -68,13 +68,13 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
   uint64_t bytes = 0;
   uint32_t alignment = 1;
   for (uint32_t i = 0; i < size.copies; ++i) bytes = end_of_copy(specs, bytes);
-  for (const TensorSpec& spec : specs) alignment = std::max(alignment, 2 * spec.alignment_bytes);
+  for (const TensorSpec& spec : specs) alignment = std::max(alignment, 2 * timed_alignment(spec));
   block_ = device.allocate(bytes, alignment);
   uint64_t cursor = 0;
   pointers_.reserve(size.copies * num_operands_);
   for (uint32_t i = 0; i < size.copies; ++i) {
     for (size_t j = 0; j < num_operands_; ++j) {
-      cursor = place(cursor, specs[j].alignment_bytes);
+      cursor = place(cursor, timed_alignment(specs[j]));
       void* to = static_cast<std::byte*>(block_.data) + cursor;
       device.copy(to, operands.operands[j].data(), specs[j].bytes());
       pointers_.push_back(to);

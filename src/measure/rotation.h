@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -38,7 +39,13 @@ class CopyPicker {
   Random random_;
 };
 
-/// The copies themselves, in one block of the device; every operand aligned as its spec says and no better. The host
+/// How operands lie while they are timed: as frameworks allocate them (PyTorch on a CPU: 64 bytes), which is more than
+/// callers promise. Verification gives a candidate no more than the promise.
+inline uint32_t timed_alignment(const TensorSpec& spec) noexcept {
+  return std::max<uint32_t>(spec.alignment_bytes, 64);
+}
+
+/// The copies themselves, in one block of the device; every operand at timed_alignment() and no better. The host
 /// must be able to address the device's memory.
 class Rotation {
  public:

@@ -105,6 +105,14 @@ class Tables(story.Story):
 
 
 class Explain(Tables):
+    def test_without_a_table_those_of_the_run_time_are_looked_in(self):
+        env = {"ATTUNE_CONFIG_GEMM_BF16": f"{self.work / 'gone.csv'}:{self.work / 't.csv'}", "ATTUNE_CONFIG_STRICT": "1"}
+        result = self.attune("explain", PROBLEM, *DEVICE, "--json", env=env)
+        self.assertEqual((result.json["match"], result.json["tables"]), ("exact", [f"variable {self.work / 't.csv'}"]))
+        self.assertIn("names a table that is not there", result.stderr)
+        answer = self.attune("explain", PROBLEM, *DEVICE, "--json", env={"ATTUNE_CONFIG_DIR": str(self.work / "none")}).json
+        self.assertEqual((answer["match"], answer["tables"]), ("fallback", []))
+
     def explain(self, problem, *more):
         return self.attune("explain", problem, "-t", "t.csv", *DEVICE, "--json", *more).json
 

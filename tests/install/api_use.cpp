@@ -73,6 +73,7 @@ void dispatching(const char* capture) {
   expect(own.require(key).plan == hit.plan, "require");
   expect(!own.explain(key).empty() && !own.reload() && own.notices().empty(), "explain, reload, notices");
   expect(own.counts().calls == 3, "counts");
+  for (const attune::TableInUse& table : own.tables()) expect(!table.op.empty() && !table.origin.empty(), "tables");
   errors(own);
   own.finish();
   expect(own.choose(key).plan == hit.plan, "lookups go on after finish");

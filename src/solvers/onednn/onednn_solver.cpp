@@ -126,6 +126,25 @@ void with_first_matmul(const Description& d, const dnnl::engine& engine, Use use
   }
 }
 
+/// The number of threads that oneDNN takes, while it lives: it is the calling thread's, and an application's own
+/// afterwards.
+class OmpThreads {
+ public:
+  explicit OmpThreads(int threads) : before_(omp_get_max_threads()) {
+    if (threads != before_) omp_set_num_threads(threads);
+    changed_ = threads != before_;
+  }
+  ~OmpThreads() {
+    if (changed_) omp_set_num_threads(before_);
+  }
+  OmpThreads(const OmpThreads&) = delete;
+  OmpThreads& operator=(const OmpThreads&) = delete;
+
+ private:
+  int before_;
+  bool changed_ = false;
+};
+
 class OnednnPlan final : public Plan {
  public:
   OnednnPlan(const GemmShape& shape, const dnnl::matmul::primitive_desc& chosen, const dnnl::engine& engine,
@@ -147,7 +166,7 @@ class OnednnPlan final : public Plan {
     arguments_.at(DNNL_ARG_DST).set_data_handle(launch.operands[where_.c]);
     arguments_.at(DNNL_ARG_SCRATCHPAD).set_data_handle(launch.workspace);
     if (has_bias_) arguments_.at(DNNL_ARG_BIAS).set_data_handle(launch.operands[where_.bias]);
-    omp_set_num_threads(threads_);
+    const OmpThreads threads(threads_);
     guarded(ErrorCode::device, [&] {
       matmul_.execute(stream_, arguments_);
       stream_.wait();
@@ -209,7 +228,7 @@ class OnednnBackend final : public Backend {
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const int threads = thread_count(config, device_);
-    omp_set_num_threads(threads);
+    const OmpThreads guard(threads);
     const auto shape = GemmShape::of(problem);
     const std::string& wanted = config.text("impl");
     const std::string layout = shape.packed ? config.text("b_layout") : kPlain;
@@ -273,7 +292,7 @@ class OnednnBackend final : public Backend {
   /// With this number of threads, in oneDNN's order of preference.
   std::vector<Offer> with_layouts(const Problem& problem, WeightOrder order, int64_t threads) const {
     std::vector<Offer> offered;
-    omp_set_num_threads(static_cast<int>(threads));
+    const OmpThreads guard(static_cast<int>(threads));
     const auto note = [&](const std::string& name, const dnnl::matmul::primitive_desc& implementation) {
       const auto layout = order == WeightOrder::plain ? std::optional<std::string>(kPlain) : layout_of(implementation);
       if (layout) {
@@ -316,7 +335,7 @@ class OnednnBackend final : public Backend {
   /// What is offered for all cores.
   std::vector<std::string> names(const Problem& problem) {
     std::vector<std::string> offered;
-    omp_set_num_threads(static_cast<int>(device_.num_units));
+    const OmpThreads guard(static_cast<int>(device_.num_units));
     for_each(GemmShape::of(problem), WeightOrder::plain, [&](const std::string& name, const auto&) {
       offered.push_back(name);
       return true;

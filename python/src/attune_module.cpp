@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include <attune/attune.h>
+#include <attune/dispatcher.h>
+#include <attune/error.h>
+#include <dlfcn.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "capturing.h"
+#include "errors.h"
+#include "gemm.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace attune::python {
+namespace {
+
+GemmKey key_of(const std::string& problem) {
+  attune_gemm_key key = ATTUNE_GEMM_KEY_INIT;
+  const int status = attune_problem_key(problem.c_str(), &key);
+  if (status != ATTUNE_OK) throw Error(static_cast<ErrorCode>(status - 1), attune_last_error());
+  return {.op = static_cast<OpId>(key.op),
+          .m = key.m,
+          .n = key.n,
+          .k = key.k,
+          .batch = key.batch,
+          .in = static_cast<DType>(key.in_dtype),
+          .out = static_cast<DType>(key.out_dtype),
+          .flags = static_cast<uint8_t>(key.flags)};
+}
+
+std::string explain(const std::string& problem) {
+  const GemmKey key = key_of(problem);
+  const nb::gil_scoped_release others_run;
+  return Dispatcher::global().explain(key);
+}
+
+bool reload() {
+  const nb::gil_scoped_release others_run;
+  return Dispatcher::global().reload();
+}
+
+std::vector<nb::dict> tables() {
+  std::vector<nb::dict> all;
+  for (const TableInUse& table : Dispatcher::global().tables()) {
+    nb::dict one;
+    one["op"] = table.op;
+    one["file"] = table.file;
+    one["origin"] = table.origin;
+    one["is_there"] = table.is_there;
+    all.push_back(one);
+  }
+  return all;
+}
+
+nb::dict counts() {
+  const DispatchCounts now = Dispatcher::global().counts();
+  nb::dict all;
+  all["calls"] = now.calls;
+  all["misses"] = now.misses;
+  all["shapes"] = now.shapes;
+  all["missed_shapes"] = now.missed_shapes;
+  all["plans"] = now.plans;
+  all["reloads"] = now.reloads;
+  return all;
+}
+
+/// The file of libattune.
+std::string library() {
+  Dl_info found{};
+  if (::dladdr(reinterpret_cast<void*>(&attune_version), &found) == 0 || found.dli_fname == nullptr) return {};
+  return found.dli_fname;
+}
+
+constexpr const char* kGemmDoc = R"(out[..., n] = sum over k of x[..., k] * w[n, k], plus bias[n]: a linear layer.
+
+x     (..., k)  fp32, fp16 or bf16
+w     (n, k)    of the type of x
+bias  (n,)      of the type of x; None: none
+out   (..., n)  fp32, fp16 or bf16; written in place, must not overlap the others. None: a new array of the kind
+                and type of x
+
+NumPy arrays (bf16 with ml_dtypes) and, through DLPack, those of PyTorch and other libraries on the CPU. Nothing is
+copied: all are C-contiguous and start at a multiple of 16 bytes, as fresh arrays do. No gradients. Returns out. The GIL
+is released while it runs. The first call of a shape prepares its kernel.
+
+Raises ValueError for a wrong shape, stride, alignment, device, a read-only or overlapping out; TypeError for a wrong
+type; attune.errors.UnavailableError when no library takes the problem, DeviceError when one refuses.)";
+constexpr const char* kExplainDoc = R"(What a lookup does with a problem, in lines for a person.
+
+problem: as `attune` writes it, `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 bias=1`; what is left out is at its default.
+Raises InvalidInputError for another text.)";
+constexpr const char* kReloadDoc =
+    "Looks at the tables' files now instead of within a second. True when one had changed; calls from now on see it.";
+constexpr const char* kCountsDoc =
+    "How often since the first call: calls, misses (no row served them), shapes, missed_shapes, plans, reloads.";
+constexpr const char* kTablesDoc =
+    R"(The tables that calls go through now, by op and in the order of precedence: a dict for each.
+
+op, file (a pathlib.Path), origin ('variable', 'overlay', 'model' or 'default'), is_there (one that a variable names
+need not be).)";
+constexpr const char* kNoticesDoc = "What is odd about the tables as they are now, a sentence each.";
+
+void add_capture(nb::module_& module) {
+  nb::class_<ShapeCapture>(module, "ShapeCapture", "Collects shapes between start() and stop(); see attune.capture.")
+      .def(nb::init<const std::filesystem::path&>(), "folder"_a)
+      .def("start", &ShapeCapture::start)
+      .def("stop", &ShapeCapture::stop)
+      .def("flush", &ShapeCapture::flush)
+      .def_prop_ro("num_shapes", &ShapeCapture::num_shapes)
+      .def_prop_ro("num_dropped", &ShapeCapture::num_dropped);
+}
+
+}  // namespace
+}  // namespace attune::python
+
+NB_MODULE(_attune, module) {
+  using namespace attune::python;
+  module.doc() = "The compiled part of attune.";
+  register_errors();
+  module.attr("version") = attune_version();
+  module.attr("library") = library();
+  module.def("gemm_a16w16", &gemm_a16w16, "x"_a, "w"_a, "bias"_a.none() = nb::none(), "out"_a.none() = nb::none(),
+             kGemmDoc);
+  module.def("run_addresses", &run_addresses, "x"_a, "w"_a, "bias"_a, "out"_a, "m"_a, "n"_a, "k"_a, "dtype"_a);
+  module.def("explain", &explain, "problem"_a, kExplainDoc);
+  module.def("reload", &reload, kReloadDoc);
+  module.def("counts", &counts, kCountsDoc);
+  module.def("tables", &tables, kTablesDoc);
+  module.def(
+      "notices", [] { return attune::Dispatcher::global().notices(); }, kNoticesDoc);
+  // What benchmarks/call_overhead.py measures against.
+  module.def(
+      "bare", [](nb::handle, nb::handle, nb::handle, nb::handle) {}, "x"_a, "w"_a, "bias"_a.none() = nb::none(),
+      "out"_a.none() = nb::none());
+  add_capture(module);
+}

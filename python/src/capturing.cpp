@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "capturing.h"
+
+#include <attune/error.h>
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace attune::python {
+namespace {
+std::vector<Capture*> started;  ///< The GIL guards it.
+}
+
+void ShapeCapture::start() {
+  stop();
+  started.push_back(&capture_);
+}
+
+void ShapeCapture::stop() noexcept { std::erase(started, &capture_); }
+
+void ShapeCapture::flush() {
+  std::string why;
+  {
+    const nanobind::gil_scoped_release others_run;
+    why = capture_.flush();
+  }
+  if (!why.empty()) throw Error(ErrorCode::io, why);
+}
+
+void ShapeCapture::note(const GemmKey& key) noexcept {
+  for (Capture* capture : started) capture->note(key);
+}
+
+}  // namespace attune::python

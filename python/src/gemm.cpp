@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "gemm.h"
+
+#include <attune/dispatcher.h>
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "capturing.h"
+#include "errors.h"
+#include "operand.h"
+
+namespace nb = nanobind;
+
+namespace attune::python {
+namespace {
+
+std::string text(DType dtype) { return std::string(name(dtype)); }
+
+void check_inputs(const Operand& x, const Operand& w) {
+  if (x.dtype() != w.dtype())
+    fail_type("x and w must be of one type, got " + text(x.dtype()) + " and " + text(w.dtype()));
+  if (w.ndim() != 2) fail_value("w must have the shape (n, k), got " + w.shape_text());
+  if (x.ndim() < 1) fail_value("x must have the shape (..., k), got ()");
+  if (x.dim(x.ndim() - 1) != w.dim(1))
+    fail_value("the last axes of x and w must be equal, the shapes are " + x.shape_text() + " and " + w.shape_text());
+  if (w.elements() == 0) fail_value("w must have at least one row and one column, its shape is " + w.shape_text());
+}
+
+void check_bias(const Operand& bias, const Operand& w) {
+  if (bias.dtype() != w.dtype())
+    fail_type("bias must be of the type of x and w, " + text(w.dtype()) + ", got " + text(bias.dtype()));
+  if (bias.ndim() != 1 || bias.dim(0) != w.dim(0))
+    fail_value("bias must have the shape (" + std::to_string(w.dim(0)) + ",), got " + bias.shape_text());
+}
+
+void check_out(const Operand& out, const Operand& x, const Operand& w, const Operand* bias) {
+  bool fits = out.ndim() == x.ndim() && out.dim(out.ndim() - 1) == w.dim(0);
+  for (int axis = 0; fits && axis + 1 < x.ndim(); ++axis) fits = out.dim(axis) == x.dim(axis);
+  if (!fits)
+    fail_value("out must have the shape of x with " + std::to_string(w.dim(0)) + " as last axis, got " +
+               out.shape_text() + " for x " + x.shape_text());
+  for (const Operand* input : {&x, &w, bias}) {
+    if (input != nullptr && out.overlaps(*input)) fail_value("out must not overlap x, w or bias");
+  }
+}
+
+/// `operands`: x, w, bias or null, out.
+void run(const GemmKey& key, std::array<void*, 4> operands) {
+  ShapeCapture::note(key);
+  size_t num_operands = 4;
+  if (operands[2] == nullptr) {
+    operands[2] = operands[3];
+    num_operands = 3;
+  }
+  const nb::gil_scoped_release others_run;
+  Dispatcher::global().run(key, {operands.data(), num_operands});
+}
+
+}  // namespace
+
+nb::object gemm_a16w16(nb::handle x_array, nb::handle w_array, nb::handle bias_array, nb::object out_array) {
+  const Operand x("x", x_array), w("w", w_array);
+  check_inputs(x, w);
+  std::optional<Operand> bias;
+  if (!bias_array.is_none()) {
+    bias.emplace("bias", bias_array);
+    check_bias(*bias, w);
+  }
+  const bool is_given = !out_array.is_none();
+  if (!is_given) out_array = x.make_out(x_array, w.dim(0));
+  const Operand out("out", out_array, true);
+  if (is_given) check_out(out, x, w, bias ? &*bias : nullptr);
+  if (x.elements() == 0) return out_array;  // No rows, so nothing to write.
+
+  const GemmKey key{.op = OpId::gemm_a16w16,
+                    .m = x.elements() / w.dim(1),
+                    .n = w.dim(0),
+                    .k = w.dim(1),
+                    .in = x.dtype(),
+                    .out = out.dtype(),
+                    .flags = static_cast<uint8_t>(bias ? GemmKey::bias : 0)};
+  run(key, {x.data(), w.data(), bias ? bias->data() : nullptr, out.data()});
+  return out_array;
+}
+
+void run_addresses(uintptr_t x, uintptr_t w, uintptr_t bias, uintptr_t out, int64_t m, int64_t n, int64_t k,
+                   int dtype) {
+  const auto type = static_cast<DType>(dtype);
+  const GemmKey key{.op = OpId::gemm_a16w16,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .in = type,
+                    .out = type,
+                    .flags = static_cast<uint8_t>(bias != 0 ? GemmKey::bias : 0)};
+  const auto pointer = [](uintptr_t address) { return reinterpret_cast<void*>(address); };
+  run(key, {pointer(x), pointer(w), pointer(bias), pointer(out)});
+}
+
+}  // namespace attune::python

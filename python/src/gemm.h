@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+
+namespace attune::python {
+
+/// out[..., n] = x[..., k] · w[n, k]ᵀ (+ bias[n]). `bias` and `out` may be None. Returns out. The GIL is released while
+/// the kernel runs.
+nanobind::object gemm_a16w16(nanobind::handle x, nanobind::handle w, nanobind::handle bias, nanobind::object out);
+
+/// The same for a caller that has checked everything itself: addresses (bias 0: none), `dtype` a number of DType.
+void run_addresses(uintptr_t x, uintptr_t w, uintptr_t bias, uintptr_t out, int64_t m, int64_t n, int64_t k, int dtype);
+
+}  // namespace attune::python

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "operand.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <optional>
+
+#include "errors.h"
+
+namespace nb = nanobind;
+
+namespace attune::python {
+namespace {
+
+constexpr uintptr_t kAlignment = 16;
+constexpr const char* kDTypes = "fp32, fp16 or bf16";
+
+/// What a capsule named `dltensor` points to (DLPack, before its versions).
+struct ManagedTensor {
+  nb::dlpack::dltensor tensor;
+  void* context;
+  void (*deleter)(ManagedTensor*);
+};
+
+std::string tuple_text(const int64_t* values, int count) {
+  std::string text = "(";
+  for (int i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + std::to_string(values[i]);
+  return text + (count == 1 ? ",)" : ")");
+}
+
+/// struct's letter of a native type.
+std::optional<DType> dtype_of_format(const char* format) {
+  if (format == nullptr) return std::nullopt;
+  if (*format == '<' || *format == '=' || *format == '@') ++format;
+  if (std::strcmp(format, "f") == 0) return DType::fp32;
+  if (std::strcmp(format, "e") == 0) return DType::fp16;
+  return std::nullopt;
+}
+
+std::optional<DType> dtype_of(const nb::dlpack::dtype& dtype) {
+  using Code = nb::dlpack::dtype_code;
+  if (dtype.lanes != 1) return std::nullopt;
+  if (dtype.code == static_cast<uint8_t>(Code::Float) && dtype.bits == 32) return DType::fp32;
+  if (dtype.code == static_cast<uint8_t>(Code::Float) && dtype.bits == 16) return DType::fp16;
+  if (dtype.code == static_cast<uint8_t>(Code::Bfloat) && dtype.bits == 16) return DType::bf16;
+  return std::nullopt;
+}
+
+std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+
+/// The sentence of the exception that is set, which is cleared.
+std::string taken_error() {
+  nb::python_error error;
+  return text_of(error.value());
+}
+
+/// numpy.empty and the types it is called with; kept for good.
+PyObject* numpy_empty() {
+  static PyObject* const function = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
+  return function;
+}
+nb::object numpy_dtype(DType dtype) {
+  static PyObject* const fp32 = nb::module_::import_("numpy").attr("dtype")("float32").release().ptr();
+  static PyObject* const fp16 = nb::module_::import_("numpy").attr("dtype")("float16").release().ptr();
+  return nb::borrow(dtype == DType::fp32 ? fp32 : fp16);
+}
+
+}  // namespace
+
+Operand::Operand(const char* role, nb::handle array, bool writable) : role_(role) {
+  try {
+    if (take_buffer(array, writable)) return;
+    take_dlpack(array);
+  } catch (...) {
+    if (has_buffer_) PyBuffer_Release(&buffer_);
+    throw;
+  }
+}
+
+Operand::~Operand() {
+  if (has_buffer_) PyBuffer_Release(&buffer_);
+}
+
+bool Operand::take_buffer(nb::handle array, bool writable) {
+  if (!PyObject_CheckBuffer(array.ptr())) return false;
+  if (PyObject_GetBuffer(array.ptr(), &buffer_, writable ? PyBUF_RECORDS : PyBUF_RECORDS_RO) != 0) {
+    const std::string why = taken_error();
+    if (take_bf16_view(array, writable)) return true;
+    if (writable) fail_value(std::string(role_) + " cannot be written to: " + why);
+    refuse_dtype(array, why);
+  }
+  has_buffer_ = true;
+  const auto dtype = view_.is_valid() ? DType::bf16 : dtype_of_format(buffer_.format);
+  if (!dtype) refuse_dtype(array, buffer_.format == nullptr ? "bytes" : buffer_.format);
+  dtype_ = *dtype;
+  data_ = buffer_.buf;
+  ndim_ = buffer_.ndim;
+  static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
+  shape_ = reinterpret_cast<const int64_t*>(buffer_.shape);
+  count_elements();
+  check_layout(reinterpret_cast<const int64_t*>(buffer_.strides), buffer_.itemsize, writable);
+  return true;
+}
+
+/// NumPy does not export the memory of types that are not its own.
+bool Operand::take_bf16_view(nb::handle array, bool writable) {
+  if (view_.is_valid() || !nb::hasattr(array, "dtype") || text_of(array.attr("dtype")) != "bfloat16") return false;
+  view_ = array.attr("view")("uint16");
+  return take_buffer(view_, writable);
+}
+
+void Operand::take_dlpack(nb::handle array) {
+  try {
+    capsule_ = array.attr("__dlpack__")();
+  } catch (nb::python_error& error) {
+    if (!nb::hasattr(array, "__dlpack__"))
+      fail_type(std::string(role_) + " must be an array of NumPy, or of a library with DLPack, got " +
+                text_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(array.ptr()))).attr("__name__")));
+    fail_value(std::string(role_) + " does not give its memory: " + text_of(error.value()));
+  }
+  // The capsule keeps its name: it is not taken over, only read, and its owner's function frees the tensor.
+  auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), "dltensor"));
+  if (managed == nullptr) fail_type(std::string(role_) + " gives no tensor by DLPack: " + taken_error());
+  const nb::dlpack::dltensor& tensor = managed->tensor;
+  if (tensor.device.device_type != nb::device::cpu::value)
+    fail_value(std::string(role_) + " must be on the CPU, its DLPack device is of type " +
+               std::to_string(tensor.device.device_type));
+  const auto dtype = dtype_of(tensor.dtype);
+  if (!dtype) refuse_dtype(array, std::to_string(tensor.dtype.bits) + " bits");
+  dtype_ = *dtype;
+  data_ = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  ndim_ = tensor.ndim;
+  shape_ = tensor.shape;
+  count_elements();
+  check_layout(tensor.strides, 1, false);
+}
+
+void Operand::refuse_dtype(nb::handle array, const std::string& what) const {
+  fail_type(std::string(role_) + " must be " + kDTypes + ", got " +
+            (nb::hasattr(array, "dtype") ? text_of(array.attr("dtype")) : what));
+}
+
+void Operand::count_elements() {
+  elements_ = 1;
+  for (int axis = 0; axis < ndim_; ++axis) {
+    if (shape_[axis] == 0) {
+      elements_ = 0;
+      return;
+    }
+  }
+  constexpr int64_t kMostBytes = 16;  // So that sizes in bytes fit, too.
+  for (int axis = 0; axis < ndim_; ++axis) {
+    if (__builtin_mul_overflow(elements_, shape_[axis], &elements_) || elements_ > INT64_MAX / kMostBytes)
+      fail_value(std::string(role_) + " is too large, its shape is " + shape_text());
+  }
+}
+
+/// `strides` in units, of which an element has `unit`; null: contiguous.
+void Operand::check_layout(const int64_t* strides, int64_t unit, bool writable) const {
+  if (elements_ == 0) return;
+  int64_t wanted = unit;
+  for (int axis = ndim_ - 1; axis >= 0 && strides != nullptr; --axis) {
+    if (shape_[axis] != 1 && strides[axis] != wanted) {
+      fail_value(std::string(role_) + " must be C-contiguous, it has shape " + shape_text() + " and strides " +
+                 tuple_text(strides, ndim_) + (has_buffer_ ? " in bytes" : " in elements") +
+                 (writable      ? "; the result is written in place"
+                  : has_buffer_ ? std::string("; pass numpy.ascontiguousarray(") + role_ + ")"
+                                : std::string("; pass ") + role_ + ".contiguous()"));
+    }
+    wanted *= shape_[axis];
+  }
+  if (reinterpret_cast<uintptr_t>(data_) % kAlignment != 0)
+    fail_value(std::string(role_) + " must start at a multiple of " + std::to_string(kAlignment) +
+               " bytes, it is a part of an array that does not; pass a copy");
+}
+
+std::string Operand::shape_text() const { return tuple_text(shape_, ndim_); }
+
+nb::object Operand::make_out(nb::handle array, int64_t length) const {
+  nb::object shape = nb::steal(PyTuple_New(ndim_));
+  for (int axis = 0; axis < ndim_; ++axis)
+    PyTuple_SetItem(shape.ptr(), axis, PyLong_FromLongLong(axis == ndim_ - 1 ? length : shape_[axis]));
+  if (view_.is_valid()) return nb::handle(numpy_empty())(shape, array.attr("dtype"));
+  if (has_buffer_) return nb::handle(numpy_empty())(shape, numpy_dtype(dtype_));
+  if (nb::hasattr(array, "new_empty")) return array.attr("new_empty")(shape);
+  fail_type("out is needed: arrays of this library have no new_empty() to make one with");
+}
+
+bool Operand::overlaps(const Operand& other) const noexcept {
+  const auto begin = reinterpret_cast<uintptr_t>(data_), other_begin = reinterpret_cast<uintptr_t>(other.data_);
+  const auto end = begin + static_cast<uintptr_t>(elements_ * bits(dtype_) / 8);
+  const auto other_end = other_begin + static_cast<uintptr_t>(other.elements_ * bits(other.dtype_) / 8);
+  return begin < other_end && other_begin < end;
+}
+
+}  // namespace attune::python

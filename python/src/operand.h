@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <attune/dtype.h>
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <string>
+
+namespace attune::python {
+
+/// An array that Python passed, as the library takes it: on the host, fp32, fp16 or bf16, C-contiguous, aligned to 16
+/// bytes. Nothing is copied. Arrays come through the buffer protocol (NumPy, with ml_dtypes for bf16) or DLPack
+/// (PyTorch and others); both keep the memory in place while this lives. Needs the GIL, to be made and to end.
+class Operand {
+ public:
+  /// Throws ValueError or TypeError, which name the argument, for what the library cannot take. `writable`: it will be
+  /// written to.
+  Operand(const char* role, nanobind::handle array, bool writable = false);
+  ~Operand();
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+
+  void* data() const noexcept { return data_; }
+  DType dtype() const noexcept { return dtype_; }
+  int ndim() const noexcept { return ndim_; }
+  int64_t dim(int axis) const noexcept { return shape_[axis]; }
+  int64_t elements() const noexcept { return elements_; }
+  std::string shape_text() const;  ///< `(4, 96)`
+  /// An uninitialised array of the same kind and type with the last axis of `length`. Throws TypeError when the library
+  /// that x is of has no way that is known here.
+  nanobind::object make_out(nanobind::handle array, int64_t length) const;
+  bool overlaps(const Operand& other) const noexcept;
+
+ private:
+  bool take_buffer(nanobind::handle array, bool writable);
+  bool take_bf16_view(nanobind::handle array, bool writable);
+  void take_dlpack(nanobind::handle array);
+  void refuse_dtype(nanobind::handle array, const std::string& what) const;
+  void count_elements();
+  void check_layout(const int64_t* strides, int64_t unit, bool writable) const;
+
+  const char* const role_;
+  void* data_ = nullptr;
+  int ndim_ = 0;
+  const int64_t* shape_ = nullptr;
+  int64_t elements_ = 1;
+  DType dtype_ = DType::fp32;
+  bool has_buffer_ = false;
+  Py_buffer buffer_;
+  nanobind::object capsule_;  ///< Of DLPack; its owner's function frees it.
+  nanobind::object view_;     ///< The 16-bit integers of a bf16 array.
+};
+
+}  // namespace attune::python

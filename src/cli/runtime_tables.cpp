@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "cli/runtime_tables.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/environment.h"
+#include "cli/line_output.h"
+#include "device/device.h"
+
+namespace attune {
+
+RuntimeTables read_runtime_tables(const FamilySpec& family) {
+  RuntimeTables tables{&family, table_sources(family), {}, {}, {}};
+  std::vector<CsvDocument> documents;
+  for (const TableSource& source : tables.sources.files) {
+    tables.wrong.emplace_back();
+    tables.documents.push_back(documents.size());
+    try {
+      std::vector<CsvDocument> one = {CsvDocument::read(source.file)};
+      Table::of(one, &family);
+      documents.push_back(std::move(one.front()));
+    } catch (const Error& error) {
+      tables.wrong.back() = error.what();
+    }
+  }
+  if (!documents.empty()) tables.table = Table::of(std::move(documents), &family);
+  return tables;
+}
+
+void print_left_out(const RuntimeTables& tables) {
+  for (const std::string& notice : tables.sources.notices) print_line(stderr, "note: " + notice);
+  for (const std::string& why : tables.wrong) {
+    if (!why.empty()) print_line(stderr, "note: a table is left out: " + why);
+  }
+}
+
+std::vector<Table> tables_to_look_in(std::span<const std::string> named, const std::string& op,
+                                     std::span<const FamilySpec* const> families) {
+  std::vector<Table> tables;
+  for (const std::string& paths : named) {
+    tables.push_back(Table::read(paths, family_option(op)));
+    print_notices(tables.back());
+  }
+  if (!named.empty()) return tables;
+  for (const FamilySpec* family : families) {
+    RuntimeTables found = read_runtime_tables(*family);
+    print_left_out(found);
+    if (found.table) tables.push_back(std::move(*found.table));
+  }
+  return tables;
+}
+
+std::vector<const FamilySpec*> wanted_families(const std::string& op) {
+  if (const FamilySpec* family = family_option(op)) return {family};
+  std::vector<const FamilySpec*> all;
+  for (const FamilySpec& family : families()) all.push_back(&family);
+  return all;
+}
+
+DeviceInfo device_option(const std::string& id) {
+  const std::string wanted = id.empty() ? "cpu:0" : id;
+  std::vector<std::string> known;
+  for (DeviceInfo& info : list_devices()) {
+    if (info.id == wanted) return std::move(info);
+    known.push_back(info.id);
+  }
+  fail(ErrorCode::invalid_input, "there is no such device here; choose one of {}, got '{}'", join(known, ", "), id);
+}
+
+}  // namespace attune
