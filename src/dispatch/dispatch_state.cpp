@@ -154,10 +154,13 @@ std::vector<TableInUse> Dispatcher::State::tables() {
 }
 
 /// The kept plan of a candidate (empty: untuned), or one made now.
-const Plan* Dispatcher::State::plan_of(const ProblemKey& hash, const Problem& problem, std::string_view candidate,
-                                       Made& made, std::string& why_not) {
-  const std::string text(reinterpret_cast<const char*>(&hash), sizeof hash);
-  if (const auto kept = plans_.find({text, std::string(candidate)}); kept != plans_.end()) return kept->second.get();
+const Plan* Dispatcher::State::plan_of(const Problem& problem, std::string_view candidate, Made& made,
+                                       std::string& why_not) {
+  const std::pair name(problem.key(), std::string(candidate));
+  if (const auto kept = plans_.find(name); kept != plans_.end()) {
+    made.hit.drifted = kept->second.drifted;
+    return kept->second.plan.get();
+  }
   PlanMaker::Made fresh = candidate.empty() ? maker_.make_untuned(problem) : maker_.make(problem, candidate);
   why_not = std::move(fresh.why_not);
   if (made.missing.empty()) made.missing = std::move(fresh.missing);
@@ -167,10 +170,10 @@ const Plan* Dispatcher::State::plan_of(const ProblemKey& hash, const Problem& pr
     made.own = std::move(fresh.plan);
     return made.own.get();
   }
-  const Plan* plan = plans_.emplace(std::pair(text, std::string(candidate)), std::move(fresh.plan)).first->second.get();
+  const Kept& kept = plans_.emplace(name, Kept{std::move(fresh.plan), fresh.drifted}).first->second;
   num_plans_ = plans_.size();
   is_full = plans_.size() >= options.most_plans;
-  return plan;
+  return kept.plan.get();
 }
 
 /// Walks the steps until a row's plan can be made, else the untuned one. Under making_.
@@ -188,13 +191,12 @@ Dispatcher::State::Made Dispatcher::State::make(const Snapshot& tables, const Ge
   }
   const Problem problem = known->normalise(*asked, maker_.device());
   const HalfKey half = own.half(key);
-  const ProblemKey hash = half.with_m(key.m);
   for (const auto& step : LookupSteps(own.pads_m(), key.m, key.n)) {
     const uint32_t number = rows.find(half.with_m(step.m));
     if (number == 0) continue;
     const RowIndex::Row& row = rows.row(number);
     std::string why_not;
-    made.hit.plan = plan_of(hash, problem, rows.kernel_name(row), made, why_not);
+    made.hit.plan = plan_of(problem, rows.kernel_name(row), made, why_not);
     made.hit.match = step.match;
     made.hit.row = number;
     if (made.hit.plan != nullptr) return made;
@@ -202,7 +204,7 @@ Dispatcher::State::Made Dispatcher::State::make(const Snapshot& tables, const Ge
     log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(row), problem.key(), why_not));
     made.hit = {};
   }
-  made.hit.plan = plan_of(hash, problem, {}, made, made.why_not);
+  made.hit.plan = plan_of(problem, {}, made, made.why_not);
   made.hit.not_ready = made.hit.row != 0;
   return made;
 }
@@ -245,7 +247,8 @@ Hit Dispatcher::State::require(const GemmKey& key) {
     fail(ErrorCode::invalid_input, "there is no op of that number: {}", static_cast<int>(key.op));
   std::unique_lock lock(making_);
   const Served* served = now.load()->served.find(hash_of(key));
-  if (served != nullptr && served->hit.plan != nullptr) return served->hit;
+  const bool is_served = served != nullptr && codes[static_cast<size_t>(key.op)].same(served->key, key);
+  if (is_served && served->hit.plan != nullptr) return served->hit;
   Made made = serve(key);
   if (made.hit.not_ready && !made.missing.empty() && options.building == Building::blocking) {
     lock.unlock();

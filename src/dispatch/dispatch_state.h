@@ -78,14 +78,17 @@ struct Dispatcher::State {
     std::string why_not;        ///< No plan.
     std::unique_ptr<Plan> own;  ///< hit.plan, when there was no room to keep it.
   };
+  struct Kept {
+    std::unique_ptr<Plan> plan;
+    bool drifted = false;
+  };
   struct alignas(64) Counter {
     std::atomic<uint64_t> calls{0}, misses{0};
   };
 
   std::unique_ptr<Snapshot> read_tables(const Snapshot* before, bool& changed) const;
   Made make(const Snapshot& tables, const GemmKey& key);
-  const Plan* plan_of(const ProblemKey& hash, const Problem& problem, std::string_view candidate, Made& made,
-                      std::string& why_not);
+  const Plan* plan_of(const Problem& problem, std::string_view candidate, Made& made, std::string& why_not);
   Made serve(const GemmKey& key);
   void compile(const std::vector<CompileTask>& tasks) const;
   void note(const GemmKey& key, const Hit& hit);
@@ -97,8 +100,8 @@ struct Dispatcher::State {
   const int process_;  ///< Not a child of a fork().
   PlanMaker maker_;
   std::mutex making_;  ///< Of maker_, plans_, of swapping `now`, and of the log's sets.
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<Plan>> plans_;  ///< By problem and candidate.
-  std::map<std::thread::id, std::unique_ptr<Plan>> own_;  ///< For whose shape there was no room: the last of each.
+  std::map<std::pair<std::string, std::string>, Kept> plans_;  ///< By the problem's key and the candidate.
+  std::map<std::thread::id, std::unique_ptr<Plan>> own_;       ///< For whose shape there was no room: the last of each.
   DispatchLog log_;
   std::atomic<uint64_t> num_reloads_{0}, num_missed_shapes_{0}, num_shapes_{0}, num_plans_{0};
   mutable std::array<Counter, 64> counters_;

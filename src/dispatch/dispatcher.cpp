@@ -72,7 +72,8 @@ Hit Dispatcher::choose(const GemmKey& key) const noexcept {
   {
     const ReadGuard reading;
     const Snapshot& now = *state.now.load(std::memory_order_seq_cst);
-    if (const Served* served = now.served.find(hash)) {
+    // A hash says where to look; that it is the same problem is looked at, for its plan runs on the caller's memory.
+    if (const Served* served = now.served.find(hash); served != nullptr && codes.same(served->key, key)) {
       is_served = true;
       hit = served->hit;
     } else {

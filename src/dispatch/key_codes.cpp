@@ -164,15 +164,6 @@ ProblemKey KeyCodes::hash(const Codes& codes, int64_t layout) const noexcept {
   return HalfKey::of(words).with_m(m_of(codes));
 }
 
-GemmKey KeyCodes::canonical(const GemmKey& key) const noexcept {
-  GemmKey same = key;
-  same.flags = static_cast<uint8_t>(key.flags & head_mask_);
-  if (batch_mask_ == 0) same.batch = 1;
-  if ((head_mask_ >> kInShift & kByte) == 0) same.in = {};
-  if ((head_mask_ >> kOutShift & kByte) == 0) same.out = {};
-  return same;
-}
-
 OpId op_id(const FamilySpec& family) { return static_cast<OpId>(&family - families().data()); }
 
 const FamilySpec& family_of(OpId op) {
