@@ -45,7 +45,8 @@ class ATTUNE_API Problem {
   std::string key_;
 };
 
-/// Hot form: XXH3-128 over the packed values in schema order; no text, no heap. About 10 ns.
+/// Hot form: 128 bits hashed from the values; no text, no heap. of(): XXH3-128 over them in schema order, about 10 ns;
+/// lookups hash theirs in a way of their own.
 struct ATTUNE_API ProblemKey {
   uint64_t high = 0, low = 0;
   static ProblemKey of(uint16_t op, std::span<const int64_t> values) noexcept;

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad as _forward_ad
 
 from attune import errors
 from attune._attune import run_addresses
@@ -73,6 +74,7 @@ def _is_plain(tensor: Any, dtype: Any) -> bool:
         and tensor.is_cpu
         and tensor.layout is _STRIDED
         and tensor.is_contiguous()
+        and not tensor.is_neg()  # Its numbers lie there with the other sign.
     )
 
 
@@ -82,6 +84,7 @@ def _is_ours(x: Any, w: Any, bias: Any) -> bool:
         or torch._C._get_tracing_state() is not None
         or torch.is_autocast_cpu_enabled()
         or _is_compiling()
+        or _forward_ad._current_level >= 0  # A dual tensor looks plain, and its tangent would be lost.
     ):
         return False
     dtype = x.dtype

@@ -14,7 +14,10 @@ namespace attune {
 namespace {
 
 /// An application must not end because of a variable: one line, and the default.
-void complain(std::string_view sentence) { fmt::print(stderr, "attune: {}\n", sentence); }
+void complain(std::string_view sentence) {
+  const std::string line = fmt::format("attune: {}\n", sentence);
+  [[maybe_unused]] const size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
+}
 
 /// The first of the names that is set and not empty; the older program's comes last.
 struct Variable {

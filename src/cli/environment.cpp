@@ -156,7 +156,15 @@ void wait_for_quiet(const Environment& environment, double wait_s, const std::fu
   if (environment.device().kind != "host" || wait_s <= 0) return;
   auto own = environment.executor->processes();
   own.push_back(getpid());
-  const Quiet quiet = wait_until_quiet(QuietOptions{.wait_s = wait_s}, own, stop);
+  constexpr int kSilentWindows = 2;  // What a quiet machine takes.
+  int num_windows = 0;
+  const auto ask = [&] {
+    if (num_windows++ == kSilentWindows)
+      std::fprintf(stderr, "waiting up to %.0f s for other programs to come to rest (--quiet-wait 0 does not)\n",
+                   wait_s);
+    return stop && stop();
+  };
+  const Quiet quiet = wait_until_quiet(QuietOptions{.wait_s = wait_s}, own, ask);
   if (!quiet.quiet && !(stop && stop())) {
     std::fprintf(
         stderr, "note: other programs use %.0f %% of the processors after %.0f s of waiting; results will be noisier\n",

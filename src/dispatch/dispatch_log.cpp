@@ -9,7 +9,11 @@
 
 namespace attune {
 
-void DispatchLog::print(const std::string& sentence) { fmt::print(stderr, "attune: {}\n", sentence); }
+/// Standard error may be closed or full: that is not the application's end.
+void DispatchLog::print(const std::string& sentence) {
+  const std::string line = "attune: " + sentence + "\n";
+  [[maybe_unused]] const size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
+}
 
 void DispatchLog::say(const std::string& sentence) {
   const std::lock_guard lock(mutex_);

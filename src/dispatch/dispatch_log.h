@@ -13,6 +13,9 @@ class DispatchLog {
   static constexpr uint64_t kMostLines = 90;
 
   void say(const std::string& sentence);
+  /// Around a fork(): a child must not find it locked for ever.
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
   /// The last line: what was not said.
   void finish(uint64_t calls, uint64_t missed_calls, uint64_t missed_shapes);
 

@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <pthread.h>
+#include <csignal>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -42,9 +45,9 @@ FileStamp stamp_of(const std::filesystem::path& file) {
   return stamp;
 }
 
-TableSources sources_of(const FamilySpec& family, const DispatcherOptions& options) {
+TableSources sources_of(const FamilySpec& family, const TablePlaces& places, const DispatcherOptions& options) {
   const auto named = options.tables.find(std::string(family.op));
-  if (named == options.tables.end()) return table_sources(family);
+  if (named == options.tables.end()) return table_sources(family, places);
   TableSources sources;
   for (const auto& file : named->second) sources.files.push_back({file, Origin::variable});
   return sources;
@@ -68,16 +71,58 @@ Dispatcher::State::State(DispatcherOptions wanted)
       cache_(path_if_any(cache_location)),
       process_(::getpid()),
       maker_(options.device, registry(Surroundings::application), cache_) {
-  for (const FamilySpec& family : families()) codes.emplace_back(family);
+  for (const FamilySpec& family : families()) {
+    codes.emplace_back(family);
+    places_.push_back(table_places(family));
+  }
   if (!options.capture.empty()) capture = std::make_unique<Capture>(options.capture);
   bool changed = false;
   now.store(read_tables(nullptr, changed).release());
   for (const std::string& notice : notices()) log_.say(notice);
+  enlist(*this);
+  // The application's signals are not for this thread.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   thread_ = std::thread([this] { work(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Dispatcher::State::Live& Dispatcher::State::live() {
+  static Live& one = *new Live;
+  return one;
+}
+
+/// A child of fork() must not find a lock taken by a thread that it does not have.
+void Dispatcher::State::enlist(State& state) {
+  static const int forking = ::pthread_atfork(
+      [] {
+        live().mutex.lock();
+        for (State* one : live().all) {
+          one->making_.lock();
+          one->log_.lock();
+        }
+      },
+      open_after_fork, open_after_fork);
+  static_cast<void>(forking);
+  const std::lock_guard lock(live().mutex);
+  live().all.insert(&state);
+}
+
+void Dispatcher::State::open_after_fork() {
+  for (State* one : live().all) {
+    one->log_.unlock();
+    one->making_.unlock();
+  }
+  live().mutex.unlock();
 }
 
 Dispatcher::State::~State() {
   finish();
+  {
+    const std::lock_guard lock(live().mutex);
+    live().all.erase(this);
+  }
   delete now.load();
 }
 
@@ -112,7 +157,7 @@ std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const Snapshot* before,
   auto fresh = std::make_unique<Snapshot>();
   changed = before == nullptr;
   for (size_t op = 0; op < kNumOps; ++op) {
-    TableSources sources = sources_of(families()[op], options);
+    TableSources sources = sources_of(families()[op], places_[op], options);
     Snapshot::Tables& tables = fresh->tables[op];
     for (const TableSource& source : sources.files) {
       tables.stamps.push_back(stamp_of(source.file));
@@ -191,6 +236,11 @@ Dispatcher::State::Made Dispatcher::State::make(const Snapshot& tables, const Ge
   }
   const Problem problem = known->normalise(*asked, maker_.device());
   const HalfKey half = own.half(key);
+  if ((key.flags & GemmKey::bpreshuffle) != 0) {
+    // A key does not say in which layout its weights are, so no kernel may touch them.
+    made.why_not = "weights packed ahead (bpreshuffle=1) are not served by this version, call it with plain ones";
+    return made;
+  }
   for (const auto& step : LookupSteps(own.pads_m(), key.m, key.n)) {
     const uint32_t number = rows.find(half.with_m(step.m));
     if (number == 0) continue;
@@ -213,17 +263,32 @@ Dispatcher::State::Made Dispatcher::State::make(const Snapshot& tables, const Ge
 Dispatcher::State::Made Dispatcher::State::serve(const GemmKey& key) {
   Snapshot& tables = *now.load();
   Made made;
+  Refusal refusal{ErrorCode::unavailable, {}};
   try {
     made = make(tables, key);
+    refusal.why = fmt::format("no kernel runs this problem: {}", made.why_not);
   } catch (const Error& error) {
-    made.why_not = error.what();
+    refusal = {error.code(), error.what()};
   }
   if (made.own) return made;
-  if (made.hit.plan == nullptr) log_.say(fmt::format("a shape cannot be served: {}", made.why_not));
-  const bool fresh = tables.served.find(hash_of(key)) == nullptr;
-  tables.served.put({hash_of(key), key, made.hit});
-  if (fresh) note(key, made.hit);
+  const ProblemKey hash = hash_of(key);
+  const bool fresh = tables.served.find(hash) == nullptr;
+  tables.served.put({hash, key, made.hit});
+  if (made.hit.plan == nullptr) {
+    if (refusals_.size() < options.most_plans) refusals_.insert_or_assign({hash.high, hash.low}, refusal);
+    log_.say(fmt::format("a shape cannot be served: {}", refusal.why));
+  } else if (fresh) {
+    note(key, made.hit);
+  }
+  want_compiled(key, made);
   return made;
+}
+
+/// What stands in for a row's kernel is looked at again when that is compiled; once, until the tables change.
+void Dispatcher::State::want_compiled(const GemmKey& key, const Made& made) {
+  if (options.building != Building::background || !made.hit.not_ready || made.missing.empty()) return;
+  const ProblemKey hash = hash_of(key);
+  if (asked_for_.size() < options.most_plans && asked_for_.insert({hash.high, hash.low}).second) wanted_.push_back(key);
 }
 
 /// A line for the first call of a shape.
@@ -246,18 +311,22 @@ Hit Dispatcher::State::require(const GemmKey& key) {
   if (static_cast<size_t>(key.op) >= kNumOps)
     fail(ErrorCode::invalid_input, "there is no op of that number: {}", static_cast<int>(key.op));
   std::unique_lock lock(making_);
-  const Served* served = now.load()->served.find(hash_of(key));
-  const bool is_served = served != nullptr && codes[static_cast<size_t>(key.op)].same(served->key, key);
-  if (is_served && served->hit.plan != nullptr) return served->hit;
+  const ProblemKey hash = hash_of(key);
+  const Served* served = now.load()->served.find(hash);
+  if (served != nullptr && codes[static_cast<size_t>(key.op)].same(served->key, key)) {
+    if (served->hit.plan != nullptr) return served->hit;
+    // What was refused once is refused until the tables change.
+    const auto refused = refusals_.find({hash.high, hash.low});
+    if (refused != refusals_.end()) fail(refused->second.code, "{}", refused->second.why);
+  }
   Made made = serve(key);
   if (made.hit.not_ready && !made.missing.empty() && options.building == Building::blocking) {
     lock.unlock();
     compile(made.missing);
     lock.lock();
     made = serve(key);
-  } else if (made.hit.not_ready && !made.own && options.building == Building::background) {
-    inbox.post(key, hash_of(key));
   }
+  if (!wanted_.empty()) inbox.wake();
   if (made.hit.plan == nullptr) {
     made = make(*now.load(), key);  // Once more: it throws what is wrong with the key.
     fail(ErrorCode::unavailable, "no kernel runs this problem: {}", made.why_not);
@@ -282,38 +351,59 @@ void Dispatcher::State::compile(const std::vector<CompileTask>& tasks) const {
 }
 
 void Dispatcher::State::work_on(const Inbox::Posted& posted) {
-  Made made;
   {
     const std::lock_guard lock(making_);
     const Served* served = now.load()->served.find(hash_of(posted.key));
-    // A plan that stands in for the row's is looked at again, others are what they are.
-    if (served == nullptr || served->hit.not_ready) made = serve(posted.key);
-  }
-  const bool compiles = options.building != Building::never && made.hit.not_ready && !made.missing.empty();
-  if (compiles && !stop_) {
-    compile(made.missing);
-    const std::lock_guard lock(making_);
-    serve(posted.key);
+    if (served == nullptr) serve(posted.key);
   }
   inbox.done(posted);
 }
 
-/// The dispatcher's own thread.
-void Dispatcher::State::work() {
+/// One shape that waits for its kernel; false: none does.
+bool Dispatcher::State::compile_one() {
+  GemmKey key;
+  Made made;
+  {
+    const std::lock_guard lock(making_);
+    if (wanted_.empty()) return false;
+    key = wanted_.back();
+    wanted_.pop_back();
+    made = make(*now.load(), key);
+  }
+  if (!made.hit.not_ready || made.missing.empty()) return true;
+  compile(made.missing);
+  const std::lock_guard lock(making_);
+  serve(key);
+  return true;
+}
+
+/// The dispatcher's own thread. Whatever goes wrong in it, the application goes on with the answers there are.
+void Dispatcher::State::work() noexcept {
+  constexpr std::chrono::milliseconds kMost = std::chrono::hours(24), kFlush = std::chrono::seconds(5);
   const bool looks = options.look_every.count() > 0;
-  const auto nap = looks ? options.look_every : std::chrono::milliseconds(1000);
-  auto next_look = std::chrono::steady_clock::now() + nap;
+  const auto look_every = looks ? std::min(options.look_every, kMost) : kMost;
+  const auto nap = std::min(look_every, kFlush);
+  auto next_look = std::chrono::steady_clock::now() + look_every;
+  auto next_flush = std::chrono::steady_clock::now() + kFlush;
   while (!stop_) {
-    inbox.wait(nap);
-    for (const Inbox::Posted& posted : inbox.take()) {
-      if (stop_) return;
-      work_on(posted);
+    try {
+      inbox.wait(nap);
+      for (const Inbox::Posted& posted : inbox.take()) {
+        if (stop_) return;
+        work_on(posted);
+      }
+      while (!stop_ && compile_one()) continue;
+      const auto time = std::chrono::steady_clock::now();
+      if (time >= next_look) {
+        next_look = time + look_every;
+        if (looks) reload();
+      }
+      if (time < next_flush || !capture) continue;
+      next_flush = time + kFlush;
+      if (const std::string why = capture->flush(); !why.empty()) log_.say(why);
+    } catch (...) {
+      // Out of memory, most likely; what was to be done is asked for again.
     }
-    if (std::chrono::steady_clock::now() < next_look) continue;
-    next_look = std::chrono::steady_clock::now() + nap;
-    if (looks) reload();
-    if (!capture) continue;
-    if (const std::string why = capture->flush(); !why.empty()) log_.say(why);
   }
 }
 
@@ -323,9 +413,15 @@ bool Dispatcher::State::reload() {
   bool changed = false;
   auto fresh = read_tables(before, changed);
   if (!changed) return false;
+  refusals_.clear();
+  asked_for_.clear();
   for (const Served& served : before->served.all()) {
     try {
-      fresh->served.put({served.hash, served.key, make(*fresh, served.key).hit});
+      const Made made = make(*fresh, served.key);
+      // A plan that there was no room for is nobody's: the shape is a new one again.
+      if (made.own || made.hit.plan == nullptr) continue;
+      fresh->served.put({served.hash, served.key, made.hit});
+      want_compiled(served.key, made);
     } catch (const Error&) {
       // It was none before, and is said again when it is asked for.
     }
@@ -335,8 +431,7 @@ bool Dispatcher::State::reload() {
   }
   now.store(fresh.release(), std::memory_order_seq_cst);
   ++num_reloads_;
-  wait_for_readers();
-  delete before;
+  if (wait_for_readers()) delete before;
   return true;
 }
 
@@ -366,7 +461,7 @@ void Dispatcher::State::finish() {
   if (finished_.exchange(true)) return;
   const bool is_fork = process_ != ::getpid();
   if (is_fork) {
-    thread_.detach();  // It is the parent's.
+    new std::thread(std::move(thread_));  // It is the parent's, and nothing can be done with it here.
   } else {
     stop_ = true;
     inbox.wake();

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -13,12 +14,14 @@
 
 #include "attune/capture.h"
 #include "attune/dispatcher.h"
+#include "attune/error.h"
 #include "dispatch/dispatch_log.h"
 #include "dispatch/inbox.h"
 #include "dispatch/key_codes.h"
 #include "dispatch/plan_maker.h"
 #include "dispatch/row_index.h"
 #include "dispatch/served_map.h"
+#include "dispatch/table_sources.h"
 
 namespace attune {
 
@@ -78,6 +81,10 @@ struct Dispatcher::State {
     std::string why_not;        ///< No plan.
     std::unique_ptr<Plan> own;  ///< hit.plan, when there was no room to keep it.
   };
+  struct Refusal {
+    ErrorCode code = ErrorCode::unavailable;
+    std::string why;
+  };
   struct Kept {
     std::unique_ptr<Plan> plan;
     bool drifted = false;
@@ -92,8 +99,18 @@ struct Dispatcher::State {
   Made serve(const GemmKey& key);
   void compile(const std::vector<CompileTask>& tasks) const;
   void note(const GemmKey& key, const Hit& hit);
-  void work();
+  void want_compiled(const GemmKey& key, const Made& made);
+  bool compile_one();
+  void work() noexcept;
   void work_on(const Inbox::Posted& posted);
+  /// The dispatchers of this process; never freed.
+  struct Live {
+    std::mutex mutex;
+    std::set<State*> all;
+  };
+  static Live& live();
+  static void enlist(State& state);
+  static void open_after_fork();
   ProblemKey hash_of(const GemmKey& key) const noexcept;
 
   const std::filesystem::path cache_;
@@ -102,6 +119,10 @@ struct Dispatcher::State {
   std::mutex making_;  ///< Of maker_, plans_, of swapping `now`, and of the log's sets.
   std::map<std::pair<std::string, std::string>, Kept> plans_;  ///< By the problem's key and the candidate.
   std::map<std::thread::id, std::unique_ptr<Plan>> own_;       ///< For whose shape there was no room: the last of each.
+  std::map<std::pair<uint64_t, uint64_t>, Refusal> refusals_;  ///< By hash, until the tables change.
+  std::set<std::pair<uint64_t, uint64_t>> asked_for_;          ///< Shapes whose kernel was compiled or is to be.
+  std::vector<GemmKey> wanted_;                                ///< Of those, which still wait.
+  std::vector<TablePlaces> places_;                            ///< By OpId, as the environment was.
   DispatchLog log_;
   std::atomic<uint64_t> num_reloads_{0}, num_missed_shapes_{0}, num_shapes_{0}, num_plans_{0};
   mutable std::array<Counter, 64> counters_;

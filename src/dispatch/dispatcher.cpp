@@ -17,7 +17,11 @@ namespace {
 /// The calling thread's memory for plans that need some between calls.
 class ThreadWorkspace {
  public:
-  ~ThreadWorkspace() { std::free(data_); }
+  ~ThreadWorkspace() {
+    std::free(data_);
+    data_ = nullptr;  // A destructor of another thread_local may still run products.
+    bytes_ = 0;
+  }
   ThreadWorkspace() = default;
   ThreadWorkspace(const ThreadWorkspace&) = delete;
   ThreadWorkspace& operator=(const ThreadWorkspace&) = delete;
@@ -30,22 +34,19 @@ class ThreadWorkspace {
       std::free(data_);
       bytes_ = (traits.workspace_bytes + kAlignment - 1) / kAlignment * kAlignment;
       data_ = std::aligned_alloc(kAlignment, bytes_);
-      owner_ = nullptr;
       if (data_ == nullptr) {
         bytes_ = 0;
         fail(ErrorCode::unavailable, "there is no memory for a workspace of {} bytes", traits.workspace_bytes);
       }
     }
-    // The plan leaves its prefix zero, and another one does not know of it.
-    if (traits.zeroed_bytes > 0 && owner_ != &plan) std::memset(data_, 0, traits.zeroed_bytes);
-    owner_ = &plan;
+    // A plan leaves its prefix zero, but another one's run may lie between.
+    if (traits.zeroed_bytes > 0) std::memset(data_, 0, traits.zeroed_bytes);
     return data_;
   }
 
  private:
   void* data_ = nullptr;
   size_t bytes_ = 0;
-  const Plan* owner_ = nullptr;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -176,6 +178,56 @@ TEST_F(DispatcherTest, BeyondTheMostPlansEachCallHasItsOwn) {
   std::array<float, 16> numbers{};
   const std::array<void*, 3> operands = {numbers.data(), numbers.data(), numbers.data()};
   dispatcher().run(key(1, 1, 1), operands);
+}
+
+TEST_F(DispatcherTest, WithoutRoomAReloadLeavesNoPlanThatIsGone) {
+  write(row(5, kGood));
+  options_.most_plans = 1;
+  dispatcher().require(key(5));
+  write(row(5, kOther));
+  EXPECT_TRUE(dispatcher().reload());
+  EXPECT_EQ(dispatcher().choose(key(5)).plan, nullptr);
+  std::vector<float> numbers(16 * 16);
+  const std::array<void*, 3> operands = {numbers.data(), numbers.data(), numbers.data()};
+  for (int i = 0; i < 3; ++i) dispatcher().run(key(5, 1, 1), operands);
+  EXPECT_NE(dispatcher().require(key(5)).plan, nullptr);
+}
+
+TEST_F(DispatcherTest, PackedWeightsAreRefused) {
+  write("");
+  GemmKey packed = key(5);
+  packed.flags = GemmKey::bpreshuffle;
+  for (int i = 0; i < 3; ++i) EXPECT_THROW(dispatcher().require(packed), Error);
+  EXPECT_EQ(dispatcher().choose(packed).plan, nullptr);
+}
+
+TEST_F(DispatcherTest, WhatIsRefusedOnceIsSaidOnce) {
+  write("");
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 20; ++i) EXPECT_THROW(dispatcher().require(key(0)), Error);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+TEST_F(DispatcherTest, AChildOfAForkFindsNoLockTaken) {
+  write(row(5, kGood));
+  dispatcher().require(key(5));
+  std::atomic<bool> stop = false;
+  std::thread busy([&] {
+    for (int64_t m = 1; !stop; m = m % 1000 + 1) dispatcher().require(key(m, 8, 8));
+  });
+  for (int i = 0; i < 5; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(5);
+      ::_exit(dispatcher().require(key(5000 + i, 4, 4)).plan != nullptr ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  stop = true;
+  busy.join();
 }
 
 TEST_F(DispatcherTest, ExplainsEachStep) {

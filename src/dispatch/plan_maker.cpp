@@ -2,6 +2,9 @@
 #include "dispatch/plan_maker.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
+
+#include <atomic>
 
 #include <limits>
 #include <mutex>
@@ -25,6 +28,34 @@ std::string toolchain_of(const CompileTask& task) {
   }
 }
 
+/// How often this process was forked, from 1. In a child the thread that held a lock may be gone.
+std::atomic<uint32_t> num_forks{1};
+
+/// A lock that a child of fork() finds open.
+class Turn {
+ public:
+  void lock() noexcept {
+    static const int forking = ::pthread_atfork(nullptr, nullptr, [] { ++num_forks; });
+    static_cast<void>(forking);
+    const uint32_t mine = num_forks.load(std::memory_order_relaxed);
+    for (uint32_t holder = holder_.load(std::memory_order_relaxed);;) {
+      if (holder == mine) {
+        holder_.wait(holder, std::memory_order_relaxed);
+        holder = holder_.load(std::memory_order_relaxed);
+      } else if (holder_.compare_exchange_weak(holder, mine, std::memory_order_acquire)) {
+        return;
+      }
+    }
+  }
+  void unlock() noexcept {
+    holder_.store(0, std::memory_order_release);
+    holder_.notify_one();
+  }
+
+ private:
+  std::atomic<uint32_t> holder_{0};  ///< 0, or num_forks of the process that holds it.
+};
+
 /// A plan that one thread at a time may run.
 class TakingTurns final : public Plan {
  public:
@@ -33,14 +64,14 @@ class TakingTurns final : public Plan {
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
   void run(const Launch& launch) const override {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(turn_);
     plan_->run(launch);
   }
 
  private:
   std::unique_ptr<Plan> plan_;
   PlanTraits traits_;
-  mutable std::mutex mutex_;
+  mutable Turn turn_;
 };
 
 }  // namespace

@@ -74,7 +74,8 @@ Reader& this_reader() noexcept {
 ReadGuard::ReadGuard() noexcept : reader_(this_reader()) {
   // This store comes before the loads of what is read: either the one who frees sees this reader, or this reader sees
   // the new pointer. The processor may not keep that order by itself.
-  const uint64_t now = epoch.load(std::memory_order_relaxed);
+  // Acquire: who reads the new epoch sees the new pointer, too.
+  const uint64_t now = epoch.load(std::memory_order_acquire);
   if (fences_are_sent.load(std::memory_order_relaxed)) {
     reader_.since.store(now, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -83,9 +84,12 @@ ReadGuard::ReadGuard() noexcept : reader_(this_reader()) {
   }
 }
 
-void wait_for_readers() noexcept {
+bool wait_for_readers() noexcept {
   const uint64_t now = epoch.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (fences_are_sent.load(std::memory_order_relaxed)) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  if (fences_are_sent.load(std::memory_order_relaxed) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
+    fences_are_sent = false;  // Forbidden since: readers bring their own from now on, and who reads now is not known.
+    return false;
+  }
   for (Reader* one = readers.load(std::memory_order_acquire); one != nullptr; one = one->next) {
     for (;;) {
       const uint64_t since = one->since.load(std::memory_order_seq_cst);
@@ -93,6 +97,7 @@ void wait_for_readers() noexcept {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
+  return true;
 }
 
 }  // namespace attune

@@ -27,7 +27,7 @@ class ReadGuard {
 };
 
 /// Returns when no thread reads any more what a pointer had pointed to that was changed (sequentially consistent)
-/// before this call. Sleeps between looks; readers are never held up.
-void wait_for_readers() noexcept;
+/// before this call. Sleeps between looks; readers are never held up. False: that cannot be known, free nothing.
+bool wait_for_readers() noexcept;
 
 }  // namespace attune

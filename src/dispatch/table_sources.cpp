@@ -39,35 +39,44 @@ std::string_view name(Origin origin) noexcept {
   return kNames[static_cast<size_t>(origin)];
 }
 
-TableSources table_sources(const FamilySpec& family) {
-  TableSources sources;
-  const auto add = [&](const std::filesystem::path& file, Origin origin) { sources.files.push_back({file, origin}); };
+TablePlaces table_places(const FamilySpec& family) {
+  TablePlaces places;
   for (const std::string prefix : {"ATTUNE", "AITER"}) {
     const std::string variable = fmt::format("{}_CONFIG_{}", prefix, family.variable);
     const std::string named = value_of(variable);
     if (named.empty()) continue;
-    sources.variable = variable;
-    sources.strict = prefix == "AITER" || value_of("ATTUNE_CONFIG_STRICT") == "1";
+    places.variable = variable;
+    places.strict = prefix == "AITER" || value_of("ATTUNE_CONFIG_STRICT") == "1";
     for (const auto piece : split(named, ':')) {
-      if (trim(piece).empty()) continue;
-      const std::filesystem::path file(trim(piece));
-      std::error_code missing;
-      if (!std::filesystem::exists(file, missing))
-        sources.notices.push_back(fmt::format("{} names a table that is not there: '{}'", variable, file.string()));
-      add(file, Origin::variable);
+      if (!trim(piece).empty()) places.named.emplace_back(trim(piece));
     }
     break;
   }
-  if (sources.strict) return sources;
-  if (const auto overlay = path_if_any(overlay_location); !overlay.empty()) {
-    for (const auto& file : tables_in(overlay, family)) add(file, Origin::overlay);
-  }
-  const std::filesystem::path configs = config_location().path;
-  for (const auto& file : tables_in(configs / "model_configs", family)) add(file, Origin::model);
+  places.overlay = path_if_any(overlay_location);
+  places.configs = config_location().path;
+  return places;
+}
+
+TableSources table_sources(const FamilySpec& family, const TablePlaces& places) {
+  TableSources sources{.files = {}, .variable = places.variable, .strict = places.strict, .notices = {}};
   std::error_code missing;
-  const auto standard = configs / family.default_file;
-  if (std::filesystem::exists(standard, missing)) add(standard, Origin::standard);
+  for (const auto& file : places.named) {
+    if (!std::filesystem::exists(file, missing))
+      sources.notices.push_back(
+          fmt::format("{} names a table that is not there: '{}'", places.variable, file.string()));
+    sources.files.push_back({file, Origin::variable});
+  }
+  if (sources.strict) return sources;
+  if (!places.overlay.empty()) {
+    for (const auto& file : tables_in(places.overlay, family)) sources.files.push_back({file, Origin::overlay});
+  }
+  for (const auto& file : tables_in(places.configs / "model_configs", family))
+    sources.files.push_back({file, Origin::model});
+  const auto standard = places.configs / family.default_file;
+  if (std::filesystem::exists(standard, missing)) sources.files.push_back({standard, Origin::standard});
   return sources;
 }
+
+TableSources table_sources(const FamilySpec& family) { return table_sources(family, table_places(family)); }
 
 }  // namespace attune

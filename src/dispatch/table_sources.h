@@ -26,6 +26,18 @@ struct TableSources {
   std::vector<std::string> notices;  ///< Of files that a variable names and that are not there.
 };
 
+/// Where a family's tables are to be looked for, as the environment is now. Reads variables, which no thread may change
+/// meanwhile: a library asks once, in the thread that made it.
+struct TablePlaces {
+  std::string variable;  ///< That names tables; empty: none does.
+  bool strict = false;
+  std::vector<std::filesystem::path> named;
+  std::filesystem::path overlay, configs;  ///< Folders; `overlay` empty: there is no home folder.
+};
+TablePlaces table_places(const FamilySpec& family);
+
+/// The files that are there now. Lists folders; no file is opened.
+TableSources table_sources(const FamilySpec& family, const TablePlaces& places);
 /// The tables of a family, as the environment and the folders are now: those of ATTUNE_CONFIG_<FAMILY> (else of
 /// AITER_CONFIG_<FAMILY>, which replaces the rest, as ATTUNE_CONFIG_STRICT=1 does), `overlay/` of the state folder,
 /// `model_configs/` of the configuration folder (files whose name holds the family's stem, by name), and the family's
