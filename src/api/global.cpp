@@ -9,6 +9,7 @@
 #include "attune/dispatcher.h"
 #include "attune/error.h"
 #include "base/locations.h"
+#include "dispatch/library_use.h"
 
 namespace attune {
 namespace {
@@ -63,6 +64,20 @@ DispatcherOptions options_of_environment() {
   return options;
 }
 
+/// Not atexit(), which shared/no_destructors.cpp keeps out. The last one registered runs first, the others find nothing
+/// to do.
+void finish_at_exit(Dispatcher* dispatcher) {
+  ::on_exit(
+      [](int, void* made) {
+        try {
+          static_cast<Dispatcher*>(made)->finish();
+        } catch (const std::exception& error) {
+          complain(error.what());
+        }
+      },
+      dispatcher);
+}
+
 Dispatcher* make_global() {
   const DispatcherOptions options = options_of_environment();
   Dispatcher* made = nullptr;
@@ -75,17 +90,10 @@ Dispatcher* make_global() {
     complain(fmt::format("ATTUNE_DEVICE cannot be used, it is {}: {}", otherwise.device, error.what()));
     made = new Dispatcher(std::move(otherwise));
   }
-  // Not atexit(), which shared/no_destructors.cpp keeps out. The libraries of the modules are open by now, so this runs
-  // before theirs are taken down.
-  ::on_exit(
-      [](int, void* dispatcher) {
-        try {
-          static_cast<Dispatcher*>(dispatcher)->finish();
-        } catch (const std::exception& error) {
-          complain(error.what());
-        }
-      },
-      made);
+  finish_at_exit(made);
+  // A library makes static objects when it is first used, and they are taken down in the opposite order.
+  static Dispatcher* const the_one = made;
+  after_first_use = [] { finish_at_exit(the_one); };
   return made;
 }
 

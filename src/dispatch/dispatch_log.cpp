@@ -21,6 +21,11 @@ void DispatchLog::say(const std::string& sentence) {
   if (num_said_ == kMostLines) print("more of this is counted only, and said at the end");
 }
 
+void DispatchLog::insist(const std::string& sentence) {
+  const std::lock_guard lock(mutex_);
+  print(sentence);
+}
+
 void DispatchLog::finish(uint64_t calls, uint64_t missed_calls, uint64_t missed_shapes) {
   const std::lock_guard lock(mutex_);
   if (num_said_ > kMostLines) print(fmt::format("{} lines were left out", num_said_ - kMostLines));

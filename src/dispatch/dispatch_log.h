@@ -13,6 +13,8 @@ class DispatchLog {
   static constexpr uint64_t kMostLines = 90;
 
   void say(const std::string& sentence);
+  /// The same, whatever was said before.
+  void insist(const std::string& sentence);
   /// Around a fork(): a child must not find it locked for ever.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }

@@ -80,11 +80,15 @@ Dispatcher::State::State(DispatcherOptions wanted)
   now.store(read_tables(nullptr, changed).release());
   for (const std::string& notice : notices()) log_.say(notice);
   enlist(*this);
+  prepare_read_guards();
   // The application's signals are not for this thread.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { work(); });
+  thread_ = std::thread([this] {
+    work();
+    is_done_ = true;
+  });
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -98,6 +102,7 @@ void Dispatcher::State::enlist(State& state) {
   static const int forking = ::pthread_atfork(
       [] {
         live().mutex.lock();
+        live().is_forking = true;
         for (State* one : live().all) {
           one->making_.lock();
           one->log_.lock();
@@ -110,6 +115,7 @@ void Dispatcher::State::enlist(State& state) {
 }
 
 void Dispatcher::State::open_after_fork() {
+  live().is_forking = false;
   for (State* one : live().all) {
     one->log_.unlock();
     one->making_.unlock();
@@ -118,6 +124,11 @@ void Dispatcher::State::open_after_fork() {
 }
 
 Dispatcher::State::~State() {
+  if (process_ == ::getpid() && thread_.joinable()) {  // What it uses goes away now: it is waited for.
+    stop_ = true;
+    inbox.wake();
+    thread_.join();
+  }
   finish();
   {
     const std::lock_guard lock(live().mutex);
@@ -310,6 +321,8 @@ void Dispatcher::State::note(const GemmKey& key, const Hit& hit) {
 Hit Dispatcher::State::require(const GemmKey& key) {
   if (static_cast<size_t>(key.op) >= kNumOps)
     fail(ErrorCode::invalid_input, "there is no op of that number: {}", static_cast<int>(key.op));
+  // The lock is not fair, and who forks waits for it.
+  while (live().is_forking) std::this_thread::yield();
   std::unique_lock lock(making_);
   const ProblemKey hash = hash_of(key);
   const Served* served = now.load()->served.find(hash);
@@ -462,14 +475,20 @@ void Dispatcher::State::finish() {
   const bool is_fork = process_ != ::getpid();
   if (is_fork) {
     new std::thread(std::move(thread_));  // It is the parent's, and nothing can be done with it here.
-  } else {
+  } else if (thread_.joinable()) {
     stop_ = true;
     inbox.wake();
-    thread_.join();
+    // A library that is being taken down may hold the thread for ever: the process's end does not wait for it.
+    constexpr int kMostMilliseconds = 2000;
+    for (int i = 0; i < kMostMilliseconds && !is_done_; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (is_done_)
+      thread_.join();
+    else
+      new std::thread(std::move(thread_));
   }
   const std::string why = capture ? capture->flush() : std::string();
   if (is_fork) return;  // The log's lock may be another thread's of the parent for ever.
-  if (!why.empty()) log_.say(why);
+  if (!why.empty()) log_.insist(why);
   const DispatchCounts all = counts();
   log_.finish(all.calls, all.misses, all.missed_shapes);
 }

@@ -107,6 +107,7 @@ struct Dispatcher::State {
   struct Live {
     std::mutex mutex;
     std::set<State*> all;
+    std::atomic<bool> is_forking{false};
   };
   static Live& live();
   static void enlist(State& state);
@@ -126,7 +127,7 @@ struct Dispatcher::State {
   DispatchLog log_;
   std::atomic<uint64_t> num_reloads_{0}, num_missed_shapes_{0}, num_shapes_{0}, num_plans_{0};
   mutable std::array<Counter, 64> counters_;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false}, is_done_{false};  ///< The thread is to end; it has.
   std::atomic<bool> finished_{false};
   std::thread thread_;
 };

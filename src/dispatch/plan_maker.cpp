@@ -8,10 +8,12 @@
 
 #include <limits>
 #include <mutex>
+#include <utility>
 
 #include "attune/error.h"
 #include "base/text.h"
 #include "compile/compiler.h"
+#include "dispatch/library_use.h"
 #include "ops/op.h"
 #include "search/prune.h"
 
@@ -77,10 +79,9 @@ class TakingTurns final : public Plan {
 }  // namespace
 
 PlanMaker::PlanMaker(std::string_view device, const Registry& solvers, std::filesystem::path cache)
-    : device_(open_device(device)),
-      solvers_(solvers),
-      cache_(cache.empty() ? std::vector<std::filesystem::path>() : std::vector{std::move(cache)},
-             std::numeric_limits<uint64_t>::max()) {}
+    : device_(open_device(device)), solvers_(solvers) {
+  if (!cache.empty()) cache_.emplace(std::vector{std::move(cache)}, std::numeric_limits<uint64_t>::max());
+}
 
 PlanMaker::Opened& PlanMaker::opened(const Solver& solver) {
   const auto [entry, fresh] = opened_.try_emplace(std::string(solver.id()));
@@ -113,7 +114,7 @@ PlanMaker::Made PlanMaker::prepare(const Problem& problem, const Solver& solver,
   std::vector<Binary> binaries;
   for (CompileTask& task : solver.compile_tasks(problem, config, device())) {
     const std::string toolchain = toolchain_of(task);
-    auto binary = cache_.find(task.arch, task.recipe(), toolchain);
+    auto binary = cache_ ? cache_->find(task.arch, task.recipe(), toolchain) : std::optional<Binary>();
     if (!binary) {
       made.missing.push_back(std::move(task));
       continue;
@@ -125,7 +126,11 @@ PlanMaker::Made PlanMaker::prepare(const Problem& problem, const Solver& solver,
     made.why_not = "its kernel is not compiled yet";
     return made;
   }
-  made.plan = opened(solver).backend->prepare(problem, config, {binaries});
+  Opened& library = opened(solver);
+  made.plan = library.backend->prepare(problem, config, {binaries});
+  if (!std::exchange(library.used, true)) {
+    if (auto* const hook = after_first_use.load()) hook();
+  }
   if (!made.plan->traits().reentrant) made.plan = std::make_unique<TakingTurns>(std::move(made.plan));
   return made;
 }

@@ -40,6 +40,7 @@ class PlanMaker {
   struct Opened {
     std::unique_ptr<Backend> backend;
     std::string unavailable;
+    bool used = false;  ///< Has made a plan.
   };
   Opened& opened(const Solver& solver);
   std::string why_unusable(const Problem& problem, const Candidate& candidate);
@@ -47,7 +48,7 @@ class PlanMaker {
 
   std::unique_ptr<Device> device_;
   const Registry& solvers_;
-  KernelCache cache_;
+  std::optional<KernelCache> cache_;  ///< Nothing where there is no home folder.
   std::map<std::string, Opened, std::less<>> opened_;
 };
 

@@ -41,11 +41,6 @@ void forget_readers() noexcept {
 }
 
 Reader& take_reader() noexcept {
-  static const int forking = [] {
-    register_for_fences();
-    return ::pthread_atfork(nullptr, nullptr, forget_readers);
-  }();
-  static_cast<void>(forking);
   for (Reader* one = readers.load(std::memory_order_acquire); one != nullptr; one = one->next) {
     bool free = false;
     if (one->taken.compare_exchange_strong(free, true, std::memory_order_acquire)) return *one;
@@ -70,6 +65,14 @@ Reader& this_reader() noexcept {
 }
 
 }  // namespace
+
+void prepare_read_guards() noexcept {
+  static const int forking = [] {
+    register_for_fences();
+    return ::pthread_atfork(nullptr, nullptr, forget_readers);
+  }();
+  static_cast<void>(forking);
+}
 
 ReadGuard::ReadGuard() noexcept : reader_(this_reader()) {
   // This store comes before the loads of what is read: either the one who frees sees this reader, or this reader sees

@@ -13,6 +13,9 @@ struct alignas(64) Reader {
   Reader* next = nullptr;
 };
 
+/// To be called before the first guard of a process, so that a guard waits for nobody. Until then each brings a fence.
+void prepare_read_guards() noexcept;
+
 /// While it lives, what the pointers that its thread loads (sequentially consistent) point to is not freed. About 2 ns
 /// (8 on a kernel without membarrier). Not nested.
 class ReadGuard {

@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kMostOpen = 2;
 constexpr double kMemoryShare = 0.9;  // of the device's memory: libraries pack weights and keep scratch of their own
 constexpr double kGigabyte = 1e9;
+constexpr Milliseconds kLibraryLimit{120'000};  // To open a library and have it say what it offers.
 
 constexpr const char* kPlain = "plain";
 
@@ -120,7 +121,7 @@ Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protoc
     Opening opening{normal, protocol, {}, bytes, {}, nullptr, {}};
     for (const SolverEntry& entry : registry_.entries()) {
       const auto place = static_cast<uint32_t>(&entry - registry_.entries().data());
-      announce(kLibrarySlots + place, {});
+      announce(kLibrarySlots + place, kLibraryLimit);
       const auto left_out = left_out_.find(place);
       opening.contenders.push_back(left_out == left_out_.end() ? contender_of(entry, normal)
                                                                : without(entry, left_out->second));
