@@ -79,8 +79,8 @@ class ATTUNE_API Dispatcher {
   /// The process's own, made at the first call from the environment (docs/run_time.md) and never destroyed.
   static Dispatcher& global();
 
-  /// No I/O, no lock, no allocation (but for a thread's first call). A shape that is new is told to the dispatcher's own thread, which makes its plan:
-  /// a later call has it.
+  /// No I/O, no lock, no allocation (but for a thread's first call). A shape that is new is told to the dispatcher's
+  /// own thread, which makes its plan: a later call has it.
   Hit choose(const GemmKey& key) const noexcept;
   /// The same, but a plan that is missing is made here: that of the row when nothing is to be compiled for it (or
   /// Building::blocking), else the untuned one. Throws invalid_input for a key that is no problem of its op,
