@@ -93,7 +93,8 @@ class ATTUNE_API Dispatcher {
 
   /// What a lookup does with a problem, step by step, in lines for a person. Reads no file.
   std::string explain(const GemmKey& key) const;
-  /// Looks at the tables now; true when something had changed. Returns when lookups see it.
+  /// Reads the variables that name tables and looks at the files now; true when something had changed. Returns when
+  /// lookups see it.
   bool reload();
   /// What was odd about the tables as they are now: one sentence each.
   std::vector<std::string> notices() const;

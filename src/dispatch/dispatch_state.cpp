@@ -409,7 +409,7 @@ void Dispatcher::State::work() noexcept {
       const auto time = std::chrono::steady_clock::now();
       if (time >= next_look) {
         next_look = time + look_every;
-        if (looks) reload();
+        if (looks) look_again();
       }
       if (time < next_flush || !capture) continue;
       next_flush = time + kFlush;
@@ -421,6 +421,15 @@ void Dispatcher::State::work() noexcept {
 }
 
 bool Dispatcher::State::reload() {
+  {
+    const std::lock_guard lock(making_);
+    // In the caller's thread, which knows whether another one changes the environment now.
+    for (size_t op = 0; op < kNumOps; ++op) places_[op] = table_places(families()[op]);
+  }
+  return look_again();
+}
+
+bool Dispatcher::State::look_again() {
   const std::lock_guard lock(making_);
   Snapshot* const before = now.load();
   bool changed = false;

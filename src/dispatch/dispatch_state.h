@@ -101,6 +101,7 @@ struct Dispatcher::State {
   void note(const GemmKey& key, const Hit& hit);
   void want_compiled(const GemmKey& key, const Made& made);
   bool compile_one();
+  bool look_again();  ///< At the files that there are places for.
   void work() noexcept;
   void work_on(const Inbox::Posted& posted);
   /// The dispatchers of this process; never freed.
