@@ -7,13 +7,12 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/arguments.h"
+#include "ops/extent.h"
 
 namespace attune {
 namespace {
 
 constexpr size_t kMostNumbers = 1000;
-constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1;
-
 /// `1,512,1024`, each once.
 std::vector<int64_t> numbers_of(const std::string& text, std::string_view flag) {
   std::vector<int64_t> all;

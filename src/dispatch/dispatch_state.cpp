@@ -2,13 +2,12 @@
 #include "dispatch/dispatch_state.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <pthread.h>
-#include <csignal>
-
 #include <algorithm>
+#include <csignal>
 
 #include "base/error.h"
 #include "base/locations.h"
@@ -274,20 +273,19 @@ Dispatcher::State::Made Dispatcher::State::make(const Snapshot& tables, const Ge
 Dispatcher::State::Made Dispatcher::State::serve(const GemmKey& key) {
   Snapshot& tables = *now.load();
   Made made;
-  Refusal refusal{ErrorCode::unavailable, {}};
   try {
     made = make(tables, key);
-    refusal.why = fmt::format("no kernel runs this problem: {}", made.why_not);
+    made.refusal.why = fmt::format("no kernel runs this problem: {}", made.why_not);
   } catch (const Error& error) {
-    refusal = {error.code(), error.what()};
+    made.refusal = {error.code(), error.what()};
   }
   if (made.own) return made;
   const ProblemKey hash = hash_of(key);
   const bool fresh = tables.served.find(hash) == nullptr;
   tables.served.put({hash, key, made.hit});
   if (made.hit.plan == nullptr) {
-    if (refusals_.size() < options.most_plans) refusals_.insert_or_assign({hash.high, hash.low}, refusal);
-    log_.say(fmt::format("a shape cannot be served: {}", refusal.why));
+    if (refusals_.size() < options.most_plans) refusals_.insert_or_assign({hash.high, hash.low}, made.refusal);
+    log_.say(fmt::format("a shape cannot be served: {}", made.refusal.why));
   } else if (fresh) {
     note(key, made.hit);
   }
@@ -340,10 +338,7 @@ Hit Dispatcher::State::require(const GemmKey& key) {
     made = serve(key);
   }
   if (!wanted_.empty()) inbox.wake();
-  if (made.hit.plan == nullptr) {
-    made = make(*now.load(), key);  // Once more: it throws what is wrong with the key.
-    fail(ErrorCode::unavailable, "no kernel runs this problem: {}", made.why_not);
-  }
+  if (made.hit.plan == nullptr) fail(made.refusal.code, "{}", made.refusal.why);
   if (made.own) own_.insert_or_assign(std::this_thread::get_id(), std::move(made.own));
   return made.hit;
 }

@@ -74,16 +74,17 @@ struct Dispatcher::State {
   std::atomic<bool> is_full{false};  ///< No room for more plans: shapes that are new now stay so.
 
  private:
+  struct Refusal {
+    ErrorCode code = ErrorCode::unavailable;
+    std::string why;
+  };
   /// What a problem is answered with, and what must be compiled for a better answer.
   struct Made {
     Hit hit;
     std::vector<CompileTask> missing;
     std::string why_not;        ///< No plan.
+    Refusal refusal;            ///< No plan: what who requires it is told; set by serve().
     std::unique_ptr<Plan> own;  ///< hit.plan, when there was no room to keep it.
-  };
-  struct Refusal {
-    ErrorCode code = ErrorCode::unavailable;
-    std::string why;
   };
   struct Kept {
     std::unique_ptr<Plan> plan;
@@ -118,7 +119,7 @@ struct Dispatcher::State {
   const std::filesystem::path cache_;
   const int process_;  ///< Not a child of a fork().
   PlanMaker maker_;
-  std::mutex making_;  ///< Of maker_, plans_, of swapping `now`, and of the log's sets.
+  std::mutex making_;  ///< Of maker_, plans_, of all below to log_, and of swapping `now`.
   std::map<std::pair<std::string, std::string>, Kept> plans_;  ///< By the problem's key and the candidate.
   std::map<std::thread::id, std::unique_ptr<Plan>> own_;       ///< For whose shape there was no room: the last of each.
   std::map<std::pair<uint64_t, uint64_t>, Refusal> refusals_;  ///< By hash, until the tables change.

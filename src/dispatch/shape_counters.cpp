@@ -4,9 +4,6 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
-#include <span>
-
-#include "base/hash.h"
 
 namespace attune {
 namespace {
@@ -38,35 +35,11 @@ ShapeCounters::Level::~Level() {
 }
 
 ShapeCounters::ShapeCounters(uint64_t most_shapes) : most_shapes_(most_shapes) {
-  for (const FamilySpec& family : families()) masks_.push_back(mask_of(codes_.emplace_back(family)));
-}
-
-/// What changes no code is not looked at.
-ShapeCounters::Mask ShapeCounters::mask_of(const KeyCodes& codes) {
-  const GemmKey key{.op = op_id(codes.family()), .in = DType::fp64, .out = DType::fp64};
-  const auto matters = [&](auto&& change) {
-    GemmKey changed = key;
-    change(changed);
-    return codes.codes(changed) != codes.codes(key);
-  };
-  Mask mask;
-  if (matters([](GemmKey& one) { one.batch = 2; })) mask.batch = -1;
-  if (matters([](GemmKey& one) { one.in = DType::fp32; })) mask.in = 0xff;
-  if (matters([](GemmKey& one) { one.out = DType::fp32; })) mask.out = 0xff;
-  for (unsigned bit = 1; bit <= 0x80; bit <<= 1) {
-    if (matters([&](GemmKey& one) { one.flags = static_cast<uint8_t>(bit); }))
-      mask.flags = static_cast<uint8_t>(mask.flags | bit);
-  }
-  return mask;
+  for (const FamilySpec& family : families()) codes_.emplace_back(family);
 }
 
 uint64_t ShapeCounters::tag_of(const GemmKey& key) const noexcept {
-  const Mask& mask = masks_[static_cast<size_t>(key.op)];
-  const auto byte = [](auto value, uint8_t mask_of_it) { return int64_t{static_cast<uint8_t>(value)} & mask_of_it; };
-  const int64_t rest = static_cast<int64_t>(key.op) << 24 | byte(key.in, mask.in) << 16 | byte(key.out, mask.out) << 8 |
-                       byte(key.flags, mask.flags);
-  const std::array<int64_t, 5> packed = {key.m, key.n, key.k, key.batch & mask.batch, rest};
-  const uint64_t hash = hash128(std::as_bytes(std::span(packed))).low;
+  const uint64_t hash = codes_[static_cast<size_t>(key.op)].hash(key).low;
   return hash == 0 ? 1 : hash;
 }
 

@@ -55,12 +55,6 @@ class ShapeCounters {
     ~Level();
   };
   enum class Found : uint8_t { counted, full, dropped };
-  /// Which fields of a key a family looks at: what is hashed is the key itself, in half the time of its codes.
-  struct Mask {
-    int64_t batch = 0;
-    uint8_t in = 0, out = 0, flags = 0;
-  };
-  static Mask mask_of(const KeyCodes& codes);
   uint64_t tag_of(const GemmKey& key) const noexcept;
 
   Level* level(size_t number) noexcept;
@@ -70,7 +64,6 @@ class ShapeCounters {
 
   const uint64_t most_shapes_;
   std::vector<KeyCodes> codes_;  ///< By OpId.
-  std::vector<Mask> masks_;
   std::atomic<uint64_t> num_shapes_{0};
   std::array<std::atomic<Level*>, kLevels> levels_{};
 };

@@ -6,13 +6,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "ops/extent.h"
 #include "ops/op.h"
 
 namespace attune {
 namespace {
-
-// Extents of every family; an op's schema may be narrower.
-constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1;
 
 const AttributeSpec* find_attribute(const FamilySpec& family, std::string_view attribute) {
   const Op* op = find_op(family.op);

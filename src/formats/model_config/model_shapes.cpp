@@ -7,11 +7,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "ops/extent.h"
 
 namespace attune {
 namespace {
-
-constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1;  // Of a table's cell, as everywhere.
 
 /// Modules of a layer behind a fused product, as lists of what is not quantised name them.
 using Modules = std::initializer_list<std::string_view>;

@@ -11,14 +11,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "ops/extent.h"
 
 namespace attune {
 namespace {
 
 constexpr uint64_t kMaxFileBytes = 16ull << 20;
 constexpr size_t kMaxKeys = 256;  ///< Of one size; the older tuner writes 16.
-constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1;
-
 struct RawEntry {
   size_t line = 0, last_line = 0;  ///< Counted from 1.
   std::vector<std::pair<std::string, std::string>> values;

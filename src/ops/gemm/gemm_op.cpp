@@ -6,15 +6,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "ops/extent.h"
 #include "ops/gemm/gemm_reference.h"
 #include "tensor/convert.h"
 #include "tensor/random_fill.h"
 
 namespace attune {
 namespace {
-
-// Extents stay below 2^31 so that vendor interfaces with 32-bit sizes cannot overflow; memory is checked elsewhere.
-constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1;
 
 const std::vector<AttributeSpec>& gemm_schema() {
   using enum ColumnKind;
