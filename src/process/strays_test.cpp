@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -41,6 +42,11 @@ bool is_alive(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
   return std::getline(file, line) && line.find(") Z ") == std::string::npos && line.find(") X ") == std::string::npos;
+}
+/// Whether whoever made it has ended: until then it is a child of theirs, and no stray.
+bool has_come_to_us(pid_t pid) {
+  const std::vector<pid_t> children = scanned_children();
+  return std::find(children.begin(), children.end(), pid) != children.end();
 }
 bool has_no_children() {
   siginfo_t info{};
@@ -93,6 +99,7 @@ TEST(Strays, TakeADaemonWhileItsChildLives) {
   Strays strays;
   Family family("(setsid sh -c 'echo $$; exec sleep 1000' &); exec sleep 1000");
   const pid_t daemon = family.members(1)[0];
+  EXPECT_TRUE(becomes_true([&] { return has_come_to_us(daemon); }));
   EXPECT_EQ(strays.kill(), 1u);
   EXPECT_FALSE(is_alive(daemon));
   EXPECT_TRUE(is_alive(family.child.pid()));
@@ -171,9 +178,12 @@ TEST(Strays, ThatHadEndedAreReapedButNotCounted) {
   Strays strays;
   Family family("(setsid sh -c 'echo $$; exit 3' &); exec sleep 1000");
   const pid_t ended = family.members(1)[0];
-  EXPECT_TRUE(becomes_true([&] { return !is_alive(ended); }));
+  EXPECT_TRUE(becomes_true([&] { return !is_alive(ended) && has_come_to_us(ended); }));
   EXPECT_EQ(strays.kill(), 0u);
+  EXPECT_FALSE(has_come_to_us(ended));
   family.child.kill();
+  // The subshell that made it may have ended a moment ago and be waited for by nobody now.
+  EXPECT_EQ(strays.kill(), 0u);
   EXPECT_TRUE(has_no_children());
 }
 
