@@ -94,11 +94,13 @@ typedef struct {
   uint8_t ready;      ///< 1: a kernel is prepared, and attune_run() starts it at once.
   uint8_t not_ready;  ///< 1: another kernel stands in for the row's, which is being made.
   uint8_t drifted;    ///< 1: the row's kernel was made by another compiler or driver.
-  uint8_t reserved[5];
+  /// ATTUNE_PREDICTED: the kernel is at most so many percent slower than the best; 255: or more. Else 0.
+  uint8_t regret_percent;
+  uint8_t reserved[4];
 } attune_hit;
-#define ATTUNE_HIT_INIT                                    \
-  {                                                        \
-    sizeof(attune_hit), ATTUNE_FALLBACK, 0, 0, 0, 0, { 0 } \
+#define ATTUNE_HIT_INIT                                       \
+  {                                                           \
+    sizeof(attune_hit), ATTUNE_FALLBACK, 0, 0, 0, 0, 0, { 0 } \
   }
 
 /// A table in place of those that the environment and the folders name. Several of one op: the first that has a key
@@ -120,12 +122,13 @@ typedef struct {
   uint32_t building;      ///< ATTUNE_BUILD_...
   uint8_t only_look_up;   ///< 1: no kernel is prepared by attune_choose().
   uint8_t log_hits;       ///< 1: a line on standard error for the first hit of each shape.
-  uint8_t reserved[2];
+  uint8_t online_tuning;  ///< 1: shapes that no row serves are tuned by another process (docs/run_time.md).
+  uint8_t reserved;
+  /// A predicted match with a larger bound is not used (0.25 is 25 %); 0: 1; negative: nothing is predicted.
+  double most_regret;
 } attune_options;
-#define ATTUNE_OPTIONS_INIT                                                        \
-  {                                                                                \
-    sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_BUILD_BACKGROUND, 0, 0, { 0 } \
-  }
+#define ATTUNE_OPTIONS_INIT \
+  { sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_BUILD_BACKGROUND, 0, 0, 0, 0, 0 }
 
 /// Since the dispatcher was made.
 typedef struct {
@@ -171,6 +174,12 @@ ATTUNE_API int attune_run(attune_dispatcher* dispatcher, const attune_gemm_key* 
 /// The same with named operands. `bias` is null without ATTUNE_BIAS.
 ATTUNE_API int attune_gemm(attune_dispatcher* dispatcher, const attune_gemm_key* key, const void* x, const void* w,
                            const void* bias, void* out, void* stream);
+/// Runs one candidate, as tables name it (`jit_cpu.gemm@3:bm=4;...`), of a problem as a person writes it. No table is
+/// looked at. A kernel that is not compiled is compiled first, which takes seconds. Operands as for attune_run().
+/// ATTUNE_INVALID_INPUT for a wrong text or a config outside its space, ATTUNE_UNAVAILABLE when the solver is not here,
+/// is of another version or does not take the problem, and when its compiler failed.
+ATTUNE_API int attune_run_candidate(attune_dispatcher* dispatcher, const char* problem, const char* candidate,
+                                    void* const* operands, size_t num_operands, void* stream);
 
 /// Looks at the tables' files now, and returns when lookups see what changed. `changed` (may be null): 1 if any did.
 ATTUNE_API int attune_reload(attune_dispatcher* dispatcher, int* changed);

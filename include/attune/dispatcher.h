@@ -13,11 +13,13 @@
 #include "attune/export.h"
 #include "attune/plan.h"
 #include "attune/problem.h"
+#include "attune/tensor.h"
+#include "attune/weights.h"
 
 namespace attune {
 
-/// How well a row fits a problem: its own, one of a larger M that the problem can be padded to, one that a model of the
-/// table's rows chose, or none.
+/// How well a row fits a problem: its own, one of a larger M that the problem can be padded to, one of another M whose
+/// kernel cannot be much slower than the best as far as the table's times tell, or none.
 enum class Match : uint8_t { exact, padded_fine, padded_coarse, predicted, fallback };
 ATTUNE_API std::string_view name(Match match) noexcept;
 
@@ -25,16 +27,20 @@ ATTUNE_API std::string_view name(Match match) noexcept;
 /// dispatcher's own thread has compiled it, or the caller waits for that.
 enum class Building : uint8_t { never, background, blocking };
 
-/// The answer for one problem.
+/// The answer for one problem. 16 bytes, so that it is returned in registers.
 struct Hit {
   /// Ready to run for as long as the dispatcher lives (DispatcherOptions::most_plans has an exception); null: none is
   /// made yet (require() makes one), or no solver takes the problem.
   const Plan* plan = nullptr;
+  uint32_t row = 0;  ///< A number that names the row in the tables as they were then; 0: no row.
   Match match = Match::fallback;
-  bool not_ready = false;  ///< `plan` stands in for the row's, which is being made.
-  bool drifted = false;    ///< The row's kernel was made by another compiler or driver.
-  uint32_t row = 0;        ///< A number that names the row in the tables as they were then; 0: no row.
+  /// Of a predicted match: at most so many percent slower than the best (docs/run_time.md); 255: or more.
+  uint8_t regret_percent = 0;
+  uint8_t layout = 0;          ///< Of Weights::layouts(), the one that `plan` reads.
+  bool not_ready : 1 = false;  ///< `plan` stands in for the row's, which is being made.
+  bool drifted : 1 = false;    ///< The row's kernel was made by another compiler or driver.
 };
+static_assert(sizeof(Hit) == 16);
 
 struct DispatcherOptions {
   std::string device = "cpu:0";
@@ -47,7 +53,12 @@ struct DispatcherOptions {
   /// next.
   size_t most_plans = 16384;
   bool only_look_up = false;  ///< No plans: hits say match and row.
-  bool log_hits = false;      ///< ATTUNE_LOG_TUNED_CONFIG: a line for the first hit of each shape.
+  /// A prediction with a larger bound is not used; 0: none is.
+  double most_regret = 1;
+  /// Shapes that no row serves, or only a predicted one, are tuned by `attune online`, a process of its own
+  /// (docs/run_time.md, Online tuning).
+  bool online_tuning = false;
+  bool log_hits = false;  ///< ATTUNE_LOG_TUNED_CONFIG: a line for the first hit of each shape.
 };
 
 /// How often, since the dispatcher was made.
@@ -81,15 +92,38 @@ class ATTUNE_API Dispatcher {
 
   /// No I/O, no lock, no allocation (but for a thread's first call). A shape that is new is told to the dispatcher's
   /// own thread, which makes its plan: a later call has it.
-  Hit choose(const GemmKey& key) const noexcept;
+  /// `weights`: packed ahead, by this dispatcher for this problem at any M (no plan otherwise); only rows in layouts
+  /// that they hold are looked at.
+  Hit choose(const GemmKey& key, const Weights* weights = nullptr) const noexcept;
   /// The same, but a plan that is missing is made here: that of the row when nothing is to be compiled for it (or
   /// Building::blocking), else the untuned one. Throws invalid_input for a key that is no problem of its op,
   /// unavailable when no solver takes it.
-  Hit require(const GemmKey& key);
+  /// Weights that no library reads but by a kernel that is to be compiled are waited for (but with Building::never);
+  /// invalid_input for weights of another problem or dispatcher, and for a key with bpreshuffle without weights.
+  Hit require(const GemmKey& key, const Weights* weights = nullptr);
   /// Runs the problem: operands in the order of Op::tensors() (a, b, [bias], c), contiguous and aligned to 16 bytes.
   /// `stream`: of the device; null on a host, where the work is done when this returns. The workspace is the calling
   /// thread's, kept for its next call. Throws as require(), and device when the library refuses.
   void run(const GemmKey& key, std::span<void* const> operands, void* stream = nullptr);
+  /// The same with weights packed ahead: operands without b (a, [bias], c).
+  void run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
+  /// Packs weights (N×K, rows contiguous) once for every M, in the layout that most rows of the key's shape name in the
+  /// tables; without such rows in one that a library takes untuned. `plain` is not needed afterwards. About 0.3 s a GB;
+  /// other threads' require() waits. Throws invalid_input for a key that is no problem of its op, unavailable when no
+  /// solver here takes packed weights, or no copy is within the limit, or there is no memory.
+  Weights pack_weights(const GemmKey& key, const void* plain, PackOptions options = {});
+  /// Runs one candidate, as tables name it (`jit_cpu.gemm@3:bm=4;…`), of a problem in text (`gemm_a16w16 m=4 n=96 k=64
+  /// dtype=fp32`). No table is looked at and nothing is counted. A kernel that is not in the cache is compiled first:
+  /// the call waits for that, whatever DispatcherOptions::building says. The plan is kept as others are; a later call
+  /// costs about 10 µs more than run(). Throws invalid_input for a wrong text, a number of operands that is not the
+  /// problem's, a config outside its space and weights in another layout than plain; unavailable when there is no such
+  /// solver, or of another version, when it does not take the problem or its compiler failed (that is remembered until
+  /// reload()); device when the library refuses.
+  void run_candidate(std::string_view problem, std::string_view candidate, std::span<void* const> operands,
+                     void* stream = nullptr);
+  /// What run_candidate() takes, in its order: the shapes and types of a problem's operands, the output last. Throws
+  /// invalid_input.
+  std::vector<TensorSpec> operands(std::string_view problem) const;
 
   /// What a lookup does with a problem, step by step, in lines for a person. Reads no file.
   std::string explain(const GemmKey& key) const;
@@ -109,5 +143,9 @@ class ATTUNE_API Dispatcher {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Dispatcher::run_candidate() of the process's own dispatcher.
+ATTUNE_API void run(std::string_view problem, std::string_view candidate, std::span<void* const> operands,
+                    void* stream = nullptr);
 
 }  // namespace attune

@@ -12,13 +12,25 @@ from __future__ import annotations
 
 from attune import errors
 from attune.errors import Error
-from attune._attune import counts, explain, gemm_a16w16, notices, reload, tables, version
+from attune._attune import (
+    PackedWeights,
+    counts,
+    explain,
+    gemm_a16w16,
+    notices,
+    pack_weights,
+    reload,
+    run,
+    tables,
+    version,
+)
 from attune._capture import capture
 from attune._tune import Progress, tune
 
 __version__ = version
 __all__ = [
     "Error",
+    "PackedWeights",
     "Progress",
     "capture",
     "counts",
@@ -26,7 +38,9 @@ __all__ = [
     "explain",
     "gemm_a16w16",
     "notices",
+    "pack_weights",
     "reload",
+    "run",
     "tables",
     "tune",
     "version",

@@ -8,9 +8,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "candidate.h"
 #include "capturing.h"
 #include "errors.h"
 #include "gemm.h"
+#include "packed_weights.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -93,6 +95,28 @@ constexpr const char* kExplainDoc = R"(What a lookup does with a problem, in lin
 
 problem: as `attune` writes it, `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 bias=1`; what is left out is at its default.
 Raises InvalidInputError for another text.)";
+constexpr const char* kRunDoc = R"(Runs one candidate of a problem. No table is looked at.
+
+problem    as `attune` writes it, `gemm_a16w16 m=4 n=96 k=64 dtype=fp32`; what is left out is at its default
+candidate  as tables name it, `jit_cpu.gemm@3:bm=4;...`; `attune list candidates PROBLEM` lists them
+tensors    the problem's operands in order (a, b, bias if there is one, c), the output last, which is written in place
+
+Arrays as for gemm_a16w16, each of exactly the problem's shape and type. A kernel that is not compiled is compiled
+first, which takes seconds. The GIL is released.
+
+Raises ValueError for a wrong text, shape or number of tensors, TypeError for a wrong type, and
+attune.errors.UnavailableError when the candidate's solver is not here, is of another version, does not take the
+problem or cannot be compiled.)";
+constexpr const char* kPackDoc = R"(Packs weights once, ahead of all calls: gemm_a16w16 takes the result as w.
+
+w          (n, k)  fp32, fp16 or bf16; not needed afterwards
+bias       whether the calls have a bias
+out_dtype  'fp32', 'fp16' or 'bf16', the type of the results; None: that of w
+per_shape  a copy for each layout that the tables name for these weights, not the most frequent one alone
+max_bytes  of all copies; 0: no limit
+
+Returns a PackedWeights: layouts, nbytes, shape. Raises ValueError and TypeError as gemm_a16w16 does, and
+attune.errors.UnavailableError when no library takes packed weights, or no copy is within max_bytes.)";
 constexpr const char* kReloadDoc =
     "Looks at the tables' files now instead of within a second. True when one had changed; calls from now on see it.";
 constexpr const char* kCountsDoc =
@@ -126,6 +150,14 @@ NB_MODULE(_attune, module) {
   module.def("gemm_a16w16", &gemm_a16w16, "x"_a, "w"_a, "bias"_a.none() = nb::none(), "out"_a.none() = nb::none(),
              kGemmDoc);
   module.def("run_addresses", &run_addresses, "x"_a, "w"_a, "bias"_a, "out"_a, "m"_a, "n"_a, "k"_a, "dtype"_a);
+  module.def("run", &run_candidate, "problem"_a, "candidate"_a, "tensors"_a, kRunDoc);
+  nb::class_<PackedWeights>(module, "PackedWeights",
+                            "Weights packed ahead, for every number of rows; see pack_weights.")
+      .def_prop_ro("layouts", &PackedWeights::layouts)
+      .def_prop_ro("nbytes", &PackedWeights::bytes)
+      .def_prop_ro("shape", &PackedWeights::shape);
+  module.def("pack_weights", &pack_weights, "w"_a, nb::kw_only(), "bias"_a = false, "out_dtype"_a.none() = nb::none(),
+             "per_shape"_a = false, "max_bytes"_a = 0, kPackDoc);
   module.def("explain", &explain, "problem"_a, kExplainDoc);
   module.def("reload", &reload, kReloadDoc);
   module.def("counts", &counts, kCountsDoc);

@@ -10,6 +10,7 @@
 #include "capturing.h"
 #include "errors.h"
 #include "operand.h"
+#include "packed_weights.h"
 
 namespace nb = nanobind;
 
@@ -28,20 +29,21 @@ void check_inputs(const Operand& x, const Operand& w) {
   if (w.elements() == 0) fail_value("w must have at least one row and one column, its shape is " + w.shape_text());
 }
 
-void check_bias(const Operand& bias, const Operand& w) {
-  if (bias.dtype() != w.dtype())
-    fail_type("bias must be of the type of x and w, " + text(w.dtype()) + ", got " + text(bias.dtype()));
-  if (bias.ndim() != 1 || bias.dim(0) != w.dim(0))
-    fail_value("bias must have the shape (" + std::to_string(w.dim(0)) + ",), got " + bias.shape_text());
+void check_bias(const Operand& bias, DType dtype, int64_t n) {
+  if (bias.dtype() != dtype)
+    fail_type("bias must be of the type of x and w, " + text(dtype) + ", got " + text(bias.dtype()));
+  if (bias.ndim() != 1 || bias.dim(0) != n)
+    fail_value("bias must have the shape (" + std::to_string(n) + ",), got " + bias.shape_text());
 }
 
-void check_out(const Operand& out, const Operand& x, const Operand& w, const Operand* bias) {
-  bool fits = out.ndim() == x.ndim() && out.dim(out.ndim() - 1) == w.dim(0);
+/// `w` may be null: packed weights are not the caller's memory.
+void check_out(const Operand& out, const Operand& x, int64_t n, const Operand* w, const Operand* bias) {
+  bool fits = out.ndim() == x.ndim() && out.dim(out.ndim() - 1) == n;
   for (int axis = 0; fits && axis + 1 < x.ndim(); ++axis) fits = out.dim(axis) == x.dim(axis);
   if (!fits)
-    fail_value("out must have the shape of x with " + std::to_string(w.dim(0)) + " as last axis, got " +
-               out.shape_text() + " for x " + x.shape_text());
-  for (const Operand* input : {&x, &w, bias}) {
+    fail_value("out must have the shape of x with " + std::to_string(n) + " as last axis, got " + out.shape_text() +
+               " for x " + x.shape_text());
+  for (const Operand* input : {&x, w, bias}) {
     if (input != nullptr && out.overlaps(*input)) fail_value("out must not overlap x, w or bias");
   }
 }
@@ -58,20 +60,53 @@ void run(const GemmKey& key, std::array<void*, 4> operands) {
   Dispatcher::global().run(key, {operands.data(), num_operands});
 }
 
+nb::object gemm_packed(nb::handle x_array, const PackedWeights& w, nb::handle bias_array, nb::object out_array) {
+  const GemmKey& packed = w.key();
+  const Operand x("x", x_array);
+  if (x.dtype() != packed.in)
+    fail_type("x and w must be of one type, got " + text(x.dtype()) + " and " + text(packed.in));
+  if (x.ndim() < 1 || x.dim(x.ndim() - 1) != packed.k)
+    fail_value("the last axis of x must be that of w, " + std::to_string(packed.k) + ", the shape is " +
+               x.shape_text());
+  std::optional<Operand> bias;
+  if (!bias_array.is_none()) bias.emplace("bias", bias_array);
+  const bool wants_bias = (packed.flags & GemmKey::bias) != 0;
+  if (wants_bias != bias.has_value())
+    fail_value(wants_bias ? "these weights were packed for calls with a bias, give one"
+                          : "these weights were packed for calls without a bias; pack them with bias=True");
+  if (bias) check_bias(*bias, packed.in, packed.n);
+  const bool is_given = !out_array.is_none();
+  if (!is_given) out_array = x.make_out(x_array, packed.n);
+  const Operand out("out", out_array, true);
+  if (is_given) check_out(out, x, packed.n, nullptr, bias ? &*bias : nullptr);
+  if (out.dtype() != packed.out)
+    fail_type("these weights were packed for results of type " + text(packed.out) + ", out has " + text(out.dtype()));
+  if (x.elements() == 0) return out_array;
+  GemmKey key = packed;
+  key.m = x.elements() / packed.k;
+  ShapeCapture::note(key);
+  std::array<void*, 3> operands = {x.data(), bias ? bias->data() : out.data(), out.data()};
+  const nb::gil_scoped_release others_run;
+  Dispatcher::global().run(key, w.weights(), {operands.data(), bias ? size_t{3} : size_t{2}});
+  return out_array;
+}
+
 }  // namespace
 
 nb::object gemm_a16w16(nb::handle x_array, nb::handle w_array, nb::handle bias_array, nb::object out_array) {
+  if (const PackedWeights* packed = PackedWeights::of(w_array))
+    return gemm_packed(x_array, *packed, bias_array, std::move(out_array));
   const Operand x("x", x_array), w("w", w_array);
   check_inputs(x, w);
   std::optional<Operand> bias;
   if (!bias_array.is_none()) {
     bias.emplace("bias", bias_array);
-    check_bias(*bias, w);
+    check_bias(*bias, w.dtype(), w.dim(0));
   }
   const bool is_given = !out_array.is_none();
   if (!is_given) out_array = x.make_out(x_array, w.dim(0));
   const Operand out("out", out_array, true);
-  if (is_given) check_out(out, x, w, bias ? &*bias : nullptr);
+  if (is_given) check_out(out, x, w.dim(0), &w, bias ? &*bias : nullptr);
   if (x.elements() == 0) return out_array;  // No rows, so nothing to write.
 
   const GemmKey key{.op = OpId::gemm_a16w16,

@@ -20,6 +20,12 @@ def use(x: Array, w: Array, bias: Array | None, out: bytearray) -> None:
     attune.gemm_a16w16(x)  # type: ignore[call-overload]
     assert_type(attune.explain("gemm_a16w16 m=1 n=1 k=1"), str)
     attune.explain(3)  # type: ignore[arg-type]
+    attune.run("gemm_a16w16 m=1 n=1 k=1", "portable.gemm@1:block=4x4", [x, w, out])
+    packed = attune.pack_weights(w, bias=True, max_bytes=1 << 20)
+    assert_type(packed, attune.PackedWeights)
+    assert_type(packed.layouts, list[str])
+    assert_type(attune.gemm_a16w16(x, packed, bias), Array)
+    attune.run("gemm_a16w16 m=1 n=1 k=1", [x, w, out])  # type: ignore[call-arg]
     assert_type(attune.counts(), dict[str, int])
     assert_type(attune.notices(), list[str])
     assert_type(attune.reload(), bool)

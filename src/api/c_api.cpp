@@ -62,17 +62,22 @@ Pointer needed(Pointer pointer, const char* what) {
 
 Dispatcher& used(attune_dispatcher* dispatcher) { return *needed(dispatcher, "dispatcher")->used; }
 
-/// A plan reads as many operands as its problem has, and trusts their alignment.
-void check_operands(const GemmKey& key, std::span<void* const> operands) {
-  const size_t wanted = (key.flags & GemmKey::bias) != 0 ? 4 : 3;
-  // The only op that runs in this version; run() refuses the others by name.
-  if (key.op == OpId::gemm_a16w16 && operands.size() != wanted)
-    fail(ErrorCode::invalid_input, "the problem has {} operands, not {}", wanted, operands.size());
+/// A plan trusts the alignment of its operands.
+void check_places(std::span<void* const> operands) {
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i] == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for operand {}", i);
     if (reinterpret_cast<uintptr_t>(operands[i]) % kOperandAlignment != 0)
       fail(ErrorCode::invalid_input, "operands are aligned to {} bytes, one is not: {}", kOperandAlignment, i);
   }
+}
+
+/// A plan reads as many operands as its problem has.
+void check_operands(const GemmKey& key, std::span<void* const> operands) {
+  const size_t wanted = (key.flags & GemmKey::bias) != 0 ? 4 : 3;
+  // The only op that runs in this version; run() refuses the others by name.
+  if (key.op == OpId::gemm_a16w16 && operands.size() != wanted)
+    fail(ErrorCode::invalid_input, "the problem has {} operands, not {}", wanted, operands.size());
+  check_places(operands);
 }
 
 }  // namespace
@@ -160,6 +165,19 @@ int attune_gemm(attune_dispatcher* dispatcher, const attune_gemm_key* key, const
     const std::span<void* const> all(operands.data(), has_bias ? 4 : 3);
     check_operands(problem, all);
     used(dispatcher).run(problem, all, stream);
+  });
+}
+
+int attune_run_candidate(attune_dispatcher* dispatcher, const char* problem, const char* candidate,
+                         void* const* operands, size_t num_operands, void* stream) {
+  return guarded([&] {
+    if (num_operands > 0) needed(operands, "operands");
+    const size_t num_wanted = used(dispatcher).operands(needed(problem, "problem")).size();
+    if (num_operands != num_wanted)
+      fail(ErrorCode::invalid_input, "the problem has {} operands, not {}", num_wanted, num_operands);
+    const std::span<void* const> all(operands, num_operands);
+    check_places(all);
+    used(dispatcher).run_candidate(needed(problem, "problem"), needed(candidate, "candidate"), all, stream);
   });
 }
 

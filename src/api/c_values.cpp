@@ -37,7 +37,8 @@ static_assert(same(ATTUNE_INVALID_INPUT - 1, ErrorCode::invalid_input) &&
               same(ATTUNE_TIMEOUT - 1, ErrorCode::timeout) && same(ATTUNE_INTERNAL - 1, ErrorCode::internal));
 
 // Of version 0.1, the shortest that there can be.
-constexpr size_t kKeySize = 56, kOptionsSize = 64;
+constexpr size_t kKeySize = 56, kOptionsSize = 72;
+constexpr size_t kFirstOptionsSize = 64;  ///< Before most_regret.
 static_assert(sizeof(attune_gemm_key) == kKeySize && sizeof(attune_options) == kOptionsSize);
 
 constexpr uint32_t kAllFlags = ATTUNE_BIAS | ATTUNE_SCALE_AB | ATTUNE_BPRESHUFFLE | ATTUNE_TRANS_A | ATTUNE_B_IS_KN;
@@ -119,6 +120,7 @@ attune_hit c_hit(const Hit& hit) noexcept {
   made.ready = hit.plan != nullptr ? 1 : 0;
   made.not_ready = hit.not_ready ? 1 : 0;
   made.drifted = hit.drifted ? 1 : 0;
+  made.regret_percent = hit.regret_percent;
   return made;
 }
 
@@ -128,7 +130,7 @@ attune_counters c_counters(const DispatchCounts& counts) noexcept {
 }
 
 DispatcherOptions options_of(const attune_options& given) {
-  const attune_options wanted = taken(given, attune_options ATTUNE_OPTIONS_INIT, kOptionsSize);
+  const attune_options wanted = taken(given, attune_options ATTUNE_OPTIONS_INIT, kFirstOptionsSize);
   DispatcherOptions options;
   if (wanted.device != nullptr) options.device = wanted.device;
   if (wanted.capture != nullptr) options.capture = wanted.capture;
@@ -160,6 +162,10 @@ DispatcherOptions options_of(const attune_options& given) {
   }
   options.only_look_up = wanted.only_look_up != 0;
   options.log_hits = wanted.log_hits != 0;
+  options.online_tuning = wanted.online_tuning != 0;
+  if (!std::isfinite(wanted.most_regret))
+    fail(ErrorCode::invalid_input, "the largest regret of a prediction is no number: {}", wanted.most_regret);
+  if (wanted.most_regret != 0) options.most_regret = std::max(0.0, wanted.most_regret);
   return options;
 }
 

@@ -10,6 +10,7 @@
 #include "attune/error.h"
 #include "base/locations.h"
 #include "dispatch/library_use.h"
+#include "dispatch/prediction.h"
 
 namespace attune {
 namespace {
@@ -38,7 +39,7 @@ struct Variable {
 
 bool is_on(const Variable& variable) {
   if (variable.value.empty() || variable.value == "0") return false;
-  if (variable.value == "1") return true;
+  if (variable.value == "1" || variable.value == "true") return true;
   complain(fmt::format("{} wants 0 or 1, it is taken as 0: '{}'", variable.name, variable.value));
   return false;
 }
@@ -55,7 +56,11 @@ Building building() {
 DispatcherOptions options_of_environment() {
   DispatcherOptions options;
   options.building = building();
+  options.online_tuning = is_on({"ATTUNE_ONLINE_TUNING", "HIP_ONLINE_TUNING"});
   options.log_hits = is_on({"ATTUNE_LOG_TUNED_CONFIG", "AITER_LOG_TUNED_CONFIG"});
+  const MostRegret regret = most_regret_wanted();
+  options.most_regret = regret.share;
+  if (!regret.complaint.empty()) complain(regret.complaint);
   if (const Variable device{"ATTUNE_DEVICE"}; !device.value.empty()) options.device = device.value;
   if (!is_on({"ATTUNE_TUNE_GEMM", "AITER_TUNE_GEMM"})) return options;
   options.capture = path_if_any(captures_location);
@@ -103,6 +108,10 @@ Dispatcher& Dispatcher::global() {
   // Never destroyed: other threads may be in it while the process ends.
   static Dispatcher* const instance = make_global();
   return *instance;
+}
+
+void run(std::string_view problem, std::string_view candidate, std::span<void* const> operands, void* stream) {
+  Dispatcher::global().run_candidate(problem, candidate, operands, stream);
 }
 
 }  // namespace attune

@@ -251,11 +251,11 @@ void remove_stale_temporaries(const fs::path& path) {
   }
 }
 
-FileLock::FileLock(const fs::path& path, double wait_s) {
+FileLock::FileLock(const fs::path& path, Use use, double wait_s) {
   fs::path lock = target_of(path);
   lock += ".lock";
-  // 0666: whoever may write in the folder may publish there. One that cannot write the lock file can still lock it.
-  Descriptor descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  // One that cannot write the lock file can still lock it.
+  Descriptor descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, static_cast<mode_t>(use)));
   if (descriptor.get() < 0)
     descriptor_ = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   else

@@ -41,7 +41,11 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 /// removing it would race.
 class FileLock {
  public:
-  explicit FileLock(const std::filesystem::path& path, double wait_s = 60);
+  /// The mode of the lock file when it is new, less the umask. Nobody else may lock a private file; what is `shared`
+  /// may be published by whoever may write in the folder.
+  enum class Use : uint16_t { alone = 0600, shared = 0666 };
+
+  explicit FileLock(const std::filesystem::path& path, Use use = Use::alone, double wait_s = 60);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;

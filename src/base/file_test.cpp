@@ -23,6 +23,7 @@ namespace attune {
 namespace {
 
 namespace fs = std::filesystem;
+using Use = FileLock::Use;
 using testing::HasSubstr;
 
 class File : public testing::Test {
@@ -152,18 +153,26 @@ TEST_F(File, CheckWritableCreatesNothing) {
 TEST_F(File, AHeldLockTimesOutNamingTheFileAndIsFreeAfterwards) {
   {
     const FileLock held(folder_ / "t.csv");
-    const Error error = error_of([&] { FileLock second(folder_ / "t.csv", 0); });
+    const Error error = error_of([&] { FileLock second(folder_ / "t.csv", Use::alone, 0); });
     EXPECT_EQ(error.code(), ErrorCode::timeout);
     EXPECT_THAT(error.what(), HasSubstr("t.csv.lock"));
   }
-  EXPECT_NO_THROW(FileLock(folder_ / "t.csv", 0));
+  EXPECT_NO_THROW(FileLock(folder_ / "t.csv", Use::alone, 0));
+}
+
+TEST_F(File, ALockFileIsPrivateUnlessOthersPublishThere) {
+  const mode_t before = ::umask(022);
+  const FileLock alone(folder_ / "mine"), shared(folder_ / "ours", Use::shared);
+  ::umask(before);
+  EXPECT_EQ(mode_of(folder_ / "mine.lock"), 0600u);
+  EXPECT_EQ(mode_of(folder_ / "ours.lock"), 0644u);
 }
 
 TEST_F(File, TwoNamesOfOneFileShareALock) {
   put("x", "");
   fs::create_symlink("x", folder_ / "link");
   const FileLock held(folder_ / "link");
-  EXPECT_EQ(error_of([&] { FileLock second(folder_ / "x", 0); }).code(), ErrorCode::timeout);
+  EXPECT_EQ(error_of([&] { FileLock second(folder_ / "x", Use::alone, 0); }).code(), ErrorCode::timeout);
 }
 
 TEST_F(File, ALockAdmitsOneThreadAtATime) {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/test_environment.h"
 
 namespace attune {
 namespace {
@@ -16,23 +17,14 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-/// The variables are this test's alone; they come back as they were.
 class Locations : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : kVariables) {
-      const char* value = std::getenv(name);
-      before_.emplace_back(name, value ? std::optional<std::string>(value) : std::nullopt);
-      ::unsetenv(name);
-    }
     folder_ = fs::path(testing::TempDir()) / ("attune_locations_" + std::to_string(::getpid()));
     fs::create_directories(folder_);
     std::ofstream(folder_ / "file") << "x";
   }
-  void TearDown() override {
-    for (const auto& [name, value] : before_) value ? ::setenv(name, value->c_str(), 1) : ::unsetenv(name);
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { fs::remove_all(folder_); }
   void set(const char* name, const fs::path& value) { ::setenv(name, value.c_str(), 1); }
   static std::string complaint() {
     try {
@@ -45,7 +37,7 @@ class Locations : public testing::Test {
   }
   static constexpr const char* kVariables[] = {"HOME", "ATTUNE_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME",
                                                "ATTUNE_CACHE"};
-  std::vector<std::pair<const char*, std::optional<std::string>>> before_;
+  TestEnvironment environment_{kVariables};
   fs::path folder_;
 };
 

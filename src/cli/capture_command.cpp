@@ -14,6 +14,7 @@
 #include "cli/json_output.h"
 #include "cli/line_output.h"
 #include "cli/runtime_tables.h"
+#include "cli/table_lookup.h"
 #include "dispatch/captured_shapes.h"
 #include "dispatch/lookup.h"
 #include "formats/csv/untuned_table.h"
@@ -48,28 +49,25 @@ std::vector<const FamilySpec*> families_of(const std::vector<CapturedShapes>& ca
   return families;
 }
 
-ShownShape look_at(const CalledShape& shape, const std::vector<Table>& tables, const DeviceInfo& device) {
+ShownShape look_at(const CalledShape& shape, const TableLookup& tables, const DeviceInfo& device) {
   ShownShape shown_shape{&shape, "", std::string(name(Match::fallback)), {}, 0};
-  for (const Table& table : tables) {
-    if (table.family().op != shape.problem.op()) continue;
-    const auto found = look_up(table, as_looked_up(shape.problem, device), device,
-                               [](const Candidate&) { return std::optional<std::string>(); });
-    if (!found.row) continue;
-    shown_shape.row = fmt::format("{}:{}", table.documents()[found.row->file].name(), found.row->line);
-    shown_shape.match = name(found.match);
-    shown_shape.us = found.row->us;
-    if (found.row->us) shown_shape.total_us = static_cast<double>(shape.calls) * *found.row->us;
-    return shown_shape;
-  }
+  const auto [table, found] =
+      tables.find(as_looked_up(shape.problem, device), [](const Candidate&) { return std::optional<std::string>(); });
+  if (!found.row) return shown_shape;
+  shown_shape.row = fmt::format("{}:{}", table->documents()[found.row->file].name(), found.row->line);
+  shown_shape.match = name(found.match);
+  shown_shape.us = found.row->us;
+  if (found.row->us) shown_shape.total_us = static_cast<double>(shape.calls) * *found.row->us;
   return shown_shape;
 }
 
 /// All families in one list: by time, then what has no time by calls.
 std::vector<ShownShape> shown_shapes(const std::vector<CapturedShapes>& captured, const std::vector<Table>& tables,
                                      const DeviceInfo& device) {
+  const TableLookup lookup(tables, device);
   std::vector<ShownShape> all;
   for (const CapturedShapes& one : captured) {
-    for (const CalledShape& shape : one.shapes) all.push_back(look_at(shape, tables, device));
+    for (const CalledShape& shape : one.shapes) all.push_back(look_at(shape, lookup, device));
   }
   std::stable_sort(all.begin(), all.end(), [](const ShownShape& one, const ShownShape& other) {
     return std::pair(one.total_us, one.shape->calls) > std::pair(other.total_us, other.shape->calls);
@@ -175,16 +173,24 @@ CapturedShapes merged_family(std::vector<CapturedShapes> captured, const std::ve
   return std::move(captured.front());
 }
 
+/// Whether read_captures() of the source may come upon a file there.
+bool is_read_with(const fs::path& source, const fs::path& file) {
+  const fs::path folder = file.parent_path();
+  if (fs::is_directory(source)) return folder == source || folder == source / "counts";
+  return file == source || file == fs::path(source.string() + ".counts") || folder == source.parent_path() / "counts";
+}
+
 /// Calls would be counted twice by whoever reads a source with its sums; and other files are not to be lost.
 void check_merge_outputs(const fs::path& output, const fs::path& counts, const std::vector<fs::path>& sources,
                          const FamilySpec& family) {
   const auto whole = [](const fs::path& path) { return fs::weakly_canonical(fs::absolute(path)); };
   const fs::path target = whole(output);
   for (const fs::path& source : sources) {
-    const fs::path there = whole(source);
-    if (there == target || (fs::is_directory(there) && there == target.parent_path()))
-      fail(ErrorCode::invalid_input, "the output must be none of the sources, nor lie in one, name another: '{}'",
-           shown(output.string(), 500));
+    for (const fs::path& file : {output, counts}) {
+      if (!is_read_with(whole(source), whole(file))) continue;
+      fail(ErrorCode::invalid_input, "the output must be none of the sources, nor lie among them, name another: '{}'",
+           shown(file.string(), 500));
+    }
   }
   if (whole(counts) == target)
     fail(ErrorCode::invalid_input, "-o and --counts name one file, name two: '{}'", shown(output.string(), 500));
@@ -249,14 +255,16 @@ void add_capture_command(CLI::App& app, Chosen& chosen) {
                    "the run time reads");
   show->add_option("--op", options->op, "One family only; the family of files whose name does not tell");
   show->add_option("--device", options->device, "Device whose rows count; default cpu:0");
-  show->add_option("--top", options->top, "Only the first N; default: all");
+  show->add_option("--top", options->top, "Only the first N; 0, the default: all")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 31));
   show->add_flag("--json", options->json, "Machine-readable");
   auto* merge = add("merge", "One list of shapes of several, most called first, for attune tune -i", merge_captures);
   merge->add_option("sources", options->sources, "Folders and files; default: captures of attune paths");
   merge->add_option("-o,--output", options->output, "List of shapes to write")->required();
   merge->add_option("--counts", options->counts, "File of the sums of the calls; default: FILE.counts beside it");
   merge->add_option("--op", options->op, "Family, when a folder holds several");
-  merge->add_option("--min-calls", options->min_calls, "Leaves out shapes that were called less often");
+  merge->add_option("--min-calls", options->min_calls, "Leaves out shapes that were called less often")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 62));
   merge->add_option("--max-m", options->max_m, "Leaves out shapes with more rows (tokens)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   auto* clear = add("clear", "Removes captured shapes and counts from a folder, and nothing else", clear_captured);

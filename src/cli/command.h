@@ -28,6 +28,7 @@ void add_shapes_command(CLI::App& app, Chosen& chosen);
 void add_status_command(CLI::App& app, Chosen& chosen);
 void add_tables_command(CLI::App& app, Chosen& chosen);
 void add_coverage_command(CLI::App& app, Chosen& chosen);
+void add_online_command(CLI::App& app, Chosen& chosen);
 void add_worker_command(CLI::App& app, Chosen& chosen);
 
 /// Leaves the flags that `tune` only knows to refuse out of its help: `--help-all` shows them.

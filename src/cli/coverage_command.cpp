@@ -14,6 +14,7 @@
 #include "cli/line_output.h"
 #include "cli/row_fates.h"
 #include "cli/runtime_tables.h"
+#include "cli/table_lookup.h"
 #include "dispatch/lookup.h"
 #include "formats/csv/untuned_table.h"
 #include "solver/registry.h"
@@ -111,22 +112,18 @@ void look_at_rows(Coverage& coverage, const Table& table, const DeviceInfo& devi
 }
 
 /// The step of the lookup that serves the shape; fallback: no row does.
-Match match_of(const CalledShape& shape, const std::vector<Table>& tables, const DeviceInfo& device) {
+Match match_of(const CalledShape& shape, const TableLookup& tables, const DeviceInfo& device) {
   const Problem problem = as_looked_up(shape.problem, device);
   const auto usable = [&](const Candidate& candidate) { return why_not_here(candidate, problem, device); };
-  for (const Table& table : tables) {
-    if (table.family().op != problem.op()) continue;
-    const auto found = look_up(table, problem, device, usable);
-    if (found.row) return found.match;
-  }
-  return Match::fallback;
+  return tables.find(problem, usable).result.match;
 }
 
 void look_at_shapes(Coverage& coverage, const std::vector<CapturedShapes>& captured, const std::vector<Table>& tables,
                     const DeviceInfo& device) {
+  const TableLookup lookup(tables, device);
   for (const CapturedShapes& one : captured) {
     for (const CalledShape& shape : one.shapes) {
-      const Match match = match_of(shape, tables, device);
+      const Match match = match_of(shape, lookup, device);
       Served& served = coverage.served[match];
       ++served.num_shapes;
       served.calls += shape.calls;
@@ -197,7 +194,7 @@ double share(uint64_t part, uint64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-constexpr Match kSteps[] = {Match::exact, Match::padded_fine, Match::padded_coarse, Match::fallback};
+constexpr Match kSteps[] = {Match::exact, Match::padded_fine, Match::padded_coarse, Match::predicted, Match::fallback};
 std::string_view step_name(Match match) { return match == Match::fallback ? "none" : name(match); }
 Served served_by(const Coverage& coverage, Match match) {
   const auto found = coverage.served.find(match);

@@ -108,6 +108,7 @@ ordered_json steps_json(const LookupResult& found) {
   for (const LookupStep& step : found.steps) {
     ordered_json object = {{"match", name(step.match)}, {"key", step.key.key()}, {"remark", step.remark}};
     if (step.row) object["line"] = step.row->line;
+    if (step.match == Match::predicted) object["regret_bound"] = step.regret_bound;
     steps.push_back(std::move(object));
   }
   return steps;
@@ -128,6 +129,8 @@ std::string place_and_kernel(const Table& table, const TableRow& row) {
 void print_lookup(const LookupResult& found, const Table& table) {
   for (const LookupStep& step : found.steps) {
     std::string what = step.row ? place_and_kernel(table, *step.row) : "";
+    if (step.match == Match::predicted)
+      what += fmt::format(", at most {:.0f} % slower than the best", 100 * step.regret_bound);
     if (!step.remark.empty()) what += (what.empty() ? "" : ", not used: ") + step.remark;
     print_line(stdout, fmt::format("  {:<14} {}  {}", name(step.match), short_shape(step.key), what));
   }
@@ -160,7 +163,8 @@ int run_explain(const ExplainOptions& options) {
   std::vector<const TableRow*> near;
   if (table) {
     print_notices(*table);
-    found = look_up(*table, problem, device, usable);
+    const TableGroups groups(*table, device, most_regret());
+    found = look_up(*table, problem, device, usable, &groups);
     if (found.match != Match::exact) near = near_rows(*table, problem, device);
   }
   if (options.json) {

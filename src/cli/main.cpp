@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kVerbs =
     "the verbs are tune, bench, shapes, list, explain, diff, check, capture, tables, coverage, journal, kernels, "
-    "paths, quarantine, status and worker";
+    "paths, quarantine, status, online and worker";
 
 int run(int argc, char** argv) {
   using namespace attune;
@@ -46,6 +46,7 @@ int run(int argc, char** argv) {
   add_paths_command(app, chosen);
   add_quarantine_command(app, chosen);
   add_status_command(app, chosen);
+  add_online_command(app, chosen);
   add_worker_command(app, chosen);
   auto arguments = rewrite_arguments({argv + 1, argv + argc});
   if (std::find(arguments.begin(), arguments.end(), "--help-all") == arguments.end()) hide_refused_flags(app);

@@ -208,7 +208,7 @@ int merge_tables(const TablesOptions& options) {
          shown(inputs.front().string(), 500));
   check_merged_output(options.output, inputs, table.family());
   note_models(table, fates);
-  const FileLock lock(options.output);
+  const FileLock lock(options.output, FileLock::Use::shared);
   remove_stale_temporaries(options.output);
   write_file_atomically(options.output, merged_text(table, fates));
   if (options.json)

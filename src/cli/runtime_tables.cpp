@@ -6,6 +6,7 @@
 #include "cli/environment.h"
 #include "cli/line_output.h"
 #include "device/device.h"
+#include "dispatch/prediction.h"
 
 namespace attune {
 
@@ -29,8 +30,10 @@ RuntimeTables read_runtime_tables(const FamilySpec& family) {
 
 void print_left_out(const RuntimeTables& tables) {
   for (const std::string& notice : tables.sources.notices) print_line(stderr, "note: " + notice);
-  for (const std::string& why : tables.wrong) {
-    if (!why.empty()) print_line(stderr, "note: a table is left out: " + why);
+  for (size_t i = 0; i < tables.wrong.size(); ++i) {
+    if (tables.wrong[i].empty()) continue;
+    const std::string& missing = tables.sources.files[i].why_missing;
+    print_line(stderr, "note: " + (missing.empty() ? "a table is left out: " + tables.wrong[i] : missing));
   }
 }
 
@@ -65,6 +68,12 @@ DeviceInfo device_option(const std::string& id) {
     known.push_back(info.id);
   }
   fail(ErrorCode::invalid_input, "there is no such device here; choose one of {}, got '{}'", join(known, ", "), id);
+}
+
+double most_regret() {
+  const MostRegret wanted = most_regret_wanted();
+  if (!wanted.complaint.empty()) print_line(stderr, "note: " + wanted.complaint);
+  return wanted.share;
 }
 
 }  // namespace attune

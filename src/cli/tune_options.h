@@ -10,6 +10,8 @@
 
 namespace attune {
 
+struct TuneResult;
+
 /// `attune tune` as plain data. Defaults are those of the older tuners (docs/cli.md).
 struct TuneOptions {
   // What to tune.
@@ -47,6 +49,7 @@ struct TuneOptions {
   double load_deadline_s = 60, run_deadline_s = 2;
   double quiet_wait_s = 45;
   int64_t mp = 1;
+  std::vector<TuneResult>* results = nullptr;  ///< The caller's: gets how each shape ended, once rows are written.
 };
 
 /// Runs the verb. Returns the exit status: 0, 1 when no shape could be tuned or a checked row is wrong, 130 on Ctrl-C.

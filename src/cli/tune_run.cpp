@@ -217,6 +217,7 @@ int run_tune(const TuneOptions& options) {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   publisher.flush();
+  if (options.results != nullptr) *options.results = results;
   display.note_cut_shapes();
   for (const auto& notice : publisher.notices()) display.note(notice);
   write_profiles(options, *journal, inputs, device, how.protocol);

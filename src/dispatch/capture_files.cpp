@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kLockWaitS = 10;  // An application may be at its end; what waits is tried again.
 constexpr unsigned kPrivate = 0600;
 
 bool same_name(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
@@ -153,9 +152,10 @@ std::vector<std::optional<Problem>> as_read(const FamilySpec& family, std::span<
   return read;
 }
 
-size_t add_shapes(const fs::path& file, const FamilySpec& family, std::span<const Problem> problems) {
+size_t add_shapes(const fs::path& file, const FamilySpec& family, std::span<const Problem> problems,
+                  double lock_wait_s) {
   make_private_folder(file.parent_path());
-  const FileLock lock(file, kLockWaitS);
+  const FileLock lock(file, FileLock::Use::alone, lock_wait_s);
   remove_stale_temporaries(file);
   const std::string content = kept_content(file, family);
   if (content.empty()) {
@@ -211,7 +211,7 @@ size_t clear_captures(const fs::path& folder) {
     const auto counts = counts_files(file);
     std::error_code missing;
     if (!fs::is_regular_file(file, missing) && counts.empty()) continue;
-    const FileLock lock(file, kLockWaitS);
+    const FileLock lock(file, FileLock::Use::alone, kShapesLockWaitS);
     for (const fs::path& one : counts) remove(one);
     if (fs::is_regular_file(file, missing)) remove(file);
   }

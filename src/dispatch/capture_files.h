@@ -13,6 +13,9 @@
 
 namespace attune {
 
+/// For the lock of a list of shapes: an application may be at its end; what waits is tried again.
+inline constexpr double kShapesLockWaitS = 10;
+
 /// A shape and how often it was called.
 struct CalledShape {
   Problem problem;
@@ -31,7 +34,8 @@ std::vector<std::optional<Problem>> as_read(const FamilySpec& family, std::span<
 /// of a line. A file that is there keeps its header, order and lines; columns that a shape needs come after its last.
 /// A last line without an end gets one if it can be read, and goes if not. Throws io, timeout; invalid_input for a file
 /// that is no list of shapes of the family, which stays as it is.
-size_t add_shapes(const std::filesystem::path& file, const FamilySpec& family, std::span<const Problem> problems);
+size_t add_shapes(const std::filesystem::path& file, const FamilySpec& family, std::span<const Problem> problems,
+                  double lock_wait_s = kShapesLockWaitS);
 
 /// A list of shapes with a column `calls`, replaced as a whole (0600 when new). Throws io.
 void write_counts(const std::filesystem::path& file, const FamilySpec& family, std::span<const CalledShape> shapes);

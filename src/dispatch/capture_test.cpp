@@ -85,6 +85,7 @@ TEST_F(CaptureTest, AShapeStandsOnceInTheFileAndItsCallsBesideIt) {
   EXPECT_EQ(mode_of(folder_), 0700u);
   EXPECT_EQ(mode_of(folder_ / "counts"), 0700u);
   EXPECT_EQ(mode_of(file()), 0600u);
+  EXPECT_EQ(mode_of(file() += ".lock"), 0600u);
   EXPECT_EQ(mode_of(counts().front()), 0600u);
 }
 
@@ -296,6 +297,9 @@ TEST_F(CaptureTest, AForkedChildCountsOnlyItsOwnCalls) {
 }
 
 TEST_F(CaptureTest, AChildForkedWhileAnotherThreadWritesIsNotStuck) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer's allocator may be locked for ever in a child that is forked while a thread allocates";
+#endif
   Capture capture(folder_);
   std::atomic<bool> stop = false;
   std::thread writer([&] {

@@ -2,7 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <mutex>
+#include <set>
 #include <string>
+
+#include "attune/dispatcher.h"
 
 namespace attune {
 
@@ -19,13 +22,14 @@ class DispatchLog {
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
   /// The last line: what was not said.
-  void finish(uint64_t calls, uint64_t missed_calls, uint64_t missed_shapes);
+  void finish(const DispatchCounts& all, bool are_captured);
 
  private:
   void print(const std::string& sentence);
 
   std::mutex mutex_;
   uint64_t num_said_ = 0;
+  std::set<std::string> said_;  ///< Of the first kMostLines.
 };
 
 }  // namespace attune

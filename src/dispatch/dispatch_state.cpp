@@ -21,19 +21,6 @@
 namespace attune {
 namespace {
 
-/// The first threads of a process have a counter each, the others share the last one.
-size_t counter_of_this_thread(size_t num_counters) noexcept {
-  static std::atomic<size_t> next{0};
-  thread_local constinit size_t mine = ~size_t{0};
-  if (mine == ~size_t{0}) mine = next.fetch_add(1, std::memory_order_relaxed);
-  return std::min(mine, num_counters - 1);
-}
-
-/// Of a counter that this thread alone changes.
-void add_one(std::atomic<uint64_t>& counter) noexcept {
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 FileStamp stamp_of(const std::filesystem::path& file) {
   FileStamp stamp{.file = file};
   struct stat status {};
@@ -54,26 +41,35 @@ TableSources sources_of(const FamilySpec& family, const TablePlaces& places, con
 
 }  // namespace
 
-Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half) noexcept {
+Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half, double most_regret) noexcept {
   const RowIndex& rows = *now.tables[static_cast<size_t>(key.op)].rows;
   const LookupSteps steps(pads_m, key.m, key.n);
   for (const auto& step : steps) {
-    // The padded ones are fetched side by side, once the problem's own is not there.
-    if (step.match == Match::padded_fine && &step != steps.end() - 1) rows.prefetch(half.with_m((&step)[1].m));
-    if (const uint32_t row = rows.find(half.with_m(step.m))) return {.match = step.match, .row = row};
+    // The padded ones, and those to predict from, are fetched side by side, once the problem's own is not there.
+    if (step.match == Match::padded_fine) {
+      rows.prefetch_group(half);
+      if (&step != steps.end() - 1) rows.prefetch(half.with_m((&step)[1].m));
+    }
+    if (const uint32_t row = rows.find(half.with_m(step.m))) return {.row = row, .match = step.match};
   }
-  return {};
+  const Predictions predicted = rows.predict(half, key.m, most_regret);
+  if (predicted.count == 0) return {};
+  const Predictions::Row& best = predicted.rows[0];
+  return {.row = best.number, .match = Match::predicted, .regret_percent = percent_of(best.regret)};
 }
 
 Dispatcher::State::State(DispatcherOptions wanted)
     : options(std::move(wanted)),
       cache_(path_if_any(cache_location)),
       process_(::getpid()),
-      maker_(options.device, registry(Surroundings::application), cache_) {
+      maker_(options.device, registry(Surroundings::application), cache_),
+      answers_(maker_, log_, options.most_plans),
+      packer_(maker_) {
   for (const FamilySpec& family : families()) {
     codes.emplace_back(family);
     places_.push_back(table_places(family));
   }
+  if (options.online_tuning) begin_online_tuning();
   if (!options.capture.empty()) capture = std::make_unique<Capture>(options.capture);
   bool changed = false;
   now.store(read_tables(nullptr, changed).release());
@@ -86,6 +82,7 @@ Dispatcher::State::State(DispatcherOptions wanted)
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   thread_ = std::thread([this] {
     work();
+    if (online_) online_->end();
     is_done_ = true;
   });
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -136,30 +133,18 @@ Dispatcher::State::~State() {
   delete now.load();
 }
 
-void Dispatcher::State::count(bool missed) noexcept {
-  const size_t number = counter_of_this_thread(counters_.size());
-  Counter& counter = counters_[number];
-  if (number + 1 < counters_.size()) {
-    add_one(counter.calls);
-    if (missed) add_one(counter.misses);
-  } else {
-    counter.calls.fetch_add(1, std::memory_order_relaxed);
-    if (missed) counter.misses.fetch_add(1, std::memory_order_relaxed);
-  }
-}
-
 DispatchCounts Dispatcher::State::counts() const {
-  DispatchCounts counts{
-      .shapes = num_shapes_, .missed_shapes = num_missed_shapes_, .plans = num_plans_, .reloads = num_reloads_};
-  for (const Counter& counter : counters_) {
-    counts.calls += counter.calls.load(std::memory_order_relaxed);
-    counts.misses += counter.misses.load(std::memory_order_relaxed);
-  }
-  return counts;
+  const CallCounters::Sums sums = counters.sums();
+  return {.calls = sums.calls,
+          .misses = sums.misses,
+          .shapes = num_shapes_,
+          .missed_shapes = num_missed_shapes_,
+          .plans = answers_.num_plans(),
+          .reloads = num_reloads_};
 }
 
-ProblemKey Dispatcher::State::hash_of(const GemmKey& key) const noexcept {
-  return codes[static_cast<size_t>(key.op)].hash(key);
+ProblemKey Dispatcher::State::hash_of(const Asked& asked) const noexcept {
+  return asked.hash(codes[static_cast<size_t>(asked.key.op)]);
 }
 
 /// `changed` when anything differs from `before`, of which all is taken over that does not.
@@ -208,96 +193,49 @@ std::vector<TableInUse> Dispatcher::State::tables() {
   return all;
 }
 
-/// The kept plan of a candidate (empty: untuned), or one made now.
-const Plan* Dispatcher::State::plan_of(const Problem& problem, std::string_view candidate, Made& made,
-                                       std::string& why_not) {
-  const std::pair name(problem.key(), std::string(candidate));
-  if (const auto kept = plans_.find(name); kept != plans_.end()) {
-    made.hit.drifted = kept->second.drifted;
-    return kept->second.plan.get();
-  }
-  PlanMaker::Made fresh = candidate.empty() ? maker_.make_untuned(problem) : maker_.make(problem, candidate);
-  why_not = std::move(fresh.why_not);
-  if (made.missing.empty()) made.missing = std::move(fresh.missing);
-  if (!fresh.plan) return nullptr;
-  made.hit.drifted = fresh.drifted;
-  if (is_full) {
-    made.own = std::move(fresh.plan);
-    return made.own.get();
-  }
-  const Kept& kept = plans_.emplace(name, Kept{std::move(fresh.plan), fresh.drifted}).first->second;
-  num_plans_ = plans_.size();
-  is_full = plans_.size() >= options.most_plans;
-  return kept.plan.get();
-}
-
-/// Walks the steps until a row's plan can be made, else the untuned one. Under making_.
-Dispatcher::State::Made Dispatcher::State::make(const Snapshot& tables, const GemmKey& key) {
-  const auto op = static_cast<size_t>(key.op);
-  const KeyCodes& own = codes.at(op);
-  const RowIndex& rows = *tables.tables[op].rows;
-  Made made;
-  const auto asked = problem_of(own, key);
-  const Op* known = find_op(own.family().op);
-  if (!asked) fail(ErrorCode::invalid_input, "a key of {} has a data type that is none", own.family().op);
-  if (known == nullptr) {
-    made.why_not = fmt::format("this build does not compute {}", own.family().op);
-    return made;
-  }
-  const Problem problem = known->normalise(*asked, maker_.device());
-  const HalfKey half = own.half(key);
-  if ((key.flags & GemmKey::bpreshuffle) != 0) {
-    // A key does not say in which layout its weights are, so no kernel may touch them.
-    made.why_not = "weights packed ahead (bpreshuffle=1) are not served by this version, call it with plain ones";
-    return made;
-  }
-  for (const auto& step : LookupSteps(own.pads_m(), key.m, key.n)) {
-    const uint32_t number = rows.find(half.with_m(step.m));
-    if (number == 0) continue;
-    const RowIndex::Row& row = rows.row(number);
-    std::string why_not;
-    made.hit.plan = plan_of(problem, rows.kernel_name(row), made, why_not);
-    made.hit.match = step.match;
-    made.hit.row = number;
-    if (made.hit.plan != nullptr) return made;
-    if (!made.missing.empty()) break;
-    log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(row), problem.key(), why_not));
-    made.hit = {};
-  }
-  made.hit.plan = plan_of(problem, {}, made, made.why_not);
-  made.hit.not_ready = made.hit.row != 0;
-  return made;
+/// Under making_.
+Answer Dispatcher::State::make(const Snapshot& tables, const Asked& asked) {
+  const auto op = static_cast<size_t>(asked.key.op);
+  return answers_.make(codes.at(op), *tables.tables[op].rows, asked, options.most_regret);
 }
 
 /// Answers a problem from now on, while there is room. Under making_.
-Dispatcher::State::Made Dispatcher::State::serve(const GemmKey& key) {
+Answer Dispatcher::State::serve(const Asked& asked) {
   Snapshot& tables = *now.load();
-  Made made;
+  Answer made;
   try {
-    made = make(tables, key);
-    made.refusal.why = fmt::format("no kernel runs this problem: {}", made.why_not);
+    made = make(tables, asked);
+    made.refusal = {ErrorCode::unavailable, fmt::format("no kernel runs this problem: {}", made.why_not)};
   } catch (const Error& error) {
     made.refusal = {error.code(), error.what()};
   }
   if (made.own) return made;
-  const ProblemKey hash = hash_of(key);
-  const bool fresh = tables.served.find(hash) == nullptr;
-  tables.served.put({hash, key, made.hit});
-  if (made.hit.plan == nullptr) {
+  const ProblemKey hash = hash_of(asked);
+  const Served* before = tables.served.find(hash);
+  const bool fresh = before == nullptr || before->hit.plan == nullptr;
+  tables.served.put({hash, asked.key, made.hit, asked.layouts});
+  if (made.hit.plan == nullptr && made.hit.not_ready && options.building != Building::never) {
+    // No refusal: it waits for a compiler.
+  } else if (made.hit.plan == nullptr) {
     if (refusals_.size() < options.most_plans) refusals_.insert_or_assign({hash.high, hash.low}, made.refusal);
     log_.say(fmt::format("a shape cannot be served: {}", made.refusal.why));
   } else if (fresh) {
-    note(key, made.hit);
+    note(asked.key, made.hit);
+    // A prediction's bound is no proof: its shape is tuned, too.
+    const bool is_missed = made.hit.row == 0 || made.hit.match == Match::predicted;
+    if (online_ && is_missed && asked.layouts == nullptr && missed_.size() < OnlineTuning::kMostShapes)
+      missed_.push_back(asked.key);
   }
-  want_compiled(key, made);
+  want_compiled(asked, made);
   return made;
 }
 
 /// What stands in for a row's kernel is looked at again when that is compiled; once, until the tables change.
-void Dispatcher::State::want_compiled(const GemmKey& key, const Made& made) {
+void Dispatcher::State::want_compiled(const Asked& asked, const Answer& made) {
   if (options.building != Building::background || !made.hit.not_ready || made.missing.empty()) return;
-  const ProblemKey hash = hash_of(key);
-  if (asked_for_.size() < options.most_plans && asked_for_.insert({hash.high, hash.low}).second) wanted_.push_back(key);
+  const ProblemKey hash = hash_of(asked);
+  if (asked_for_.size() < options.most_plans && asked_for_.insert({hash.high, hash.low}).second)
+    wanted_.push_back(asked);
 }
 
 /// A line for the first call of a shape.
@@ -316,72 +254,96 @@ void Dispatcher::State::note(const GemmKey& key, const Hit& hit) {
   }
 }
 
-Hit Dispatcher::State::require(const GemmKey& key) {
-  if (static_cast<size_t>(key.op) >= kNumOps)
-    fail(ErrorCode::invalid_input, "there is no op of that number: {}", static_cast<int>(key.op));
+std::unique_lock<std::mutex> Dispatcher::State::begin_making() {
   // The lock is not fair, and who forks waits for it.
   while (live().is_forking) std::this_thread::yield();
-  std::unique_lock lock(making_);
-  const ProblemKey hash = hash_of(key);
+  return std::unique_lock(making_);
+}
+
+Hit Dispatcher::State::require(const Asked& asked) {
+  const GemmKey& key = asked.key;
+  if (static_cast<size_t>(key.op) >= kNumOps)
+    fail(ErrorCode::invalid_input, "there is no op of that number: {}", static_cast<int>(key.op));
+  std::unique_lock lock = begin_making();
+  const ProblemKey hash = hash_of(asked);
   const Served* served = now.load()->served.find(hash);
-  if (served != nullptr && codes[static_cast<size_t>(key.op)].same(served->key, key)) {
+  if (served != nullptr && served->layouts == asked.layouts &&
+      codes[static_cast<size_t>(key.op)].same(served->key, key)) {
     if (served->hit.plan != nullptr) return served->hit;
     // What was refused once is refused until the tables change.
     const auto refused = refusals_.find({hash.high, hash.low});
     if (refused != refusals_.end()) fail(refused->second.code, "{}", refused->second.why);
   }
-  Made made = serve(key);
-  if (made.hit.not_ready && !made.missing.empty() && options.building == Building::blocking) {
+  Answer made = serve(asked);
+  // Weights in a layout that only a generated kernel reads: there is nothing to serve them with meanwhile.
+  const bool waits = options.building == Building::blocking ||
+                     (asked.layouts != nullptr && made.hit.plan == nullptr && options.building != Building::never);
+  // What cannot be compiled gives way to another row, whose kernel may be to be compiled, too.
+  constexpr int kMostRounds = 8;
+  for (int round = 0; waits && !made.missing.empty() && round < kMostRounds; ++round) {
     lock.unlock();
-    compile(made.missing);
+    auto failures = compile(made.missing);
     lock.lock();
-    made = serve(key);
+    maker_.note_failures(std::move(failures));
+    made = serve(asked);
   }
-  if (!wanted_.empty()) inbox.wake();
+  if (!wanted_.empty() || !missed_.empty()) inbox.wake();
   if (made.hit.plan == nullptr) fail(made.refusal.code, "{}", made.refusal.why);
   if (made.own) own_.insert_or_assign(std::this_thread::get_id(), std::move(made.own));
   return made.hit;
 }
 
-/// In children, behind limits and a deadline; what fails is not there afterwards.
-void Dispatcher::State::compile(const std::vector<CompileTask>& tasks) const {
-  if (cache_.empty()) return;
+/// In children, behind limits and a deadline. Returns what could not be compiled, by recipe, and why.
+std::map<std::string, std::string> Dispatcher::State::compile(const std::vector<CompileTask>& tasks) const {
+  std::map<std::string, std::string> failures;
   constexpr uint64_t kCacheBytes = uint64_t{4} << 30;
   try {
+    if (cache_.empty()) fail(ErrorCode::unavailable, "there is no folder for compiled kernels, set ATTUNE_CACHE");
     KernelCache cache({cache_}, kCacheBytes);
     CompilePool pool(cache, {.jobs = 1});
     for (const CompileTask& task : tasks) pool.submit(task);
     // A program that ends does not wait for a compiler: the pool takes its processes with it.
-    while (pool.unanswered() > 0 && !stop_) pool.wait(Milliseconds(100));
-  } catch (const Error&) {
-    // The untuned plan goes on to serve.
+    while (pool.unanswered() > 0 && !stop_) {
+      for (const Compiled& one : pool.wait(Milliseconds(100))) {
+        if (!one.outcome.ok()) failures.emplace(one.recipe, one.outcome.detail);
+      }
+    }
+  } catch (const Error& error) {
+    for (const CompileTask& task : tasks) failures.emplace(task.recipe(), error.what());
   }
+  return failures;
 }
 
 void Dispatcher::State::work_on(const Inbox::Posted& posted) {
   {
     const std::lock_guard lock(making_);
-    const Served* served = now.load()->served.find(hash_of(posted.key));
-    if (served == nullptr) serve(posted.key);
+    const Served* served = now.load()->served.find(hash_of(posted.asked));
+    if (served == nullptr) serve(posted.asked);
   }
   inbox.done(posted);
 }
 
 /// One shape that waits for its kernel; false: none does.
 bool Dispatcher::State::compile_one() {
-  GemmKey key;
-  Made made;
+  Asked asked;
+  Answer made;
   {
     const std::lock_guard lock(making_);
     if (wanted_.empty()) return false;
-    key = wanted_.back();
+    asked = wanted_.back();
     wanted_.pop_back();
-    made = make(*now.load(), key);
+    made = make(*now.load(), asked);
   }
   if (!made.hit.not_ready || made.missing.empty()) return true;
-  compile(made.missing);
+  auto failures = compile(made.missing);
   const std::lock_guard lock(making_);
-  serve(key);
+  if (!failures.empty()) {
+    // Another row may serve now, with a kernel that is to be compiled, too.
+    const ProblemKey hash = hash_of(asked);
+    asked_for_.erase({hash.high, hash.low});
+    maker_.note_failures(std::move(failures));
+  }
+  serve(asked);
   return true;
 }
 
@@ -398,9 +360,15 @@ void Dispatcher::State::work() noexcept {
       inbox.wait(nap);
       for (const Inbox::Posted& posted : inbox.take()) {
         if (stop_) return;
-        work_on(posted);
+        try {
+          work_on(posted);
+        } catch (...) {
+          inbox.done(posted);  // Asked for again by a later lookup.
+        }
       }
-      while (!stop_ && compile_one()) continue;
+      if (!stop_ && compile_one())
+        inbox.wake();  // One at a time: new shapes, files and missed ones do not wait for all.
+      if (online_) tune_missed();
       const auto time = std::chrono::steady_clock::now();
       if (time >= next_look) {
         next_look = time + look_every;
@@ -420,6 +388,7 @@ bool Dispatcher::State::reload() {
     const std::lock_guard lock(making_);
     // In the caller's thread, which knows whether another one changes the environment now.
     for (size_t op = 0; op < kNumOps; ++op) places_[op] = table_places(families()[op]);
+    maker_.forget_failures();
   }
   return look_again();
 }
@@ -430,15 +399,17 @@ bool Dispatcher::State::look_again() {
   bool changed = false;
   auto fresh = read_tables(before, changed);
   if (!changed) return false;
+  maker_.forget_failures();
   refusals_.clear();
   asked_for_.clear();
   for (const Served& served : before->served.all()) {
     try {
-      const Made made = make(*fresh, served.key);
+      const Asked asked{served.key, served.layouts};
+      const Answer made = make(*fresh, asked);
       // A plan that there was no room for is nobody's: the shape is a new one again.
       if (made.own || made.hit.plan == nullptr) continue;
-      fresh->served.put({served.hash, served.key, made.hit});
-      want_compiled(served.key, made);
+      fresh->served.put({served.hash, served.key, made.hit, served.layouts});
+      want_compiled(asked, made);
     } catch (const Error&) {
       // It was none before, and is said again when it is asked for.
     }
@@ -466,6 +437,11 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
     text += fmt::format("{:<14} m={}: {}\n", name(step.match), step.m,
                         row == nullptr ? "no row" : fmt::format("{} {}", rows.where(*row), rows.kernel_name(*row)));
   }
+  for (const Predictions::Row& one : rows.predict(half, key.m, options.most_regret)) {
+    const RowIndex::Row& row = rows.row(one.number);
+    text += fmt::format("{:<14} m={}: {} {}, at most {:.0f} % slower than the best\n", name(Match::predicted), row.m,
+                        rows.where(row), rows.kernel_name(row), 100 * one.regret);
+  }
   const Served* served = now.load()->served.find(half.with_m(key.m));
   if (served == nullptr) return text + "not called yet\n";
   const Hit& hit = served->hit;
@@ -485,16 +461,12 @@ void Dispatcher::State::finish() {
     // A library that is being taken down may hold the thread for ever: the process's end does not wait for it.
     constexpr int kMostMilliseconds = 2000;
     for (int i = 0; i < kMostMilliseconds && !is_done_; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (is_done_)
-      thread_.join();
-    else
-      new std::thread(std::move(thread_));
+    if (is_done_) thread_.join();  // Else the destructor waits for it, if there is one.
   }
   const std::string why = capture ? capture->flush() : std::string();
   if (is_fork) return;  // The log's lock may be another thread's of the parent for ever.
   if (!why.empty()) log_.insist(why);
-  const DispatchCounts all = counts();
-  log_.finish(all.calls, all.misses, all.missed_shapes);
+  log_.finish(counts(), capture != nullptr);
 }
 
 }  // namespace attune

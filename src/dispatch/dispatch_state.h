@@ -15,13 +15,18 @@
 #include "attune/capture.h"
 #include "attune/dispatcher.h"
 #include "attune/error.h"
+#include "dispatch/answers.h"
+#include "dispatch/call_counters.h"
 #include "dispatch/dispatch_log.h"
 #include "dispatch/inbox.h"
 #include "dispatch/key_codes.h"
+#include "dispatch/online_tuning.h"
 #include "dispatch/plan_maker.h"
 #include "dispatch/row_index.h"
 #include "dispatch/served_map.h"
 #include "dispatch/table_sources.h"
+#include "dispatch/weights_layouts.h"
+#include "dispatch/weights_packer.h"
 
 namespace attune {
 
@@ -48,21 +53,28 @@ struct Snapshot {
 };
 
 /// The first row that a lookup meets, without a look at its kernel.
-Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half) noexcept;
+Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half, double most_regret) noexcept;
 
-/// All of a dispatcher. Readers use `now`, `inbox`, `capture` and count(); what makes plans holds `making`.
+/// All of a dispatcher. Readers use `now`, `inbox`, `capture` and `counters`; what makes plans holds `making_`.
 struct Dispatcher::State {
   explicit State(DispatcherOptions wanted);
   ~State();
 
-  Hit require(const GemmKey& key);
+  Hit require(const Asked& asked);
+  /// Of weights packed ahead: as Dispatcher's. In weights.cpp.
+  Hit choose(GemmKey key, const Weights& weights) noexcept;
+  Hit require(GemmKey key, const Weights& weights);
+  Weights pack(GemmKey key, const void* plain, const PackOptions& wanted);
+  static void* copy_of(const Weights& weights, const Hit& hit) noexcept;  ///< What the hit's plan reads.
+  /// The plan of a candidate, compiled first if need be; as long as Hit::plan. Throws as Dispatcher::run_candidate().
+  const Plan& require(const Problem& problem, const Candidate& candidate);
+  /// A problem in text, normalised. Throws invalid_input. Both are in candidate_plan.cpp.
+  Problem read_problem(std::string_view text) const;
   std::string explain(const GemmKey& key);
   bool reload();
   std::vector<std::string> notices();
   std::vector<TableInUse> tables();
   DispatchCounts counts() const;
-  /// Of one lookup.
-  void count(bool missed) noexcept;
   /// Ends the thread, writes what is captured and says what was missed; called once more does nothing new.
   void finish();
 
@@ -71,37 +83,22 @@ struct Dispatcher::State {
   std::unique_ptr<Capture> capture;
   std::atomic<Snapshot*> now{nullptr};
   Inbox inbox;
-  std::atomic<bool> is_full{false};  ///< No room for more plans: shapes that are new now stay so.
+  CallCounters counters;
+  /// No room for more plans: shapes that are new now stay so.
+  bool is_full() const noexcept { return answers_.is_full(); }
 
  private:
-  struct Refusal {
-    ErrorCode code = ErrorCode::unavailable;
-    std::string why;
-  };
-  /// What a problem is answered with, and what must be compiled for a better answer.
-  struct Made {
-    Hit hit;
-    std::vector<CompileTask> missing;
-    std::string why_not;        ///< No plan.
-    Refusal refusal;            ///< No plan: what who requires it is told; set by serve().
-    std::unique_ptr<Plan> own;  ///< hit.plan, when there was no room to keep it.
-  };
-  struct Kept {
-    std::unique_ptr<Plan> plan;
-    bool drifted = false;
-  };
-  struct alignas(64) Counter {
-    std::atomic<uint64_t> calls{0}, misses{0};
-  };
-
   std::unique_ptr<Snapshot> read_tables(const Snapshot* before, bool& changed) const;
-  Made make(const Snapshot& tables, const GemmKey& key);
-  const Plan* plan_of(const Problem& problem, std::string_view candidate, Made& made, std::string& why_not);
-  Made serve(const GemmKey& key);
-  void compile(const std::vector<CompileTask>& tasks) const;
+  bool holds(const Weights& weights, GemmKey key) const noexcept;
+  Answer make(const Snapshot& tables, const Asked& asked);
+  Answer serve(const Asked& asked);
+  std::unique_lock<std::mutex> begin_making();
+  std::map<std::string, std::string> compile(const std::vector<CompileTask>& tasks) const;
   void note(const GemmKey& key, const Hit& hit);
-  void want_compiled(const GemmKey& key, const Made& made);
+  void want_compiled(const Asked& asked, const Answer& made);
   bool compile_one();
+  void begin_online_tuning();
+  void tune_missed();
   bool look_again();  ///< At the files that there are places for.
   void work() noexcept;
   void work_on(const Inbox::Posted& posted);
@@ -114,23 +111,25 @@ struct Dispatcher::State {
   static Live& live();
   static void enlist(State& state);
   static void open_after_fork();
-  ProblemKey hash_of(const GemmKey& key) const noexcept;
+  ProblemKey hash_of(const Asked& asked) const noexcept;
 
   const std::filesystem::path cache_;
   const int process_;  ///< Not a child of a fork().
   PlanMaker maker_;
-  std::mutex making_;  ///< Of maker_, plans_, of all below to log_, and of swapping `now`.
-  std::map<std::pair<std::string, std::string>, Kept> plans_;  ///< By the problem's key and the candidate.
+  DispatchLog log_;
+  Answers answers_;
+  WeightsPacker packer_;
+  std::mutex making_;  ///< Of answers_ and maker_, of all below to places_, and of swapping `now`.
   std::map<std::thread::id, std::unique_ptr<Plan>> own_;       ///< For whose shape there was no room: the last of each.
   std::map<std::pair<uint64_t, uint64_t>, Refusal> refusals_;  ///< By hash, until the tables change.
   std::set<std::pair<uint64_t, uint64_t>> asked_for_;          ///< Shapes whose kernel was compiled or is to be.
-  std::vector<GemmKey> wanted_;                                ///< Of those, which still wait.
+  std::vector<Asked> wanted_;                                  ///< Of those, which still wait.
+  std::vector<GemmKey> missed_;                                ///< For online_, not handed to it yet.
   std::vector<TablePlaces> places_;                            ///< By OpId, as the environment was.
-  DispatchLog log_;
-  std::atomic<uint64_t> num_reloads_{0}, num_missed_shapes_{0}, num_shapes_{0}, num_plans_{0};
-  mutable std::array<Counter, 64> counters_;
+  std::atomic<uint64_t> num_reloads_{0}, num_missed_shapes_{0}, num_shapes_{0};
   std::atomic<bool> stop_{false}, is_done_{false};  ///< The thread is to end; it has.
   std::atomic<bool> finished_{false};
+  std::unique_ptr<OnlineTuning> online_;  ///< The thread's own. Null: shapes are not tuned.
   std::thread thread_;
 };
 

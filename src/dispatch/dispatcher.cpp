@@ -10,6 +10,7 @@
 #include "dispatch/dispatch_state.h"
 #include "dispatch/lookup_steps.h"
 #include "dispatch/read_guard.h"
+#include "ops/op.h"
 
 namespace attune {
 namespace {
@@ -49,6 +50,11 @@ class ThreadWorkspace {
   size_t bytes_ = 0;
 };
 
+void run_plan(const Plan& plan, std::span<void* const> operands, void* stream) {
+  thread_local ThreadWorkspace workspace;
+  plan.run({operands, workspace.of(plan), stream});
+}
+
 }  // namespace
 
 std::string_view name(Match match) noexcept {
@@ -60,8 +66,9 @@ std::string_view name(Match match) noexcept {
 Dispatcher::Dispatcher(DispatcherOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Dispatcher::~Dispatcher() = default;
 
-Hit Dispatcher::choose(const GemmKey& key) const noexcept {
+Hit Dispatcher::choose(const GemmKey& key, const Weights* weights) const noexcept {
   State& state = *state_;
+  if (weights != nullptr) return state.choose(key, *weights);
   const auto op = static_cast<size_t>(key.op);
   if (op >= state.codes.size()) return {};
   if (state.capture) state.capture->note(key);
@@ -78,20 +85,23 @@ Hit Dispatcher::choose(const GemmKey& key) const noexcept {
       is_served = true;
       hit = served->hit;
     } else {
-      hit = first_row(now, key, codes.pads_m(), half);
+      hit = first_row(now, key, codes.pads_m(), half, state.options.most_regret);
     }
   }
-  state.count(hit.row == 0);
-  if (!is_served && !state.options.only_look_up && !state.is_full.load(std::memory_order_relaxed)) {
+  // What packed weights are answered with is kept elsewhere; should a hash ever say otherwise, nothing runs.
+  if ((key.flags & GemmKey::bpreshuffle) != 0) hit.plan = nullptr;
+  state.counters.count(hit.row == 0);
+  if (!is_served && !state.options.only_look_up && !state.is_full()) {
     hit.not_ready = true;
-    state.inbox.post(key, hash);
+    state.inbox.post({key}, hash);
   }
   return hit;
 }
 
-Hit Dispatcher::require(const GemmKey& key) {
+Hit Dispatcher::require(const GemmKey& key, const Weights* weights) {
+  if (weights != nullptr) return state_->require(key, *weights);
   const Hit hit = choose(key);
-  return hit.plan != nullptr ? hit : state_->require(key);
+  return hit.plan != nullptr ? hit : state_->require({key});
 }
 
 void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* stream) {
@@ -99,9 +109,38 @@ void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* 
   if (operands.size() != num_wanted)
     fail(ErrorCode::invalid_input, "this product has {} operands (a, b, bias if there is one, c), got {}", num_wanted,
          operands.size());
-  thread_local ThreadWorkspace workspace;
-  const Hit hit = require(key);
-  hit.plan->run({operands, workspace.of(*hit.plan), stream});
+  run_plan(*require(key).plan, operands, stream);
+}
+
+void Dispatcher::run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream) {
+  const bool has_bias = (key.flags & GemmKey::bias) != 0;
+  const size_t num_wanted = has_bias ? 3 : 2;
+  if (operands.size() != num_wanted)
+    fail(ErrorCode::invalid_input,
+         "this product has {} operands besides its weights (a, bias if there is one, c), got {}", num_wanted,
+         operands.size());
+  const Hit hit = state_->require(key, weights);
+  std::array<void*, 4> all = {operands[0], State::copy_of(weights, hit), operands[1], operands[num_wanted - 1]};
+  run_plan(*hit.plan, std::span<void* const>(all).first(num_wanted + 1), stream);
+}
+
+Weights Dispatcher::pack_weights(const GemmKey& key, const void* plain, PackOptions options) {
+  return state_->pack(key, plain, options);
+}
+
+std::vector<TensorSpec> Dispatcher::operands(std::string_view text) const {
+  const Problem problem = state_->read_problem(text);
+  return op_of(problem).tensors(problem);
+}
+
+void Dispatcher::run_candidate(std::string_view text, std::string_view candidate, std::span<void* const> operands,
+                               void* stream) {
+  const Problem problem = state_->read_problem(text);
+  const Candidate parsed = Candidate::parse(candidate);
+  const auto wanted = op_of(problem).tensors(problem);
+  if (operands.size() != wanted.size())
+    fail(ErrorCode::invalid_input, "the problem has {} operands, not {}", wanted.size(), operands.size());
+  run_plan(state_->require(problem, parsed), operands, stream);
 }
 
 std::string Dispatcher::explain(const GemmKey& key) const { return state_->explain(key); }

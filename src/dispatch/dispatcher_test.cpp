@@ -10,6 +10,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <thread>
 
 #include "base/error.h"
@@ -21,6 +22,7 @@
 namespace attune {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -67,18 +69,68 @@ class DispatcherTest : public testing::Test {
 TEST_F(DispatcherTest, FindsTheExactRowThenPaddedFineThenCoarse) {
   write(row(5, kGood) + row(16, kOther) + row(2048, kGood));
   options_.only_look_up = true;
+  options_.most_regret = 0;
   EXPECT_EQ(dispatcher().choose(key(5)).match, Match::exact);
   EXPECT_NE(dispatcher().choose(key(5)).row, 0u);
   EXPECT_EQ(dispatcher().choose(key(6)).match, Match::padded_fine);
   EXPECT_EQ(dispatcher().choose(key(6)).row, dispatcher().choose(key(16)).row);
   EXPECT_EQ(dispatcher().choose(key(1500)).match, Match::padded_coarse);
-  EXPECT_EQ(dispatcher().choose(key(17)).match, Match::fallback);
-  EXPECT_EQ(dispatcher().choose(key(17)).row, 0u);
+  EXPECT_EQ(dispatcher().choose(key(100)).match, Match::fallback);
+  EXPECT_EQ(dispatcher().choose(key(100)).row, 0u);
   EXPECT_EQ(dispatcher().choose(key(5, 17)).match, Match::fallback);
   EXPECT_EQ(dispatcher().choose({.op = static_cast<OpId>(99), .m = 1, .n = 1, .k = 1}).row, 0u);
   EXPECT_EQ(dispatcher().counts().calls, 9u);
   EXPECT_EQ(dispatcher().counts().misses, 3u);
   EXPECT_EQ(dispatcher().counts().plans, 0u);
+}
+
+TEST_F(DispatcherTest, PredictsFromNearRowsWithABoundAndNotBeyondIt) {
+  // Between 40 and 60 times hardly grow: the kernel of 60 cannot take more than 1.1, the best not less than 1.
+  write(row(40, kGood, 1) + row(60, kOther, 1.1));
+  options_.only_look_up = true;
+  const Hit between = dispatcher().choose(key(50));
+  EXPECT_EQ(between.match, Match::predicted);
+  EXPECT_EQ(between.row, dispatcher().choose(key(60)).row);
+  EXPECT_EQ(between.regret_percent, 10);
+  const Hit above = dispatcher().choose(key(70));
+  EXPECT_EQ(above.match, Match::predicted);
+  EXPECT_EQ(above.row, between.row);
+  EXPECT_EQ(above.regret_percent, 100);
+  EXPECT_EQ(dispatcher().choose(key(121)).match, Match::fallback);
+  EXPECT_EQ(dispatcher().choose(key(50, 16, 17)).match, Match::fallback);
+  EXPECT_EQ(dispatcher().counts().misses, 2u);
+  EXPECT_THAT(dispatcher().explain(key(50)), HasSubstr("predicted      m=60"));
+  EXPECT_THAT(dispatcher().explain(key(50)), HasSubstr("at most 10 % slower than the best"));
+}
+
+TEST_F(DispatcherTest, TheNearerRowIsTakenThoughTheOtherHasTheSmallerBound) {
+  write(row(100, kOther, 10) + row(400, kGood, 10.5));
+  const Hit looked_up = dispatcher().choose(key(115));
+  const Hit hit = dispatcher().require(key(115));
+  EXPECT_EQ(hit.match, Match::predicted);
+  EXPECT_EQ(hit.row, dispatcher().choose(key(100)).row);
+  EXPECT_EQ(hit.row, looked_up.row);
+  EXPECT_EQ(hit.regret_percent, 100);
+}
+
+TEST_F(DispatcherTest, ARowWithoutAKernelServesNothing) {
+  write(row(5, "") + row(16, kGood));
+  EXPECT_EQ(dispatcher().require(key(5)).match, Match::padded_fine);
+}
+
+TEST_F(DispatcherTest, PredictsNothingWhenNoRegretIsAllowed) {
+  write(row(40, kGood) + row(60, kOther));
+  options_.most_regret = 0;
+  EXPECT_EQ(dispatcher().require(key(50)).match, Match::fallback);
+}
+
+TEST_F(DispatcherTest, APredictedRowThatCannotRunGivesWayToTheOther) {
+  write(row(40, kGood, 1) + row(60, "gone.gemm@1:a=1", 1.01));
+  const Hit hit = dispatcher().require(key(50));
+  EXPECT_EQ(hit.match, Match::predicted);
+  EXPECT_EQ(hit.row, dispatcher().choose(key(40)).row);
+  EXPECT_GT(hit.regret_percent, 90);
+  EXPECT_FALSE(hit.not_ready);
 }
 
 TEST_F(DispatcherTest, ANewShapeHasItsPlanWhenItIsRequiredOrALittleLater) {
@@ -107,6 +159,97 @@ TEST_F(DispatcherTest, RunsWhatItFound) {
     dispatcher().run(key(m, 2, 16), operands);
     EXPECT_THAT(std::vector<float>(c.begin(), c.begin() + 2 * m), testing::Each(32.0F));
   }
+}
+
+/// Of a 2×2 product of ones and twos over k = 16.
+class CandidateRun : public DispatcherTest {
+ protected:
+  static constexpr const char* kProblem = "gemm_a16w16 m=2 n=2 k=16 dtype=fp32";
+  /// The error's code and sentence; empty when it ran and computed what it should.
+  std::string run(std::string_view candidate, std::string_view problem = kProblem, size_t num_operands = 3) {
+    c_.fill(0);
+    const std::array<void*, 5> operands = {a_.data(), b_.data(), c_.data(), c_.data(), c_.data()};
+    try {
+      dispatcher().run_candidate(problem, candidate, std::span(operands).first(num_operands));
+    } catch (const Error& error) {
+      EXPECT_THAT(c_, testing::Each(0.0F)) << "what is refused is not run";
+      return fmt::format("{}: {}", name(error.code()), error.what());
+    }
+    EXPECT_THAT(c_, testing::Each(32.0F));
+    return {};
+  }
+  std::array<float, 32> a_ = filled(1), b_ = filled(2);
+  std::array<float, 4> c_{};
+
+ private:
+  static std::array<float, 32> filled(float value) {
+    std::array<float, 32> all{};
+    all.fill(value);
+    return all;
+  }
+};
+
+TEST_F(CandidateRun, RunsWhatItIsGivenWhateverTheTablesSay) {
+  write(row(2, "gone.gemm@1:a=1"));
+  EXPECT_EQ(run(kGood), "");
+  EXPECT_EQ(run(kOther), "");
+  EXPECT_EQ(dispatcher().counts().plans, 2u);
+  EXPECT_EQ(run(kGood, "gemm_a16w16 dtype=fp32 k=16 n=2 m=2 bias=0"), "");
+  EXPECT_EQ(run("fake.gemm@1:tile_n=32;tile_m=32;split_k=1"), "");
+  EXPECT_EQ(dispatcher().counts().plans, 2u) << "the same problem and candidate, written otherwise";
+  EXPECT_EQ(dispatcher().counts().calls, 0u);
+}
+
+TEST_F(CandidateRun, BeyondTheMostPlansEachCallHasItsOwn) {
+  write("");
+  options_.most_plans = 1;
+  for (const char* candidate : {kGood, kOther, kOther, kGood}) EXPECT_EQ(run(candidate), "");
+  EXPECT_EQ(dispatcher().counts().plans, 1u);
+}
+
+TEST_F(CandidateRun, WrongTextsAndConfigsAreInvalid) {
+  write("");
+  const auto invalid = [](const char* says) { return AllOf(testing::StartsWith("invalid_input"), HasSubstr(says)); };
+  EXPECT_THAT(run("_ZN5aiter4gemmE"), invalid("solver@version:config"));
+  EXPECT_THAT(run(""), invalid("solver@version:config"));
+  EXPECT_THAT(run("fake.gemm@1:split_k=1;tile_m=17;tile_n=32"), invalid("tile_m"));
+  EXPECT_THAT(run("fake.gemm@1:split_k=1;tile_m=32"), invalid("none the solver offers"));
+  EXPECT_THAT(run("fake.gemm@1:split_k=1;tile_m=128;tile_n=128"), invalid("does not fit the registers"));
+  EXPECT_THAT(run(kGood, "gemm_a16w16 m=2 n=2"), invalid("'k'"));
+  EXPECT_THAT(run(kGood, "gemm_x m=2"), invalid("gemm_x"));
+  EXPECT_THAT(run(kGood, ""), invalid(""));
+  EXPECT_THAT(run(kGood, kProblem, 2), invalid("3 operands, not 2"));
+  EXPECT_THAT(run(kGood, kProblem, 4), invalid("3 operands, not 4"));
+  EXPECT_THAT(run(kGood, "gemm_a16w16 m=2 n=2 k=16 dtype=fp32 bias=1"), invalid("4 operands, not 3"));
+}
+
+TEST_F(CandidateRun, WhatIsNotHereIsUnavailable) {
+  write("");
+  const auto unavailable = [](const char* says) { return AllOf(testing::StartsWith("unavailable"), HasSubstr(says)); };
+  EXPECT_THAT(run("gone.gemm@1:a=1"), unavailable("gone.gemm"));
+  EXPECT_THAT(run("fake.gemm@2:split_k=1;tile_m=32;tile_n=32"), unavailable("made with fake.gemm 2, here is 1"));
+  EXPECT_EQ(dispatcher().counts().plans, 0u);
+}
+
+TEST_F(CandidateRun, PlainWeightsRunNoKernelOfPackedOnes) {
+  write("");
+  const std::string packed = "fake.gemm@1:b_layout=host.k16.v1;split_k=1;tile_m=32;tile_n=32";
+  const std::string problem = std::string(kProblem) + " bpreshuffle=1";
+  EXPECT_THAT(run(packed), HasSubstr("it reads weights in the layout host.k16.v1, these are plain"));
+  EXPECT_THAT(run(packed, problem), HasSubstr("it reads weights in the layout host.k16.v1, these are plain"));
+  EXPECT_EQ(run("fake.gemm@1:b_layout=plain;split_k=1;tile_m=32;tile_n=32", problem), "");
+}
+
+TEST_F(CandidateRun, OperandsAreThoseOfTheProblem) {
+  write("");
+  const auto specs = dispatcher().operands("gemm_a16w16 m=2 n=3 k=4 dtype=fp16 outdtype=fp32 bias=1 trans_a=1");
+  ASSERT_EQ(specs.size(), 4u);
+  EXPECT_THAT(specs[0].shape, ElementsAre(4, 2));
+  EXPECT_THAT(specs[1].shape, ElementsAre(3, 4));
+  EXPECT_THAT(specs[2].shape, ElementsAre(3));
+  EXPECT_EQ(specs[2].dtype, DType::fp16);
+  EXPECT_EQ(specs[3].dtype, DType::fp32);
+  EXPECT_THROW(dispatcher().operands("gemm_a16w16 m=2"), Error);
 }
 
 TEST_F(DispatcherTest, ARowThatDoesNotServeFallsThrough) {
@@ -155,7 +298,7 @@ TEST_F(DispatcherTest, LooksAtItsTablesByItself) {
   options_.look_every = std::chrono::milliseconds(2);
   dispatcher().require(key(5));
   write(row(5, kOther) + row(6, kOther));
-  EXPECT_EQ(wait_for(key(6), [](const Hit& hit) { return hit.row != 0; }).match, Match::exact);
+  EXPECT_EQ(wait_for(key(6), [](const Hit& hit) { return hit.match == Match::exact; }).match, Match::exact);
 }
 
 TEST_F(DispatcherTest, AWrongTableIsLeftOut) {
@@ -193,7 +336,7 @@ TEST_F(DispatcherTest, WithoutRoomAReloadLeavesNoPlanThatIsGone) {
   EXPECT_NE(dispatcher().require(key(5)).plan, nullptr);
 }
 
-TEST_F(DispatcherTest, PackedWeightsAreRefused) {
+TEST_F(DispatcherTest, PackedWeightsWithoutTheirLayoutAreRefused) {
   write("");
   GemmKey packed = key(5);
   packed.flags = GemmKey::bpreshuffle;

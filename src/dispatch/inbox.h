@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attune/problem.h"
+#include "dispatch/weights_layouts.h"
 
 namespace attune {
 
@@ -16,12 +17,12 @@ namespace attune {
 class Inbox {
  public:
   /// Any thread; no lock, no allocation. Wakes the thread that takes.
-  void post(const GemmKey& key, const ProblemKey& hash) noexcept {
+  void post(const Asked& asked, const ProblemKey& hash) noexcept {
     Slot& slot = slots_[hash.low % kSlots];
     State empty = State::empty;
     if (slot.state.load(std::memory_order_relaxed) != State::empty) return;
     if (!slot.state.compare_exchange_strong(empty, State::filling, std::memory_order_acquire)) return;
-    slot.key = key;
+    slot.asked = asked;
     slot.state.store(State::full, std::memory_order_release);
     news_.release();
   }
@@ -34,14 +35,14 @@ class Inbox {
   }
   /// What was posted; each keeps its place until done(). One thread.
   struct Posted {
-    GemmKey key;
+    Asked asked;
     size_t place = 0;
   };
   std::vector<Posted> take() {
     std::vector<Posted> posted;
     for (size_t i = 0; i < kSlots; ++i) {
       if (slots_[i].state.load(std::memory_order_acquire) != State::full) continue;
-      posted.push_back({slots_[i].key, i});
+      posted.push_back({slots_[i].asked, i});
       slots_[i].state.store(State::taken, std::memory_order_relaxed);
     }
     return posted;
@@ -55,7 +56,7 @@ class Inbox {
   enum class State : uint8_t { empty, filling, full, taken };
   struct Slot {
     std::atomic<State> state{State::empty};
-    GemmKey key;
+    Asked asked;
   };
   std::array<Slot, kSlots> slots_;
   std::counting_semaphore<> news_{0};

@@ -129,7 +129,7 @@ KeyCodes::Codes KeyCodes::codes(const GemmKey& key) const noexcept {
   return codes;
 }
 
-ProblemKey KeyCodes::hash(const Codes& codes, int64_t layout) const noexcept {
+HalfKey KeyCodes::half(const Codes& codes, int64_t layout) const noexcept {
   ShapeWords words{.op = op_, .rest = static_cast<uint64_t>(layout)};
   for (size_t i = 0; i < num_columns_; ++i) {
     const auto code = static_cast<uint64_t>(codes[i]);
@@ -161,7 +161,7 @@ ProblemKey KeyCodes::hash(const Codes& codes, int64_t layout) const noexcept {
     if (fields_[i] == Field::none || (is_type && has_no_number))
       words.rest = mix(words.rest ^ code ^ kSecrets[i % kSecrets.size()], kSecrets[3] + i);
   }
-  return HalfKey::of(words).with_m(m_of(codes));
+  return HalfKey::of(words);
 }
 
 OpId op_id(const FamilySpec& family) { return static_cast<OpId>(&family - families().data()); }

@@ -38,7 +38,10 @@ class KeyCodes {
                         static_cast<uint64_t>(key.batch) & batch_mask_, 0});
   }
   ProblemKey hash(const GemmKey& key) const noexcept { return half(key).with_m(key.m); }
-  ProblemKey hash(const Codes& codes, int64_t layout = 0) const noexcept;
+  HalfKey half(const Codes& codes, int64_t layout = 0) const noexcept;
+  ProblemKey hash(const Codes& codes, int64_t layout = 0) const noexcept {
+    return half(codes, layout).with_m(m_of(codes));
+  }
   /// Whether two typed keys are the same problem: equal but for fields that the family has no column for. About 2 ns.
   bool same(const GemmKey& a, const GemmKey& b) const noexcept {
     return a.m == b.m && a.n == b.n && a.k == b.k && ((head_of(a) ^ head_of(b)) & head_mask_) == 0 &&

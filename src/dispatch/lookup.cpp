@@ -3,33 +3,23 @@
 
 #include "attune/error.h"
 #include "base/text.h"
-#include "dispatch/padding.h"
+#include "dispatch/lookup_steps.h"
 
 namespace attune {
 namespace {
 
-struct Target {
-  Match match;
-  Problem problem;
-};
-
-std::vector<Target> targets(const Problem& problem, const FamilySpec& family) {
-  std::vector<Target> all = {{Match::exact, problem}};
-  if (!family.pads_m) return all;
-  const int64_t m = problem.integer("m"), n = problem.integer("n");
-  all.push_back({Match::padded_fine, problem.with("m", std::to_string(padded_m_fine(m)))});
-  all.push_back({Match::padded_coarse, problem.with("m", std::to_string(padded_m_coarse(m, n)))});
-  return all;
+LookupSteps steps_of(const Problem& problem, const FamilySpec& family) {
+  if (!family.pads_m) return {false, 0, 0};
+  return {true, problem.integer("m"), problem.integer("n")};
 }
 
 }  // namespace
 
-LookupResult look_up(const Table& table, const Problem& problem, const DeviceInfo& device, const RowCheck& usable) {
+LookupResult look_up(const Table& table, const Problem& problem, const DeviceInfo& device, const RowCheck& usable,
+                     const TableGroups* groups) {
   LookupResult result;
-  for (const Target& target : targets(problem, table.family())) {
-    if (!result.steps.empty() && result.steps.back().key == target.problem) continue;
-    LookupStep step{target.match, target.problem,
-                    table.find(target.problem, device.gfx, device.num_units, device.model), ""};
+  /// False: the next step.
+  const auto serves = [&](LookupStep step) {
     std::optional<Candidate> candidate;
     if (step.row) {
       try {
@@ -43,11 +33,22 @@ LookupResult look_up(const Table& table, const Problem& problem, const DeviceInf
     }
     const bool found = step.row && step.remark.empty();
     result.steps.push_back(std::move(step));
-    if (!found) continue;
-    result.match = target.match;
+    if (!found) return false;
+    result.match = result.steps.back().match;
     result.row = result.steps.back().row;
     result.candidate = std::move(candidate);
-    return result;
+    return true;
+  };
+  for (const LookupSteps::Step& wanted : steps_of(problem, table.family())) {
+    // The problem's own M may not even be an attribute.
+    const Problem key = wanted.match == Match::exact ? problem : problem.with("m", std::to_string(wanted.m));
+    const TableRow* row = table.find(key, device.gfx, device.num_units, device.model);
+    if (serves({.match = wanted.match, .key = key, .row = row})) return result;
+  }
+  if (groups == nullptr) return result;
+  for (const TableGroups::Predicted& one : groups->predict(problem)) {
+    const Problem key = problem.with("m", one.row->problem.text("m"));
+    if (serves({.match = Match::predicted, .key = key, .row = one.row, .regret_bound = one.regret})) return result;
   }
   return result;
 }

@@ -4,18 +4,19 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
-
 #include <limits>
 #include <mutex>
 #include <utility>
 
-#include "attune/error.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "compile/compiler.h"
 #include "dispatch/library_use.h"
 #include "ops/op.h"
 #include "search/prune.h"
+#include "search/weight_group.h"
 
 namespace attune {
 namespace {
@@ -94,19 +95,25 @@ PlanMaker::Opened& PlanMaker::opened(const Solver& solver) {
   return entry->second;
 }
 
-std::string PlanMaker::why_unusable(const Problem& problem, const Candidate& candidate) {
+/// Throws for what the candidate is not, or not here.
+void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout) {
   const Solver* solver = solvers_.find(candidate.solver);
-  if (solver == nullptr) return "no solver of that name is available here: " + candidate.solver;
+  if (solver == nullptr) fail(ErrorCode::unavailable, "no solver of that name is available here: {}", candidate.solver);
   if (const Support support = solver->supports(problem, device()); !support.yes)
-    return fmt::format("{} {}", candidate.solver, support.reason);
+    fail(ErrorCode::unavailable, "{} {}", candidate.solver, support.reason);
   const Opened& library = opened(*solver);
-  if (!library.backend) return library.unavailable;
+  if (!library.backend) fail(ErrorCode::unavailable, "{}", library.unavailable);
   const Versions versions = library.backend->versions();
   const auto own = versions.find(candidate.solver);
   const std::string version = own != versions.end() ? own->second : std::string(solver->version());
-  if (version != candidate.version)
-    return fmt::format("made with {} {}, here is {}", candidate.solver, candidate.version, version);
-  return why_outside(library.backend->space(problem), candidate.config, problem, device()).value_or("");
+  if (version != candidate.version) {
+    fail(ErrorCode::unavailable, "made with {} {}, here is {}", candidate.solver, candidate.version, version);
+  }
+  // Bytes in another order than a kernel reads are wrong at best: a packed copy is of another size.
+  if (const std::string read = layout_of(candidate); read != layout)
+    fail(ErrorCode::invalid_input, "it reads weights in the layout {}, these are {}", read, layout);
+  if (const auto why = why_outside(library.backend->space(problem), candidate.config, problem, device()))
+    fail(ErrorCode::invalid_input, "{}", *why);
 }
 
 PlanMaker::Made PlanMaker::prepare(const Problem& problem, const Solver& solver, const Config& config) {
@@ -116,6 +123,11 @@ PlanMaker::Made PlanMaker::prepare(const Problem& problem, const Solver& solver,
     const std::string toolchain = toolchain_of(task);
     auto binary = cache_ ? cache_->find(task.arch, task.recipe(), toolchain) : std::optional<Binary>();
     if (!binary) {
+      if (const auto failure = failures_.find(task.recipe()); failure != failures_.end()) {
+        made.missing.clear();
+        made.why_not = "its kernel cannot be compiled: " + failure->second;
+        return made;
+      }
       made.missing.push_back(std::move(task));
       continue;
     }
@@ -135,14 +147,14 @@ PlanMaker::Made PlanMaker::prepare(const Problem& problem, const Solver& solver,
   return made;
 }
 
-PlanMaker::Made PlanMaker::make(const Problem& problem, std::string_view name) {
+PlanMaker::Made PlanMaker::make(const Problem& problem, std::string_view name, std::string_view layout) {
   Made made;
   try {
     const Candidate candidate = Candidate::parse(name);
-    made.why_not = why_unusable(problem, candidate);
-    if (!made.why_not.empty()) return made;
+    check_usable(problem, candidate, layout);
     return prepare(problem, *solvers_.find(candidate.solver), candidate.config);
   } catch (const Error& error) {
+    made.code = error.code();
     made.why_not = error.what();
   } catch (const std::exception& error) {
     made.why_not = fmt::format("its solver failed: {}", error.what());
@@ -167,6 +179,110 @@ PlanMaker::Made PlanMaker::make_untuned(const Problem& problem) {
     }
   }
   return last;
+}
+
+/// That take the problem and are here, baselines first.
+std::vector<const Solver*> PlanMaker::solvers_of(const Problem& problem) {
+  std::vector<const Solver*> found;
+  const auto add = [&](const Solver* solver) {
+    if (solver == nullptr || std::find(found.begin(), found.end(), solver) != found.end()) return;
+    if (solver->supports(problem, device()).yes && opened(*solver).backend) found.push_back(solver);
+  };
+  for (const auto id : op_of(problem).family().baselines) add(solvers_.find(id));
+  for (const SolverEntry& entry : solvers_.entries()) add(entry.solver);
+  return found;
+}
+
+/// The config of a layout that is nearest to the untuned one. Throws what the backend throws.
+std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver& solver, const std::string& layout) {
+  Backend& backend = *opened(solver).backend;
+  const Config untuned = backend.untuned(problem);
+  if (layout_of(untuned) == layout) return untuned;
+  const SearchSpace space = backend.space(problem);
+  auto values = untuned.values();
+  std::erase_if(values, [](const auto& value) { return value.first == "b_layout"; });
+  values.emplace_back("b_layout", layout);
+  if (Config changed(std::move(values)); !why_outside(space, changed, problem, device())) return changed;
+  // Others must change with it: the engine, the kernel.
+  constexpr uint64_t kMostTried = 4096;
+  std::optional<Config> nearest;
+  size_t most_equal = 0;
+  for (const uint64_t index : prune(space, problem, device(), 0, kMostTried).allowed) {
+    Config config = space.at(index);
+    if (layout_of(config) != layout) continue;
+    size_t num_equal = 0;
+    for (const auto& [name, value] : config.values())
+      num_equal += untuned.has(name) && untuned.at(name) == value ? 1 : 0;
+    if (nearest && num_equal <= most_equal) continue;
+    most_equal = num_equal;
+    nearest = std::move(config);
+  }
+  return nearest;
+}
+
+PlanMaker::Made PlanMaker::make_untuned(const Problem& problem, std::span<const std::string> layouts) {
+  Made last;
+  last.why_not = "no solver here reads weights in this layout: " + layouts.front();
+  for (const Solver* solver : solvers_of(problem)) {
+    try {
+      std::vector<size_t> order;
+      const std::string own = layout_of(opened(*solver).backend->untuned(problem));
+      for (size_t i = 0; i < layouts.size(); ++i) order.insert(layouts[i] == own ? order.begin() : order.end(), i);
+      for (const size_t i : order) {
+        const auto config = untuned_in(problem, *solver, layouts[i]);
+        if (!config) continue;
+        Made made = prepare(problem, *solver, *config);
+        made.layout = static_cast<uint8_t>(i);
+        if (made.plan) return made;
+        if (last.missing.empty()) last = std::move(made);
+      }
+    } catch (const std::exception& error) {
+      if (last.missing.empty()) last.why_not = error.what();
+    }
+  }
+  return last;
+}
+
+std::optional<std::string> PlanMaker::who_serves(const Problem& problem, std::string_view candidate,
+                                                 std::string_view layout) {
+  try {
+    const Candidate parsed = Candidate::parse(candidate);
+    check_usable(problem, parsed, layout);
+    return parsed.solver;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> PlanMaker::untuned_layouts(const Problem& problem) {
+  std::vector<std::pair<std::string, std::string>> all, plain;
+  for (const Solver* solver : solvers_of(problem)) {
+    try {
+      all.emplace_back(solver->id(), layout_of(opened(*solver).backend->untuned(problem)));
+      if (untuned_in(problem, *solver, "plain")) plain.emplace_back(solver->id(), "plain");
+    } catch (const std::exception&) {
+      continue;  // It has no config for this problem.
+    }
+  }
+  all.insert(all.end(), plain.begin(), plain.end());
+  return all;
+}
+
+bool PlanMaker::reads(const Problem& problem, const std::string& layout) {
+  const auto all = solvers_of(problem);
+  return std::any_of(all.begin(), all.end(), [&](const Solver* solver) {
+    try {
+      return untuned_in(problem, *solver, layout).has_value();
+    } catch (const std::exception&) {
+      return false;
+    }
+  });
+}
+
+WeightPacking PlanMaker::packing(const Problem& problem, const std::string& layout, std::string_view solver) {
+  const Solver* found = solvers_.find(solver);
+  ATTUNE_CHECK(found != nullptr && opened(*found).backend, "solver {}", solver);
+  return packing_of({layout}, problem, *opened(*found).backend);
 }
 
 }  // namespace attune

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <utility>
@@ -11,12 +12,15 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "formats/csv/csv_scan.h"
+#include "formats/csv/key_cells.h"
 #include "formats/csv/table.h"
+#include "ops/extent.h"
 
 namespace attune {
 namespace {
 
 constexpr size_t kFewest = 16;
+constexpr size_t kMostLayouts = 64;  ///< That are named; a table of more is none of ours.
 constexpr uint64_t kMostNameBytes = std::numeric_limits<uint32_t>::max();
 
 /// Counts one kind of oddity of a file and remembers where it was met first.
@@ -50,7 +54,8 @@ class RowIndexBuilder {
       begin_file(scan);
       while (scan.next()) add_row(scan, file);
     } catch (const Error& error) {
-      index_.notices_.push_back(fmt::format("a table is left out: {}", error.what()));
+      const std::string& missing = index_.files_[file].why_missing;
+      index_.notices_.push_back(missing.empty() ? fmt::format("a table is left out: {}", error.what()) : missing);
     }
     say(path, repeated_, "with the key of another", "the lowest time wins");
     say(path, wrong_, "that cannot be read", "left out");
@@ -58,6 +63,16 @@ class RowIndexBuilder {
   }
 
   void finish() {
+    std::vector<RowGroups::Member> members;
+    members.reserve(in_groups_.size());
+    constexpr size_t kAhead = 16;
+    for (size_t i = 0; i < in_groups_.size(); ++i) {
+      if (i + kAhead < in_groups_.size()) index_.prefetch(in_groups_[i + kAhead].key);
+      const InGroup& one = in_groups_[i];
+      members.push_back({one.group, one.m, index_.find(one.key)});
+    }
+    std::vector<InGroup>().swap(in_groups_);
+    index_.groups_ = RowGroups(std::move(members));
     index_.names_.shrink_to_fit();
     index_.name_ends_.shrink_to_fit();
   }
@@ -82,10 +97,24 @@ class RowIndexBuilder {
     return column ? scan.cell(*column) : std::string_view();
   }
 
+  /// Tools that know missing values write `80.0`.
+  static int64_t units_of(std::string_view text) {
+    if (const auto units = parse_int(text)) return *units;
+    const auto value = attribute_value(text, ColumnKind::integer);
+    return value ? parse_int(*value).value_or(0) : 0;
+  }
+
+  /// Whether something stands beyond the last column: its cells may be others' then.
+  static bool has_too_many_cells(const CsvScan& scan) {
+    for (size_t i = scan.head().columns().size(); i < scan.num_cells(); ++i) {
+      if (!scan.cell(i).empty()) return true;
+    }
+    return false;
+  }
+
   /// Whether the row is one of this device.
   bool is_ours(const CsvScan& scan) const {
-    const auto units = parse_int(cell(scan, units_));
-    if (units.value_or(0) != device_.num_units) return false;
+    if (units_of(cell(scan, units_)) != device_.num_units) return false;
     std::string_view gfx = cell(scan, gfx_);
     if (gfx.empty()) gfx = gfx_of_units(device_.num_units);
     if (gfx != device_.gfx || !cell(scan, tag_).empty()) return false;
@@ -121,8 +150,13 @@ class RowIndexBuilder {
 
   int64_t layout_of(const CsvScan& scan) {
     const std::string_view text = cell(scan, layout_.column);
-    if (!layout_.known || layout_.last != text)
+    if (!layout_.known || layout_.last != text) {
       layout_ = {layout_.column, std::string(text), KeyCodes::layout_code(text), true};
+      const std::string name = layout_.code == 0 ? "plain" : layout_.last;
+      if (std::find(index_.layouts_.begin(), index_.layouts_.end(), name) == index_.layouts_.end() &&
+          index_.layouts_.size() < kMostLayouts)
+        index_.layouts_.push_back(name);
+    }
     return layout_.code;
   }
 
@@ -132,9 +166,10 @@ class RowIndexBuilder {
     if (!us) return;
     KeyCodes::Codes codes{};
     const std::string_view kernel = cell(scan, name_);
-    if (!read_codes(scan, codes) || index_.names_.size() + kernel.size() > kMostNameBytes)
+    if (has_too_many_cells(scan) || !read_codes(scan, codes) || index_.names_.size() + kernel.size() > kMostNameBytes)
       return wrong_.note(scan.line());
-    RowIndex::Row row{codes_.hash(codes, layout_of(scan)),
+    const HalfKey half = codes_.half(codes, layout_of(scan));
+    RowIndex::Row row{half.with_m(codes_.m_of(codes)),
                       codes_.m_of(codes),
                       static_cast<uint32_t>(scan.line()),
                       0,
@@ -146,6 +181,8 @@ class RowIndexBuilder {
     if (index_.prints_[slot] == 0) {
       index_.prints_[slot] = RowIndex::print_of(row.key);
       ++index_.num_rows_;
+      if (codes_.pads_m() && row.m > 0 && row.m <= kMaxExtent)
+        in_groups_.push_back({RowGroups::print_of(half), row.key, static_cast<uint32_t>(row.m)});
     } else {
       if (there.file != file) return;
       repeated_.note(scan.line());
@@ -172,12 +209,19 @@ class RowIndexBuilder {
                                           what, so, oddity.first));
   }
 
+  struct InGroup {
+    uint64_t group = 0;
+    ProblemKey key;
+    uint32_t m = 0;
+  };
+
   RowIndex& index_;
   const KeyCodes& codes_;
   const DeviceInfo& device_;
   std::map<Hash128, uint32_t> names_;
   std::vector<CodedColumn> keys_;
   CodedColumn layout_;
+  std::vector<InGroup> in_groups_;
   std::optional<size_t> gfx_, units_, us_, name_, model_, tag_;
   Oddity repeated_, wrong_;
 };
@@ -200,13 +244,30 @@ void RowIndex::grow() {
   }
 }
 
+Predictions RowIndex::predict(const HalfKey& half, int64_t m, double most_regret) const noexcept {
+  Predictions found;
+  if (m < 1 || most_regret <= 0) return found;
+  const RowGroups::Around around = groups_.around(half, m);
+  const auto neighbour = [this](uint32_t number) {
+    return number == 0 ? Neighbour() : Neighbour{row(number).m, row(number).us};
+  };
+  const NextRows next = NextRows::of(m, neighbour(around.below), neighbour(around.above));
+  const auto add = [&](uint32_t number, double regret) {
+    if (number != 0 && regret <= most_regret) found.rows[found.count++] = {number, static_cast<float>(regret)};
+  };
+  if (next.above_first) add(around.above, next.above_regret);
+  add(around.below, next.below_regret);
+  if (!next.above_first) add(around.above, next.above_regret);
+  return found;
+}
+
 std::string RowIndex::where(const Row& row) const {
   return fmt::format("{}:{}", files_[row.file].file.string(), row.line);
 }
 
 uint64_t RowIndex::num_bytes() const noexcept {
-  return slots_.capacity() * sizeof(Row) + prints_.capacity() * sizeof(uint64_t) + names_.capacity() +
-         name_ends_.capacity() * sizeof(uint32_t);
+  return groups_.num_bytes() + slots_.capacity() * sizeof(Row) + prints_.capacity() * sizeof(uint64_t) +
+         names_.capacity() + name_ends_.capacity() * sizeof(uint32_t);
 }
 
 }  // namespace attune

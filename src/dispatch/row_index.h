@@ -11,6 +11,8 @@
 #include "base/huge_pages.h"
 #include "core/device_info.h"
 #include "dispatch/key_codes.h"
+#include "dispatch/prediction.h"
+#include "dispatch/row_groups.h"
 #include "dispatch/table_sources.h"
 
 namespace attune {
@@ -18,7 +20,7 @@ namespace attune {
 /// The rows of one family's tables that serve one device, found by their keys: the run time's form of a Table. Of rows
 /// with one key and layout that of the first file wins, inside a file the lowest usable time. Rows of other devices or
 /// models, with a `_tag`, without a usable time, and (said in notices) wrong ones are left out. Immutable: any thread.
-/// About 1 µs a row to build, at most 130 bytes a row and its kernels' names.
+/// About 1 µs a row to build, at most 170 bytes a row and its kernels' names.
 class RowIndex {
  public:
   struct Row {
@@ -41,6 +43,14 @@ class RowIndex {
   }
   /// Before a find() of a key that is a little later.
   void prefetch(const ProblemKey& key) const noexcept { __builtin_prefetch(&prints_[key.low & (prints_.size() - 1)]); }
+  /// Before a predict() that is a little later.
+  void prefetch_group(const HalfKey& half) const noexcept { groups_.prefetch(half); }
+  /// Rows of another M whose kernels are at most so much slower than the best, as far as times can tell.
+  Predictions predict(const HalfKey& half, int64_t m, double most_regret) const noexcept;
+  /// The row with the next larger M, all else the same; 0: there is none.
+  uint32_t next(const HalfKey& half, int64_t m) const noexcept { return groups_.around(half, m).above; }
+  /// Layouts of packed weights that rows name, each once.
+  const std::vector<std::string>& layouts() const noexcept { return layouts_; }
   size_t num_rows() const noexcept { return num_rows_; }
   /// Of a number that find() gave.
   const Row& row(uint32_t number) const noexcept { return slots_[number - 1]; }
@@ -71,10 +81,11 @@ class RowIndex {
   std::vector<uint64_t, HugePages<uint64_t>> prints_;
   std::vector<Row, HugePages<Row>> slots_;
   size_t num_rows_ = 0;
+  RowGroups groups_;
   std::string names_;
   std::vector<uint32_t> name_ends_{0};
   std::vector<TableSource> files_;
-  std::vector<std::string> notices_;
+  std::vector<std::string> notices_, layouts_;
 };
 
 }  // namespace attune

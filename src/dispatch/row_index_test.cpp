@@ -4,10 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/error.h"
 #include "base/random.h"
 #include "dispatch/lookup.h"
+#include "dispatch/lookup_steps.h"
 #include "formats/csv/family_of_file.h"
+#include "formats/csv/key_cells.h"
 #include "formats/csv/test_files.h"
 
 namespace attune {
@@ -88,6 +92,18 @@ TEST_F(RowIndexTest, AWrongRowOrFileIsSaidAndTheRestServes) {
   EXPECT_THAT(made.where(made.row(row)), testing::EndsWith("t2.csv:2"));
 }
 
+TEST_F(RowIndexTest, ARowWithMoreCellsThanTheHeaderIsNotGuessedAt) {
+  const auto made = index({kHeader + std::string("x86-64-v4,2,1,2,3,fp32,1,a,b\nx86-64-v4,2,2,2,3,fp32,1,c, ,\n")});
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "none");
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=2 n=2 k=3 dtype=fp32"), "c");
+  EXPECT_THAT(made.notices(), ElementsAre(HasSubstr("1 row that cannot be read: left out; the first is in line 2")));
+}
+
+TEST_F(RowIndexTest, NumbersMayBeWrittenAsPandasDoes) {
+  const auto made = index({kHeader + std::string("x86-64-v4,2.0,1.0,2,3,fp32,1,a\n")});
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "a");
+}
+
 TEST_F(RowIndexTest, RowsOfPackedWeightsAreFoundByTheirLayout) {
   const auto made =
       index({"gfx,cu_num,M,N,K,bpreshuffle,us,kernelName,layout\n"
@@ -117,39 +133,141 @@ void expect_same(const Table& table, const RowIndex& index, const KeyCodes& code
   }
 }
 
-TEST(RowIndexProperty, AgreesWithTheTableOverAllRowsOfTheRealTables) {
-  const auto files = shipped_tables();
-  if (files.empty()) GTEST_SKIP() << "the folder of real tables is not here";
-  size_t num_rows = 0, num_files = 0;
-  Random random(1);
-  for (const auto& file : files) {
+/// A table of a known family that can be read.
+struct RealTable {
+  std::filesystem::path file;
+  Table table;
+};
+
+std::vector<RealTable> real_tables() {
+  std::vector<RealTable> tables;
+  for (const auto& file : shipped_tables()) {
     const std::string name = file.filename().string();
     const FamilySpec* spec = family_of_name(name);
     if (spec == nullptr || name.find("untuned") != std::string::npos) continue;
-    std::optional<Table> table;
     try {
-      table = Table::read(file.string(), spec);
+      tables.push_back({file, Table::read(file.string(), spec)});
     } catch (const Error&) {
       continue;  // A family with the same words in its name.
     }
-    const KeyCodes codes(*spec);
-    for (const auto& [gfx, units] :
-         {std::pair<const char*, int64_t>{"gfx942", 304}, {"gfx942", 80}, {"gfx950", 256}, {"gfx1250", 256}}) {
-      DeviceInfo here;
-      here.gfx = gfx;
-      here.num_units = units;
+  }
+  return tables;
+}
+
+/// Those of the real tables.
+std::vector<DeviceInfo> real_devices() {
+  std::vector<DeviceInfo> devices;
+  for (const auto& [gfx, units] :
+       {std::pair<const char*, int64_t>{"gfx942", 304}, {"gfx942", 80}, {"gfx950", 256}, {"gfx1250", 256}}) {
+    devices.emplace_back().gfx = gfx;
+    devices.back().num_units = units;
+  }
+  return devices;
+}
+
+TEST(RowIndexProperty, AgreesWithTheTableOverAllRowsOfTheRealTables) {
+  const auto tables = real_tables();
+  if (tables.empty()) GTEST_SKIP() << "the folder of real tables is not here";
+  size_t num_rows = 0;
+  Random random(1);
+  for (const auto& [file, table] : tables) {
+    const KeyCodes codes(table.family());
+    for (const DeviceInfo& here : real_devices()) {
       const RowIndex index(codes, {{file, Origin::model}}, here);
-      for (const TableRow& row : table->rows()) {
-        expect_same(*table, index, codes, here, row.problem);
+      for (const TableRow& row : table.rows()) {
+        expect_same(table, index, codes, here, row.problem);
         if (!row.problem.has("m")) continue;
-        expect_same(*table, index, codes, here, row.problem.with("m", std::to_string(1 + random.below(20000))));
+        expect_same(table, index, codes, here, row.problem.with("m", std::to_string(1 + random.below(20000))));
         ++num_rows;
       }
     }
-    ++num_files;
   }
-  EXPECT_GT(num_files, 20u);
+  EXPECT_GT(tables.size(), 20u);
   EXPECT_GT(num_rows, 10000u);
+}
+
+/// The tables with kernels that this program could have written, one for each row: look_up() passes over others.
+std::string with_own_kernels(const Table& table, const std::string& tag) {
+  std::string text = "gfx,cu_num,us,device,_tag,kernelName";
+  for (const KeyColumn& key : table.family().key) text += fmt::format(",{}", key.column);
+  for (const TableRow& row : table.rows()) {
+    text += fmt::format("\n{},{},{},{},{},fake.gemm@1:{}={}", row.gfx, row.num_units, table.cell(row, "us"), row.device,
+                        row.tag, tag, row.line);
+    for (const KeyColumn& key : table.family().key)
+      text += fmt::format(",{}", cell_text(table.family(), key, key_value(row.problem, key)));
+  }
+  text += '\n';
+  return text;
+}
+
+/// `exact t.csv:17 kernel`, as an index finds it.
+std::string fast_answer(const RowIndex& index, const KeyCodes& codes, const Problem& problem) {
+  const bool pads = codes.pads_m();
+  for (const auto& step : LookupSteps(pads, pads ? problem.integer("m") : 0, pads ? problem.integer("n") : 0)) {
+    const Problem asked = step.match == Match::exact ? problem : problem.with("m", std::to_string(step.m));
+    const uint32_t number = index.find(codes.hash(codes.codes(asked)));
+    if (number == 0) continue;
+    const RowIndex::Row& row = index.row(number);
+    return fmt::format("{} {} {}", name(step.match), index.where(row), index.kernel_name(row));
+  }
+  return std::string(name(Match::fallback));
+}
+
+/// The same, as the slow model finds it.
+std::string slow_answer(const Table& table, const Problem& problem, const DeviceInfo& here) {
+  const auto found = look_up(table, problem, here, [](const Candidate&) { return std::optional<std::string>(); });
+  if (!found.row) return std::string(name(found.match));
+  return fmt::format("{} {} {}", name(found.match), table.documents()[found.row->file].where(found.row->row),
+                     found.row->kernel_name);
+}
+
+/// A problem whose sizes are those of rows, near them or anything.
+Problem some_problem(std::span<const TableRow> rows, Random& random) {
+  const Problem& one = rows[random.below(rows.size())].problem;
+  if (!one.has("m")) return one;
+  const int64_t m = one.integer("m");
+  const int64_t near = std::max<int64_t>(1, m - static_cast<int64_t>(random.below(2 + static_cast<uint64_t>(m) / 2)));
+  switch (random.below(4)) {
+    case 0:
+      return one;
+    case 1:
+      return one.with("m", std::to_string(1 + random.below(40000)));
+    case 2:
+      return one.with("n", std::to_string(1 + random.below(20000))).with("m", std::to_string(near));
+    default:
+      return one.with("m", std::to_string(near));
+  }
+}
+
+TEST(RowIndexProperty, StepsThroughTheRealTablesAsTheSlowLookupDoes) {
+  std::map<const FamilySpec*, std::vector<RealTable>> by_family;
+  for (RealTable& one : real_tables()) by_family[&one.table.family()].push_back(std::move(one));
+  if (by_family.empty()) GTEST_SKIP() << "the folder of real tables is not here";
+  const TemporaryFolder folder;
+  std::map<std::string, size_t> counts;  // By match.
+  Random random(2);
+  for (const auto& [family, tables] : by_family) {
+    std::vector<TableSource> files;
+    std::vector<CsvDocument> documents;
+    for (const RealTable& one : tables) {
+      const std::string tag = fmt::format("f{}", files.size());
+      files.push_back({folder.put(tag + ".csv", with_own_kernels(one.table, tag)), Origin::model});
+      documents.push_back(CsvDocument::read(files.back().file));
+    }
+    const Table table = Table::of(std::move(documents), family);
+    const KeyCodes codes(*family);
+    for (const DeviceInfo& here : real_devices()) {
+      const RowIndex index(codes, files, here);
+      for (int i = 0; i < 500; ++i) {
+        const Problem problem = some_problem(table.rows(), random);
+        const std::string wanted = slow_answer(table, problem, here);
+        ASSERT_EQ(fast_answer(index, codes, problem), wanted) << problem.key() << " on " << here.key();
+        ++counts[wanted.substr(0, wanted.find(' '))];
+      }
+    }
+  }
+  for (const Match match : {Match::exact, Match::padded_fine, Match::padded_coarse, Match::fallback})
+    EXPECT_GT(counts[std::string(name(match))], 100u) << name(match);
 }
 
 }  // namespace

@@ -11,11 +11,14 @@
 
 namespace attune {
 
+struct LayoutSet;
+
 /// What a problem is answered with.
-struct Served {
+struct alignas(64) Served {
   ProblemKey hash;
   GemmKey key;
   Hit hit;
+  const LayoutSet* layouts = nullptr;  ///< Of its weights, packed ahead; null: they are an operand.
 };
 
 /// Answers by problem. Reading takes no lock and may go on while one is put; what was put stays where it is until the

@@ -19,6 +19,17 @@ std::string value_of(const std::string& variable) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+/// Asked for only where a variable names tables: nothing else could be replaced.
+bool is_strict(TablePlaces& places) {
+  const std::string value = value_of("ATTUNE_CONFIG_STRICT");
+  if (value == "1") return true;
+  if (!value.empty() && value != "0") {
+    places.notices.push_back(
+        fmt::format("ATTUNE_CONFIG_STRICT wants 0 or 1, it is taken as 0 for {}: '{}'", places.variable, value));
+  }
+  return false;
+}
+
 /// Tables of the family in a folder, by name.
 std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder, const FamilySpec& family) {
   std::vector<std::filesystem::path> files;
@@ -46,7 +57,7 @@ TablePlaces table_places(const FamilySpec& family) {
     const std::string named = value_of(variable);
     if (named.empty()) continue;
     places.variable = variable;
-    places.strict = prefix == "AITER" || value_of("ATTUNE_CONFIG_STRICT") == "1";
+    places.strict = prefix == "AITER" || is_strict(places);
     for (const auto piece : split(named, ':')) {
       if (!trim(piece).empty()) places.named.emplace_back(trim(piece));
     }
@@ -58,13 +69,13 @@ TablePlaces table_places(const FamilySpec& family) {
 }
 
 TableSources table_sources(const FamilySpec& family, const TablePlaces& places) {
-  TableSources sources{.files = {}, .variable = places.variable, .strict = places.strict, .notices = {}};
+  TableSources sources{.files = {}, .variable = places.variable, .strict = places.strict, .notices = places.notices};
   std::error_code missing;
   for (const auto& file : places.named) {
+    TableSource source{file, Origin::variable};
     if (!std::filesystem::exists(file, missing))
-      sources.notices.push_back(
-          fmt::format("{} names a table that is not there: '{}'", places.variable, file.string()));
-    sources.files.push_back({file, Origin::variable});
+      source.why_missing = fmt::format("{} names a table that is not there: '{}'", places.variable, file.string());
+    sources.files.push_back(std::move(source));
   }
   if (sources.strict) return sources;
   if (!places.overlay.empty()) {

@@ -17,13 +17,14 @@ std::string_view name(Origin origin) noexcept;  ///< `variable`, `overlay`, `mod
 struct TableSource {
   std::filesystem::path file;  ///< Exists, or is named by a variable.
   Origin origin = Origin::standard;
+  std::string why_missing;  ///< A sentence when a variable names it and it was not there: for its reader to say.
 };
 
 struct TableSources {
   std::vector<TableSource> files;    ///< The first that has a key wins.
   std::string variable;              ///< That names tables: `ATTUNE_CONFIG_GEMM_BF16`; empty: none does.
   bool strict = false;               ///< They replace all others.
-  std::vector<std::string> notices;  ///< Of files that a variable names and that are not there.
+  std::vector<std::string> notices;  ///< Of variables with a value that is none.
 };
 
 /// Where a family's tables are to be looked for, as the environment is now. Reads variables, which no thread may change
@@ -33,6 +34,7 @@ struct TablePlaces {
   bool strict = false;
   std::vector<std::filesystem::path> named;
   std::filesystem::path overlay, configs;  ///< Folders; `overlay` empty: there is no home folder.
+  std::vector<std::string> notices;        ///< Of variables with a value that is none.
 };
 TablePlaces table_places(const FamilySpec& family);
 

@@ -109,7 +109,7 @@ void Bench::prepare_references() {
   references_.get(Distribution::integers);
 }
 
-std::shared_ptr<PackedWeights> Bench::weights(const Packing& packing, bool verify) {
+std::shared_ptr<PackedWeights> Bench::weights(const WeightPacking& packing, bool verify) {
   std::erase_if(weights_, [](const auto& one) { return one.second.expired(); });
   auto& known = weights_[packing.layout.name];
   auto weights = known.lock();

@@ -60,7 +60,7 @@ class Bench {
   /// The weights in a layout: those that another entrant has, or packed now, outside of any time; gone with the last
   /// entrant that has them. `verify`: also what verify() needs. Throws Error{device} without memory and what packing
   /// throws.
-  std::shared_ptr<PackedWeights> weights(const Packing& packing, bool verify);
+  std::shared_ptr<PackedWeights> weights(const WeightPacking& packing, bool verify);
   /// See Verification. A run longer than `limit` throws Error{timeout} when it ends (0: none).
   Finding verify(const Entrant& entrant, bool twice, Milliseconds limit, uint64_t& launches);
   /// Enlarges the workspace that the plans share and, to verify, makes one between guard bands. Throws Error{device}.

@@ -43,8 +43,8 @@ class LocalExecutor final : public Executor {
     Problem problem;
     Protocol protocol;
     std::vector<Contender> contenders;
-    double bytes = 0;                         ///< What the bench takes, packed weights included.
-    std::map<std::string, Packing> packings;  ///< Of the layouts that contenders name, by name; not `plain`.
+    double bytes = 0;                               ///< What the bench takes, packed weights included.
+    std::map<std::string, WeightPacking> packings;  ///< Of the layouts that contenders name, by name; not `plain`.
     std::unique_ptr<Bench> bench;  ///< Made by the first admission: a problem that is only asked about costs little.
     std::map<Slot, Milliseconds> loads;  ///< Limit of loading each admitted slot, and of giving it back.
     Outcome broken;                      ///< Why there is no bench; every candidate of the problem ends so.

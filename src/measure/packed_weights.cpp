@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kGuardElementBytes = 8;
 
-uint32_t num_copies(const Packing& packing, const RotationSize& rotation) {
+uint32_t num_copies(const WeightPacking& packing, const RotationSize& rotation) {
   const uint64_t fitting = PackedWeights::kMostBytes / std::max<uint64_t>(packing.bytes, 1);
   return static_cast<uint32_t>(std::min<uint64_t>(rotation.copies, std::max<uint64_t>(2, fitting)));
 }
@@ -23,38 +23,12 @@ uint64_t place(uint64_t cursor, uint64_t alignment) {
 
 }  // namespace
 
-size_t weights_operand(std::span<const TensorSpec> specs) {
-  const auto found = std::find_if(specs.begin(), specs.end(), [](const TensorSpec& spec) { return spec.role == "b"; });
-  ATTUNE_CHECK(found != specs.end(), "an op with packed weights has an operand 'b'");
-  return static_cast<size_t>(found - specs.begin());
-}
-
-Packing packing_of(const Layout& layout, const Problem& problem, Backend& backend) {
-  if (find_named_layout(layout.name) != nullptr) {
-    const auto specs = op_of(problem).tensors(problem);
-    const TensorSpec weights = specs[weights_operand(specs)];
-    return {layout, packed_bytes(layout, weights),
-            [layout, weights](std::span<const std::byte> plain, Buffer packed) {
-              pack(layout, weights, plain, {static_cast<std::byte*>(packed.data), packed.bytes});
-            },
-            false};
-  }
-  const auto offered = backend.layouts(problem);
-  if (std::find(offered.begin(), offered.end(), layout) == offered.end())
-    fail(ErrorCode::unavailable, "the library offers no such layout of these weights: '{}'", layout.name);
-  return {layout, backend.packed_bytes(layout, problem),
-          [layout, problem, &backend](std::span<const std::byte> plain, Buffer packed) {
-            backend.pack(layout, problem, plain, packed);
-          },
-          true};
-}
-
-double packed_weights_bytes(const Packing& packing, const RotationSize& rotation) {
+double packed_weights_bytes(const WeightPacking& packing, const RotationSize& rotation) {
   return static_cast<double>(packing.bytes) * (num_copies(packing, rotation) + 2);
 }
 
 PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, const Rotation& rotation,
-                             Packing packing)
+                             WeightPacking packing)
     : device_(device),
       packing_(std::move(packing)),
       operand_(weights_operand(specs)),

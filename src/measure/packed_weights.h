@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <array>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,27 +11,12 @@
 #include "measure/guarded_buffer.h"
 #include "measure/reference_cache.h"
 #include "measure/rotation.h"
-#include "solver/solver.h"
+#include "solver/weight_packing.h"
 
 namespace attune {
 
-/// How the weights of one problem get into one layout.
-struct Packing {
-  Layout layout;
-  uint64_t bytes = 0;  ///< Of one packed copy.
-  std::function<void(std::span<const std::byte> plain, Buffer packed)> pack;
-  bool opaque = false;  ///< Of a library: each copy is packed where it lies. Others are packed once and copied.
-};
-
-/// The packing of a named layout, or of one that the backend offers for the problem; the backend must outlive it.
-/// Throws unavailable for a layout that is neither, invalid_input for one that does not take the weights.
-Packing packing_of(const Layout& layout, const Problem& problem, Backend& backend);
-
-/// Index of the weights among an op's operands: the one whose role is `b`.
-size_t weights_operand(std::span<const TensorSpec> specs);
-
 /// Memory that the weights of one layout take beside a rotation, in bytes: copies and what the check uses.
-double packed_weights_bytes(const Packing& packing, const RotationSize& rotation);
+double packed_weights_bytes(const WeightPacking& packing, const RotationSize& rotation);
 
 /// The weights of a problem in one layout: copies that take the place of operand `b` in a rotation, and one between
 /// guard bands for each distribution of the check. Aligned as the plain operand and no better.
@@ -40,7 +24,7 @@ class PackedWeights {
  public:
   /// Allocates and packs the copies. As many as the rotation has, unless that is more than kMostBytes. `rotation` must
   /// outlive it. Throws Error{device} without memory and what packing throws.
-  PackedWeights(Device& device, std::span<const TensorSpec> specs, const Rotation& rotation, Packing packing);
+  PackedWeights(Device& device, std::span<const TensorSpec> specs, const Rotation& rotation, WeightPacking packing);
   ~PackedWeights();
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
@@ -70,7 +54,7 @@ class PackedWeights {
   void pack_copies(std::span<const TensorSpec> specs, const Rotation& rotation);
 
   Device& device_;
-  Packing packing_;
+  WeightPacking packing_;
   size_t operand_, num_operands_;
   uint32_t alignment_;
   Buffer block_;

@@ -6,11 +6,11 @@
 
 namespace attune {
 
-Support supports_host_gemm(const Problem& problem, const DeviceInfo& device, Weights weights) {
+Support supports_host_gemm(const Problem& problem, const DeviceInfo& device, WeightForms weights) {
   if (device.kind != "host") return Support::no("runs on a host only");
   if (problem.op() != "gemm_a16w16") return Support::no("computes gemm_a16w16 only");
   if (problem.integer_or("scale_ab", 0)) return Support::no("takes no scales");
-  if (weights == Weights::plain && problem.integer_or("bpreshuffle", 0)) {
+  if (weights == WeightForms::plain && problem.integer_or("bpreshuffle", 0)) {
     return Support::no("takes plain weights only, these are packed ahead (bpreshuffle=1)");
   }
   return {};

@@ -111,6 +111,7 @@ class Show(Captured):
         self.refused("capture", "show", "nowhere", says="'nowhere'")
         self.refused("capture", "show", "captures", "--device", "gpu:9", says="gpu:9")
         self.refused("capture", "show", "captures", "--op", "nope", says="nope")
+        self.refused("capture", "show", "captures", "--top", "-1", says="--top")
         self.put("captures/counts/bf16_untuned_gemm.csv.bad.1.1", counts(A=2) + f"{B},many\n")
         self.refused("capture", "show", "captures", says=("bf16_untuned_gemm.csv.bad.1.1:3", "calls", "'many'"))
 
@@ -157,11 +158,19 @@ class Merge(Captured):
         self.refused("capture", "merge", "-o", "all.csv", "nowhere", says="nowhere")
         self.refused("capture", "merge", "-o", "all.csv", says="no captured shapes")
         self.refused("capture", "merge", "-o", "all.csv", "captures", "--min-calls", "91", says="--min-calls")
+        self.refused("capture", "merge", "-o", "all.csv", "captures", "--min-calls", "-1", says="--min-calls")
         self.refused("capture", "merge", "-o", "no/all.csv", "captures", says="'no'")
         self.refused("capture", "merge", "-o", "all.csv", "--counts", "./all.csv", "captures", says="one file")
         self.refused("capture", "merge", "-o", "captures/all.csv", "captures", says="none of the sources")
         self.refused("capture", "merge", "-o", "captures/../captures/bf16_untuned_gemm.csv",
                      "captures/bf16_untuned_gemm.csv", says="none of the sources")
+        # Whoever reads a source next would count twice.
+        inside = "captures/counts/bf16_untuned_gemm.csv.all"
+        for source in ("captures", "captures/bf16_untuned_gemm.csv"):
+            self.refused("capture", "merge", "-o", inside, source, says=("none of the sources", inside))
+            for counts_file in (inside, "captures/bf16_untuned_gemm.csv.counts"):
+                self.refused("capture", "merge", "-o", "all.csv", "--counts", counts_file, source,
+                             says=("none of the sources", counts_file))
         self.put("notes.csv", "name\nmine\n")
         self.refused("capture", "merge", "-o", "notes.csv", "captures", says="notes.csv")
         self.refused("capture", "merge", "-o", "all.csv", "--counts", "notes.csv", "captures", says="notes.csv")

@@ -69,15 +69,16 @@ class Shapes(Coverage):
     def test_shapes_by_the_step_that_serves_them(self):
         self.table("configs/" + TUNED, self.row("1,32,48", 1), self.row("16,32,48", 1), self.row("128,32,48", 1),
                    self.row("8,40,40", 1, kernel="_ZN5aiter"))
-        self.capture(m1_n32_k48=60, m9_n32_k48=20, m70_n32_k48=10, m7_n7_k8=6, m8_n40_k40=4)
+        self.capture(m1_n32_k48=60, m9_n32_k48=20, m70_n32_k48=10, m18_n32_k48=5, m7_n7_k8=6, m8_n40_k40=4)
         answer = self.coverage("captures")
         self.assertEqual({step: (one["num_shapes"], one["calls"]) for step, one in answer["served"].items()},
-                         {"exact": (1, 60), "padded_fine": (1, 20), "padded_coarse": (1, 10), "none": (2, 10)})
-        self.assertEqual(answer["served"]["none"]["calls_share"], 0.1)
+                         {"exact": (1, 60), "padded_fine": (1, 20), "padded_coarse": (1, 10), "predicted": (1, 5),
+                          "none": (2, 10)})
+        self.assertAlmostEqual(answer["served"]["none"]["calls_share"], 10 / 105)
         self.assertEqual([one["calls"] for one in answer["without_row"]], [6, 4])
         self.assertEqual(len(self.coverage("captures", "--top", "1")["without_row"]), 1)
         text = self.ask("coverage", "captures").stdout
-        self.assertRegex(text, r"(?m)^  padded_fine +1 +20 +20\.0%$")
+        self.assertRegex(text, r"(?m)^  padded_fine +1 +20 +19\.0%$")
         self.assertRegex(text, r"(?m)^ +6  gemm_a16w16 m=7 n=7 k=8 ")
 
     def test_the_command_tunes_what_has_no_row(self):

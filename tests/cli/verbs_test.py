@@ -110,6 +110,7 @@ class Explain(Tables):
         result = self.attune("explain", PROBLEM, *DEVICE, "--json", env=env)
         self.assertEqual((result.json["match"], result.json["tables"]), ("exact", [f"variable {self.work / 't.csv'}"]))
         self.assertIn("names a table that is not there", result.stderr)
+        self.assertEqual(result.stderr.count("gone.csv"), 1, result.stderr)
         answer = self.attune("explain", PROBLEM, *DEVICE, "--json", env={"ATTUNE_CONFIG_DIR": str(self.work / "none")}).json
         self.assertEqual((answer["match"], answer["tables"]), ("fallback", []))
 

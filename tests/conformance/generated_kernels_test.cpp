@@ -100,7 +100,7 @@ class GeneratedKernels : public testing::Test {
   }
 
   /// How the weights get into the layout that a config reads; nothing for plain ones.
-  std::optional<Packing> packing(const Problem& problem, const Config& config) {
+  std::optional<WeightPacking> packing(const Problem& problem, const Config& config) {
     if (!config.has("b_layout")) return std::nullopt;
     return packing_of({layout_of(config)}, problem, *backend_);
   }

@@ -124,6 +124,35 @@ static void operands(attune_dispatcher* dispatcher) {
   REFUSED(attune_run(dispatcher, &key, all, 3, NULL), "aligned");
 }
 
+static void candidates(attune_dispatcher* dispatcher) {
+  const char* problem = "gemm_a16w16 m=2 n=4 k=8 dtype=fp32";
+  const char* config = "portable.gemm@1:block=4x4";
+  static float memory[80];
+  float* start = memory;
+  void* all[4];
+  int i;
+  while ((uintptr_t)start % 16 != 0) ++start;
+  for (i = 0; i < 4; ++i) all[i] = start + 16 * i;
+  for (i = 0; i < 48; ++i) start[i] = 1;
+#define RUN(problem, candidate, count) attune_run_candidate(dispatcher, problem, candidate, all, count, NULL)
+  WORKS(RUN(problem, config, 3));
+  HOLDS(start[32] == 8 && start[39] == 8 && start[40] == 1);
+  REFUSED(attune_run_candidate(NULL, problem, config, all, 3, NULL), "dispatcher");
+  REFUSED(attune_run_candidate(dispatcher, problem, config, NULL, 3, NULL), "operands");
+  REFUSED(RUN(NULL, config, 3), "problem");
+  REFUSED(RUN(problem, NULL, 3), "candidate");
+  REFUSED(RUN(problem, config, 2), "3 operands");
+  REFUSED(RUN(problem, "gemm", 3), "solver@version:config");
+  REFUSED(RUN(problem, "portable.gemm@1:colour=1", 3), "colour");
+  REFUSED(RUN("gemm_a16w16 m=2", config, 3), "'");
+  check(__LINE__, RUN(problem, "gone.gemm@1:a=1", 3), ATTUNE_UNAVAILABLE, "gone.gemm");
+  check(__LINE__, RUN(problem, "portable.gemm@999:block=4x4", 3), ATTUNE_UNAVAILABLE, "999");
+  all[1] = start + 17;
+  REFUSED(RUN(problem, config, 3), "aligned");
+  all[1] = NULL;
+  REFUSED(RUN(problem, config, 3), "operand 1");
+}
+
 static void options(void) {
   attune_dispatcher* dispatcher = NULL;
   attune_options wanted = ATTUNE_OPTIONS_INIT;
@@ -206,6 +235,7 @@ int main(void) {
   keys(own);
   texts();
   operands(own);
+  candidates(own);
   options();
   growth(own);
   results(global);

@@ -63,14 +63,14 @@ double FakeDevice::roofline_us(double flops, double bytes, std::string_view dtyp
 }
 
 double FakeDevice::relative_clock() {
-  now_us_ += kClockCostUs;
+  now_us_.fetch_add(kClockCostUs, std::memory_order_relaxed);
   return noise_.slow_clock_share > 0 && random_.uniform() < noise_.slow_clock_share ? 0.5 : 1.0;
 }
 
 Buffer FakeDevice::allocate(uint64_t bytes, uint32_t alignment) {
   if (allocated_bytes_ + bytes > static_cast<uint64_t>(info_.memory_bytes)) {
     fail(ErrorCode::device, "the fake device is out of memory: {} bytes asked, {} of {} free", bytes,
-         static_cast<uint64_t>(info_.memory_bytes) - allocated_bytes_, info_.memory_bytes);
+         static_cast<uint64_t>(info_.memory_bytes) - allocated_bytes(), info_.memory_bytes);
   }
   const uint64_t boundary = std::max<uint64_t>(alignment, 64);
   void* data = std::aligned_alloc(boundary, (bytes + boundary - 1) / boundary * boundary);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,12 +34,13 @@ class FakeDevice final : public Device {
   FakeDevice& operator=(const FakeDevice&) = delete;
 
   /// Called by a kernel of the fake solver: `us` of undisturbed device time go by. Negative values are a planted fault.
-  void advance_us(double us) noexcept { now_us_ += us * factor_; }
-  double now_us() const noexcept { return now_us_; }
+  /// Any thread.
+  void advance_us(double us) noexcept { now_us_.fetch_add(us * factor_, std::memory_order_relaxed); }
+  double now_us() const noexcept { return now_us_.load(std::memory_order_relaxed); }
   /// healthy() answers false from now on.
   void break_down() noexcept { healthy_ = false; }
   /// Bytes allocated and not released.
-  uint64_t allocated_bytes() const noexcept { return allocated_bytes_; }
+  uint64_t allocated_bytes() const noexcept { return allocated_bytes_.load(); }
   /// Virtual time of the fixed roofline: the larger of flops at peak_gflops[dtype] and bytes at bandwidth_gbs.
   double roofline_us(double flops, double bytes, std::string_view dtype) const;
 
@@ -60,11 +62,11 @@ class FakeDevice final : public Device {
   DeviceInfo info_;
   FakeNoise noise_;
   Random random_;
-  double now_us_ = 0;
+  std::atomic<double> now_us_{0};
   double factor_ = 1;  ///< Of the watched part under way; 1 outside.
   bool dirty_ = false;
   bool healthy_ = true;
-  uint64_t allocated_bytes_ = 0;
+  std::atomic<uint64_t> allocated_bytes_{0};  ///< Weights are released by any thread.
 };
 
 }  // namespace attune

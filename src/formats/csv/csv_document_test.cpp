@@ -108,6 +108,9 @@ TEST(CsvDocument, StrayQuotesAndCarriageReturnsAreRejectedWithTheirLine) {
   EXPECT_THAT(message_of("M\na\"b\n"), HasSubstr("t.csv:2: a quotation mark stands inside"));
   EXPECT_THAT(message_of("M\n1\n\"open\n2\n"), HasSubstr("t.csv:3: a quotation mark is opened and never closed"));
   EXPECT_THAT(message_of("M\n1\r2\r3\n"), HasSubstr("t.csv:2: a carriage return"));
+  EXPECT_THAT(message_of("M\n1\r2"), HasSubstr("t.csv:2: a carriage return")) << "the last line has no end";
+  EXPECT_THAT(message_of("M\r1"), HasSubstr("t.csv:1: a carriage return"));
+  EXPECT_EQ(parse("M\r\n1\r").num_rows(), 1u);
   EXPECT_THAT(message_of("M,N,M\n"), HasSubstr("t.csv:1: the column 'M' is named twice"));
 }
 

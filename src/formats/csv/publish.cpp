@@ -322,7 +322,7 @@ void check_publishable(const CsvDocument& document, const FamilySpec& family) {
 PublishReport publish(const std::filesystem::path& path, const FamilySpec& family, std::span<const PublishedRow> rows,
                       const PublishOptions& options) {
   check_writable(path);
-  const FileLock lock(path, options.lock_wait_s);
+  const FileLock lock(path, FileLock::Use::shared, options.lock_wait_s);
   remove_stale_temporaries(path);
   Publication publication(path, family, options);
   for (const PublishedRow& row : rows) publication.add(row);

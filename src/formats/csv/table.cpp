@@ -99,7 +99,9 @@ std::string_view gfx_of_units(int64_t num_units) noexcept {
 
 std::optional<double> usable_time(std::string_view text) noexcept {
   const auto us = parse_double(text);
-  if (!us || !std::isfinite(*us) || *us <= 0) return std::nullopt;
+  // From less than any clock can tell to longer than anyone has waited; ratios of such times are numbers.
+  constexpr double kShortest = 1e-9, kLongest = 1e18;
+  if (!us || !std::isfinite(*us) || *us < kShortest || *us > kLongest) return std::nullopt;
   return us;
 }
 

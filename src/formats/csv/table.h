@@ -64,7 +64,8 @@ class Table {
 
 /// Architectures of the unit counts in tables from before the column gfx (ROCm/aiter, gfx_from_cu_num); empty if none.
 std::string_view gfx_of_units(int64_t num_units) noexcept;
-/// A cell of the column us. Nothing for a time that is zero, negative, not finite, or no number: such a row never wins.
+/// A cell of the column us. Nothing for a time that is zero, negative, not finite, absurd (below 1e-9, above 1e18), or
+/// no number: such a row never wins.
 std::optional<double> usable_time(std::string_view cell) noexcept;
 
 /// `a.csv:b.csv` → its files; a path that exists as a whole is one. Throws invalid_input when one but the first does

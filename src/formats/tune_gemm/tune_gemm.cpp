@@ -383,7 +383,7 @@ TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, 
 void publish_tune_gemm(const std::filesystem::path& path, std::span<const TuneGemmEntry> entries) {
   if (entries.empty()) return;
   check_writable(path);
-  const FileLock lock(path);
+  const FileLock lock(path, FileLock::Use::shared);
   remove_stale_temporaries(path);
   std::error_code missing;
   std::string content;

@@ -125,7 +125,7 @@ TEST_F(JitCpu, NeighbouringSizesHaveNearlyTheSameSpace) {
 TEST_F(JitCpu, MoreRowsThanThereAreIsRefusedByARule) {
   const Problem problem = solver_.problem("gemm_a16w16 m=2 n=64 k=64 dtype=fp32");
   const auto why = why_outside(solver_.backend().space(problem),
-                               Config::parse("kernel=dot;rows=4;width=4;unroll=1;prefetch=0;threads=1"), problem,
+                               Config::parse("kernel=dot;rows=4;width=1;unroll=1;prefetch=0;threads=1"), problem,
                                solver_.device().info());
   ASSERT_TRUE(why.has_value());
   EXPECT_THAT(*why, HasSubstr("more rows of x or of the weights than there are"));

@@ -246,7 +246,7 @@ class MklSolver final : public Solver {
   std::string_view title() const override { return "MKL sgemm and sgemv, bf16 and fp16 products in fp32"; }
   std::string_view thread_pool() const override { return "libgomp"; }
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
-    if (const Support support = supports_host_gemm(problem, device, Weights::plain_or_packed); !support.yes)
+    if (const Support support = supports_host_gemm(problem, device, WeightForms::plain_or_packed); !support.yes)
       return support;
     if (GemmShape::of(problem).out != DType::fp32) return Support::no("gives results in fp32 only");
     return {};

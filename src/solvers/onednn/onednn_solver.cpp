@@ -376,12 +376,17 @@ class OnednnSolver final : public Solver {
   std::string_view title() const override { return onednn_library().title; }
   std::string_view thread_pool() const override { return "libgomp"; }
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
-    if (const Support support = supports_host_gemm(problem, device, Weights::plain_or_packed); !support.yes)
+    if (const Support support = supports_host_gemm(problem, device, WeightForms::plain_or_packed); !support.yes)
       return support;
     const auto shape = GemmShape::of(problem);
     if (shape.in == DType::fp16 || shape.out == DType::fp16) {
       if (const Support support = onednn_supports_fp16(shape); !support.yes) return support;
     }
+    // Without it not even its reference computes bf16 (that of version 3 does with AVX2-VNNI-2, which nothing here
+    // asks).
+    const bool has_bf16 = shape.in == DType::bf16 || shape.out == DType::bf16;
+    if (has_bf16 && device.gfx.starts_with("x86-64") && !device.gfx.starts_with("x86-64-v4"))
+      return Support::no("computes bf16 with AVX-512 only");
     if (shape.in == DType::fp32 && shape.out != DType::fp32) return Support::no("keeps fp32 results in fp32");
     return {};
   }

@@ -42,6 +42,11 @@ TEST_P(Onednn, ComputesWithEveryImplementationItOffersButNeverOffersTheReference
   for (const std::string& problem :
        {std::string(kSmall), std::string("gemm_a16w16 m=8 n=16 k=32 dtype=bf16 outdtype=fp32 bias=1"),
         std::string("gemm_a16w16 m=1 n=16 k=32 dtype=fp32 trans_b=0 bias=1")}) {
+    if (const Support support = onednn_.solver().supports(onednn_.problem(problem), onednn_.device().info());
+        !support.yes) {
+      std::printf("left out: %s: %s\n", problem.c_str(), support.reason.c_str());
+      continue;
+    }
     const auto names = implementations(problem);
     EXPECT_THAT(names, testing::Not(testing::Contains(testing::StartsWith("ref"))));
     EXPECT_FALSE(names.empty());

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "candidate.h"
+
+#include <attune/dispatcher.h>
+
+#include <list>
+#include <vector>
+
+#include "errors.h"
+#include "operand.h"
+
+namespace nb = nanobind;
+
+namespace attune::python {
+namespace {
+
+std::string shape_text(const TensorSpec& spec) {
+  std::string text = "(";
+  for (size_t axis = 0; axis < spec.shape.size(); ++axis)
+    text += (axis == 0 ? "" : ", ") + std::to_string(spec.shape[axis]);
+  return text + (spec.shape.size() == 1 ? ",)" : ")");
+}
+
+void check(const std::string& role, const Operand& operand, const TensorSpec& spec) {
+  if (operand.dtype() != spec.dtype) {
+    fail_type(role + " must be " + std::string(name(spec.dtype)) + ", as the problem says, got " +
+              std::string(name(operand.dtype())));
+  }
+  bool fits = operand.ndim() == static_cast<int>(spec.shape.size());
+  for (int axis = 0; fits && axis < operand.ndim(); ++axis)
+    fits = operand.dim(axis) == spec.shape[static_cast<size_t>(axis)];
+  if (!fits)
+    fail_value(role + " must have the shape " + shape_text(spec) + ", as the problem says, got " +
+               operand.shape_text());
+}
+
+nb::object list_of(nb::handle tensors) {
+  PyObject* list = PySequence_List(tensors.ptr());
+  if (list == nullptr) {
+    PyErr_Clear();
+    fail_type("tensors must be a sequence of arrays in the order of the problem's operands");
+  }
+  return nb::steal(list);
+}
+
+}  // namespace
+
+void run_candidate(const std::string& problem, const std::string& candidate, nb::handle tensors) {
+  Dispatcher& dispatcher = Dispatcher::global();
+  const auto specs = dispatcher.operands(problem);
+  const nb::object arrays = list_of(tensors);
+  const auto count = static_cast<size_t>(PyList_Size(arrays.ptr()));
+  std::string wanted;
+  for (const TensorSpec& spec : specs) wanted += (wanted.empty() ? "" : ", ") + spec.role;
+  if (count != specs.size())
+    fail_value("the problem has " + std::to_string(specs.size()) + " operands (" + wanted + "), got " +
+               std::to_string(count));
+  std::list<std::string> roles;  // Operands keep pointers to them.
+  std::list<Operand> operands;   // Neither moves.
+  std::vector<void*> places;
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_output = specs[i].use == Use::output;
+    const nb::handle array(PyList_GetItem(arrays.ptr(), static_cast<Py_ssize_t>(i)));
+    const std::string& role = roles.emplace_back("tensors[" + std::to_string(i) + "] (" + specs[i].role + ")");
+    const Operand& operand = operands.emplace_back(role.c_str(), array, is_output);
+    check(role, operand, specs[i]);
+    places.push_back(operand.data());
+    for (const Operand& other : operands) {
+      if (is_output && &other != &operand && operand.overlaps(other))
+        fail_value(role + " must not overlap the other tensors");
+    }
+  }
+  const nb::gil_scoped_release others_run;
+  dispatcher.run_candidate(problem, candidate, places);
+}
+
+}  // namespace attune::python

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <iterator>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/locations.h"
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/environment.h"
+#include "cli/line_output.h"
+#include "cli/online_attempts.h"
+#include "cli/tune_method.h"
+#include "cli/tune_options.h"
+#include "device/device.h"
+#include "dispatch/online_queue.h"
+#include "formats/csv/key_cells.h"
+#include "formats/csv/untuned_table.h"
+#include "ops/op.h"
+#include "process/temporary_folder.h"
+#include "report/result_table.h"
+#include "tuner/tuner.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct OnlineCommandOptions {
+  std::string device = "cpu:0", timeout = "5m";
+  uint64_t max_trials = 24;
+  double quiet_wait_s = 0;
+  bool background = false, retry = false;
+  pid_t starter = 0;
+};
+
+/// Shapes of one run of the tuner. A few: they share the wait between finals and confirm, and a process whose starter
+/// has gone ends after them.
+constexpr size_t kMostAtOnce = 4;
+
+/// What a stranger's process needs to be a good neighbour to its starter. The spawn facility has it killed when the
+/// thread ends that started it; here it may finish what it has begun.
+void leave_starter() {
+  ::prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
+  constexpr int kNiceness = 10;
+  static_cast<void>(::nice(kNiceness));
+}
+
+/// Both streams into the log from now on.
+void write_to_log(const fs::path& log) {
+  constexpr off_t kMostBytes = 1 << 20;
+  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (file < 0) fail(ErrorCode::io, "cannot open the log ({}): '{}'", std::strerror(errno), log.string());
+  struct stat status {};
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > kMostBytes)
+    static_cast<void>(!::ftruncate(file, 0));
+  std::fflush(nullptr);
+  ::dup2(file, STDOUT_FILENO);
+  ::dup2(file, STDERR_FILENO);
+  ::close(file);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // In the order it was said.
+}
+
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
+
+/// The queue's shapes, a few at a time, through the same run as `attune tune`.
+class OnlineRun {
+ public:
+  OnlineRun(const OnlineCommandOptions& options, const DeviceInfo& device, const OnlineQueue& queue)
+      : options_(options),
+        device_(device),
+        queue_(queue),
+        attempts_(queue.folder() / "attempts.csv"),
+        folder_("online") {}
+
+  /// What was given up waits again.
+  void retry() {
+    const auto problems = attempts_.forget_all();
+    for (const FamilySpec& family : families()) {
+      std::vector<Problem> own;
+      std::copy_if(problems.begin(), problems.end(), std::back_inserter(own),
+                   [&](const Problem& problem) { return problem.op() == family.op; });
+      if (!own.empty()) queue_.add(family, own);
+    }
+    attempts_.save();
+  }
+
+  /// Its starter has gone without a word.
+  bool is_orphan() const { return options_.background && ::getppid() != options_.starter; }
+
+  /// Until nothing waits, or it is an orphan. Returns an exit status other than 0 when it was stopped.
+  int work() {
+    while (!is_orphan()) {
+      const auto [family, problems] = next();
+      if (family == nullptr) return 0;
+      if (const int status = tune(*family, problems); status != 0) return status;
+    }
+    return 0;
+  }
+
+  void summarise() const {
+    print_line(stderr, fmt::format("online tuning on {}: {} tuned, {} given up; its queue: '{}'", device_.id,
+                                   counted(num_tuned_, "shape"), num_given_up_, queue_.folder().string()));
+  }
+
+ private:
+  struct Batch {
+    const FamilySpec* family = nullptr;  ///< Null: nothing waits.
+    std::vector<Problem> problems;
+  };
+
+  /// Why a shape cannot be tuned here; empty: it can.
+  std::string why_not(const FamilySpec& family, const Problem& problem) const {
+    if (!family.tunable) return fmt::format("this version cannot tune {}", family.op);
+    try {
+      op_of(problem).normalise(problem, device_);
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  void give_up(const Problem& problem, const std::string& reason) {
+    if (attempts_.given_up(problem) != reason) attempts_.give_up(problem, reason);
+    ++num_given_up_;
+    print_line(stderr, fmt::format("given up: {}: {}", problem.key(), reason));
+  }
+
+  /// What is not to be tuned leaves the queue here, with lines that are no shape.
+  Batch next() {
+    for (const WaitingShapes& waiting : queue_.read()) {
+      for (const std::string& notice : waiting.notices) print_line(stderr, "note: " + notice);
+      const FamilySpec& family = *waiting.family;
+      std::vector<Problem> left, out;
+      for (const Problem& problem : waiting.problems) {
+        std::string reason = attempts_.given_up(problem);
+        if (reason.empty()) reason = why_not(family, problem);
+        if (reason.empty()) {
+          left.push_back(problem);
+          continue;
+        }
+        give_up(problem, reason);
+        out.push_back(problem);
+      }
+      // The notes first: what is not in the queue any more must not be tried for ever by being asked for again.
+      if (!out.empty()) attempts_.save();
+      if (!out.empty() || !waiting.notices.empty() || left.empty()) queue_.remove(family, out);
+      if (!left.empty()) return {&family, chosen_of(left)};
+    }
+    return {};
+  }
+
+  /// A shape in whose run the process was ended before is tuned alone: it may be the reason.
+  std::vector<Problem> chosen_of(const std::vector<Problem>& left) const {
+    std::vector<Problem> chosen;
+    for (const Problem& problem : left) {
+      if (attempts_.is_suspect(problem) || chosen.size() == kMostAtOnce) continue;
+      chosen.push_back(problem);
+    }
+    if (chosen.empty()) chosen.push_back(left.front());
+    return chosen;
+  }
+
+  TuneOptions tune_options(const FamilySpec& family, const fs::path& input) const {
+    TuneOptions options;
+    options.input = input.string();
+    options.op = family.op;
+    options.output = (overlay_location().path / family.default_file).string();
+    options.devices = options_.device;
+    options.timeout = options_.timeout;
+    options.max_trials = options_.max_trials;
+    options.quiet_wait_s = options_.quiet_wait_s;
+    options.batch = 1;  // A row serves as soon as it is known.
+    return options;
+  }
+
+  int tune(const FamilySpec& family, const std::vector<Problem>& problems) {
+    const fs::path input = folder_.path() / untuned_file_name(family);
+    write_file_atomically(input, untuned_text(family, problems), 0600);
+    make_private_folder(overlay_location().path);
+    for (const Problem& problem : problems) attempts_.begin(problem);
+    attempts_.save();
+    std::vector<TuneResult> results;
+    TuneOptions options = tune_options(family, input);
+    options.results = &results;
+    int status = 0;
+    try {
+      status = run_tune(options);
+    } catch (...) {
+      settle(family, problems, results, End::error);
+      throw;
+    }
+    constexpr int kSignals = 128;
+    settle(family, problems, results, status > kSignals ? End::signal : End::good);
+    return status > kSignals ? status : 0;
+  }
+
+  enum class End : uint8_t { good, signal, error };  ///< Of a run.
+  /// Takes out of the queue what was tuned, and what came to no end unless the run was cut short. What an error cut
+  /// short stays an attempt: it may be the shape's doing.
+  void settle(const FamilySpec& family, const std::vector<Problem>& problems, const std::vector<TuneResult>& results,
+              End end) {
+    std::vector<Problem> out;
+    for (const Problem& problem : problems) {
+      const std::string key = key_text(family, problem);
+      const auto found = std::find_if(results.begin(), results.end(),
+                                      [&](const TuneResult& one) { return key_text(family, one.problem) == key; });
+      const bool is_tuned = found != results.end() && (found->decision || found->ending == Ending::kept);
+      const bool may_go_on = end != End::good && (found == results.end() || found->ending == Ending::cut);
+      if (is_tuned) {
+        attempts_.done(problem);
+        ++num_tuned_;
+      } else if (may_go_on) {
+        if (end == End::signal) attempts_.undone(problem);
+        continue;
+      } else {
+        give_up(problem, found == results.end() ? "it was left out of the run"
+                                                : fmt::format("{}: {}", name(found->ending), found->reason));
+      }
+      out.push_back(problem);
+    }
+    attempts_.save();
+    queue_.remove(family, out);
+  }
+
+  const OnlineCommandOptions& options_;
+  const DeviceInfo& device_;
+  const OnlineQueue& queue_;
+  OnlineAttempts attempts_;
+  TemporaryFolder folder_;
+  size_t num_tuned_ = 0, num_given_up_ = 0;
+};
+
+/// The turn, unless another process has it.
+std::optional<FileLock> take_turn(const OnlineQueue& queue) {
+  try {
+    return std::optional<FileLock>(std::in_place, queue.turn(), FileLock::Use::alone, 0);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::timeout) throw;
+    return std::nullopt;
+  }
+}
+
+/// A shape is never left lying. Whoever adds one writes it first and starts this program then. If that finds the turn
+/// taken it ends, and relies on the one who has it: who looks at the queue again *after* giving the turn back. Either
+/// the shape was written before that look, and is seen by it; or it was written after the turn was free, and the
+/// program that is started for it gets the turn. Two may find it free at once: one gets it, the other ends, and the
+/// same holds for the one that got it. A process that is killed gives the turn back without a look: the applications
+/// start another, though not at once (OnlineOptions::pause).
+int run_online(OnlineCommandOptions options) {
+  options.starter = ::getppid();
+  if (options.background) leave_starter();
+  TuneOptions checked;
+  checked.timeout = options.timeout;
+  static_cast<void>(tuner_options(checked));  // Refused before a folder is made.
+  check_home_location();
+  const DeviceInfo device = open_device(options.device)->info();
+  const OnlineQueue queue(fs::absolute(home_location().path), device);
+  make_private_folder(queue.folder());
+  bool is_first = true;
+  while (is_first || queue.is_waiting()) {
+    const auto turn = take_turn(queue);
+    if (!turn) {
+      if (!options.background && is_first)
+        print_line(stderr, fmt::format("another process tunes what waits for {}, this one is not needed", device.id));
+      return 0;
+    }
+    if (is_first && options.background) {
+      write_to_log(queue.log());
+      print_line(stderr, fmt::format("-- {}, process {}, {}", now_text(), ::getpid(), device.key()));
+    }
+    OnlineRun run(options, device, queue);
+    if (is_first && options.retry) run.retry();
+    const int status = run.work();
+    run.summarise();
+    if (status != 0 || run.is_orphan()) return status;
+    is_first = false;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_online_command(CLI::App& app, Chosen& chosen) {
+  auto options = std::make_shared<OnlineCommandOptions>();
+  auto* verb = app.add_subcommand(
+      "online", "Tunes the shapes that applications with ATTUNE_ONLINE_TUNING=1 have missed, then ends");
+  verb->add_option("--device", options->device, "Whose shapes: cpu:0")->capture_default_str();
+  verb->add_option("--max-trials", options->max_trials, "Candidates asked for a solver at most")
+      ->capture_default_str()
+      ->check(positive_number_error);
+  verb->add_option("--timeout", options->timeout, "Time for one shape; one that takes longer is given up")
+      ->capture_default_str();
+  verb->add_option("--quiet-wait", options->quiet_wait_s,
+                   "Seconds to wait at the start until other programs are quiet; a server never is")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->check(finite_number_error);
+  verb->add_flag("--retry", options->retry, "Tune what was given up as well");
+  verb->add_flag("--background", options->background,
+                 "As an application starts it: little priority, all output to online/log.txt of the state folder, and "
+                 "the end when the application has gone");
+  verb->footer(
+      "Winners go to the tables in overlay/ of the state folder, evidence to the journal: attune paths. Shapes that "
+      "no\nkernel wins or that take too long are given up, with the reason in attempts.csv beside the queue.\n"
+      "  attune online --device cpu:0 --retry");
+  verb->callback([options, &chosen] { chosen = [options] { return run_online(*options); }; });
+}
+
+}  // namespace attune

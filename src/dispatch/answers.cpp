@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/answers.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "dispatch/capture_files.h"
+#include "ops/op.h"
+
+namespace attune {
+
+/// The kept plan, or one made now. A kernel is never kept for weights in another layout than it was made for.
+const Plan* Answers::plan_of(const Problem& problem, const Wanted& wanted, Answer& answer, std::string& why_not) {
+  std::pair name(problem.key(), std::string(wanted.candidate));
+  for (const std::string& layout : wanted.layouts) name.second += '\n' + layout;
+  if (const auto kept = plans_.find(name); kept != plans_.end()) {
+    answer.hit.drifted = kept->second.drifted;
+    answer.hit.layout = kept->second.layout;
+    return kept->second.plan.get();
+  }
+  PlanMaker::Made fresh;
+  if (wanted.candidate.empty())
+    fresh = wanted.layouts.empty() ? maker_.make_untuned(problem) : maker_.make_untuned(problem, wanted.layouts);
+  else
+    fresh = maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
+  why_not = std::move(fresh.why_not);
+  if (answer.missing.empty()) answer.missing = std::move(fresh.missing);
+  if (!fresh.plan) {
+    answer.refusal.code = fresh.code;
+    return nullptr;
+  }
+  answer.hit.drifted = fresh.drifted;
+  answer.hit.layout = fresh.layout;
+  if (is_full()) {
+    answer.own = std::move(fresh.plan);
+    return answer.own.get();
+  }
+  const Kept& kept = plans_.emplace(name, Kept{std::move(fresh.plan), fresh.drifted, fresh.layout}).first->second;
+  num_plans_ = plans_.size();
+  is_full_ = plans_.size() >= most_plans_;
+  return kept.plan.get();
+}
+
+Answer Answers::make(const Problem& problem, const Candidate& candidate) {
+  Answer answer;
+  answer.hit.plan = plan_of(problem, {candidate.name(), {}}, answer, answer.why_not);
+  return answer;
+}
+
+Answer Answers::make(const KeyCodes& codes, const RowIndex& rows, const Asked& asked, double most_regret) {
+  Answer answer;
+  const GemmKey& key = asked.key;
+  const auto read = problem_of(codes, key);
+  const Op* known = find_op(codes.family().op);
+  if (!read) fail(ErrorCode::invalid_input, "a key of {} has a data type that is none", codes.family().op);
+  if (known == nullptr) {
+    answer.why_not = fmt::format("this build does not compute {}", codes.family().op);
+    return answer;
+  }
+  const Problem problem = known->normalise(*read, maker_.device());
+  if ((key.flags & GemmKey::bpreshuffle) != 0 && asked.layouts == nullptr) {
+    // A key does not say in which layout its weights are, so no kernel may touch them.
+    fail(ErrorCode::invalid_input,
+         "weights packed ahead (bpreshuffle=1) come from Dispatcher::pack_weights(), pass them with the key: {}",
+         problem.key());
+  }
+  std::vector<HalfKey> halves;
+  std::span<const std::string> layouts;
+  if (asked.layouts == nullptr) {
+    halves.push_back(codes.half(key));
+  } else {
+    layouts = asked.layouts->names;
+    for (const int64_t code : asked.layouts->codes) halves.push_back(codes.half(codes.codes(key), code));
+  }
+  visit_rows(rows, key, codes.pads_m(), halves, most_regret, [&](const MetRow& met) {
+    const RowIndex::Row& row = rows.row(met.number);
+    const auto layout = layouts.empty() ? layouts : layouts.subspan(met.layout, 1);
+    const std::string_view kernel = rows.kernel_name(row);
+    std::string why_not = "it names no kernel";
+    const Plan* plan = kernel.empty() ? nullptr : plan_of(problem, {kernel, layout}, answer, why_not);
+    answer.hit.plan = plan;
+    answer.hit.match = met.match;
+    answer.hit.row = met.number;
+    answer.hit.regret_percent = percent_of(met.regret);
+    answer.hit.layout = met.layout;
+    if (plan != nullptr || (!kernel.empty() && !answer.missing.empty())) return true;
+    log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(row), problem.key(), why_not));
+    answer.hit = {};
+    return false;
+  });
+  if (answer.hit.plan != nullptr) return answer;
+  answer.hit.plan = plan_of(problem, {{}, layouts}, answer, answer.why_not);
+  answer.hit.not_ready = answer.hit.row != 0 || (answer.hit.plan == nullptr && !answer.missing.empty());
+  return answer;
+}
+
+}  // namespace attune

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Plans of candidates that a caller names, beside those that tables name.
+#include "base/error.h"
+#include "dispatch/dispatch_state.h"
+#include "ops/op.h"
+
+namespace attune {
+
+Problem Dispatcher::State::read_problem(std::string_view text) const {
+  const Problem asked = Problem::parse(text);
+  return op_of(asked).normalise(asked, maker_.device());
+}
+
+const Plan& Dispatcher::State::require(const Problem& problem, const Candidate& candidate) {
+  std::unique_lock lock = begin_making();
+  Answer made = answers_.make(problem, candidate);
+  if (!made.missing.empty()) {
+    lock.unlock();
+    auto failures = compile(made.missing);
+    lock.lock();
+    maker_.note_failures(std::move(failures));
+    made = answers_.make(problem, candidate);
+  }
+  if (made.hit.plan == nullptr) fail(made.refusal.code, "the candidate does not run this problem: {}", made.why_not);
+  if (made.own) own_.insert_or_assign(std::this_thread::get_id(), std::move(made.own));
+  return *made.hit.plan;
+}
+
+}  // namespace attune

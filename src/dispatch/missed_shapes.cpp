@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// What the dispatcher's thread does for shapes that no row serves: they are tuned by another program.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/locations.h"
+#include "dispatch/capture_files.h"
+#include "dispatch/dispatch_state.h"
+#include "ops/op.h"
+
+namespace attune {
+
+/// Before there are threads.
+void Dispatcher::State::begin_online_tuning() {
+  OnlineProgram program = online_program();
+  std::filesystem::path home = path_if_any(home_location);
+  try {
+    if (home.empty()) program.why_not = "there is no home folder, set ATTUNE_HOME";
+    if (!home.empty()) check_home_location();
+  } catch (const Error& error) {
+    program.why_not = error.what();
+  }
+  if (!program.why_not.empty())
+    log_.say("shapes are not tuned beside this program: " + program.why_not);
+  else
+    online_ = std::make_unique<OnlineTuning>(
+        OnlineOptions{.program = std::move(program.path), .state = std::move(home), .device = maker_.device()});
+}
+
+/// Hands missed shapes to the program that tunes them, but for those whose tables its own does not count among.
+void Dispatcher::State::tune_missed() {
+  std::vector<Problem> missed;
+  {
+    const std::lock_guard lock(making_);
+    for (const GemmKey& key : std::exchange(missed_, {})) {
+      const auto op = static_cast<size_t>(key.op);
+      const FamilySpec& family = codes[op].family();
+      const auto problem = problem_of(codes[op], key);
+      const Op* known = find_op(family.op);
+      if (!problem || known == nullptr) continue;
+      const Snapshot::Tables& tables = now.load()->tables[op];
+      const uint32_t own = tables.rows->find(codes[op].hash(key));
+      const RowIndex::Row* row = own == 0 ? nullptr : &tables.rows->row(own);
+      if (options.tables.contains(std::string(family.op)) || places_[op].strict)
+        log_.say(fmt::format("{} is not tuned beside this program: its tables are given, and replace all others",
+                             family.op));
+      else if (row != nullptr && tables.rows->files()[row->file].origin == Origin::variable)
+        log_.say(
+            fmt::format("{} is not tuned beside this program: a row that cannot be used comes before all others, {}",
+                        problem->key(), tables.rows->where(*row)));
+      else
+        missed.push_back(known->normalise(*problem, maker_.device()));
+    }
+  }
+  for (const Problem& problem : missed) online_->want(problem);
+  for (const std::string& sentence : online_->poll()) log_.say(sentence);
+}
+
+}  // namespace attune

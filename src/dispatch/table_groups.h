@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "attune/problem.h"
+#include "core/device_info.h"
+#include "dispatch/prediction.h"
+#include "formats/csv/table.h"
+
+namespace attune {
+
+/// The rows of a Table that serve one device, by all but their M: the slow model of RowGroups. Rows of packed weights
+/// in a layout of their own are left out. The table outlives this.
+class TableGroups {
+ public:
+  /// Predictions with a larger bound than `most_regret` are not made. O(n log n).
+  TableGroups(const Table& table, const DeviceInfo& device, double most_regret);
+
+  struct Predicted {
+    const TableRow* row = nullptr;
+    double regret = 0;  ///< Bound.
+  };
+  /// The one to be tried first at the front. None for a family that does not pad M. O(log n).
+  std::vector<Predicted> predict(const Problem& problem) const;
+
+ private:
+  const FamilySpec& family_;
+  double most_regret_;
+  std::map<std::string, std::map<int64_t, const TableRow*>> groups_;
+};
+
+}  // namespace attune

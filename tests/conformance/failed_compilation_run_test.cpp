@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// What a dispatcher does about kernels whose compiler fails: it asks once, says so, and goes on with what there is.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "attune/dispatcher.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "compile/set_variable.h"
+#include "device/device.h"
+#include "ops/op.h"
+#include "process/temporary_folder.h"
+#include "search/prune.h"
+#include "search/weight_group.h"
+#include "solver/registry.h"
+
+namespace attune {
+namespace {
+
+constexpr int64_t kM = 6, kN = 90, kK = 130;
+constexpr GemmKey kKey{.m = kM, .n = kN, .k = kK, .in = DType::fp32, .out = DType::fp32};
+
+/// A compiler that knows its version and fails at every product, counted (what packs operands is shared by all and
+/// compiles); an empty cache; kernels that are to be compiled, for plain weights and for packed ones.
+class FailedCompilation : public testing::Test {
+ protected:
+  FailedCompilation() {
+    const auto script = folder_.path() / "cc";
+    write_file_atomically(script, fmt::format("#!/bin/sh\n"
+                                              "case \"$*\" in *--version*) echo 'gcc (broken) 1.2.3'; exit 0;; esac\n"
+                                              "grep -q pack_columns kernel.c && exec cc \"$@\"\n"
+                                              "echo once >>'{}'\n"
+                                              "echo 'no room for this kernel' >&2\n"
+                                              "exit 1\n",
+                                              (folder_.path() / "calls").string()));
+    ::chmod(script.c_str(), 0700);
+    compiler_.emplace("ATTUNE_CC", script.string());
+    cache_.emplace("ATTUNE_CACHE", (folder_.path() / "cache").string());
+  }
+
+  /// Candidates of the generated kernels for weights in a layout; two of different sources.
+  std::vector<std::string> candidates(bool packed) const {
+    const auto device = open_device("cpu:0");
+    const Problem asked =
+        Problem::parse(fmt::format("gemm_a16w16 m={} n={} k={} dtype=fp32 bpreshuffle={}", kM, kN, kK, packed ? 1 : 0));
+    const Problem problem = op_of(asked).normalise(asked, device->info());
+    const Solver* solver = registry().find("jit_cpu.gemm");
+    if (solver == nullptr) return {};
+    const SearchSpace space = solver->open(*device)->space(problem);
+    std::vector<std::string> found, recipes;
+    for (const uint64_t index : prune(space, problem, device->info(), 1, 2000).allowed) {
+      const Config config = space.at(index);
+      const auto tasks = solver->compile_tasks(problem, config, device->info());
+      if (packed == (layout_of(config) == "plain") || tasks.empty()) continue;
+      if (std::find(recipes.begin(), recipes.end(), tasks[0].recipe()) != recipes.end()) continue;
+      recipes.push_back(tasks[0].recipe());
+      found.push_back(Candidate{std::string(solver->id()), std::string(solver->version()), config}.name());
+      if (found.size() == 2) break;
+    }
+    return found;
+  }
+  /// A table of rows of the shape and of the M that it is padded to.
+  std::filesystem::path table(const std::vector<std::string>& kernels, bool packed) const {
+    const auto device = open_device("cpu:0");
+    std::string text = "gfx,cu_num,M,N,K,bias,dtype,outdtype,bpreshuffle,us,kernelName,layout\n";
+    int64_t m = kM;
+    for (const std::string& kernel : kernels) {
+      text += fmt::format("{},{},{},{},{},False,{},{},{},1,{},{}\n", device->info().gfx, device->info().num_units, m,
+                          kN, kK, torch_name(DType::fp32), torch_name(DType::fp32), packed ? "True" : "False", kernel,
+                          layout_of(Candidate::parse(kernel)));
+      m = 8;
+    }
+    auto file = folder_.path() / "t.csv";
+    write_file_atomically(file, text);
+    return file;
+  }
+  DispatcherOptions options(Building building, const std::vector<std::string>& kernels, bool packed) const {
+    DispatcherOptions wanted{.building = building, .look_every = std::chrono::milliseconds(0)};
+    wanted.tables["gemm_a16w16"] = {table(kernels, packed)};
+    return wanted;
+  }
+  size_t num_calls() const {
+    const auto file = folder_.path() / "calls";
+    if (!std::filesystem::exists(file)) return 0;
+    const std::string text = read_file(file);
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+  void run(Dispatcher& dispatcher) {
+    alignas(64) static std::array<float, kM * kK> a;
+    alignas(64) static std::array<float, kN * kK> b;
+    alignas(64) static std::array<float, kM * kN> c;
+    a.fill(1);
+    b.fill(2);
+    const std::array<void*, 3> operands = {a.data(), b.data(), c.data()};
+    dispatcher.run(kKey, operands);
+    EXPECT_EQ(c[kM * kN - 1], 2.0f * kK);
+  }
+
+  const TemporaryFolder folder_{"attune_failed_"};
+  std::optional<SetVariable> compiler_, cache_;
+};
+
+TEST_F(FailedCompilation, OfEveryRowLeavesTheUntunedConfigAndIsNotRepeated) {
+  const auto kernels = candidates(false);
+  if (kernels.size() < 2) GTEST_SKIP() << "no generated kernels here";
+  Dispatcher dispatcher(options(Building::blocking, kernels, false));
+  run(dispatcher);
+  EXPECT_EQ(num_calls(), 2u) << "the shape's own row, then the padded one";
+  const Hit hit = dispatcher.choose(kKey);
+  EXPECT_NE(hit.plan, nullptr);
+  EXPECT_EQ(hit.match, Match::fallback);
+  EXPECT_FALSE(hit.not_ready);
+  run(dispatcher);
+  EXPECT_EQ(num_calls(), 2u);
+}
+
+TEST_F(FailedCompilation, InTheBackgroundEndsTheWait) {
+  const auto kernels = candidates(false);
+  if (kernels.size() < 2) GTEST_SKIP() << "no generated kernels here";
+  Dispatcher dispatcher(options(Building::background, kernels, false));
+  run(dispatcher);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  Hit hit = dispatcher.choose(kKey);
+  while (hit.not_ready && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    hit = dispatcher.choose(kKey);
+  }
+  EXPECT_FALSE(hit.not_ready);
+  EXPECT_EQ(hit.match, Match::fallback);
+  EXPECT_EQ(num_calls(), 2u);
+}
+
+TEST_F(FailedCompilation, OfAGivenCandidateIsSaidAtOnceTheSecondTime) {
+  const auto kernels = candidates(false);
+  if (kernels.empty()) GTEST_SKIP() << "no generated kernels here";
+  Dispatcher dispatcher(options(Building::never, {}, false));
+  alignas(64) std::array<float, 3> unused{};
+  const std::array<void*, 3> operands = {unused.data(), unused.data(), unused.data()};
+  const auto why = [&] {
+    try {
+      dispatcher.run_candidate(fmt::format("gemm_a16w16 m={} n={} k={} dtype=fp32", kM, kN, kK), kernels[0], operands);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unavailable);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string first = why();
+  EXPECT_NE(first.find("no room for this kernel"), std::string::npos) << first;
+  EXPECT_EQ(why(), first);
+  EXPECT_EQ(num_calls(), 1u);
+  dispatcher.reload();
+  EXPECT_EQ(why(), first);
+  EXPECT_EQ(num_calls(), 2u);
+}
+
+TEST_F(FailedCompilation, ForPackedWeightsIsARefusalAndNoWait) {
+  const auto kernels = candidates(true);
+  if (kernels.empty()) GTEST_SKIP() << "no generated kernels of packed weights here";
+  // One layout, which no library knows: nothing stands in.
+  Dispatcher dispatcher(options(Building::background, {kernels[0]}, true));
+  const std::vector<float> plain(kN * kK, 1);
+  const Weights weights = dispatcher.pack_weights(kKey, plain.data());
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  dispatcher.choose(kKey, &weights);
+  size_t before = 0;
+  do {  // The dispatcher's own thread compiles: until it has nothing left to try.
+    before = num_calls();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  } while ((before == 0 || num_calls() != before || dispatcher.choose(kKey, &weights).not_ready) &&
+           std::chrono::steady_clock::now() < end);
+  EXPECT_FALSE(dispatcher.choose(kKey, &weights).not_ready);
+  try {
+    dispatcher.require(kKey, &weights);
+    ADD_FAILURE() << "a kernel that cannot be compiled serves";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("no room for this kernel"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(num_calls(), before);
+}
+
+}  // namespace
+}  // namespace attune
