@@ -154,7 +154,7 @@ ATTUNE_API const char* attune_status_name(int status);
 ATTUNE_API int attune_open(const attune_options* options, attune_dispatcher** dispatcher);
 /// The process's own, made at the first call from the environment; never closed, which attune_close() refuses.
 ATTUNE_API int attune_global(attune_dispatcher** dispatcher);
-/// Ends it, and what it has prepared. Waits for its thread. Null is nothing to do.
+/// Ends it, and what it has prepared. Waits for its thread. Refused while it has packed weights. Null is nothing to do.
 ATTUNE_API int attune_close(attune_dispatcher* dispatcher);
 
 /// The key of a problem as a person writes it: `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 bias=1`. Attributes that are

@@ -3,73 +3,17 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <string>
 
-#include "api/c_values.h"
+#include "api/c_calls.h"
 #include "attune/version.h"
-
-/// What a C caller holds: its own dispatcher, or the process's.
-struct attune_dispatcher {
-  std::unique_ptr<attune::Dispatcher> own;
-  attune::Dispatcher* used = nullptr;
-};
 
 namespace {
 
 using namespace attune;
 
-constexpr size_t kHitSize = 24, kCountersSize = 56, kKeySize = 56;
+constexpr size_t kCountersSize = 56, kKeySize = 56;
 static_assert(sizeof(attune_hit) == kHitSize && sizeof(attune_counters) == kCountersSize);
-constexpr size_t kOperandAlignment = 16;
-
-std::string& last_error() {
-  thread_local std::string text;
-  return text;
-}
-
-int failed(int status, const char* text) noexcept {
-  try {
-    last_error() = text;
-  } catch (...) {
-    last_error().clear();  // No memory for the sentence either.
-  }
-  return status;
-}
-
-/// Runs what may throw, and says how it ended. Nothing passes it.
-template <typename Call>
-int guarded(const Call& call) noexcept {
-  try {
-    call();
-    return ATTUNE_OK;
-  } catch (const Error& error) {
-    return failed(status_of(error.code()), error.what());
-  } catch (const std::bad_alloc&) {
-    return failed(ATTUNE_UNAVAILABLE, "there is no memory left");
-  } catch (const std::exception& error) {
-    return failed(ATTUNE_INTERNAL, error.what());
-  } catch (...) {
-    return failed(ATTUNE_INTERNAL, "something was thrown that is no error");
-  }
-}
-
-template <typename Pointer>
-Pointer needed(Pointer pointer, const char* what) {
-  if (pointer == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for the {}", what);
-  return pointer;
-}
-
-Dispatcher& used(attune_dispatcher* dispatcher) { return *needed(dispatcher, "dispatcher")->used; }
-
-/// A plan trusts the alignment of its operands.
-void check_places(std::span<void* const> operands) {
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i] == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for operand {}", i);
-    if (reinterpret_cast<uintptr_t>(operands[i]) % kOperandAlignment != 0)
-      fail(ErrorCode::invalid_input, "operands are aligned to {} bytes, one is not: {}", kOperandAlignment, i);
-  }
-}
 
 /// A plan reads as many operands as its problem has.
 void check_operands(const GemmKey& key, std::span<void* const> operands) {
@@ -85,7 +29,6 @@ void check_operands(const GemmKey& key, std::span<void* const> operands) {
 extern "C" {
 
 const char* attune_version(void) { return kVersion; }
-const char* attune_last_error(void) { return last_error().c_str(); }
 
 const char* attune_status_name(int status) {
   if (status == ATTUNE_OK) return "ok";
@@ -106,7 +49,7 @@ int attune_open(const attune_options* options, attune_dispatcher** dispatcher) {
 int attune_global(attune_dispatcher** dispatcher) {
   return guarded([&] {
     needed(dispatcher, "dispatcher");
-    static auto* const handle = new attune_dispatcher{nullptr, &Dispatcher::global()};
+    static auto* const handle = new attune_dispatcher{nullptr, &Dispatcher::global(), 0};
     *dispatcher = handle;
   });
 }
@@ -115,6 +58,8 @@ int attune_close(attune_dispatcher* dispatcher) {
   return guarded([&] {
     if (dispatcher == nullptr) return;
     if (!dispatcher->own) fail(ErrorCode::invalid_input, "the process's own dispatcher is never closed");
+    if (const int64_t left = dispatcher->num_weights; left > 0)
+      fail(ErrorCode::invalid_input, "packed weights of the dispatcher are still there, free them first: {}", left);
     delete dispatcher;
   });
 }
@@ -155,14 +100,11 @@ int attune_gemm(attune_dispatcher* dispatcher, const attune_gemm_key* key, const
                 const void* bias, void* out, void* stream) {
   return guarded([&] {
     const GemmKey problem = key_of(*needed(key, "key"));
-    const bool has_bias = (problem.flags & GemmKey::bias) != 0;
-    if (has_bias != (bias != nullptr))
-      fail(ErrorCode::invalid_input, "the key says {} bias, and there is {}", has_bias ? "a" : "no",
-           bias != nullptr ? "one" : "none");
     // Inputs are not written to: one list of operands holds both.
     std::array<void*, 4> operands = {const_cast<void*>(x), const_cast<void*>(w), const_cast<void*>(bias), out};
-    if (!has_bias) operands[2] = out;
-    const std::span<void* const> all(operands.data(), has_bias ? 4 : 3);
+    const size_t count = has_bias(problem, bias) ? 4 : 3;
+    if (count == 3) operands[2] = out;
+    const std::span<void* const> all(operands.data(), count);
     check_operands(problem, all);
     used(dispatcher).run(problem, all, stream);
   });

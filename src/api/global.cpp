@@ -9,6 +9,7 @@
 #include "attune/dispatcher.h"
 #include "attune/error.h"
 #include "base/locations.h"
+#include "base/text.h"
 #include "dispatch/library_use.h"
 #include "dispatch/prediction.h"
 
@@ -17,7 +18,8 @@ namespace {
 
 /// An application must not end because of a variable: one line, and the default.
 void complain(std::string_view sentence) {
-  const std::string line = fmt::format("attune: {}\n", sentence);
+  constexpr size_t kMostCharacters = 2000;
+  const std::string line = fmt::format("attune: {}\n", shown(sentence, kMostCharacters));
   [[maybe_unused]] const size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -50,9 +50,10 @@ std::string natural_number_error(const std::string& text) {
   return *parse_int(text) >= 0 ? "" : "a number that is not negative is wanted, got '" + text + "'";
 }
 
-std::string finite_number_error(const std::string& text) {
+std::string amount_error(const std::string& text) {
   const auto value = parse_double(text);
-  return value && std::isfinite(*value) ? "" : "a number is wanted, got '" + text + "'";
+  return value && std::isfinite(*value) && *value >= 0 ? ""
+                                                       : "a number that is not negative is wanted, got '" + text + "'";
 }
 
 }  // namespace attune

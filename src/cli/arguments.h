@@ -14,7 +14,7 @@ std::vector<std::string> rewrite_arguments(std::vector<std::string> arguments);
 std::string whole_number_error(const std::string& text);
 std::string positive_number_error(const std::string& text);
 std::string natural_number_error(const std::string& text);  ///< Whole, 0 or more.
-/// Ranges let NaN pass.
-std::string finite_number_error(const std::string& text);
+/// Any number, 0 or more; CLI11's ranges let NaN pass, and print 300 digits for others.
+std::string amount_error(const std::string& text);
 
 }  // namespace attune

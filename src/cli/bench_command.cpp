@@ -126,8 +126,7 @@ void add_bench_command(CLI::App& app, Chosen& chosen) {
       ->check(natural_number_error);
   verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait until other programs are quiet")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->check(finite_number_error);
+      ->check(amount_error);
   verb->add_option("--isolation", options->isolation, "process: candidates run behind a wall; none: in this process")
       ->capture_default_str()
       ->check(CLI::IsMember({"process", "none"}));

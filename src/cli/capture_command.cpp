@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/arguments.h"
 #include "cli/captured_sources.h"
 #include "cli/command.h"
 #include "cli/environment.h"
@@ -255,8 +256,7 @@ void add_capture_command(CLI::App& app, Chosen& chosen) {
                    "the run time reads");
   show->add_option("--op", options->op, "One family only; the family of files whose name does not tell");
   show->add_option("--device", options->device, "Device whose rows count; default cpu:0");
-  show->add_option("--top", options->top, "Only the first N; 0, the default: all")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 31));
+  show->add_option("--top", options->top, "Only the first N; 0, the default: all")->check(natural_number_error);
   show->add_flag("--json", options->json, "Machine-readable");
   auto* merge = add("merge", "One list of shapes of several, most called first, for attune tune -i", merge_captures);
   merge->add_option("sources", options->sources, "Folders and files; default: captures of attune paths");

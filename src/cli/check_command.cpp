@@ -236,18 +236,15 @@ void add_check_command(CLI::App& app, Chosen& chosen) {
   verb->add_option("--max-slowdown", options->max_slowdown_pct,
                    "Percent by which a row may be slower than the default before it is suspect")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->check(finite_number_error);
+      ->check(amount_error);
   verb->add_option("--slower-than", options->slower_than_pct,
                    "Percent by which a row may be slower than it says before it is suspect; the low end of the "
                    "interval of its time counts, twice")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->check(finite_number_error);
+      ->check(amount_error);
   verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait at the start until other programs are quiet")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->check(finite_number_error);
+      ->check(amount_error);
   verb->add_option("--run-deadline", options->run_deadline_s, "Seconds a launch may take")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 1e6));

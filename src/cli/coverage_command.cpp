@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/arguments.h"
 #include "cli/captured_sources.h"
 #include "cli/command.h"
 #include "cli/json_output.h"
@@ -294,7 +295,7 @@ void add_coverage_command(CLI::App& app, Chosen& chosen) {
   verb->add_option("--op", options->op, "One family only; the family of files whose name does not tell");
   verb->add_option("--device", options->device, "Device whose rows count; default cpu:0");
   verb->add_option("--top", options->top, "How many rows and shapes are listed; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(natural_number_error)
       ->capture_default_str();
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_coverage(*options); }; });

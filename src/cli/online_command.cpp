@@ -311,8 +311,7 @@ void add_online_command(CLI::App& app, Chosen& chosen) {
   verb->add_option("--quiet-wait", options->quiet_wait_s,
                    "Seconds to wait at the start until other programs are quiet; a server never is")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->check(finite_number_error);
+      ->check(amount_error);
   verb->add_flag("--retry", options->retry, "Tune what was given up as well");
   verb->add_flag("--background", options->background,
                  "As an application starts it: little priority, all output to online/log.txt of the state folder, and "

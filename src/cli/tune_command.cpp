@@ -103,8 +103,7 @@ void add_output_flags(CLI::App& verb, TuneOptions& options) {
       ->group("Results");
   verb.add_option("--min_improvement_pct", options.min_improvement_pct, "Percent")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->check(finite_number_error)
+      ->check(amount_error)
       ->group("Results");
   verb.add_option("--batch", options.batch, "Shapes between two publications")
       ->capture_default_str()
@@ -171,12 +170,12 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
                   "A candidate's share of elements outside the tolerance must be below this; other gates hold as well")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0))
-      ->check(finite_number_error)
+      ->check(amount_error)
       ->group("Method");
   verb.add_option("--min-gain", options.min_gain_pct, "Percent by which a winner must beat the default")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0))
-      ->check(finite_number_error)
+      ->check(amount_error)
       ->group("Method");
   verb.add_option("--inputs", options.inputs, "cold: rotate over more than the caches hold; warm: stay put")
       ->capture_default_str()
@@ -187,8 +186,7 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
       ->group("Method");
   verb.add_option("--quiet-wait", options.quiet_wait_s, "Seconds to wait at the start until other programs are quiet")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->check(finite_number_error)
+      ->check(amount_error)
       ->group("Method");
   verb.add_option("--seed", options.seed, "Seed of data and schedules")
       ->capture_default_str()

@@ -423,33 +423,6 @@ bool Dispatcher::State::look_again() {
   return true;
 }
 
-std::string Dispatcher::State::explain(const GemmKey& key) {
-  const std::lock_guard lock(making_);
-  const auto op = static_cast<size_t>(key.op);
-  if (op >= kNumOps) return "there is no op of that number\n";
-  const KeyCodes& own = codes[op];
-  const RowIndex& rows = *now.load()->tables[op].rows;
-  const HalfKey half = own.half(key);
-  std::string text;
-  for (const auto& step : LookupSteps(own.pads_m(), key.m, key.n)) {
-    const uint32_t number = rows.find(half.with_m(step.m));
-    const auto* row = number == 0 ? nullptr : &rows.row(number);
-    text += fmt::format("{:<14} m={}: {}\n", name(step.match), step.m,
-                        row == nullptr ? "no row" : fmt::format("{} {}", rows.where(*row), rows.kernel_name(*row)));
-  }
-  for (const Predictions::Row& one : rows.predict(half, key.m, options.most_regret)) {
-    const RowIndex::Row& row = rows.row(one.number);
-    text += fmt::format("{:<14} m={}: {} {}, at most {:.0f} % slower than the best\n", name(Match::predicted), row.m,
-                        rows.where(row), rows.kernel_name(row), 100 * one.regret);
-  }
-  const Served* served = now.load()->served.find(half.with_m(key.m));
-  if (served == nullptr) return text + "not called yet\n";
-  const Hit& hit = served->hit;
-  return text + fmt::format("served by       {}{}{}\n", hit.row == 0 ? "the untuned config" : name(hit.match),
-                            hit.not_ready ? ", untuned until its kernel is compiled" : "",
-                            hit.drifted ? ", compiled by another compiler" : "");
-}
-
 void Dispatcher::State::finish() {
   if (finished_.exchange(true)) return;
   const bool is_fork = process_ != ::getpid();

@@ -381,6 +381,15 @@ TEST_F(DispatcherTest, ExplainsEachStep) {
                              HasSubstr(kGood), HasSubstr("served by       padded_fine")));
 }
 
+TEST_F(DispatcherTest, ExplainsWhichPredictionsAreNotAllowed) {
+  options_.most_regret = 0.25;
+  write(row(40, kGood, 1) + row(60, kOther, 1.4));
+  EXPECT_THAT(dispatcher().explain(key(50)),
+              AllOf(HasSubstr("predicted      m=60: "), HasSubstr("at most 20 % slower than the best\n"),
+                    HasSubstr("predicted      m=40: "),
+                    HasSubstr("slower than the best, which is more than is allowed"), HasSubstr("not called yet")));
+}
+
 TEST_F(DispatcherTest, SaysNoMoreThanItsBound) {
   write("");
   options_.only_look_up = false;

@@ -48,7 +48,13 @@ LookupResult look_up(const Table& table, const Problem& problem, const DeviceInf
   if (groups == nullptr) return result;
   for (const TableGroups::Predicted& one : groups->predict(problem)) {
     const Problem key = problem.with("m", one.row->problem.text("m"));
-    if (serves({.match = Match::predicted, .key = key, .row = one.row, .regret_bound = one.regret})) return result;
+    LookupStep step{.match = Match::predicted, .key = key, .row = one.row, .regret_bound = one.regret};
+    if (!one.is_allowed) {
+      step.remark = "the bound is above ATTUNE_MOST_REGRET";
+      result.steps.push_back(std::move(step));
+    } else if (serves(std::move(step))) {
+      return result;
+    }
   }
   return result;
 }

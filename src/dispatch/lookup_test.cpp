@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "dispatch/padding.h"
+#include "dispatch/table_groups.h"
 
 namespace attune {
 namespace {
@@ -83,6 +84,25 @@ TEST_F(Lookup, FallsThroughARowWithAForeignKernel) {
   EXPECT_EQ(result.match, Match::fallback);
   ASSERT_EQ(result.steps.size(), 1u);  // 64 pads to itself
   EXPECT_NE(result.steps[0].remark.find("_ZN5aiter"), std::string::npos);
+}
+TEST_F(Lookup, NamesThePredictionsThatAreNotAllowed) {
+  const Table table = Table::read(path_);
+  const auto problem = Problem::parse("gemm_a16w16 m=40 n=64 k=64 dtype=fp32 outdtype=fp32 bias=0");
+  const auto steps_with = [&](double most_regret) {
+    const TableGroups groups(table, device_, most_regret);
+    const auto result = look_up(
+        table, problem, device_, [](const Candidate&) { return std::nullopt; }, &groups);
+    EXPECT_EQ(result.match, most_regret < 2 ? Match::fallback : Match::predicted);
+    return result.steps;
+  };
+  // The row of 64 is of a foreign kernel; that of 16 can be two times slower than the best.
+  const auto steps = steps_with(1);
+  ASSERT_EQ(steps.size(), 5u);
+  EXPECT_NE(steps[3].remark.find("_ZN5aiter"), std::string::npos);
+  EXPECT_EQ(steps[4].regret_bound, 2);
+  EXPECT_EQ(steps[4].remark, "the bound is above ATTUNE_MOST_REGRET");
+  EXPECT_EQ(steps_with(2).back().remark, "");
+  EXPECT_EQ(steps_with(0).size(), 3u);
 }
 TEST_F(Lookup, SkipsRowsOfOtherDevices) { EXPECT_EQ(look(32).match, Match::fallback); }
 TEST_F(Lookup, SkipsARowTheCallerCannotRun) {

@@ -2,14 +2,11 @@
 #include "dispatch/online_tuning.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
@@ -21,6 +18,7 @@
 #include "dispatch/capture_files.h"
 #include "formats/csv/key_cells.h"
 #include "process/children.h"
+#include "process/reap.h"
 #include "process/spawn.h"
 
 extern char** environ;
@@ -53,22 +51,23 @@ class LeftBehind {
     static LeftBehind& one = *new LeftBehind;  // The process may end while a thread is in here.
     return one;
   }
-  void add(pid_t pid) {
+  void add(Spawned program) {
     const std::lock_guard lock(mutex_);
-    pids_.push_back(pid);
+    programs_.push_back(program);
   }
   void reap() {
     const std::lock_guard lock(mutex_);
-    std::erase_if(pids_, [](pid_t pid) {
-      if (::waitpid(pid, nullptr, WNOHANG) == 0) return false;
-      OwnedChildren::instance().remove(pid);
+    std::erase_if(programs_, [](const Spawned& program) {
+      if (attune::reap(program.descriptor).what == Reaped::What::running) return false;
+      OwnedChildren::instance().remove(program.pid);
+      ::close(program.descriptor);
       return true;
     });
   }
 
  private:
   std::mutex mutex_;
-  std::vector<pid_t> pids_;
+  std::vector<Spawned> programs_;
 };
 
 /// The last line with something in it, shortened.
@@ -160,25 +159,21 @@ void OnlineTuning::enqueue(std::vector<std::string>& said) {
 
 void OnlineTuning::reap(std::vector<std::string>& said) {
   if (running_.pid == 0) return;
-  pollfd entry{running_.process, POLLIN, 0};
-  if (::poll(&entry, 1, 0) <= 0) return;
-  int word = 0;
-  rusage usage{};
-  pid_t got = 0;
-  do {
-    got = ::wait4(running_.pid, &word, WNOHANG, &usage);
-  } while (got < 0 && errno == EINTR);
-  if (got == 0) return;
+  const Reaped reaped = attune::reap(running_.process);
+  if (reaped.what == Reaped::What::running) return;
   next_start_ = Clock::now() + options_.pause;
-  // Below 0: the application reaped it, or has SIGCHLD ignored. How it ended is not known, and taken for good.
-  const WaitStatus status = got > 0 ? WaitStatus::of(word, usage) : WaitStatus();
-  const std::string told = status.ok() ? std::string() : last_line(running_.output);
+  const bool is_known = reaped.what == Reaped::What::ended;
+  const std::string told = last_line(running_.output);
   OwnedChildren::instance().remove(running_.pid);
   forget_running();
-  if (status.ok())
+  if (is_known && reaped.status.ok())
     num_failures_ = 0;
-  else
-    failed(fmt::format("attune online {}{}{}", status.describe(), told.empty() ? "" : ": ", told), said);
+  else if (is_known || !told.empty())
+    failed(fmt::format("attune online {}{}{}", is_known ? reaped.status.describe() : "ended", told.empty() ? "" : ": ",
+                       told),
+           said);
+  // Else the application reaped it, or has SIGCHLD ignored: how it ended is not known. One that works says nothing
+  // here.
 }
 
 void OnlineTuning::failed(const std::string& how, std::vector<std::string>& said) {
@@ -220,7 +215,7 @@ void OnlineTuning::end() noexcept {
     // By the descriptor: the number may be another's by now if the application has reaped it.
     ::syscall(SYS_pidfd_send_signal, running_.process, SIGTERM, nullptr, 0);
     try {
-      LeftBehind::instance().add(running_.pid);
+      LeftBehind::instance().add({running_.pid, std::exchange(running_.process, -1)});
     } catch (...) {
       // A zombie then, for as long as this process lives.
     }

@@ -156,6 +156,33 @@ TEST_F(OnlineTuningTest, AKilledProgramIsAFailureAndTheNextWaitsLonger) {
   EXPECT_EQ(read_shapes(list()).shapes.size(), 2u) << "what is missed is queued all the same";
 }
 
+/// Children that end are gone at once: nobody learns how they ended.
+struct NobodyIsReaped {
+  NobodyIsReaped() : before(::signal(SIGCHLD, SIG_IGN)) {}
+  ~NobodyIsReaped() { ::signal(SIGCHLD, before); }
+  const sighandler_t before;
+};
+
+TEST_F(OnlineTuningTest, WhereNobodyIsReapedItsLastWordsSayThatItFailed) {
+  const NobodyIsReaped ignored;
+  auto online = tuning("echo x >>$Q/starts; echo 'no such library' >&2; exit 3\n");
+  online.want(shape(3));
+  std::vector<std::string> said;
+  while (said.size() < 3) {
+    for (auto& one : poll_until(online, [&] { return !online.is_running(); })) said.push_back(std::move(one));
+  }
+  EXPECT_EQ(said[0].find("attune online ended: no such library; it is started again"), 0u) << said[0];
+  EXPECT_EQ(read_file(queue().folder() / "starts"), "x\nx\nx\n");
+}
+
+TEST_F(OnlineTuningTest, WhereNobodyIsReapedOneThatSaysNothingHasDoneItsWork) {
+  const NobodyIsReaped ignored;
+  auto online = tuning("rm $Q/*.csv\n");
+  online.want(shape(3));
+  EXPECT_EQ(poll_until(online, [&] { return !online.is_running() && !queue().is_waiting(); }),
+            std::vector<std::string>());
+}
+
 TEST_F(OnlineTuningTest, AProgramThatCannotBeRunIsAFailure) {
   OnlineTuning online({.program = root_ / "nowhere", .state = root_, .device = device()});
   online.want(shape(3));

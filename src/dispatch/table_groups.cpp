@@ -41,9 +41,10 @@ std::vector<TableGroups::Predicted> TableGroups::predict(const Problem& problem)
     return row == nullptr ? Neighbour() : Neighbour{row->problem.integer("m"), static_cast<float>(*row->us)};
   };
   const NextRows next_rows = NextRows::of(m, neighbour(below), neighbour(above));
-  std::vector<Predicted> found = {{above, next_rows.above_regret}, {below, next_rows.below_regret}};
+  std::vector<Predicted> found = {{above, next_rows.above_regret, next_rows.above_regret <= most_regret_},
+                                  {below, next_rows.below_regret, next_rows.below_regret <= most_regret_}};
   if (!next_rows.above_first) std::swap(found[0], found[1]);
-  std::erase_if(found, [&](const Predicted& one) { return one.row == nullptr || one.regret > most_regret_; });
+  std::erase_if(found, [](const Predicted& one) { return one.row == nullptr; });
   return found;
 }
 

@@ -15,14 +15,16 @@ namespace attune {
 /// in a layout of their own are left out. The table outlives this.
 class TableGroups {
  public:
-  /// Predictions with a larger bound than `most_regret` are not made. O(n log n).
+  /// Predictions with a larger bound than `most_regret` are not allowed; 0: none are made. O(n log n).
   TableGroups(const Table& table, const DeviceInfo& device, double most_regret);
 
   struct Predicted {
     const TableRow* row = nullptr;
     double regret = 0;  ///< Bound.
+    bool is_allowed = false;
   };
-  /// The one to be tried first at the front. None for a family that does not pad M. O(log n).
+  /// The one to be tried first at the front, those that are not allowed too. None for a family that does not pad M.
+  /// O(log n).
   std::vector<Predicted> predict(const Problem& problem) const;
 
  private:

@@ -108,6 +108,14 @@ TEST_F(WeightsTest, RowsOfTheirLayoutServeAtEveryStep) {
   EXPECT_EQ(dispatcher().counts().missed_shapes, 1u);
 }
 
+TEST_F(WeightsTest, ExplainsTheRowsOfEveryLayout) {
+  write(row(5, kPanels) + row(5, "plain") + row(40, kPanels, 1) + row(60, kPanels, 1.1));
+  const std::string text = dispatcher().explain(key(5, GemmKey::bpreshuffle));
+  EXPECT_THAT(text, AllOf(HasSubstr("exact          m=5 host.k16.v1: "), HasSubstr("exact          m=5 plain: "),
+                          HasSubstr("padded_coarse  m=8: no row"), HasSubstr("in the layouts that they hold")));
+  EXPECT_THAT(dispatcher().explain(key(50, GemmKey::bpreshuffle)), HasSubstr("predicted      m=60 host.k16.v1: "));
+}
+
 TEST_F(WeightsTest, WithoutRowsTheyAreAsALibraryTakesThemUntuned) {
   write("");
   const Weights weights = pack();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "process/children.h"
+#include "process/reap.h"
 
 namespace attune {
 namespace {
@@ -22,9 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLastPatience{5000};
 constexpr size_t kMostAtOnce = 16;  ///< Descriptors held; the next round takes the rest.
-
-/// Of linux/wait.h; older libc headers lack it.
-constexpr auto kByDescriptor = static_cast<idtype_t>(3);
 
 /// A child held by descriptor: whatever happens to its number, nobody else is looked at, hit or reaped.
 class Stray {

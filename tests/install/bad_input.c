@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every mistake that a C caller can make and the library can see: a code and a sentence, never a crash. */
 #include <attune/attune.h>
+#include <attune/attune_weights.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -124,6 +125,78 @@ static void operands(attune_dispatcher* dispatcher) {
   REFUSED(attune_run(dispatcher, &key, all, 3, NULL), "aligned");
 }
 
+static void packed_weights(attune_dispatcher* dispatcher) {
+  /* y = x * transpose(w): 2x4 of 2x8 and 4x8, all ones. */
+  static float memory[160];
+  float* start = memory;
+  attune_gemm_key key = good_key(), other = good_key();
+  attune_hit hit = ATTUNE_HIT_INIT;
+  attune_pack_options options = ATTUNE_PACK_OPTIONS_INIT;
+  attune_weights *weights = NULL, *copies = NULL;
+  attune_dispatcher* second = NULL;
+  const char* layout = "none";
+  uint64_t bytes = 0;
+  float *x, *w, *y;
+  int i;
+  while ((uintptr_t)start % 16 != 0) ++start;
+  for (i = 0; i < 144; ++i) start[i] = 1;
+  x = start;
+  w = start + 16;
+  y = start + 64;
+  REFUSED(attune_pack_weights(NULL, &key, w, NULL, &weights), "dispatcher");
+  REFUSED(attune_pack_weights(dispatcher, NULL, w, NULL, &weights), "key");
+  REFUSED(attune_pack_weights(dispatcher, &key, NULL, NULL, &weights), "for the w");
+  REFUSED(attune_pack_weights(dispatcher, &key, w + 1, NULL, &weights), "aligned");
+  REFUSED(attune_pack_weights(dispatcher, &key, w, NULL, NULL), "weights");
+  options.size = 3;
+  REFUSED(attune_pack_weights(dispatcher, &key, w, &options, &weights), "INIT");
+  options.size = sizeof options;
+  options.max_bytes = 1;
+  check(__LINE__, attune_pack_weights(dispatcher, &key, w, &options, &weights), ATTUNE_UNAVAILABLE, "max_bytes");
+  HOLDS(weights == NULL);
+  options.max_bytes = 0;
+  options.per_shape = 1;
+  WORKS(attune_pack_weights(dispatcher, &key, w, &options, &copies));
+  WORKS(attune_free_weights(copies));
+  WORKS(attune_free_weights(NULL));
+  WORKS(attune_pack_weights(dispatcher, &key, w, NULL, &weights));
+  WORKS(attune_weights_bytes(weights, &bytes));
+  HOLDS(bytes >= 4 * 8 * sizeof(float));
+  REFUSED(attune_weights_bytes(NULL, &bytes), "weights");
+  REFUSED(attune_weights_bytes(weights, NULL), "bytes");
+  WORKS(attune_weights_layout(weights, 0, &layout));
+  HOLDS(strlen(layout) > 0 && strcmp(layout, "none") != 0);
+  check(__LINE__, attune_weights_layout(weights, 1, &layout), ATTUNE_NOT_FOUND, "none of index 1");
+  REFUSED(attune_weights_layout(weights, 0, NULL), "layout");
+  REFUSED(attune_weights_layout(NULL, 0, &layout), "weights");
+  WORKS(attune_gemm_packed(dispatcher, &key, x, weights, NULL, y, NULL));
+  HOLDS(y[0] == 8 && y[7] == 8 && y[8] == 1);
+  other.m = 1; /* The same weights at another m. */
+  WORKS(attune_gemm_packed(dispatcher, &other, x, weights, NULL, y + 8, NULL));
+  HOLDS(y[8] == 8 && y[11] == 8 && y[12] == 1);
+  REFUSED(attune_gemm_packed(dispatcher, &key, NULL, weights, NULL, y, NULL), "operand 0");
+  REFUSED(attune_gemm_packed(dispatcher, &key, x, NULL, NULL, y, NULL), "weights");
+  REFUSED(attune_gemm_packed(dispatcher, &key, x, weights, x, y, NULL), "bias");
+  REFUSED(attune_gemm_packed(dispatcher, &key, x, weights, NULL, y + 1, NULL), "aligned");
+  other.n = 2;
+  REFUSED(attune_gemm_packed(dispatcher, &other, x, weights, NULL, y, NULL), "not of this problem");
+  WORKS(attune_choose_packed(dispatcher, &key, weights, &hit));
+  HOLDS(hit.ready == 1);
+  WORKS(attune_choose_packed(dispatcher, &other, weights, &hit));
+  HOLDS(hit.ready == 0 && hit.row == 0);
+  REFUSED(attune_choose_packed(dispatcher, &key, NULL, &hit), "weights");
+  REFUSED(attune_choose_packed(dispatcher, &key, weights, NULL), "hit");
+  WORKS(attune_require_packed(dispatcher, &key, weights, NULL));
+  WORKS(attune_open(NULL, &second));
+  REFUSED(attune_require_packed(second, &key, weights, &hit), "another dispatcher");
+  copies = NULL;
+  WORKS(attune_pack_weights(second, &key, w, NULL, &copies));
+  REFUSED(attune_close(second), "free them first: 1");
+  WORKS(attune_free_weights(copies));
+  WORKS(attune_close(second));
+  WORKS(attune_free_weights(weights));
+}
+
 static void candidates(attune_dispatcher* dispatcher) {
   const char* problem = "gemm_a16w16 m=2 n=4 k=8 dtype=fp32";
   const char* config = "portable.gemm@1:block=4x4";
@@ -235,6 +308,7 @@ int main(void) {
   keys(own);
   texts();
   operands(own);
+  packed_weights(own);
   candidates(own);
   options();
   growth(own);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// What a lookup does, in lines for a person.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "dispatch/dispatch_state.h"
+
+namespace attune {
+namespace {
+
+/// A problem in one layout of its weights.
+struct Way {
+  HalfKey half;
+  std::string remark;  ///< ` host.k16.v1` for weights that are packed ahead.
+};
+
+std::vector<Way> ways_of(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key) {
+  if ((key.flags & GemmKey::bpreshuffle) == 0) return {{codes.half(key), ""}};
+  std::vector<Way> ways;
+  for (const std::string& layout : rows.layouts())
+    ways.push_back({codes.half(codes.codes(key), KeyCodes::layout_code(layout)), " " + layout});
+  return ways;
+}
+
+std::string line_of(Match match, int64_t m, std::string_view what) {
+  return fmt::format("{:<14} m={}{}\n", name(match), m, what);
+}
+
+std::string steps_text(const RowIndex& rows, const LookupSteps& steps, const std::vector<Way>& ways) {
+  std::string text;
+  for (const auto& step : steps) {
+    bool is_met = false;
+    for (const Way& way : ways) {
+      const uint32_t number = rows.find(way.half.with_m(step.m));
+      if (number == 0) continue;
+      is_met = true;
+      const RowIndex::Row& row = rows.row(number);
+      text += line_of(step.match, step.m, fmt::format("{}: {} {}", way.remark, rows.where(row), rows.kernel_name(row)));
+    }
+    if (!is_met) text += line_of(step.match, step.m, ": no row");
+  }
+  return text;
+}
+
+/// Of one way; those with too large a bound too, and that they are not used.
+std::string predictions_text(const RowIndex& rows, const Way& way, int64_t m, double most_regret) {
+  std::string text;
+  if (most_regret <= 0) return text;
+  for (const auto& one : rows.predict(way.half, m, std::numeric_limits<double>::max())) {
+    const RowIndex::Row& row = rows.row(one.number);
+    text += line_of(Match::predicted, row.m,
+                    fmt::format("{}: {} {}, at most {:.0f} % slower than the best{}", way.remark, rows.where(row),
+                                rows.kernel_name(row), 100 * one.regret,
+                                double{one.regret} <= most_regret ? "" : ", which is more than is allowed"));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Dispatcher::State::explain(const GemmKey& key) {
+  const std::lock_guard lock(making_);
+  const auto op = static_cast<size_t>(key.op);
+  if (op >= kNumOps) return "there is no op of that number\n";
+  const KeyCodes& own = codes[op];
+  const RowIndex& rows = *now.load()->tables[op].rows;
+  const std::vector<Way> ways = ways_of(own, rows, key);
+  std::string text = steps_text(rows, LookupSteps(own.pads_m(), key.m, key.n), ways);
+  for (const Way& way : ways) text += predictions_text(rows, way, key.m, options.most_regret);
+  if ((key.flags & GemmKey::bpreshuffle) != 0)
+    return text + "packed weights  go by rows in the layouts that they hold\n";
+  const Served* served = now.load()->served.find(hash_of({key}));
+  if (served == nullptr) return text + "not called yet\n";
+  const Hit& hit = served->hit;
+  return text + fmt::format("served by       {}{}{}\n", hit.row == 0 ? "the untuned config" : name(hit.match),
+                            hit.not_ready ? ", untuned until its kernel is compiled" : "",
+                            hit.drifted ? ", compiled by another compiler" : "");
+}
+
+}  // namespace attune
