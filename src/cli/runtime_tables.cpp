@@ -18,14 +18,18 @@ RuntimeTables read_runtime_tables(const FamilySpec& family) {
     tables.documents.push_back(documents.size());
     try {
       std::vector<CsvDocument> one = {CsvDocument::read(source.file)};
-      Table::of(one, &family);
+      Table::of(one, &family, WrongRows::left_out);
       documents.push_back(std::move(one.front()));
     } catch (const Error& error) {
       tables.wrong.back() = error.what();
     }
   }
-  if (!documents.empty()) tables.table = Table::of(std::move(documents), &family);
+  if (!documents.empty()) tables.table = Table::of(std::move(documents), &family, WrongRows::left_out);
   return tables;
+}
+
+std::string left_out_rows(const Table::LeftOut& rows) {
+  return fmt::format("{} left out, the first: {}", counted(rows.count, "row"), rows.why_first);
 }
 
 void print_left_out(const RuntimeTables& tables) {
@@ -34,6 +38,10 @@ void print_left_out(const RuntimeTables& tables) {
     if (tables.wrong[i].empty()) continue;
     const std::string& missing = tables.sources.files[i].why_missing;
     print_line(stderr, "note: " + (missing.empty() ? "a table is left out: " + tables.wrong[i] : missing));
+  }
+  if (!tables.table) return;
+  for (const Table::LeftOut& one : tables.table->left_out()) {
+    if (one.count > 0) print_line(stderr, "note: " + left_out_rows(one));
   }
 }
 

@@ -11,7 +11,8 @@
 
 namespace attune {
 
-/// A family's tables as the run time finds them, read file by file: a wrong one does not spoil the others.
+/// A family's tables as the run time finds them, read file by file: a wrong one does not spoil the others, a wrong row
+/// not its table.
 struct RuntimeTables {
   const FamilySpec* family = nullptr;
   TableSources sources;
@@ -20,7 +21,9 @@ struct RuntimeTables {
   std::optional<Table> table;      ///< Nothing when no file can be read.
 };
 RuntimeTables read_runtime_tables(const FamilySpec& family);
-/// Says on standard error which files are not there or left out.
+/// `2 rows left out, the first: t.csv:3: …`
+std::string left_out_rows(const Table::LeftOut& rows);
+/// Says on standard error which files are not there, and which files and rows are left out.
 void print_left_out(const RuntimeTables& tables);
 
 /// The tables that a verb looks in: those of `named` (`F:F2` each, of the family `op` unless that is empty), whose

@@ -61,14 +61,25 @@ class Listed(Tables):
         self.assertEqual(len(family["files"]), 1)
 
     def test_wrong_files_are_said_and_passed_over(self):
-        self.table("mine.csv", self.row("1,x,48", 2))
+        self.put("mine.csv", "gfx,cu_num,M\n")
         self.table("configs/" + TUNED, self.row("1,32,48", 1))
         family, = self.listed({VARIABLE: "mine.csv:gone.csv"})
         wrong, gone, good = family["files"]
-        self.assertIn("mine.csv:2", wrong["left_out"])
+        self.assertIn("mine.csv", wrong["left_out"])
         self.assertIn("gone.csv", gone["left_out"])
         self.assertEqual((good["num_rows"], good["num_shadowed"]), (1, 0))
-        self.assertRegex(self.ask("tables", env={VARIABLE: "mine.csv"}).stdout, "left out: mine.csv:2")
+        self.assertRegex(self.ask("tables", env={VARIABLE: "mine.csv"}).stdout, "left out: mine.csv:1: the column")
+
+    def test_wrong_rows_are_said_and_the_others_count_as_at_run_time(self):
+        self.table("mine.csv", self.row("1,x,48", 2), self.row("1,32,48", 2), self.row("y,32,48", 2))
+        family, = self.listed({VARIABLE: "mine.csv"})
+        file, = family["files"]
+        self.assertEqual((file["num_rows"], file["num_left_out"]), (1, 2))
+        self.assertIn("mine.csv:2", file["why_left_out"])
+        self.assertRegex(self.ask("tables", env={VARIABLE: "mine.csv"}).stdout, "(?m)^ +2 rows left out, the first: mine.csv:2")
+        explained = self.ask("explain", f"{OP} m=1 n=32 k=48 dtype=fp32", env={VARIABLE: "mine.csv"})
+        self.assertIn("mine.csv:3 ", explained.stdout)
+        self.assertIn("note: 2 rows left out, the first: mine.csv:2", explained.stderr)
 
     def test_bad_input(self):
         self.refused("tables", "--op", "gemm_x", says="gemm_x")

@@ -27,9 +27,9 @@ constexpr GemmKey kKey{.m = kM, .n = kN, .k = kK, .in = DType::fp32, .out = DTyp
 
 /// A compiler that knows its version and fails at every product, counted (what packs operands is shared by all and
 /// compiles); an empty cache; kernels that are to be compiled, for plain weights and for packed ones.
-class FailedCompilation : public testing::Test {
+class FailedJitCompilation : public testing::Test {
  protected:
-  FailedCompilation() {
+  FailedJitCompilation() {
     const auto script = folder_.path() / "cc";
     write_file_atomically(script, fmt::format("#!/bin/sh\n"
                                               "case \"$*\" in *--version*) echo 'gcc (broken) 1.2.3'; exit 0;; esac\n"
@@ -105,7 +105,7 @@ class FailedCompilation : public testing::Test {
   std::optional<SetVariable> compiler_, cache_;
 };
 
-TEST_F(FailedCompilation, OfEveryRowLeavesTheUntunedConfigAndIsNotRepeated) {
+TEST_F(FailedJitCompilation, OfEveryRowLeavesTheUntunedConfigAndIsNotRepeated) {
   const auto kernels = candidates(false);
   if (kernels.size() < 2) GTEST_SKIP() << "no generated kernels here";
   Dispatcher dispatcher(options(Building::blocking, kernels, false));
@@ -119,7 +119,7 @@ TEST_F(FailedCompilation, OfEveryRowLeavesTheUntunedConfigAndIsNotRepeated) {
   EXPECT_EQ(num_calls(), 2u);
 }
 
-TEST_F(FailedCompilation, InTheBackgroundEndsTheWait) {
+TEST_F(FailedJitCompilation, InTheBackgroundEndsTheWait) {
   const auto kernels = candidates(false);
   if (kernels.size() < 2) GTEST_SKIP() << "no generated kernels here";
   Dispatcher dispatcher(options(Building::background, kernels, false));
@@ -135,7 +135,7 @@ TEST_F(FailedCompilation, InTheBackgroundEndsTheWait) {
   EXPECT_EQ(num_calls(), 2u);
 }
 
-TEST_F(FailedCompilation, OfAGivenCandidateIsSaidAtOnceTheSecondTime) {
+TEST_F(FailedJitCompilation, OfAGivenCandidateIsSaidAtOnceTheSecondTime) {
   const auto kernels = candidates(false);
   if (kernels.empty()) GTEST_SKIP() << "no generated kernels here";
   Dispatcher dispatcher(options(Building::never, {}, false));
@@ -159,7 +159,7 @@ TEST_F(FailedCompilation, OfAGivenCandidateIsSaidAtOnceTheSecondTime) {
   EXPECT_EQ(num_calls(), 2u);
 }
 
-TEST_F(FailedCompilation, ForPackedWeightsIsARefusalAndNoWait) {
+TEST_F(FailedJitCompilation, ForPackedWeightsIsARefusalAndNoWait) {
   const auto kernels = candidates(true);
   if (kernels.empty()) GTEST_SKIP() << "no generated kernels of packed weights here";
   // One layout, which no library knows: nothing stands in.

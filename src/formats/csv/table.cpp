@@ -129,7 +129,7 @@ Table Table::read(std::string_view paths, const FamilySpec* family) {
   return of(std::move(documents), family);
 }
 
-Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family) {
+Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRows wrong) {
   Table table;
   const auto documents = std::make_shared<const std::vector<CsvDocument>>(std::move(read));
   if (!family) {
@@ -144,9 +144,16 @@ Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family) {
     const CsvDocument& document = (*documents)[file];
     RowReader reader(document, *family, file);
     Oddity repeated;
+    LeftOut& left_out = table.left_out_.emplace_back();
     std::set<std::string> seen;
     for (size_t row = 0; row < document.num_rows(); ++row) {
-      table.rows_.push_back(reader.read(row));
+      try {
+        table.rows_.push_back(reader.read(row));
+      } catch (const Error& error) {
+        if (wrong == WrongRows::refused) throw;
+        if (left_out.count++ == 0) left_out.why_first = error.what();
+        continue;
+      }
       const TableRow& last = table.rows_.back();
       auto key = index_text(*family, last.problem, last.gfx, last.num_units);
       if (last.tag.empty() && !seen.insert(key + ' ' + last.device).second) repeated.note(document, row);

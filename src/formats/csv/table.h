@@ -29,6 +29,9 @@ struct TableRow {
   std::optional<double> err_ratio, tflops, bw;
 };
 
+/// What becomes of a table with a row that cannot be read: it is refused, or the row is left out, as the run time does.
+enum class WrongRows : uint8_t { refused, left_out };
+
 /// A tuned table, or several merged. A value; rows in the order of the files.
 class Table {
  public:
@@ -36,13 +39,20 @@ class Table {
   /// Without `family` it is found by family_of_file() for the first file.
   static Table read(std::string_view paths, const FamilySpec* family = nullptr);
   /// The same for documents in memory; at least one.
-  static Table of(std::vector<CsvDocument> documents, const FamilySpec* family = nullptr);
+  static Table of(std::vector<CsvDocument> documents, const FamilySpec* family = nullptr,
+                  WrongRows wrong = WrongRows::refused);
 
   const FamilySpec& family() const noexcept { return *family_; }
   std::span<const TableRow> rows() const noexcept { return rows_; }
   std::span<const CsvDocument> documents() const noexcept { return *documents_; }
   /// Unusable times, duplicates, filled-in architectures, rows of no model: counts with the first line of each.
   const std::vector<std::string>& notices() const noexcept { return notices_; }
+  /// By document: rows that cannot be read (WrongRows::left_out).
+  struct LeftOut {
+    size_t count = 0;
+    std::string why_first;  ///< With file and line.
+  };
+  std::span<const LeftOut> left_out() const noexcept { return left_out_; }
   std::string_view cell(const TableRow& row, std::string_view column) const;
   std::string_view raw(const TableRow& row) const { return documents()[row.file].raw(row.row); }
 
@@ -59,6 +69,7 @@ class Table {
   std::shared_ptr<const std::vector<CsvDocument>> documents_;
   std::vector<TableRow> rows_;
   std::vector<std::string> notices_;
+  std::vector<LeftOut> left_out_;
   std::map<std::string, std::vector<size_t>, std::less<>> index_;
 };
 

@@ -63,4 +63,15 @@ inline const std::string kQwenVl32B = R"({"model_type": "qwen3_vl", "text_config
   "num_key_value_heads": 8, "head_dim": 128, "num_hidden_layers": 64, "vocab_size": 151936, "attention_bias": false,
   "hidden_act": "silu"}, "vision_config": {"hidden_size": 1152, "num_heads": 16}})";
 
+// google/gemma-3-4b-it: numbers of heads, head_dim and vocab_size are left out, being the class's defaults.
+inline const std::string kGemma3Of4B = R"({"model_type": "gemma3", "torch_dtype": "bfloat16", "text_config":
+  {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34},
+  "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152}})";
+// meta-llama/Llama-4-Maverick-17B-128E: every second layer has experts, beside one that is shared.
+inline const std::string kLlama4Maverick = R"({"model_type": "llama4", "text_config": {"model_type": "llama4_text",
+  "torch_dtype": "bfloat16", "hidden_size": 5120, "intermediate_size": 8192, "intermediate_size_mlp": 16384,
+  "interleave_moe_layer_step": 2, "num_local_experts": 128, "num_experts_per_tok": 1, "num_attention_heads": 40,
+  "num_key_value_heads": 8, "head_dim": 128, "num_hidden_layers": 48, "vocab_size": 202048, "hidden_act": "silu"},
+  "vision_config": {"hidden_size": 1408}})";
+
 }  // namespace attune::known_models

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Meaning and defaults of the fields: huggingface/transformers, src/transformers/models/<type>/configuration_<type>.py
-// (llama, qwen2, qwen3, qwen3_moe, qwen3_next, mixtral, deepseek_v3, gpt_oss, glm4_moe) and the modeling files beside.
+// (llama, qwen2, qwen3, qwen3_moe, qwen3_next, mixtral, deepseek_v3, gpt_oss, glm4_moe, gemma3, llama4) and the
+// modeling files beside.
 #include "formats/model_config/model_config.h"
 
 #include <algorithm>
@@ -20,18 +21,34 @@ using nlohmann::json;
 constexpr int64_t kMaxLayers = 1 << 16;
 
 /// Decoders with the layers of Llama, Mixtral or DeepSeek; others are taken as such with a notice.
-constexpr std::array<std::string_view, 32> kKnown = {"llama",      "mistral",       "mixtral",      "ministral",
-                                                     "qwen2",      "qwen2_moe",     "qwen3",        "qwen3_moe",
-                                                     "qwen2_vl",   "qwen2_vl_text", "qwen2_5_vl",   "qwen2_5_vl_text",
-                                                     "qwen3_vl",   "qwen3_vl_text", "qwen3_vl_moe", "qwen3_vl_moe_text",
-                                                     "qwen3_next", "deepseek_v2",   "deepseek_v3",  "deepseek_v32",
-                                                     "kimi_k2",    "glm_moe_dsa",   "glm4_moe",     "gpt_oss",
-                                                     "granite",    "phi3",          "olmo2",        "gemma",
-                                                     "gemma2",     "gemma3_text",   "smollm3",      "seed_oss"};
+constexpr std::array<std::string_view, 34> kKnown = {
+    "llama4_text", "mllama_text_model", "llama",       "mistral",       "mixtral",      "ministral",
+    "qwen2",       "qwen2_moe",         "qwen3",       "qwen3_moe",     "qwen2_vl",     "qwen2_vl_text",
+    "qwen2_5_vl",  "qwen2_5_vl_text",   "qwen3_vl",    "qwen3_vl_text", "qwen3_vl_moe", "qwen3_vl_moe_text",
+    "qwen3_next",  "deepseek_v2",       "deepseek_v3", "deepseek_v32",  "kimi_k2",      "glm_moe_dsa",
+    "glm4_moe",    "gpt_oss",           "granite",     "phi3",          "olmo2",        "gemma",
+    "gemma2",      "gemma3_text",       "smollm3",     "seed_oss"};
 /// Without a gate in the MLP, or without attention: the formulas do not hold.
-constexpr std::array<std::string_view, 17> kOtherKinds = {
-    "gpt2",     "gpt_neox", "gptj",    "opt", "bloom", "falcon", "mpt",   "phi",    "starcoder2",
-    "nemotron", "bert",     "roberta", "t5",  "mamba", "mamba2", "jamba", "whisper"};
+constexpr std::array<std::string_view, 20> kOtherKinds = {
+    "gpt2",     "gpt_neox", "gptj",    "opt", "bloom", "falcon", "mpt",   "phi",     "starcoder2",  "chatglm",
+    "nemotron", "bert",     "roberta", "t5",  "mamba", "mamba2", "jamba", "whisper", "gpt_bigcode", "dbrx"};
+/// Fields that files of a type leave out when they are at the defaults of its configuration class, where the general
+/// rule reads another number or none.
+struct Defaults {
+  std::string_view model_type, fields;
+};
+constexpr std::array<Defaults, 6> kDefaults = {{
+    {"gemma", R"({"num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 256, "vocab_size": 256000})"},
+    {"gemma2", R"({"num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "vocab_size": 256000})"},
+    {"gemma3_text", R"({"num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "vocab_size": 262208})"},
+    {"qwen3", R"({"head_dim": 128})"},
+    {"gpt_oss", R"({"head_dim": 64})"},
+    {"llama4_text",
+     R"({"num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 16, "num_experts_per_tok": 1, "vocab_size": 202048,
+         "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_hidden_layers": 48})"},
+}};
+/// Where the language model of one of several kinds of input is.
+constexpr std::array<std::string_view, 3> kLanguageModels = {"text_config", "llm_config", "language_config"};
 /// Queries, keys and values have biases although no field says so; the output has none.
 constexpr std::array<std::string_view, 6> kBiasOfQwen2 = {"qwen2",         "qwen2_moe",  "qwen2_vl",
                                                           "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"};
@@ -96,15 +113,19 @@ class LayerKinds {
  public:
   explicit LayerKinds(const ConfigFields& fields)
       : first_(fields.integer("first_k_dense_replace", 0).value_or(0)),
-        step_(fields.integer("decoder_sparse_step").value_or(1)),
-        dense_(fields.integers("mlp_only_layers")) {
+        step_(fields.integer(first_of(fields, {"interleave_moe_layer_step"}).value_or("decoder_sparse_step"))
+                  .value_or(1)),
+        dense_(fields.integers("mlp_only_layers")),
+        sparse_(fields.integers("moe_layers")) {
     if (fields.is_list("moe_layer_freq"))
       listed_ = fields.integers("moe_layer_freq");  // One flag a layer.
     else
       frequency_ = fields.integer("moe_layer_freq").value_or(1);
     std::sort(dense_.begin(), dense_.end());
+    std::sort(sparse_.begin(), sparse_.end());
   }
   bool has_experts(int64_t layer) const {
+    if (!sparse_.empty()) return std::binary_search(sparse_.begin(), sparse_.end(), layer);
     if (!listed_.empty() && (layer >= static_cast<int64_t>(listed_.size()) || listed_[static_cast<size_t>(layer)] == 0))
       return false;
     return layer >= first_ && layer % frequency_ == 0 && (layer + 1) % step_ == 0 &&
@@ -113,7 +134,7 @@ class LayerKinds {
 
  private:
   int64_t first_, step_, frequency_ = 1;
-  std::vector<int64_t> dense_, listed_;
+  std::vector<int64_t> dense_, sparse_, listed_;
 };
 
 std::string_view activation_of(const ConfigFields& fields, const ModelConfig& model) {
@@ -145,6 +166,9 @@ std::optional<Experts> read_experts(const ConfigFields& fields, const ModelConfi
   } else if (const auto num_shared = fields.integer("n_shared_experts", 0)) {
     experts.shared_intermediate = *num_shared * experts.intermediate;
     experts.shared_field = experts.intermediate_field;
+  } else if (model.model_type == "llama4_text") {  // One, which no field tells.
+    experts.shared_intermediate = experts.intermediate;
+    experts.shared_field = experts.intermediate_field;
   }
   experts.router_bias = model.model_type == "gpt_oss";
   experts.activation = activation_of(fields, model);
@@ -161,7 +185,9 @@ void read_layers(const ConfigFields& fields, ModelConfig& model) {
     for (int64_t layer = 0; layer < layers; ++layer) (kinds.has_experts(layer) ? sparse : dense) = true;
     if (!sparse) model.experts.reset();
   }
-  if (dense) model.dense_intermediate = fields.required("intermediate_size");
+  if (!dense) return;
+  model.dense_field = first_of(fields, {"intermediate_size_mlp"}).value_or("intermediate_size");
+  model.dense_intermediate = fields.required(model.dense_field);
 }
 
 void note_what_is_left_out(const ConfigFields& outer, const ConfigFields& fields, ModelConfig& model) {
@@ -171,6 +197,7 @@ void note_what_is_left_out(const ConfigFields& outer, const ConfigFields& fields
   for (const std::string_view tower : {"vision_config", "audio_config"}) {
     if (outer.has(tower)) note(fmt::format("the products of {} are left out", tower));
   }
+  if (fields.has("cross_attention_layers")) note("the projections of the cross-attention layers are left out");
   bool linear = fields.has("linear_num_value_heads");
   for (const std::string& type : fields.texts("layer_types")) linear = linear || type == "linear_attention";
   if (linear) note("the projections of the linear-attention layers are left out");
@@ -180,6 +207,17 @@ void note_what_is_left_out(const ConfigFields& outer, const ConfigFields& fields
         fmt::format("a pattern of modules that are not quantised is not understood and passed over: {}", shown(entry)));
     break;
   }
+}
+
+/// What a file of this type leaves out; `null` is said, not left out.
+json with_defaults(const json& language, std::string_view model_type) {
+  for (const Defaults& known : kDefaults) {
+    if (known.model_type != model_type) continue;
+    json whole = json::parse(known.fields);
+    whole.update(language);
+    return whole;
+  }
+  return language;
 }
 
 json parse_bounded(std::string_view content, const std::string& file) {
@@ -205,12 +243,19 @@ ModelConfig parse_model_config(std::string_view content, const std::string& file
   if (!document.is_object())
     fail(ErrorCode::invalid_input, "{}: a config.json holds one object, this one does not", shown(file, 500));
   const ConfigFields outer(document, file);
-  const auto nested = outer.object("text_config");
-  const ConfigFields& fields = nested ? *nested : outer;
+  std::string within;  // `text_config.`
+  for (const std::string_view name : kLanguageModels) {
+    if (within.empty() && outer.object(name)) within = name;
+  }
+  const json language = within.empty() ? document : document.at(within);
+  const std::string prefix = within.empty() ? "" : within + '.';
 
   ModelConfig model;
   model.file = file;
-  model.model_type = fields.text("model_type").value_or(outer.text("model_type").value_or(""));
+  model.model_type =
+      ConfigFields(language, file, prefix).text("model_type").value_or(outer.text("model_type").value_or(""));
+  const json whole = with_defaults(language, model.model_type);
+  const ConfigFields fields(whole, file, prefix);
   if (is_one_of(kOtherKinds, model.model_type))
     fields.refuse("model_type", "names layers of a kind that shapes are not made from here; list them in a CSV",
                   model.model_type);

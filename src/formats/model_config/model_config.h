@@ -44,15 +44,17 @@ struct ModelConfig {
   bool gated_attention = false;  ///< The query's projection is twice as wide: half of it is an output gate.
   bool qkv_bias = false, o_bias = false, mlp_bias = false;
   std::optional<int64_t> dense_intermediate;  ///< None: no layer is dense.
+  std::string_view dense_field;               ///< As the file spells it, for messages.
   std::optional<Experts> experts;             ///< None: all layers are dense.
   std::optional<LatentAttention> latent;
   Quantisation quantisation;
   std::vector<std::string> notices;  ///< What of the model is not in here: one sentence each.
 };
 
-/// Reads a Hugging Face `config.json`, given its folder or itself; a multimodal model's `text_config` is the language
-/// model. Throws invalid_input, with the file and the field, for what is missing, of a wrong type, out of range, or of
-/// an architecture whose layers are of another kind. Fields and formulas: docs/formats/model_config.md.
+/// Reads a Hugging Face `config.json`, given its folder or itself; a multimodal model's `text_config` (`llm_config`,
+/// `language_config`) is the language model. Throws invalid_input, with the file and the field, for what is missing, of
+/// a wrong type, out of range, or of an architecture whose layers are of another kind. Fields and formulas:
+/// docs/formats/model_config.md.
 ModelConfig read_model_config(const std::filesystem::path& folder_or_file);
 /// The same for text in memory; `file` stands in messages.
 ModelConfig parse_model_config(std::string_view content, const std::string& file);

@@ -91,7 +91,41 @@ TEST(ModelConfigs, TheTypeMayBeSpeltEitherWayAndStandOutside) {
   EXPECT_EQ(parse_model_config(silent, "c").dtype, std::nullopt);
 }
 
+TEST(ModelConfigs, TheLanguageModelHasOneOfSeveralNames) {
+  for (const char* name : {"text_config", "llm_config", "language_config"}) {
+    EXPECT_EQ(parse_model_config(fmt::format(R"({{"hidden_size": 1, "{}": {}}})", name, kMixtral8x7B), "c").hidden,
+              4096);
+    EXPECT_THAT(message(fmt::format(R"({{"{}": {{"hidden_size": 8}}}})", name)),
+                HasSubstr(fmt::format("field '{}.vocab_size' is missing", name)));
+  }
+}
+
+TEST(ModelConfigs, DefaultsOfATypeGiveWayToWhatTheFileSays) {
+  const auto gemma = [](const std::string& field) {
+    return parse_model_config(R"({"model_type": "gemma2", "hidden_size": 64, "intermediate_size": 8)" + field + "}",
+                              "c");
+  };
+  EXPECT_EQ(gemma("").head_dim, 256);
+  EXPECT_EQ(gemma(R"(, "head_dim": 32)").head_dim, 32);
+  EXPECT_EQ(gemma(R"(, "head_dim": null)").head_dim, 8) << "hidden_size / num_attention_heads";
+}
+
+TEST(ModelConfigs, AListOfLayersWithExpertsWins) {
+  const auto dense = [](const std::string& layers) {
+    return parse_model_config(
+               R"({"model_type": "llama4_text", "hidden_size": 64, "num_attention_heads": 1, "num_key_value_heads": 1,
+                   "num_hidden_layers": 2, "moe_layers": )" +
+                   layers + "}",
+               "c")
+        .dense_intermediate;
+  };
+  EXPECT_EQ(dense("[0, 1]"), std::nullopt);
+  EXPECT_EQ(dense("[1]"), 16384);
+}
+
 TEST(ModelConfigs, WhatIsLeftOutIsSaid) {
+  EXPECT_THAT(parse_model_config(llama_and(R"("cross_attention_layers": [3])"), "c").notices,
+              ElementsAre(HasSubstr("cross-attention")));
   EXPECT_THAT(parse_model_config(llama_and(R"("model_type": "novel")"), "c").notices,
               ElementsAre("c: model_type 'novel' is not known here, its layers are taken for Llama's"));
   EXPECT_THAT(parse_model_config(llama_and(R"("layer_types": ["full_attention", "linear_attention"])"), "c").notices,

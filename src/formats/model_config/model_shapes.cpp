@@ -217,9 +217,10 @@ void add_latent_attention(const ModelConfig& model, Shaping& shaping) {
 
 void add_layers(const ModelConfig& model, Shaping& shaping) {
   if (model.dense_intermediate) {
-    const int64_t inter = shaping.share(*model.dense_intermediate, "intermediate_size");
-    shaping.add({"gate_up", 2 * inter, model.hidden, model.mlp_bias}, {"mlp.gate_proj", "mlp.up_proj"});
-    shaping.add({"down", model.hidden, inter, model.mlp_bias}, {"mlp.down_proj"});
+    const int64_t inter = shaping.share(*model.dense_intermediate, model.dense_field);
+    shaping.add({"gate_up", 2 * inter, model.hidden, model.mlp_bias},
+                {"mlp.gate_proj", "mlp.up_proj", "feed_forward.gate_proj", "feed_forward.up_proj"});
+    shaping.add({"down", model.hidden, inter, model.mlp_bias}, {"mlp.down_proj", "feed_forward.down_proj"});
   }
   if (!model.experts) return;
   const Experts& experts = *model.experts;
@@ -229,8 +230,10 @@ void add_layers(const ModelConfig& model, Shaping& shaping) {
   if (experts.shared_intermediate == 0) return;
   const int64_t inter = shaping.share(experts.shared_intermediate, experts.shared_field);
   shaping.add({"shared_gate_up", 2 * inter, model.hidden},
-              {"mlp.shared_experts.gate_proj", "mlp.shared_experts.up_proj", "mlp.shared_expert.gate_proj"});
-  shaping.add({"shared_down", model.hidden, inter}, {"mlp.shared_experts.down_proj", "mlp.shared_expert.down_proj"});
+              {"mlp.shared_experts.gate_proj", "mlp.shared_experts.up_proj", "mlp.shared_expert.gate_proj",
+               "feed_forward.shared_expert.gate_proj"});
+  shaping.add({"shared_down", model.hidden, inter},
+              {"mlp.shared_experts.down_proj", "mlp.shared_expert.down_proj", "feed_forward.shared_expert.down_proj"});
 }
 
 }  // namespace

@@ -113,6 +113,19 @@ TEST(ShapesOfModels, AVisionLanguageModelIsItsTextConfig) {
   EXPECT_THAT(shapes(kQwenVl32B, 4).notices, ElementsAre(HasSubstr("the products of vision_config are left out")));
 }
 
+TEST(ShapesOfModels, Gemma3LeavesOutWhatIsItsClassesDefault) {
+  EXPECT_THAT(products(kGemma3Of4B, 1), ElementsAre("qkv 4096x2560", "o_proj 2560x2048", "gate_up 20480x2560",
+                                                    "down 2560x10240", "lm_head 262208x2560"));
+}
+
+TEST(ShapesOfModels, Llama4MaverickHasDenseLayersOfTheirOwnSizeAndASharedExpert) {
+  EXPECT_THAT(
+      products(kLlama4Maverick, 8),
+      ElementsAre("qkv 896x5120", "o_proj 5120x640", "gate_up 4096x5120", "down 5120x2048", "router 128x5120",
+                  "experts 1024x5120 fmoe", "shared_gate_up 2048x5120", "shared_down 5120x1024", "lm_head 25256x5120"));
+  EXPECT_THAT(products(with(kLlama4Maverick, "interleave_moe_layer_step", "1"), 8), Not(Contains("down 5120x2048")));
+}
+
 TEST(ModelShapes, RowsAreTokensAndForTheHeadSequences) {
   const auto all = model_shapes(parse_model_config(kLlama8B, "c"), {.tokens = {1, 512}, .sequences = {7}}).products;
   EXPECT_EQ(all[0].problems[1].key(), "gemm_a16w16 m=512 n=6144 k=4096 dtype=bf16 outdtype=bf16 bias=0");
