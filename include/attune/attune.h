@@ -122,7 +122,7 @@ typedef struct {
   uint32_t building;      ///< ATTUNE_BUILD_...
   uint8_t only_look_up;   ///< 1: no kernel is prepared by attune_choose().
   uint8_t log_hits;       ///< 1: a line on standard error for the first hit of each shape.
-  uint8_t online_tuning;  ///< 1: shapes that no row serves are tuned by another process (docs/run_time.md).
+  uint8_t online_tuning;  ///< 1: shapes that no row, or a predicted one, serves are tuned by another process.
   uint8_t reserved;
   /// A predicted match with a larger bound is not used (0.25 is 25 %); 0: 1; negative: nothing is predicted.
   double most_regret;

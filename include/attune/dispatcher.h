@@ -56,7 +56,7 @@ struct DispatcherOptions {
   /// A prediction with a larger bound is not used; 0: none is.
   double most_regret = 1;
   /// Shapes that no row serves, or only a predicted one, are tuned by `attune online`, a process of its own
-  /// (docs/run_time.md, Online tuning).
+  /// (docs/run_time.md, Online tuning); not those of weights packed ahead.
   bool online_tuning = false;
   bool log_hits = false;  ///< ATTUNE_LOG_TUNED_CONFIG: a line for the first hit of each shape.
 };
@@ -109,8 +109,9 @@ class ATTUNE_API Dispatcher {
   void run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
   /// Packs weights (N×K, rows contiguous) once for every M, in the layout that most rows of the key's shape name in the
   /// tables; without such rows in one that a library takes untuned. `plain` is not needed afterwards. About 0.3 s a GB;
-  /// other threads' require() waits. Throws invalid_input for a key that is no problem of its op, unavailable when no
-  /// solver here takes packed weights, or no copy is within the limit, or there is no memory.
+  /// in a library's own layout other threads' require(), and a fork(), wait for it. Throws invalid_input for a key that
+  /// is no problem of its op, unavailable when no solver here takes packed weights, or no copy is within the limit, or
+  /// there is no memory.
   Weights pack_weights(const GemmKey& key, const void* plain, PackOptions options = {});
   /// Runs one candidate, as tables name it (`jit_cpu.gemm@3:bm=4;…`), of a problem in text (`gemm_a16w16 m=4 n=96 k=64
   /// dtype=fp32`). No table is looked at and nothing is counted. A kernel that is not in the cache is compiled first:

@@ -19,11 +19,7 @@ from attune import _attune, errors
 
 PathText = str | os.PathLike[str]
 _EVERY_S = 0.1
-_OF_STATUS: Mapping[int, type[errors.Error]] = {
-    2: errors.InvalidInputError,
-    3: errors.UnavailableError,
-    4: errors.InternalError,
-}
+_OF_CODE: Mapping[str, type[errors.Error]] = {kind.code: kind for kind in errors.Error.__subclasses__()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +69,8 @@ def tune(
     default, default_us, speedup, interval, ...). Other threads run meanwhile, and would disturb what is measured.
     Calls from then on see the table if it is one of theirs (ATTUNE_CONFIG_GEMM_BF16).
 
-    Raises TypeError for a flag that there is not, InvalidInputError (exit status 2), UnavailableError (3: files,
-    journal, device, libraries), InternalError (4), with the program's sentence; Error for an end by a signal.
+    Raises TypeError for a flag that there is not, the class of the program's error with its sentence, and Error for
+    an end by a signal.
     """
     attune = program()
     arguments = [f"--tuned_file={os.fspath(tuned)}", "--json", *_arguments(attune, flags)]
@@ -86,7 +82,7 @@ def tune(
         )
         last = _follow(process, _progress_files(attune) if progress else None, progress)
         if process.returncode != 0:
-            raise _failure(process.returncode, _text(err))
+            raise _failure(process.returncode, _text(out), _text(err))
         results: list[dict[str, Any]] = json.loads(_text(out))["results"]
     _attune.reload()
     if progress is not None:
@@ -175,10 +171,14 @@ def _read_progress(folder: Path | None, pid: int) -> Progress | None:
     return None
 
 
-def _failure(status: int, said: str) -> errors.Error:
+def _failure(status: int, answer: str, said: str) -> errors.Error:
+    """What a program failed with that was asked for JSON; one that was killed has not answered."""
+    try:
+        error = json.loads(answer)["error"]
+        return _OF_CODE[error["code"]](error["message"])
+    except (ValueError, KeyError, TypeError):
+        pass
     lines = [line.removeprefix("attune: ") for line in said.splitlines() if line.strip()]
-    if status in _OF_STATUS:
-        return _OF_STATUS[status](lines[-1] if lines else f"the program ended with status {status} and said nothing")
     return errors.Error(
         f"the program of attune ended with status {status}: {lines[-1] if lines else 'it said nothing'}"
     )

@@ -46,8 +46,13 @@ bool reload() {
 }
 
 std::vector<nb::dict> tables() {
+  std::vector<TableInUse> in_use;
+  {
+    const nb::gil_scoped_release others_run;  // It may wait for a library that packs weights.
+    in_use = Dispatcher::global().tables();
+  }
   std::vector<nb::dict> all;
-  for (const TableInUse& table : Dispatcher::global().tables()) {
+  for (const TableInUse& table : in_use) {
     nb::dict one;
     one["op"] = table.op;
     one["file"] = table.file;
@@ -56,6 +61,11 @@ std::vector<nb::dict> tables() {
     all.push_back(one);
   }
   return all;
+}
+
+std::vector<std::string> notices() {
+  const nb::gil_scoped_release others_run;
+  return Dispatcher::global().notices();
 }
 
 nb::dict counts() {
@@ -83,7 +93,7 @@ x     (..., k)  fp32, fp16 or bf16
 w     (n, k)    of the type of x
 bias  (n,)      of the type of x; None: none
 out   (..., n)  fp32, fp16 or bf16; written in place, must not overlap the others. None: a new array of the kind
-                and type of x
+                and type of x (of packed weights: of their out_dtype)
 
 NumPy arrays (bf16 with ml_dtypes) and, through DLPack, those of PyTorch and other libraries on the CPU. Nothing is
 copied: all are C-contiguous and start at a multiple of 16 bytes, as fresh arrays do. No gradients. Returns out. The GIL
@@ -162,8 +172,7 @@ NB_MODULE(_attune, module) {
   module.def("reload", &reload, kReloadDoc);
   module.def("counts", &counts, kCountsDoc);
   module.def("tables", &tables, kTablesDoc);
-  module.def(
-      "notices", [] { return attune::Dispatcher::global().notices(); }, kNoticesDoc);
+  module.def("notices", &notices, kNoticesDoc);
   // What benchmarks/call_overhead.py measures against.
   module.def(
       "bare", [](nb::handle, nb::handle, nb::handle, nb::handle) {}, "x"_a, "w"_a, "bias"_a.none() = nb::none(),

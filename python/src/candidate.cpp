@@ -37,6 +37,7 @@ void check(const std::string& role, const Operand& operand, const TensorSpec& sp
 nb::object list_of(nb::handle tensors) {
   PyObject* list = PySequence_List(tensors.ptr());
   if (list == nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();  // What iterating raised.
     PyErr_Clear();
     fail_type("tensors must be a sequence of arrays in the order of the problem's operands");
   }

@@ -76,7 +76,7 @@ nb::object gemm_packed(nb::handle x_array, const PackedWeights& w, nb::handle bi
                           : "these weights were packed for calls without a bias; pack them with bias=True");
   if (bias) check_bias(*bias, packed.in, packed.n);
   const bool is_given = !out_array.is_none();
-  if (!is_given) out_array = x.make_out(x_array, packed.n);
+  if (!is_given) out_array = x.make_out(x_array, packed.n, packed.out);
   const Operand out("out", out_array, true);
   if (is_given) check_out(out, x, packed.n, nullptr, bias ? &*bias : nullptr);
   if (out.dtype() != packed.out)
@@ -104,7 +104,7 @@ nb::object gemm_a16w16(nb::handle x_array, nb::handle w_array, nb::handle bias_a
     check_bias(*bias, w.dtype(), w.dim(0));
   }
   const bool is_given = !out_array.is_none();
-  if (!is_given) out_array = x.make_out(x_array, w.dim(0));
+  if (!is_given) out_array = x.make_out(x_array, w.dim(0), x.dtype());
   const Operand out("out", out_array, true);
   if (is_given) check_out(out, x, w.dim(0), &w, bias ? &*bias : nullptr);
   if (x.elements() == 0) return out_array;  // No rows, so nothing to write.

@@ -178,14 +178,27 @@ void Operand::check_layout(const int64_t* strides, int64_t unit, bool writable) 
 
 std::string Operand::shape_text() const { return tuple_text(shape_, ndim_); }
 
-nb::object Operand::make_out(nb::handle array, int64_t length) const {
+nb::object Operand::make_out(nb::handle array, int64_t length, DType dtype) const {
   nb::object shape = nb::steal(PyTuple_New(ndim_));
   for (int axis = 0; axis < ndim_; ++axis)
     PyTuple_SetItem(shape.ptr(), axis, PyLong_FromLongLong(axis == ndim_ - 1 ? length : shape_[axis]));
-  if (view_.is_valid()) return nb::handle(numpy_empty())(shape, array.attr("dtype"));
-  if (has_buffer_) return nb::handle(numpy_empty())(shape, numpy_dtype(dtype_));
-  if (nb::hasattr(array, "new_empty")) return array.attr("new_empty")(shape);
-  fail_type("out is needed: arrays of this library have no new_empty() to make one with");
+  const bool is_other = dtype != dtype_;
+  try {
+    if (view_.is_valid() && !is_other) return nb::handle(numpy_empty())(shape, array.attr("dtype"));
+    if (has_buffer_ && dtype == DType::bf16)
+      return nb::handle(numpy_empty())(shape, nb::module_::import_("ml_dtypes").attr("bfloat16"));
+    if (has_buffer_) return nb::handle(numpy_empty())(shape, numpy_dtype(dtype));
+    if (nb::hasattr(array, "new_empty") && is_other) {
+      constexpr std::string_view kPrefix = "torch.";
+      const nb::object torch_dtype =
+          nb::module_::import_("torch").attr(std::string(torch_name(dtype).substr(kPrefix.size())).c_str());
+      return array.attr("new_empty")(shape, nb::arg("dtype") = torch_dtype);
+    }
+    if (nb::hasattr(array, "new_empty")) return array.attr("new_empty")(shape);
+  } catch (nb::python_error& error) {
+    if (!is_other || !error.matches(PyExc_ImportError)) throw;
+  }
+  fail_type("out is needed: no array of type " + std::string(name(dtype)) + " can be made that is like this one");
 }
 
 bool Operand::overlaps(const Operand& other) const noexcept {

@@ -26,9 +26,9 @@ class Operand {
   int64_t dim(int axis) const noexcept { return shape_[axis]; }
   int64_t elements() const noexcept { return elements_; }
   std::string shape_text() const;  ///< `(4, 96)`
-  /// An uninitialised array of the same kind and type with the last axis of `length`. Throws TypeError when the library
-  /// that x is of has no way that is known here.
-  nanobind::object make_out(nanobind::handle array, int64_t length) const;
+  /// An uninitialised array of the same kind with the last axis of `length`, of `dtype`. Throws TypeError when the
+  /// library that the array is of has no way that is known here.
+  nanobind::object make_out(nanobind::handle array, int64_t length, DType dtype) const;
   bool overlaps(const Operand& other) const noexcept;
 
  private:

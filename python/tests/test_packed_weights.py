@@ -34,6 +34,20 @@ class Packed(unittest.TestCase):
                 close(out, product(x, w, bias), 1e-5)
         self.assertEqual(attune.gemm_a16w16(np.empty((0, 48), np.float32), packed).shape, (0, 40))
 
+    def test_a_new_result_has_the_type_that_they_were_packed_for(self):
+        w = numbers(40, 48, dtype=np.float16, seed=2)
+        packed, x = pack(w, out_dtype="fp32"), numbers(5, 48, dtype=np.float16)
+        out = attune.gemm_a16w16(x, packed)
+        self.assertEqual(out.dtype, np.float32)
+        close(out, product(x, w), 1e-2)
+        try:
+            import torch
+        except ImportError:
+            return
+        out = attune.gemm_a16w16(torch.from_numpy(x), packed)
+        self.assertEqual(out.dtype, torch.float32)
+        close(out.numpy(), product(x, w), 1e-2)
+
     def test_the_array_is_not_needed_afterwards(self):
         w = numbers(40, 48, seed=2)
         packed, before = pack(w), w.copy()

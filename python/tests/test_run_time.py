@@ -199,6 +199,8 @@ class Tunes(InAFolder):
         with self.assertRaises(errors.InvalidInputError):
             attune.tune(self.shapes((1, 8, 8)), self.folder / "t.csv", max_trials=0)
         self.assertFalse((self.folder / "t.csv").exists())
+        with self.assertRaisesRegex(errors.IoError, "/proc/none"):
+            attune.tune(self.shapes((1, 8, 8)), self.folder / "t.csv", journal="/proc/none/j.db", **FAKE)
 
     def test_a_program_that_is_not_there(self):
         os.environ["ATTUNE_PROGRAM"] = str(self.folder / "none")

@@ -131,6 +131,7 @@ attune_counters c_counters(const DispatchCounts& counts) noexcept {
 
 DispatcherOptions options_of(const attune_options& given) {
   const attune_options wanted = taken(given, attune_options ATTUNE_OPTIONS_INIT, kFirstOptionsSize);
+  check_reserved({&wanted.reserved, 1});
   DispatcherOptions options;
   if (wanted.device != nullptr) options.device = wanted.device;
   if (wanted.capture != nullptr) options.capture = wanted.capture;

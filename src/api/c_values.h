@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "attune/attune.h"
 #include "attune/dispatcher.h"
@@ -24,6 +26,13 @@ Struct taken(const Struct& given, const Struct& otherwise, size_t least_size) {
   std::memcpy(static_cast<void*>(&known), &given, given.size < sizeof(Struct) ? given.size : sizeof(Struct));
   known.size = sizeof(Struct);
   return known;
+}
+
+/// Throws invalid_input when bytes that a later version may give a meaning are set.
+inline void check_reserved(std::span<const uint8_t> reserved) {
+  for (const uint8_t byte : reserved) {
+    if (byte != 0) fail(ErrorCode::invalid_input, "a struct's reserved bytes must be 0, one is {}", byte);
+  }
 }
 
 /// Writes a result as far as the caller's struct goes, and leaves its size. Throws invalid_input.

@@ -25,6 +25,7 @@ static_assert(sizeof(attune_pack_options) == kPackOptionsSize);
 
 PackOptions options_of(const attune_pack_options& given) {
   const attune_pack_options wanted = taken(given, attune_pack_options ATTUNE_PACK_OPTIONS_INIT, kPackOptionsSize);
+  check_reserved(wanted.reserved);
   return {.packing = wanted.per_shape != 0 ? Packing::per_shape : Packing::one_layout, .max_bytes = wanted.max_bytes};
 }
 

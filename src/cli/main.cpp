@@ -8,11 +8,14 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "attune/version.h"
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/json_output.h"
 #include "cli/line_output.h"
 
 namespace {
@@ -57,8 +60,7 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const auto verbs = app.get_subcommands();
     const std::string help = verbs.empty() ? kVerbs : "see attune " + verbs.front()->get_name() + " --help";
-    print_line(stderr, fmt::format("attune: {}; {}", error.what(), help));
-    return 2;
+    fail(ErrorCode::invalid_input, "{}; {}", error.what(), help);
   }
   if (!chosen) fail(ErrorCode::invalid_input, "say what to do; {}", kVerbs);
   return chosen();
@@ -71,25 +73,30 @@ void check_standard_output() {
     attune::fail(attune::ErrorCode::io, "standard output cannot be written, not all of it is there");
 }
 
+/// One sentence for a person, and where JSON is asked for the same for a program. Returns the exit status.
+int say_failure(attune::ErrorCode code, const std::string& sentence, bool wants_json) {
+  attune::print_line(stderr, "attune: " + sentence);
+  if (wants_json) attune::print_json({{"error", {{"code", attune::name(code)}, {"message", sentence}}}});
+  return attune::exit_status(code);
+}
+
 int guarded_run(int argc, char** argv) {
-  using attune::print_line;
+  using attune::ErrorCode;
+  const bool json = std::any_of(argv, argv + argc, [](std::string_view one) { return one == "--json"; });
   try {
     const int status = run(argc, argv);
     check_standard_output();
     return status;
   } catch (const attune::Error& error) {
-    print_line(stderr, std::string("attune: ") + error.what());
-    return attune::exit_status(error.code());
+    return say_failure(error.code(), error.what(), json);
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "attune: out of memory; tune smaller shapes or close other programs\n");
-    return 3;
+    return say_failure(ErrorCode::unavailable, "out of memory; tune smaller shapes or close other programs", json);
   } catch (const std::filesystem::filesystem_error& error) {
-    print_line(stderr,
-               fmt::format("attune: a path cannot be used ({}): '{}'", error.code().message(), error.path1().string()));
-    return 2;
+    return say_failure(ErrorCode::invalid_input,
+                       fmt::format("a path cannot be used ({}): '{}'", error.code().message(), error.path1().string()),
+                       json);
   } catch (const std::exception& error) {
-    print_line(stderr, std::string("attune: a bug, please report it: ") + error.what());
-    return 4;
+    return say_failure(ErrorCode::internal, std::string("a bug, please report it: ") + error.what(), json);
   }
 }
 

@@ -203,18 +203,23 @@ class OnlineRun {
     int status = 0;
     try {
       status = run_tune(options);
+    } catch (const Error& error) {
+      const bool may_be_theirs = error.code() == ErrorCode::device || error.code() == ErrorCode::internal;
+      settle(family, problems, results, may_be_theirs ? End::failed : End::stopped);
+      throw;
     } catch (...) {
-      settle(family, problems, results, End::error);
+      settle(family, problems, results, End::failed);
       throw;
     }
     constexpr int kSignals = 128;
-    settle(family, problems, results, status > kSignals ? End::signal : End::good);
+    settle(family, problems, results, status > kSignals ? End::stopped : End::good);
     return status > kSignals ? status : 0;
   }
 
-  enum class End : uint8_t { good, signal, error };  ///< Of a run.
-  /// Takes out of the queue what was tuned, and what came to no end unless the run was cut short. What an error cut
-  /// short stays an attempt: it may be the shape's doing.
+  /// Of a run. `stopped`: by a signal, a file, a journal, which are no shape's doing; `failed`: it may be one's.
+  enum class End : uint8_t { good, stopped, failed };
+  /// Takes out of the queue what was tuned, and what came to no end unless the run was cut short; where that may be the
+  /// shape's doing it stays an attempt.
   void settle(const FamilySpec& family, const std::vector<Problem>& problems, const std::vector<TuneResult>& results,
               End end) {
     std::vector<Problem> out;
@@ -228,7 +233,7 @@ class OnlineRun {
         attempts_.done(problem);
         ++num_tuned_;
       } else if (may_go_on) {
-        if (end == End::signal) attempts_.undone(problem);
+        if (end == End::stopped) attempts_.undone(problem);
         continue;
       } else {
         give_up(problem, found == results.end() ? "it was left out of the run"

@@ -172,6 +172,18 @@ std::vector<Environment> open_environments_to_tune(const TuneOptions& options) {
   }
 }
 
+/// What was decided before a fault is not lost with it.
+std::vector<TuneResult> run_tuner(Tuner tuner, const TuneInputs& inputs, TuneDisplay& display,
+                                  TunePublisher& publisher) {
+  try {
+    return tuner.run(inputs.items, display, interrupted);
+  } catch (const Error&) {
+    display.flush();
+    publisher.flush();
+    throw;
+  }
+}
+
 }  // namespace
 
 int run_tune(const TuneOptions& options) {
@@ -206,14 +218,8 @@ int run_tune(const TuneOptions& options) {
   TunePublisher publisher(options, inputs, device);
   TuneDisplay display(options, inputs, device, publisher, file_of_journal);
   const double end_s = steady_clock().now_s() + how.budget_s;
-  std::vector<TuneResult> results;
-  try {
-    results = Tuner(lanes_of(environments, *journal, more_journals), how).run(inputs.items, display, interrupted);
-  } catch (const Error&) {
-    display.flush();
-    publisher.flush();  // What was decided before the fault is not lost with it.
-    throw;
-  }
+  const std::vector<TuneResult> results =
+      run_tuner(Tuner(lanes_of(environments, *journal, more_journals), how), inputs, display, publisher);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   publisher.flush();

@@ -19,7 +19,8 @@ void DispatchLog::print(const std::string& sentence) {
 
 void DispatchLog::say(const std::string& sentence) {
   const std::lock_guard lock(mutex_);
-  if (num_said_ < kMostLines && !said_.insert(sentence).second) return;
+  if (said_.contains(sentence)) return;
+  if (said_.size() < kMostKept) said_.insert(sentence);
   if (++num_said_ <= kMostLines) print(sentence);
   if (num_said_ == kMostLines) print("more of this is counted only, and said at the end");
 }

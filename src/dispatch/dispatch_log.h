@@ -25,11 +25,12 @@ class DispatchLog {
   void finish(const DispatchCounts& all, bool are_captured);
 
  private:
+  static constexpr size_t kMostKept = 1024;
   void print(const std::string& sentence);
 
   std::mutex mutex_;
   uint64_t num_said_ = 0;
-  std::set<std::string> said_;  ///< Of the first kMostLines.
+  std::set<std::string> said_;  ///< Or left out; the first kMostKept.
 };
 
 }  // namespace attune

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/locations.h"
@@ -76,16 +77,33 @@ Dispatcher::State::State(DispatcherOptions wanted)
   for (const std::string& notice : notices()) log_.say(notice);
   enlist(*this);
   prepare_read_guards();
+  try {
+    start_thread();
+  } catch (const std::system_error& error) {
+    delist(*this);
+    delete now.load();
+    fail(ErrorCode::unavailable, "the dispatcher's thread cannot be started ({}), raise the limit of processes",
+         error.code().message());
+  }
+}
+
+void Dispatcher::State::start_thread() {
   // The application's signals are not for this thread.
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  struct Blocked {
+    Blocked() {
+      sigset_t all;
+      ::sigfillset(&all);
+      ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    }
+    ~Blocked() { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+    sigset_t before;
+  };
+  const Blocked signals;
   thread_ = std::thread([this] {
     work();
     if (online_) online_->end();
     is_done_ = true;
   });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Dispatcher::State::Live& Dispatcher::State::live() {
@@ -110,6 +128,11 @@ void Dispatcher::State::enlist(State& state) {
   live().all.insert(&state);
 }
 
+void Dispatcher::State::delist(State& state) {
+  const std::lock_guard lock(live().mutex);
+  live().all.erase(&state);
+}
+
 void Dispatcher::State::open_after_fork() {
   live().is_forking = false;
   for (State* one : live().all) {
@@ -126,10 +149,7 @@ Dispatcher::State::~State() {
     thread_.join();
   }
   finish();
-  {
-    const std::lock_guard lock(live().mutex);
-    live().all.erase(this);
-  }
+  delist(*this);
   delete now.load();
 }
 
@@ -212,19 +232,14 @@ Answer Dispatcher::State::serve(const Asked& asked) {
   if (made.own) return made;
   const ProblemKey hash = hash_of(asked);
   const Served* before = tables.served.find(hash);
-  const bool fresh = before == nullptr || before->hit.plan == nullptr;
-  tables.served.put({hash, asked.key, made.hit, asked.layouts});
+  Served served{hash, asked.key, made.hit, asked.layouts, before != nullptr && before->was_missed};
+  if (made.hit.plan != nullptr) served.was_missed = note(tables, before, served);
+  tables.served.put(served);
   if (made.hit.plan == nullptr && made.hit.not_ready && options.building != Building::never) {
     // No refusal: it waits for a compiler.
   } else if (made.hit.plan == nullptr) {
     if (refusals_.size() < options.most_plans) refusals_.insert_or_assign({hash.high, hash.low}, made.refusal);
     log_.say(fmt::format("a shape cannot be served: {}", made.refusal.why));
-  } else if (fresh) {
-    note(asked.key, made.hit);
-    // A prediction's bound is no proof: its shape is tuned, too.
-    const bool is_missed = made.hit.row == 0 || made.hit.match == Match::predicted;
-    if (online_ && is_missed && asked.layouts == nullptr && missed_.size() < OnlineTuning::kMostShapes)
-      missed_.push_back(asked.key);
   }
   want_compiled(asked, made);
   return made;
@@ -238,20 +253,31 @@ void Dispatcher::State::want_compiled(const Asked& asked, const Answer& made) {
     wanted_.push_back(asked);
 }
 
-/// A line for the first call of a shape.
-void Dispatcher::State::note(const GemmKey& key, const Hit& hit) {
-  ++num_shapes_;
-  if (hit.row == 0) ++num_missed_shapes_;
-  if (hit.row != 0 && !options.log_hits) return;
+/// Counts and says a shape that is answered for the first time, or that no row serves any more: its kernel cannot be
+/// compiled, or it left the table. Remembers it for online tuning. Returns whether the shape was ever missed.
+bool Dispatcher::State::note(const Snapshot& tables, const Served* before, const Served& served) {
+  const GemmKey& key = served.key;
+  const Hit& hit = served.hit;
+  const bool is_first = before == nullptr || before->hit.plan == nullptr;
+  const bool is_missed = hit.row == 0 && !served.was_missed;
+  if (is_first) ++num_shapes_;
+  if (is_missed) ++num_missed_shapes_;
+  // A prediction's bound is no proof: its shape is tuned, too.
+  const bool is_predicted = hit.match == Match::predicted && (is_first || before->hit.match != Match::predicted);
+  if (online_ && (is_missed || is_predicted) && served.layouts == nullptr && missed_.size() < OnlineTuning::kMostShapes)
+    missed_.push_back(key);
+  const bool was_missed = served.was_missed || is_missed;
+  if (!is_missed && !(is_first && options.log_hits)) return was_missed;
   const auto problem = problem_of(codes[static_cast<size_t>(key.op)], key);
-  if (!problem) return;
-  const RowIndex& rows = *now.load()->tables[static_cast<size_t>(key.op)].rows;
+  if (!problem) return was_missed;
+  const RowIndex& rows = *tables.tables[static_cast<size_t>(key.op)].rows;
   if (hit.row == 0) {
     log_.say(fmt::format("no row of a table serves {}, it runs untuned", problem->key()));
   } else {
     const RowIndex::Row& row = rows.row(hit.row);
     log_.say(fmt::format("{}: {} of {}: {}", problem->key(), name(hit.match), rows.where(row), rows.kernel_name(row)));
   }
+  return was_missed;
 }
 
 std::unique_lock<std::mutex> Dispatcher::State::begin_making() {
@@ -408,7 +434,9 @@ bool Dispatcher::State::look_again() {
       const Answer made = make(*fresh, asked);
       // A plan that there was no room for is nobody's: the shape is a new one again.
       if (made.own || made.hit.plan == nullptr) continue;
-      fresh->served.put({served.hash, served.key, made.hit, served.layouts});
+      Served again{served.hash, served.key, made.hit, served.layouts, served.was_missed};
+      again.was_missed = note(*fresh, &served, again);
+      fresh->served.put(again);
       want_compiled(asked, made);
     } catch (const Error&) {
       // It was none before, and is said again when it is asked for.
@@ -419,6 +447,7 @@ bool Dispatcher::State::look_again() {
   }
   now.store(fresh.release(), std::memory_order_seq_cst);
   ++num_reloads_;
+  if (!wanted_.empty() || !missed_.empty()) inbox.wake();
   if (wait_for_readers()) delete before;
   return true;
 }

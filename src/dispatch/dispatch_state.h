@@ -22,6 +22,7 @@
 #include "dispatch/key_codes.h"
 #include "dispatch/online_tuning.h"
 #include "dispatch/plan_maker.h"
+#include "dispatch/read_guard.h"
 #include "dispatch/row_index.h"
 #include "dispatch/served_map.h"
 #include "dispatch/table_sources.h"
@@ -60,6 +61,10 @@ struct Dispatcher::State {
   explicit State(DispatcherOptions wanted);
   ~State();
 
+  /// The answer kept for a problem, else what `first_row` finds in the tables, and the problem is told to the thread.
+  /// `hash` is asked.hash(). No lock, no I/O; allocates nothing but for a thread's first call.
+  template <typename FirstRow>
+  Hit look_up(const Asked& asked, const ProblemKey& hash, const FirstRow& first_row) noexcept;
   Hit require(const Asked& asked);
   /// Of weights packed ahead: as Dispatcher's. In weights.cpp.
   Hit choose(GemmKey key, const Weights& weights) noexcept;
@@ -94,12 +99,13 @@ struct Dispatcher::State {
   Answer serve(const Asked& asked);
   std::unique_lock<std::mutex> begin_making();
   std::map<std::string, std::string> compile(const std::vector<CompileTask>& tasks) const;
-  void note(const GemmKey& key, const Hit& hit);
+  bool note(const Snapshot& tables, const Served* before, const Served& served);
   void want_compiled(const Asked& asked, const Answer& made);
   bool compile_one();
   void begin_online_tuning();
   void tune_missed();
   bool look_again();  ///< At the files that there are places for.
+  void start_thread();
   void work() noexcept;
   void work_on(const Inbox::Posted& posted);
   /// The dispatchers of this process; never freed.
@@ -110,6 +116,7 @@ struct Dispatcher::State {
   };
   static Live& live();
   static void enlist(State& state);
+  static void delist(State& state);
   static void open_after_fork();
   ProblemKey hash_of(const Asked& asked) const noexcept;
 
@@ -132,5 +139,31 @@ struct Dispatcher::State {
   std::unique_ptr<OnlineTuning> online_;  ///< The thread's own. Null: shapes are not tuned.
   std::thread thread_;
 };
+
+template <typename FirstRow>
+Hit Dispatcher::State::look_up(const Asked& asked, const ProblemKey& hash, const FirstRow& first_row) noexcept {
+  if (capture) capture->note(asked.key);
+  Hit hit;
+  bool is_served = false;
+  {
+    const ReadGuard reading;
+    const Snapshot& current = *now.load(std::memory_order_seq_cst);
+    // A hash says where to look; that it is the same problem is looked at, for its plan runs on the caller's memory.
+    const Served* served = current.served.find(hash);
+    if (served != nullptr && served->layouts == asked.layouts &&
+        codes[static_cast<size_t>(asked.key.op)].same(served->key, asked.key)) {
+      is_served = true;
+      hit = served->hit;
+    } else {
+      hit = first_row(current);
+    }
+  }
+  counters.count(hit.row == 0);
+  if (!is_served && !options.only_look_up && !is_full()) {
+    hit.not_ready = true;
+    inbox.post(asked, hash);
+  }
+  return hit;
+}
 
 }  // namespace attune

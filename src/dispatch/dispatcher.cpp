@@ -71,30 +71,13 @@ Hit Dispatcher::choose(const GemmKey& key, const Weights* weights) const noexcep
   if (weights != nullptr) return state.choose(key, *weights);
   const auto op = static_cast<size_t>(key.op);
   if (op >= state.codes.size()) return {};
-  if (state.capture) state.capture->note(key);
   const KeyCodes& codes = state.codes[op];
   const HalfKey half = codes.half(key);
-  const ProblemKey hash = half.with_m(key.m);
-  Hit hit;
-  bool is_served = false;
-  {
-    const ReadGuard reading;
-    const Snapshot& now = *state.now.load(std::memory_order_seq_cst);
-    // A hash says where to look; that it is the same problem is looked at, for its plan runs on the caller's memory.
-    if (const Served* served = now.served.find(hash); served != nullptr && codes.same(served->key, key)) {
-      is_served = true;
-      hit = served->hit;
-    } else {
-      hit = first_row(now, key, codes.pads_m(), half, state.options.most_regret);
-    }
-  }
+  Hit hit = state.look_up({key}, half.with_m(key.m), [&](const Snapshot& tables) {
+    return first_row(tables, key, codes.pads_m(), half, state.options.most_regret);
+  });
   // What packed weights are answered with is kept elsewhere; should a hash ever say otherwise, nothing runs.
   if ((key.flags & GemmKey::bpreshuffle) != 0) hit.plan = nullptr;
-  state.counters.count(hit.row == 0);
-  if (!is_served && !state.options.only_look_up && !state.is_full()) {
-    hit.not_ready = true;
-    state.inbox.post({key}, hash);
-  }
   return hit;
 }
 

@@ -291,6 +291,13 @@ TEST_F(DispatcherTest, AChangedTableIsSeenAndPlansStay) {
   EXPECT_TRUE(dispatcher().reload());
   EXPECT_EQ(dispatcher().choose(key(5)).match, Match::fallback);
   EXPECT_EQ(dispatcher().counts().reloads, 2u);
+  EXPECT_EQ(dispatcher().counts().shapes, 2u);
+  EXPECT_EQ(dispatcher().counts().missed_shapes, 2u) << "no row serves them any more";
+  write(row(6, kGood));
+  dispatcher().reload();
+  std::filesystem::remove(table_);
+  dispatcher().reload();
+  EXPECT_EQ(dispatcher().counts().missed_shapes, 2u) << "each is counted once";
 }
 
 TEST_F(DispatcherTest, LooksAtItsTablesByItself) {
@@ -350,6 +357,7 @@ TEST_F(DispatcherTest, WhatIsRefusedOnceIsSaidOnce) {
   for (int i = 0; i < 20; ++i) EXPECT_THROW(dispatcher().require(key(0)), Error);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_THAT(dispatcher().explain(key(0)), HasSubstr("served by       nothing: "));
 }
 
 TEST_F(DispatcherTest, AChildOfAForkFindsNoLockTaken) {

@@ -73,6 +73,11 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   const Served* served = now.load()->served.find(hash_of({key}));
   if (served == nullptr) return text + "not called yet\n";
   const Hit& hit = served->hit;
+  if (hit.plan == nullptr && !hit.not_ready) {
+    const auto refused = refusals_.find({served->hash.high, served->hash.low});
+    return text +
+           fmt::format("served by       nothing{}\n", refused == refusals_.end() ? "" : ": " + refused->second.why);
+  }
   return text + fmt::format("served by       {}{}{}\n", hit.row == 0 ? "the untuned config" : name(hit.match),
                             hit.not_ready ? ", untuned until its kernel is compiled" : "",
                             hit.drifted ? ", compiled by another compiler" : "");

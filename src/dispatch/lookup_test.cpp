@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/lookup.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -103,6 +104,27 @@ TEST_F(Lookup, NamesThePredictionsThatAreNotAllowed) {
   EXPECT_EQ(steps[4].remark, "the bound is above ATTUNE_MOST_REGRET");
   EXPECT_EQ(steps_with(2).back().remark, "");
   EXPECT_EQ(steps_with(0).size(), 3u);
+}
+TEST_F(Lookup, PredictsPackedWeightsFromTheRowsOfEachLayout) {
+  const auto row = [](int m, const std::string& layout, double us) {
+    return fmt::format("x86-64-v4,2,{},64,64,False,torch.float32,torch.float32,True,{},a@1:x=1,{}\n", m, us, layout);
+  };
+  const Table table = Table::of(
+      {CsvDocument::parse("gfx,cu_num,M,N,K,bias,dtype,outdtype,bpreshuffle,us,kernelName,layout\n" +
+                              row(300, "p.v1", 10) + row(400, "p.v1", 10.5) + row(300, "q.v1", 8) + row(400, "", 30),
+                          "bf16_tuned_gemm.csv")});
+  const TableGroups groups(table, device_, 10);
+  const auto predicted = [&](const char* packed) {
+    std::vector<std::string> rows;
+    const auto problem = Problem::parse(
+        fmt::format("gemm_a16w16 m=350 n=64 k=64 dtype=fp32 outdtype=fp32 bias=0 bpreshuffle={}", packed));
+    for (const auto& one : groups.predict(problem))
+      rows.push_back(fmt::format("{}:{}", one.row->layout, one.row->line));
+    return rows;
+  };
+  // The nearer of each layout, the smaller bound first, then what is left.
+  EXPECT_EQ(predicted("1"), (std::vector<std::string>{"p.v1:3", ":5", "q.v1:4", "p.v1:2"}));
+  EXPECT_EQ(predicted("0"), std::vector<std::string>());
 }
 TEST_F(Lookup, SkipsRowsOfOtherDevices) { EXPECT_EQ(look(32).match, Match::fallback); }
 TEST_F(Lookup, SkipsARowTheCallerCannotRun) {

@@ -229,8 +229,24 @@ TEST_F(OnlineTuningTest, AForkedChildStartsAndStopsNothing) {
   int word = 0;
   ASSERT_EQ(::waitpid(fork, &word, 0), fork);
   EXPECT_EQ(word, 0);
+  EXPECT_EQ(read_shapes(list()).shapes.size(), 1u);
+  std::this_thread::sleep_for(milliseconds(30));  // One that was told to stop would have ended by now.
   online.poll();
   EXPECT_TRUE(online.is_running());
+}
+
+TEST_F(OnlineTuningTest, AForkedChildDoesNotStartWhatItsParentWouldHave) {
+  auto online = tuning("touch $Q/started\n");
+  online.want(shape(3));
+  const pid_t fork = ::fork();
+  if (fork == 0) {
+    const bool quiet = online.poll().empty();
+    ::_exit(quiet && !online.is_running() ? 0 : 1);
+  }
+  int word = 0;
+  ASSERT_EQ(::waitpid(fork, &word, 0), fork);
+  EXPECT_EQ(word, 0);
+  EXPECT_FALSE(queue().is_waiting());
 }
 
 TEST_F(OnlineTuningTest, MoreShapesThanItTakesAreLeftOutAndSaidOnce) {

@@ -19,6 +19,7 @@ struct alignas(64) Served {
   GemmKey key;
   Hit hit;
   const LayoutSet* layouts = nullptr;  ///< Of its weights, packed ahead; null: they are an operand.
+  bool was_missed = false;             ///< No row served it, now or before.
 };
 
 /// Answers by problem. Reading takes no lock and may go on while one is put; what was put stays where it is until the

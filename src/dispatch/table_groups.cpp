@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "formats/csv/key_cells.h"
 #include "ops/extent.h"
+#include "search/weight_group.h"
 
 namespace attune {
 namespace {
@@ -14,38 +15,61 @@ std::string group_of(const FamilySpec& family, const Problem& problem) {
   return key_text(family, problem.with("m", "0"));
 }
 
+std::string layout_of(const TableRow& row) { return row.layout.empty() ? "plain" : row.layout; }
+
+/// Whether a row is the one that lookups of its key and layout get.
+bool is_taken(const Table& table, const TableRow& row, const DeviceInfo& device) {
+  const TableRow* best = nullptr;
+  for (const TableRow* one : table.all(row.problem, device.gfx, device.num_units)) {
+    if (best != nullptr && best->file != one->file) break;
+    if (!one->us || !one->tag.empty() || layout_of(*one) != layout_of(row)) continue;
+    if (!device.model.empty() && !one->device.empty() && one->device != device.model) continue;
+    if (best == nullptr || *one->us < *best->us) best = one;
+  }
+  return best == &row;
+}
+
+Neighbour neighbour(const TableRow* row) {
+  return row == nullptr ? Neighbour() : Neighbour{row->problem.integer("m"), static_cast<float>(*row->us)};
+}
+
 }  // namespace
 
 TableGroups::TableGroups(const Table& table, const DeviceInfo& device, double most_regret)
     : family_(table.family()), most_regret_(most_regret) {
   if (!family_.pads_m || most_regret_ <= 0) return;
   for (const TableRow& row : table.rows()) {
-    if (!row.us || (!row.layout.empty() && row.layout != "plain")) continue;
     const auto m = parse_int(row.problem.text("m"));
-    if (!m || *m < 1 || *m > kMaxExtent) continue;
-    if (table.find(row.problem, device.gfx, device.num_units, device.model) != &row) continue;
-    groups_[group_of(family_, row.problem)].emplace(*m, &row);
+    if (!m || *m < 1 || *m > kMaxExtent || !is_taken(table, row, device)) continue;
+    groups_[group_of(family_, row.problem)][layout_of(row)].emplace(*m, &row);
   }
 }
 
 std::vector<TableGroups::Predicted> TableGroups::predict(const Problem& problem) const {
-  if (groups_.empty()) return {};
-  const auto group = groups_.find(group_of(family_, problem));
+  const auto group = groups_.find(groups_.empty() ? std::string() : group_of(family_, problem));
   if (group == groups_.end()) return {};
   const int64_t m = problem.integer("m");
-  const auto& rows = group->second;
-  const auto at = rows.lower_bound(m), next = rows.upper_bound(m);
-  const TableRow* below = at == rows.begin() ? nullptr : std::prev(at)->second;
-  const TableRow* above = next == rows.end() ? nullptr : next->second;
-  const auto neighbour = [](const TableRow* row) {
-    return row == nullptr ? Neighbour() : Neighbour{row->problem.integer("m"), static_cast<float>(*row->us)};
-  };
-  const NextRows next_rows = NextRows::of(m, neighbour(below), neighbour(above));
-  std::vector<Predicted> found = {{above, next_rows.above_regret, next_rows.above_regret <= most_regret_},
-                                  {below, next_rows.below_regret, next_rows.below_regret <= most_regret_}};
-  if (!next_rows.above_first) std::swap(found[0], found[1]);
-  std::erase_if(found, [](const Predicted& one) { return one.row == nullptr; });
-  return found;
+  std::vector<Predicted> first, second;
+  for (const auto& [layout, rows] : group->second) {
+    if (layout != "plain" && !has_packed_weights(problem)) continue;
+    const auto at = rows.lower_bound(m), next = rows.upper_bound(m);
+    const TableRow* below = at == rows.begin() ? nullptr : std::prev(at)->second;
+    const TableRow* above = next == rows.end() ? nullptr : next->second;
+    const NextRows near = NextRows::of(m, neighbour(below), neighbour(above));
+    Predicted one{above, near.above_regret, near.above_regret <= most_regret_},
+        other{below, near.below_regret, near.below_regret <= most_regret_};
+    if (!near.above_first) std::swap(one, other);
+    if (one.row == nullptr) std::swap(one, other);
+    first.push_back(one);
+    second.push_back(other);
+  }
+  // As a lookup goes: the first choice of each layout before any second one.
+  const auto by_regret = [](const Predicted& a, const Predicted& b) { return a.regret < b.regret; };
+  std::stable_sort(first.begin(), first.end(), by_regret);
+  std::stable_sort(second.begin(), second.end(), by_regret);
+  first.insert(first.end(), second.begin(), second.end());
+  std::erase_if(first, [](const Predicted& found) { return found.row == nullptr; });
+  return first;
 }
 
 }  // namespace attune

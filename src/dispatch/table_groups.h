@@ -11,8 +11,8 @@
 
 namespace attune {
 
-/// The rows of a Table that serve one device, by all but their M: the slow model of RowGroups. Rows of packed weights
-/// in a layout of their own are left out. The table outlives this.
+/// The rows of a Table that serve one device, by all but their M and by the layout of packed weights: the slow model of
+/// RowGroups. The table outlives this.
 class TableGroups {
  public:
   /// Predictions with a larger bound than `most_regret` are not allowed; 0: none are made. O(n log n).
@@ -23,14 +23,15 @@ class TableGroups {
     double regret = 0;  ///< Bound.
     bool is_allowed = false;
   };
-  /// The one to be tried first at the front, those that are not allowed too. None for a family that does not pad M.
-  /// O(log n).
+  /// The one to be tried first at the front, those that are not allowed too. None for a family that does not pad M. For
+  /// weights that are packed ahead those of every layout. O(log n).
   std::vector<Predicted> predict(const Problem& problem) const;
 
  private:
   const FamilySpec& family_;
   double most_regret_;
-  std::map<std::string, std::map<int64_t, const TableRow*>> groups_;
+  using Rows = std::map<int64_t, const TableRow*>;
+  std::map<std::string, std::map<std::string, Rows>> groups_;  ///< By layout.
 };
 
 }  // namespace attune

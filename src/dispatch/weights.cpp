@@ -26,12 +26,32 @@ uint64_t Weights::bytes() const noexcept {
 }
 
 Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOptions& wanted) {
+  constexpr uint32_t kAlignment = 64;
   const auto op = static_cast<size_t>(key.op);
   if (op >= kNumOps) fail(ErrorCode::invalid_input, "there is no op of that number: {}", op);
+  if (plain == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for the weights");
   key.flags |= GemmKey::bpreshuffle;
   key.m = 1;
-  const std::unique_lock lock = begin_making();
-  return packer_.pack(codes[op], *now.load()->tables[op].rows, key, plain, wanted);
+  std::unique_lock lock = begin_making();
+  const WeightsPacker::Chosen chosen = packer_.choose(codes[op], *now.load()->tables[op].rows, key, wanted);
+  lock.unlock();
+  auto state = std::make_unique<Weights::State>(maker_.owner(), key, *chosen.layouts);
+  for (const int64_t code : chosen.layouts->codes) state->halves.push_back(codes[op].half(codes[op].codes(key), code));
+  state->answers = codes[op].half(codes[op].codes(key), chosen.layouts->code);
+  state->copies.reserve(chosen.packings.size());
+  for (const WeightPacking& packing : chosen.packings) {
+    try {
+      state->copies.push_back(maker_.owner().allocate(packing.bytes, kAlignment));
+    } catch (const Error& error) {
+      fail(ErrorCode::unavailable, "there is no memory for packed weights, call with plain ones: {}", error.what());
+    }
+    // Seconds for large weights: others make plans and fork meanwhile, but for what a library packs by itself.
+    if (packing.opaque) lock.lock();
+    packing.pack({static_cast<const std::byte*>(plain), chosen.plain_bytes},
+                 {state->copies.back().data, packing.bytes});
+    if (packing.opaque) lock.unlock();
+  }
+  return Weights(std::move(state));
 }
 
 /// Whether the weights are this dispatcher's, and of the problem.
@@ -46,32 +66,16 @@ Hit Dispatcher::State::choose(GemmKey key, const Weights& weights) noexcept {
   key.flags |= GemmKey::bpreshuffle;
   if (!holds(weights, key)) return {};
   const Weights::State& held = *weights.state_;
-  if (capture) capture->note(key);
-  const KeyCodes& own = codes[static_cast<size_t>(key.op)];
-  const ProblemKey hash = held.answers.with_m(key.m);
-  Hit hit;
-  bool is_served = false;
-  {
-    const ReadGuard reading;
-    const Snapshot& current = *now.load(std::memory_order_seq_cst);
-    const Served* served = current.served.find(hash);
-    if (served != nullptr && served->layouts == &held.layouts && own.same(served->key, key)) {
-      is_served = true;
-      hit = served->hit;
-    } else {
-      const RowIndex& rows = *current.tables[static_cast<size_t>(key.op)].rows;
-      visit_rows(rows, key, own.pads_m(), held.halves, options.most_regret, [&](const MetRow& met) {
-        hit = {.row = met.number, .match = met.match, .regret_percent = percent_of(met.regret), .layout = met.layout};
-        return true;
-      });
-    }
-  }
-  counters.count(hit.row == 0);
-  if (!is_served && !options.only_look_up && !is_full()) {
-    hit.not_ready = true;
-    inbox.post({key, &held.layouts}, hash);
-  }
-  return hit;
+  return look_up({key, &held.layouts}, held.answers.with_m(key.m), [&](const Snapshot& tables) {
+    Hit hit;
+    const auto op = static_cast<size_t>(key.op);
+    visit_rows(
+        *tables.tables[op].rows, key, codes[op].pads_m(), held.halves, options.most_regret, [&](const MetRow& met) {
+          hit = {.row = met.number, .match = met.match, .regret_percent = percent_of(met.regret), .layout = met.layout};
+          return true;
+        });
+    return hit;
+  });
 }
 
 Hit Dispatcher::State::require(GemmKey key, const Weights& weights) {

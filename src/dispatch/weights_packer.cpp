@@ -9,14 +9,11 @@
 
 #include "base/error.h"
 #include "dispatch/capture_files.h"
-#include "dispatch/weights_state.h"
 #include "ops/op.h"
 #include "search/weight_group.h"
 
 namespace attune {
 namespace {
-
-constexpr uint32_t kAlignment = 64;
 
 /// Throws invalid_input for a key that is no problem of its op, unavailable for an op that is not computed here.
 Problem normalised(const KeyCodes& codes, GemmKey key, int64_t m, const DeviceInfo& device) {
@@ -96,17 +93,13 @@ const LayoutSet& WeightsPacker::set_of(std::vector<std::string> names) {
   return *set;
 }
 
-Weights WeightsPacker::pack(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key, const void* plain,
-                            const PackOptions& options) {
-  if (plain == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for the weights");
-  const auto specs =
-      op_of(normalised(codes, key, 1, maker_.device())).tensors(normalised(codes, key, 1, maker_.device()));
-  const std::span bytes(static_cast<const std::byte*>(plain), specs[weights_operand(specs)].bytes());
+WeightsPacker::Chosen WeightsPacker::choose(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key,
+                                            const PackOptions& options) {
   std::vector<Choice> choices = choices_of_rows(codes, rows, key);
   if (choices.empty()) choices.push_back(choice_without_rows(codes, key));
   if (options.packing == Packing::one_layout) choices.resize(1);
 
-  std::vector<WeightPacking> packings;
+  Chosen chosen;
   std::vector<std::string> names;
   uint64_t total = 0, least = 0;
   for (const Choice& choice : choices) {
@@ -116,21 +109,17 @@ Weights WeightsPacker::pack(const KeyCodes& codes, const RowIndex& rows, const G
     if (options.max_bytes != 0 && packing.bytes > options.max_bytes - total) continue;
     total += packing.bytes;
     names.push_back(choice.layout);
-    packings.push_back(std::move(packing));
+    chosen.packings.push_back(std::move(packing));
   }
-  if (packings.empty()) {
+  if (chosen.packings.empty()) {
     fail(ErrorCode::unavailable, "packed weights take more than PackOptions::max_bytes, call with plain ones: {} of {}",
          least, options.max_bytes);
   }
-  const LayoutSet& set = set_of(std::move(names));
-  auto state = std::make_unique<Weights::State>(maker_.owner(), key, set);
-  for (const int64_t code : set.codes) state->halves.push_back(codes.half(codes.codes(key), code));
-  state->answers = codes.half(codes.codes(key), set.code);
-  for (const WeightPacking& packing : packings) {
-    state->copies.push_back(maker_.owner().allocate(packing.bytes, kAlignment));
-    packing.pack(bytes, {state->copies.back().data, packing.bytes});
-  }
-  return Weights(std::move(state));
+  chosen.layouts = &set_of(std::move(names));
+  const Problem any_m = normalised(codes, key, 1, maker_.device());
+  const auto specs = op_of(any_m).tensors(any_m);
+  chosen.plain_bytes = specs[weights_operand(specs)].bytes();
+  return chosen;
 }
 
 }  // namespace attune

@@ -11,17 +11,20 @@
 
 namespace attune {
 
-/// Packs weights in the layouts that tables name for them. One thread at a time.
+/// Chooses the layouts that tables name for some weights, and how they are packed. One thread at a time.
 class WeightsPacker {
  public:
   /// `maker` outlives this and all weights.
   explicit WeightsPacker(PlanMaker& maker) : maker_(maker) {}
 
-  /// `key`: with the flag bpreshuffle; its M is not looked at. `plain`: N×K, rows contiguous. Throws invalid_input for
-  /// a key that is no problem and for no weights, unavailable when nothing here packs them or no copy is within the
-  /// limit.
-  Weights pack(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key, const void* plain,
-               const PackOptions& options);
+  struct Chosen {
+    const LayoutSet* layouts = nullptr;
+    std::vector<WeightPacking> packings;  ///< By layout. Opaque ones belong to a library: one thread at a time.
+    uint64_t plain_bytes = 0;
+  };
+  /// `key`: with the flag bpreshuffle; its M is not looked at. Throws invalid_input for a key that is no problem,
+  /// unavailable when nothing here packs its weights or no copy is within the limit.
+  Chosen choose(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key, const PackOptions& options);
 
  private:
   /// A layout that weights may get, and what packs it.

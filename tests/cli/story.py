@@ -144,14 +144,18 @@ class Story(unittest.TestCase):
         return self.attune("tune", *arguments, *FAKE, **how)
 
     def refused(self, *arguments, says=(), status=2, timeout=20, env=None):
-        """Asserts that the program refuses with one sentence that holds every text of `says`, and touches no file."""
+        """Asserts that the program refuses with one sentence that holds every text of `says` (with --json the same on
+        standard output), and touches no file."""
         before = snapshot(self.folder)
         result = self.attune(*arguments, status=status, timeout=timeout, env=env)
         self.assertEqual(snapshot(self.folder), before, f"a file was touched\n{result}")
         lines = result.stderr.splitlines()
         self.assertEqual(len(lines), 1, f"not one sentence\n{result}")
         self.assertTrue(lines[0].startswith("attune: "), str(result))
-        self.assertEqual(result.stdout, "", str(result))
+        if "--json" in arguments:
+            self.assertEqual(f"attune: {result.json['error']['message']}", lines[0], str(result))
+        else:
+            self.assertEqual(result.stdout, "", str(result))
         for text in [says] if isinstance(says, str) else says:
             self.assertIn(text, lines[0], str(result))
         return result

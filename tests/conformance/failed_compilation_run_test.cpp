@@ -117,6 +117,7 @@ TEST_F(FailedJitCompilation, OfEveryRowLeavesTheUntunedConfigAndIsNotRepeated) {
   EXPECT_FALSE(hit.not_ready);
   run(dispatcher);
   EXPECT_EQ(num_calls(), 2u);
+  EXPECT_EQ(dispatcher.counts().missed_shapes, 1u);
 }
 
 TEST_F(FailedJitCompilation, InTheBackgroundEndsTheWait) {
@@ -133,6 +134,7 @@ TEST_F(FailedJitCompilation, InTheBackgroundEndsTheWait) {
   EXPECT_FALSE(hit.not_ready);
   EXPECT_EQ(hit.match, Match::fallback);
   EXPECT_EQ(num_calls(), 2u);
+  EXPECT_EQ(dispatcher.counts().missed_shapes, 1u) << "it had a row, whose kernel there is not";
 }
 
 TEST_F(FailedJitCompilation, OfAGivenCandidateIsSaidAtOnceTheSecondTime) {

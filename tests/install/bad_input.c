@@ -151,6 +151,9 @@ static void packed_weights(attune_dispatcher* dispatcher) {
   options.size = 3;
   REFUSED(attune_pack_weights(dispatcher, &key, w, &options, &weights), "INIT");
   options.size = sizeof options;
+  options.reserved[6] = 1;
+  REFUSED(attune_pack_weights(dispatcher, &key, w, &options, &weights), "reserved");
+  options.reserved[6] = 0;
   options.max_bytes = 1;
   check(__LINE__, attune_pack_weights(dispatcher, &key, w, &options, &weights), ATTUNE_UNAVAILABLE, "max_bytes");
   HOLDS(weights == NULL);

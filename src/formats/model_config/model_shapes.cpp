@@ -105,7 +105,8 @@ class Shaping {
 
   void add_experts(const Experts& experts) {
     const WeightFormat format = model_.quantisation.format;
-    const Kept kept = format == WeightFormat::plain ? Kept::everywhere : kept_of({"mlp.experts"});
+    const Kept kept =
+        format == WeightFormat::plain ? Kept::everywhere : kept_of({"mlp.experts", "feed_forward.experts"});
     if (kept != Kept::everywhere) add_fmoe(experts, format);
     if (kept != Kept::nowhere) add_fmoe(experts, WeightFormat::plain);
   }
@@ -229,9 +230,10 @@ void add_layers(const ModelConfig& model, Shaping& shaping) {
   shaping.add_experts(experts);
   if (experts.shared_intermediate == 0) return;
   const int64_t inter = shaping.share(experts.shared_intermediate, experts.shared_field);
-  shaping.add({"shared_gate_up", 2 * inter, model.hidden},
-              {"mlp.shared_experts.gate_proj", "mlp.shared_experts.up_proj", "mlp.shared_expert.gate_proj",
-               "feed_forward.shared_expert.gate_proj"});
+  shaping.add(
+      {"shared_gate_up", 2 * inter, model.hidden},
+      {"mlp.shared_experts.gate_proj", "mlp.shared_experts.up_proj", "mlp.shared_expert.gate_proj",
+       "mlp.shared_expert.up_proj", "feed_forward.shared_expert.gate_proj", "feed_forward.shared_expert.up_proj"});
   shaping.add({"shared_down", model.hidden, inter},
               {"mlp.shared_experts.down_proj", "mlp.shared_expert.down_proj", "feed_forward.shared_expert.down_proj"});
 }
