@@ -46,7 +46,7 @@ static int run(attune_dispatcher* dispatcher, const attune_gemm_key* key, const 
   status = attune_explain(dispatcher, key, text, sizeof text, NULL);
   if (status != ATTUNE_OK) return failed("it cannot be explained", status);
   difference = worst(key, x, w, y);
-  printf("match: %u, row %u\n%s", (unsigned)hit.match, (unsigned)hit.row, text);
+  printf("match: %s, row %u\n%s", attune_match_name(hit.match), (unsigned)hit.row, text);
   printf("largest difference to a plain loop: %.3g\n", difference);
   return difference < 1e-3 ? 0 : 1;
 }

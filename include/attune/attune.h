@@ -148,6 +148,8 @@ ATTUNE_API const char* attune_version(void);
 ATTUNE_API const char* attune_last_error(void);
 /// `invalid_input`; "unknown" for a number that is none.
 ATTUNE_API const char* attune_status_name(int status);
+/// `exact`, `padded_fine` …; "unknown" for a number that is none.
+ATTUNE_API const char* attune_match_name(uint32_t match);
 
 /// A dispatcher of the caller's own, to be closed. Reads the tables; takes milliseconds, and opens the libraries that
 /// kernels come from when it is the process's first. `options` may be null.

@@ -36,6 +36,10 @@ const char* attune_status_name(int status) {
   return name(static_cast<ErrorCode>(status - 1)).data();  // A literal.
 }
 
+const char* attune_match_name(uint32_t match) {
+  return match > ATTUNE_FALLBACK ? "unknown" : name(static_cast<Match>(match)).data();  // A literal.
+}
+
 int attune_open(const attune_options* options, attune_dispatcher** dispatcher) {
   return guarded([&] {
     needed(dispatcher, "dispatcher");

@@ -320,6 +320,8 @@ int main(void) {
   WORKS(attune_close(own));
   HOLDS(strcmp(attune_status_name(ATTUNE_DEVICE), "device") == 0 && strcmp(attune_status_name(99), "unknown") == 0);
   HOLDS(strcmp(attune_status_name(-1), "unknown") == 0);
+  HOLDS(strcmp(attune_match_name(ATTUNE_EXACT), "exact") == 0 && strcmp(attune_match_name(5), "unknown") == 0);
+  HOLDS(strcmp(attune_match_name(ATTUNE_FALLBACK), "fallback") == 0);
   printf("%s: %d wrong\n", attune_version(), wrong);
   return wrong == 0 ? 0 : 1;
 }
