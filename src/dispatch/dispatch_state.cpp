@@ -295,7 +295,7 @@ Hit Dispatcher::State::require(const Asked& asked) {
   const Served* served = now.load()->served.find(hash);
   if (served != nullptr && served->layouts == asked.layouts &&
       codes[static_cast<size_t>(key.op)].same(served->key, key)) {
-    if (served->hit.plan != nullptr) return served->hit;
+    if (is_final(served->hit)) return served->hit;
     // What was refused once is refused until the tables change.
     const auto refused = refusals_.find({hash.high, hash.low});
     if (refused != refusals_.end()) fail(refused->second.code, "{}", refused->second.why);

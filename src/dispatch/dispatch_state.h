@@ -66,6 +66,10 @@ struct Dispatcher::State {
   template <typename FirstRow>
   Hit look_up(const Asked& asked, const ProblemKey& hash, const FirstRow& first_row) noexcept;
   Hit require(const Asked& asked);
+  /// Whether require() has nothing to do: with Building::blocking a stand-in is not what it waits for.
+  bool is_final(const Hit& hit) const noexcept {
+    return hit.plan != nullptr && !(hit.not_ready && options.building == Building::blocking);
+  }
   /// Of weights packed ahead: as Dispatcher's. In weights.cpp.
   Hit choose(GemmKey key, const Weights& weights) noexcept;
   Hit require(GemmKey key, const Weights& weights);

@@ -84,7 +84,7 @@ Hit Dispatcher::choose(const GemmKey& key, const Weights* weights) const noexcep
 Hit Dispatcher::require(const GemmKey& key, const Weights* weights) {
   if (weights != nullptr) return state_->require(key, *weights);
   const Hit hit = choose(key);
-  return hit.plan != nullptr ? hit : state_->require({key});
+  return state_->is_final(hit) ? hit : state_->require({key});
 }
 
 void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* stream) {

@@ -80,7 +80,7 @@ Hit Dispatcher::State::choose(GemmKey key, const Weights& weights) noexcept {
 
 Hit Dispatcher::State::require(GemmKey key, const Weights& weights) {
   key.flags |= GemmKey::bpreshuffle;
-  if (const Hit hit = choose(key, weights); hit.plan != nullptr) return hit;
+  if (const Hit hit = choose(key, weights); is_final(hit)) return hit;
   if (!holds(weights, key))
     fail(ErrorCode::invalid_input, "these weights are not of this problem, or were packed by another dispatcher");
   return require({key, &weights.state_->layouts});

@@ -120,6 +120,20 @@ TEST_F(FailedJitCompilation, OfEveryRowLeavesTheUntunedConfigAndIsNotRepeated) {
   EXPECT_EQ(dispatcher.counts().missed_shapes, 1u);
 }
 
+TEST_F(FailedJitCompilation, IsWaitedForWhenALookupCameFirst) {
+  const auto kernels = candidates(false);
+  if (kernels.size() < 2) GTEST_SKIP() << "no generated kernels here";
+  Dispatcher dispatcher(options(Building::blocking, kernels, false));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (dispatcher.choose(kKey).plan == nullptr && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(dispatcher.choose(kKey).not_ready) << "the untuned config stands in";
+  EXPECT_EQ(num_calls(), 0u);
+  run(dispatcher);
+  EXPECT_EQ(num_calls(), 2u);
+  EXPECT_FALSE(dispatcher.choose(kKey).not_ready);
+}
+
 TEST_F(FailedJitCompilation, InTheBackgroundEndsTheWait) {
   const auto kernels = candidates(false);
   if (kernels.size() < 2) GTEST_SKIP() << "no generated kernels here";
