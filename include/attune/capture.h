@@ -21,7 +21,7 @@ class ATTUNE_API Capture {
  public:
   /// Nothing is written or made before the first shape comes. `folder`: absolute, else below where the process stands
   /// now. Throws invalid_input for an empty one.
-  explicit Capture(std::filesystem::path folder);
+  explicit Capture(const std::filesystem::path& folder);
   /// Writes what is not written.
   ~Capture();
   Capture(const Capture&) = delete;

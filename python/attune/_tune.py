@@ -19,6 +19,7 @@ from attune import _attune, errors
 
 PathText = str | os.PathLike[str]
 _EVERY_S = 0.1
+_NOT_OF_A_RUN = ("h", "help", "help_all")
 _OF_CODE: Mapping[str, type[errors.Error]] = {kind.code: kind for kind in errors.Error.__subclasses__()}
 
 
@@ -81,9 +82,7 @@ def tune(
             [attune, "tune", *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0
         )
         last = _follow(process, _progress_files(attune) if progress else None, progress)
-        if process.returncode != 0:
-            raise _failure(process.returncode, _text(out), _text(err))
-        results: list[dict[str, Any]] = json.loads(_text(out))["results"]
+        results = _results(process.returncode, _text(out), _text(err))
     _attune.reload()
     if progress is not None:
         progress(
@@ -105,7 +104,7 @@ def _arguments(attune: Path, flags: Mapping[str, object]) -> list[str]:
             names[name.lstrip("-").replace("-", "_")] = name
     arguments = []
     for flag, value in flags.items():
-        if flag not in names:
+        if flag not in names or flag in _NOT_OF_A_RUN:
             raise TypeError(f"tune() has no flag of that name, see `attune tune --help`: '{flag}'")
         if value is None or value is False:
             continue
@@ -171,6 +170,17 @@ def _read_progress(folder: Path | None, pid: int) -> Progress | None:
     return None
 
 
+def _results(status: int, answer: str, said: str) -> list[dict[str, Any]]:
+    """Of a program that has ended; where SIGCHLD is ignored its status is not known, and taken for 0."""
+    if status == 0:
+        try:
+            results: list[dict[str, Any]] = json.loads(answer)["results"]
+            return results
+        except (ValueError, KeyError, TypeError):
+            pass
+    raise _failure(status, answer, said)
+
+
 def _failure(status: int, answer: str, said: str) -> errors.Error:
     """What a program failed with that was asked for JSON; one that was killed has not answered."""
     try:
@@ -179,9 +189,10 @@ def _failure(status: int, answer: str, said: str) -> errors.Error:
     except (ValueError, KeyError, TypeError):
         pass
     lines = [line.removeprefix("attune: ") for line in said.splitlines() if line.strip()]
-    return errors.Error(
-        f"the program of attune ended with status {status}: {lines[-1] if lines else 'it said nothing'}"
-    )
+    last = next((line for line in reversed(lines) if not line.startswith("note: ")), None)
+    if last is None and status == 1:
+        last = "nothing could be tuned, or a checked row is wrong"
+    return errors.Error(f"the program of attune ended with status {status}: {last or 'it said nothing'}")
 
 
 def _text(file: IO[bytes]) -> str:

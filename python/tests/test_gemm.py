@@ -67,6 +67,14 @@ class Results(unittest.TestCase):
         attune.gemm_a16w16(x, w, bias, out)
         close(out, product(x, w, bias), 1e-3)
 
+    def test_a_type_that_only_generated_kernels_write_is_compiled_for(self):
+        x, w, out = numbers(4, 32), numbers(8, 32), np.empty((4, 8), np.float16)
+        try:
+            attune.gemm_a16w16(x, w, out=out)
+        except attune.errors.UnavailableError as error:
+            self.skipTest(f"no kernels are generated here: {error}")
+        close(out, product(x, w), 1e-2)
+
     def test_read_only_inputs_are_taken(self):
         x, w = numbers(4, 16), numbers(8, 16)
         x.flags.writeable = w.flags.writeable = False

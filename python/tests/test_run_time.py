@@ -4,6 +4,7 @@
 import csv
 import os
 import re
+import signal
 import tempfile
 import threading
 import unittest
@@ -192,12 +193,19 @@ class Tunes(InAFolder):
         self.assertLessEqual(result["candidates"], 4)
         with self.assertRaisesRegex(TypeError, "'colour'"):
             attune.tune(None, self.folder / "t.csv", colour="red")
+        with self.assertRaisesRegex(TypeError, "'help'"):
+            attune.tune(None, self.folder / "t.csv", help=True)
 
     def test_the_program_s_refusals_are_exceptions(self):
         with self.assertRaisesRegex(errors.InvalidInputError, "none.csv"):
             attune.tune(self.folder / "none.csv", self.folder / "t.csv")
         with self.assertRaises(errors.InvalidInputError):
             attune.tune(self.shapes((1, 8, 8)), self.folder / "t.csv", max_trials=0)
+        before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Then no status is known.
+        self.addCleanup(signal.signal, signal.SIGCHLD, before)
+        with self.assertRaisesRegex(errors.InvalidInputError, "none.csv"):
+            attune.tune(self.folder / "none.csv", self.folder / "t.csv")
+        signal.signal(signal.SIGCHLD, before)
         self.assertFalse((self.folder / "t.csv").exists())
         with self.assertRaisesRegex(errors.IoError, "/proc/none"):
             attune.tune(self.shapes((1, 8, 8)), self.folder / "t.csv", journal="/proc/none/j.db", **FAKE)

@@ -4,6 +4,7 @@
 #include "api/c_calls.h"
 #include "attune/attune_weights.h"
 #include "attune/weights.h"
+#include "base/text.h"
 
 /// Packed copies, counted by the dispatcher that they must not outlive.
 struct attune_weights {
@@ -58,7 +59,8 @@ int attune_weights_layout(const attune_weights* weights, size_t index, const cha
     needed(layout, "layout");
     const auto layouts = needed(weights, "weights")->own.layouts();
     if (index >= layouts.size())
-      fail(ErrorCode::not_found, "these weights have {} copies, there is none of index {}", layouts.size(), index);
+      fail(ErrorCode::not_found, "these weights have {}, there is none of index {}", counted(layouts.size(), "layout"),
+           index);
     *layout = layouts[index].c_str();
   });
 }

@@ -247,9 +247,11 @@ void add_check_command(CLI::App& app, Chosen& chosen) {
       ->check(amount_error);
   verb->add_option("--run-deadline", options->run_deadline_s, "Seconds a launch may take")
       ->capture_default_str()
+      ->check(amount_error)
       ->check(CLI::Range(0.01, 1e6));
   verb->add_option("--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take")
       ->capture_default_str()
+      ->check(amount_error)
       ->check(CLI::Range(0.01, 1e6));
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });

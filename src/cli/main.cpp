@@ -82,7 +82,7 @@ int say_failure(attune::ErrorCode code, const std::string& sentence, bool wants_
 
 int guarded_run(int argc, char** argv) {
   using attune::ErrorCode;
-  const bool json = std::any_of(argv, argv + argc, [](std::string_view one) { return one == "--json"; });
+  const bool json = std::any_of(argv, argv + argc, [](std::string_view one) { return one.starts_with("--json"); });
   try {
     const int status = run(argc, argv);
     check_standard_output();

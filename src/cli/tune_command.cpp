@@ -201,6 +201,7 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
       ->group("Method");
   verb.add_option("--compile-deadline", options.kernels.deadline_s, "Seconds that compiling a kernel may take")
       ->capture_default_str()
+      ->check(amount_error)
       ->check(CLI::Range(0.01, 1e6))
       ->group("Method");
   verb.add_option(
@@ -212,10 +213,12 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--run-deadline", options.run_deadline_s,
                   "Seconds a launch may take, at least; 50 times the best so far if that is more")
       ->capture_default_str()
+      ->check(amount_error)
       ->check(CLI::Range(0.01, 1e6))
       ->group("Method");
   verb.add_option("--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take")
       ->capture_default_str()
+      ->check(amount_error)
       ->check(CLI::Range(0.01, 1e6))
       ->group("Method");
   verb.add_flag("--no-splitK", options.no_split_k, "Leave out split-K candidates")->group("Method");

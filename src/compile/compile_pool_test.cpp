@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -377,6 +378,29 @@ TEST_F(CompilePoolTest, ALargeLogIsReadOnlyInPart) {
   EXPECT_EQ(compiled[0].outcome.status, Status::compile_failed);
   EXPECT_THAT(compiled[0].outcome.detail, HasSubstr("first"));
   EXPECT_LT(compiled[0].outcome.detail.size(), 600u);
+}
+
+/// An application may ignore the ends of its children: nobody learns how they ended.
+struct NobodyIsReaped {
+  NobodyIsReaped() : before(::signal(SIGCHLD, SIG_IGN)) {}
+  ~NobodyIsReaped() { ::signal(SIGCHLD, before); }
+  const sighandler_t before;
+};
+
+TEST_F(CompilePoolTest, WhereNobodyIsReapedWhatACompilerLeavesAndSaysTells) {
+  const NobodyIsReaped ignored;
+  CompilePool pool(cache_);
+  const auto compiled = pool.compile({task("good"), task("good; echo 'kernel.c:1: error: x'; exit 1"), task("exit 0"),
+                                      task("echo garbage >kernel.so")});
+  EXPECT_TRUE(compiled[0].outcome.ok()) << compiled[0].outcome.detail;
+  EXPECT_THAT(compiled[1].outcome.detail, HasSubstr("kernel.c:1: error: x"));
+  for (size_t i = 1; i < compiled.size(); ++i) EXPECT_EQ(compiled[i].outcome.status, Status::compile_failed) << i;
+}
+
+TEST_F(CompilePoolTest, WhereNobodyIsReapedADeadlineIsOneAllTheSame) {
+  const NobodyIsReaped ignored;
+  CompilePool pool(cache_, {.deadline = 20ms});
+  EXPECT_EQ(pool.compile({task("exec sleep 1000")})[0].outcome.status, Status::timed_out);
 }
 
 }  // namespace

@@ -73,7 +73,10 @@ std::string first_lines(std::string_view log, const Reason& reason) {
 }  // namespace
 
 Outcome compiler_failure(const WaitStatus& status, std::string_view log, std::string_view toolchain) {
-  if (status.end != WaitStatus::End::exited || status.ok()) return outcome_of(status, toolchain);
+  const bool is_lost = status.end == WaitStatus::End::lost;
+  // One that fails says why. What it left is looked at all the same.
+  if (is_lost && trim(log).empty()) return {};
+  if ((status.end != WaitStatus::End::exited && !is_lost) || status.ok()) return outcome_of(status, toolchain);
   const Reason& reason = reason_in(log);
   Outcome outcome;
   outcome.status = reason.status;

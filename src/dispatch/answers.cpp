@@ -50,14 +50,13 @@ Answer Answers::make(const Problem& problem, const Candidate& candidate) {
 Answer Answers::make(const KeyCodes& codes, const RowIndex& rows, const Asked& asked, double most_regret) {
   Answer answer;
   const GemmKey& key = asked.key;
-  const auto read = problem_of(codes, key);
+  const Problem read = asked_problem(codes, key);
   const Op* known = find_op(codes.family().op);
-  if (!read) fail(ErrorCode::invalid_input, "a key of {} has a data type that is none", codes.family().op);
   if (known == nullptr) {
     answer.why_not = fmt::format("this build does not compute {}", codes.family().op);
     return answer;
   }
-  const Problem problem = known->normalise(*read, maker_.device());
+  const Problem problem = known->normalise(read, maker_.device());
   if ((key.flags & GemmKey::bpreshuffle) != 0 && asked.layouts == nullptr) {
     // A key does not say in which layout its weights are, so no kernel may touch them.
     fail(ErrorCode::invalid_input,

@@ -233,7 +233,7 @@ std::string Capture::State::write() {
   return error;
 }
 
-Capture::Capture(fs::path folder) : state_(std::make_unique<State>(whole_path(folder))) {
+Capture::Capture(const fs::path& folder) : state_(std::make_unique<State>(whole_path(folder))) {
   State::Live::get().add(state_.get());
 }
 

@@ -128,6 +128,13 @@ class ExistingList {
 
 }  // namespace
 
+Problem asked_problem(const KeyCodes& codes, const GemmKey& key) {
+  codes.check_fits(key);
+  auto problem = problem_of(codes, key);
+  if (!problem) fail(ErrorCode::invalid_input, "a key of {} has a data type that is none", codes.family().op);
+  return *std::move(problem);
+}
+
 std::optional<Problem> problem_of(const KeyCodes& codes, const GemmKey& key) {
   const KeyCodes::Codes values = codes.codes(key);
   std::vector<std::pair<std::string, std::string>> attributes;

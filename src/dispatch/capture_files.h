@@ -24,6 +24,8 @@ struct CalledShape {
 
 /// The problem of a typed call as read_shapes() gives it back. Nothing for a data type that is none.
 std::optional<Problem> problem_of(const KeyCodes& codes, const GemmKey& key);
+/// The same for one that is to be computed. Throws invalid_input for a key that asks for what its op has not.
+Problem asked_problem(const KeyCodes& codes, const GemmKey& key);
 
 /// What read_shapes() makes of each problem once it is in a list of shapes; nothing for one that it would refuse, and
 /// the whole file with it: a size of 0, a type that the op does not take.

@@ -63,7 +63,7 @@ Dispatcher::State::State(DispatcherOptions wanted)
     : options(std::move(wanted)),
       cache_(path_if_any(cache_location)),
       process_(::getpid()),
-      maker_(options.device, registry(Surroundings::application), cache_),
+      maker_(options.device, registry(Surroundings::application), cache_, options.building != Building::never),
       answers_(maker_, log_, options.most_plans),
       packer_(maker_) {
   for (const FamilySpec& family : families()) {
@@ -290,20 +290,21 @@ Hit Dispatcher::State::require(const Asked& asked) {
   const GemmKey& key = asked.key;
   if (static_cast<size_t>(key.op) >= kNumOps)
     fail(ErrorCode::invalid_input, "there is no op of that number: {}", static_cast<int>(key.op));
+  const KeyCodes& own = codes[static_cast<size_t>(key.op)];
+  own.check_fits(key);
   std::unique_lock lock = begin_making();
   const ProblemKey hash = hash_of(asked);
   const Served* served = now.load()->served.find(hash);
-  if (served != nullptr && served->layouts == asked.layouts &&
-      codes[static_cast<size_t>(key.op)].same(served->key, key)) {
+  if (served != nullptr && served->layouts == asked.layouts && own.same(served->key, key)) {
     if (is_final(served->hit)) return served->hit;
     // What was refused once is refused until the tables change.
     const auto refused = refusals_.find({hash.high, hash.low});
     if (refused != refusals_.end()) fail(refused->second.code, "{}", refused->second.why);
   }
   Answer made = serve(asked);
-  // Weights in a layout that only a generated kernel reads: there is nothing to serve them with meanwhile.
-  const bool waits = options.building == Building::blocking ||
-                     (asked.layouts != nullptr && made.hit.plan == nullptr && options.building != Building::never);
+  // Types, or a layout of weights, that only a generated kernel takes: there is nothing to serve them with meanwhile.
+  const bool waits =
+      options.building == Building::blocking || (made.hit.plan == nullptr && options.building != Building::never);
   // What cannot be compiled gives way to another row, whose kernel may be to be compiled, too.
   constexpr int kMostRounds = 8;
   for (int round = 0; waits && !made.missing.empty() && round < kMostRounds; ++round) {

@@ -146,6 +146,8 @@ struct Dispatcher::State {
 
 template <typename FirstRow>
 Hit Dispatcher::State::look_up(const Asked& asked, const ProblemKey& hash, const FirstRow& first_row) noexcept {
+  const KeyCodes& own = codes[static_cast<size_t>(asked.key.op)];
+  if (!own.fits(asked.key)) return {};
   if (capture) capture->note(asked.key);
   Hit hit;
   bool is_served = false;
@@ -154,8 +156,7 @@ Hit Dispatcher::State::look_up(const Asked& asked, const ProblemKey& hash, const
     const Snapshot& current = *now.load(std::memory_order_seq_cst);
     // A hash says where to look; that it is the same problem is looked at, for its plan runs on the caller's memory.
     const Served* served = current.served.find(hash);
-    if (served != nullptr && served->layouts == asked.layouts &&
-        codes[static_cast<size_t>(asked.key.op)].same(served->key, asked.key)) {
+    if (served != nullptr && served->layouts == asked.layouts && own.same(served->key, asked.key)) {
       is_served = true;
       hit = served->hit;
     } else {

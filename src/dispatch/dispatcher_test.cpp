@@ -351,6 +351,18 @@ TEST_F(DispatcherTest, PackedWeightsWithoutTheirLayoutAreRefused) {
   EXPECT_EQ(dispatcher().choose(packed).plan, nullptr);
 }
 
+TEST_F(DispatcherTest, WhatTheOpHasNoColumnForIsRefusedAndNotPassedOver) {
+  write(row(5, kGood));
+  dispatcher().require(key(5));
+  GemmKey batched = key(5);
+  batched.batch = 2;
+  EXPECT_EQ(dispatcher().choose(batched).plan, nullptr);
+  EXPECT_EQ(dispatcher().choose(batched).row, 0u);
+  EXPECT_THROW(dispatcher().require(batched), Error);
+  EXPECT_THROW(dispatcher().pack_weights(batched, &batched), Error);
+  EXPECT_NE(dispatcher().choose(key(5)).plan, nullptr);
+}
+
 TEST_F(DispatcherTest, WhatIsRefusedOnceIsSaidOnce) {
   write("");
   testing::internal::CaptureStderr();

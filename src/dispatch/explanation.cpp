@@ -64,6 +64,7 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   const auto op = static_cast<size_t>(key.op);
   if (op >= kNumOps) return "there is no op of that number\n";
   const KeyCodes& own = codes[op];
+  if (!own.fits(key)) return "the op has no such batch, bias or order of operands\n";
   const RowIndex& rows = *now.load()->tables[op].rows;
   const std::vector<Way> ways = ways_of(own, rows, key);
   std::string text = steps_text(rows, LookupSteps(own.pads_m(), key.m, key.n), ways);

@@ -129,6 +129,12 @@ KeyCodes::Codes KeyCodes::codes(const GemmKey& key) const noexcept {
   return codes;
 }
 
+void KeyCodes::check_fits(const GemmKey& key) const {
+  if (fits(key)) return;
+  fail(ErrorCode::invalid_input, "{} has no such batch, bias or order of operands: batch={} flags={}", family_.op,
+       key.batch, key.flags);
+}
+
 HalfKey KeyCodes::half(const Codes& codes, int64_t layout) const noexcept {
   ShapeWords words{.op = op_, .rest = static_cast<uint64_t>(layout)};
   for (size_t i = 0; i < num_columns_; ++i) {

@@ -47,6 +47,14 @@ class KeyCodes {
     return a.m == b.m && a.n == b.n && a.k == b.k && ((head_of(a) ^ head_of(b)) & head_mask_) == 0 &&
            ((static_cast<uint64_t>(a.batch) ^ static_cast<uint64_t>(b.batch)) & batch_mask_) == 0;
   }
+  /// Whether the family has a column for the batch, the bias and the orders that a key asks for: without one, they
+  /// would be passed over, and another product computed.
+  bool fits(const GemmKey& key) const noexcept {
+    constexpr uint64_t kAsked = GemmKey::bias | GemmKey::trans_a | GemmKey::b_is_kn;
+    return (key.batch == 1 || batch_mask_ != 0) && (key.flags & kAsked & ~head_mask_) == 0;
+  }
+  /// Throws invalid_input for one that does not fit.
+  void check_fits(const GemmKey& key) const;
   bool pads_m() const noexcept { return family_.pads_m; }
   /// M among the codes; 0 for a family without.
   int64_t m_of(const Codes& codes) const noexcept { return m_column_ ? codes[*m_column_] : 0; }

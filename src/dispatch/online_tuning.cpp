@@ -58,7 +58,7 @@ class LeftBehind {
   void reap() {
     const std::lock_guard lock(mutex_);
     std::erase_if(programs_, [](const Spawned& program) {
-      if (attune::reap(program.descriptor).what == Reaped::What::running) return false;
+      if (!attune::reap(program.descriptor)) return false;
       OwnedChildren::instance().remove(program.pid);
       ::close(program.descriptor);
       return true;
@@ -159,18 +159,17 @@ void OnlineTuning::enqueue(std::vector<std::string>& said) {
 
 void OnlineTuning::reap(std::vector<std::string>& said) {
   if (running_.pid == 0) return;
-  const Reaped reaped = attune::reap(running_.process);
-  if (reaped.what == Reaped::What::running) return;
+  const auto status = attune::reap(running_.process);
+  if (!status) return;
   next_start_ = Clock::now() + options_.pause;
-  const bool is_known = reaped.what == Reaped::What::ended;
+  const bool is_known = status->end != WaitStatus::End::lost;
   const std::string told = last_line(running_.output);
   OwnedChildren::instance().remove(running_.pid);
   forget_running();
-  if (is_known && reaped.status.ok())
+  if (status->ok())
     num_failures_ = 0;
   else if (is_known || !told.empty())
-    failed(fmt::format("attune online {}{}{}", is_known ? reaped.status.describe() : "ended", told.empty() ? "" : ": ",
-                       told),
+    failed(fmt::format("attune online {}{}{}", is_known ? status->describe() : "ended", told.empty() ? "" : ": ", told),
            said);
   // Else the application reaped it, or has SIGCHLD ignored: how it ended is not known. One that works says nothing
   // here.

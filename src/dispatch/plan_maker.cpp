@@ -79,8 +79,8 @@ class TakingTurns final : public Plan {
 
 }  // namespace
 
-PlanMaker::PlanMaker(std::string_view device, const Registry& solvers, std::filesystem::path cache)
-    : device_(open_device(device)), solvers_(solvers) {
+PlanMaker::PlanMaker(std::string_view device, const Registry& solvers, std::filesystem::path cache, bool asks_compilers)
+    : device_(open_device(device)), solvers_(solvers), asks_compilers_(asks_compilers) {
   if (!cache.empty()) cache_.emplace(std::vector{std::move(cache)}, std::numeric_limits<uint64_t>::max());
 }
 
@@ -120,8 +120,7 @@ PlanMaker::Made PlanMaker::prepare(const Problem& problem, const Solver& solver,
   Made made;
   std::vector<Binary> binaries;
   for (CompileTask& task : solver.compile_tasks(problem, config, device())) {
-    const std::string toolchain = toolchain_of(task);
-    auto binary = cache_ ? cache_->find(task.arch, task.recipe(), toolchain) : std::optional<Binary>();
+    auto binary = cache_ ? cache_->find(task.arch, task.recipe(), {}) : std::optional<Binary>();
     if (!binary) {
       if (const auto failure = failures_.find(task.recipe()); failure != failures_.end()) {
         made.missing.clear();
@@ -131,6 +130,11 @@ PlanMaker::Made PlanMaker::prepare(const Problem& problem, const Solver& solver,
       made.missing.push_back(std::move(task));
       continue;
     }
+    // Asking the compiler here may take long: only for a kernel that there is.
+    const std::string toolchain = asks_compilers_ ? toolchain_of(task) : std::string();
+    if (!toolchain.empty() && binary->toolchain != toolchain)
+      binary = cache_->find(task.arch, task.recipe(), toolchain);
+    if (!binary) fail(ErrorCode::unavailable, "its kernel has just left the cache");
     made.drifted = made.drifted || (!toolchain.empty() && binary->toolchain != toolchain);
     binaries.push_back(std::move(*binary));
   }
@@ -162,41 +166,42 @@ PlanMaker::Made PlanMaker::make(const Problem& problem, std::string_view name, s
   return made;
 }
 
+/// Visits the solvers that take the problem and are here, baselines first, until `visit` returns true. Libraries are
+/// opened as they come.
+void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit) {
+  std::vector<const Solver*> seen;
+  const auto stops_at = [&](const Solver* solver) {
+    if (solver == nullptr || std::find(seen.begin(), seen.end(), solver) != seen.end()) return false;
+    seen.push_back(solver);
+    return solver->supports(problem, device()).yes && opened(*solver).backend && visit(*solver);
+  };
+  for (const auto id : op_of(problem).family().baselines) {
+    if (stops_at(solvers_.find(id))) return;
+  }
+  for (const SolverEntry& entry : solvers_.entries()) {
+    if (stops_at(entry.solver)) return;
+  }
+}
+
 PlanMaker::Made PlanMaker::make_untuned(const Problem& problem) {
   Made last;
   last.why_not = "no solver here takes the problem";
-  for (const auto id : op_of(problem).family().baselines) {
-    const Solver* solver = solvers_.find(id);
-    if (solver == nullptr || !solver->supports(problem, device()).yes) continue;
-    Opened& library = opened(*solver);
-    if (!library.backend) continue;
+  visit_solvers(problem, [&](const Solver& solver) {
     try {
-      Made made = prepare(problem, *solver, library.backend->untuned(problem));
-      if (made.plan) return made;
-      last.why_not = std::move(made.why_not);
+      Made made = prepare(problem, solver, opened(solver).backend->untuned(problem));
+      if (made.plan || last.missing.empty()) last = std::move(made);
     } catch (const std::exception& error) {
-      last.why_not = error.what();
+      if (last.missing.empty()) last.why_not = error.what();
     }
-  }
+    return last.plan != nullptr;
+  });
   return last;
-}
-
-/// That take the problem and are here, baselines first.
-std::vector<const Solver*> PlanMaker::solvers_of(const Problem& problem) {
-  std::vector<const Solver*> found;
-  const auto add = [&](const Solver* solver) {
-    if (solver == nullptr || std::find(found.begin(), found.end(), solver) != found.end()) return;
-    if (solver->supports(problem, device()).yes && opened(*solver).backend) found.push_back(solver);
-  };
-  for (const auto id : op_of(problem).family().baselines) add(solvers_.find(id));
-  for (const SolverEntry& entry : solvers_.entries()) add(entry.solver);
-  return found;
 }
 
 /// The config of a layout that is nearest to the untuned one. Throws what the backend throws.
 std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver& solver, const std::string& layout) {
   Backend& backend = *opened(solver).backend;
-  const Config untuned = backend.untuned(problem);
+  Config untuned = backend.untuned(problem);
   if (layout_of(untuned) == layout) return untuned;
   const SearchSpace space = backend.space(problem);
   auto values = untuned.values();
@@ -223,23 +228,24 @@ std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver
 PlanMaker::Made PlanMaker::make_untuned(const Problem& problem, std::span<const std::string> layouts) {
   Made last;
   last.why_not = "no solver here reads weights in this layout: " + layouts.front();
-  for (const Solver* solver : solvers_of(problem)) {
+  visit_solvers(problem, [&](const Solver& solver) {
     try {
       std::vector<size_t> order;
-      const std::string own = layout_of(opened(*solver).backend->untuned(problem));
+      const std::string own = layout_of(opened(solver).backend->untuned(problem));
       for (size_t i = 0; i < layouts.size(); ++i) order.insert(layouts[i] == own ? order.begin() : order.end(), i);
       for (const size_t i : order) {
-        const auto config = untuned_in(problem, *solver, layouts[i]);
+        const auto config = untuned_in(problem, solver, layouts[i]);
         if (!config) continue;
-        Made made = prepare(problem, *solver, *config);
+        Made made = prepare(problem, solver, *config);
         made.layout = static_cast<uint8_t>(i);
-        if (made.plan) return made;
-        if (last.missing.empty()) last = std::move(made);
+        if (made.plan || last.missing.empty()) last = std::move(made);
+        if (last.plan) return true;
       }
     } catch (const std::exception& error) {
       if (last.missing.empty()) last.why_not = error.what();
     }
-  }
+    return false;
+  });
   return last;
 }
 
@@ -256,27 +262,30 @@ std::optional<std::string> PlanMaker::who_serves(const Problem& problem, std::st
 
 std::vector<std::pair<std::string, std::string>> PlanMaker::untuned_layouts(const Problem& problem) {
   std::vector<std::pair<std::string, std::string>> all, plain;
-  for (const Solver* solver : solvers_of(problem)) {
+  visit_solvers(problem, [&](const Solver& solver) {
     try {
-      all.emplace_back(solver->id(), layout_of(opened(*solver).backend->untuned(problem)));
-      if (untuned_in(problem, *solver, "plain")) plain.emplace_back(solver->id(), "plain");
+      all.emplace_back(solver.id(), layout_of(opened(solver).backend->untuned(problem)));
+      if (untuned_in(problem, solver, "plain")) plain.emplace_back(solver.id(), "plain");
     } catch (const std::exception&) {
-      continue;  // It has no config for this problem.
+      // It has no config for this problem.
     }
-  }
+    return false;
+  });
   all.insert(all.end(), plain.begin(), plain.end());
   return all;
 }
 
 bool PlanMaker::reads(const Problem& problem, const std::string& layout) {
-  const auto all = solvers_of(problem);
-  return std::any_of(all.begin(), all.end(), [&](const Solver* solver) {
+  bool is_read = false;
+  visit_solvers(problem, [&](const Solver& solver) {
     try {
-      return untuned_in(problem, *solver, layout).has_value();
+      is_read = untuned_in(problem, solver, layout).has_value();
     } catch (const std::exception&) {
-      return false;
+      // As above.
     }
+    return is_read;
   });
+  return is_read;
 }
 
 WeightPacking PlanMaker::packing(const Problem& problem, const std::string& layout, std::string_view solver) {

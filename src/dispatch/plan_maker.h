@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,8 +24,9 @@ namespace attune {
 /// Makes plans of candidates on one device. Solvers are opened when first needed and stay open. One thread at a time.
 class PlanMaker {
  public:
-  /// Opens the device. `cache`: the folder of compiled kernels; empty: there is none. Throws as open_device().
-  PlanMaker(std::string_view device, const Registry& solvers, std::filesystem::path cache);
+  /// Opens the device. `cache`: the folder of compiled kernels; empty: there is none. `asks_compilers`: for their
+  /// version, by running them once; without it no plan is known to have drifted. Throws as open_device().
+  PlanMaker(std::string_view device, const Registry& solvers, std::filesystem::path cache, bool asks_compilers);
 
   const DeviceInfo& device() const noexcept { return device_->info(); }
 
@@ -39,7 +41,7 @@ class PlanMaker {
   /// Of a candidate by its name, for weights in a layout: one of another is refused. The problem is normalised. Does
   /// not throw for what is the candidate's fault.
   Made make(const Problem& problem, std::string_view candidate, std::string_view layout = "plain");
-  /// Of the first solver in the family's order of baselines that takes the problem, untuned. No plan: none does.
+  /// Of the first solver that takes the problem, baselines first, untuned. No plan: none does.
   Made make_untuned(const Problem& problem);
   /// The same for weights packed ahead, of the first solver (baselines first) that reads one of the layouts: its
   /// untuned config, with as few parameters changed as the layout wants.
@@ -67,12 +69,13 @@ class PlanMaker {
   };
   Opened& opened(const Solver& solver);
   void check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout);
-  std::vector<const Solver*> solvers_of(const Problem& problem);
+  void visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit);
   std::optional<Config> untuned_in(const Problem& problem, const Solver& solver, const std::string& layout);
   Made prepare(const Problem& problem, const Solver& solver, const Config& config);
 
   std::unique_ptr<Device> device_;
   const Registry& solvers_;
+  const bool asks_compilers_;
   std::optional<KernelCache> cache_;  ///< Nothing where there is no home folder.
   std::map<std::string, Opened, std::less<>> opened_;
   std::map<std::string, std::string> failures_;

@@ -45,7 +45,8 @@ Reader& take_reader() noexcept {
     bool free = false;
     if (one->taken.compare_exchange_strong(free, true, std::memory_order_acquire)) return *one;
   }
-  auto* fresh = new Reader;  // Never freed: a walk over all readers takes no lock.
+  // Never freed: a walk over all readers takes no lock. A thread's first lookup cannot go on without it.
+  auto* fresh = new Reader;  // NOLINT(bugprone-unhandled-exception-at-new)
   fresh->taken.store(true, std::memory_order_relaxed);
   fresh->next = readers.load(std::memory_order_relaxed);
   while (!readers.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {

@@ -46,7 +46,8 @@ TableGroups::TableGroups(const Table& table, const DeviceInfo& device, double mo
 }
 
 std::vector<TableGroups::Predicted> TableGroups::predict(const Problem& problem) const {
-  const auto group = groups_.find(groups_.empty() ? std::string() : group_of(family_, problem));
+  if (groups_.empty()) return {};
+  const auto group = groups_.find(group_of(family_, problem));
   if (group == groups_.end()) return {};
   const int64_t m = problem.integer("m");
   std::vector<Predicted> first, second;

@@ -18,11 +18,10 @@ namespace {
 /// Throws invalid_input for a key that is no problem of its op, unavailable for an op that is not computed here.
 Problem normalised(const KeyCodes& codes, GemmKey key, int64_t m, const DeviceInfo& device) {
   key.m = m;
-  const auto asked = problem_of(codes, key);
-  if (!asked) fail(ErrorCode::invalid_input, "a key of {} has a data type that is none", codes.family().op);
+  const Problem asked = asked_problem(codes, key);
   const Op* op = find_op(codes.family().op);
   if (op == nullptr) fail(ErrorCode::unavailable, "this build does not compute {}", codes.family().op);
-  Problem problem = op->normalise(*asked, device);
+  Problem problem = op->normalise(asked, device);
   if (!has_packed_weights(problem))
     fail(ErrorCode::invalid_input, "an op has no weights that are packed ahead: {}", codes.family().op);
   return problem;
@@ -112,8 +111,8 @@ WeightsPacker::Chosen WeightsPacker::choose(const KeyCodes& codes, const RowInde
     chosen.packings.push_back(std::move(packing));
   }
   if (chosen.packings.empty()) {
-    fail(ErrorCode::unavailable, "packed weights take more than PackOptions::max_bytes, call with plain ones: {} of {}",
-         least, options.max_bytes);
+    fail(ErrorCode::unavailable, "packed weights take more than max_bytes, call with plain ones: {} of {}", least,
+         options.max_bytes);
   }
   chosen.layouts = &set_of(std::move(names));
   const Problem any_m = normalised(codes, key, 1, maker_.device());

@@ -59,7 +59,8 @@ WaitStatus Child::wait(Milliseconds deadline) {
 WaitStatus Child::expire(Milliseconds deadline) noexcept {
   if (status_) return *status_;
   kill();
-  if (status_->end == WaitStatus::End::signalled && status_->code == SIGKILL) {
+  if ((status_->end == WaitStatus::End::signalled && status_->code == SIGKILL) ||
+      status_->end == WaitStatus::End::lost) {
     status_->end = WaitStatus::End::deadline;
     status_->code = 0;
     status_->deadline = deadline;
@@ -71,7 +72,7 @@ WaitStatus Child::reject() noexcept {
   // An exit says less than what was read: a program that was the wrong one may have ended by now, or not quite yet.
   if (const auto ended = poll(); ended && ended->end != WaitStatus::End::exited) return *ended;
   kill();
-  if (status_->end == WaitStatus::End::exited || status_->code == SIGKILL) {
+  if (status_->end == WaitStatus::End::exited || status_->end == WaitStatus::End::lost || status_->code == SIGKILL) {
     status_->end = WaitStatus::End::protocol;
     status_->code = 0;
   }
@@ -101,8 +102,8 @@ WaitStatus Child::reap() noexcept {
   rusage usage{};
   while (::wait4(pid_, &word, 0, &usage) < 0) {
     if (errno == EINTR) continue;
-    word = SIGKILL;  // Somebody else reaped it, or SIGCHLD is ignored: all that is known is that it is gone.
-    break;
+    OwnedChildren::instance().remove(pid_);
+    return WaitStatus::of_lost();
   }
   OwnedChildren::instance().remove(pid_);
   return WaitStatus::of(word, usage);

@@ -8,7 +8,7 @@
 
 namespace attune {
 
-Reaped reap(int descriptor) noexcept {
+std::optional<WaitStatus> reap(int descriptor) noexcept {
   siginfo_t info{};
   rusage usage{};
   int64_t failed = 0;
@@ -16,13 +16,13 @@ Reaped reap(int descriptor) noexcept {
     // libc's waitid() has no place for the usage.
     failed = ::syscall(SYS_waitid, kByDescriptor, descriptor, &info, WEXITED | WNOHANG, &usage);
   } while (failed != 0 && errno == EINTR);
-  if (failed != 0) return {.what = Reaped::What::lost, .status = {}};
-  if (info.si_pid == 0) return {};
-  constexpr int kCore = 0x80;  // As in what wait() gives.
-  const int word = info.si_code == CLD_EXITED   ? info.si_status << 8
-                   : info.si_code == CLD_DUMPED ? info.si_status | kCore
-                                                : info.si_status;
-  return {.what = Reaped::What::ended, .status = WaitStatus::of(word, usage)};
+  if (failed != 0) return WaitStatus::of_lost();
+  if (info.si_pid == 0) return std::nullopt;
+  constexpr int kByte = 8, kCore = 0x80;  // As in what wait() gives.
+  int word = info.si_status;
+  if (info.si_code == CLD_EXITED) word <<= kByte;
+  if (info.si_code == CLD_DUMPED) word |= kCore;
+  return WaitStatus::of(word, usage);
 }
 
 }  // namespace attune

@@ -61,6 +61,12 @@ WaitStatus WaitStatus::past(Milliseconds deadline) noexcept {
   return status;
 }
 
+WaitStatus WaitStatus::of_lost() noexcept {
+  WaitStatus status;
+  status.end = End::lost;
+  return status;
+}
+
 std::string WaitStatus::describe() const {
   switch (end) {
     case End::exited:
@@ -69,6 +75,8 @@ std::string WaitStatus::describe() const {
       return fmt::format("ran past its deadline of {:g} s", static_cast<double>(deadline.count()) / 1000);
     case End::protocol:
       return "wrote what is no message";
+    case End::lost:
+      return "ended, nobody knows how (this process ignores SIGCHLD, or waits for children that are not its own)";
     case End::signalled:
       break;
   }

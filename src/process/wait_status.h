@@ -13,7 +13,9 @@ namespace attune {
 
 /// How a child process ended. Read once, when it is reaped.
 struct WaitStatus {
-  enum class End : uint8_t { exited, signalled, deadline, protocol };  ///< `protocol`: killed for what it wrote to us.
+  /// `protocol`: killed for what it wrote to us. `lost`: somebody else reaped it, or this process ignores SIGCHLD: it
+  /// is gone, and nobody knows how it ended.
+  enum class End : uint8_t { exited, signalled, deadline, protocol, lost };
   End end = End::exited;
   int code = 0;              ///< Exit status of `exited`, number of the signal of `signalled`.
   Milliseconds deadline{0};  ///< The one that passed, of `deadline`.
@@ -23,6 +25,7 @@ struct WaitStatus {
 
   static WaitStatus of(int wait_word, const rusage& usage) noexcept;  ///< What wait4() gives.
   static WaitStatus past(Milliseconds deadline) noexcept;
+  static WaitStatus of_lost() noexcept;
 
   bool ok() const noexcept { return end == End::exited && code == 0; }
   /// `exited with status 3`, `was ended by SIGSEGV (segmentation fault)`, `ran past its deadline of 1.5 s`,

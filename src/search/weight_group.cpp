@@ -47,7 +47,7 @@ double total_us(std::span<const GroupRow> rows, const std::string& layout, doubl
 
 /// Of the baselines, if it is the same in all rows.
 std::optional<std::string> default_layout(std::span<const GroupRow> rows) {
-  const std::string layout = layout_of(rows.front().decision->baseline);
+  std::string layout = layout_of(rows.front().decision->baseline);
   for (const GroupRow& row : rows) {
     if (layout_of(row.decision->baseline) != layout) return std::nullopt;
   }

@@ -17,7 +17,7 @@ size_t weights_operand(std::span<const TensorSpec> specs) {
 WeightPacking packing_of(const Layout& layout, const Problem& problem, Backend& backend) {
   if (find_named_layout(layout.name) != nullptr) {
     const auto specs = op_of(problem).tensors(problem);
-    const TensorSpec weights = specs[weights_operand(specs)];
+    const TensorSpec& weights = specs[weights_operand(specs)];
     return {layout, packed_bytes(layout, weights),
             [layout, weights](std::span<const std::byte> plain, Buffer packed) {
               pack(layout, weights, plain, {static_cast<std::byte*>(packed.data), packed.bytes});

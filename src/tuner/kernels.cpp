@@ -26,7 +26,7 @@ bool Kernels::has(const std::string& recipe) const {
   return !found->second.binary || std::filesystem::exists(found->second.binary->file, ignored);
 }
 
-void Kernels::compile(std::vector<CompileTask> tasks, const std::function<bool()>& stop) {
+void Kernels::compile(const std::vector<CompileTask>& tasks, const std::function<bool()>& stop) {
   std::set<std::string> wanted;
   for (const CompileTask& task : tasks) {
     const std::string recipe = task.recipe();
@@ -54,7 +54,7 @@ std::vector<Kernels::Built> Kernels::build(std::span<const Request> requests, co
       tasks.push_back(std::move(task));
     }
   }
-  compile(std::move(tasks), stop);
+  compile(tasks, stop);
   std::vector<Built> built(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     for (const std::string& recipe : recipes[i]) {

@@ -51,7 +51,7 @@ class Kernels {
  private:
   std::vector<CompileTask> tasks_of(const Request& request) const;
   bool has(const std::string& recipe) const;
-  void compile(std::vector<CompileTask> tasks, const std::function<bool()>& stop);
+  void compile(const std::vector<CompileTask>& tasks, const std::function<bool()>& stop);
 
   const Registry& solvers_;
   DeviceInfo device_;

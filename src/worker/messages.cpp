@@ -3,7 +3,6 @@
 
 #include <array>
 #include <bit>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -66,8 +65,8 @@ void append(std::string& bytes, Numbers... numbers) {
 }
 template <typename Number>
 Number taken(std::string_view& bytes) {
-  Number number;
-  std::memcpy(&number, bytes.data(), sizeof(Number));
+  Number number{};
+  bytes.copy(reinterpret_cast<char*>(&number), sizeof(Number));
   bytes.remove_prefix(sizeof(Number));
   return number;
 }

@@ -84,6 +84,9 @@ static void keys(attune_dispatcher* dispatcher) {
   key.in_dtype = ATTUNE_INT8; /* A type that exists, but not for this op. */
   REFUSED(attune_require(dispatcher, &key, &hit), "int8");
   key = good_key();
+  key.batch = 2; /* An op without batches would compute the first one alone. */
+  REFUSED(attune_require(dispatcher, &key, &hit), "batch=2");
+  key = good_key();
   key.op = ATTUNE_GEMM_A4W4_BLOCKSCALE;
   check(__LINE__, attune_require(dispatcher, &key, &hit), ATTUNE_UNAVAILABLE, "gemm_a4w4_blockscale");
 }

@@ -65,7 +65,8 @@ std::map<std::string, std::string> environment_in(const fs::path& temporary) {
 std::string ask_version(const fs::path& program) {
   const ChildCommand command{.arguments = {program.string(), "--version"}, .environment = environment_in("/tmp")};
   const CommandResult result = run_command(command, kVersionDeadline);
-  const auto name = result.status.ok() ? toolchain_name(result.output, program.filename().string()) : std::nullopt;
+  const bool may_be_right = result.status.ok() || result.status.end == WaitStatus::End::lost;
+  const auto name = may_be_right ? toolchain_name(result.output, program.filename().string()) : std::nullopt;
   if (!name)
     fail(ErrorCode::unavailable, "the C compiler does not say its version (it {}), set ATTUNE_CC to another: '{}'",
          result.status.describe(), program.string());

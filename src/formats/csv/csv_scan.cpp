@@ -72,7 +72,7 @@ bool CsvScan::next_plain() {
   while (at_ < content_.size()) {
     const char* const begin = content_.data() + at_;
     const size_t left = content_.size() - at_;
-    const auto* found = static_cast<const char*>(std::memchr(begin, '\n', left));
+    const auto* found = static_cast<const char*>(std::memchr(begin, '\n', left));  // NOLINT(bugprone-*): no C string
     const char* const end = found != nullptr ? found : begin + left;
     at_ += static_cast<size_t>(end - begin) + 1;
     line_ = next_line_++;
