@@ -23,9 +23,10 @@ std::vector<fs::path> capture_sources(std::span<const std::string> named) {
 }
 
 std::vector<CapturedShapes> captured_shapes(std::span<const std::string> named, const std::string& op) {
+  const FamilySpec* const family = family_option(op);
   const auto sources = capture_sources(named);
   if (named.empty() && !fs::exists(sources.front())) return {};
-  return read_captures(sources, family_option(op));
+  return read_captures(sources, family);
 }
 
 std::string list_of(std::span<const fs::path> sources) {

@@ -111,6 +111,7 @@ class Show(Captured):
         self.refused("capture", "show", "nowhere", says="'nowhere'")
         self.refused("capture", "show", "captures", "--device", "gpu:9", says="gpu:9")
         self.refused("capture", "show", "captures", "--op", "nope", says="nope")
+        self.refused("capture", "show", "--op", "nope", says="nope")
         self.refused("capture", "show", "captures", "--top", "-1", says="--top")
         self.put("captures/counts/bf16_untuned_gemm.csv.bad.1.1", counts(A=2) + f"{B},many\n")
         self.refused("capture", "show", "captures", says=("bf16_untuned_gemm.csv.bad.1.1:3", "calls", "'many'"))
