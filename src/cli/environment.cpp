@@ -142,14 +142,16 @@ std::optional<std::string> why_unusable(const Candidate& candidate, const Proble
 }
 
 std::optional<Candidate> default_candidate(const Problem& problem, std::span<const Contender> contenders) {
+  const auto untuned = [](const Contender& one) { return Candidate{one.solver, one.version, one.untuned}; };
   for (const auto id : op_of(problem).family().baselines) {
     for (const Contender& contender : contenders) {
-      if (contender.solver == id && contender.support.yes) {
-        return Candidate{contender.solver, contender.version, contender.untuned};
-      }
+      if (contender.solver == id && contender.support.yes) return untuned(contender);
     }
   }
-  return std::nullopt;
+  // As at run time: rather another solver than none.
+  const auto any =
+      std::find_if(contenders.begin(), contenders.end(), [](const Contender& one) { return one.support.yes; });
+  return any == contenders.end() ? std::nullopt : std::optional(untuned(*any));
 }
 
 void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop) {

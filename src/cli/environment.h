@@ -58,7 +58,7 @@ std::vector<Contender> contenders(Executor& executor, const Problem& problem, co
 std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
                                         std::span<const Contender> contenders, const DeviceInfo& device);
 
-/// The untuned candidate of the first solver in the family's order of baselines that takes the problem.
+/// The untuned candidate of the first solver that takes the problem, the family's baselines first.
 std::optional<Candidate> default_candidate(const Problem& problem, std::span<const Contender> contenders);
 
 /// On a host, waits up to `wait_s` until other programs use little of the processors; says so on standard error when
