@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -15,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "compile/set_variable.h"
+#include "process/nobody_is_reaped.h"
 #include "process/temporary_folder.h"
 
 namespace attune {
@@ -379,13 +379,6 @@ TEST_F(CompilePoolTest, ALargeLogIsReadOnlyInPart) {
   EXPECT_THAT(compiled[0].outcome.detail, HasSubstr("first"));
   EXPECT_LT(compiled[0].outcome.detail.size(), 600u);
 }
-
-/// An application may ignore the ends of its children: nobody learns how they ended.
-struct NobodyIsReaped {
-  NobodyIsReaped() : before(::signal(SIGCHLD, SIG_IGN)) {}
-  ~NobodyIsReaped() { ::signal(SIGCHLD, before); }
-  const sighandler_t before;
-};
 
 TEST_F(CompilePoolTest, WhereNobodyIsReapedWhatACompilerLeavesAndSaysTells) {
   const NobodyIsReaped ignored;

@@ -69,7 +69,7 @@ Answer Answers::make(const KeyCodes& codes, const RowIndex& rows, const Asked& a
     halves.push_back(codes.half(key));
   } else {
     layouts = asked.layouts->names;
-    for (const int64_t code : asked.layouts->codes) halves.push_back(codes.half(codes.codes(key), code));
+    halves = asked.layouts->halves(codes, key);
   }
   visit_rows(rows, key, codes.pads_m(), halves, most_regret, [&](const MetRow& met) {
     const RowIndex::Row& row = rows.row(met.number);

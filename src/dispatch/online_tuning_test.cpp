@@ -2,19 +2,20 @@
 #include "dispatch/online_tuning.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <fstream>
 #include <thread>
 
 #include "attune/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "compile/set_variable.h"
 #include "formats/csv/shape_list.h"
+#include "process/nobody_is_reaped.h"
+#include "process/temporary_folder.h"
 
 namespace attune {
 namespace {
@@ -38,15 +39,6 @@ const FamilySpec& bf16() { return *find_family("gemm_a16w16"); }
 
 class OnlineTuningTest : public testing::Test {
  protected:
-  OnlineTuningTest() {
-    std::string pattern = (fs::temp_directory_path() / "attune_online_XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) root_ = pattern;
-  }
-  ~OnlineTuningTest() override {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
-
   /// A program for the queue's other end; `$Q` is the queue's folder.
   fs::path program(const std::string& script) const {
     const fs::path file = root_ / "program";
@@ -75,7 +67,8 @@ class OnlineTuningTest : public testing::Test {
     return fs::exists(root_ / name) ? std::string(trim(read_file(root_ / name))) : std::string();
   }
 
-  fs::path root_;
+  TemporaryFolder folder_{"online-test"};
+  fs::path root_ = folder_.path();
 };
 
 TEST_F(OnlineTuningTest, AWantedShapeIsQueuedAndTheProgramIsStartedForIt) {
@@ -155,13 +148,6 @@ TEST_F(OnlineTuningTest, AKilledProgramIsAFailureAndTheNextWaitsLonger) {
   EXPECT_FALSE(online.is_running());
   EXPECT_EQ(read_shapes(list()).shapes.size(), 2u) << "what is missed is queued all the same";
 }
-
-/// Children that end are gone at once: nobody learns how they ended.
-struct NobodyIsReaped {
-  NobodyIsReaped() : before(::signal(SIGCHLD, SIG_IGN)) {}
-  ~NobodyIsReaped() { ::signal(SIGCHLD, before); }
-  const sighandler_t before;
-};
 
 TEST_F(OnlineTuningTest, WhereNobodyIsReapedItsLastWordsSayThatItFailed) {
   const NobodyIsReaped ignored;
@@ -283,11 +269,12 @@ TEST_F(OnlineTuningTest, AQueueThatCannotBeWrittenIsSaidOnceAndTriedAgain) {
 
 TEST_F(OnlineTuningTest, TheProgramIsFoundByItsVariable) {
   const fs::path file = program("exit 0\n");
-  ::setenv("ATTUNE_PROGRAM", file.c_str(), 1);
-  EXPECT_EQ(online_program().path, file);
-  ::setenv("ATTUNE_PROGRAM", "/nowhere/attune", 1);
+  {
+    const SetVariable named("ATTUNE_PROGRAM", file.string());
+    EXPECT_EQ(online_program().path, file);
+  }
+  const SetVariable named("ATTUNE_PROGRAM", "/nowhere/attune");
   const OnlineProgram none = online_program();
-  ::unsetenv("ATTUNE_PROGRAM");
   EXPECT_TRUE(none.path.empty());
   EXPECT_EQ(none.why_not,
             "online tuning is off, the program attune is not there, name it with ATTUNE_PROGRAM: '/nowhere/attune'");

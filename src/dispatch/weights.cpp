@@ -36,7 +36,7 @@ Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOption
   const WeightsPacker::Chosen chosen = packer_.choose(codes[op], *now.load()->tables[op].rows, key, wanted);
   lock.unlock();
   auto state = std::make_unique<Weights::State>(maker_.owner(), key, *chosen.layouts);
-  for (const int64_t code : chosen.layouts->codes) state->halves.push_back(codes[op].half(codes[op].codes(key), code));
+  state->halves = chosen.layouts->halves(codes[op], key);
   state->answers = codes[op].half(codes[op].codes(key), chosen.layouts->code);
   state->copies.reserve(chosen.packings.size());
   for (const WeightPacking& packing : chosen.packings) {

@@ -21,6 +21,14 @@ struct LayoutSet {
   std::vector<std::string> names;
   std::vector<int64_t> codes;  ///< Of rows in them, by name.
   int64_t code = 0;            ///< Of answers for all of them; never 0, which stands for plain operands.
+
+  /// Of a problem's rows, by layout.
+  std::vector<HalfKey> halves(const KeyCodes& own, const GemmKey& key) const {
+    const KeyCodes::Codes values = own.codes(key);
+    std::vector<HalfKey> all;
+    for (const int64_t one : codes) all.push_back(own.half(values, one));
+    return all;
+  }
 };
 
 /// What an answer is for: a problem, and where its weights are packed ahead, the layouts that they are in.

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "process/nobody_is_reaped.h"
 #include "process/run_command.h"
 #include "process/temporary_folder.h"
 
@@ -359,14 +360,13 @@ TEST(Child, SignalsNobodyUnderANumberThatIsNoLongerIts) {
   ChildCommand command = shell("sleep 1000 & echo $!; exit 0");
   command.environment["PATH"] = "/usr/bin:/bin";
   command.output = folder.path() / "pid";
-  const auto old = std::signal(SIGCHLD, SIG_IGN);  // The kernel reaps.
   std::optional<WaitStatus> status;
   {
+    const NobodyIsReaped ignored;
     Child child(command);
     status = child.wait(kLong);
     child.stop();
   }
-  std::signal(SIGCHLD, old);
   EXPECT_EQ(status->end, WaitStatus::End::lost);
   EXPECT_FALSE(status->ok()) << "how it ended is not known, so it did not end well";
   // It still has the number of the group.
