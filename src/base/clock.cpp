@@ -22,4 +22,9 @@ Clock& steady_clock() {
   return clock;
 }
 
+int64_t unix_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
 }  // namespace attune

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 
 namespace attune {
 
@@ -13,5 +14,8 @@ class Clock {
 
 /// CLOCK_MONOTONIC.
 Clock& steady_clock();
+
+/// Milliseconds since 1970, UTC; may go back when somebody sets the machine's clock.
+int64_t unix_ms();
 
 }  // namespace attune

@@ -6,6 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/environment.h"
+#include "cli/journal_run.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
 #include "tuner/interleaved.h"
@@ -14,7 +15,7 @@ namespace attune {
 namespace {
 
 struct BenchOptions {
-  std::string problem, solver, config, devices, inputs = "cold", isolation = "process";
+  std::string problem, solver, config, devices, journal, inputs = "cold", isolation = "process";
   std::vector<std::string> candidates;
   uint32_t rounds = 31;
   uint64_t seed = 0;
@@ -60,6 +61,7 @@ int run_bench(const BenchOptions& options) {
   how.kernels = environment.kernels.get();
   how.protocol.seed = options.seed;
   const auto wanted = wanted_candidates(options, contenders(*environment.executor, problem, how.protocol));
+  JournalRun recorded(options.journal, device);
   wait_for_quiet(environment, options.quiet_wait_s);
   const auto results = time_interleaved(*environment.executor, problem, wanted, how);
   bool any = false;
@@ -100,7 +102,9 @@ int run_bench(const BenchOptions& options) {
                 nlohmann::ordered_json{{"problem", problem.key()}, {"device", device.key()}, {"candidates", list}}
                     .dump(2)
                     .c_str());
-  return any ? 0 : 1;
+  const int status = any ? 0 : 1;
+  recorded.end("done", status);
+  return status;
 }
 
 }  // namespace
@@ -115,6 +119,7 @@ void add_bench_command(CLI::App& app, Chosen& chosen) {
   verb->add_option("--candidate", options->candidates, "Whole names as tables carry them; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
+  verb->add_option("--journal", options->journal, "Journal that notes this run; default: attune paths");
   verb->add_option("--inputs", options->inputs, "cold or warm")
       ->capture_default_str()
       ->check(CLI::IsMember({"cold", "warm"}));

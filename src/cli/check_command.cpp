@@ -10,6 +10,7 @@
 #include "cli/check_options.h"
 #include "cli/command.h"
 #include "cli/environment.h"
+#include "cli/journal_run.h"
 #include "cli/json_output.h"
 #include "cli/line_output.h"
 #include "cli/results_file.h"
@@ -178,6 +179,8 @@ ordered_json to_json(const CheckedRow& row) {
 int run_check(const CheckOptions& options) {
   auto rows = read_rows(options);
   Environment environment = open_environment(options.devices, Isolation::process);
+  std::optional<JournalRun> recorded;
+  if (!options.no_run) recorded.emplace(options.journal, environment.device());
   if (!options.no_run) wait_for_quiet(environment, options.quiet_wait_s);
   size_t counts[std::size(kStandings)] = {};
   ordered_json list = ordered_json::array();
@@ -214,12 +217,12 @@ int run_check(const CheckOptions& options) {
     print_line(stdout, counted(rows.size(), "row") + (text.empty() ? "" : ": ") + text);
   }
   const auto count = [&](Standing standing) { return counts[static_cast<size_t>(standing)]; };
-  if (count(Standing::wrong) + count(Standing::slower) + count(Standing::not_its_time) > 0) return 1;
-  if (count(Standing::ok) + count(Standing::loaded) == 0) {
-    std::fprintf(stderr, "attune: no row of the file could be checked on this device\n");
-    return 1;
-  }
-  return 0;
+  const bool suspect = count(Standing::wrong) + count(Standing::slower) + count(Standing::not_its_time) > 0;
+  const bool unchecked = !suspect && count(Standing::ok) + count(Standing::loaded) == 0;
+  if (unchecked) std::fprintf(stderr, "attune: no row of the file could be checked on this device\n");
+  const int status = suspect || unchecked ? 1 : 0;
+  if (recorded) recorded->end("done", status);
+  return status;
 }
 
 void add_check_command(CLI::App& app, Chosen& chosen) {
@@ -230,6 +233,7 @@ void add_check_command(CLI::App& app, Chosen& chosen) {
   verb->add_flag("--no-run", options->no_run, "Do not run the kernels");
   verb->add_option("--op", options->op, "Family, when the file does not tell");
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
+  verb->add_option("--journal", options->journal, "Journal that notes a run of kernels; default: attune paths");
   verb->add_option("--inputs", options->inputs, "cold or warm")
       ->capture_default_str()
       ->check(CLI::IsMember({"cold", "warm"}));

@@ -7,7 +7,7 @@ namespace attune {
 /// `attune check` as plain data: is every row of a table loaded, right and as fast as it says?
 struct CheckOptions {
   std::string table;  ///< CSV, or YAML results.
-  std::string op, devices, inputs = "cold";
+  std::string op, devices, journal, inputs = "cold";
   bool no_run = false;
   bool verify_only = false;      ///< `--compare_wo_tuning`: correctness, no times.
   double max_slowdown_pct = 10;  ///< Against the default.

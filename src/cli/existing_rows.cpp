@@ -46,7 +46,10 @@ void apply_existing_rows(const TuneOptions& options, const DeviceInfo& device, E
     // Also a row whose time is unusable is this device's.
     if (same_file && table.all(item.problem, device.gfx, device.num_units).empty()) continue;
     const TableRow* row = table.find(item.problem, device.gfx, device.num_units, device.model);
-    if (row) item.incumbent = usable_candidate(*row, item.problem, executor);
+    if (row) {
+      if (auto candidate = usable_candidate(*row, item.problem, executor))
+        item.incumbent = Incumbent{*std::move(candidate), row->us.value_or(0), std::string(table.raw(*row))};
+    }
     item.has_row = item.incumbent.has_value();
     left.push_back(std::move(item));
   }

@@ -61,7 +61,8 @@ Ledger ledger_of(const ExplainOptions& options, const Problem& problem, const De
   if (options.journal.empty() && !std::filesystem::exists(file)) return ledger;
   std::map<std::string, std::string> last;  // A candidate counts once, with its last record.
   const size_t num_damaged = open_sql_journal_read_only(file)->scan(
-      {.problem = problem, .device = device.key(), .started = false, .pardons = false}, [&](const Entry& entry) {
+      {.problem = problem, .device = device.key(), .started = false, .pardons = false},
+      [&](const Entry& entry, const Stamp&) {
         if (const auto* decision = std::get_if<Decision>(&entry)) ledger.decision = *decision;
         const auto* record = std::get_if<Record>(&entry);
         if (!record) return;

@@ -54,7 +54,7 @@ int run_show(const JournalOptions& options) {
   size_t num_records = 0, num_decisions = 0;
   CandidateCount candidates;
   if (!options.json) std::printf("%s\n", result_header().c_str());
-  const size_t num_damaged = journal->scan(query_of(options), [&](const Entry& entry) {
+  const size_t num_damaged = journal->scan(query_of(options), [&](const Entry& entry, const Stamp&) {
     candidates.add(entry);
     num_records += std::holds_alternative<Record>(entry);
     if (const auto* decision = std::get_if<Decision>(&entry)) {

@@ -57,7 +57,7 @@ std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& 
   std::string text = csv_line(columns);
   Query records = query;
   records.started = records.decisions = records.pardons = false;
-  const size_t num_damaged = journal.scan(records, [&](const Entry& entry) {
+  const size_t num_damaged = journal.scan(records, [&](const Entry& entry, const Stamp&) {
     const auto& record = std::get<Record>(entry);
     const double us = median_us(record);
     std::vector<std::string> cells = {record.device, record.problem.key(), record.candidate.name(),
@@ -83,7 +83,7 @@ void write_profile(const std::filesystem::path& file, const Journal& journal, co
                       .started = false,
                       .decisions = false,
                       .pardons = false};
-    journal.scan(query, [&](const Entry& entry) {
+    journal.scan(query, [&](const Entry& entry, const Stamp&) {
       const auto& record = std::get<Record>(entry);
       PublishedRow row =
           published_row(record.problem, record.candidate, median_us(record), record.outcome.errors.mismatch_ratio);

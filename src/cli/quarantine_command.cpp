@@ -32,7 +32,7 @@ std::map<Key, Record> quarantined(const Journal& journal, const QuarantineOption
   if (!options.problem.empty()) query.problem = parse_problem(options.problem, {});
   if (!options.device.empty()) query.device = options.device;
   std::map<Key, Record> found;
-  journal.scan(query, [&](const Entry& entry) {
+  journal.scan(query, [&](const Entry& entry, const Stamp&) {
     if (const auto* pardoned = std::get_if<Pardoned>(&entry)) {
       std::erase_if(found, [&](const auto& one) {
         return one.second.device == pardoned->device && one.second.candidate == pardoned->candidate;

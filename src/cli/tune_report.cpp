@@ -129,7 +129,8 @@ void print_comparison(const std::vector<TuneResult>& results, const TuneInputs& 
     const Decision& decision = *result.decision;
     const auto item = std::find_if(inputs.items.begin(), inputs.items.end(),
                                    [&](const WorkItem& one) { return one.problem == result.problem; });
-    const Candidate& before = item != inputs.items.end() && item->incumbent ? *item->incumbent : decision.baseline;
+    const Candidate& before =
+        item != inputs.items.end() && item->incumbent ? item->incumbent->candidate : decision.baseline;
     const auto measured = std::find_if(decision.finalists.begin(), decision.finalists.end(),
                                        [&](const Finalist& one) { return one.candidate == before; });
     if (before != decision.baseline && measured == decision.finalists.end()) {

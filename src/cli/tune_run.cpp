@@ -12,6 +12,7 @@
 #include "cli/check_options.h"
 #include "cli/environment.h"
 #include "cli/existing_rows.h"
+#include "cli/journal_run.h"
 #include "cli/journal_table.h"
 #include "cli/line_output.h"
 #include "cli/tune_method.h"
@@ -78,6 +79,7 @@ std::pair<dev_t, ino_t> identity_of(const std::filesystem::path& file) {
 int check_only(const TuneOptions& options) {
   CheckOptions check{.op = options.op,
                      .devices = options.devices,
+                     .journal = options.journal,
                      .inputs = options.inputs,
                      .quiet_wait_s = options.quiet_wait_s,
                      .json = options.json};
@@ -184,6 +186,13 @@ std::vector<TuneResult> run_tuner(Tuner tuner, const TuneInputs& inputs, TuneDis
   }
 }
 
+/// Of all solvers that took part.
+Versions versions_of(const std::vector<TuneResult>& results) {
+  Versions versions;
+  for (const TuneResult& result : results) versions.insert(result.versions.begin(), result.versions.end());
+  return versions;
+}
+
 }  // namespace
 
 int run_tune(const TuneOptions& options) {
@@ -213,6 +222,8 @@ int run_tune(const TuneOptions& options) {
   std::vector<std::unique_ptr<Journal>> more_journals;     // One a thread, on the same file.
   for (size_t i = 1; i < environments.size(); ++i) more_journals.push_back(open_sql_journal(file_of_journal));
   const auto journal_identity = identity_of(file_of_journal);
+  JournalRun recorded(*journal, device);
+  for (const auto& each : more_journals) each->join_run(recorded.number());
   wait_for_quiet(environment, options.quiet_wait_s, [] { return interrupted.load(); });
 
   TunePublisher publisher(options, inputs, device);
@@ -237,10 +248,14 @@ int run_tune(const TuneOptions& options) {
     fail(ErrorCode::database, "the journal was removed or replaced while the run went on, its entries are lost: '{}'",
          file_of_journal.string());
   }
-  if (interrupted) return 128 + interrupting;
+  const auto end = [&](int status) {
+    recorded.end(interrupted ? "interrupted" : "done", status, versions_of(results));
+    return status;
+  };
+  if (interrupted) return end(128 + interrupting);
   const bool check_again = options.compare && (!inputs.yaml.empty() || options.m);
-  if (check_again && !winners_are_right(results, environment, how, end_s)) return 1;
-  return display.decisions().size() + display.num_kept() > 0 ? 0 : 1;
+  if (check_again && !winners_are_right(results, environment, how, end_s)) return end(1);
+  return end(display.decisions().size() + display.num_kept() > 0 ? 0 : 1);
 }
 
 }  // namespace attune

@@ -28,4 +28,10 @@ std::string CompileTask::recipe() const {
   return hash128(key).hex();
 }
 
+std::vector<BinaryIdentity> identities(std::span<const Binary> binaries) {
+  std::vector<BinaryIdentity> all;
+  for (const Binary& binary : binaries) all.push_back(binary.identity());
+  return all;
+}
+
 }  // namespace attune

@@ -2,6 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,12 @@ struct CompileTask {
   bool operator==(const CompileTask&) const = default;
 };
 
+/// Which compiled kernel something was found out about: a name and a recipe alone do not say what a compiler made.
+struct BinaryIdentity {
+  std::string recipe, toolchain, sha256;
+  bool operator==(const BinaryIdentity&) const = default;
+};
+
 /// A compiled task, in the kernel cache.
 struct Binary {
   std::string arch, recipe;
@@ -26,7 +33,11 @@ struct Binary {
   std::string sha256;                           ///< Of the file, 64 hexadecimal digits.
   std::filesystem::path file;                   ///< Shared object, cubin …
   std::map<std::string, std::string> metadata;  ///< What the compiler reports: registers, spills …
+  BinaryIdentity identity() const { return {recipe, toolchain, sha256}; }
   bool operator==(const Binary&) const = default;
 };
+
+/// Of a candidate's binaries, in their order. Empty for a candidate that has none.
+std::vector<BinaryIdentity> identities(std::span<const Binary> binaries);
 
 }  // namespace attune

@@ -15,6 +15,9 @@ struct DeviceInfo {
   std::string gfx;        ///< Architecture: `gfx942`, `sm_90`, `x86-64-v4+bf16+amx`.
   int64_t num_units = 0;  ///< Multiprocessors; on a host the cores given to the device. Tables call it `cu_num`.
   std::string model;      ///< As the vendor calls it; no commas, blanks are kept.
+  /// What the model's name leaves open, in one line: on a host vendor, family, model, stepping and the instruction
+  /// sets that are enabled, since a virtual machine's "Intel(R) Xeon(R) Processor" is several generations.
+  std::string processor;
   int64_t memory_bytes = 0;
   int64_t cache_bytes = 0;               ///< Last level, as reported.
   std::map<std::string, int64_t> facts;  ///< For rules: `shared_bytes`, `l2_bytes` …
@@ -24,6 +27,12 @@ struct DeviceInfo {
 
   /// `x86-64-v4+bf16+amx/2`: what records and tables are keyed by.
   std::string key() const { return gfx + "/" + std::to_string(num_units); }
+  /// One line with everything that a kernel can depend on and nothing that is measured: kind, architecture, units,
+  /// model, processor, caches and other facts, a GPU's memory in whole GiB (a host's is no part of it). Driver and
+  /// library versions are `Versions`. Results of one fingerprint are never another's.
+  std::string description() const;
+  /// The hash of description(), 32 hexadecimal digits: what entries of the journal carry.
+  std::string fingerprint() const;
   bool operator==(const DeviceInfo&) const = default;
 };
 

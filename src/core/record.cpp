@@ -23,7 +23,8 @@ std::optional<Enum> parse_name(const std::array<std::string_view, N>& names, std
 }
 
 bool drifts(std::string_view component) {
-  return component.starts_with("driver.") || component.starts_with("compiler.") || component.starts_with("kernel.");
+  return component.starts_with("driver.") || component.starts_with("compiler.") || component.starts_with("kernel.") ||
+         component.starts_with("build.");
 }
 
 }  // namespace
@@ -51,9 +52,22 @@ Age compare(const Versions& recorded, const Versions& present) {
   return age;
 }
 
-std::string Protocol::key() const {
-  return fmt::format("{} {} seed={} gain={} err={}", cache == CachePolicy::cold ? "cold" : "warm", procedure, seed,
-                     min_gain, err_ratio);
+std::string Protocol::measured_key() const {
+  return fmt::format("{} seed={} err={}", cache == CachePolicy::cold ? "cold" : "warm", seed, err_ratio);
+}
+
+std::string Protocol::searched_key() const { return fmt::format("{} seed={} gain={}", procedure, seed, min_gain); }
+
+bool Deadlines::cover(const Deadlines& other) const noexcept {
+  const auto covers = [](int64_t mine, int64_t others) { return mine == 0 || (others != 0 && others <= mine); };
+  return covers(load_ms, other.load_ms) && covers(run_ms, other.run_ms);
+}
+
+const std::vector<BinaryIdentity>& Decision::winner_binaries() const {
+  static const std::vector<BinaryIdentity> kNone;
+  const auto found =
+      std::find_if(finalists.begin(), finalists.end(), [&](const Finalist& one) { return one.candidate == winner; });
+  return found == finalists.end() ? kNone : found->binaries;
 }
 
 }  // namespace attune

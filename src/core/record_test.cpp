@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace attune {
 namespace {
 
@@ -23,22 +25,47 @@ TEST(Versions, AnythingElseThatDiffersIsStaleWhateverDrifts) {
   EXPECT_EQ(compare({{"a", "1"}}, {}), Age::stale);
   EXPECT_EQ(compare({}, {{"a", "1"}}), Age::stale);
   EXPECT_EQ(compare({{"a", "1"}, {"driver.x", "1"}}, {{"a", "2"}, {"driver.x", "2"}}), Age::stale);
+  EXPECT_EQ(compare({{"build.libx.so", "1"}}, {{"build.libx.so", "2"}}), Age::drifted);
   EXPECT_EQ(compare({{"drivers", "1"}}, {{"drivers", "2"}}), Age::stale);
 }
 
-TEST(Protocol, EveryMemberIsInTheKey) {
-  const Protocol usual;
-  const auto differs = [&](auto change) {
-    Protocol other;
-    change(other);
-    return other.key() != usual.key();
-  };
-  EXPECT_EQ(Protocol{}.key(), usual.key());
-  EXPECT_TRUE(differs([](Protocol& p) { p.cache = CachePolicy::warm; }));
-  EXPECT_TRUE(differs([](Protocol& p) { p.procedure = "exhaustive/1 5+101"; }));
-  EXPECT_TRUE(differs([](Protocol& p) { p.seed = 1; }));
-  EXPECT_TRUE(differs([](Protocol& p) { p.min_gain = 0.0050000000000000001 * (1 + 3e-16); }));
-  EXPECT_TRUE(differs([](Protocol& p) { p.err_ratio = 0.1; }));
+/// Which of the two keys a change shows in.
+std::string keys_with(const std::function<void(Protocol&)>& change) {
+  Protocol other;
+  change(other);
+  std::string keys;
+  if (other.measured_key() != Protocol().measured_key()) keys += "measured ";
+  if (other.searched_key() != Protocol().searched_key()) keys += "searched ";
+  return keys;
+}
+
+TEST(Protocol, EveryMemberIsInTheKeyOfWhatItChanges) {
+  EXPECT_EQ(keys_with([](Protocol&) {}), "");
+  EXPECT_EQ(keys_with([](Protocol& p) { p.cache = CachePolicy::warm; }), "measured ");
+  EXPECT_EQ(keys_with([](Protocol& p) { p.err_ratio = 0.1; }), "measured ");
+  EXPECT_EQ(keys_with([](Protocol& p) { p.seed = 1; }), "measured searched ");
+  EXPECT_EQ(keys_with([](Protocol& p) { p.procedure = "race/1 auto/1000"; }), "searched ");
+  EXPECT_EQ(keys_with([](Protocol& p) { p.min_gain = 0.0050000000000000001 * (1 + 3e-16); }), "searched ");
+}
+
+TEST(Deadlines, AreCoveredByOthersThatAreNotLonger) {
+  const Deadlines tried{1000, 2000};
+  EXPECT_TRUE(tried.cover({1000, 2000}));
+  EXPECT_TRUE(tried.cover({500, 100}));
+  EXPECT_FALSE(tried.cover({1001, 2000}));
+  EXPECT_FALSE(tried.cover({1000, 2001}));
+  EXPECT_FALSE(tried.cover({1000, 0})) << "none is the longest";
+  EXPECT_TRUE((Deadlines{1000, 0}.cover({1000, 5000}))) << "a stage without a deadline did not time out";
+}
+
+TEST(Decision, TheWinnersBinariesAreThoseOfItsFinalist) {
+  Decision decision;
+  decision.winner = {"s", "1", {}};
+  EXPECT_TRUE(decision.winner_binaries().empty());
+  decision.finalists.push_back({.candidate = {"other", "1", {}}, .binaries = {{"r", "gcc", "a"}}});
+  decision.finalists.push_back({.candidate = decision.winner, .binaries = {{"r", "gcc", "b"}}});
+  ASSERT_EQ(decision.winner_binaries().size(), 1u);
+  EXPECT_EQ(decision.winner_binaries().front().sha256, "b");
 }
 
 TEST(Names, OfStagesStatusesAndVerdictsReadBack) {

@@ -52,6 +52,9 @@ struct Opened {
   std::string refused;  ///< Not empty: the problem cannot be run here (too large …), why and what to do.
   bool busy = false;    ///< It fits, but not beside the problem that is open: open it again when that is closed.
   std::vector<Contender> contenders;
+  /// Refused because workers died without an announced candidate: that says nothing of the problem. Set on the caller's
+  /// side of a wall, never in a message.
+  bool lost = false;
   bool operator==(const Opened&) const = default;
 };
 struct Admitted {

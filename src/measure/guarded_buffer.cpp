@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/pages.h"
 
 namespace attune {
 namespace {
@@ -37,7 +38,9 @@ GuardedBuffer::GuardedBuffer(Device& device, uint64_t bytes, uint32_t alignment,
       guard_bytes_(std::max<uint64_t>(kLeastGuardBytes, kGuardElements * element_bytes)) {
   const uint64_t step = uint64_t{2} * alignment;
   const uint64_t before = round_up(guard_bytes_, step) + alignment;
-  block_ = device.allocate(before + bytes + guard_bytes_, static_cast<uint32_t>(step));
+  // Whole pages, so that they can be protected.
+  block_ = device.allocate(in_whole_pages(before + bytes + guard_bytes_),
+                           static_cast<uint32_t>(std::max<uint64_t>(step, page_bytes())));
   data_ = static_cast<std::byte*>(block_.data) + before;
   ATTUNE_CHECK(reinterpret_cast<uintptr_t>(data_) % step == alignment, "the device's memory is not aligned to {}",
                step);
@@ -52,7 +55,13 @@ GuardedBuffer::GuardedBuffer(GuardedBuffer&& other) noexcept
       guard_bytes_(other.guard_bytes_) {}
 
 GuardedBuffer::~GuardedBuffer() {
-  if (block_.data != nullptr) device_->release(block_);
+  if (block_.data == nullptr) return;
+  set_writable(true);
+  device_->release(block_);
+}
+
+void GuardedBuffer::set_writable(bool writable) noexcept {
+  attune::set_writable({static_cast<const std::byte*>(block_.data), block_.bytes}, writable);
 }
 
 std::span<std::byte> GuardedBuffer::front() const noexcept {

@@ -28,6 +28,8 @@ class GuardedBuffer {
   std::byte* data() const noexcept { return data_; }
   uint64_t bytes() const noexcept { return bytes_; }
   std::span<std::byte> span() const noexcept { return {data_, bytes_}; }
+  /// Whether it can be written to; at first it can. While it cannot, a write to it or its guard bands ends the process.
+  void set_writable(bool writable) noexcept;
 
   /// Nothing, or where a guard band was overwritten: `3 bytes after its end`, `4 bytes before its start`.
   std::optional<std::string> broken_guard() const;

@@ -11,6 +11,7 @@
 #include "measure/plausibility.h"
 #include "search/prune.h"
 #include "search/weight_group.h"
+#include "solver/library_build.h"
 
 namespace attune {
 namespace {
@@ -47,6 +48,7 @@ Contender without(const SolverEntry& entry, std::string reason) {
 struct LocalExecutor::Library {
   std::unique_ptr<Backend> backend;
   std::string unavailable;
+  Versions builds;  ///< `build.<library>` of what it calls.
 };
 
 LocalExecutor::LocalExecutor(Device& device, const Registry& registry, Announcer* announcer)
@@ -163,6 +165,10 @@ LocalExecutor::Library& LocalExecutor::library(const Solver& solver) {
   slot = std::make_unique<Library>();
   try {
     slot->backend = solver.open(device_);
+    for (const EntryPoint& entry_point : slot->backend->entry_points()) {
+      if (const auto build = library_build(entry_point.library); !build.empty())
+        slot->builds["build." + entry_point.library] = build;
+    }
   } catch (const std::exception& error) {
     slot->unavailable = error.what();
   }
@@ -181,6 +187,7 @@ Contender LocalExecutor::contender_of(const SolverEntry& entry, const Problem& p
     contender.versions = opened.backend->versions();
     const auto own = contender.versions.find(entry.id);
     contender.version = own != contender.versions.end() ? own->second : std::string(entry.solver->version());
+    contender.versions.insert(opened.builds.begin(), opened.builds.end());
     contender.space = opened.backend->space(problem);
     contender.untuned = opened.backend->untuned(problem);
     return contender;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/pages.h"
 
 namespace attune {
 namespace {
@@ -37,16 +38,24 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i)
     bytes = place(bytes, alignment_) + packing_.bytes;
-  block_ = device.allocate(bytes, 2 * alignment_);
+  block_ = device.allocate(in_whole_pages(bytes), std::max(2 * alignment_, static_cast<uint32_t>(page_bytes())));
   try {
     pack_copies(specs, rotation);
   } catch (...) {
     device.release(block_);
     throw;
   }
+  set_writable({static_cast<const std::byte*>(block_.data), block_.bytes}, false);
 }
 
-PackedWeights::~PackedWeights() { device_.release(block_); }
+PackedWeights::~PackedWeights() {
+  set_writable({static_cast<const std::byte*>(block_.data), block_.bytes}, true);
+  device_.release(block_);
+}
+
+void PackedWeights::set_checked_writable(Distribution distribution, bool writable) noexcept {
+  if (auto& checked = checked_[static_cast<size_t>(distribution)]) checked->buffer.set_writable(writable);
+}
 
 void PackedWeights::pack_copies(std::span<const TensorSpec> specs, const Rotation& rotation) {
   const std::span plain(static_cast<const std::byte*>(rotation.copy(0)[operand_]), specs[operand_].bytes());
@@ -77,6 +86,7 @@ void PackedWeights::prepare_check(ReferenceCache& references) {
         Checked{GuardedBuffer(device_, packing_.bytes, alignment_, kGuardElementBytes), Hash128{}});
     packing_.pack(references.get(distribution).inputs[operand_].span(), {made->buffer.data(), packing_.bytes});
     made->hash = hash128(std::span<const std::byte>(made->buffer.span()));
+    made->buffer.set_writable(false);
     slot = std::move(made);
   }
 }

@@ -41,6 +41,9 @@ class PackedWeights {
   void prepare_check(ReferenceCache& references);
   /// The weights of a distribution between guard bands; after prepare_check().
   void* checked(Distribution distribution) const noexcept;
+  /// As ReferenceCache::begin_run() and end_run(), of the weights between guard bands. No copy can be written to.
+  void begin_run(Distribution distribution) noexcept { set_checked_writable(distribution, true); }
+  void end_run(Distribution distribution) noexcept { set_checked_writable(distribution, false); }
   /// What a candidate did to them: a clause such as `changed …`; empty for nothing.
   std::string spoilt(Distribution distribution) const;
   /// Packs them again after a candidate spoilt them.
@@ -51,6 +54,7 @@ class PackedWeights {
     GuardedBuffer buffer;
     Hash128 hash;
   };
+  void set_checked_writable(Distribution distribution, bool writable) noexcept;
   void pack_copies(std::span<const TensorSpec> specs, const Rotation& rotation);
 
   Device& device_;

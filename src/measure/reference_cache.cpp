@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/pages.h"
 #include "base/random.h"
 
 namespace attune {
@@ -30,6 +31,20 @@ void over_all_cores(int64_t rows, const std::function<void(RowRange)>& work) {
 
 }  // namespace
 
+TestData::~TestData() { set_reference_writable(true); }
+
+void TestData::set_inputs_writable(bool writable) noexcept {
+  for (GuardedBuffer& input : inputs) input.set_writable(writable);
+}
+
+void TestData::set_reference_writable(bool writable) noexcept {
+  for (const Reference::Numbers* numbers : {&reference.values, &reference.scales}) {
+    set_writable(
+        {reinterpret_cast<const std::byte*>(numbers->data()), in_whole_pages(numbers->capacity() * sizeof(double))},
+        writable);
+  }
+}
+
 ReferenceCache::ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed)
     : device_(device), op_(op), problem_(problem), seed_(seed), specs_(op.tensors(problem)) {
   ATTUNE_CHECK(!specs_.empty() && specs_.back().use == Use::output, "the last operand of {} is not its output",
@@ -50,8 +65,13 @@ TestData& ReferenceCache::get(Distribution distribution) {
   compute(*data);
   // The paths are the same code for every distribution, and normal data hide nothing.
   if (distribution == Distribution::normal) check(*data);
+  data->set_inputs_writable(false);
   slot = std::move(data);
   return *slot;
+}
+
+void ReferenceCache::end_run(Distribution distribution) noexcept {
+  if (auto& data = data_[static_cast<size_t>(distribution)]) data->set_inputs_writable(false);
 }
 
 void ReferenceCache::refill(Distribution distribution) { fill(distribution, get(distribution)); }
@@ -75,6 +95,7 @@ void ReferenceCache::compute(TestData& data) const {
   const HostTensors operands = tensors(data);
   over_all_cores(op_.output_rows(problem_),
                  [&](RowRange rows) { op_.reference(problem_, Path::fast, rows, operands, data.reference); });
+  data.set_reference_writable(false);
 }
 
 void ReferenceCache::check(const TestData& data) const {

@@ -14,18 +14,28 @@ namespace attune {
 struct TestData {
   std::vector<GuardedBuffer> inputs;  ///< The operands before the output.
   std::vector<Hash128> hashes;
-  Reference reference;
+  Reference reference;  ///< Cannot be written to once it is computed.
+  TestData() = default;
+  ~TestData();
+  TestData(const TestData&) = delete;
+  TestData& operator=(const TestData&) = delete;
+  void set_inputs_writable(bool writable) noexcept;
+  void set_reference_writable(bool writable) noexcept;
 };
 
 /// Computes a problem's references once, on the op's fast path over all cores, and checks 8 rows (fewer where a row is
 /// of more than 16 million terms) against the obvious path. Its threads have ended when a call returns, so nothing is
-/// timed beside them.
+/// timed beside them. No candidate can write to what it holds, but for the inputs of the run under way.
 class ReferenceCache {
  public:
   ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed);
   /// Throws Error{device} without memory; Error{internal} when the two paths of the op disagree.
   TestData& get(Distribution distribution);
-  /// Writes the inputs of a distribution again after a candidate spoilt them.
+  /// A candidate is about to run on the inputs of a distribution: what it does to them is told from their hashes, for
+  /// a sentence says more than a death. Ended by end_run().
+  void begin_run(Distribution distribution) { get(distribution).set_inputs_writable(true); }
+  void end_run(Distribution distribution) noexcept;
+  /// Writes the inputs of a distribution again after a candidate spoilt them. Between begin_run() and end_run().
   void refill(Distribution distribution);
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/pages.h"
 
 namespace attune {
 namespace {
@@ -17,9 +18,11 @@ uint64_t place(uint64_t cursor, uint64_t alignment) {
   return (cursor + step - 1) / step * step + alignment;
 }
 
-uint64_t end_of_copy(std::span<const TensorSpec> specs, uint64_t cursor) {
-  for (const TensorSpec& spec : specs) cursor = place(cursor, timed_alignment(spec)) + spec.bytes();
-  return cursor;
+/// Adds a tensor at the end of a block; returns where it begins.
+uint64_t extend(uint64_t& end, const TensorSpec& spec) {
+  const uint64_t begin = place(end, timed_alignment(spec));
+  end = begin + spec.bytes();
+  return begin;
 }
 
 }  // namespace
@@ -65,24 +68,37 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
     : device_(device), size_(size), num_operands_(specs.size()), picker_(size.copies, seed) {
   ATTUNE_CHECK(operands.operands.size() == specs.size(), "{} operands for {} specs", operands.operands.size(),
                specs.size());
-  uint64_t bytes = 0;
-  uint32_t alignment = 1;
-  for (uint32_t i = 0; i < size.copies; ++i) bytes = end_of_copy(specs, bytes);
+  uint64_t input_bytes = 0, output_bytes = 0;
+  auto alignment = static_cast<uint32_t>(page_bytes());
   for (const TensorSpec& spec : specs) alignment = std::max(alignment, 2 * timed_alignment(spec));
-  block_ = device.allocate(bytes, alignment);
-  uint64_t cursor = 0;
+  for (uint32_t i = 0; i < size.copies; ++i) {
+    for (const TensorSpec& spec : specs) extend(spec.use == Use::output ? output_bytes : input_bytes, spec);
+  }
+  inputs_ = device.allocate(in_whole_pages(input_bytes), alignment);
+  try {
+    outputs_ = device.allocate(in_whole_pages(output_bytes), alignment);
+  } catch (...) {
+    device.release(inputs_);
+    throw;
+  }
+  uint64_t input_end = 0, output_end = 0;
   pointers_.reserve(size.copies * num_operands_);
   for (uint32_t i = 0; i < size.copies; ++i) {
     for (size_t j = 0; j < num_operands_; ++j) {
-      cursor = place(cursor, timed_alignment(specs[j]));
-      void* to = static_cast<std::byte*>(block_.data) + cursor;
+      const bool is_output = specs[j].use == Use::output;
+      const uint64_t begin = extend(is_output ? output_end : input_end, specs[j]);
+      void* to = static_cast<std::byte*>((is_output ? outputs_ : inputs_).data) + begin;
       device.copy(to, operands.operands[j].data(), specs[j].bytes());
       pointers_.push_back(to);
-      cursor += specs[j].bytes();
     }
   }
+  set_writable({static_cast<const std::byte*>(inputs_.data), inputs_.bytes}, false);
 }
 
-Rotation::~Rotation() { device_.release(block_); }
+Rotation::~Rotation() {
+  set_writable({static_cast<const std::byte*>(inputs_.data), inputs_.bytes}, true);
+  device_.release(inputs_);
+  device_.release(outputs_);
+}
 
 }  // namespace attune

@@ -45,8 +45,9 @@ inline uint32_t timed_alignment(const TensorSpec& spec) noexcept {
   return std::max<uint32_t>(spec.alignment_bytes, 64);
 }
 
-/// The copies themselves, in one block of the device; every operand at timed_alignment() and no better. The host
-/// must be able to address the device's memory.
+/// The copies themselves, inputs in one block of the device and outputs in another; every operand at timed_alignment()
+/// and no better. The inputs cannot be written to: a candidate that does so ends its process. The host must be able to
+/// address the device's memory.
 class Rotation {
  public:
   /// Copies `operands` (host memory, in Op::tensors() order) size.copies times. Throws Error{device} without memory.
@@ -68,7 +69,7 @@ class Rotation {
   Device& device_;
   RotationSize size_;
   size_t num_operands_;
-  Buffer block_;
+  Buffer inputs_, outputs_;
   std::vector<void*> pointers_;  ///< copies × operands
   CopyPicker picker_;
 };

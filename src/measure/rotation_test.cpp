@@ -103,5 +103,17 @@ TEST(Rotation, CopiesEveryOperandApartAndAlignedAsFrameworksDo) {
   EXPECT_EQ(device.allocated_bytes(), 0u);
 }
 
+TEST(Rotation, ItsInputsCannotBeWrittenToAndItsOutputsCan) {
+  FakeDevice device;
+  const auto tensors = specs(50, 30);
+  std::vector<std::byte> a(tensors[0].bytes()), c(tensors[1].bytes());
+  Rotation rotation(device, tensors, {.copies = 3, .copy_bytes = a.size() + c.size()}, {{a, c}}, 1);
+  for (uint32_t i = 0; i < 3; ++i) {
+    std::memset(rotation.copy(i)[1], 1, c.size());
+    EXPECT_DEATH(*static_cast<char*>(rotation.copy(i)[0]) = 1, "");
+    EXPECT_DEATH(static_cast<char*>(rotation.copy(i)[0])[a.size() - 1] = 1, "");
+  }
+}
+
 }  // namespace
 }  // namespace attune

@@ -40,6 +40,27 @@ std::string_view data_name(Distribution distribution) {
   return distribution == Distribution::normal ? "normal data" : "integers";
 }
 
+/// While it lives the inputs of one distribution can be written to.
+class WritableInputs {
+ public:
+  WritableInputs(ReferenceCache& references, PackedWeights* weights, Distribution distribution)
+      : references_(references), weights_(weights), distribution_(distribution) {
+    references_.begin_run(distribution_);
+    if (weights_ != nullptr) weights_->begin_run(distribution_);
+  }
+  ~WritableInputs() {
+    references_.end_run(distribution_);
+    if (weights_ != nullptr) weights_->end_run(distribution_);
+  }
+  WritableInputs(const WritableInputs&) = delete;
+  WritableInputs& operator=(const WritableInputs&) = delete;
+
+ private:
+  ReferenceCache& references_;
+  PackedWeights* weights_;
+  Distribution distribution_;
+};
+
 }  // namespace
 
 Verification::Verification(Device& device, const Op& op, const Problem& problem, ReferenceCache& references)
@@ -103,6 +124,7 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   fill_poison(specs_.back().dtype, output_.span());
   if (used_workspace_) fill_nan_bytes(used_workspace_->span().subspan(traits.zeroed_bytes));
 
+  const WritableInputs writable(references_, used_weights_, distribution);
   try {
     run({.operands = operands, .workspace = used_workspace_ ? used_workspace_->data() : nullptr, .stream = nullptr});
   } catch (...) {

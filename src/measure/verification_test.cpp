@@ -125,6 +125,7 @@ TEST(ReferenceCache, RestoresInputsThatACandidateChanged) {
   ReferenceCache references(device, op_of(problem), problem, 7);
   TestData& data = references.get(Distribution::normal);
   const Hash128 before = data.hashes[0];
+  references.begin_run(Distribution::normal);
   data.inputs[0].data()[3] ^= std::byte{8};
   EXPECT_NE(hash128(std::span<const std::byte>(data.inputs[0].span())), before);
   references.refill(Distribution::normal);
@@ -157,6 +158,24 @@ class BrokenReference final : public Op {
  private:
   GemmOp gemm_;
 };
+
+TEST(ReferenceCache, WhatItHoldsCannotBeWrittenToButInARunsOwnInputs) {
+  FakeDevice device;
+  const Problem problem = problem_of(kTypes[0]);
+  ReferenceCache references(device, op_of(problem), problem, 7);
+  TestData& normal = references.get(Distribution::normal);
+  TestData& integers = references.get(Distribution::integers);
+  EXPECT_DEATH(normal.reference.values.front() = 1, "");
+  EXPECT_DEATH(normal.reference.values.back() = 1, "");
+  EXPECT_DEATH(normal.reference.scales.front() = 1e30, "");
+  EXPECT_DEATH(*normal.inputs.front().data() = std::byte{1}, "");
+  references.begin_run(Distribution::normal);
+  *normal.inputs.front().data() = std::byte{1};
+  EXPECT_DEATH(*integers.inputs.front().data() = std::byte{1}, "");
+  references.refill(Distribution::normal);
+  references.end_run(Distribution::normal);
+  EXPECT_DEATH(*normal.inputs.front().data() = std::byte{1}, "");
+}
 
 TEST(ReferenceCache, NoticesThatTheTwoPathsDisagree) {
   FakeDevice device;

@@ -11,6 +11,7 @@
 
 #include "attune/problem.h"
 #include "attune/tensor.h"
+#include "base/pages.h"
 #include "core/device_info.h"
 #include "ops/family.h"
 
@@ -54,7 +55,9 @@ struct HostTensors {
 
 /// The reference output and, for each element, the scale of its error bound; rows × columns, row-major doubles.
 struct Reference {
-  std::vector<double> values, scales;
+  /// In pages of their own, so that no candidate can change them unseen.
+  using Numbers = std::vector<double, PageAllocator<double>>;
+  Numbers values, scales;
 };
 enum class Path : uint8_t { obvious, fast };
 

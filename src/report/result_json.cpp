@@ -41,7 +41,7 @@ std::string decision_json(const Decision& decision, const std::string& device_id
                                {"finalists", finalists},
                                {"launches", decision.launches},
                                {"versions", decision.versions},
-                               {"protocol", decision.protocol.key()},
+                               {"protocol", decision.protocol.measured_key() + " " + decision.protocol.searched_key()},
                                {"repeat", repeat_command(decision.problem, decision.winner, device_id)}};
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }

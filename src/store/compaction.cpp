@@ -6,23 +6,25 @@
 namespace attune {
 namespace {
 
-std::string attempt(const Problem& problem, const std::string& device, const Candidate& candidate) {
-  return fmt::format("{}\n{}\n{}", problem.key(), device, candidate.name());
+template <typename Tried>
+std::string attempt(const Tried& tried) {
+  return fmt::format("{}\n{}\n{}\n{}", tried.problem.key(), tried.device, tried.fingerprint, tried.candidate.name());
 }
 
 }  // namespace
 
 Compaction::Fate Compaction::judge(const Started& started) {
   // A Started that no Record follows is the trace of a death; the others have done their work.
-  return measured_.contains(hash128(attempt(started.problem, started.device, started.candidate))) ? Fate::drop
-                                                                                                  : Fate::keep;
+  return measured_.contains(hash128(attempt(started))) ? Fate::drop : Fate::keep;
 }
 
 Compaction::Fate Compaction::judge(const Record& record) {
-  std::string identity = attempt(record.problem, record.device, record.candidate);
+  std::string identity = attempt(record);
   measured_.insert(hash128(identity));
-  identity += fmt::format("\n{}\n{}", record.protocol.key(), name(record.stage));
+  identity += fmt::format("\n{}\n{}", record.protocol.measured_key(), name(record.stage));
   for (const auto& [component, version] : record.versions) identity += fmt::format("\n{}={}", component, version);
+  for (const BinaryIdentity& one : record.binaries)
+    identity += fmt::format("\n{} {} {}", one.recipe, one.toolchain, one.sha256);
   const bool newest = superseded_.insert(hash128(identity)).second;
   const bool has_samples = record.outcome.measurement && !record.outcome.measurement->samples.empty();
   return newest || !has_samples ? Fate::keep : Fate::strip;

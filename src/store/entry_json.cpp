@@ -26,6 +26,45 @@ void write_words(json& value) {
   }
 }
 
+json json_of(const std::vector<BinaryIdentity>& binaries) {
+  json value = json::array();
+  for (const BinaryIdentity& one : binaries) value.push_back(json::array({one.recipe, one.toolchain, one.sha256}));
+  return value;
+}
+std::vector<BinaryIdentity> binaries_from(const json& value) {
+  std::vector<BinaryIdentity> binaries;
+  if (!value.contains("binaries")) return binaries;
+  for (const json& one : value.at("binaries")) {
+    binaries.push_back({one.at(0).get<std::string>(), one.at(1).get<std::string>(), one.at(2).get<std::string>()});
+  }
+  return binaries;
+}
+
+json json_of(const Deadlines& deadlines) { return json::array({deadlines.load_ms, deadlines.run_ms}); }
+Deadlines deadlines_from(const json& value) { return {int64_from(value.at(0)), int64_from(value.at(1))}; }
+
+json json_of(const DroppedBest& best) {
+  return {{"candidate", json_of(best.candidate)}, {"us", best.us}, {"workspace_bytes", best.workspace_bytes}};
+}
+DroppedBest dropped_best_from(const json& value) {
+  return {candidate_from(value.at("candidate")), real_from(value.at("us")), uint64_from(value.at("workspace_bytes"))};
+}
+
+json json_of(const Incumbent& incumbent) {
+  return {{"candidate", json_of(incumbent.candidate)}, {"us", incumbent.us}, {"row", incumbent.row}};
+}
+Incumbent incumbent_from(const json& value) {
+  return {candidate_from(value.at("candidate")), real_from(value.at("us")), value.at("row").get<std::string>()};
+}
+
+json json_of(const BestUntuned& best) {
+  return {{"candidate", json_of(best.candidate)}, {"us", best.us}, {"ratio", best.ratio}, {"screened", best.screened}};
+}
+BestUntuned best_untuned_from(const json& value) {
+  return {candidate_from(value.at("candidate")), real_from(value.at("us")), real_from(value.at("ratio")),
+          value.at("screened").get<bool>()};
+}
+
 json json_of(const Finalist& finalist) {
   return {{"candidate", json_of(finalist.candidate)},
           {"us", finalist.us},
@@ -33,7 +72,8 @@ json json_of(const Finalist& finalist) {
           {"ratio_low", finalist.ratio_low},
           {"ratio_high", finalist.ratio_high},
           {"num_clean", finalist.num_clean},
-          {"errors", json_of(finalist.errors)}};
+          {"errors", json_of(finalist.errors)},
+          {"binaries", json_of(finalist.binaries)}};
 }
 Finalist finalist_from(const json& value) {
   return {candidate_from(value.at("candidate")),
@@ -42,7 +82,8 @@ Finalist finalist_from(const json& value) {
           real_from(value.at("ratio_low")),
           real_from(value.at("ratio_high")),
           uint32_from(value.at("num_clean")),
-          value.contains("errors") ? errors_from(value.at("errors")) : Errors{}};
+          value.contains("errors") ? errors_from(value.at("errors")) : Errors{},
+          binaries_from(value)};
 }
 
 json to_json(const Started& started) {
@@ -50,50 +91,80 @@ json to_json(const Started& started) {
           {"problem", started.problem.key()},
           {"device", started.device},
           {"candidate", json_of(started.candidate)},
-          {"versions", started.versions}};
+          {"versions", started.versions},
+          {"fingerprint", started.fingerprint}};
 }
 
 json to_json(const Record& record) {
-  return {{"type", "record"},
-          {"problem", record.problem.key()},
-          {"device", record.device},
-          {"candidate", json_of(record.candidate)},
-          {"versions", record.versions},
-          {"protocol", json_of(record.protocol)},
-          {"stage", name(record.stage)},
-          {"dropped", record.dropped},
-          {"outcome", json_of(record.outcome)}};
+  json value = {{"type", "record"},
+                {"problem", record.problem.key()},
+                {"device", record.device},
+                {"candidate", json_of(record.candidate)},
+                {"versions", record.versions},
+                {"protocol", json_of(record.protocol)},
+                {"stage", name(record.stage)},
+                {"dropped", record.dropped},
+                {"outcome", json_of(record.outcome)},
+                {"fingerprint", record.fingerprint},
+                {"binaries", json_of(record.binaries)}};
+  if (record.deadlines != Deadlines{}) value["deadlines"] = json_of(record.deadlines);
+  return value;
 }
 
 json to_json(const Decision& decision) {
-  json finalists = json::array(), tied = json::array();
+  json finalists = json::array(), tied = json::array(), dropped_bests = json::array();
   for (const Finalist& finalist : decision.finalists) finalists.push_back(json_of(finalist));
   for (const Candidate& candidate : decision.tied) tied.push_back(json_of(candidate));
-  return {{"type", "decision"},
-          {"problem", decision.problem.key()},
-          {"device", decision.device},
-          {"protocol", json_of(decision.protocol)},
-          {"winner", json_of(decision.winner)},
-          {"baseline", json_of(decision.baseline)},
-          {"versions", decision.versions},
-          {"finalists", std::move(finalists)},
-          {"tied", std::move(tied)},
-          {"verdict", name(decision.verdict)},
-          {"noisy", decision.noisy},
-          {"incomplete", decision.incomplete},
-          {"dropped_samples", decision.dropped_samples},
-          {"errors", json_of(decision.errors)},
-          {"num_clean", decision.num_clean},
-          {"winner_us", decision.winner_us},
-          {"baseline_us", decision.baseline_us},
-          {"ratio", decision.ratio},
-          {"ratio_low", decision.ratio_low},
-          {"ratio_high", decision.ratio_high},
-          {"launches", decision.launches}};
+  for (const DroppedBest& best : decision.dropped_bests) dropped_bests.push_back(json_of(best));
+  json value = {{"type", "decision"},
+                {"problem", decision.problem.key()},
+                {"device", decision.device},
+                {"protocol", json_of(decision.protocol)},
+                {"winner", json_of(decision.winner)},
+                {"baseline", json_of(decision.baseline)},
+                {"versions", decision.versions},
+                {"finalists", std::move(finalists)},
+                {"tied", std::move(tied)},
+                {"verdict", name(decision.verdict)},
+                {"noisy", decision.noisy},
+                {"incomplete", decision.incomplete},
+                {"dropped_samples", decision.dropped_samples},
+                {"errors", json_of(decision.errors)},
+                {"num_clean", decision.num_clean},
+                {"winner_us", decision.winner_us},
+                {"baseline_us", decision.baseline_us},
+                {"ratio", decision.ratio},
+                {"ratio_low", decision.ratio_low},
+                {"ratio_high", decision.ratio_high},
+                {"launches", decision.launches},
+                {"fingerprint", decision.fingerprint},
+                {"num_candidates", decision.num_candidates},
+                {"seconds", decision.seconds},
+                {"strategy", decision.strategy},
+                {"dropped_bests", std::move(dropped_bests)}};
+  if (decision.incumbent) value["incumbent"] = json_of(*decision.incumbent);
+  if (decision.best_untuned) value["best_untuned"] = json_of(*decision.best_untuned);
+  return value;
 }
 
 json to_json(const Pardoned& pardoned) {
   return {{"type", "pardoned"}, {"device", pardoned.device}, {"candidate", json_of(pardoned.candidate)}};
+}
+
+json to_json(const RunBegin& run) {
+  return {{"type", "run_begin"},
+          {"command", run.command},
+          {"version", run.version},
+          {"host", run.host},
+          {"pid", run.pid},
+          {"device", run.device},
+          {"fingerprint", run.fingerprint},
+          {"description", run.description},
+          {"environment", run.environment}};
+}
+
+json to_json(const RunEnd& run) {
+  return {{"type", "run_end"}, {"ending", run.ending}, {"exit_status", run.exit_status}, {"versions", run.versions}};
 }
 
 Problem problem_from(const json& value) { return Problem::parse(value.at("problem").get<std::string>()); }
@@ -101,7 +172,7 @@ std::string device_from(const json& value) { return value.at("device").get<std::
 
 Started started_from(const json& value) {
   return {problem_from(value), device_from(value), candidate_from(value.at("candidate")),
-          value.at("versions").get<Versions>()};
+          value.at("versions").get<Versions>(), value.value("fingerprint", std::string())};
 }
 
 Record record_from(const json& value) {
@@ -115,7 +186,37 @@ Record record_from(const json& value) {
           protocol_from(value.at("protocol")),
           *stage,
           value.at("dropped").get<bool>(),
-          outcome_from(value.at("outcome"))};
+          outcome_from(value.at("outcome")),
+          value.value("fingerprint", std::string()),
+          binaries_from(value),
+          value.contains("deadlines") ? deadlines_from(value.at("deadlines")) : Deadlines{}};
+}
+
+/// Members that entries of schema 1 do not have.
+void read_schema_2(const json& value, Decision& decision) {
+  decision.fingerprint = value.at("fingerprint").get<std::string>();
+  decision.num_candidates = uint64_from(value.at("num_candidates"));
+  decision.seconds = real_from(value.at("seconds"));
+  decision.strategy = value.at("strategy").get<std::string>();
+  for (const json& best : value.at("dropped_bests")) decision.dropped_bests.push_back(dropped_best_from(best));
+  if (value.contains("incumbent")) decision.incumbent = incumbent_from(value.at("incumbent"));
+  if (value.contains("best_untuned")) decision.best_untuned = best_untuned_from(value.at("best_untuned"));
+}
+
+RunBegin run_begin_from(const json& value) {
+  return {value.at("command").get<std::vector<std::string>>(),
+          value.at("version").get<std::string>(),
+          value.at("host").get<std::string>(),
+          int64_from(value.at("pid")),
+          device_from(value),
+          value.at("fingerprint").get<std::string>(),
+          value.at("description").get<std::string>(),
+          value.at("environment").get<std::map<std::string, std::string>>()};
+}
+
+RunEnd run_end_from(const json& value) {
+  return {value.at("ending").get<std::string>(), int64_from(value.at("exit_status")),
+          value.at("versions").get<Versions>()};
 }
 
 Decision decision_from(const json& value) {
@@ -145,6 +246,7 @@ Decision decision_from(const json& value) {
   decision.ratio_low = real_from(value.at("ratio_low"));
   decision.ratio_high = real_from(value.at("ratio_high"));
   decision.launches = uint64_from(value.at("launches"));
+  if (value.contains("num_candidates")) read_schema_2(value, decision);
   return decision;
 }
 
@@ -163,6 +265,8 @@ Entry entry_from_json(std::string_view text) {
     if (type == "started") return started_from(value);
     if (type == "record") return record_from(value);
     if (type == "decision") return decision_from(value);
+    if (type == "run_begin") return run_begin_from(value);
+    if (type == "run_end") return run_end_from(value);
     if (type == "pardoned") return Pardoned{device_from(value), candidate_from(value.at("candidate"))};
     fail_value("the type", type);
   } catch (const json::exception& error) {

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <limits>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "store/entry_json.h"
@@ -39,7 +40,7 @@ Protocol protocol() {
 }
 
 Started started(const std::string& config, const Problem& problem = kProblem) {
-  return {problem, "g/2", candidate(config), kVersions};
+  return {problem, "g/2", candidate(config), kVersions, "here"};
 }
 
 Record record(const std::string& config, double us = 1.0 / 3) {
@@ -48,6 +49,9 @@ Record record(const std::string& config, double us = 1.0 / 3) {
   value.outcome.errors = {1e-300, 0.1, 5e-324};
   value.outcome.measurement =
       Measurement{{{1.1f, 0.97f, 3, true}, {2.2f, 1, 4, false}}, true, us, us / 7, 1ull << 63, 5, Timing::graph, 7, 8};
+  value.fingerprint = "here";
+  value.binaries = {{"recipe", "gcc-12.2.0", "sha"}};
+  value.deadlines = {60000, 2000};
   return value;
 }
 
@@ -59,7 +63,7 @@ Decision decision(const std::string& winner, const Versions& versions = kVersion
   value.winner = candidate(winner);
   value.baseline = candidate("");
   value.versions = versions;
-  value.finalists = {{candidate(winner), 1.5, 1.1, 1.05, 1.15, 21}};
+  value.finalists = {{candidate(winner), 1.5, 1.1, 1.05, 1.15, 21, {}, {{"recipe", "gcc-12.2.0", "sha"}}}};
   value.tied = {candidate("a=1")};
   value.verdict = Verdict::tie;
   value.noisy = true;
@@ -67,13 +71,31 @@ Decision decision(const std::string& winner, const Versions& versions = kVersion
   value.winner_us = 0.1;
   value.ratio_high = 1e300;
   value.launches = 123456789012345;
+  value.fingerprint = "here";
+  value.num_candidates = 96;
+  value.seconds = 4.0 / 3;
+  value.strategy = "local";
+  value.incumbent = Incumbent{candidate("a=7"), 9.5, "row,of,the table"};
+  value.dropped_bests = {{candidate("a=8"), 11.5, 4096}};
+  value.best_untuned = BestUntuned{candidate(""), 2.5, 1.25, true};
   return value;
 }
 
 std::vector<Entry> all(const Journal& journal, const Query& query = {}) {
   std::vector<Entry> entries;
-  journal.scan(query, [&](const Entry& entry) { entries.push_back(entry); });
+  journal.scan(query, [&](const Entry& entry, const Stamp&) { entries.push_back(entry); });
   return entries;
+}
+
+std::vector<Stamp> stamps(const Journal& journal, const Query& query = {}) {
+  std::vector<Stamp> all;
+  journal.scan(query, [&](const Entry&, const Stamp& stamp) { all.push_back(stamp); });
+  return all;
+}
+
+RunBegin run_begin() {
+  return {{"attune", "tune", "-m", "4"}, "0.1.0", "node 7", 4711, "g/2", "here", "a device",
+          {{"OMP_NUM_THREADS", "2"}}};
 }
 
 class Folder {
@@ -112,11 +134,12 @@ TEST_P(JournalConformance, GivesBackWhatWasAppendedInOrder) {
 TEST_P(JournalConformance, AScanGivesOnlyWhatTheQueryAsksFor) {
   auto elsewhere = record("a=1");
   elsewhere.device = "h/4";
-  auto exhaustive = record("a=1");
-  exhaustive.protocol.procedure = "exhaustive/1 5+101";
+  elsewhere.fingerprint = "there";
+  auto warm = record("a=1");
+  warm.protocol.cache = CachePolicy::warm;
   const std::vector<Entry> entries = {
-      started("a=1"),         record("a=1"), decision("a=1"), Pardoned{"g/2", candidate("a=1")},
-      started("a=1", kOther), elsewhere,     exhaustive};
+      started("a=1"), record("a=1"), decision("a=1"), Pardoned{"g/2", candidate("a=1")}, started("a=1", kOther),
+      elsewhere,      warm};
   journal_->append(entries);
   const auto pick = [&](std::vector<size_t> indices) {
     std::vector<Entry> some;
@@ -125,23 +148,86 @@ TEST_P(JournalConformance, AScanGivesOnlyWhatTheQueryAsksFor) {
   };
   EXPECT_EQ(all(*journal_, {.problem = kProblem}), pick({0, 1, 2, 3, 5, 6}));
   EXPECT_EQ(all(*journal_, {.device = "h/4"}), pick({5}));
+  EXPECT_EQ(all(*journal_, {.fingerprint = "there"}), pick({3, 5}));
   EXPECT_EQ(all(*journal_, {.protocol = protocol()}), pick({0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(all(*journal_, {.started = false, .pardons = false}), pick({1, 2, 5, 6}));
   EXPECT_EQ(all(*journal_, {.problem = kOther, .records = false, .decisions = false, .pardons = false}), pick({4}));
   EXPECT_TRUE(all(*journal_, {.started = false, .records = false, .decisions = false, .pardons = false}).empty());
 }
 
-TEST_P(JournalConformance, TheNewestDecisionThatIsNotStaleIsFound) {
+TEST_P(JournalConformance, RecordsHoldUnderAnySearchDecisionsUnderTheirOwn) {
+  const std::vector<Entry> entries = {record("a=1"), decision("a=1")};
+  journal_->append(entries);
+  Protocol longer = protocol();
+  longer.procedure = "race/1 auto/1000";
+  EXPECT_EQ(all(*journal_, {.protocol = longer}), std::vector<Entry>{entries[0]});
+  EXPECT_FALSE(journal_->decision(kProblem, "here", kVersions, longer));
+  Protocol stricter = protocol();
+  stricter.err_ratio = 0.01;
+  EXPECT_TRUE(all(*journal_, {.protocol = stricter}).empty());
+}
+
+TEST_P(JournalConformance, TheNewestDecisionOfThePresentVersionsIsFound) {
   const Versions drifted = {{"fake.gemm", "1+2.6"}, {"kernel.linux", "6.2"}},
                  stale = {{"fake.gemm", "1+2.7"}, {"kernel.linux", "6.1"}};
-  const std::vector<Entry> entries = {decision("a=1"), decision("a=2", drifted), decision("a=3", stale)};
-  EXPECT_FALSE(journal_->decision(kProblem, "g/2", kVersions, protocol()));
+  const std::vector<Entry> entries = {decision("a=0"), decision("a=1"), decision("a=2", drifted),
+                                      decision("a=3", stale)};
+  EXPECT_FALSE(journal_->decision(kProblem, "here", kVersions, protocol()));
   journal_->append(entries);
-  EXPECT_EQ(journal_->decision(kProblem, "g/2", kVersions, protocol()), std::get<Decision>(entries[1]));
-  EXPECT_EQ(journal_->decision(kProblem, "g/2", stale, protocol()), std::get<Decision>(entries[2]));
-  EXPECT_FALSE(journal_->decision(kOther, "g/2", kVersions, protocol()));
-  EXPECT_FALSE(journal_->decision(kProblem, "g/3", kVersions, protocol()));
-  EXPECT_FALSE(journal_->decision(kProblem, "g/2", kVersions, Protocol{}));
+  EXPECT_EQ(journal_->decision(kProblem, "here", kVersions, protocol()), std::get<Decision>(entries[1]));
+  EXPECT_EQ(journal_->decision(kProblem, "here", drifted, protocol()), std::get<Decision>(entries[2]));
+  EXPECT_EQ(journal_->decision(kProblem, "here", stale, protocol()), std::get<Decision>(entries[3]));
+  EXPECT_FALSE(journal_->decision(kOther, "here", kVersions, protocol()));
+  EXPECT_FALSE(journal_->decision(kProblem, "there", kVersions, protocol()));
+  EXPECT_FALSE(journal_->decision(kProblem, "here", kVersions, Protocol{}));
+}
+
+TEST_P(JournalConformance, EntriesSayWhenAndInWhichRunTheyWereAppended) {
+  const int64_t before_ms = unix_ms();
+  journal_->append(std::vector<Entry>{started("a=1")});
+  const int64_t run = journal_->begin_run(run_begin());
+  journal_->append(std::vector<Entry>{started("a=2"), RunEnd{"done", 1, kVersions}});
+  journal_->join_run(0);
+  journal_->append(std::vector<Entry>{started("a=3")});
+  const auto all_stamps = stamps(*journal_, {.runs = true});
+  ASSERT_EQ(all_stamps.size(), 5u);
+  EXPECT_EQ(all_stamps[1].id, run);
+  const std::vector<int64_t> runs = {0, run, run, run, 0};
+  for (size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_EQ(all_stamps[i].run, runs[i]) << i;
+    EXPECT_GE(all_stamps[i].at_ms, before_ms);
+    EXPECT_LE(all_stamps[i].at_ms, unix_ms());
+    EXPECT_EQ(all_stamps[i].id, all_stamps[0].id + static_cast<int64_t>(i));
+  }
+  EXPECT_EQ(all(*journal_, {.started = false, .runs = true}),
+            (std::vector<Entry>{run_begin(), RunEnd{"done", 1, kVersions}}));
+  EXPECT_EQ(all(*journal_, {.after = all_stamps[3].id}), (std::vector<Entry>{started("a=3")}));
+}
+
+TEST_P(JournalConformance, NoIdIsUsedTwice) {
+  journal_->append(std::vector<Entry>{record("a=1"), started("a=1")});
+  const int64_t last = stamps(*journal_).back().id;
+  journal_->append(std::vector<Entry>{record("a=1")});
+  journal_->compact();  // Drops the announcement, the newest but one.
+  journal_->append(std::vector<Entry>{started("a=2")});
+  EXPECT_GT(stamps(*journal_).back().id, last + 1);
+}
+
+TEST_P(JournalConformance, WinnersAreVisitedByPlaceFromACursorOn) {
+  auto elsewhere = decision("a=9");
+  elsewhere.fingerprint = "there";
+  journal_->append(std::vector<Entry>{decision("a=1"), record("a=1"), elsewhere, decision("a=2")});
+  std::vector<Winner> winners;
+  const auto take = [&](const Winner& winner) { winners.push_back(winner); };
+  journal_->visit_winners("here", 0, take);
+  ASSERT_EQ(winners.size(), 2u);
+  EXPECT_EQ(winners[0].problem, kProblem.key());
+  EXPECT_EQ(winners[0].candidate_name, candidate("a=1").name());
+  const int64_t cursor = winners[0].id;
+  winners.clear();
+  journal_->visit_winners("here", cursor, take);
+  ASSERT_EQ(winners.size(), 1u);
+  EXPECT_EQ(winners[0].candidate_name, candidate("a=2").name());
 }
 
 TEST_P(JournalConformance, CompactionDropsFinishedStartsAndSupersededSamples) {
@@ -333,7 +419,7 @@ TEST_F(SqlJournal, ANewerSchemaIsRefused) {
   open_sql_journal(file_);
   overwrite(60, std::string("\0\0\0\x63", 4));  // PRAGMA user_version, in the header of the file.
   EXPECT_THAT(error_of([&] { open_sql_journal(file_); }).what(),
-              HasSubstr("the journal has schema 99 and this program knows up to 1"));
+              HasSubstr("the journal has schema 99 and this program knows up to 2"));
   EXPECT_THAT(error_of([&] { open_sql_journal_read_only(file_); }).what(), HasSubstr("schema 99"));
 }
 
@@ -390,11 +476,12 @@ TEST_F(SqlJournal, AReaderPassesOverDamagedEntriesAndCountsThem) {
     const auto journal = open_sql_journal(file_);
     for (int i = 0; i < 3; ++i) journal->append(std::vector<Entry>{record("a=" + std::to_string(i))});
   }
-  const size_t second = read_file(file_).find(R"({"candidate":{"config":"a=1")");
+  const std::string bytes = read_file(file_);
+  const size_t second = bytes.rfind(R"({"binaries")", bytes.find(R"({"config":"a=1")"));
   ASSERT_NE(second, std::string::npos);
   overwrite(second, "x");
   size_t num_read = 0;
-  EXPECT_EQ(open_sql_journal_read_only(file_)->scan({}, [&](const Entry&) { ++num_read; }), 1u);
+  EXPECT_EQ(open_sql_journal_read_only(file_)->scan({}, [&](const Entry&, const Stamp&) { ++num_read; }), 1u);
   EXPECT_EQ(num_read, 2u);
   EXPECT_THAT(error_of([&] { all(*open_sql_journal(file_)); }).what(), HasSubstr("damaged")) << "a writer is told";
 }
@@ -408,7 +495,8 @@ TEST_F(SqlJournal, AReaderReadsAroundATornPage) {
   // A page in the middle of the file holds entries, not the index or the root.
   overwrite(fs::file_size(file_) / 4096 / 2 * 4096, std::string(4096, '\x5a'));
   size_t num_read = 0;
-  const size_t num_damaged = open_sql_journal_read_only(file_)->scan({}, [&](const Entry&) { ++num_read; });
+  const size_t num_damaged =
+      open_sql_journal_read_only(file_)->scan({}, [&](const Entry&, const Stamp&) { ++num_read; });
   EXPECT_GT(num_damaged, 0u);
   EXPECT_GT(num_read, kEntries / 2);
   EXPECT_EQ(num_read + num_damaged, kEntries);

@@ -14,6 +14,7 @@
 #include <soci/soci.h>
 #include <soci/sqlite3/soci-sqlite3.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "store/compaction.h"
@@ -36,28 +37,80 @@ constexpr std::array kMigrations = {
     " protocol TEXT NOT NULL, payload TEXT NOT NULL);"
     "CREATE INDEX entries_by_problem ON entries (problem, device, kind);"
     "CREATE INDEX decisions_by_problem ON entries (problem, device, protocol) WHERE kind = 2;",
+    // Time, place and run. AUTOINCREMENT, so that an id which a reader remembers never names another entry. What schema
+    // 1 has is of unknown time and place (0 and ''), so nothing of it is reused.
+    "CREATE TABLE placed_entries ("
+    " id INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, run INTEGER NOT NULL, kind INTEGER NOT NULL,"
+    " problem TEXT NOT NULL, device TEXT NOT NULL, fingerprint TEXT NOT NULL, measured TEXT NOT NULL,"
+    " searched TEXT NOT NULL, solver TEXT NOT NULL, candidate TEXT NOT NULL, stage TEXT NOT NULL,"
+    " status TEXT NOT NULL, payload TEXT NOT NULL);"
+    "INSERT INTO placed_entries SELECT id, 0, 0, kind, problem, device, '', '', '', '', '', '', '', payload"
+    " FROM entries ORDER BY id;"
+    "DROP TABLE entries;"
+    "ALTER TABLE placed_entries RENAME TO entries;"
+    "CREATE INDEX entries_by_problem ON entries (problem, device, kind);"
+    "CREATE INDEX decisions_by_problem ON entries (problem, fingerprint, measured, searched) WHERE kind = 2;"
+    "CREATE INDEX decisions_by_place ON entries (fingerprint, id) WHERE kind = 2;",
 };
 constexpr int kSchemaVersion = static_cast<int>(kMigrations.size());
 
 static_assert(std::is_same_v<std::variant_alternative_t<2, Entry>, Decision>);
+static_assert(std::is_same_v<std::variant_alternative_t<4, Entry>, RunBegin>);
 
-/// The cells of an entry's row.
+/// The table of a file of schema 1 in the columns of schema 2, for readers, who never change a file.
+constexpr std::string_view kSchema1Entries =
+    "(SELECT id, 0 AS at_ms, 0 AS run, kind, problem, device, '' AS fingerprint, '' AS measured, '' AS searched,"
+    " '' AS solver, '' AS candidate, '' AS stage, '' AS status, payload FROM entries)";
+
+/// The cells of an entry's row; its id is SQLite's.
 struct Row {
+  long long at_ms = 0, run = 0;
   int kind = 0;
-  std::string problem, device, protocol, payload;
+  std::string problem, device, fingerprint, measured, searched, solver, candidate, stage, status, payload;
 
-  static Row of(const Entry& entry) {
-    Row row{static_cast<int>(entry.index()), {}, {}, {}, entry_to_json(entry)};
-    std::visit(
-        [&](const auto& one) {
-          using Type = std::decay_t<decltype(one)>;
-          row.device = one.device;
-          if constexpr (!std::is_same_v<Type, Pardoned>) row.problem = one.problem.key();
-          if constexpr (std::is_same_v<Type, Record> || std::is_same_v<Type, Decision>)
-            row.protocol = one.protocol.key();
-        },
-        entry);
-    return row;
+  explicit Row(const Entry& entry) : kind(static_cast<int>(entry.index())), payload(entry_to_json(entry)) {
+    std::visit([&](const auto& one) { take(one); }, entry);
+  }
+
+ private:
+  void take(const Started& started) {
+    take_tried(started);
+    take_candidate(started.candidate);
+  }
+  void take(const Record& record) {
+    take_tried(record);
+    take_candidate(record.candidate);
+    measured = record.protocol.measured_key();
+    searched = record.protocol.searched_key();
+    stage = name(record.stage);
+    status = name(record.outcome.status);
+  }
+  void take(const Decision& decision) {
+    take_tried(decision);
+    take_candidate(decision.winner);
+    measured = decision.protocol.measured_key();
+    searched = decision.protocol.searched_key();
+    status = name(decision.verdict);
+  }
+  void take(const Pardoned& pardoned) {
+    device = pardoned.device;
+    take_candidate(pardoned.candidate);
+  }
+  void take(const RunBegin& begin) {
+    device = begin.device;
+    fingerprint = begin.fingerprint;
+  }
+  void take(const RunEnd& end) { status = end.ending; }
+
+  template <typename Tried>
+  void take_tried(const Tried& tried) {
+    problem = tried.problem.key();
+    device = tried.device;
+    fingerprint = tried.fingerprint;
+  }
+  void take_candidate(const Candidate& tried) {
+    solver = tried.solver;
+    candidate = tried.name();
   }
 };
 
@@ -253,7 +306,9 @@ class SqlJournal final : public Journal {
       : file_(file), access_(access), connection_(file, access) {
     connection_.guard([&] { connection_.session() << "PRAGMA cell_size_check = ON"; });
     if (access == Access::read_only) {
-      empty_ = checked_version(connection_, file) == 0;
+      const int version = checked_version(connection_, file);
+      empty_ = version == 0;
+      if (version == 1) entries_ = kSchema1Entries;
       return;
     }
     if (const auto mode = connection_.text("PRAGMA journal_mode = WAL"); mode != "wal") {
@@ -271,53 +326,37 @@ class SqlJournal final : public Journal {
     ATTUNE_CHECK(access_ == Access::read_write, "append to a journal that was opened for reading");
     if (entries.empty()) return;
     std::vector<Row> rows;
-    for (const Entry& entry : entries) rows.push_back(Row::of(entry));
-    connection_.transaction(
-        [&] {
-          Row row;
-          soci::statement insert =
-              (connection_.session().prepare
-                   << "INSERT INTO entries (kind, problem, device, protocol, payload) VALUES (:k, :p, :d, :r, :j)",
-               soci::use(row.kind), soci::use(row.problem), soci::use(row.device), soci::use(row.protocol),
-               soci::use(row.payload));
-          for (Row& one : rows) {
-            row = std::move(one);
-            insert.execute(true);
-          }
-        });
+    for (const Entry& entry : entries) rows.emplace_back(entry);
+    connection_.transaction([&] { insert(rows); });
   }
 
-  size_t scan(const Query& query, const std::function<void(const Entry&)>& visit) const override {
-    std::string kinds;
-    const auto add_kind = [&](bool wanted, size_t kind) {
-      if (wanted) kinds += fmt::format("{}{}", kinds.empty() ? "" : ",", kind);
-    };
-    add_kind(query.started, 0);
-    add_kind(query.records, 1);
-    add_kind(query.decisions, 2);
-    add_kind(query.pardons, 3);
-    std::string condition = fmt::format("kind IN ({})", kinds);
-    std::vector<std::string> values;
-    if (query.problem) {
-      condition += " AND problem IN (:p, '')";  // A pardon is of a candidate, whatever the problem.
-      values.push_back(query.problem->key());
-    }
-    if (query.device) {
-      condition += " AND device = :d";
-      values.push_back(*query.device);
-    }
-    if (query.protocol) {
-      condition += " AND protocol IN (:r, '')";
-      values.push_back(query.protocol->key());
-    }
-    const std::string query_text = "SELECT id, payload FROM entries WHERE " + condition;
-    long long last = 0;
+  int64_t begin_run(const RunBegin& run) override {
+    ATTUNE_CHECK(access_ == Access::read_write, "a run in a journal that was opened for reading");
+    std::vector<Row> rows;
+    rows.emplace_back(Entry(run));
+    connection_.transaction([&] {
+      run_ = 0;
+      insert(rows);
+      long long id = 0;
+      connection_.session() << "SELECT last_insert_rowid()", soci::into(id);
+      connection_.session() << "UPDATE entries SET run = id WHERE id = :i", soci::use(id);
+      run_ = id;
+    });
+    return run_;
+  }
+
+  void join_run(int64_t run) override { run_ = run; }
+
+  size_t scan(const Query& query, const std::function<void(const Entry&, const Stamp&)>& visit) const override {
+    auto [condition, values] = condition_of(query);
+    const std::string query_text = fmt::format("SELECT id, at_ms, run, payload FROM {} WHERE {}", entries_, condition);
+    long long last = query.after;
     size_t num_damaged = 0;
-    const auto take = [&](long long id, const std::string& payload) {
-      last = id;
+    const auto take = [&](const Stamp& stamp, const std::string& payload) {
+      last = stamp.id;
       const auto entry = read_entry(payload);
       if (entry)
-        visit(*entry);
+        visit(*entry, stamp);
       else
         ++num_damaged;
       return true;
@@ -341,18 +380,45 @@ class SqlJournal final : public Journal {
     return num_damaged;
   }
 
-  std::optional<Decision> decision(const Problem& problem, const std::string& device, const Versions& versions,
+  void visit_winners(const std::string& fingerprint, int64_t after,
+                     const std::function<void(const Winner&)>& visit) const override {
+    if (empty_ || entries_ == kSchema1Entries) return;
+    long long id = 0;
+    Winner winner;
+    soci::statement statement(connection_.session());
+    connection_.guard([&] {
+      statement.exchange(soci::use(fingerprint));
+      statement.exchange(soci::into(id));
+      statement.exchange(soci::into(winner.problem));
+      statement.exchange(soci::into(winner.candidate_name));
+      statement.alloc();
+      statement.prepare(
+          fmt::format("SELECT id, problem, candidate FROM entries INDEXED BY decisions_by_place"
+                      " WHERE kind = 2 AND fingerprint = :f AND id > {} ORDER BY id",
+                      after));
+      statement.define_and_bind();
+      statement.execute(false);
+    });
+    while (connection_.guard([&] { return statement.fetch(); })) {
+      winner.id = id;
+      visit(winner);
+    }
+  }
+
+  std::optional<Decision> decision(const Problem& problem, const std::string& fingerprint, const Versions& versions,
                                    const Protocol& protocol) const override {
     std::optional<Decision> found;
+    if (entries_ == kSchema1Entries) return found;
     // The index is named because SQLite's planner prefers a scan by id for this order once it has statistics.
     select(
-        "SELECT id, payload FROM entries INDEXED BY decisions_by_problem"
-        " WHERE kind = 2 AND problem = :p AND device = :d AND protocol = :r ORDER BY id DESC",
-        {problem.key(), device, protocol.key()}, [&](long long, const std::string& payload) {
+        "SELECT id, at_ms, run, payload FROM entries INDEXED BY decisions_by_problem"
+        " WHERE kind = 2 AND problem = :p AND fingerprint = :f AND measured = :m AND searched = :s ORDER BY id DESC",
+        {problem.key(), fingerprint, protocol.measured_key(), protocol.searched_key()},
+        [&](const Stamp&, const std::string& payload) {
           auto entry = read_entry(payload);
           if (!entry) return true;
           auto& one = std::get<Decision>(*entry);
-          if (compare(one.versions, versions) == Age::stale) return true;
+          if (compare(one.versions, versions) != Age::current) return true;
           found = std::move(one);
           return false;
         });
@@ -365,14 +431,15 @@ class SqlJournal final : public Journal {
       Compaction compaction;
       std::vector<long long> dropped;
       std::vector<std::pair<long long, std::string>> shorter;
-      select("SELECT id, payload FROM entries ORDER BY id DESC", {}, [&](long long id, const std::string& payload) {
+      const auto judge = [&](const Stamp& stamp, const std::string& payload) {
         auto entry = read_entry(payload);
         const auto fate = compaction.judge(*entry);
-        if (fate == Compaction::Fate::drop) dropped.push_back(id);
+        if (fate == Compaction::Fate::drop) dropped.push_back(stamp.id);
         if (fate == Compaction::Fate::strip)
-          shorter.emplace_back(id, entry_to_json(stripped(std::get<Record>(*std::move(entry)))));
+          shorter.emplace_back(stamp.id, entry_to_json(stripped(std::get<Record>(*std::move(entry)))));
         return true;
-      });
+      };
+      select("SELECT id, at_ms, run, payload FROM entries ORDER BY id DESC", {}, judge);
       soci::session& session = connection_.session();
       for (const long long id : dropped) session << "DELETE FROM entries WHERE id = :i", soci::use(id);
       for (const auto& [id, payload] : shorter)
@@ -385,16 +452,69 @@ class SqlJournal final : public Journal {
   }
 
  private:
-  /// Runs a query for (id, payload); `visit` returns false to stop.
+  void insert(const std::vector<Row>& rows) {
+    Row row = rows.front();
+    soci::statement statement =
+        (connection_.session().prepare
+             << "INSERT INTO entries (at_ms, run, kind, problem, device, fingerprint, measured, searched, solver,"
+                " candidate, stage, status, payload)"
+                " VALUES (:t, :r, :k, :p, :d, :f, :m, :s, :o, :c, :g, :u, :j)",
+         soci::use(row.at_ms), soci::use(row.run), soci::use(row.kind), soci::use(row.problem), soci::use(row.device),
+         soci::use(row.fingerprint), soci::use(row.measured), soci::use(row.searched), soci::use(row.solver),
+         soci::use(row.candidate), soci::use(row.stage), soci::use(row.status), soci::use(row.payload));
+    for (const Row& one : rows) {
+      row = one;
+      row.at_ms = unix_ms();
+      row.run = run_;
+      statement.execute(true);
+    }
+  }
+
+  /// The condition of a query, and the values of its parameters in their order.
+  static std::pair<std::string, std::vector<std::string>> condition_of(const Query& query) {
+    std::string kinds;
+    const auto add_kind = [&](bool wanted, std::string_view kind) {
+      if (wanted) kinds += fmt::format("{}{}", kinds.empty() ? "" : ",", kind);
+    };
+    add_kind(query.started, "0");
+    add_kind(query.records, "1");
+    add_kind(query.decisions, "2");
+    add_kind(query.pardons, "3");
+    add_kind(query.runs, "4,5");
+    std::string condition = fmt::format("kind IN ({}) AND id > {}", kinds, query.after);
+    std::vector<std::string> values;
+    if (query.problem) {
+      condition += " AND problem IN (:p, '')";  // A pardon is of a candidate, whatever the problem.
+      values.push_back(query.problem->key());
+    }
+    if (query.device) {
+      condition += " AND device IN (:d, '')";
+      values.push_back(*query.device);
+    }
+    if (query.fingerprint) {
+      condition += " AND (fingerprint = :f OR kind IN (3,5))";
+      values.push_back(*query.fingerprint);
+    }
+    if (query.protocol) {
+      condition += " AND (kind NOT IN (1,2) OR measured = :m) AND (kind <> 2 OR searched = :s)";
+      values.push_back(query.protocol->measured_key());
+      values.push_back(query.protocol->searched_key());
+    }
+    return {std::move(condition), std::move(values)};
+  }
+
+  /// Runs a query for (id, at_ms, run, payload); `visit` returns false to stop.
   template <typename Visit>
   void select(const std::string& query, const std::vector<std::string>& values, Visit visit) const {
     if (empty_) return;
-    long long id = 0;
+    long long id = 0, at_ms = 0, run = 0;
     std::string payload;
     soci::statement statement(connection_.session());
     connection_.guard([&] {
       for (const std::string& value : values) statement.exchange(soci::use(value));
       statement.exchange(soci::into(id));
+      statement.exchange(soci::into(at_ms));
+      statement.exchange(soci::into(run));
       statement.exchange(soci::into(payload));
       statement.alloc();
       statement.prepare(query);
@@ -402,7 +522,7 @@ class SqlJournal final : public Journal {
       statement.execute(false);
     });
     while (connection_.guard([&] { return statement.fetch(); })) {
-      if (!visit(id, payload)) return;
+      if (!visit(Stamp{id, at_ms, run}, payload)) return;
     }
   }
 
@@ -419,7 +539,9 @@ class SqlJournal final : public Journal {
   std::filesystem::path file_;
   Access access_;
   mutable Connection connection_;
-  bool empty_ = false;  ///< Opened for reading before anything was written.
+  std::string_view entries_ = "entries";  ///< What to select from.
+  int64_t run_ = 0;                       ///< Of the entries to come.
+  bool empty_ = false;                    ///< Opened for reading before anything was written.
 };
 
 }  // namespace

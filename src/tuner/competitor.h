@@ -11,13 +11,7 @@ struct ProblemRun::Competitor {
   uint32_t batch = 1;
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
   bool shortlisted = false;
-};
-
-/// Outcome of the verification and, when the race is over for it, how that ended.
-struct ProblemRun::Known {
-  Outcome verified;
-  bool screened = false, dropped = false;
-  double median_us = 0;
+  std::vector<BinaryIdentity> binaries;
 };
 
 }  // namespace attune

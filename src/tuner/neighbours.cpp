@@ -3,41 +3,77 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <optional>
+#include <limits>
 
+#include "base/error.h"
 #include "base/text.h"
 
 namespace attune {
 namespace {
 
-/// Sum of |ln(a/b)| over the numbers; nothing when anything else differs.
-std::optional<double> distance(const Problem& one, const Problem& other) {
-  if (one.op() != other.op() || one.attributes().size() != other.attributes().size()) return std::nullopt;
-  double sum = 0;
-  for (const auto& [name, value] : one.attributes()) {
-    if (!other.has(name)) return std::nullopt;
-    if (other.text(name) == value) continue;
-    const auto a = parse_int(value), b = parse_int(other.text(name));
-    if (!a || !b || *a <= 0 || *b <= 0) return std::nullopt;
-    sum += std::abs(std::log(static_cast<double>(*a) / static_cast<double>(*b)));
+struct Features {
+  std::string group;  ///< Op, attributes and their values but for sizes.
+  std::vector<double> log_sizes;
+};
+
+Features features_of(const Problem& problem) {
+  Features features{std::string(problem.op()), {}};
+  for (const auto& [name, value] : problem.attributes()) {
+    const auto size = parse_int(value);
+    const bool is_size = size && *size > 0;
+    features.group += fmt::format(" {}={}", name, is_size ? "#" : value);
+    if (is_size) features.log_sizes.push_back(std::log(static_cast<double>(*size)));
   }
-  return sum;
+  return features;
 }
 
 }  // namespace
 
-std::vector<Candidate> nearest_winners(const Journal& journal, const Problem& problem, const std::string& device,
-                                       size_t at_most) {
-  std::multimap<double, Candidate> by_distance;
-  journal.scan({.device = device, .started = false, .records = false, .pardons = false}, [&](const Entry& entry) {
-    const auto& decision = std::get<Decision>(entry);
-    if (const auto far = distance(problem, decision.problem)) by_distance.emplace(*far, decision.winner);
+void NeighbourIndex::refresh(const Journal& journal) {
+  journal.visit_winners(fingerprint_, last_id_, [&](const Winner& winner) {
+    last_id_ = winner.id;
+    try {
+      add(winner);
+    } catch (const Error&) {
+      // A problem that this version cannot read is nobody's neighbour.
+    }
   });
+}
+
+void NeighbourIndex::add(const Winner& winner) {
+  static_cast<void>(Candidate::parse(winner.candidate_name));  // Throws here, so that nearest() does not.
+  const Features features = features_of(Problem::parse(winner.problem));
+  Group& group = groups_[features.group];
+  const auto [place, is_new] = group.rows.try_emplace(winner.problem, group.winners.size());
+  if (!is_new) {
+    group.winners[place->second] = winner.candidate_name;
+    return;
+  }
+  group.num_sizes = features.log_sizes.size();
+  group.log_sizes.insert(group.log_sizes.end(), features.log_sizes.begin(), features.log_sizes.end());
+  group.winners.push_back(winner.candidate_name);
+}
+
+std::vector<Candidate> NeighbourIndex::nearest(const Problem& problem, size_t at_most) const {
+  const Features features = features_of(problem);
+  const auto found = groups_.find(features.group);
+  if (found == groups_.end()) return {};
+  const Group& group = found->second;
+  std::vector<double> distances(group.winners.size());
+  for (size_t row = 0; row < distances.size(); ++row) {
+    for (size_t i = 0; i < group.num_sizes; ++i)
+      distances[row] += std::abs(group.log_sizes[row * group.num_sizes + i] - features.log_sizes[i]);
+  }
   std::vector<Candidate> nearest;
-  for (const auto& [far, candidate] : by_distance) {
-    if (nearest.size() == at_most) break;
-    if (std::find(nearest.begin(), nearest.end(), candidate) == nearest.end()) nearest.push_back(candidate);
+  constexpr double kTaken = std::numeric_limits<double>::infinity();
+  while (nearest.size() < at_most && !distances.empty()) {
+    const auto least = std::min_element(distances.begin(), distances.end());
+    if (*least == kTaken) break;
+    const std::string& name = group.winners[static_cast<size_t>(least - distances.begin())];
+    for (size_t row = 0; row < distances.size(); ++row) {
+      if (group.winners[row] == name) distances[row] = kTaken;
+    }
+    nearest.push_back(Candidate::parse(name));
   }
   return nearest;
 }

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "search/weight_group.h"
 #include "tuner/competitor.h"
-#include "tuner/neighbours.h"
 
 namespace attune {
 namespace {
@@ -21,24 +21,11 @@ Contest make_contest(const TunerOptions& options) {
                             : Contest(options.contest);
 }
 
-std::string failure_summary(const TuneResult& result, const std::vector<std::string>& refusals) {
-  if (result.num_candidates == 0) {
-    return "no solver takes it: " + (refusals.empty() ? std::string("none is available here") : join(refusals, "; "));
-  }
-  if (result.failures.empty()) return "no candidate could be timed";
-  const auto& [candidate, outcome] = result.failures.front();
-  return fmt::format("{} of {} candidates failed, the first with {}: {}", result.failures.size(), result.num_candidates,
-                     name(outcome.status), outcome.detail);
-}
-
 /// At least one, since none would be no limit, and a year at most.
 Milliseconds milliseconds_of(double seconds) {
   constexpr double kYearS = 366 * 86400.0;
   return Milliseconds(static_cast<int64_t>(std::ceil(1e3 * std::clamp(seconds, 1e-3, kYearS))));
 }
-
-/// Whether an earlier run's outcome holds today. A launch may fail for want of a resource that libraries do not name.
-bool is_lasting(Status status) { return !is_passing(status) && status != Status::launch_failed; }
 
 }  // namespace
 
@@ -123,16 +110,20 @@ void ProblemRun::open() {
     return;
   }
   if (context_.interrupted()) return finish(Ending::cut, "interrupted before it was decided");
+  if (opened.lost) return finish(Ending::cut, "its workers died, though no candidate ran in them: " + opened.refused);
   if (!opened.refused.empty()) return finish(Ending::refused, opened.refused);
-  const StartingPoints start{
-      item_.incumbent, nearest_winners(context_.journal, item_.problem, context_.executor.device().key(), kNeighbours)};
+  context_.neighbours.refresh(context_.journal);
+  StartingPoints start{{}, context_.neighbours.nearest(item_.problem, kNeighbours)};
+  if (item_.incumbent) start.incumbent = item_.incumbent->candidate;
   contenders_ = opened.contenders;
   source_ = std::make_unique<CandidateSource>(item_.problem, context_.executor.device(), std::move(opened.contenders),
                                               context_.options, start);
-  if (source_->untuned().empty()) return finish(Ending::unsupported, failure_summary(result_, source_->refusals()));
+  result_.versions = source_->versions();
+  if (source_->untuned().empty()) return finish(Ending::unsupported, failure_summary());
   if (context_.options.retune) return;
-  auto decision = context_.journal.decision(item_.problem, context_.executor.device().key(), source_->versions(),
-                                            context_.options.protocol);
+  auto decision = context_.journal.decision(item_.problem, context_.executor.device().fingerprint(),
+                                            source_->versions(), context_.options.protocol);
+  if (decision && !is_reusable(*decision)) decision.reset();
   if (decision && !decision->incomplete) {
     result_.decision = std::move(*decision);
     return finish(Ending::reused, "");
@@ -141,30 +132,34 @@ void ProblemRun::open() {
   recall();
 }
 
+/// A decision is about binaries: what would be published must be what was verified. In a weight group any finalist may
+/// be published, elsewhere the winner alone.
+bool ProblemRun::is_reusable(const Decision& decision) {
+  std::vector<Candidate> candidates = {decision.winner};
+  std::vector<std::vector<BinaryIdentity>> verified = {decision.winner_binaries()};
+  if (has_packed_weights(item_.problem)) {
+    for (const Finalist& finalist : decision.finalists) {
+      candidates.push_back(finalist.candidate);
+      verified.push_back(finalist.binaries);
+    }
+  }
+  const auto built = build(candidates);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (!built[i].outcome.ok() || identities(built[i].binaries) != verified[i]) return false;
+  }
+  return true;
+}
+
 void ProblemRun::recall() {
-  const Query query{.problem = item_.problem,
-                    .device = context_.executor.device().key(),
-                    .protocol = context_.options.protocol,
-                    .started = false,
-                    .decisions = false};
-  context_.journal.scan(query, [&](const Entry& entry) {
-    if (const auto* pardoned = std::get_if<Pardoned>(&entry)) {
-      const auto found = known_.find(pardoned->candidate.name());
-      if (found != known_.end() && !found->second.verified.ok()) known_.erase(found);
-      return;
-    }
-    const auto& record = std::get<Record>(entry);
-    const Versions* present = source_->versions_of(record.candidate.solver);
-    if (!present || compare(record.versions, *present) == Age::stale) return;
-    if (record.stage == Stage::verify && !is_lasting(record.outcome.status)) return;
-    Known& known = known_[record.candidate.name()];
-    if (record.stage == Stage::verify) known.verified = record.outcome;
-    if (record.stage == Stage::screen) {
-      known.screened = true;
-      known.dropped = record.dropped;
-      if (record.outcome.measurement) known.median_us = record.outcome.measurement->median_us;
-    }
-  });
+  const DeviceInfo& device = context_.executor.device();
+  history_.recall(context_.journal,
+                  {.problem = item_.problem,
+                   .device = device.key(),
+                   .fingerprint = device.fingerprint(),
+                   .protocol = context_.options.protocol,
+                   .deadlines = deadlines(),
+                   .with_screening = !context_.options.exhaustive},
+                  [&](const std::string& solver) { return source_->versions_of(solver); });
 }
 
 void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome) {
@@ -199,11 +194,15 @@ void ProblemRun::cut_unless_fits(double expected_s) {
 
 /// The least time to a decision once this candidate is tried.
 double ProblemRun::until_decision_s(const Candidate& candidate) const {
-  return (known_.contains(candidate.name()) ? 0 : forecast_.admission_s()) + forecast_.decision_s();
+  return (history_.has(candidate) ? 0 : forecast_.admission_s()) + forecast_.decision_s();
 }
 
-Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, bool known) {
-  Kernels::Built built = std::move(build({&candidate, 1}).front());
+Deadlines ProblemRun::deadlines() const {
+  const auto whole_ms = [](double seconds) { return static_cast<int64_t>(milliseconds_of(seconds).count()); };
+  return {whole_ms(context_.options.load_deadline_s), whole_ms(context_.options.run_deadline_s)};
+}
+
+Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::Built built, bool known) {
   if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
   const double began_s = context_.clock.now_s();
   const Milliseconds load = milliseconds_of(context_.options.load_deadline_s);
@@ -220,26 +219,61 @@ Milliseconds ProblemRun::run_limit(uint32_t launches) const {
   return milliseconds_of(std::max(context_.options.run_deadline_s, kSlow * expected_s));
 }
 
+bool ProblemRun::is_known_failure(const Candidate& candidate) {
+  const Kernels::Built built = std::move(build({&candidate, 1}).front());
+  const auto* known = history_.find(candidate, identities(built.binaries));
+  return known != nullptr && !known->verified.ok();
+}
+
+/// Nobody is left. Where a candidate was lost with its worker, and not by its own doing, another run may decide it.
+void ProblemRun::finish_without_row() {
+  const std::string nobody =
+      baseline_ == 0 ? "no default of any solver is correct, so there is nothing to compare with; " : "";
+  const bool is_lost = std::any_of(result_.failures.begin(), result_.failures.end(),
+                                   [](const auto& one) { return one.second.status == Status::device_lost; });
+  finish(is_lost ? Ending::cut : Ending::unsupported, (is_lost ? "" : nobody) + failure_summary());
+}
+
+std::string ProblemRun::failure_summary() const {
+  if (result_.num_candidates == 0) {
+    const auto& refusals = source_->refusals();
+    return "no solver takes it: " +
+           (refusals.empty() ? std::string("none is available here") : attune::join(refusals, "; "));
+  }
+  if (result_.failures.empty()) return "no candidate could be timed";
+  const auto& [candidate, outcome] = result_.failures.front();
+  return fmt::format("{} of {} candidates failed, the first with {}: {}", result_.failures.size(),
+                     result_.num_candidates, name(outcome.status), outcome.detail);
+}
+
 /// `keep`: it is needed even if an earlier run's race dropped it (a baseline, the incumbent).
 ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep) {
   result_.num_candidates += tried_.insert(candidate.name()).second;
-  const auto found = known_.find(candidate.name());
-  const Known* known = found == known_.end() ? nullptr : &found->second;
+  Kernels::Built built = std::move(build({&candidate, 1}).front());
+  const auto* known = built.outcome.ok() ? history_.find(candidate, identities(built.binaries)) : nullptr;
   if (known && !known->verified.ok()) {
     note_failure(candidate, known->verified);
     return nullptr;
   }
+  if (known && known->screened) race_times_.add(candidate, known->median_us, known->workspace_bytes);
   if (known && known->dropped && !keep) {
     source_->tell(candidate, Status::ok, known->median_us);
     return nullptr;
   }
+  return admit_built(candidate, std::move(built), known);
+}
+
+/// `known`: its verification in an earlier run, of the very same binaries; null: it is verified now.
+ProblemRun::Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::Built built,
+                                                const CandidateHistory::Result* known) {
   const Slot slot = context_.next_slot++;
   if (!known) {
-    const Entry started =
-        Started{item_.problem, context_.executor.device().key(), candidate, *source_->versions_of(candidate.solver)};
+    const Entry started = Started{item_.problem, context_.executor.device().key(), candidate,
+                                  *source_->versions_of(candidate.solver), context_.executor.device().fingerprint()};
     context_.journal.append({&started, 1});
   }
-  const Admitted admitted = verify(candidate, slot, known != nullptr);
+  auto binaries = identities(built.binaries);
+  const Admitted admitted = verify(candidate, slot, std::move(built), known != nullptr);
   if (admitted.verified.status == Status::cancelled) return nullptr;
   launches_ += admitted.launches;
   Competitor entry{candidate,
@@ -248,20 +282,22 @@ ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep)
                    admitted.batch,
                    admitted.workspace_bytes,
                    admitted.rotation_bytes,
-                   known && known->screened && !known->dropped};
+                   known && known->screened && !known->dropped,
+                   std::move(binaries)};
+  const double earlier_us = known ? known->median_us : 0;
   if (known) {
     entry.verified.errors = known->verified.errors;
   } else {
     const Entry record = record_of(entry, Stage::verify, admitted.verified);
     context_.journal.append({&record, 1});
-    known_[candidate.name()].verified = admitted.verified;
+    history_.set_verified(candidate, entry.binaries, admitted.verified);
   }
   if (!admitted.verified.ok()) {
     note_failure(candidate, admitted.verified);
     return nullptr;
   }
   // One that is shortlisted already is not raced, and the strategy hears of its time in no other way.
-  if (entry.shortlisted) source_->tell(candidate, Status::ok, known->median_us);
+  if (entry.shortlisted) source_->tell(candidate, Status::ok, earlier_us);
   return &entries_.emplace(slot, std::move(entry)).first->second;
 }
 
@@ -327,97 +363,9 @@ void ProblemRun::admit_more(uint32_t at_most) {
   // A local search that has nothing for now is asked again after the next round has told it more; twice in a row
   // without a round between, and it never will have.
   if (asking_ && !source_->exhausted() && !entries_.empty() && !std::exchange(starved_, true)) return;
-  if (entries_.empty()) return finish(Ending::unsupported, failure_summary(result_, source_->refusals()));
+  if (entries_.empty()) return finish_without_row();
   shortened_ = !asking_ && !source_->exhausted();
   contest_.close();
-}
-
-Record ProblemRun::record_of(const Competitor& entry, Stage stage, Outcome outcome) const {
-  return {.problem = item_.problem,
-          .device = context_.executor.device().key(),
-          .candidate = entry.candidate,
-          .versions = *source_->versions_of(entry.candidate.solver),
-          .protocol = context_.options.protocol,
-          .stage = stage,
-          .outcome = std::move(outcome)};
-}
-
-void ProblemRun::retire_dropped() {
-  std::vector<Entry> records;
-  for (const Slot slot : contest_.take_dropped()) {
-    const auto found = entries_.find(slot);
-    if (found == entries_.end()) continue;
-    Outcome outcome = found->second.verified;
-    outcome.measurement = contest_.measurement(slot);
-    Record record = record_of(found->second, Stage::screen, std::move(outcome));
-    record.dropped = true;
-    records.emplace_back(std::move(record));
-    context_.executor.drop(slot);
-    entries_.erase(found);
-  }
-  if (!records.empty()) context_.journal.append(records);
-}
-
-void ProblemRun::shortlist() {
-  retire_dropped();
-  std::vector<Entry> records;
-  for (const Slot slot : contest_.finalists()) {
-    Competitor& entry = entries_.at(slot);
-    if (entry.shortlisted) continue;  // Recorded by the run that raced it.
-    Outcome outcome = entry.verified;
-    outcome.measurement = contest_.measurement(slot);
-    if (outcome.measurement->samples.empty()) continue;  // An exhaustive search has no race.
-    records.emplace_back(record_of(entry, Stage::screen, std::move(outcome)));
-  }
-  if (!records.empty()) context_.journal.append(records);
-}
-
-void ProblemRun::decide() {
-  const ContestResult outcome = contest_.result();
-  if (abandoned_) return finish(Ending::cut, cut_reason_);
-  if (!outcome.decided) {
-    if (!cut_reason_.empty()) return finish(Ending::cut, cut_reason_);
-    const std::string nobody =
-        baseline_ == 0 ? "no default of any solver is correct, so there is nothing to compare with; " : "";
-    return finish(Ending::unsupported, nobody + failure_summary(result_, source_->refusals()));
-  }
-  Decision decision;
-  decision.problem = item_.problem;
-  decision.device = context_.executor.device().key();
-  decision.protocol = context_.options.protocol;
-  const Competitor& winner = entries_.at(outcome.winner);
-  decision.winner = winner.candidate;
-  decision.baseline = entries_.at(outcome.baseline).candidate;
-  decision.versions = source_->versions();
-  std::vector<Entry> journal;
-  for (const FinalistResult& finalist : outcome.finalists) {
-    const Competitor& entry = entries_.at(finalist.slot);
-    decision.finalists.push_back({entry.candidate, finalist.us, finalist.ratio, finalist.ratio_low, finalist.ratio_high,
-                                  finalist.num_clean, entry.verified.errors});
-    Outcome evidence = entry.verified;
-    evidence.measurement = contest_.measurement(finalist.slot);
-    evidence.measurement->epoch = epoch_.value_or(0);
-    evidence.measurement->workspace_bytes = entry.workspace_bytes;
-    evidence.measurement->rotation_bytes = entry.rotation_bytes;
-    journal.emplace_back(record_of(entry, Stage::final, std::move(evidence)));
-  }
-  for (const Slot slot : outcome.tied) decision.tied.push_back(entries_.at(slot).candidate);
-  decision.verdict = outcome.verdict;
-  decision.noisy = outcome.noisy;
-  decision.incomplete = shortened_ || !cut_reason_.empty();
-  decision.dropped_samples = dropped_samples_;
-  decision.errors = winner.verified.errors;
-  decision.num_clean = outcome.num_clean;
-  decision.winner_us = outcome.winner_us;
-  decision.baseline_us = outcome.baseline_us;
-  decision.ratio = outcome.ratio;
-  decision.ratio_low = outcome.ratio_low;
-  decision.ratio_high = outcome.ratio_high;
-  decision.launches = launches_;
-  result_.decision = decision;
-  journal.emplace_back(std::move(decision));
-  context_.journal.append(journal);
-  finish(Ending::decided, "");
 }
 
 void ProblemRun::finish(Ending ending, std::string reason) {

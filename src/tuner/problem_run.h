@@ -7,9 +7,12 @@
 #include <set>
 #include <span>
 
+#include "tuner/candidate_history.h"
 #include "tuner/candidate_source.h"
 #include "tuner/cost_forecast.h"
 #include "tuner/kernels.h"
+#include "tuner/neighbours.h"
+#include "tuner/race_times.h"
 #include "tuner/tuner.h"
 
 namespace attune {
@@ -25,6 +28,7 @@ struct TuningContext {
   std::function<double()> left_s;   ///< Of the budget; huge without one.
   std::function<bool()> must_stop;  ///< Interrupted, or the budget is spent: asked between candidates.
   std::function<bool()> interrupted;
+  NeighbourIndex neighbours;
   Slot next_slot = 1;
 };
 
@@ -49,14 +53,17 @@ class ProblemRun {
 
  private:
   struct Competitor;  // A candidate that was admitted, by slot.
-  struct Known;       // What the journal knows of a candidate.
 
   void open();
   void recall();
+  bool is_reusable(const Decision& decision);
   void admit_untuned();
   void admit_more(uint32_t at_most);
   std::vector<Kernels::Built> build(std::span<const Candidate> candidates);
   Competitor* admit(const Candidate& candidate, bool keep);
+  Competitor* admit_built(const Candidate& candidate, Kernels::Built built, const CandidateHistory::Result* known);
+  bool is_known_failure(const Candidate& candidate);
+  std::string failure_summary() const;
   void note_failure(const Candidate& candidate, const Outcome& outcome);
   void warm_up();
   void join(Competitor& entry);
@@ -70,13 +77,17 @@ class ProblemRun {
   void withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed);
   void withdraw(Slot slot);
   void retire_dropped();
+  Measurement screened(const Competitor& entry);
   void shortlist();
   void decide();
+  Decision make_decision(const ContestResult& outcome) const;
+  void finish_without_row();
   void finish(Ending ending, std::string reason);
   Record record_of(const Competitor& entry, Stage stage, Outcome outcome) const;
   Event wait_for_answer();
   Milliseconds run_limit(uint32_t launches) const;
-  Admitted verify(const Candidate& candidate, Slot slot, bool known);
+  Deadlines deadlines() const;
+  Admitted verify(const Candidate& candidate, Slot slot, Kernels::Built built, bool known);
 
   TuningContext& context_;
   ProblemId id_;
@@ -87,7 +98,8 @@ class ProblemRun {
   std::vector<Contender> contenders_;
   std::unique_ptr<CandidateSource> source_;
   std::map<Slot, Competitor> entries_;
-  std::map<std::string, Known> known_;  // By Candidate::name().
+  CandidateHistory history_;
+  RaceTimes race_times_;
   std::set<std::string> tried_;
   Slot baseline_ = 0;
   uint64_t launches_ = 0;

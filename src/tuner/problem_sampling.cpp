@@ -90,7 +90,7 @@ void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& fa
     if (found == entries_.end()) continue;
     const Entry record = record_of(found->second, Stage::verify, outcome);
     context_.journal.append({&record, 1});
-    known_[found->second.candidate.name()].verified = outcome;
+    history_.set_verified(found->second.candidate, found->second.binaries, outcome);
     note_failure(found->second.candidate, outcome);
     withdraw(slot);
   }
@@ -107,8 +107,7 @@ void ProblemRun::withdraw(Slot slot) {
   for (const Candidate& candidate : source_->untuned()) {
     const auto present = std::find_if(entries_.begin(), entries_.end(),
                                       [&](const auto& entry) { return entry.second.candidate == candidate; });
-    const auto known = known_.find(candidate.name());
-    if (present == entries_.end() && known != known_.end() && !known->second.verified.ok()) continue;
+    if (present == entries_.end() && is_known_failure(candidate)) continue;
     Competitor* next = present != entries_.end() ? &present->second : admit(candidate, true);
     if (!next) continue;
     baseline_ = next->slot;

@@ -206,7 +206,8 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
                           lane.kernels,
                           {},
                           {},
-                          [&] { return interrupted || stop; }};
+                          [&] { return interrupted || stop; },
+                          NeighbourIndex(lane.executor.device().fingerprint())};
     Campaign campaign(context, items, queue, lanes_.size(), results);
     try {
       campaign.run();

@@ -21,7 +21,7 @@ class Kernels;
 /// One problem to tune. Normalised.
 struct WorkItem {
   Problem problem;
-  std::optional<Candidate> incumbent;  ///< The published winner: a finalist, kept when tied.
+  std::optional<Incumbent> incumbent;  ///< The published winner: a finalist, kept when tied.
   bool has_row = false;                ///< A table has a row that can be used: nothing is measured unless `retune`.
 };
 
@@ -59,6 +59,7 @@ struct TuneResult {
   size_t num_candidates = 0;
   std::vector<std::pair<Candidate, Outcome>> failures;  ///< Now or in an earlier run.
   double seconds = 0;
+  Versions versions;  ///< Of the solvers that took part.
 };
 
 /// What a run tells while it goes on. Called on the tuning thread.

@@ -82,7 +82,8 @@ TEST_F(TunerOnSeveralDevices, EveryProblemIsDecidedOnceAndInTheOrderOfTheInput) 
   expect_all_decided(run(first, second));
   size_t num_decisions = 0;
   for (const auto& journal : journals_)
-    journal->scan({.started = false, .records = false, .pardons = false}, [&](const Entry&) { ++num_decisions; });
+    journal->scan({.started = false, .records = false, .pardons = false},
+                  [&](const Entry&, const Stamp&) { ++num_decisions; });
   EXPECT_EQ(num_decisions, items_.size());
 }
 

@@ -124,7 +124,7 @@ class TunerOnFake : public testing::Test {
   TuneResult run_one(const Problem& one) { return run({{.problem = one}}).front(); }
   std::map<std::pair<std::string, Stage>, int> count_records() {
     std::map<std::pair<std::string, Stage>, int> counts;
-    journal_->scan({}, [&](const Entry& entry) {
+    journal_->scan({}, [&](const Entry& entry, const Stamp&) {
       if (const auto* record = std::get_if<Record>(&entry))
         ++counts[{record->problem.key() + record->candidate.name(), record->stage}];
     });
@@ -163,7 +163,7 @@ TEST_F(TunerOnFake, ResumesFromRecordsWithoutADecision) {
   const auto first = run_one(problem(16));
   // A journal as a kill in the finals leaves it: everything but the final records and the Decision.
   auto torn = open_memory_journal();
-  journal_->scan({}, [&](const Entry& entry) {
+  journal_->scan({}, [&](const Entry& entry, const Stamp&) {
     const auto* record = std::get_if<Record>(&entry);
     if (std::holds_alternative<Decision>(entry) || (record && record->stage == Stage::final)) return;
     torn->append({&entry, 1});
@@ -179,7 +179,7 @@ TEST_F(TunerOnFake, ResumesFromRecordsWithoutADecision) {
 TEST_F(TunerOnFake, AnnouncesEveryCandidateBeforeItIsTouched) {
   run_one(problem(16));
   std::set<std::string> announced;
-  journal_->scan({}, [&](const Entry& entry) {
+  journal_->scan({}, [&](const Entry& entry, const Stamp&) {
     if (const auto* started = std::get_if<Started>(&entry)) announced.insert(started->candidate.name());
     if (const auto* record = std::get_if<Record>(&entry)) {
       EXPECT_TRUE(announced.contains(record->candidate.name()));
@@ -191,7 +191,7 @@ TEST_F(TunerOnFake, AnnouncesEveryCandidateBeforeItIsTouched) {
 TEST_F(TunerOnFake, KeepsAnIncumbentThatIsTied) {
   const auto best = run_one(problem(16)).decision->winner;
   journal_ = open_memory_journal();
-  const auto result = run({{.problem = problem(16), .incumbent = best}}).front();
+  const auto result = run({{.problem = problem(16), .incumbent = Incumbent{best}}}).front();
   EXPECT_EQ(result.decision->winner, best);
   options_.retune = true;
   EXPECT_EQ(run_one(problem(16)).ending, Ending::decided) << "--all measures again";
@@ -220,7 +220,7 @@ TEST_F(TunerOnFake, SaysWhenNoSolverTakesTheProblem) {
 TEST_F(TunerOnFake, LeavesOutSplitKWhenAsked) {
   options_.split_k = false;
   run_one(problem(16));
-  journal_->scan({}, [&](const Entry& entry) {
+  journal_->scan({}, [&](const Entry& entry, const Stamp&) {
     if (const auto* record = std::get_if<Record>(&entry)) {
       EXPECT_EQ(record->candidate.config.integer("split_k"), 1);
     }
@@ -298,7 +298,7 @@ TEST(TunerWithMortalCandidates, DoesNotHoldAPassingFailureAgainstACandidate) {
   tune_with(mortal({"us=10", "us=6;dies=3"}, {}), *journal);
   // A launch that failed once may have met a busy device: with the decision gone, it is tried again.
   auto torn = open_memory_journal();
-  journal->scan({.decisions = false}, [&](const Entry& entry) { torn->append({&entry, 1}); });
+  journal->scan({.decisions = false}, [&](const Entry& entry, const Stamp&) { torn->append({&entry, 1}); });
   const auto again = tune_with(mortal({"us=10", "us=6;dies=3"}, {}), *torn);
   EXPECT_EQ(again.failures.size(), 1u);
 }
@@ -334,8 +334,11 @@ TEST_F(TunerOnFake, AnInterruptInConfirmLeavesNoDecision) {
 
 TEST_F(TunerOnFake, BeginsWithTheWinnersOfItsNeighbours) {
   const auto winner = run_one(problem(16)).decision->winner;
-  EXPECT_THAT(nearest_winners(*journal_, problem(24), executor_.device().key(), 3), testing::ElementsAre(winner));
-  EXPECT_TRUE(nearest_winners(*journal_, problem(24), "elsewhere/1", 3).empty());
+  NeighbourIndex here(executor_.device().fingerprint()), elsewhere("another device");
+  here.refresh(*journal_);
+  elsewhere.refresh(*journal_);
+  EXPECT_THAT(here.nearest(problem(24), 3), testing::ElementsAre(winner));
+  EXPECT_TRUE(elsewhere.nearest(problem(24), 3).empty());
 }
 
 TEST(TunerBudget, AShapeWhoseLaunchesAreTooLongIsCutBeforeItsRounds) {

@@ -128,6 +128,7 @@ json json_of(const DeviceInfo& device) {
           {"gfx", device.gfx},
           {"num_units", device.num_units},
           {"model", device.model},
+          {"processor", device.processor},
           {"memory_bytes", device.memory_bytes},
           {"cache_bytes", device.cache_bytes},
           {"facts", device.facts},
@@ -141,6 +142,7 @@ DeviceInfo device_from(const json& value) {
   device.gfx = text_from(value.at("gfx"));
   device.num_units = int64_from(value.at("num_units"));
   device.model = text_from(value.at("model"));
+  device.processor = text_from(value.at("processor"));
   device.memory_bytes = int64_from(value.at("memory_bytes"));
   device.cache_bytes = int64_from(value.at("cache_bytes"));
   for (const auto& [fact, number] : value.at("facts").get_ref<const json::object_t&>()) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "measure/cancelled.h"
+#include "worker/step_limit.h"
 
 namespace attune {
 namespace {
@@ -120,6 +121,7 @@ void WorkerExecutor::abort() {
   open_.clear();
   deaths_.clear();
   lost_.clear();
+  acquittals_.clear();
   broken_.clear();
   bare_.reset();
 }
@@ -145,7 +147,7 @@ void WorkerExecutor::begin(const Request& request) {
     revive();
   else if (bare_ && !alone)
     complete();
-  worker_->ask(request);
+  worker_->ask(request, longest_step(request));
   asked_ = true;
 }
 
@@ -172,13 +174,24 @@ std::optional<Death> WorkerExecutor::death_of(const Request& request, const Work
 std::variant<Answer, Death> WorkerExecutor::exchange(const Request& request, Milliseconds at_most) {
   const auto end = Clock::now() + at_most;
   WorkerProcess::News news;
-  worker_->ask(request);
+  worker_->ask(request, longest_step(request));
   do {
     if (options_.stopped && options_.stopped()) throw Stopped();
     news = worker_->wait(std::min(left_until(end), kLook));
   } while (std::holds_alternative<std::monostate>(news) && Clock::now() < end);
   if (auto death = death_of(request, news)) return std::move(*death);
   return std::move(std::get<Answer>(news));
+}
+
+/// By the problem that the request is about; the largest of those that are open where it is about none.
+Milliseconds WorkerExecutor::longest_step(const Request& request) const {
+  if (const auto* open = as<request::Open>(request))
+    return std::min(options_.longest, step_limit(open->problem, open->protocol, device_));
+  if (as<request::Hello>(request) || open_.empty()) return options_.longest;
+  Milliseconds longest{0};
+  for (const auto& [id, opening] : open_)
+    longest = std::max(longest, step_limit(opening.problem, opening.protocol, device_));
+  return std::min(options_.longest, longest);
 }
 
 void WorkerExecutor::start() {
@@ -266,20 +279,67 @@ std::optional<Death> WorkerExecutor::bring_back() {
   return std::nullopt;
 }
 
-void WorkerExecutor::bury(const Death& death) {
+/// `sampled`: in a schedule, where a second death convicts nobody yet.
+void WorkerExecutor::bury(const Death& death, bool sampled) {
   worker_.reset();
   ++epoch_;
   ++num_deaths_;
   bare_.reset();
   if (death.blamed == 0 || ++deaths_[death.blamed] < kConvicting) return;
+  if (sampled && death.blamed < kLibrarySlots) return;
   if (death.blamed >= kLibrarySlots) {
     left_out_.emplace(death.blamed - kLibrarySlots,
                       "it ended its worker twice when it was opened: " + death.outcome.detail);
     return;
   }
-  // What others died of may have been its doing: a thread that it left behind, memory that it wrote to.
-  std::erase_if(deaths_, [&](const auto& one) { return one.first < kLibrarySlots && one.first != death.blamed; });
-  lose(death.blamed, death.outcome);
+  convict(death.blamed, death.outcome);
+}
+
+/// What others died of may have been its doing: a thread that it left behind, memory that it wrote to.
+void WorkerExecutor::convict(Slot slot, const Outcome& outcome) {
+  std::erase_if(deaths_, [&](const auto& one) { return one.first < kLibrarySlots && one.first != slot; });
+  lose(slot, outcome);
+}
+
+/// After a second death in sampling at which the same candidate was announced: whoever dies alone did it.
+void WorkerExecutor::find_culprit(const request::Sample& sample, const Death& death) {
+  std::vector<Slot> suspects = {death.blamed};
+  for (const Turn& turn : sample.schedule) {
+    if (std::find(suspects.begin(), suspects.end(), turn.slot) == suspects.end()) suspects.push_back(turn.slot);
+  }
+  for (const Slot slot : suspects) {
+    const auto alone = take_turns_alone(slot, sample.schedule);
+    worker_.reset();
+    ++epoch_;
+    if (!alone || alone->blamed != slot) continue;
+    ++num_deaths_;
+    return convict(slot, alone->outcome);
+  }
+  deaths_.erase(death.blamed);
+  if (++acquittals_[death.blamed] >= kConvicting) lose(death.blamed, nobodys(death.outcome));
+}
+
+/// A candidate's turns, repeated, in a fresh worker that has nothing else; how that died, if it did.
+std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vector<Turn>& schedule) {
+  constexpr size_t kTurns = 64;
+  const auto home =
+      std::find_if(open_.begin(), open_.end(), [&](const auto& one) { return one.second.slots.contains(slot); });
+  if (home == open_.end()) return std::nullopt;
+  const auto& [id, opening] = *home;
+  const Turn turn = *std::find_if(schedule.begin(), schedule.end(), [&](const Turn& one) { return one.slot == slot; });
+  start();
+  const auto death_in = [this](const Request& request) -> std::optional<Death> {
+    const auto answer = exchange(request, kForever);
+    const auto* death = std::get_if<Death>(&answer);
+    return death != nullptr ? std::optional(*death) : std::nullopt;
+  };
+  if (auto death = death_in(request::Open{id, opening.problem, opening.protocol})) return death;
+  if (auto death = death_in(request::Admit{id, slot, opening.slots.at(slot)})) return death;
+  const auto began = Clock::now();
+  for (size_t i = 0; i < kTurns && Clock::now() - began < options_.alone; ++i) {
+    if (auto death = death_in(request::Sample{{turn}})) return death;
+  }
+  return std::nullopt;
 }
 
 /// Nothing when the slot is not one that had been admitted.
@@ -349,15 +409,17 @@ bool WorkerExecutor::mend(const Request& request, const Death& death) {
 
 /// Whether a death settles the request; if not, it is asked again.
 bool WorkerExecutor::mourn(const Request& request, const Death& death) {
-  bury(death);
+  const auto* sample = as<request::Sample>(request);
+  bury(death, sample != nullptr);
   forget(request);  // Not before: what died while it was closed or dropped leaves no record.
   const auto* admission = as<request::Admit>(request);
   if (admission != nullptr && death.blamed == admission->slot && deaths_[admission->slot] < kConvicting) {
     revive_for(admission->id);
     return false;
   }
+  if (sample != nullptr && death.blamed != 0 && deaths_[death.blamed] >= kConvicting) find_culprit(*sample, death);
   revive();
-  if (const auto* sample = as<request::Sample>(request)) {
+  if (sample != nullptr) {
     if (death.blamed == 0) {
       if (++num_deaths_of_request_ < kHopeless) return false;
       for (const Turn& turn : sample->schedule) lose(turn.slot, nobodys(death.outcome));
@@ -370,7 +432,7 @@ bool WorkerExecutor::mourn(const Request& request, const Death& death) {
   if (admission != nullptr) return mourn_admission(*admission, death);
   if (const auto* open = as<request::Open>(request)) {
     if (++num_deaths_of_request_ < kHopeless) return false;
-    events_.emplace_back(Opened{.problem = open->id, .refused = death.outcome.detail});
+    events_.emplace_back(Opened{.problem = open->id, .refused = death.outcome.detail, .lost = true});
   }
   return true;
 }
@@ -409,7 +471,10 @@ void WorkerExecutor::cancel(const Request& request) {
 void WorkerExecutor::forget(const Request& request) {
   if (const auto* close = as<request::Close>(request)) {
     if (const auto found = open_.find(close->id); found != open_.end()) {
-      for (const auto& [slot, admission] : found->second.slots) deaths_.erase(slot);
+      for (const auto& [slot, admission] : found->second.slots) {
+        deaths_.erase(slot);
+        acquittals_.erase(slot);
+      }
       open_.erase(found);
     }
     broken_.erase(close->id);
@@ -418,6 +483,7 @@ void WorkerExecutor::forget(const Request& request) {
   if (const auto* drop = as<request::Drop>(request)) {
     for (auto& [id, opening] : open_) opening.slots.erase(drop->slot);
     deaths_.erase(drop->slot);
+    acquittals_.erase(drop->slot);
     std::erase_if(lost_, [&](const Lost& lost) { return lost.slot == drop->slot; });
   }
 }

@@ -18,12 +18,14 @@ namespace attune {
 /// is no message, its group is killed, the candidate it had announced is blamed, a fresh worker is started, and all
 /// that was open and admitted is so again. A candidate blamed once is tried again; blamed twice it is convicted: its
 /// admission is answered with how it died, or it is in Sampled::failed. One that dies while it is closed or dropped
-/// costs nobody else but time. Deaths that are nobody's doing are tried again too; the third ends the request. One
-/// thread; sleeps in poll() while the worker measures.
+/// costs nobody else but time. A death with no announced candidate is retried; the third fails the request. One thread;
+/// sleeps in poll() while the worker measures.
 ///
-/// Who is wrongly convicted? In an admission, nobody: the second try is alone in a fresh worker. While sampled, who was
-/// announced at two deaths of another's doing, with nobody convicted and itself not admitted between them. Processes
-/// that a candidate left are ended after each admission and each schedule; its threads live as long as the worker.
+/// Nobody is convicted for what another did: the second try of an admission is alone in a fresh worker, and a candidate
+/// that was announced at two deaths while sampled takes its turns alone in one, then each of the others that had
+/// turns; who dies there is convicted. When nobody does, as when somebody kills the workers from outside, a candidate
+/// that it happens to twice leaves the contest undecided (Status::device_lost). Processes that a candidate left are
+/// ended after each admission and each schedule; its threads live as long as the worker.
 class WorkerExecutor final : public Executor {
  public:
   /// Starts the first worker. Throws device when three in a row do not come up, with the last one's words; what
@@ -69,7 +71,11 @@ class WorkerExecutor final : public Executor {
   std::optional<Death> bring_back();
   static std::optional<Death> death_of(const Request& request, const WorkerProcess::News& news);
   std::variant<Answer, Death> exchange(const Request& request, Milliseconds at_most);
-  void bury(const Death& death);
+  Milliseconds longest_step(const Request& request) const;
+  void bury(const Death& death, bool sampled = false);
+  void convict(Slot slot, const Outcome& outcome);
+  void find_culprit(const request::Sample& sample, const Death& death);
+  std::optional<Death> take_turns_alone(Slot slot, const std::vector<Turn>& schedule);
   void lose(Slot slot, const Outcome& outcome);
   void lose_all(ProblemId id, const Outcome& outcome);
   bool is_moot(const Request& request) const;
@@ -98,6 +104,7 @@ class WorkerExecutor final : public Executor {
   Slot bare_slot_ = 0;                        ///< Admitted in it since.
   std::map<Slot, uint32_t> deaths_;           ///< Blamed on each slot that is alive, since its admission or another's
                                               ///< conviction, and on libraries.
+  std::map<Slot, uint32_t> acquittals_;       ///< Times that each outlived its turns alone.
   std::map<uint32_t, std::string> left_out_;  ///< Solvers that end every worker that opens them, and why.
   std::vector<Lost> lost_;  ///< Convicted, or not had again; told with the next Sampled that they are wanted in.
 };

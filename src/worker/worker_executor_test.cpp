@@ -175,6 +175,65 @@ TEST_F(WorkerExecutorTest, AWorkerKilledFromOutsideCostsNoCandidateItsPlace) {
   EXPECT_EQ(executor().num_deaths(), 4u);
 }
 
+TEST_F(WorkerExecutorTest, ACandidateAnnouncedAtTwoDeathsOfAnothersDoingIsNotConvicted) {
+  // Each launch takes a second, so that whoever kills the worker meets the same candidate each time.
+  plant({{bad_, "slow", "run", "from:7"}});
+  options_.alone = Milliseconds(1);
+  open();
+  admit(1, good_);
+  ASSERT_EQ(admit(2, bad_, Milliseconds(20'000)).verified.status, Status::ok);
+  for (int death = 1; death <= 2; ++death) {
+    executor().sample({Turn{2, 0, 6, Milliseconds(20'000)}});
+    EXPECT_TRUE(executor().wait(Milliseconds(200)).empty()) << "it is under way";
+    ::kill(executor().processes().front(), SIGKILL);
+    const auto sampled = wait<Sampled>();
+    EXPECT_TRUE(sampled.interrupted);
+    EXPECT_TRUE(sampled.failed.empty()) << "death " << death;
+  }
+  EXPECT_EQ(sample({1}).samples.size(), 3u);
+}
+
+TEST_F(WorkerExecutorTest, OneThatWorkersAreKilledUnderAgainAndAgainIsUndecidedNotCrashed) {
+  plant({{bad_, "slow", "run", "from:7"}});
+  options_.alone = Milliseconds(1);
+  open();
+  admit(1, good_);
+  ASSERT_EQ(admit(2, bad_, Milliseconds(20'000)).verified.status, Status::ok);
+  Sampled sampled;
+  for (int i = 0; i < 8 && sampled.failed.empty(); ++i) {
+    executor().sample({Turn{2, 0, 6, Milliseconds(20'000)}});
+    EXPECT_TRUE(executor().wait(Milliseconds(200)).empty()) << "it is under way";
+    ::kill(executor().processes().front(), SIGKILL);
+    sampled = wait<Sampled>();
+  }
+  ASSERT_EQ(sampled.failed.size(), 1u);
+  EXPECT_EQ(sampled.failed[0].second.status, Status::device_lost) << sampled.failed[0].second.detail;
+  EXPECT_EQ(sample({1}).samples.size(), 3u);
+}
+
+TEST_F(WorkerExecutorTest, AStoppedWorkerIsNoticedByTheLimitOfAStep) {
+  options_.longest = Milliseconds(200);
+  open();
+  const pid_t stopped = executor().processes().front();
+  ::kill(stopped, SIGSTOP);
+  EXPECT_EQ(admit(1, good_).verified.status, Status::ok);
+  EXPECT_NE(executor().processes().front(), stopped);
+  EXPECT_EQ(executor().num_deaths(), 1u);
+}
+
+TEST_F(WorkerExecutorTest, WhoScribblesOverWhatAllAreTimedWithDiesOfIt) {
+  plant({{bad_, "scribble_inputs", "run", "from:6"}});
+  open();
+  admit(1, good_);
+  // Verified in three launches and timed for the first time in others: there the inputs are everybody's.
+  const auto admitted = admit(2, bad_);
+  Sampled sampled;
+  for (int i = 0; i < 4 && admitted.verified.ok() && sampled.failed.empty(); ++i) sampled = sample({1, 2}, 20);
+  const Status status = admitted.verified.ok() ? sampled.failed.at(0).second.status : admitted.verified.status;
+  EXPECT_EQ(status, Status::crashed);
+  EXPECT_EQ(sample({1}).samples.size(), 3u);
+}
+
 TEST_F(WorkerExecutorTest, ASlotThatIsUsedAgainStartsWithACleanRecord) {
   const auto once = faults_.string() + ".once";
   plant({{bad_, "abort", "prepare", "once:" + once}, {other_, "abort", "run", "once:" + once + "2"}});

@@ -115,7 +115,8 @@ WorkerProcess::~WorkerProcess() {
   if (options_.strays != nullptr) options_.strays->kill();
 }
 
-void WorkerProcess::ask(const Request& request) {
+void WorkerProcess::ask(const Request& request, Milliseconds longest) {
+  longest_ = longest;
   ATTUNE_CHECK(unsent_.empty(), "a worker does one request at a time");
   unsent_ = encode_frame({++number_, to_payload(request)});
   page_.clear();
@@ -134,7 +135,7 @@ WorkerProcess::News WorkerProcess::wait(Milliseconds at_most) {
     const auto now = Clock::now();
     const Announcement announced = page_.read();
     const auto last = deadline(announced);
-    if (now >= last) return death(child_.expire(announced.limit.count() > 0 ? announced.limit : options_.longest));
+    if (now >= last) return death(child_.expire(announced.limit.count() > 0 ? announced.limit : longest_));
     if (now >= end) return std::monostate{};
     const short wanted = unsent_.empty() ? POLLIN : POLLIN | POLLOUT;
     std::array<pollfd, 2> entries = {pollfd{channel_.value, wanted, 0}, pollfd{child_.descriptor(), POLLIN, 0}};
@@ -204,7 +205,7 @@ void WorkerProcess::write_request() {
 
 WorkerProcess::Clock::time_point WorkerProcess::deadline(const Announcement& announced) const {
   const Clock::time_point began(std::chrono::nanoseconds(announced.began_ns));
-  if (announced.limit.count() <= 0) return std::max(began, asked_) + options_.longest;
+  if (announced.limit.count() <= 0) return std::max(began, asked_) + longest_;
   return began + announced.limit + kGrace;
 }
 

@@ -38,8 +38,11 @@ struct WorkerOptions {
   Milliseconds start{60'000};       ///< To come up.
   /// Asked ten times a second while a worker comes up and has back what another had; null: never.
   std::function<bool()> stopped;
-  /// For any step without a limit of its own. The references of the largest shapes take an hour on two cores.
+  /// For any step without a limit of its own, however large its problem: see also step_limit(). The references of the
+  /// largest shapes take an hour on two cores.
   Milliseconds longest{4 * 3'600'000};
+  /// How long a candidate that was announced at two deaths takes its turns alone, at most.
+  Milliseconds alone{2000};
   double memory_share = 0.9;  ///< Of what is free at its start: what a worker may use if memory_bytes does not say.
 };
 
@@ -63,8 +66,9 @@ class WorkerProcess {
   pid_t pid() const noexcept { return child_.pid(); }
   using News = std::variant<std::monostate, Answer, Death>;
 
-  /// Begins to send a request. The last one must have been answered.
-  void ask(const Request& request);
+  /// Begins to send a request. The last one must have been answered. `longest`: for any of its steps that has no limit
+  /// of its own.
+  void ask(const Request& request, Milliseconds longest);
   /// Sends what is left and waits up to `at_most` for the answer. A worker that ended, closed its channel, hung past
   /// the deadline of what it had announced, or wrote what is no message, is dead when this returns: a Death, once.
   News wait(Milliseconds at_most);
@@ -100,6 +104,7 @@ class WorkerProcess {
   std::string unsent_;
   uint64_t number_ = 0;
   Clock::time_point asked_;
+  Milliseconds longest_{0};
   Milliseconds nap_{0};  ///< Between two looks at the page, while a request is under way.
 };
 

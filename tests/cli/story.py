@@ -28,7 +28,7 @@ FAKE = ("--devices", "fake:0", "--quiet-wait", "0")
 PASSED_ON = ("ATTUNE_CACHE", "PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS")
 # Small enough for a run of a fraction of a second, large enough that a tile matters: winners beat the default.
 SHAPES = "M,N,K,bias,dtype,outdtype\n1,32,48,False,fp32,fp32\n1,40,40,False,fp32,fp32\n2,24,32,True,fp32,fp32\n"
-KINDS = ("started", "record", "decision", "pardoned")  # of the journal's rows, by number
+KINDS = ("started", "record", "decision", "pardoned", "run_begin", "run_end")  # of the journal's rows, by number
 
 
 @dataclasses.dataclass

@@ -46,7 +46,8 @@ struct ShapeRegret {
 /// Timed turns of a problem: of each candidate the longest evidence, which holds the earlier ones.
 double count_turns(const Journal& journal, const Problem& problem) {
   std::map<std::string, size_t> turns;
-  journal.scan({.problem = problem, .started = false, .decisions = false, .pardons = false}, [&](const Entry& entry) {
+  journal.scan({.problem = problem, .started = false, .decisions = false, .pardons = false}, [&](const Entry& entry,
+                                                                                                 const Stamp&) {
     const auto& record = std::get<Record>(entry);
     if (!record.outcome.measurement) return;
     size_t& most = turns[record.candidate.name()];

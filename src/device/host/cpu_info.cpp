@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 
 #include "base/text.h"
@@ -40,6 +41,10 @@ CpuInfo parse_cpuinfo(std::string_view text) {
     }
     const std::string_view field = trim(line.substr(0, colon)), value = trim(line.substr(colon + 1));
     if (field == "model name") cpu.model = value;
+    if (field == "vendor_id" || field == "CPU implementer") cpu.identity = value;
+    if (field == "cpu family" || field == "model" || field == "stepping" || field == "CPU part" ||
+        field == "CPU variant")
+      cpu.identity += "/" + std::string(value);
     if (field == "flags" || field == "Features") {
       for (const std::string_view flag : split(value, ' ')) {
         if (!flag.empty()) cpu.flags.emplace(flag);
@@ -63,6 +68,16 @@ std::string architecture_of(const CpuInfo& cpu) {
     name += "+vnni";
   if (cpu.flags.contains("amx_bf16")) name += "+amx";
   return name;
+}
+
+std::string processor_of(const CpuInfo& cpu) {
+  static constexpr std::array<std::string_view, 7> kFamilies = {"sse", "ssse3", "avx", "fma", "f16c", "amx", "sve"};
+  std::string text = cpu.identity;
+  for (const std::string& flag : cpu.flags) {
+    const auto starts = [&](std::string_view family) { return flag.starts_with(family); };
+    if (std::any_of(kFamilies.begin(), kFamilies.end(), starts)) text += (text.empty() ? "" : " ") + flag;
+  }
+  return text;
 }
 
 std::map<std::string, double> flops_per_cycle(const CpuInfo& cpu) {

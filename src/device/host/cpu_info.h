@@ -11,7 +11,8 @@ namespace attune {
 /// What /proc/cpuinfo says of the first processor. The kernel's flags are used, not cpuid: they leave out what the
 /// operating system has not enabled (AMX, AVX-512 under some hypervisors).
 struct CpuInfo {
-  std::string model;  ///< Without commas.
+  std::string model;     ///< Without commas.
+  std::string identity;  ///< `GenuineIntel/6/207/2`: vendor, family, model and stepping; empty where there is none.
   std::set<std::string, std::less<>> flags;
 };
 CpuInfo parse_cpuinfo(std::string_view text);
@@ -23,6 +24,9 @@ CpuInfo parse_cpuinfo(std::string_view text);
 ///   `+amx`   AMX-BF16 (comes with AVX512-FP16 in every processor sold so far)
 /// On another instruction set: its name, as uname -m gives it.
 std::string architecture_of(const CpuInfo& cpu);
+
+/// What kernels can depend on beyond the model's name, in one line: identity and enabled instruction sets.
+std::string processor_of(const CpuInfo& cpu);
 
 /// Upper bounds of a core's arithmetic per clock cycle, multiplication and addition counted apart, by data type name.
 /// Two FMA units of the widest vectors, one AMX unit; a core that has less is below the bound, never above.

@@ -52,6 +52,7 @@ DeviceInfo HostDevice::describe() {
   info.gfx = architecture_of(cpu);
   info.num_units = static_cast<int64_t>(cores.size());
   info.model = cpu.model.empty() ? info.gfx : cpu.model;
+  info.processor = processor_of(cpu);
   info.memory_bytes = attune::memory_bytes();
   info.facts["num_units"] = info.num_units;
   for (const auto& [level, bytes] : cache_bytes(cores.front())) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "compile/compiler.h"
+#include "jit_cpu/sources_hash.h"
 #include "solver/host_gemm.h"
 #include "solver/module.h"
 #include "solvers/jit_cpu/dot_plan.h"
@@ -31,7 +32,9 @@ class JitCpuBackend final : public Backend {
  public:
   explicit JitCpuBackend(const DeviceInfo& device) : device_(device), compiler_(find_compiler("hostcc")->toolchain()) {}
 
-  Versions versions() const override { return {{"jit_cpu.gemm", "1"}, {"compiler.hostcc", compiler_}}; }
+  Versions versions() const override {
+    return {{"jit_cpu.gemm", "1"}, {"kernel.jit_cpu.gemm", kSourcesHash}, {"compiler.hostcc", compiler_}};
+  }
   SearchSpace space(const Problem& problem) override { return gemm_space(GemmShape::of(problem), device_); }
   Config untuned(const Problem& problem) override { return gemm_start(GemmShape::of(problem), device_); }
 

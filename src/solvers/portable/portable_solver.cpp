@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ops/gemm/gemm_op.h"
+#include "portable/sources_hash.h"
 #include "solver/host_gemm.h"
 #include "solver/registry.h"
 #include "tensor/convert.h"
@@ -162,7 +163,9 @@ class PortablePlan final : public Plan {
 
 class PortableBackend final : public Backend {
  public:
-  Versions versions() const override { return {{"portable.gemm", "1"}}; }
+  Versions versions() const override {
+    return {{"portable.gemm", "1"}, {"kernel.portable.gemm", portable::kSourcesHash}};
+  }
   SearchSpace space(const Problem&) override {
     return SearchSpace::product(
         {{.name = "block", .values = {std::string("4x4"), std::string("2x4"), std::string("1x4")}}}, {});

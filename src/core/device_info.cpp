@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "core/device_info.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/hash.h"
+
+namespace attune {
+namespace {
+
+/// Facts about how the device is measured; no kernel depends on them.
+constexpr std::array<std::string_view, 2> kMeasuringFacts = {"least_sample_us", "schedstat"};
+
+}  // namespace
+
+std::string DeviceInfo::description() const {
+  std::string text = fmt::format("{} {}/{} model='{}'", kind, gfx, num_units, model);
+  if (!processor.empty()) text += fmt::format(" processor='{}'", processor);
+  if (kind != "host") {
+    constexpr int64_t kGiB = int64_t{1} << 30;
+    text += fmt::format(" memory={}GiB", (memory_bytes + kGiB / 2) / kGiB);
+  }
+  for (const auto& [fact, value] : facts) {
+    if (std::find(kMeasuringFacts.begin(), kMeasuringFacts.end(), fact) == kMeasuringFacts.end())
+      text += fmt::format(" {}={}", fact, value);
+  }
+  return text;
+}
+
+std::string DeviceInfo::fingerprint() const { return hash128(description()).hex(); }
+
+}  // namespace attune

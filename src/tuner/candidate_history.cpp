@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "tuner/candidate_history.h"
+
+#include <algorithm>
+
+namespace attune {
+namespace {
+
+/// Whether an earlier run's outcome holds today. A launch may fail for want of a resource that libraries do not name.
+bool is_lasting(const Record& record, const Deadlines& present) {
+  const Status status = record.outcome.status;
+  if (status == Status::timed_out) return record.deadlines.cover(present);
+  return !is_passing(status) && status != Status::launch_failed;
+}
+
+}  // namespace
+
+void CandidateHistory::recall(const Journal& journal, const Place& place,
+                              const std::function<const Versions*(const std::string& solver)>& versions_of) {
+  const Query query{.problem = place.problem,
+                    .device = place.device,
+                    .fingerprint = place.fingerprint,
+                    .protocol = place.protocol,
+                    .started = false,
+                    .decisions = false};
+  journal.scan(query, [&](const Entry& entry, const Stamp&) {
+    if (const auto* pardoned = std::get_if<Pardoned>(&entry)) {
+      const auto found = results_.find(pardoned->candidate.name());
+      if (found == results_.end()) return;
+      std::erase_if(found->second, [](const Result& one) { return !one.verified.ok(); });
+      if (found->second.empty()) results_.erase(found);
+      return;
+    }
+    const auto& record = std::get<Record>(entry);
+    const Versions* present = versions_of(record.candidate.solver);
+    // What drifted is verified again, too: a driver or compiler may have changed what the candidate computes.
+    if (present == nullptr || compare(record.versions, *present) != Age::current) return;
+    if (record.stage == Stage::verify && !is_lasting(record, place.deadlines)) return;
+    if (record.stage == Stage::screen && !place.with_screening) return;
+    take(record);
+  });
+  // A screening without a verification beside it verified nothing.
+  for (auto& [name, results] : results_)
+    std::erase_if(results, [](const Result& one) { return one.verified.status == Status::cancelled; });
+  std::erase_if(results_, [](const auto& one) { return one.second.empty(); });
+}
+
+void CandidateHistory::take(const Record& record) {
+  Result& result = at(record.candidate, record.binaries);
+  if (record.stage == Stage::verify) result.verified = record.outcome;
+  if (record.stage != Stage::screen) return;
+  result.screened = true;
+  result.dropped = record.dropped;
+  if (!record.outcome.measurement) return;
+  result.median_us = record.outcome.measurement->median_us;
+  result.workspace_bytes = record.outcome.measurement->workspace_bytes;
+}
+
+CandidateHistory::Result& CandidateHistory::at(const Candidate& candidate,
+                                               const std::vector<BinaryIdentity>& binaries) {
+  auto& results = results_[candidate.name()];
+  const auto found =
+      std::find_if(results.begin(), results.end(), [&](const Result& one) { return one.binaries == binaries; });
+  if (found != results.end()) return *found;
+  return results.emplace_back(Result{.binaries = binaries, .verified = {.status = Status::cancelled}});
+}
+
+const CandidateHistory::Result* CandidateHistory::find(const Candidate& candidate,
+                                                       const std::vector<BinaryIdentity>& binaries) const {
+  const auto named = results_.find(candidate.name());
+  if (named == results_.end()) return nullptr;
+  const auto found = std::find_if(named->second.begin(), named->second.end(),
+                                  [&](const Result& one) { return one.binaries == binaries; });
+  return found == named->second.end() ? nullptr : &*found;
+}
+
+void CandidateHistory::set_verified(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries,
+                                    const Outcome& outcome) {
+  at(candidate, binaries).verified = outcome;
+}
+
+}  // namespace attune

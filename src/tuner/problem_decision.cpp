@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// The part of ProblemRun that records and decides.
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "tuner/competitor.h"
+#include "tuner/problem_run.h"
+
+namespace attune {
+
+Record ProblemRun::record_of(const Competitor& entry, Stage stage, Outcome outcome) const {
+  const bool timed_out = outcome.status == Status::timed_out;
+  return {.problem = item_.problem,
+          .device = context_.executor.device().key(),
+          .candidate = entry.candidate,
+          .versions = *source_->versions_of(entry.candidate.solver),
+          .protocol = context_.options.protocol,
+          .stage = stage,
+          .outcome = std::move(outcome),
+          .fingerprint = context_.executor.device().fingerprint(),
+          .binaries = entry.binaries,
+          .deadlines = timed_out ? deadlines() : Deadlines{}};
+}
+
+/// What the race measured of a candidate; kept for what a Decision says of those that do not reach the final.
+Measurement ProblemRun::screened(const Competitor& entry) {
+  Measurement measurement = contest_.measurement(entry.slot);
+  measurement.workspace_bytes = entry.workspace_bytes;
+  measurement.rotation_bytes = entry.rotation_bytes;
+  race_times_.add(entry.candidate, measurement.median_us, entry.workspace_bytes);
+  return measurement;
+}
+
+void ProblemRun::retire_dropped() {
+  std::vector<Entry> records;
+  for (const Slot slot : contest_.take_dropped()) {
+    const auto found = entries_.find(slot);
+    if (found == entries_.end()) continue;
+    Outcome outcome = found->second.verified;
+    outcome.measurement = screened(found->second);
+    Record record = record_of(found->second, Stage::screen, std::move(outcome));
+    record.dropped = true;
+    records.emplace_back(std::move(record));
+    context_.executor.drop(slot);
+    entries_.erase(found);
+  }
+  if (!records.empty()) context_.journal.append(records);
+}
+
+void ProblemRun::shortlist() {
+  retire_dropped();
+  std::vector<Entry> records;
+  for (const Slot slot : contest_.finalists()) {
+    Competitor& entry = entries_.at(slot);
+    if (entry.shortlisted) continue;  // Recorded by the run that raced it.
+    Outcome outcome = entry.verified;
+    outcome.measurement = screened(entry);
+    if (outcome.measurement->samples.empty()) continue;  // An exhaustive search has no race.
+    records.emplace_back(record_of(entry, Stage::screen, std::move(outcome)));
+  }
+  if (!records.empty()) context_.journal.append(records);
+}
+
+void ProblemRun::decide() {
+  const ContestResult outcome = contest_.result();
+  if (abandoned_) return finish(Ending::cut, cut_reason_);
+  if (!outcome.decided) {
+    if (!cut_reason_.empty()) return finish(Ending::cut, cut_reason_);
+    return finish_without_row();
+  }
+  std::vector<Entry> journal;
+  for (const FinalistResult& finalist : outcome.finalists) {
+    const Competitor& entry = entries_.at(finalist.slot);
+    Outcome evidence = entry.verified;
+    evidence.measurement = contest_.measurement(finalist.slot);
+    evidence.measurement->epoch = epoch_.value_or(0);
+    evidence.measurement->workspace_bytes = entry.workspace_bytes;
+    evidence.measurement->rotation_bytes = entry.rotation_bytes;
+    journal.emplace_back(record_of(entry, Stage::final, std::move(evidence)));
+  }
+  result_.decision = make_decision(outcome);
+  journal.emplace_back(*result_.decision);
+  context_.journal.append(journal);
+  finish(Ending::decided, "");
+}
+
+Decision ProblemRun::make_decision(const ContestResult& outcome) const {
+  Decision decision;
+  decision.problem = item_.problem;
+  decision.device = context_.executor.device().key();
+  decision.fingerprint = context_.executor.device().fingerprint();
+  decision.protocol = context_.options.protocol;
+  const Competitor& winner = entries_.at(outcome.winner);
+  decision.winner = winner.candidate;
+  decision.baseline = entries_.at(outcome.baseline).candidate;
+  decision.versions = source_->versions();
+  std::set<std::string> solvers_in_final;
+  for (const FinalistResult& finalist : outcome.finalists) {
+    const Competitor& entry = entries_.at(finalist.slot);
+    solvers_in_final.insert(entry.candidate.solver);
+    decision.finalists.push_back({entry.candidate, finalist.us, finalist.ratio, finalist.ratio_low, finalist.ratio_high,
+                                  finalist.num_clean, entry.verified.errors, entry.binaries});
+  }
+  for (const Slot slot : outcome.tied) decision.tied.push_back(entries_.at(slot).candidate);
+  decision.verdict = outcome.verdict;
+  decision.noisy = outcome.noisy;
+  decision.incomplete = shortened_ || !cut_reason_.empty();
+  decision.dropped_samples = dropped_samples_;
+  decision.errors = winner.verified.errors;
+  decision.num_clean = outcome.num_clean;
+  decision.winner_us = outcome.winner_us;
+  decision.baseline_us = outcome.baseline_us;
+  decision.ratio = outcome.ratio;
+  decision.ratio_low = outcome.ratio_low;
+  decision.ratio_high = outcome.ratio_high;
+  decision.launches = launches_;
+  decision.num_candidates = result_.num_candidates;
+  decision.seconds = result_.seconds + context_.clock.now_s() - step_began_s_;
+  decision.strategy = context_.options.strategy.name;
+  decision.incumbent = item_.incumbent;
+  decision.dropped_bests = race_times_.dropped_bests(solvers_in_final);
+  decision.best_untuned = best_untuned(decision, source_->untuned(), race_times_);
+  return decision;
+}
+
+}  // namespace attune

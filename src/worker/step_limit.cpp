@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "worker/step_limit.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "measure/bench.h"
+#include "ops/op.h"
+
+namespace attune {
+namespace {
+
+constexpr double kBaseS = 10;
+// An eighth of what the fast path of a reference reached on a core of 2.0 GHz, and of filling and comparing memory.
+constexpr double kFlopsPerSecond = 2.5e8, kBytesPerSecond = 2e8;
+constexpr double kReferences = 2;  // One for each distribution.
+
+}  // namespace
+
+Milliseconds step_limit(const Problem& problem, const Protocol& protocol, const DeviceInfo& device) {
+  const Op& op = op_of(problem);
+  const double cores = std::max(1u, std::thread::hardware_concurrency());
+  const double arithmetic_s = kReferences * op.work(problem).flops / (kFlopsPerSecond * cores);
+  const double memory_s = bench_bytes(op, problem, protocol, device) / kBytesPerSecond;
+  constexpr double kYearS = 366 * 86400.0;
+  return Milliseconds(static_cast<int64_t>(1e3 * std::min(kBaseS + arithmetic_s + memory_s, kYearS)));
+}
+
+}  // namespace attune
