@@ -119,7 +119,8 @@ void add_bench_command(CLI::App& app, Chosen& chosen) {
   verb->add_option("--candidate", options->candidates, "Whole names as tables carry them; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
-  verb->add_option("--journal", options->journal, "Journal that notes this run; default: attune paths");
+  verb->add_option("--journal", options->journal,
+                   "Journal that notes this run; default: that of attune paths, if there is one");
   verb->add_option("--inputs", options->inputs, "cold or warm")
       ->capture_default_str()
       ->check(CLI::IsMember({"cold", "warm"}));

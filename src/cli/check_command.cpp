@@ -233,7 +233,8 @@ void add_check_command(CLI::App& app, Chosen& chosen) {
   verb->add_flag("--no-run", options->no_run, "Do not run the kernels");
   verb->add_option("--op", options->op, "Family, when the file does not tell");
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
-  verb->add_option("--journal", options->journal, "Journal that notes a run of kernels; default: attune paths");
+  verb->add_option("--journal", options->journal,
+                   "Journal that notes a run of kernels; default: that of attune paths, if there is one");
   verb->add_option("--inputs", options->inputs, "cold or warm")
       ->capture_default_str()
       ->check(CLI::IsMember({"cold", "warm"}));

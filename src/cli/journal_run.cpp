@@ -10,6 +10,7 @@
 #include "attune/version.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/locations.h"
 #include "base/text.h"
 #include "cli/environment.h"
 #include "cli/line_output.h"
@@ -68,6 +69,8 @@ JournalRun::JournalRun(Journal& journal, const DeviceInfo& device)
     : journal_(&journal), number_(journal.begin_run(begin_of(device))) {}
 
 JournalRun::JournalRun(const std::string& journal_option, const DeviceInfo& device) {
+  std::error_code ignored;
+  if (journal_option.empty() && !std::filesystem::exists(journal_location().path, ignored)) return;
   try {
     own_ = open_sql_journal(journal_file(journal_option));
     number_ = own_->begin_run(begin_of(device));

@@ -16,8 +16,9 @@ class JournalRun {
  public:
   /// `journal` outlives this. Throws as Journal::append().
   JournalRun(Journal& journal, const DeviceInfo& device);
-  /// The same in the journal that `--journal` names, else the user's. Where it cannot be written the verb goes on
-  /// without an entry and a note on standard error says why: what is timed needs no journal.
+  /// The same in the journal that `--journal` names, else the user's if there is one: what is timed needs no journal,
+  /// so none is made for it. Where the user's cannot be written the verb goes on without an entry, and a note on
+  /// standard error says why.
   JournalRun(const std::string& journal_option, const DeviceInfo& device);
   ~JournalRun();
   JournalRun(const JournalRun&) = delete;

@@ -184,9 +184,10 @@ class Story(unittest.TestCase):
 
     # -- the journal -------------------------------------------------------------------------------------------------
 
-    def journal(self, file=None):
-        """All entries in order: (kind, payload)."""
-        return journal_entries(file or self.home / "journal.db")
+    def journal(self, file=None, runs=False):
+        """What was found out, in order: (kind, payload); `runs`: with the entries about the runs themselves."""
+        entries = journal_entries(file or self.home / "journal.db")
+        return [one for one in entries if runs or not one[0].startswith("run_")]
 
     def count(self, kind, file=None):
         return sum(one == kind for one, _ in self.journal(file))

@@ -119,8 +119,7 @@ class Killed(story.Story):
             self.assertEqual({k: v for k, v in published.items() if k in rows}, rows, "published rows are not lost")
             decided = {e["problem"] for kind, e in now if kind == "decision"}
             self.assertLessEqual(len(published), len(decided), "only decisions are published")
-            began = len(now) > len(entries) and now[-1][0] != "run_begin"
-            phases.append("ended" if result.status == 0 else now[-1][0] if began else "start")
+            phases.append("ended" if result.status == 0 else now[-1][0] if len(now) > len(entries) else "start")
             entries, rows = now, published
         self.attune(*command, timeout=120, env=self.more_environment())
         self.look_after_a_campaign()
