@@ -221,10 +221,11 @@ OpenJournals& open_journals() {
 
 }  // namespace
 
-JournalFile::JournalFile(const fs::path& file, int descriptor) : file_(file), descriptors_{descriptor} {}
+JournalFile::JournalFile(const fs::path& file, int descriptor) : file_(file), descriptor_(descriptor) {}
 
 JournalFile::~JournalFile() {
-  for (const int descriptor : descriptors_) ::close(descriptor);
+  for (const int descriptor : beside_) ::close(descriptor);
+  ::close(descriptor_);
 }
 
 /// To be called with the list of open journals locked; null when there is no such file.
@@ -248,9 +249,8 @@ std::shared_ptr<JournalFile> JournalFile::open(const fs::path& file) {
   if (::fstat(descriptor, &now) != 0) fail_open(file, errno);
   if (!S_ISREG(now.st_mode)) fail_kind(file, now.st_mode);
   auto& entry = files[identity_of(now)];
-  if (auto held = entry.lock()) {  // The path was given to a journal that is open meanwhile.
-    held->descriptors_.push_back(descriptor);
-    opened->descriptors_.clear();
+  if (auto held = entry.lock()) {      // The path was given to a journal that is open meanwhile.
+    held->further_.push_back(opened);  // Not to be closed before it.
     return held;
   }
   check_header(file, descriptor, now);
@@ -286,7 +286,7 @@ std::shared_ptr<const JournalFile> JournalFile::claim(const fs::path& file) {
 }
 
 void JournalFile::make_private() {
-  take_rights_of_others(file_, descriptors_.front());
+  take_rights_of_others(file_, descriptor_);
   for (const char* ending : kCompanions) {
     const fs::path path = file_.string() + ending;
     const auto status = look_at(path);
@@ -300,7 +300,7 @@ void JournalFile::make_private() {
       fail_open(path, errno);
     }
     // Kept open: SQLite locks bytes of the shared memory's file.
-    descriptors_.push_back(descriptor);
+    beside_.push_back(descriptor);
     take_rights_of_others(path, descriptor);
   }
 }
@@ -308,7 +308,7 @@ void JournalFile::make_private() {
 void JournalFile::check_in_place() const {
   struct stat held {
   }, named{};
-  if (::fstat(descriptors_.front(), &held) == 0 && ::lstat(file_.c_str(), &named) == 0 &&
+  if (::fstat(descriptor_, &held) == 0 && ::lstat(file_.c_str(), &named) == 0 &&
       identity_of(held) == identity_of(named))
     return;
   fail(ErrorCode::database,

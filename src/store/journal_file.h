@@ -38,7 +38,10 @@ class JournalFile {
   void make_private();
 
   std::filesystem::path file_;
-  std::vector<int> descriptors_;  ///< The first is the one to use; none of one file is closed before the others.
+  const int descriptor_;
+  // Used under the lock of the list of open journals.
+  std::vector<int> beside_;                            ///< Of -wal and -shm.
+  std::vector<std::shared_ptr<JournalFile>> further_;  ///< Of the same file, when it was opened once too often.
 };
 
 }  // namespace attune
