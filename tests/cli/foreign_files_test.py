@@ -85,6 +85,10 @@ class ForeignFiles(story.Story):
         (self.work / "empty").mkdir()
         self.tune("-i", "shapes.csv", "-o", "t.csv")
 
+    def environment(self, **more):
+        """A kernel cache of its own: one of the verbs clears it."""
+        return {**super().environment(**more), "ATTUNE_CACHE": str(self.folder / "kernels")}
+
     # -- what the program says of itself -----------------------------------------------------------------------------
 
     def help(self, *verb):
