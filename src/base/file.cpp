@@ -253,9 +253,11 @@ void remove_stale_temporaries(const fs::path& path) {
 
 FileLock::FileLock(const fs::path& path, Use use, double wait_s) {
   fs::path lock = target_of(path);
+  auto mode = static_cast<mode_t>(use);
+  if (struct stat locked{}; ::stat(lock.c_str(), &locked) == 0) mode &= locked.st_mode | S_IRUSR | S_IWUSR;
   lock += ".lock";
   // One that cannot write the lock file can still lock it.
-  Descriptor descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, static_cast<mode_t>(use)));
+  Descriptor descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
   if (descriptor.get() < 0)
     descriptor_ = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   else

@@ -42,7 +42,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 class FileLock {
  public:
   /// The mode of the lock file when it is new, less the umask. Nobody else may lock a private file; what is `shared`
-  /// may be published by whoever may write in the folder.
+  /// may be published by whoever may write in the folder, unless the file is there and grants others less.
   enum class Use : uint16_t { alone = 0600, shared = 0666 };
 
   explicit FileLock(const std::filesystem::path& path, Use use = Use::alone, double wait_s = 60);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,30 @@
 #include <thread>
 
 #include "base/error.h"
+
+namespace {
+
+/// What write_file_atomically() asks of the system, in its order: this program's own fsync and rename go first.
+struct SystemCall {
+  std::string name, path;
+};
+std::vector<SystemCall>* recorded = nullptr;
+
+std::string path_of(int descriptor) {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), ignored).string();
+}
+
+}  // namespace
+
+extern "C" int fsync(int descriptor) {
+  if (recorded != nullptr) recorded->push_back({"fsync", path_of(descriptor)});
+  return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
+extern "C" int rename(const char* from, const char* to) noexcept {
+  if (recorded != nullptr) recorded->push_back({"rename", to});
+  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
 
 namespace attune {
 namespace {
@@ -62,6 +87,38 @@ TEST_F(File, WhatIsWrittenIsRead) {
   write_file_atomically(folder_ / "x", content);
   EXPECT_EQ(read_file(folder_ / "x"), content);
   EXPECT_EQ(num_files(), 1u);
+}
+
+TEST_F(File, ContentIsOnTheDiskBeforeItHasTheNameAndTheNameBeforeTheCallReturns) {
+  std::vector<SystemCall> calls;
+  recorded = &calls;
+  write_file_atomically(folder_ / "t.csv", "content");
+  recorded = nullptr;
+  ASSERT_EQ(calls.size(), 3u);
+  EXPECT_EQ(calls[0].name, "fsync");
+  EXPECT_THAT(calls[0].path, testing::StartsWith((folder_ / ".t.csv.").string()));
+  EXPECT_EQ(calls[1].name, "rename");
+  EXPECT_EQ(calls[1].path, folder_ / "t.csv");
+  EXPECT_EQ(calls[2].name, "fsync");
+  EXPECT_EQ(calls[2].path, folder_);
+}
+
+TEST_F(File, ALockFileGrantsNoMoreThanItsFile) {
+  const mode_t old = ::umask(022);
+  put("private.csv", "x");
+  put("shared.csv", "x");
+  ::chmod((folder_ / "private.csv").c_str(), 0600);
+  ::chmod((folder_ / "shared.csv").c_str(), 0664);
+  for (const char* name : {"private.csv", "shared.csv", "new.csv"}) FileLock(folder_ / name, Use::shared);
+  ::umask(old);
+  const auto mode_of = [&](const char* name) {
+    struct stat status {};
+    EXPECT_EQ(::stat((folder_ / name).c_str(), &status), 0);
+    return status.st_mode & 0777;
+  };
+  EXPECT_EQ(mode_of("private.csv.lock"), 0600u);
+  EXPECT_EQ(mode_of("shared.csv.lock"), 0644u);
+  EXPECT_EQ(mode_of("new.csv.lock"), 0644u);
 }
 
 TEST_F(File, AMissingFileAFolderAndADanglingLinkAreInvalidInputNamingThePath) {

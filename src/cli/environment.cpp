@@ -78,7 +78,10 @@ std::vector<Environment> open_environments(const std::string& devices, Isolation
     fail(ErrorCode::invalid_input, "several devices need a process each, leave out --isolation none");
   // The modules' load variables must be set before anything starts a thread.
   const Registry& solvers = registry();
-  if (kernels.cache.empty()) check_cache_location();
+  if (kernels.cache.empty())
+    check_cache_location();
+  else
+    check_folder_option(kernels.cache);
   if (parts.front().name.starts_with("cpu")) check_stack();
   std::filesystem::path cache = kernels.cache.empty() ? cache_location().path.string() : kernels.cache;
   if (!cache.empty()) cache = std::filesystem::absolute(cache);
@@ -180,6 +183,14 @@ void check_output(const std::filesystem::path& path) {
   } catch (const Error& error) {
     fail(ErrorCode::invalid_input, "{}", error.what());
   }
+}
+
+void check_folder_option(const std::filesystem::path& path) {
+  std::filesystem::path folder = std::filesystem::absolute(path);
+  // A link that leads nowhere is there: no folder can be made in its place.
+  while (!std::filesystem::exists(std::filesystem::symlink_status(folder))) folder = folder.parent_path();
+  if (!std::filesystem::is_directory(folder))
+    fail(ErrorCode::invalid_input, "a folder is wanted and this is none, name another: '{}'", folder.string());
 }
 
 const FamilySpec* family_option(const std::string& op) {

@@ -69,6 +69,9 @@ void wait_for_quiet(const Environment& environment, double wait_s, const std::fu
 /// later is not.
 void check_output(const std::filesystem::path& path);
 
+/// Throws invalid_input unless a folder is there or can be made.
+void check_folder_option(const std::filesystem::path& path);
+
 /// The family that `--op` names; null when it was not given. Throws invalid_input for an unknown one.
 const FamilySpec* family_option(const std::string& op);
 

@@ -75,7 +75,7 @@ int run_show(const JournalOptions& options) {
 
 int run_export(const JournalOptions& options) {
   if (options.csv.empty()) fail(ErrorCode::invalid_input, "say where to: attune journal export --csv all.csv");
-  check_output(options.csv);
+  check_evidence_output(options.csv);
   const auto file = journal_file(options.journal);
   const auto journal = open_sql_journal_read_only(file);
   const auto [text, num_damaged] = records_csv(*journal, query_of(options));
@@ -86,9 +86,11 @@ int run_export(const JournalOptions& options) {
 
 int run_vacuum(const JournalOptions& options) {
   const auto file = journal_file(options.journal);
-  if (!std::filesystem::exists(file)) fail(ErrorCode::not_found, "there is no journal yet: '{}'", file.string());
+  if (!std::filesystem::exists(std::filesystem::symlink_status(file)))
+    fail(ErrorCode::not_found, "there is no journal yet: '{}'", file.string());
+  const auto journal = open_sql_journal(file);
   const auto before = std::filesystem::file_size(file);
-  open_sql_journal(file)->compact();
+  journal->compact();
   print_line(stdout, fmt::format("{}: {:.1f} → {:.1f} KiB", file.string(), static_cast<double>(before) / 1024,
                                  static_cast<double>(std::filesystem::file_size(file)) / 1024));
   return 0;

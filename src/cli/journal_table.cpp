@@ -3,13 +3,17 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/environment.h"
 #include "cli/published_row.h"
 #include "formats/csv/csv_document.h"
 
 namespace attune {
 namespace {
+
+namespace fs = std::filesystem;
 
 const std::vector<std::string> kEvidenceColumns = {
     "stage",   "status",        "dropped",         "spread_us", "max_relative_error",
@@ -50,6 +54,18 @@ double median_us(const Record& record) {
 }
 
 }  // namespace
+
+void check_evidence_output(const fs::path& file) {
+  check_output(file);
+  std::error_code missing;
+  if (!fs::is_regular_file(file, missing) || fs::file_size(file, missing) == 0) return;
+  const CsvDocument old = CsvDocument::read(file);
+  for (const std::string& column : kEvidenceColumns) {
+    if (!old.find_column(column))
+      fail(ErrorCode::invalid_input, "the file is there and holds something else than candidates, name another: '{}'",
+           shown(file.string(), 500));
+  }
+}
 
 std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& query) {
   std::vector<std::string> columns = {"device", "problem", "candidate", "us", "errRatio"};

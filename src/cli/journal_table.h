@@ -12,6 +12,12 @@ namespace attune {
 void write_profile(const std::filesystem::path& file, const Journal& journal, const TuneInputs& inputs,
                    const DeviceInfo& device, const Protocol& protocol);
 
+/// What `--keep` calls that file.
+inline constexpr const char* kKeptCandidates = "candidates.csv";
+
+/// check_output() for both of these: throws invalid_input for a file that is there and holds anything else.
+void check_evidence_output(const std::filesystem::path& file);
+
 /// The records a query finds, of any family, for `attune journal export`; and how many entries are damaged.
 std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& query);
 

@@ -25,7 +25,9 @@ struct KernelsOptions {
 };
 
 std::filesystem::path cache_folder(const KernelsOptions& options) {
-  return options.cache.empty() ? cache_location().path : std::filesystem::path(options.cache);
+  if (options.cache.empty()) return cache_location().path;
+  check_folder_option(options.cache);
+  return options.cache;
 }
 
 int list_kernels(const KernelsOptions& options) {

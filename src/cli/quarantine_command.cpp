@@ -80,7 +80,8 @@ int list(const QuarantineOptions& options) {
 
 int clear(const QuarantineOptions& options) {
   const auto file = journal_file(options.journal);
-  if (!std::filesystem::exists(file)) fail(ErrorCode::not_found, "there is no such journal: '{}'", file.string());
+  if (!std::filesystem::exists(std::filesystem::symlink_status(file)))
+    fail(ErrorCode::not_found, "there is no such journal: '{}'", file.string());
   const auto journal = open_sql_journal(file);
   std::map<std::pair<std::string, std::string>, Entry> pardons;
   for (const auto& [key, record] : quarantined(*journal, options))

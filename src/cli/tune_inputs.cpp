@@ -8,6 +8,7 @@
 #include "base/locations.h"
 #include "base/text.h"
 #include "cli/environment.h"
+#include "cli/journal_table.h"
 #include "cli/model_inputs.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/shape_list.h"
@@ -140,14 +141,6 @@ std::string default_input(const TuneOptions& options) {
   return (folder / untuned_file_name(*family)).string();
 }
 
-/// Throws unless a folder is there or can be made.
-void check_folder(std::filesystem::path folder) {
-  folder = std::filesystem::absolute(folder);
-  while (!std::filesystem::exists(folder)) folder = folder.parent_path();
-  if (!std::filesystem::is_directory(folder))
-    fail(ErrorCode::invalid_input, "a folder is wanted and this is none, name another: '{}'", folder.string());
-}
-
 void fix_table(const TuneOptions& options, TuneInputs& inputs) {
   const bool single = options.m || options.n || options.k;
   if (!options.output.empty()) {
@@ -187,10 +180,15 @@ TuneInputs read_tune_inputs(const TuneOptions& options, const DeviceInfo& device
   }
   fix_table(options, inputs);
   if (single && !options.results_file.empty()) inputs.yaml = options.results_file;
-  for (const auto& path : {inputs.table, inputs.yaml, std::filesystem::path(options.profile_file)}) {
+  for (const auto& path : {inputs.table, inputs.yaml}) {
     if (!path.empty()) check_output(path);
   }
-  if (!options.keep_dir.empty()) check_folder(options.keep_dir);
+  if (!inputs.yaml.empty()) check_tune_gemm_results(inputs.yaml);
+  if (!options.profile_file.empty()) check_evidence_output(options.profile_file);
+  if (options.keep_dir.empty()) return inputs;
+  check_folder_option(options.keep_dir);
+  if (const auto kept = std::filesystem::path(options.keep_dir) / kKeptCandidates; std::filesystem::exists(kept))
+    check_evidence_output(kept);
   return inputs;
 }
 

@@ -110,7 +110,7 @@ void write_profiles(const TuneOptions& options, const Journal& journal, const Tu
   if (!options.profile_file.empty()) write_profile(options.profile_file, journal, inputs, device, protocol);
   if (options.keep_dir.empty()) return;
   make_private_folder(options.keep_dir);
-  write_profile(std::filesystem::path(options.keep_dir) / "candidates.csv", journal, inputs, device, protocol);
+  write_profile(std::filesystem::path(options.keep_dir) / kKeptCandidates, journal, inputs, device, protocol);
 }
 
 KernelOptions kernel_options(const TuneOptions& options) {

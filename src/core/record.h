@@ -162,9 +162,9 @@ struct RunBegin {
 
 /// It has ended; a run without one was killed.
 struct RunEnd {
-  std::string ending;  ///< `done`, `failed`, `interrupted`.
+  std::string ending;       ///< `done`, `failed`, `interrupted`.
   int64_t exit_status = 0;  ///< -1: unknown, an error ended it.
-  Versions versions;  ///< Of all solvers that took part.
+  Versions versions;        ///< Of all solvers that took part.
   bool operator==(const RunEnd&) const = default;
 };
 

@@ -132,10 +132,11 @@ TEST(ReferenceCache, RestoresInputsThatACandidateChanged) {
   EXPECT_EQ(hash128(std::span<const std::byte>(data.inputs[0].span())), before);
 }
 
-/// An op whose fast path loses the last term.
-class BrokenReference final : public Op {
+/// An op whose fast path loses the last term, or that forgives all but the share of mismatches.
+class ChangedGemm final : public Op {
  public:
-  std::string_view name() const override { return "broken"; }
+  explicit ChangedGemm(bool broken_path) : broken_path_(broken_path) {}
+  std::string_view name() const override { return "changed"; }
   std::span<const AttributeSpec> schema() const override { return gemm_.schema(); }
   const FamilySpec& family() const override { return gemm_.family(); }
   Problem normalise(const Problem& problem, const DeviceInfo& device) const override {
@@ -150,12 +151,17 @@ class BrokenReference final : public Op {
   void reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
                  Reference& out) const override {
     gemm_.reference(problem, path, rows, tensors, out);
-    if (path == Path::fast && rows.end == output_rows(problem)) out.values.back() += 1e-3;
+    if (broken_path_ && path == Path::fast && rows.end == output_rows(problem)) out.values.back() += 1e-3;
   }
   int64_t output_rows(const Problem& problem) const override { return gemm_.output_rows(problem); }
-  Tolerance tolerance(const Problem& problem) const override { return gemm_.tolerance(problem); }
+  Tolerance tolerance(const Problem& problem) const override {
+    Tolerance tolerance = gemm_.tolerance(problem);
+    if (!broken_path_) tolerance.max_relative = tolerance.max_cosine = 1e9;
+    return tolerance;
+  }
 
  private:
+  bool broken_path_;
   GemmOp gemm_;
 };
 
@@ -177,9 +183,28 @@ TEST(ReferenceCache, WhatItHoldsCannotBeWrittenToButInARunsOwnInputs) {
   EXPECT_DEATH(*normal.inputs.front().data() = std::byte{1}, "");
 }
 
+/// `--errRatio`: a gate of its own, whatever the other bounds forgive.
+TEST(Verification, TheShareOfMismatchesMustStayBelowItsLimit) {
+  FakeDevice device;
+  const ChangedGemm op(false);
+  const Problem problem = problem_of(kTypes[0]);
+  ReferenceCache references(device, op, problem, 7);
+  Verification verification(device, op, problem, references);
+  const PlantedGemm wrong(GemmShape::of(problem), Fault::rows_permuted);
+  const auto verify = [&](double err_ratio) {
+    return verification.verify(wrong.traits(), [&](const Launch& launch) { wrong.run(launch); },
+                               {.err_ratio = err_ratio});
+  };
+  const Finding found = verify(0.05);
+  EXPECT_EQ(found.status, Status::wrong_result);
+  EXPECT_THAT(found.detail, HasSubstr("of the elements are outside the tolerance, 0.05 is the limit"));
+  EXPECT_EQ(verify(found.errors.mismatch_ratio).status, Status::wrong_result) << "strictly below";
+  EXPECT_EQ(verify(1.01).status, Status::ok);
+}
+
 TEST(ReferenceCache, NoticesThatTheTwoPathsDisagree) {
   FakeDevice device;
-  const BrokenReference op;
+  const ChangedGemm op(true);
   ReferenceCache references(device, op, problem_of(kTypes[0]), 7);
   try {
     references.get(Distribution::normal);

@@ -352,6 +352,42 @@ TEST(Contest, MaxPairsCapsTheLooksOfFinalsAndConfirm) {
   EXPECT_LE(rounds[Phase::confirm].size(), 16u);
 }
 
+/// The rounds that chose a winner flatter it; what is published is of rounds that chose nothing.
+TEST(Contest, PublishedTimesAreOfTheRoundsAfterTheChoice) {
+  for (const bool gains : {true, false}) {
+    const std::map<Slot, double> times = {{0, 100}, {1, gains ? 80.0 : 120.0}};
+    SyntheticWorld before(times, {0, 0, 0, 0}, 1);
+    Contest contest(options_of(1));
+    const std::vector<Entrant> entrants = entrants_of(times);
+    // The machine is half as fast once the winner is chosen.
+    const auto result = [&] {
+      size_t num_joined = 0;
+      for (;;) {
+        const Want want = contest.next();
+        if (std::holds_alternative<Finished>(want)) return contest.result();
+        if (const auto* welcome = std::get_if<WantEntrants>(&want)) {
+          for (; num_joined < entrants.size() && welcome->at_most > 0; ++num_joined) contest.join(entrants[num_joined]);
+          contest.close();
+        } else if (const auto* samples = std::get_if<WantSamples>(&want)) {
+          const bool chosen = contest.phase() == Phase::confirm || contest.phase() == Phase::publish;
+          std::vector<Sample> measured;
+          for (const auto& turn : samples->schedule) {
+            Sample sample = before.sample(turn.slot);
+            sample.us *= chosen ? 2.0f : 1.0f;
+            measured.push_back(sample);
+          }
+          contest.report(measured);
+        } else {
+          contest.delayed();
+        }
+      }
+    }();
+    ASSERT_TRUE(result.decided);
+    EXPECT_FLOAT_EQ(static_cast<float>(result.winner_us), gains ? 160.0f : 200.0f);
+    EXPECT_FLOAT_EQ(static_cast<float>(result.baseline_us), 200.0f);
+  }
+}
+
 TEST(Contest, MeasurementHoldsAllSamplesOfASlot) {
   const auto times = spread_times(5, 1);
   SyntheticWorld world(times, {}, 1);

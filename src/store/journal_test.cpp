@@ -371,7 +371,7 @@ TEST_F(SqlJournal, AReaderOfAMissingFileIsTold) {
 
 TEST_F(SqlJournal, AFolderInItsPlaceIsAnError) {
   fs::create_directories(file_);
-  EXPECT_THAT(error_of([&] { open_sql_journal(file_); }).what(), HasSubstr("the journal cannot be opened"));
+  EXPECT_THAT(error_of([&] { open_sql_journal(file_); }).what(), HasSubstr("a journal is a plain file"));
 }
 
 TEST_F(SqlJournal, AnUnwritableFolderIsAnIoErrorWithAdvice) {
@@ -384,12 +384,12 @@ TEST_F(SqlJournal, AnUnwritableFolderIsAnIoErrorWithAdvice) {
   EXPECT_THAT(error.what(), HasSubstr("--journal"));
 }
 
-TEST_F(SqlJournal, AFileThatIsNoDatabaseIsDamaged) {
+TEST_F(SqlJournal, AFileThatIsNoDatabaseIsRefused) {
   fs::create_directories(file_.parent_path());
   std::ofstream(file_) << std::string(5000, 'x');
   const Error error = error_of([&] { open_sql_journal(file_); });
-  EXPECT_EQ(error.code(), ErrorCode::database);
-  EXPECT_THAT(error.what(), HasSubstr("the journal is damaged, or is none: move it away or restore a copy"));
+  EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+  EXPECT_THAT(error.what(), HasSubstr("the file is no journal, or its first page is damaged"));
   EXPECT_EQ(read_file(file_), std::string(5000, 'x'));
 }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
+#include <memory>
+#include <utility>
 
 // Debian's SOCI is configured with Boost, whose only use is in header templates for types that are not bound here.
 #include <soci/soci-config.h>
@@ -16,17 +14,17 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "store/compaction.h"
 #include "store/entry_json.h"
 #include "store/journal.h"
+#include "store/journal_file.h"
 
 namespace attune {
 namespace {
 
 namespace api = sqlite_api;
 
-constexpr int kApplicationId = 0x41747475;  ///< "Attu", in the file's header.
+constexpr int kApplicationId = static_cast<int>(kJournalApplicationId);
 constexpr int kBusyWaitMs = 60'000;
 
 /// Each brings the schema from its index to the next version; what was released is never changed.
@@ -235,35 +233,6 @@ class Connection {
   soci::session session_;
 };
 
-/// Takes the rights of others from a file of this user, and from what SQLite keeps beside it.
-void make_private(const std::filesystem::path& file) {
-  constexpr mode_t kOthers = 077;
-  for (const char* ending : {"", "-wal", "-shm"}) {
-    const std::string path = file.string() + ending;
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    if (status.st_uid != ::geteuid() || (status.st_mode & kOthers) == 0) continue;
-    if (::chmod(path.c_str(), status.st_mode & 0700) != 0) {
-      fail(ErrorCode::io, "others may read the journal and its mode cannot be changed ({}), make it 0600: '{}'",
-           std::strerror(errno), path);
-    }
-  }
-}
-
-/// Creates an empty private file. One that exists is not opened: closing any descriptor of it would drop the locks that
-/// another connection of this process holds.
-void create_private_file(const std::filesystem::path& file) {
-  if (file.has_parent_path()) make_private_folder(file.parent_path());
-  const int descriptor = ::open(file.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor >= 0)
-    ::close(descriptor);
-  else if (errno != EEXIST) {
-    fail(ErrorCode::io, "cannot create the journal ({}), check its folder's mode or name another with --journal: '{}'",
-         std::strerror(errno), file.string());
-  }
-  make_private(file);
-}
-
 /// Checks whose file it is and of which version.
 int checked_version(Connection& connection, const std::filesystem::path& file) {
   // The tables first: another process that makes them now sets the owner in the same transaction.
@@ -302,8 +271,8 @@ void migrate(Connection& connection, const std::filesystem::path& file) {
 
 class SqlJournal final : public Journal {
  public:
-  SqlJournal(const std::filesystem::path& file, Access access)
-      : file_(file), access_(access), connection_(file, access) {
+  SqlJournal(const std::filesystem::path& file, std::shared_ptr<const JournalFile> held, Access access)
+      : file_(file), held_(std::move(held)), access_(access), connection_(file, access) {
     connection_.guard([&] { connection_.session() << "PRAGMA cell_size_check = ON"; });
     if (access == Access::read_only) {
       const int version = checked_version(connection_, file);
@@ -325,6 +294,7 @@ class SqlJournal final : public Journal {
   void append(std::span<const Entry> entries) override {
     ATTUNE_CHECK(access_ == Access::read_write, "append to a journal that was opened for reading");
     if (entries.empty()) return;
+    held_->check_in_place();
     std::vector<Row> rows;
     for (const Entry& entry : entries) rows.emplace_back(entry);
     connection_.transaction([&] { insert(rows); });
@@ -537,6 +507,7 @@ class SqlJournal final : public Journal {
   }
 
   std::filesystem::path file_;
+  std::shared_ptr<const JournalFile> held_;  ///< Outlives the connection.
   Access access_;
   mutable Connection connection_;
   std::string_view entries_ = "entries";  ///< What to select from.
@@ -546,28 +517,12 @@ class SqlJournal final : public Journal {
 
 }  // namespace
 
-namespace {
-
-/// SQLite tells neither a pipe nor a socket from a disk at fault.
-[[noreturn]] void fail_no_plain_file(const std::filesystem::path& file) {
-  fail(ErrorCode::invalid_input, "a journal is a plain file, name one with --journal: '{}'", file.string());
-}
-
-}  // namespace
-
 std::unique_ptr<Journal> open_sql_journal(const std::filesystem::path& file) {
-  if (std::error_code ignored; std::filesystem::is_other(file, ignored)) fail_no_plain_file(file);
-  create_private_file(file);
-  return std::make_unique<SqlJournal>(file, Access::read_write);
+  return std::make_unique<SqlJournal>(file, JournalFile::claim(file), Access::read_write);
 }
 
 std::unique_ptr<Journal> open_sql_journal_read_only(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored))
-    fail(ErrorCode::not_found, "there is no journal yet, tune something first or name another with --journal: '{}'",
-         file.string());
-  if (!std::filesystem::is_regular_file(file, ignored)) fail_no_plain_file(file);
-  return std::make_unique<SqlJournal>(file, Access::read_only);
+  return std::make_unique<SqlJournal>(file, JournalFile::find(file), Access::read_only);
 }
 
 }  // namespace attune

@@ -3,9 +3,15 @@
 // ATTUNE_EXPECT_SOLVERS (blank-separated ids) must be there, so that CI cannot lose one silently.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <thread>
 
 #include "base/locations.h"
 #include "base/text.h"
@@ -252,6 +258,71 @@ TEST_P(SolverConformance, CallsItsOwnLibrary) {
     EXPECT_TRUE(point.library.starts_with(library_of_solver(GetParam())))
         << point.symbol << " lies in " << point.library;
   }
+}
+
+/// Nanoseconds that each thread of this process has run.
+std::map<std::string, uint64_t> running_times() {
+  std::map<std::string, uint64_t> times;
+  std::error_code gone;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", gone)) {
+    std::ifstream file(task.path() / "schedstat");
+    uint64_t ran_ns = 0;
+    if (file >> ran_ns) times[task.path().filename()] = ran_ns;
+  }
+  return times;
+}
+
+/// How many threads work while a plan runs: those that run for at least a fifth as long as the busiest.
+int num_working(const Plan& plan, const Launch& launch, int launches) {
+  plan.run(launch);                                            // Its pool stands.
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));  // Pools spin for a while after their work.
+  const auto before = running_times();
+  for (int i = 0; i < launches; ++i) plan.run(launch);
+  std::vector<uint64_t> ran;
+  for (const auto& [thread, ns] : running_times()) {
+    const auto known = before.find(thread);
+    ran.push_back(ns - (known == before.end() ? 0 : known->second));
+  }
+  const uint64_t most = *std::max_element(ran.begin(), ran.end());
+  return static_cast<int>(std::count_if(ran.begin(), ran.end(), [&](uint64_t one) { return one >= most / 5; }));
+}
+
+/// A library that works on fewer threads than its config says is no fair default, and its times are another config's.
+TEST_P(SolverConformance, WorksOnAsManyThreadsAsItsConfigSays) {
+  const int64_t units = device_->info().num_units;
+  if (device_->info().kind != "host") GTEST_SKIP() << "virtual time has no threads";
+  if (units < 2) GTEST_SKIP() << "one core has one thread";
+  if (running_times().empty()) GTEST_SKIP() << "this kernel does not count how long threads run";
+  int num_checked = 0;
+  for (const char* dtype : {"fp32", "bf16"}) {
+    const auto text = fmt::format("gemm_a16w16 m=512 n=512 k=512 dtype={}", dtype);
+    const auto problem = op_of(Problem::parse(text)).normalise(Problem::parse(text), device_->info());
+    if (!solver_->supports(problem, device_->info()).yes) continue;
+    const auto backend = solver_->open(*device_);
+    const Config all = backend->untuned(problem);
+    if (!all.has("threads")) GTEST_SKIP() << "its candidates name no threads";
+    const auto specs = op_of(problem).tensors(problem);
+    std::vector<std::vector<std::byte>> memory;
+    std::vector<void*> operands;
+    for (const TensorSpec& spec : specs) operands.push_back(memory.emplace_back(spec.bytes()).data());
+    for (const int64_t threads : {units, int64_t{1}}) {
+      auto values = all.values();
+      for (auto& [name, value] : values) {
+        if (name == "threads") value = threads;
+      }
+      const Config config(values);
+      if (!backend->space(problem).index_of(config)) continue;
+      const auto compiled = binaries(problem, {config}).front();
+      const auto plan = backend->prepare(problem, config, {.binaries = compiled});
+      std::vector<std::byte> workspace(plan->traits().workspace_bytes);
+      const Launch launch{.operands = operands, .workspace = workspace.data()};
+      int found = 0;
+      for (int tries = 0; tries < 5 && found != threads; ++tries) found = num_working(*plan, launch, 16);
+      EXPECT_EQ(found, threads) << GetParam() << " " << config.key() << " of " << problem.key();
+      ++num_checked;
+    }
+  }
+  EXPECT_GT(num_checked, 0);
 }
 
 std::vector<std::string> ids() {

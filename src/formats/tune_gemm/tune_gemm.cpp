@@ -380,6 +380,11 @@ TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, 
   return file;
 }
 
+void check_tune_gemm_results(const std::filesystem::path& path) {
+  std::error_code missing;
+  if (std::filesystem::exists(path, missing)) Publication(read_file(path, kMaxFileBytes), path.string());
+}
+
 void publish_tune_gemm(const std::filesystem::path& path, std::span<const TuneGemmEntry> entries) {
   if (entries.empty()) return;
   check_writable(path);

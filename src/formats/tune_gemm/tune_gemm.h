@@ -50,5 +50,7 @@ TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, 
 /// give each entry lines of its own the entries stay and comments go. Two publishers lose no entry. Throws
 /// invalid_input (not such a file, a problem it cannot hold), io, timeout; then nothing was written.
 void publish_tune_gemm(const std::filesystem::path& path, std::span<const TuneGemmEntry> entries);
+/// Throws invalid_input when a file is there and entries could not be published into it. Changes nothing.
+void check_tune_gemm_results(const std::filesystem::path& path);
 
 }  // namespace attune

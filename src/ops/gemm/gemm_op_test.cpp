@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ops/gemm/gemm_op.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -86,6 +87,28 @@ TEST(GemmOp, FillsSignedDataThatIsTheSameEverywhere) {
   const Operands whole(problem, Distribution::integers);
   to_float(DType::fp32, whole.bytes[1].data(), values);
   EXPECT_THAT(values, testing::Each(testing::Truly([](float v) { return v == std::round(v) && std::abs(v) <= 4; })));
+}
+
+/// Sums in fp32, term by term, err by a fraction of the bound; anything that errs ten times as much is beyond it.
+TEST(GemmOp, TheErrorBoundIsNearWhatSummingInFp32Errs) {
+  for (const int k : {64, 1024, 16384}) {
+    const auto problem = normal(fmt::format("gemm_a16w16 m=16 n=16 k={} dtype=fp32", k));
+    const Operands operands(problem);
+    const Reference exact = reference(problem, Path::fast, operands);
+    std::vector<float> a(16 * static_cast<size_t>(k)), b(a.size());
+    to_float(DType::fp32, operands.bytes[0].data(), a);
+    to_float(DType::fp32, operands.bytes[1].data(), b);
+    double largest = 0;
+    for (size_t i = 0; i < 256; ++i) {
+      const auto step = static_cast<size_t>(k);
+      volatile float sum = 0;  // In this order and this type, whatever the compiler would like.
+      for (size_t j = 0; j < step; ++j) sum = sum + a[i / 16 * step + j] * b[i % 16 * step + j];
+      largest = std::max(largest, std::abs(sum - exact.values[i]) / exact.scales[i]);
+    }
+    const double bound = GemmOp().tolerance(problem).max_relative;
+    EXPECT_LT(largest, bound) << k;
+    EXPECT_GT(10 * largest, bound / 2) << k;
+  }
 }
 
 TEST(Families, AreFoundByNameAndByOldJobName) {

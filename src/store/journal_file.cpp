@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#include "store/journal_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Identity = std::pair<dev_t, ino_t>;
+using Page = std::array<unsigned char, 4096>;
+
+constexpr mode_t kOthers = 077;
+constexpr std::string_view kMagic{"SQLite format 3\0", 16};
+constexpr size_t kHeaderBytes = 100,
+                 kApplicationIdOffset = 68;  // https://sqlite.org/fileformat2.html#the_database_header
+constexpr std::array kCompanions = {"-wal", "-shm"};
+/// Not waiting: opening a pipe that nobody writes to would never return.
+constexpr int kOpenToLook = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+
+Identity identity_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
+
+uint32_t big_endian(const unsigned char* bytes) {
+  return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
+}
+
+void put_big_endian(unsigned char* bytes, uint32_t value) {
+  for (int i = 3; i >= 0; --i, value >>= 8) bytes[i] = static_cast<unsigned char>(value);
+}
+
+[[noreturn]] void fail_kind(const fs::path& file, mode_t mode) {
+  if (S_ISLNK(mode))
+    fail(ErrorCode::invalid_input, "a journal is not reached through a link, name the file itself with --journal: '{}'",
+         file.string());
+  fail(ErrorCode::invalid_input, "a journal is a plain file, name one with --journal: '{}'", file.string());
+}
+
+[[noreturn]] void fail_foreign(const fs::path& file, bool is_database) {
+  if (is_database)
+    fail(ErrorCode::invalid_input, "the file is a database of another program, name another with --journal: '{}'",
+         file.string());
+  fail(ErrorCode::invalid_input,
+       "the file is no journal, or its first page is damaged: name another with --journal or restore a copy: '{}'",
+       file.string());
+}
+
+[[noreturn]] void fail_open(const fs::path& file, int error) {
+  fail(ErrorCode::io, "the journal cannot be opened ({}), check its mode or name another with --journal: '{}'",
+       std::strerror(error), file.string());
+}
+
+std::optional<struct stat> look_at(const fs::path& file) {
+  struct stat status {};
+  if (::lstat(file.c_str(), &status) == 0) return status;
+  if (errno != ENOENT) fail_open(file, errno);
+  return std::nullopt;
+}
+
+/// The application id where the header of a database stands.
+std::optional<uint32_t> application_id(std::span<const unsigned char> header) {
+  if (header.size() < kHeaderBytes || std::memcmp(header.data(), kMagic.data(), kMagic.size()) != 0) return {};
+  return big_endian(header.data() + kApplicationIdOffset);
+}
+
+/// A journal begun by a version before this one and killed before SQLite first copied its write-ahead log into it: the
+/// first page, with the application id, is in the log alone, among the pages of the first transaction.
+bool log_has_application_id(const fs::path& file) {
+  const int descriptor = ::open((file.string() + "-wal").c_str(), kOpenToLook);
+  if (descriptor < 0) return false;
+  constexpr off_t kLogHeaderBytes = 32, kFrameHeaderBytes = 24;
+  constexpr int kMostFrames = 16;
+  bool found = false;
+  std::array<unsigned char, kFrameHeaderBytes + kHeaderBytes> frame{};
+  for (int i = 0; i < kMostFrames && !found; ++i) {
+    const off_t offset = kLogHeaderBytes + i * (kFrameHeaderBytes + static_cast<off_t>(sizeof(Page)));
+    if (::pread(descriptor, frame.data(), frame.size(), offset) != static_cast<ssize_t>(frame.size())) break;
+    found = big_endian(frame.data()) == 1 &&
+            application_id(std::span(frame).subspan(kFrameHeaderBytes)) == kJournalApplicationId;
+  }
+  ::close(descriptor);  // SQLite locks no byte of the log.
+  return found;
+}
+
+/// Throws unless an open file is a journal.
+void check_header(const fs::path& file, int descriptor, const struct stat& status) {
+  std::array<unsigned char, kHeaderBytes> header{};
+  const ssize_t count = ::pread(descriptor, header.data(), header.size(), 0);
+  if (count < 0) fail_open(file, errno);
+  const auto id = application_id(std::span(header).first(static_cast<size_t>(count)));
+  if (id == kJournalApplicationId) return;
+  const bool begun = id == 0u && status.st_size <= static_cast<off_t>(sizeof(Page));
+  if (!begun || !log_has_application_id(file)) fail_foreign(file, id.has_value());
+}
+
+/// Throws unless what lies beside a journal is what SQLite keeps there, or nothing. Its log is emptied, and its shared
+/// memory filled again, after a loss of power.
+void check_companion(const fs::path& path) {
+  const auto status = look_at(path);
+  if (!status) return;
+  if (!S_ISREG(status->st_mode)) fail_kind(path, status->st_mode);
+  const int descriptor = ::open(path.c_str(), kOpenToLook);
+  if (descriptor < 0 && errno == ELOOP) fail_kind(path, S_IFLNK);
+  if (descriptor < 0) return;  // It is gone, or SQLite will say why it cannot be read.
+  std::array<unsigned char, 4> first{};
+  [[maybe_unused]] const ssize_t count = ::pread(descriptor, first.data(), first.size(), 0);
+  // No connection of this process is open yet whose locks this would drop.
+  ::close(descriptor);
+  constexpr uint32_t kLogMagic = 0x377f0682, kSharedMemoryVersion = 3007000;  // The log's last bit: its byte order.
+  uint32_t native = 0;
+  std::memcpy(&native, first.data(), sizeof native);
+  if (native == 0 || (big_endian(first.data()) & ~1u) == kLogMagic || native == kSharedMemoryVersion) return;
+  fail(ErrorCode::invalid_input,
+       "another program's file has the name that belongs beside the journal, move it away or name another journal "
+       "with --journal: '{}'",
+       path.string());
+}
+
+/// A database of one page without tables, which has no other mark than the application id.
+Page empty_journal() {
+  Page page{};
+  std::memcpy(page.data(), kMagic.data(), kMagic.size());
+  page[16] = sizeof(Page) >> 8;
+  page[18] = page[19] = 1;  // Written and read with a rollback journal; SQLite turns the write-ahead log on.
+  page[21] = 64;            // These three are fixed.
+  page[22] = page[23] = 32;
+  put_big_endian(&page[24], 1);  // Changes, equal to those at 92: the size that follows is valid.
+  put_big_endian(&page[28], 1);  // Pages.
+  put_big_endian(&page[kApplicationIdOffset], kJournalApplicationId);
+  put_big_endian(&page[92], 1);
+  page[100] = 13;                 // The table of tables: a leaf without cells,
+  page[105] = sizeof(Page) >> 8;  // whose content begins at the page's end.
+  return page;
+}
+
+/// Whether `from` now has the name `to`, which did not exist before; false if it did. Throws io.
+bool rename_to_new(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  // Network file systems cannot do that, and FAT has no second names.
+  if (errno == EINVAL && ::link(from.c_str(), to.c_str()) == 0) return true;
+  if (errno == EEXIST) return false;
+  fail(ErrorCode::io, "cannot create the journal ({}), name another with --journal: '{}'", std::strerror(errno),
+       to.string());
+}
+
+/// Creates an empty journal; another process that does so at the same time is as good. Nobody ever sees a file without
+/// its application id.
+void create(const fs::path& file) {
+  if (file.has_parent_path()) make_private_folder(file.parent_path());
+  const auto fail_create = [&](int error) {
+    if (error == ENOSPC || error == EDQUOT)
+      fail(ErrorCode::io, "no space left for the journal, free some or name another with --journal: '{}'",
+           file.string());
+    fail(ErrorCode::io, "cannot create the journal ({}), check its folder's mode or name another with --journal: '{}'",
+         std::strerror(error), file.string());
+  };
+  std::string temporary = (file.has_parent_path() ? file.parent_path() : fs::path(".")) / ".journal.XXXXXX";
+  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);  // With mode 0600.
+  if (descriptor < 0) fail_create(errno);
+  const Page page = empty_journal();
+  errno = ENOSPC;  // What a write that is cut short means.
+  const bool written =
+      ::write(descriptor, page.data(), page.size()) == static_cast<ssize_t>(page.size()) && ::fsync(descriptor) == 0;
+  const int error = errno;
+  ::close(descriptor);
+  try {
+    if (!written) fail_create(error);
+    rename_to_new(temporary, file);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  ::unlink(temporary.c_str());
+}
+
+/// What lies where SQLite would keep the log of a journal that is new: it would be taken for the journal's own.
+std::optional<fs::path> left_beside(const fs::path& file) {
+  for (const char* ending : {"-wal", "-shm", "-journal"}) {
+    fs::path beside = file.string() + ending;
+    if (look_at(beside)) return beside;
+  }
+  return std::nullopt;
+}
+
+/// Takes the rights of others from an open file of this user.
+void take_rights_of_others(const fs::path& file, int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) fail_open(file, errno);
+  if (status.st_uid != ::geteuid() || (status.st_mode & kOthers) == 0) return;
+  if (::fchmod(descriptor, status.st_mode & 0700) != 0) {
+    fail(ErrorCode::io, "others may read the journal and its mode cannot be changed ({}), make it 0600: '{}'",
+         std::strerror(errno), file.string());
+  }
+}
+
+/// The journals this process has open.
+struct OpenJournals {
+  std::mutex mutex;
+  std::map<Identity, std::weak_ptr<JournalFile>> files;
+};
+OpenJournals& open_journals() {
+  static auto* const all = new OpenJournals;  // Outlives threads that end with the process.
+  return *all;
+}
+
+}  // namespace
+
+JournalFile::JournalFile(const fs::path& file, int descriptor) : file_(file), descriptor_(descriptor) {}
+
+JournalFile::~JournalFile() {
+  for (const int descriptor : beside_) ::close(descriptor);
+  ::close(descriptor_);
+}
+
+/// To be called with the list of open journals locked; null when there is no such file.
+std::shared_ptr<JournalFile> JournalFile::open(const fs::path& file) {
+  const auto status = look_at(file);
+  if (!status) return nullptr;
+  if (!S_ISREG(status->st_mode)) fail_kind(file, status->st_mode);
+  auto& files = open_journals().files;
+  std::erase_if(files, [](const auto& one) { return one.second.expired(); });
+  const auto known = files.find(identity_of(*status));
+  if (auto held = known == files.end() ? nullptr : known->second.lock()) return held;
+
+  const int descriptor = ::open(file.c_str(), kOpenToLook);
+  if (descriptor < 0) {
+    if (errno == ENOENT) return nullptr;
+    if (errno == ELOOP) fail_kind(file, S_IFLNK);
+    fail_open(file, errno);
+  }
+  const std::shared_ptr<JournalFile> opened(new JournalFile(file, descriptor));
+  struct stat now {};
+  if (::fstat(descriptor, &now) != 0) fail_open(file, errno);
+  if (!S_ISREG(now.st_mode)) fail_kind(file, now.st_mode);
+  auto& entry = files[identity_of(now)];
+  if (auto held = entry.lock()) {      // The path was given to a journal that is open meanwhile.
+    held->further_.push_back(opened);  // Not to be closed before it.
+    return held;
+  }
+  check_header(file, descriptor, now);
+  for (const char* ending : kCompanions) check_companion(file.string() + ending);
+  entry = opened;
+  return opened;
+}
+
+std::shared_ptr<const JournalFile> JournalFile::find(const fs::path& file) {
+  const std::lock_guard lock(open_journals().mutex);
+  if (auto found = open(file)) return found;
+  fail(ErrorCode::not_found, "there is no journal yet, tune something first or name another with --journal: '{}'",
+       file.string());
+}
+
+std::shared_ptr<const JournalFile> JournalFile::claim(const fs::path& file) {
+  const std::lock_guard lock(open_journals().mutex);
+  for (;;) {
+    if (const auto found = open(file)) {
+      found->make_private();
+      return found;
+    }
+    // Looked at before the file is asked for again: another process may just be making both.
+    const auto beside = left_beside(file);
+    if (!beside)
+      create(file);
+    else if (!look_at(file))
+      fail(ErrorCode::invalid_input,
+           "the journal is gone and what belongs to one lies where it was, move that away or name another with "
+           "--journal: '{}'",
+           beside->string());
+  }
+}
+
+void JournalFile::make_private() {
+  take_rights_of_others(file_, descriptor_);
+  for (const char* ending : kCompanions) {
+    const fs::path path = file_.string() + ending;
+    const auto status = look_at(path);
+    if (!status) continue;
+    if (!S_ISREG(status->st_mode)) fail_kind(path, status->st_mode);
+    if (status->st_uid != ::geteuid() || (status->st_mode & kOthers) == 0) continue;
+    const int descriptor = ::open(path.c_str(), kOpenToLook);
+    if (descriptor < 0) {
+      if (errno == ENOENT) continue;  // SQLite removes them with the last connection.
+      if (errno == ELOOP) fail_kind(path, S_IFLNK);
+      fail_open(path, errno);
+    }
+    // Kept open: SQLite locks bytes of the shared memory's file.
+    beside_.push_back(descriptor);
+    take_rights_of_others(path, descriptor);
+  }
+}
+
+void JournalFile::check_in_place() const {
+  struct stat held {
+  }, named{};
+  if (::fstat(descriptor_, &held) == 0 && ::lstat(file_.c_str(), &named) == 0 &&
+      identity_of(held) == identity_of(named))
+    return;
+  fail(ErrorCode::database,
+       "the journal was removed or replaced while the run went on, what it held is lost but for what is published: "
+       "'{}'",
+       file_.string());
+}
+
+}  // namespace attune

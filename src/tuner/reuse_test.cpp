@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// What a run takes over from an earlier one's records, and what it measures again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "device/fake/fake_device.h"
+#include "measure/local_executor.h"
+#include "ops/op.h"
+#include "solver/registry.h"
+#include "tuner/tuner.h"
+
+namespace attune {
+namespace {
+
+class LeapingClock final : public Clock {
+ public:
+  double now_s() override { return now_s_ += 1e-3; }
+  void sleep_s(double seconds) override { now_s_ += seconds; }
+
+ private:
+  double now_s_ = 0;
+};
+
+class Unseen final : public TuneObserver {
+ public:
+  void progress(const Problem&, Phase, size_t) override {}
+  void finished(const TuneResult&) override {}
+};
+
+class Reuse : public testing::Test {
+ protected:
+  TuneResult run(Journal& journal) {
+    const auto problem = Problem::parse("gemm_a16w16 m=16 n=16 k=32 dtype=fp32");
+    LocalExecutor executor(device_, registry());
+    LeapingClock clock;
+    Unseen observer;
+    const std::atomic<bool> interrupted = false;
+    return Tuner(executor, journal, {}, clock)
+        .run({{.problem = op_of(problem).normalise(problem, {})}}, observer, interrupted)
+        .front();
+  }
+
+  /// A journal as a kill in the finals leaves it, each record changed.
+  static std::unique_ptr<Journal> torn(const Journal& journal, const std::function<void(Record&)>& change) {
+    auto left = open_memory_journal();
+    journal.scan({.decisions = false}, [&](const Entry& entry, const Stamp&) {
+      Entry copy = entry;
+      if (auto* record = std::get_if<Record>(&copy)) {
+        if (record->stage == Stage::final) return;
+        change(*record);
+      } else if (auto* started = std::get_if<Started>(&copy)) {
+        Record announced;
+        announced.candidate = started->candidate;
+        announced.versions = started->versions;
+        change(announced);
+        started->versions = announced.versions;
+      }
+      left->append({&copy, 1});
+    });
+    return left;
+  }
+
+  /// Names of what was verified by the entries after the first `num_before`.
+  static std::multiset<std::string> verified(const Journal& journal, size_t num_before = 0) {
+    std::multiset<std::string> names;
+    size_t index = 0;
+    journal.scan({}, [&](const Entry& entry, const Stamp&) {
+      const auto* record = std::get_if<Record>(&entry);
+      if (index++ >= num_before && record && record->stage == Stage::verify) names.insert(record->candidate.name());
+    });
+    return names;
+  }
+  static size_t size(const Journal& journal) {
+    size_t count = 0;
+    journal.scan({}, [&](const Entry&, const Stamp&) { ++count; });
+    return count;
+  }
+
+  FakeDevice device_;
+};
+
+TEST_F(Reuse, RecordsOfTheSameVersionsAreNotMadeAgain) {
+  const auto journal = open_memory_journal();
+  run(*journal);
+  const auto left = torn(*journal, [](Record&) {});
+  const size_t before = size(*left);
+  ASSERT_EQ(run(*left).ending, Ending::decided);
+  EXPECT_THAT(verified(*left, before), testing::IsEmpty());
+}
+
+TEST_F(Reuse, RecordsOfAnotherLibraryVersionAreWorthNothing) {
+  const auto journal = open_memory_journal();
+  const TuneResult first = run(*journal);
+  const auto all = verified(*journal);
+  ASSERT_THAT(all, testing::SizeIs(testing::Gt(3u)));
+  const auto left = torn(*journal, [](Record& record) { record.versions[record.candidate.solver] = "1+0.9"; });
+  const size_t before = size(*left);
+  const TuneResult again = run(*left);
+  ASSERT_EQ(again.ending, Ending::decided) << again.reason;
+  EXPECT_EQ(verified(*left, before), all);
+  EXPECT_EQ(again.decision->winner, first.decision->winner);
+}
+
+TEST_F(Reuse, AnotherVersionsFailureIsNotHeldAgainstACandidate) {
+  const auto journal = open_memory_journal();
+  const Candidate best = run(*journal).decision->winner;
+  const auto left = torn(*journal, [&](Record& record) {
+    record.versions[record.candidate.solver] = "1+0.9";
+    if (record.stage == Stage::verify) record.outcome = {Status::wrong_result, "as it was then", {}, {}};
+  });
+  const TuneResult again = run(*left);
+  ASSERT_EQ(again.ending, Ending::decided) << again.reason;
+  EXPECT_EQ(again.decision->winner, best);
+  EXPECT_THAT(again.failures, testing::IsEmpty());
+}
+
+TEST_F(Reuse, ACandidateKnownToBeWrongTakesNoPart) {
+  const auto journal = open_memory_journal();
+  const Candidate best = run(*journal).decision->winner;
+  const auto left = torn(*journal, [&](Record& record) {
+    if (record.candidate == best && record.stage == Stage::verify)
+      record.outcome = {Status::wrong_result, "planted", {}, {}};
+  });
+  const TuneResult again = run(*left);
+  ASSERT_EQ(again.ending, Ending::decided) << again.reason;
+  EXPECT_NE(again.decision->winner, best);
+  for (const Finalist& finalist : again.decision->finalists) EXPECT_NE(finalist.candidate, best);
+  ASSERT_THAT(again.failures, testing::SizeIs(1));
+  EXPECT_EQ(again.failures.front().first, best);
+  EXPECT_EQ(again.failures.front().second.status, Status::wrong_result);
+}
+
+}  // namespace
+}  // namespace attune
