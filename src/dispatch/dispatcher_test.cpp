@@ -390,6 +390,18 @@ TEST_F(PlanBound, IsKeptAndReachingItIsSaidOnce) {
   EXPECT_EQ(said.find("plans are more", first + 1), std::string::npos) << said;
 }
 
+TEST_F(PlanBound, HoldsForSmallPlansWithAllThatIsAroundThem) {
+  options_.max_plan_bytes = 128 * 1024;
+  testing::internal::CaptureStderr();
+  dispatcher().require(key(1, 1, 1));
+  const size_t before = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
+  for (int64_t m = 2; m <= 60; ++m) EXPECT_NE(dispatcher().require(key(m, 1, 1)).plan, nullptr);
+  const size_t after = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(dispatcher().counts().evicted_plans, 0u);
+  EXPECT_LT(after - before, dispatcher().counts().plan_bytes);
+}
+
 TEST_F(PlanBound, WhatIsCalledAgainAndAgainStays) {
   const Plan* hot = dispatcher().require(shape(1)).plan;
   for (int64_t m = 2; m < 80; ++m) {
