@@ -118,7 +118,7 @@ typedef struct {
   const attune_table* tables;  ///< `num_tables` of them.
   size_t num_tables;
   int64_t look_every_ms;  ///< At the tables' files; 0: every second; negative: only attune_reload() looks.
-  uint64_t most_plans;    ///< Kept ready; 0: 16384.
+  uint64_t most_plans;    ///< Not looked at any more: max_plan_bytes is.
   uint32_t building;      ///< ATTUNE_BUILD_...
   uint8_t only_look_up;   ///< 1: no kernel is prepared by attune_choose().
   uint8_t log_hits;       ///< 1: a line on standard error for the first hit of each shape.
@@ -126,19 +126,25 @@ typedef struct {
   uint8_t reserved;
   /// A predicted match with a larger bound is not used (0.25 is 25 %); 0: 1; negative: nothing is predicted.
   double most_regret;
+  /// What kernels that are kept ready hold of the host's memory; beyond it the least recently used leave, and are
+  /// prepared again when they are called for. 0: 256 MB; 1: none is kept.
+  uint64_t max_plan_bytes;
 } attune_options;
 #define ATTUNE_OPTIONS_INIT \
-  { sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_BUILD_BACKGROUND, 0, 0, 0, 0, 0 }
+  { sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_BUILD_BACKGROUND, 0, 0, 0, 0, 0, 0 }
 
 /// Since the dispatcher was made.
 typedef struct {
   size_t size;
   uint64_t calls, misses;          ///< Lookups, and those that no row served.
   uint64_t shapes, missed_shapes;  ///< Distinct ones.
-  uint64_t plans, reloads;
+  uint64_t plans, reloads;         ///< Kernels that are kept ready now.
+  uint64_t plan_bytes;             ///< What they hold of the host's memory.
+  uint64_t evicted_plans;          ///< Those that had to leave,
+  uint64_t plan_limit_reached;     ///< and how often attune_options' max_plan_bytes made some leave.
 } attune_counters;
 #define ATTUNE_COUNTERS_INIT \
-  { sizeof(attune_counters), 0, 0, 0, 0, 0, 0 }
+  { sizeof(attune_counters), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 typedef struct attune_dispatcher attune_dispatcher;
 

@@ -29,8 +29,8 @@ enum class Building : uint8_t { never, background, blocking };
 
 /// The answer for one problem. 16 bytes, so that it is returned in registers.
 struct Hit {
-  /// Ready to run for as long as the dispatcher lives (DispatcherOptions::most_plans has an exception); null: none is
-  /// made yet (require() makes one), or no solver takes the problem.
+  /// Ready to run until the calling thread's next call of the dispatcher; Dispatcher::keep() makes it last. Null: none
+  /// is made yet, or it had to leave (require() makes one), or no solver takes the problem.
   const Plan* plan = nullptr;
   uint32_t row = 0;  ///< A number that names the row in the tables as they were then; 0: no row.
   Match match = Match::fallback;
@@ -49,9 +49,10 @@ struct DispatcherOptions {
   std::map<std::string, std::vector<std::filesystem::path>> tables;
   std::filesystem::path capture;  ///< Folder where the shapes that are called are collected; empty: nowhere.
   std::chrono::milliseconds look_every{1000};  ///< At the tables' files; 0: only when reload() is called.
-  /// Kept. For a problem beyond them require() and run() make a plan anew at each call; it lasts until the thread's
-  /// next.
-  size_t most_plans = 16384;
+  /// What the plans that are kept hold of the host's memory (PlanTraits::host_bytes and some 1.5 KB each); beyond it
+  /// the least recently used leave, and are made anew when they are called for. A plan that is larger alone, and any
+  /// with 0, is made at each call of require() and run(), and lasts until the thread's next.
+  uint64_t max_plan_bytes = uint64_t{256} << 20;
   bool only_look_up = false;  ///< No plans: hits say match and row.
   /// A prediction with a larger bound is not used; 0: none is.
   double most_regret = 1;
@@ -64,8 +65,12 @@ struct DispatcherOptions {
 /// How often, since the dispatcher was made.
 struct DispatchCounts {
   uint64_t calls = 0, misses = 0;  ///< Lookups, and those that no row served.
+  /// Distinct ones; one that was not called while 65,536 others came to be without a plan may count again.
   uint64_t shapes = 0, missed_shapes = 0;
-  uint64_t plans = 0, reloads = 0;
+  uint64_t plans = 0, reloads = 0;  ///< Plans that are kept now.
+  uint64_t plan_bytes = 0;          ///< Of these, and of those that left while a thread holds their hit.
+  uint64_t evicted_plans = 0;       ///< Those that left; one that was too large to be kept at all counts each time.
+  uint64_t plan_limit_reached = 0;  ///< How often DispatcherOptions::max_plan_bytes made plans leave.
 };
 
 /// A table that lookups go through.
@@ -77,7 +82,8 @@ struct TableInUse {
 };
 
 /// Finds, for each call, the kernel that the tuned tables name, and has it ready. Tables are looked at anew when a file
-/// changes; plans once made stay. Any thread; lookups take no lock and never wait for a reload or a compiler.
+/// changes; plans are kept up to a bound of bytes. Any thread; lookups take no lock and never wait for a reload or a
+/// compiler.
 class ATTUNE_API Dispatcher {
  public:
   /// Reads the tables; nothing is opened or compiled before the first shape comes. A wrong table is left out, and said
@@ -122,6 +128,10 @@ class ATTUNE_API Dispatcher {
   /// reload()); device when the library refuses.
   void run_candidate(std::string_view problem, std::string_view candidate, std::span<void* const> operands,
                      void* stream = nullptr);
+  /// Makes the plan of this thread's last hit last until the handle ends, which must be before the dispatcher does.
+  /// What a handle holds is not counted once it left the dispatcher. Null for a hit without a plan. No lock. Throws
+  /// invalid_input for a hit that is not of this thread's last lookup with a plan.
+  std::shared_ptr<const Plan> keep(const Hit& hit) const;
   /// What run_candidate() takes, in its order: the shapes and types of a problem's operands, the output last. Throws
   /// invalid_input.
   std::vector<TensorSpec> operands(std::string_view problem) const;

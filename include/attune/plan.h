@@ -11,6 +11,9 @@ struct PlanTraits {
   uint64_t workspace_bytes = 0;
   uint64_t zeroed_bytes = 0;  ///< Prefix of the workspace that is zero before the first run and left zero by every run.
   bool deterministic = true, capturable = true, reentrant = true;
+  /// What the plan holds of the host's memory until it ends, itself included and what it shares not; 0: not stated.
+  /// A dispatcher bounds its plans by it; the conformance suite measures whether it is enough.
+  uint64_t host_bytes = 0;
 };
 
 /// One call: operands in Op::tensors() order, each contiguous and aligned as its TensorSpec says.
@@ -20,7 +23,7 @@ struct Launch {
   void* stream = nullptr;
 };
 
-/// A prepared candidate, bound to one problem and device.
+/// A prepared candidate, bound to one problem and device. Any thread may destroy it.
 class ATTUNE_API Plan {
  public:
   virtual ~Plan() = default;

@@ -77,6 +77,9 @@ nb::dict counts() {
   all["missed_shapes"] = now.missed_shapes;
   all["plans"] = now.plans;
   all["reloads"] = now.reloads;
+  all["plan_bytes"] = now.plan_bytes;
+  all["evicted_plans"] = now.evicted_plans;
+  all["plan_limit_reached"] = now.plan_limit_reached;
   return all;
 }
 
@@ -130,7 +133,9 @@ attune.errors.UnavailableError when no library takes packed weights, or no copy 
 constexpr const char* kReloadDoc =
     "Looks at the tables' files now instead of within a second. True when one had changed; calls from now on see it.";
 constexpr const char* kCountsDoc =
-    "How often since the first call: calls, misses (no row served them), shapes, missed_shapes, plans, reloads.";
+    R"(How often since the first call: calls, misses (no row served them), shapes, missed_shapes, reloads.
+
+plans are kept now and hold plan_bytes; evicted_plans had to leave, and plan_limit_reached says how often some had to.)";
 constexpr const char* kTablesDoc =
     R"(The tables that calls go through now, by op and in the order of precedence: a dict for each.
 

@@ -239,7 +239,9 @@ class FromACallToItsRow(InAFolder):
         np.testing.assert_array_equal(attune.gemm_a16w16(x, w), np.full((3, 4, 32), 64, np.float32))
         self.assertRegex(attune.explain(SHAPE), r"exact +m=12: .*t\.csv:2 portable\.gemm@")
         after = attune.counts()
-        self.assertEqual(set(after), {"calls", "misses", "shapes", "missed_shapes", "plans", "reloads"})
+        self.assertEqual(set(after), {"calls", "misses", "shapes", "missed_shapes", "plans", "reloads", "plan_bytes",
+                                      "evicted_plans", "plan_limit_reached"})
+        self.assertGreater(after["plan_bytes"], 0)
         self.assertEqual((after["calls"] - before["calls"], after["misses"] - before["misses"]), (1, 0))
 
     def test_tables_come_in_the_order_of_precedence(self):

@@ -12,7 +12,8 @@ namespace {
 
 using namespace attune;
 
-constexpr size_t kCountersSize = 56, kKeySize = 56;
+constexpr size_t kCountersSize = 80, kKeySize = 56;
+constexpr size_t kFirstCountersSize = 56;  ///< Before plan_bytes.
 static_assert(sizeof(attune_hit) == kHitSize && sizeof(attune_counters) == kCountersSize);
 
 /// A plan reads as many operands as its problem has.
@@ -148,7 +149,8 @@ int attune_explain(attune_dispatcher* dispatcher, const attune_gemm_key* key, ch
 }
 
 int attune_counts(attune_dispatcher* dispatcher, attune_counters* counters) {
-  return guarded([&] { give(*needed(counters, "counters"), c_counters(used(dispatcher).counts()), kCountersSize); });
+  return guarded(
+      [&] { give(*needed(counters, "counters"), c_counters(used(dispatcher).counts()), kFirstCountersSize); });
 }
 
 }  // extern "C"

@@ -37,7 +37,7 @@ static_assert(same(ATTUNE_INVALID_INPUT - 1, ErrorCode::invalid_input) &&
               same(ATTUNE_TIMEOUT - 1, ErrorCode::timeout) && same(ATTUNE_INTERNAL - 1, ErrorCode::internal));
 
 // Of version 0.1, the shortest that there can be.
-constexpr size_t kKeySize = 56, kOptionsSize = 72;
+constexpr size_t kKeySize = 56, kOptionsSize = 80;
 constexpr size_t kFirstOptionsSize = 64;  ///< Before most_regret.
 static_assert(sizeof(attune_gemm_key) == kKeySize && sizeof(attune_options) == kOptionsSize);
 
@@ -125,8 +125,11 @@ attune_hit c_hit(const Hit& hit) noexcept {
 }
 
 attune_counters c_counters(const DispatchCounts& counts) noexcept {
-  return {sizeof(attune_counters), counts.calls, counts.misses, counts.shapes,
-          counts.missed_shapes,    counts.plans, counts.reloads};
+  return {sizeof(attune_counters), counts.calls,
+          counts.misses,           counts.shapes,
+          counts.missed_shapes,    counts.plans,
+          counts.reloads,          counts.plan_bytes,
+          counts.evicted_plans,    counts.plan_limit_reached};
 }
 
 DispatcherOptions options_of(const attune_options& given) {
@@ -147,7 +150,7 @@ DispatcherOptions options_of(const attune_options& given) {
   }
   if (wanted.look_every_ms > 0) options.look_every = std::chrono::milliseconds(wanted.look_every_ms);
   if (wanted.look_every_ms < 0) options.look_every = std::chrono::milliseconds(0);
-  if (wanted.most_plans > 0) options.most_plans = wanted.most_plans;
+  if (wanted.max_plan_bytes > 0) options.max_plan_bytes = wanted.max_plan_bytes;
   switch (wanted.building) {
     case ATTUNE_BUILD_BACKGROUND:
       options.building = Building::background;

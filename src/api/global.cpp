@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
@@ -55,9 +56,22 @@ Building building() {
   return Building::background;
 }
 
+uint64_t max_plan_bytes() {
+  const Variable wanted{"ATTUNE_MAX_PLAN_BYTES"};
+  const uint64_t otherwise = DispatcherOptions().max_plan_bytes;
+  if (wanted.value.empty()) return otherwise;
+  uint64_t number = 0;
+  const char* const end = wanted.value.data() + wanted.value.size();
+  if (const auto read = std::from_chars(wanted.value.data(), end, number); read.ec == std::errc() && read.ptr == end)
+    return number;
+  complain(fmt::format("ATTUNE_MAX_PLAN_BYTES wants a number of bytes, it is {}: '{}'", otherwise, wanted.value));
+  return otherwise;
+}
+
 DispatcherOptions options_of_environment() {
   DispatcherOptions options;
   options.building = building();
+  options.max_plan_bytes = max_plan_bytes();
   options.online_tuning = is_on({"ATTUNE_ONLINE_TUNING", "HIP_ONLINE_TUNING"});
   options.log_hits = is_on({"ATTUNE_LOG_TUNED_CONFIG", "AITER_LOG_TUNED_CONFIG"});
   const MostRegret regret = most_regret_wanted();

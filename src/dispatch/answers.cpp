@@ -9,41 +9,36 @@
 
 namespace attune {
 
-/// The kept plan, or one made now. A kernel is never kept for weights in another layout than it was made for.
-const Plan* Answers::plan_of(const Problem& problem, const Wanted& wanted, Answer& answer, std::string& why_not) {
-  std::pair name(problem.key(), std::string(wanted.candidate));
+/// The kept plan, or one made now; false: none can be made. A kernel is never kept for weights in another layout than
+/// it was made for.
+bool Answers::set_plan(const Problem& problem, const Wanted& wanted, Answer& answer, std::string& why_not) {
+  PlanCache::Name name(problem.key(), std::string(wanted.candidate));
   for (const std::string& layout : wanted.layouts) name.second += '\n' + layout;
-  if (const auto kept = plans_.find(name); kept != plans_.end()) {
-    answer.hit.drifted = kept->second.drifted;
-    answer.hit.layout = kept->second.layout;
-    return kept->second.plan.get();
+  CachedPlan* plan = plans_.find(name);
+  if (plan == nullptr) {
+    PlanMaker::Made fresh;
+    if (wanted.candidate.empty())
+      fresh = wanted.layouts.empty() ? maker_.make_untuned(problem) : maker_.make_untuned(problem, wanted.layouts);
+    else
+      fresh = maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
+    why_not = std::move(fresh.why_not);
+    if (answer.missing.empty()) answer.missing = std::move(fresh.missing);
+    if (!fresh.plan) {
+      answer.refusal.code = fresh.code;
+      return false;
+    }
+    plan = plans_.insert(name, std::move(fresh.plan), fresh.drifted, fresh.layout);
   }
-  PlanMaker::Made fresh;
-  if (wanted.candidate.empty())
-    fresh = wanted.layouts.empty() ? maker_.make_untuned(problem) : maker_.make_untuned(problem, wanted.layouts);
-  else
-    fresh = maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
-  why_not = std::move(fresh.why_not);
-  if (answer.missing.empty()) answer.missing = std::move(fresh.missing);
-  if (!fresh.plan) {
-    answer.refusal.code = fresh.code;
-    return nullptr;
-  }
-  answer.hit.drifted = fresh.drifted;
-  answer.hit.layout = fresh.layout;
-  if (is_full()) {
-    answer.own = std::move(fresh.plan);
-    return answer.own.get();
-  }
-  const Kept& kept = plans_.emplace(name, Kept{std::move(fresh.plan), fresh.drifted, fresh.layout}).first->second;
-  num_plans_ = plans_.size();
-  is_full_ = plans_.size() >= most_plans_;
-  return kept.plan.get();
+  answer.plan = plan;
+  answer.hit.plan = plan->plan.get();
+  answer.hit.drifted = plan->drifted;
+  answer.hit.layout = plan->layout;
+  return true;
 }
 
 Answer Answers::make(const Problem& problem, const Candidate& candidate) {
   Answer answer;
-  answer.hit.plan = plan_of(problem, {candidate.name(), {}}, answer, answer.why_not);
+  set_plan(problem, {candidate.name(), {}}, answer, answer.why_not);
   return answer;
 }
 
@@ -76,19 +71,18 @@ Answer Answers::make(const KeyCodes& codes, const RowIndex& rows, const Asked& a
     const auto layout = layouts.empty() ? layouts : layouts.subspan(met.layout, 1);
     const std::string_view kernel = rows.kernel_name(row);
     std::string why_not = "it names no kernel";
-    const Plan* plan = kernel.empty() ? nullptr : plan_of(problem, {kernel, layout}, answer, why_not);
-    answer.hit.plan = plan;
+    const bool has_plan = !kernel.empty() && set_plan(problem, {kernel, layout}, answer, why_not);
     answer.hit.match = met.match;
     answer.hit.row = met.number;
     answer.hit.regret_percent = percent_of(met.regret);
     answer.hit.layout = met.layout;
-    if (plan != nullptr || (!kernel.empty() && !answer.missing.empty())) return true;
+    if (has_plan || (!kernel.empty() && !answer.missing.empty())) return true;
     log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(row), problem.key(), why_not));
     answer.hit = {};
     return false;
   });
   if (answer.hit.plan != nullptr) return answer;
-  answer.hit.plan = plan_of(problem, {{}, layouts}, answer, answer.why_not);
+  set_plan(problem, {{}, layouts}, answer, answer.why_not);
   answer.hit.not_ready = answer.hit.row != 0 || (answer.hit.plan == nullptr && !answer.missing.empty());
   return answer;
 }

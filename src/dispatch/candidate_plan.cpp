@@ -22,7 +22,8 @@ const Plan& Dispatcher::State::require(const Problem& problem, const Candidate& 
     made = answers_.make(problem, candidate);
   }
   if (made.hit.plan == nullptr) fail(made.refusal.code, "the candidate does not run this problem: {}", made.why_not);
-  if (made.own) own_.insert_or_assign(std::this_thread::get_id(), std::move(made.own));
+  hold_plan(plans_.holder(), made.plan);
+  make_room();
   return *made.hit.plan;
 }
 

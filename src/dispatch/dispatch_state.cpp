@@ -22,6 +22,8 @@
 namespace attune {
 namespace {
 
+constexpr size_t kMaxShapesKept = 16384;  // With a refusal, or for whose kernel a compiler was asked.
+
 FileStamp stamp_of(const std::filesystem::path& file) {
   FileStamp stamp{.file = file};
   struct stat status {};
@@ -64,7 +66,8 @@ Dispatcher::State::State(DispatcherOptions wanted)
       cache_(path_if_any(cache_location)),
       process_(::getpid()),
       maker_(options.device, registry(Surroundings::application), cache_, options.building != Building::never),
-      answers_(maker_, log_, options.most_plans),
+      plans_(options.max_plan_bytes, new_plan_holder()),
+      answers_(maker_, plans_, log_),
       packer_(maker_) {
   for (const FamilySpec& family : families()) {
     codes.emplace_back(family);
@@ -150,6 +153,7 @@ Dispatcher::State::~State() {
   }
   finish();
   delist(*this);
+  forget_plan_holder(plans_.holder());
   delete now.load();
 }
 
@@ -159,8 +163,11 @@ DispatchCounts Dispatcher::State::counts() const {
           .misses = sums.misses,
           .shapes = num_shapes_,
           .missed_shapes = num_missed_shapes_,
-          .plans = answers_.num_plans(),
-          .reloads = num_reloads_};
+          .plans = plans_.counts().plans,
+          .reloads = num_reloads_,
+          .plan_bytes = plans_.counts().bytes,
+          .evicted_plans = plans_.counts().evicted,
+          .plan_limit_reached = plans_.counts().limit_reached};
 }
 
 ProblemKey Dispatcher::State::hash_of(const Asked& asked) const noexcept {
@@ -219,7 +226,8 @@ Answer Dispatcher::State::make(const Snapshot& tables, const Asked& asked) {
   return answers_.make(codes.at(op), *tables.tables[op].rows, asked, options.most_regret);
 }
 
-/// Answers a problem from now on, while there is room. Under making_.
+/// Answers a problem from now on; a plan that is too large to be kept is of this answer alone. Under making_, and
+/// make_room() comes after it.
 Answer Dispatcher::State::serve(const Asked& asked) {
   Snapshot& tables = *now.load();
   Answer made;
@@ -229,16 +237,12 @@ Answer Dispatcher::State::serve(const Asked& asked) {
   } catch (const Error& error) {
     made.refusal = {error.code(), error.what()};
   }
-  if (made.own) return made;
   const ProblemKey hash = hash_of(asked);
-  const Served* before = tables.served.find(hash);
-  Served served{hash, asked.key, made.hit, asked.layouts, before != nullptr && before->was_missed};
-  if (made.hit.plan != nullptr) served.was_missed = note(tables, before, served);
-  tables.served.put(served);
+  tables.served.put(served_with(tables, made, asked, tables.served.find(hash)));
   if (made.hit.plan == nullptr && made.hit.not_ready && options.building != Building::never) {
     // No refusal: it waits for a compiler.
   } else if (made.hit.plan == nullptr) {
-    if (refusals_.size() < options.most_plans) refusals_.insert_or_assign({hash.high, hash.low}, made.refusal);
+    if (refusals_.size() < kMaxShapesKept) refusals_.insert_or_assign({hash.high, hash.low}, made.refusal);
     log_.say(fmt::format("a shape cannot be served: {}", made.refusal.why));
   }
   want_compiled(asked, made);
@@ -249,8 +253,7 @@ Answer Dispatcher::State::serve(const Asked& asked) {
 void Dispatcher::State::want_compiled(const Asked& asked, const Answer& made) {
   if (options.building != Building::background || !made.hit.not_ready || made.missing.empty()) return;
   const ProblemKey hash = hash_of(asked);
-  if (asked_for_.size() < options.most_plans && asked_for_.insert({hash.high, hash.low}).second)
-    wanted_.push_back(asked);
+  if (asked_for_.size() < kMaxShapesKept && asked_for_.insert({hash.high, hash.low}).second) wanted_.push_back(asked);
 }
 
 /// Counts and says a shape that is answered for the first time, or that no row serves any more: its kernel cannot be
@@ -258,12 +261,12 @@ void Dispatcher::State::want_compiled(const Asked& asked, const Answer& made) {
 bool Dispatcher::State::note(const Snapshot& tables, const Served* before, const Served& served) {
   const GemmKey& key = served.key;
   const Hit& hit = served.hit;
-  const bool is_first = before == nullptr || before->hit.plan == nullptr;
+  const bool is_first = before == nullptr || !before->was_served;
   const bool is_missed = hit.row == 0 && !served.was_missed;
   if (is_first) ++num_shapes_;
   if (is_missed) ++num_missed_shapes_;
   // A prediction's bound is no proof: its shape is tuned, too.
-  const bool is_predicted = hit.match == Match::predicted && (is_first || before->hit.match != Match::predicted);
+  const bool is_predicted = hit.match == Match::predicted && (is_first || !before->was_predicted);
   if (online_ && (is_missed || is_predicted) && served.layouts == nullptr && missed_.size() < OnlineTuning::kMostShapes)
     missed_.push_back(key);
   const bool was_missed = served.was_missed || is_missed;
@@ -296,7 +299,10 @@ Hit Dispatcher::State::require(const Asked& asked) {
   const ProblemKey hash = hash_of(asked);
   const Served* served = now.load()->served.find(hash);
   if (served != nullptr && served->layouts == asked.layouts && own.same(served->key, key)) {
-    if (is_final(served->hit)) return served->hit;
+    if (is_final(served->hit)) {
+      hold_plan(plans_.holder(), served->plan);
+      return served->hit;
+    }
     // What was refused once is refused until the tables change.
     const auto refused = refusals_.find({hash.high, hash.low});
     if (refused != refusals_.end()) fail(refused->second.code, "{}", refused->second.why);
@@ -316,7 +322,8 @@ Hit Dispatcher::State::require(const Asked& asked) {
   }
   if (!wanted_.empty() || !missed_.empty()) inbox.wake();
   if (made.hit.plan == nullptr) fail(made.refusal.code, "{}", made.refusal.why);
-  if (made.own) own_.insert_or_assign(std::this_thread::get_id(), std::move(made.own));
+  hold_plan(plans_.holder(), made.plan);
+  make_room();
   return made.hit;
 }
 
@@ -345,7 +352,10 @@ void Dispatcher::State::work_on(const Inbox::Posted& posted) {
   {
     const std::lock_guard lock(making_);
     const Served* served = now.load()->served.find(hash_of(posted.asked));
-    if (served == nullptr) serve(posted.asked);
+    if (served == nullptr || served->has_left) {
+      serve(posted.asked);
+      make_room();
+    }
   }
   inbox.done(posted);
 }
@@ -371,6 +381,7 @@ bool Dispatcher::State::compile_one() {
     maker_.note_failures(std::move(failures));
   }
   serve(asked);
+  make_room();
   return true;
 }
 
@@ -429,20 +440,7 @@ bool Dispatcher::State::look_again() {
   maker_.forget_failures();
   refusals_.clear();
   asked_for_.clear();
-  for (const Served& served : before->served.all()) {
-    try {
-      const Asked asked{served.key, served.layouts};
-      const Answer made = make(*fresh, asked);
-      // A plan that there was no room for is nobody's: the shape is a new one again.
-      if (made.own || made.hit.plan == nullptr) continue;
-      Served again{served.hash, served.key, made.hit, served.layouts, served.was_missed};
-      again.was_missed = note(*fresh, &served, again);
-      fresh->served.put(again);
-      want_compiled(asked, made);
-    } catch (const Error&) {
-      // It was none before, and is said again when it is asked for.
-    }
-  }
+  serve_again(*before, *fresh);
   for (const Snapshot::Tables& tables : fresh->tables) {
     for (const std::string& notice : tables.rows->notices()) log_.say(notice);
   }

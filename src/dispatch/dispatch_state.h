@@ -21,6 +21,8 @@
 #include "dispatch/inbox.h"
 #include "dispatch/key_codes.h"
 #include "dispatch/online_tuning.h"
+#include "dispatch/plan_cache.h"
+#include "dispatch/plan_holds.h"
 #include "dispatch/plan_maker.h"
 #include "dispatch/read_guard.h"
 #include "dispatch/row_index.h"
@@ -61,20 +63,24 @@ struct Dispatcher::State {
   explicit State(DispatcherOptions wanted);
   ~State();
 
-  /// The answer kept for a problem, else what `first_row` finds in the tables, and the problem is told to the thread.
-  /// `hash` is asked.hash(). No lock, no I/O; allocates nothing but for a thread's first call.
+  /// Whether a lookup tells the dispatcher's own thread a problem that is not answered: not one of require().
+  enum class News : uint8_t { told, kept };
+  /// The answer kept for a problem, else what `first_row` finds in the tables. `hash` is asked.hash(). No lock, no I/O;
+  /// allocates nothing but for a thread's first call.
   template <typename FirstRow>
-  Hit look_up(const Asked& asked, const ProblemKey& hash, const FirstRow& first_row) noexcept;
+  Hit look_up(const Asked& asked, const ProblemKey& hash, News news, const FirstRow& first_row) noexcept;
+  Hit choose(const GemmKey& key, News news) noexcept;
   Hit require(const Asked& asked);
   /// Whether require() has nothing to do: with Building::blocking a stand-in is not what it waits for.
   bool is_final(const Hit& hit) const noexcept {
     return hit.plan != nullptr && !(hit.not_ready && options.building == Building::blocking);
   }
   /// Of weights packed ahead: as Dispatcher's. In weights.cpp.
-  Hit choose(GemmKey key, const Weights& weights) noexcept;
+  Hit choose(GemmKey key, const Weights& weights, News news = News::told) noexcept;
   Hit require(GemmKey key, const Weights& weights);
   Weights pack(GemmKey key, const void* plain, const PackOptions& wanted);
   static void* copy_of(const Weights& weights, const Hit& hit) noexcept;  ///< What the hit's plan reads.
+  std::shared_ptr<const Plan> keep(const Hit& hit) const;
   /// The plan of a candidate, compiled first if need be; as long as Hit::plan. Throws as Dispatcher::run_candidate().
   const Plan& require(const Problem& problem, const Candidate& candidate);
   /// A problem in text, normalised. Throws invalid_input. Both are in candidate_plan.cpp.
@@ -93,14 +99,16 @@ struct Dispatcher::State {
   std::atomic<Snapshot*> now{nullptr};
   Inbox inbox;
   CallCounters counters;
-  /// No room for more plans: shapes that are new now stay so.
-  bool is_full() const noexcept { return answers_.is_full(); }
 
  private:
   std::unique_ptr<Snapshot> read_tables(const Snapshot* before, bool& changed) const;
   bool holds(const Weights& weights, GemmKey key) const noexcept;
   Answer make(const Snapshot& tables, const Asked& asked);
   Answer serve(const Asked& asked);
+  Served served_with(const Snapshot& tables, const Answer& made, const Asked& asked, const Served* before);
+  /// Lets plans leave while there are too many, from `coming` too, the tables to come; frees what nobody sees any more.
+  void make_room(Snapshot* coming = nullptr);
+  void serve_again(Snapshot& before, Snapshot& fresh);
   std::unique_lock<std::mutex> begin_making();
   std::map<std::string, std::string> compile(const std::vector<CompileTask>& tasks) const;
   bool note(const Snapshot& tables, const Served* before, const Served& served);
@@ -128,15 +136,16 @@ struct Dispatcher::State {
   const int process_;  ///< Not a child of a fork().
   PlanMaker maker_;
   DispatchLog log_;
+  PlanCache plans_;
   Answers answers_;
   WeightsPacker packer_;
-  std::mutex making_;  ///< Of answers_ and maker_, of all below to places_, and of swapping `now`.
-  std::map<std::thread::id, std::unique_ptr<Plan>> own_;       ///< For whose shape there was no room: the last of each.
+  std::mutex making_;  ///< Of answers_, plans_ and maker_, of all below to places_, and of swapping `now`.
   std::map<std::pair<uint64_t, uint64_t>, Refusal> refusals_;  ///< By hash, until the tables change.
   std::set<std::pair<uint64_t, uint64_t>> asked_for_;          ///< Shapes whose kernel was compiled or is to be.
   std::vector<Asked> wanted_;                                  ///< Of those, which still wait.
   std::vector<GemmKey> missed_;                                ///< For online_, not handed to it yet.
-  std::vector<TablePlaces> places_;                            ///< By OpId, as the environment was.
+  bool is_limit_said_ = false;
+  std::vector<TablePlaces> places_;  ///< By OpId, as the environment was.
   std::atomic<uint64_t> num_reloads_{0}, num_missed_shapes_{0}, num_shapes_{0};
   std::atomic<bool> stop_{false}, is_done_{false};  ///< The thread is to end; it has.
   std::atomic<bool> finished_{false};
@@ -145,28 +154,34 @@ struct Dispatcher::State {
 };
 
 template <typename FirstRow>
-Hit Dispatcher::State::look_up(const Asked& asked, const ProblemKey& hash, const FirstRow& first_row) noexcept {
+Hit Dispatcher::State::look_up(const Asked& asked, const ProblemKey& hash, News news,
+                               const FirstRow& first_row) noexcept {
   const KeyCodes& own = codes[static_cast<size_t>(asked.key.op)];
   if (!own.fits(asked.key)) return {};
   if (capture) capture->note(asked.key);
   Hit hit;
-  bool is_served = false;
+  bool is_answered = false;
   {
     const ReadGuard reading;
     const Snapshot& current = *now.load(std::memory_order_seq_cst);
     // A hash says where to look; that it is the same problem is looked at, for its plan runs on the caller's memory.
     const Served* served = current.served.find(hash);
-    if (served != nullptr && served->layouts == asked.layouts && own.same(served->key, asked.key)) {
-      is_served = true;
+    if (served != nullptr && !served->has_left && served->layouts == asked.layouts &&
+        own.same(served->key, asked.key)) {
+      is_answered = true;
       hit = served->hit;
+      if (served->plan != nullptr) {
+        served->plan->note_use(plans_.time());
+        hold_plan(plans_.holder(), served->plan);
+      }
     } else {
       hit = first_row(current);
     }
   }
   counters.count(hit.row == 0);
-  if (!is_served && !options.only_look_up && !is_full()) {
+  if (!is_answered && !options.only_look_up) {
     hit.not_ready = true;
-    inbox.post(asked, hash);
+    if (news == News::told) inbox.post(asked, hash);
   }
   return hit;
 }

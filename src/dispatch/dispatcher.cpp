@@ -66,24 +66,26 @@ std::string_view name(Match match) noexcept {
 Dispatcher::Dispatcher(DispatcherOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Dispatcher::~Dispatcher() = default;
 
-Hit Dispatcher::choose(const GemmKey& key, const Weights* weights) const noexcept {
-  State& state = *state_;
-  if (weights != nullptr) return state.choose(key, *weights);
+Hit Dispatcher::State::choose(const GemmKey& key, News news) noexcept {
   const auto op = static_cast<size_t>(key.op);
-  if (op >= state.codes.size()) return {};
-  const KeyCodes& codes = state.codes[op];
-  const HalfKey half = codes.half(key);
-  Hit hit = state.look_up({key}, half.with_m(key.m), [&](const Snapshot& tables) {
-    return first_row(tables, key, codes.pads_m(), half, state.options.most_regret);
+  if (op >= codes.size()) return {};
+  const KeyCodes& own = codes[op];
+  const HalfKey half = own.half(key);
+  Hit hit = look_up({key}, half.with_m(key.m), news, [&](const Snapshot& tables) {
+    return first_row(tables, key, own.pads_m(), half, options.most_regret);
   });
   // What packed weights are answered with is kept elsewhere; should a hash ever say otherwise, nothing runs.
   if ((key.flags & GemmKey::bpreshuffle) != 0) hit.plan = nullptr;
   return hit;
 }
 
+Hit Dispatcher::choose(const GemmKey& key, const Weights* weights) const noexcept {
+  return weights != nullptr ? state_->choose(key, *weights) : state_->choose(key, State::News::told);
+}
+
 Hit Dispatcher::require(const GemmKey& key, const Weights* weights) {
   if (weights != nullptr) return state_->require(key, *weights);
-  const Hit hit = choose(key);
+  const Hit hit = state_->choose(key, State::News::kept);
   return state_->is_final(hit) ? hit : state_->require({key});
 }
 
@@ -126,6 +128,7 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
   run_plan(state_->require(problem, parsed), operands, stream);
 }
 
+std::shared_ptr<const Plan> Dispatcher::keep(const Hit& hit) const { return state_->keep(hit); }
 std::string Dispatcher::explain(const GemmKey& key) const { return state_->explain(key); }
 bool Dispatcher::reload() { return state_->reload(); }
 std::vector<std::string> Dispatcher::notices() const { return state_->notices(); }

@@ -73,7 +73,10 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
     return text + "packed weights  go by rows in the layouts that they hold\n";
   const Served* served = now.load()->served.find(hash_of({key}));
   if (served == nullptr) return text + "not called yet\n";
+  if (served->has_left) return text + "served by       a plan that had to leave, it is made again at the next call\n";
   const Hit& hit = served->hit;
+  if (hit.plan == nullptr && served->was_served && !hit.not_ready)
+    return text + "served by       a plan that is made at each call, it is larger than all that is kept may be\n";
   if (hit.plan == nullptr && !hit.not_ready) {
     const auto refused = refusals_.find({served->hash.high, served->hash.low});
     return text +

@@ -64,6 +64,7 @@ class TakingTurns final : public Plan {
  public:
   explicit TakingTurns(std::unique_ptr<Plan> plan) : plan_(std::move(plan)), traits_(plan_->traits()) {
     traits_.reentrant = true;
+    if (traits_.host_bytes > 0) traits_.host_bytes += sizeof *this;
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
   void run(const Launch& launch) const override {

@@ -81,7 +81,8 @@ ReadGuard::ReadGuard() noexcept : reader_(this_reader()) {
   // Acquire: who reads the new epoch sees the new pointer, too.
   const uint64_t now = epoch.load(std::memory_order_acquire);
   if (fences_are_sent.load(std::memory_order_relaxed)) {
-    reader_.since.store(now, std::memory_order_relaxed);
+    // Release: who sees this one of a later lookup has seen what the lookups before it did.
+    reader_.since.store(now, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   } else {
     reader_.since.store(now, std::memory_order_seq_cst);

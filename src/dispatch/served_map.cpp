@@ -2,60 +2,119 @@
 #include "dispatch/served_map.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace attune {
 namespace {
 constexpr size_t kFewest = 64;
 }
 
+// Sequentially consistent, as wait_for_readers() asks of a pointer that is changed before it: a lookup that it does not
+// wait for sees the new one.
 std::atomic<const Served*>& ServedMap::Places::of(const ProblemKey& hash) noexcept {
   for (size_t at = hash.low & mask;; at = (at + 1) & mask) {
-    const Served* there = places[at].load(std::memory_order_acquire);
+    const Served* there = places[at].load();
     if (there == nullptr || there->hash == hash) return places[at];
   }
 }
 
-ServedMap::ServedMap() {
-  generations_.push_back(std::make_unique<Places>(kFewest));
-  current_.store(generations_.back().get(), std::memory_order_release);
+ServedMap::ServedMap() : owned_(std::make_unique<Places>(kFewest)) { current_ = owned_.get(); }
+
+ServedMap::~ServedMap() {
+  for (const auto& place : owned_->places) delete place.load();
 }
 
-const Served* ServedMap::find(const ProblemKey& hash) const noexcept {
-  return current_.load(std::memory_order_acquire)->of(hash).load(std::memory_order_acquire);
-}
+const Served* ServedMap::find(const ProblemKey& hash) const noexcept { return current_.load()->of(hash).load(); }
 
-void ServedMap::put(const Served& served) {
+void ServedMap::put(Served served) {
   const std::lock_guard lock(mutex_);
-  Places* places = generations_.back().get();
-  answers_.push_back(std::make_unique<const Served>(served));
-  const Served* const fresh = answers_.back().get();
-  std::atomic<const Served*>* place = &places->of(served.hash);
-  if (const Served* old = place->load(std::memory_order_relaxed)) {
-    *std::find(in_force_.begin(), in_force_.end(), old) = fresh;
-  } else {
-    in_force_.push_back(fresh);
-    if (2 * in_force_.size() > places->places.size()) {
-      // Readers of the old ones still find all but the newest.
-      auto larger = std::make_unique<Places>(2 * places->places.size());
-      for (const Served* one : in_force_) larger->of(one->hash).store(one, std::memory_order_relaxed);
-      current_.store(larger.get(), std::memory_order_release);
-      generations_.push_back(std::move(larger));
-      return;
+  served.number = ++num_put_;
+  std::atomic<const Served*>* place = &owned_->of(served.hash);
+  if (place->load() == nullptr && 2 * (size_ + 1) > owned_->places.size()) {
+    // Readers of the old ones still find all but the newest.
+    auto larger = std::make_unique<Places>(2 * owned_->places.size());
+    for (const auto& one : owned_->places) {
+      if (const Served* there = one.load()) larger->of(there->hash) = there;
+    }
+    move_to(std::move(larger));
+    place = &owned_->of(served.hash);
+  }
+  if (served.plan == nullptr) ++num_without_plan_;
+  std::unique_ptr<const Served> old(place->exchange(new Served(served)));
+  if (!old) {
+    ++size_;
+    return;
+  }
+  if (old->plan == nullptr) --num_without_plan_;
+  replaced_.push_back(std::move(old));
+}
+
+void ServedMap::withdraw(const ProblemKey& hash, const CachedPlan& plan) {
+  const Served* there = find(hash);
+  if (there == nullptr || there->plan != &plan) return;
+  Served left = *there;
+  left.hit = {};
+  left.plan = nullptr;
+  left.has_left = true;
+  put(left);
+}
+
+void ServedMap::bound_without_plan(size_t max) {
+  const std::lock_guard lock(mutex_);
+  if (num_without_plan_ <= max) return;
+  std::vector<uint64_t> numbers;
+  for (const auto& place : owned_->places) {
+    if (const Served* there = place.load(); there != nullptr && there->plan == nullptr)
+      numbers.push_back(there->number);
+  }
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  const size_t num_left = size_ - numbers.size() / 2;
+  // A place cannot be made empty: what lies behind it would not be found.
+  auto smaller = std::make_unique<Places>(std::max(kFewest, std::bit_ceil(2 * num_left + 2)));
+  for (const auto& place : owned_->places) {
+    const Served* there = place.load();
+    if (there == nullptr) continue;
+    if (there->plan == nullptr && there->number < *middle) {
+      replaced_.emplace_back(there);
+      --num_without_plan_;
+      --size_;
+    } else {
+      smaller->of(there->hash) = there;
     }
   }
-  place->store(fresh, std::memory_order_release);
+  move_to(std::move(smaller));
+}
+
+void ServedMap::move_to(std::unique_ptr<Places> places) {
+  current_ = places.get();
+  old_places_.push_back(std::move(owned_));
+  owned_ = std::move(places);
 }
 
 size_t ServedMap::size() const {
   const std::lock_guard lock(mutex_);
-  return in_force_.size();
+  return size_;
 }
 
 std::vector<Served> ServedMap::all() const {
   const std::lock_guard lock(mutex_);
   std::vector<Served> all;
-  for (const Served* one : in_force_) all.push_back(*one);
+  for (const auto& place : owned_->places) {
+    if (const Served* there = place.load()) all.push_back(*there);
+  }
   return all;
+}
+
+size_t ServedMap::num_replaced() const {
+  const std::lock_guard lock(mutex_);
+  return replaced_.size();
+}
+
+void ServedMap::free_replaced() {
+  const std::lock_guard lock(mutex_);
+  replaced_.clear();
+  old_places_.clear();
 }
 
 }  // namespace attune

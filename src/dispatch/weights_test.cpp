@@ -265,12 +265,12 @@ TEST_F(WeightsTest, ALookupTellsTheDispatchersThread) {
   EXPECT_FALSE(hit.not_ready);
 }
 
-TEST_F(WeightsTest, BeyondTheMostPlansEachCallHasItsOwn) {
+TEST_F(WeightsTest, RunWhenNoPlanIsKept) {
   write(row(4, kPanels));
-  options_.most_plans = 1;
+  options_.max_plan_bytes = 0;
   const Weights weights = pack();
   for (const int64_t m : {4, 5, 6, 5, 4}) run(weights, m);
-  EXPECT_EQ(dispatcher().counts().plans, 1u);
+  EXPECT_EQ(dispatcher().counts().plans, 0u);
 }
 
 TEST_F(WeightsTest, ManyThreadsWhileTablesChange) {

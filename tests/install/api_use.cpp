@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <typeinfo>
 
 namespace {
@@ -84,6 +85,8 @@ void dispatching(const char* capture) {
   const attune::Hit hit = own.choose(key);
   expect(hit.plan != nullptr && hit.plan->traits().reentrant && name(hit.match) == "fallback", "choose");
   expect(own.require(key).plan == hit.plan, "require");
+  const std::shared_ptr<const attune::Plan> kept = own.keep(hit);
+  expect(kept.get() == hit.plan && own.counts().plan_bytes > kept->traits().host_bytes, "keep");
   expect(!own.explain(key).empty() && !own.reload() && own.notices().empty(), "explain, reload, notices");
   expect(own.counts().calls == 6, "counts");
   for (const attune::TableInUse& table : own.tables()) expect(!table.op.empty() && !table.origin.empty(), "tables");

@@ -297,6 +297,7 @@ static void results(attune_dispatcher* dispatcher) {
   WORKS(attune_choose(dispatcher, &key, &hit));
   WORKS(attune_counts(dispatcher, &after));
   HOLDS(after.calls == before.calls + 1 && after.misses == before.misses + 1);
+  HOLDS(after.plans >= 1 && after.plan_bytes > 0 && after.evicted_plans == 0 && after.plan_limit_reached == 0);
   WORKS(attune_explain(dispatcher, &key, whole, sizeof whole, &length));
   WORKS(attune_explain(dispatcher, &key, part, sizeof part, &short_length));
   HOLDS(length == strlen(whole) && short_length == length && length > 8);

@@ -183,9 +183,15 @@ class AnInstalledTree(story.Story):
             self.assertIn("exact of ", err)
             self.assertEqual(len(err.splitlines()), 1)
 
+    def test_the_bound_of_plans_comes_from_the_environment(self):
+        for wanted, says in (("0", "a plan that is made at each call"), ("1000000", "the untuned config")):
+            out, err = self.start_installed(self.linear, ATTUNE_MAX_PLAN_BYTES=wanted)
+            self.assertIn(f"served by       {says}", out)
+            self.assertNotIn("ATTUNE_MAX_PLAN_BYTES", err)
+
     def test_a_wrong_variable_costs_a_line_and_not_the_program(self):
         for variable, value in (("ATTUNE_BUILD", "perhaps"), ("ATTUNE_DEVICE", "cpu:99"), ("ATTUNE_TUNE_GEMM", "yes"),
-                                ("ATTUNE_LOG_TUNED_CONFIG", "2")):
+                                ("ATTUNE_LOG_TUNED_CONFIG", "2"), ("ATTUNE_MAX_PLAN_BYTES", "64 MB")):
             _, err = self.start_installed(self.linear, **{variable: value})
             lines = [line for line in err.splitlines() if variable in line and "capture them" not in line]
             self.assertEqual(len(lines), 1, err)

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: MIT
 // What a lookup costs: attune_dispatch_benchmark [--benchmark_filter=…]. Tables are made in the temporary folder; rows,
-// and the keys that are looked up, are random.
+// and the keys that are looked up, are random. attune_dispatch_benchmark --flood [NUM_SHAPES [MAX_PLAN_BYTES]]: as many
+// shapes are called once, then 16 again and again, with the libraries and the bound that an application has.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "attune/capture.h"
 #include "attune/dispatcher.h"
@@ -183,7 +190,71 @@ void open_table(benchmark::State& state) {
 }
 BENCHMARK(open_table)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 
+uint64_t resident_bytes() {
+  uint64_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto began = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+void print_counts(const Dispatcher& dispatcher, const char* when) {
+  const DispatchCounts counts = dispatcher.counts();
+  fmt::print("{}: {} shapes, {} plans of {:.1f} MB, {} left, bound reached {} times, {:.1f} MB resident\n", when,
+             counts.shapes, counts.plans, static_cast<double>(counts.plan_bytes) / 1e6, counts.evicted_plans,
+             counts.plan_limit_reached, static_cast<double>(resident_bytes()) / 1e6);
+}
+
+int flood(int64_t num_shapes, uint64_t max_plan_bytes) {
+  constexpr int kNumHot = 16, kNumRounds = 2'000'000, kNumRepetitions = 5;
+  Dispatcher dispatcher({.max_plan_bytes = max_plan_bytes});
+  const auto key = [](int64_t number) {
+    return GemmKey{.m = number % 100 + 1,
+                   .n = 64 + number / 100 % 100,
+                   .k = 64 + number / 10'000,
+                   .in = DType::fp32,
+                   .out = DType::fp32};
+  };
+  print_counts(dispatcher, "before");
+  const double seconds = seconds_of([&] {
+    for (int64_t number = 0; number < num_shapes; ++number) dispatcher.require(key(number));
+  });
+  print_counts(dispatcher, "flooded");
+  fmt::print("{:.1f} us a shape that is new\n", seconds * 1e6 / static_cast<double>(num_shapes));
+  std::array<GemmKey, kNumHot> hot;
+  for (int i = 0; i < kNumHot; ++i) hot[static_cast<size_t>(i)] = key(i * num_shapes / kNumHot);
+  fmt::print("{:.1f} us for the first call of each of {} that are called again\n", 1e6 / kNumHot * seconds_of([&] {
+                                                                                     for (const GemmKey& one : hot)
+                                                                                       dispatcher.require(one);
+                                                                                   }),
+             kNumHot);
+  size_t num_without = 0;
+  for (int repetition = 0; repetition < kNumRepetitions; ++repetition) {
+    const double hot_seconds = seconds_of([&] {
+      for (int i = 0; i < kNumRounds; ++i)
+        num_without += dispatcher.choose(hot[static_cast<size_t>(i % kNumHot)]).plan == nullptr ? 1 : 0;
+    });
+    fmt::print("{:.1f} ns a lookup of the {}\n", hot_seconds * 1e9 / kNumRounds, kNumHot);
+  }
+  print_counts(dispatcher, "after");
+  if (num_without > 0) fmt::print("{} lookups had no plan\n", num_without);
+  return num_without > 0 ? 1 : 0;
+}
+
 }  // namespace
 }  // namespace attune
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  if (argc >= 2 && std::string_view(argv[1]) == "--flood") {
+    return attune::flood(argc > 2 ? std::atoll(argv[2]) : 100'000,
+                         argc > 3 ? std::strtoull(argv[3], nullptr, 10) : attune::DispatcherOptions().max_plan_bytes);
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

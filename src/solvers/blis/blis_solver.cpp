@@ -35,7 +35,9 @@ rntm_t runtime_of(const Config& config) {
 
 class BlisPlan final : public Plan {
  public:
-  BlisPlan(const GemmShape& shape, const rntm_t& runtime) : shape_(shape), runtime_(runtime) {}
+  BlisPlan(const GemmShape& shape, const rntm_t& runtime) : shape_(shape), runtime_(runtime) {
+    traits_.host_bytes = sizeof *this;
+  }
   const PlanTraits& traits() const noexcept override { return traits_; }
 
   void run(const Launch& launch) const override {

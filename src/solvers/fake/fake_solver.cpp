@@ -39,6 +39,8 @@ class FakePlan final : public Plan {
         bias_(static_cast<size_t>(shape.n)),
         c_(static_cast<size_t>(shape.m * shape.n)) {
     traits_.reentrant = false;
+    traits_.host_bytes =
+        sizeof *this + plain_.size() + sizeof(float) * (a_.size() + b_.size() + bias_.size() + c_.size());
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
 

@@ -22,6 +22,7 @@ class DotPlan final : public Plan {
     if (copies_) x_ = space.add<float>(shape.m * x_step_);
     if (shape.bias && shape.in != DType::fp32) bias_ = space.add<float>(shape.n + kPanel);
     traits_.workspace_bytes = space.bytes();
+    traits_.host_bytes = sizeof *this;  // The loader opens a kernel's file once, whatever number of plans use it.
   }
 
   const PlanTraits& traits() const noexcept override { return traits_; }

@@ -44,6 +44,7 @@ class TilePlan final : public Plan {
     if (keeps_partials()) partials_ = space.add<float>(num_partials() * tiles_ * groups_ * tile_floats_);
     if (shape.bias && shape.in != DType::fp32) bias_ = space.add<float>(shape.n + kPanel);
     traits_.workspace_bytes = space.bytes();
+    traits_.host_bytes = sizeof *this;  // The loader opens a kernel's file once, whatever number of plans use it.
   }
 
   const PlanTraits& traits() const noexcept override { return traits_; }

@@ -41,6 +41,10 @@ LibxsmmPlan::LibxsmmPlan(const GemmShape& shape, const LibxsmmTiles& tiles, int 
     panel_bytes_ = (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
   }
   traits_.workspace_bytes = panel_bytes_ * static_cast<uint64_t>(threads);
+  // Each kernel has two pages of its own. libxsmm never frees them, and generates 131,072 at most in a process.
+  constexpr uint64_t kKernelBytes = 8192;
+  const auto num_kernels = std::count_if(kernels_.begin(), kernels_.end(), [](Kernel one) { return one != nullptr; });
+  traits_.host_bytes = sizeof *this + kKernelBytes * static_cast<uint64_t>(num_kernels);
 }
 
 void LibxsmmPlan::generate(const Variant& variant) {

@@ -71,6 +71,7 @@ class MklPlan final : public Plan {
         packed_(config.text("routine") == kPackedRoutine),
         dynamic_(threads > 1 && config.integer("dynamic") != 0) {
     traits_.reentrant = false;
+    traits_.host_bytes = sizeof *this;
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
 

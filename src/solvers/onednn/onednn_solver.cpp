@@ -145,6 +145,13 @@ class OmpThreads {
   bool changed_ = false;
 };
 
+/// What a primitive holds of an implementation, as measured (tests/conformance/plan_memory_test.cpp): generated code
+/// for the most part. oneDNN itself keeps the last 1024 primitives of a process, also those whose plans are gone.
+uint64_t primitive_bytes(std::string_view implementation) {
+  constexpr uint64_t kOfABrgemm = 128 * 1024, kOfAnother = 16 * 1024;
+  return implementation.starts_with("brg") ? kOfABrgemm : kOfAnother;
+}
+
 class OnednnPlan final : public Plan {
  public:
   OnednnPlan(const GemmShape& shape, const dnnl::matmul::primitive_desc& chosen, const dnnl::engine& engine,
@@ -152,6 +159,7 @@ class OnednnPlan final : public Plan {
       : where_(GemmOperands::of(shape)), has_bias_(shape.bias), threads_(threads), stream_(engine), matmul_(chosen) {
     traits_.workspace_bytes = chosen.scratchpad_desc().get_size();
     traits_.reentrant = false;
+    traits_.host_bytes = sizeof *this + primitive_bytes(chosen.impl_info_str());
     arguments_ = {{DNNL_ARG_SRC, memory(chosen.src_desc(), engine, DNNL_MEMORY_NONE)},
                   {DNNL_ARG_WEIGHTS, memory(chosen.weights_desc(), engine, DNNL_MEMORY_NONE)},
                   {DNNL_ARG_DST, memory(chosen.dst_desc(), engine, DNNL_MEMORY_NONE)},

@@ -19,6 +19,7 @@ class OpenblasPlan final : public Plan {
  public:
   OpenblasPlan(const GemmShape& shape, int threads, bool vector) : shape_(shape), threads_(threads), vector_(vector) {
     traits_.reentrant = false;
+    traits_.host_bytes = sizeof *this;
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
 

@@ -147,7 +147,9 @@ Kernel kernel_for(const GemmShape& shape, std::string_view block) {
 
 class PortablePlan final : public Plan {
  public:
-  PortablePlan(const GemmShape& shape, Kernel kernel) : shape_(shape), kernel_(kernel) {}
+  PortablePlan(const GemmShape& shape, Kernel kernel) : shape_(shape), kernel_(kernel) {
+    traits_.host_bytes = sizeof *this;
+  }
   const PlanTraits& traits() const noexcept override { return traits_; }
   void run(const Launch& launch) const override {
     const auto where = GemmOperands::of(shape_);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Answers and the plans that they name, inside the bound of both. All but keep() under making_.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "dispatch/dispatch_state.h"
+#include "dispatch/read_guard.h"
+
+namespace attune {
+
+/// `before`: what the problem was answered with; may be null.
+Served Dispatcher::State::served_with(const Snapshot& tables, const Answer& made, const Asked& asked,
+                                      const Served* before) {
+  Served served{.hash = hash_of(asked), .key = asked.key, .hit = made.hit, .layouts = asked.layouts};
+  if (before != nullptr) {
+    served.was_served = before->was_served;
+    served.was_missed = before->was_missed;
+    served.was_predicted = before->was_predicted;
+  }
+  if (made.plan == nullptr) return served;
+  served.was_missed = note(tables, before, served);
+  served.was_served = true;
+  served.was_predicted = made.hit.match == Match::predicted;
+  if (made.plan->is_kept) {
+    served.plan = made.plan;
+    std::vector<ProblemKey>& answers = made.plan->answers;
+    if (std::find(answers.begin(), answers.end(), served.hash) == answers.end()) answers.push_back(served.hash);
+  } else {
+    served.hit.plan = nullptr;
+  }
+  return served;
+}
+
+/// Under making_, after what was made is held by who is to have it.
+void Dispatcher::State::make_room(Snapshot* coming) {
+  constexpr size_t kMaxWithoutPlan = 65536, kMaxReplaced = 1024;
+  ServedMap& served = now.load()->served;
+  plans_.shrink([&](const CachedPlan& gone) {
+    for (const ProblemKey& hash : gone.answers) {
+      served.withdraw(hash, gone);
+      if (coming != nullptr) coming->served.withdraw(hash, gone);
+    }
+  });
+  if (!is_limit_said_ && options.max_plan_bytes > 0 && plans_.counts().limit_reached > 0) {
+    is_limit_said_ = true;
+    log_.insist(
+        fmt::format("plans are more than the {} MB that are kept, the least recently used are made again when "
+                    "they are called for: raise ATTUNE_MAX_PLAN_BYTES",
+                    options.max_plan_bytes >> 20));
+  }
+  served.bound_without_plan(kMaxWithoutPlan);
+  const bool is_grace_over = (plans_.is_grace_due() || served.num_replaced() > kMaxReplaced) && wait_for_readers();
+  if (is_grace_over) served.free_replaced();
+  plans_.free_unheld(is_grace_over);
+}
+
+/// What was answered stays answered, the most recently used first, as far as their plans go into the bound beside those
+/// of before. The rest is answered when it is called for.
+void Dispatcher::State::serve_again(Snapshot& before, Snapshot& fresh) {
+  std::vector<std::pair<uint64_t, Served>> by_use;
+  for (const Served& one : before.served.all())
+    by_use.emplace_back(one.plan == nullptr ? 0 : one.plan->last_use.load(std::memory_order_relaxed), one);
+  std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  uint64_t num_bytes = 0;
+  for (const auto& [last_use, served] : by_use) {
+    const Asked asked{served.key, served.layouts};
+    Served again = served;
+    again.hit = {};
+    again.plan = nullptr;
+    again.has_left = true;
+    if (served.has_left || num_bytes > options.max_plan_bytes / 4 * 3) {
+      if (served.was_served) fresh.served.put(again);
+      continue;
+    }
+    try {
+      const uint64_t began = plans_.time();
+      const Answer made = make(fresh, asked);
+      if (made.plan == nullptr) continue;
+      // One for a changed row has been used when its shape was.
+      if (made.plan->last_use > began) made.plan->last_use = last_use;
+      if (made.plan->is_kept) {
+        again = served_with(fresh, made, asked, &served);
+        num_bytes += made.plan->bytes;
+      }
+      fresh.served.put(again);
+      want_compiled(asked, made);
+      make_room(&fresh);
+    } catch (const Error&) {
+      // It was none before, and is said again when it is asked for.
+    }
+  }
+}
+
+std::shared_ptr<const Plan> Dispatcher::State::keep(const Hit& hit) const {
+  if (hit.plan == nullptr) return nullptr;
+  const CachedPlan* held = plan_hold(plans_.holder()).plan.load(std::memory_order_relaxed);
+  if (held == nullptr || held->plan.get() != hit.plan)
+    fail(ErrorCode::invalid_input, "a hit is kept before its thread's next call of the dispatcher, this one is older");
+  return held->plan;
+}
+
+}  // namespace attune

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// What a plan says it holds of the host's memory (PlanTraits::host_bytes), held against what the process grows by: a
+// dispatcher bounds its plans by what they say.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/locations.h"
+#include "compile/compile_pool.h"
+#include "device/device.h"
+#include "ops/op.h"
+#include "search/prune.h"
+#include "solver/registry.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kNumFirst = 8;  // Not measured: what a library makes once.
+// So few that all of a solver's are fewer than the 1024 that oneDNN keeps: one would take the place of another.
+constexpr size_t kNumPlans = 32;
+/// A plan may hold so many times what it says, and so many bytes for what a page more or less is of one plan.
+constexpr double kMaxFactor = 1.5;
+constexpr uint64_t kMaxNoiseBytes = 1024;
+
+struct ProcessMemory {
+  uint64_t heap_bytes = 0;     ///< What malloc has given out.
+  uint64_t private_bytes = 0;  ///< Resident, of no file: generated code lies there, too.
+
+  static ProcessMemory now() {
+    const struct mallinfo2 heap = ::mallinfo2();
+    ProcessMemory memory{.heap_bytes = heap.uordblks + heap.hblkhd};
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;) {
+      uint64_t kib = 0;
+      if ((word == "RssAnon:" || word == "RssShmem:") && status >> kib) memory.private_bytes += kib * 1024;
+    }
+    return memory;
+  }
+};
+
+class PlanMemory : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+#ifdef ATTUNE_SANITIZED
+    GTEST_SKIP() << "a sanitizer's allocator keeps more than it is asked for";
+#endif
+    for (const SolverEntry& entry : registry().entries()) {
+      if (entry.id != GetParam()) continue;
+      if (!entry.solver) GTEST_SKIP() << GetParam() << " is unavailable: " << entry.unavailable;
+      solver_ = entry.solver;
+    }
+    ASSERT_NE(solver_, nullptr);
+    device_ = open_device(GetParam() == "fake.gemm" ? "fake:0" : "cpu:0");
+    backend_ = solver_->open(*device_);
+  }
+  std::vector<Binary> binaries(const Problem& problem, const Config& config) {
+    std::vector<Binary> all;
+    const auto tasks = solver_->compile_tasks(problem, config, device_->info());
+    if (tasks.empty()) return all;
+    KernelCache cache({cache_location().path}, uint64_t{1} << 30);
+    for (auto& compiled : CompilePool(cache).compile(tasks)) {
+      EXPECT_TRUE(compiled.outcome.ok()) << compiled.outcome.detail;
+      if (compiled.binary) all.push_back(*compiled.binary);
+    }
+    return all;
+  }
+  /// One of `count` configs, evenly spread over the space; the untuned one where a space of thousands would have to be
+  /// gone through for each shape.
+  Config config(const Problem& problem, size_t number, size_t count) {
+    if (!solver_->compile_tasks(problem, backend_->untuned(problem), device_->info()).empty())
+      return backend_->untuned(problem);
+    const SearchSpace space = backend_->space(problem);
+    const auto allowed = prune(space, problem, device_->info(), 0).allowed;
+    return space.at(allowed[number * (allowed.size() - 1) / (count - 1)]);
+  }
+  /// Of plans that are all there at once.
+  struct Weighed {
+    double measured = 0, stated = 0;
+  };
+  template <typename MakePlan>
+  static Weighed weigh(const MakePlan& make_plan) {
+    std::vector<std::unique_ptr<Plan>> plans;
+    plans.reserve(kNumFirst + kNumPlans);
+    for (size_t i = 0; i < kNumFirst; ++i) plans.push_back(make_plan(i));
+    const ProcessMemory before = ProcessMemory::now();
+    Weighed weighed;
+    for (size_t i = 0; i < kNumPlans; ++i) {
+      plans.push_back(make_plan(kNumFirst + i));
+      weighed.stated += static_cast<double>(plans.back()->traits().host_bytes) / kNumPlans;
+    }
+    const ProcessMemory after = ProcessMemory::now();
+    const auto growth = [](uint64_t from, uint64_t to) { return to > from ? to - from : 0; };
+    weighed.measured = static_cast<double>(std::max(growth(before.heap_bytes, after.heap_bytes),
+                                                    growth(before.private_bytes, after.private_bytes))) /
+                       kNumPlans;
+    return weighed;
+  }
+  const Solver* solver_ = nullptr;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Backend> backend_;
+};
+
+/// Shapes that differ in all of M, N and K: `size` is about N and K.
+Problem problem_of(const char* types, int64_t size, size_t number, const DeviceInfo& device) {
+  const auto step = static_cast<int64_t>(number);
+  const Problem problem = Problem::parse(
+      fmt::format("gemm_a16w16 m={} n={} k={} {}", 3 + number % 7, size + 2 * step, size + 16 + 2 * step, types));
+  return op_of(problem).normalise(problem, device);
+}
+
+TEST_P(PlanMemory, IsNotMoreThanAPlanSays) {
+  constexpr size_t kNumConfigs = 4;
+  int num_weighed = 0;
+  int64_t size = 32;
+  for (const char* types : {"dtype=fp32", "dtype=fp32 bias=1", "dtype=bf16", "dtype=bf16 outdtype=fp32"}) {
+    for (size_t number = 0; number < kNumConfigs; ++number) {
+      size += 82;  // No shape of another round comes again: a library remembers what it generated.
+      if (!solver_->supports(problem_of(types, size, 0, device_->info()), device_->info()).yes) continue;
+      // All that is not the plan's own is there before.
+      std::vector<Problem> problems;
+      std::vector<Config> configs;
+      std::vector<std::vector<Binary>> compiled;
+      for (size_t i = 0; i < kNumFirst + kNumPlans; ++i) {
+        problems.push_back(problem_of(types, size, i, device_->info()));
+        configs.push_back(config(problems.back(), number, kNumConfigs));
+        compiled.push_back(binaries(problems.back(), configs.back()));
+      }
+      const Weighed weighed =
+          weigh([&](size_t i) { return backend_->prepare(problems[i], configs[i], {compiled[i]}); });
+      ++num_weighed;
+      const std::string what = fmt::format("{} {}: a plan holds {:.0f} bytes and states {:.0f}", types,
+                                           configs[0].key(), weighed.measured, weighed.stated);
+      RecordProperty(fmt::format("weighed_{}", num_weighed), what);
+      EXPECT_LE(weighed.measured, kMaxFactor * weighed.stated + kMaxNoiseBytes) << what;
+      EXPECT_GT(weighed.stated, 0) << what;
+    }
+  }
+  EXPECT_GT(num_weighed, 0);
+}
+
+std::vector<std::string> ids() {
+  std::vector<std::string> all;
+  for (const SolverEntry& entry : registry().entries()) all.push_back(entry.id);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(All, PlanMemory, testing::ValuesIn(ids()), [](const auto& instance) {
+  std::string name = instance.param;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace attune
