@@ -5,9 +5,11 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "base/error.h"
 #include "dispatch/dispatch_state.h"
+#include "dispatch/library_use.h"
 #include "dispatch/lookup_steps.h"
 #include "dispatch/read_guard.h"
 #include "ops/op.h"
@@ -63,7 +65,13 @@ std::string_view name(Match match) noexcept {
   return kNames[static_cast<size_t>(match)];
 }
 
-Dispatcher::Dispatcher(DispatcherOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Dispatcher::Dispatcher(DispatcherOptions options) {
+  ForkGuard::prepare();
+  static std::once_flag once;
+  std::call_once(once, LibraryUse::close_at_exit);
+  const LibraryUse use;
+  state_ = std::make_unique<State>(std::move(options));
+}
 Dispatcher::~Dispatcher() = default;
 
 Hit Dispatcher::choose(const GemmKey& key, const Weights* weights) const noexcept {
