@@ -11,7 +11,9 @@
 #include "attune/dispatcher.h"
 #include "attune/error.h"
 #include "base/locations.h"
+#include "base/quiet_write.h"
 #include "base/text.h"
+#include "base/variable.h"
 #include "dispatch/fork_guard.h"
 #include "dispatch/library_use.h"
 #include "dispatch/prediction.h"
@@ -23,6 +25,7 @@ namespace {
 void complain(std::string_view sentence) {
   constexpr size_t kMostCharacters = 2000;
   const std::string line = fmt::format("attune: {}\n", shown(sentence, kMostCharacters));
+  const QuietWrite quiet;
   [[maybe_unused]] const size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
@@ -33,8 +36,8 @@ struct Variable {
 
   Variable(std::initializer_list<const char*> names) {
     for (const char* each : names) {
-      const char* found = std::getenv(each);
-      if (found == nullptr || *found == '\0') continue;
+      const char* found = variable_or_null(each);
+      if (found == nullptr) continue;
       name = each;
       value = found;
       return;

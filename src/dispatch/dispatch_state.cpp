@@ -116,7 +116,8 @@ std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const Snapshot* before,
       tables.origins.push_back(name(source.origin));
     }
     tables.notices = std::move(sources.notices);
-    if (before != nullptr && before->tables[op].stamps == tables.stamps) {
+    if (before != nullptr && before->tables[op].stamps == tables.stamps &&
+        before->tables[op].notices == tables.notices) {
       tables.rows = before->tables[op].rows;
       continue;
     }
@@ -128,7 +129,8 @@ std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const Snapshot* before,
 
 std::vector<std::string> Dispatcher::State::notices() {
   const std::lock_guard lock(making_);
-  std::vector<std::string> all;
+  const auto of_solvers = registry(Surroundings::application).notices();
+  std::vector<std::string> all(of_solvers.begin(), of_solvers.end());
   for (const Snapshot::Tables& tables : now.load()->tables) {
     all.insert(all.end(), tables.notices.begin(), tables.notices.end());
     all.insert(all.end(), tables.rows->notices().begin(), tables.rows->notices().end());
@@ -375,6 +377,7 @@ bool Dispatcher::State::look_again() {
     }
   }
   for (const Snapshot::Tables& tables : fresh->tables) {
+    for (const std::string& notice : tables.notices) log_.say(notice);
     for (const std::string& notice : tables.rows->notices()) log_.say(notice);
   }
   now.store(fresh.release(), std::memory_order_seq_cst);

@@ -11,6 +11,7 @@
 #include "dispatch/dispatch_state.h"
 #include "dispatch/library_use.h"
 #include "dispatch/lookup_steps.h"
+#include "dispatch/operand_overlap.h"
 #include "dispatch/read_guard.h"
 #include "ops/op.h"
 
@@ -100,7 +101,9 @@ void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* 
   if (operands.size() != num_wanted)
     fail(ErrorCode::invalid_input, "this product has {} operands (a, b, bias if there is one, c), got {}", num_wanted,
          operands.size());
-  run_plan(*require(key).plan, operands, stream);
+  const Hit hit = require(key);
+  check_output(key, operands, OperandRoles::all);
+  run_plan(*hit.plan, operands, stream);
 }
 
 void Dispatcher::run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream) {
@@ -111,6 +114,7 @@ void Dispatcher::run(const GemmKey& key, const Weights& weights, std::span<void*
          "this product has {} operands besides its weights (a, bias if there is one, c), got {}", num_wanted,
          operands.size());
   const Hit hit = state_->require(key, weights);
+  check_output(key, operands, OperandRoles::without_weights);
   std::array<void*, 4> all = {operands[0], State::copy_of(weights, hit), operands[1], operands[num_wanted - 1]};
   run_plan(*hit.plan, std::span<void* const>(all).first(num_wanted + 1), stream);
 }
@@ -131,7 +135,9 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
   const auto wanted = op_of(problem).tensors(problem);
   if (operands.size() != wanted.size())
     fail(ErrorCode::invalid_input, "the problem has {} operands, not {}", wanted.size(), operands.size());
-  run_plan(state_->require(problem, parsed), operands, stream);
+  const Plan& plan = state_->require(problem, parsed);
+  check_output(wanted, operands);
+  run_plan(plan, operands, stream);
 }
 
 std::string Dispatcher::explain(const GemmKey& key) const { return state_->explain(key); }

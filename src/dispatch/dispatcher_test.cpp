@@ -326,7 +326,7 @@ TEST_F(DispatcherTest, BeyondTheMostPlansEachCallHasItsOwn) {
   EXPECT_NE(own.plan, nullptr);
   EXPECT_EQ(dispatcher().choose(key(100)).plan, nullptr);
   std::array<float, 16> numbers{};
-  const std::array<void*, 3> operands = {numbers.data(), numbers.data(), numbers.data()};
+  const std::array<void*, 3> operands = {numbers.data(), numbers.data(), numbers.data() + 4};
   dispatcher().run(key(1, 1, 1), operands);
 }
 
@@ -338,7 +338,7 @@ TEST_F(DispatcherTest, WithoutRoomAReloadLeavesNoPlanThatIsGone) {
   EXPECT_TRUE(dispatcher().reload());
   EXPECT_EQ(dispatcher().choose(key(5)).plan, nullptr);
   std::vector<float> numbers(16 * 16);
-  const std::array<void*, 3> operands = {numbers.data(), numbers.data(), numbers.data()};
+  const std::array<void*, 3> operands = {numbers.data(), numbers.data(), numbers.data() + 128};
   for (int i = 0; i < 3; ++i) dispatcher().run(key(5, 1, 1), operands);
   EXPECT_NE(dispatcher().require(key(5)).plan, nullptr);
 }

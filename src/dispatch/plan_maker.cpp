@@ -182,7 +182,7 @@ void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(c
     if (stops_at(solvers_.find(id))) return;
   }
   for (const SolverEntry& entry : solvers_.entries()) {
-    if (stops_at(entry.solver)) return;
+    if (stops_at(solvers_.find(entry.id))) return;
   }
 }
 

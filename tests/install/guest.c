@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -189,6 +190,63 @@ static void join_makers(void) {
   for (i = 0; i < 4; ++i) pthread_join(makers[i], NULL);
 }
 
+/* With all that the library writes: lines, captured shapes, kernels, the queue of missed shapes. What cannot be written
+ * costs the application nothing. */
+static void have_it_write(const char* candidate) {
+  void* operands[3];
+  attune_gemm_key key;
+  int i, status;
+  operands[0] = x;
+  operands[1] = w;
+  operands[2] = y;
+  for (i = 1; i <= 4; ++i) {
+    key = key_of(i);
+    WORKS(attune_gemm(dispatcher, &key, x, w, NULL, y, NULL));
+    check("a product", i);
+  }
+  status = attune_run_candidate(dispatcher, problem, candidate, operands, 3, NULL);
+  if (status != ATTUNE_OK && status != ATTUNE_UNAVAILABLE) _exit(3);
+  usleep(300000); /* The library's thread has its turn. */
+}
+
+/* Dispatchers of the application's own, beside the process's. */
+static void open_dispatchers(int count) {
+  const attune_gemm_key key = key_of(M);
+  attune_dispatcher* own = NULL;
+  int i;
+  for (i = 1; i < count; ++i) {
+    WORKS(attune_open(NULL, &own));
+    WORKS(attune_close(own));
+  }
+  WORKS(attune_gemm(dispatcher, &key, x, w, NULL, y, NULL));
+  check("a product", M);
+}
+
+/* Writes what the process has in its memory. */
+static void show_maps(int computes) {
+  const attune_gemm_key key = key_of(M);
+  attune_hit hit = ATTUNE_HIT_INIT;
+  char text[4096];
+  size_t count;
+  FILE* maps;
+  WORKS(attune_reload(dispatcher, NULL));
+  if (computes) {
+    WORKS(attune_gemm(dispatcher, &key, x, w, NULL, y, NULL));
+  } else {
+    attune_dispatcher* own = NULL;
+    attune_options options = ATTUNE_OPTIONS_INIT;
+    options.only_look_up = 1;
+    WORKS(attune_open(&options, &own));
+    WORKS(attune_choose(own, &key, &hit));
+    WORKS(attune_explain(own, &key, text, sizeof text, NULL));
+    WORKS(attune_close(own));
+  }
+  maps = fopen("/proc/self/maps", "r");
+  if (maps == NULL) die("maps");
+  while ((count = fread(text, 1, sizeof text, maps)) > 0) fwrite(text, 1, count, stdout);
+  fclose(maps);
+}
+
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   fill();
@@ -198,6 +256,16 @@ int main(int argc, char** argv) {
     fork_after(argv[2]);
   else if ((strcmp(argv[1], "exit") == 0 || strcmp(argv[1], "join") == 0) && argc == 3)
     end_while_plans_are_made(atoi(argv[2]));
+  else if (strcmp(argv[1], "write") == 0 && argc == 3)
+    have_it_write(argv[2]);
+  else if (strcmp(argv[1], "open") == 0 && argc == 3)
+    open_dispatchers(atoi(argv[2]));
+  else if (strcmp(argv[1], "maps") == 0 && argc == 3)
+    show_maps(strcmp(argv[2], "compute") == 0);
+  else if (strcmp(argv[1], "setuid") == 0 && getauxval(AT_SECURE) == 0)
+    fprintf(stderr, "guest: not secure\n");
+  else if (strcmp(argv[1], "setuid") == 0)
+    open_dispatchers(1);
   else
     return 2;
   return 0;
