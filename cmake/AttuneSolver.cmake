@@ -64,7 +64,7 @@ function(attune_add_solver)
     list(APPEND links ${target})
   endforeach()
   if(ARG_MODULE)
-    add_library(attune_solver_${ARG_NAME} MODULE ${ARG_SOURCES})
+    add_library(attune_solver_${ARG_NAME} MODULE ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/src/solver/module/no_destructors.cpp)
     set_target_properties(attune_solver_${ARG_NAME} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules INSTALL_RPATH_USE_LINK_PATH ON)
     target_link_libraries(attune_solver_${ARG_NAME} PRIVATE attune_solver ${links})
     # The interface checks that everything a module calls is there, and hides all but its two entry points.

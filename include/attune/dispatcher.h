@@ -107,7 +107,8 @@ class ATTUNE_API Dispatcher {
   /// Weights that no library reads but by a kernel that is to be compiled are waited for (but with Building::never);
   /// invalid_input for weights of another problem or dispatcher, and for a key with bpreshuffle without weights.
   Hit require(const GemmKey& key, const Weights* weights = nullptr);
-  /// Runs the problem: operands in the order of Op::tensors() (a, b, [bias], c), contiguous and aligned to 16 bytes.
+  /// Runs the problem: operands in the order of Op::tensors() (a, b, [bias], c), contiguous and aligned to 16 bytes. No
+  /// byte of the output may be an input's (invalid_input); inputs may share theirs.
   /// `stream`: of the device; null on a host, where the work is done when this returns. The workspace is the calling
   /// thread's, kept for its next call. Throws as require(), and device when the library refuses.
   void run(const GemmKey& key, std::span<void* const> operands, void* stream = nullptr);

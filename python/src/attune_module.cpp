@@ -12,6 +12,7 @@
 #include "capturing.h"
 #include "errors.h"
 #include "gemm.h"
+#include "gil.h"
 #include "packed_weights.h"
 
 namespace nb = nanobind;
@@ -36,19 +37,19 @@ GemmKey key_of(const std::string& problem) {
 
 std::string explain(const std::string& problem) {
   const GemmKey key = key_of(problem);
-  const nb::gil_scoped_release others_run;
+  const OthersRun others_run;
   return Dispatcher::global().explain(key);
 }
 
 bool reload() {
-  const nb::gil_scoped_release others_run;
+  const OthersRun others_run;
   return Dispatcher::global().reload();
 }
 
 std::vector<nb::dict> tables() {
   std::vector<TableInUse> in_use;
   {
-    const nb::gil_scoped_release others_run;  // It may wait for a library that packs weights.
+    const OthersRun others_run;  // It may wait for a library that packs weights.
     in_use = Dispatcher::global().tables();
   }
   std::vector<nb::dict> all;
@@ -64,7 +65,7 @@ std::vector<nb::dict> tables() {
 }
 
 std::vector<std::string> notices() {
-  const nb::gil_scoped_release others_run;
+  const OthersRun others_run;
   return Dispatcher::global().notices();
 }
 

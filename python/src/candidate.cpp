@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "errors.h"
+#include "gil.h"
 #include "operand.h"
 
 namespace nb = nanobind;
@@ -35,7 +36,7 @@ void check(const std::string& role, const Operand& operand, const TensorSpec& sp
 }
 
 nb::object list_of(nb::handle tensors) {
-  PyObject* list = PySequence_List(tensors.ptr());
+  PyObject* list = in_python([&] { return PySequence_List(tensors.ptr()); });
   if (list == nullptr) {
     if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();  // What iterating raised.
     PyErr_Clear();
@@ -71,7 +72,7 @@ void run_candidate(const std::string& problem, const std::string& candidate, nb:
         fail_value(role + " must not overlap the other tensors");
     }
   }
-  const nb::gil_scoped_release others_run;
+  const OthersRun others_run;
   dispatcher.run_candidate(problem, candidate, places);
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "gil.h"
+
 namespace attune::python {
 namespace {
 std::vector<Capture*> started;  ///< The GIL guards it.
@@ -23,7 +25,7 @@ void ShapeCapture::stop() noexcept { std::erase(started, &capture_); }
 void ShapeCapture::flush() {
   std::string why;
   {
-    const nanobind::gil_scoped_release others_run;
+    const OthersRun others_run;
     why = capture_.flush();
   }
   if (!why.empty()) throw Error(ErrorCode::io, why);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "gemm.h"
+#include "gil.h"
 
 #include <attune/dispatcher.h>
 
@@ -9,6 +10,7 @@
 
 #include "capturing.h"
 #include "errors.h"
+#include "gil.h"
 #include "operand.h"
 #include "packed_weights.h"
 
@@ -56,7 +58,7 @@ void run(const GemmKey& key, std::array<void*, 4> operands) {
     operands[2] = operands[3];
     num_operands = 3;
   }
-  const nb::gil_scoped_release others_run;
+  const OthersRun others_run;
   Dispatcher::global().run(key, {operands.data(), num_operands});
 }
 
@@ -86,7 +88,7 @@ nb::object gemm_packed(nb::handle x_array, const PackedWeights& w, nb::handle bi
   key.m = x.elements() / packed.k;
   ShapeCapture::note(key);
   std::array<void*, 3> operands = {x.data(), bias ? bias->data() : out.data(), out.data()};
-  const nb::gil_scoped_release others_run;
+  const OthersRun others_run;
   Dispatcher::global().run(key, w.weights(), {operands.data(), bias ? size_t{3} : size_t{2}});
   return out_array;
 }

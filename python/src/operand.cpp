@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "errors.h"
+#include "gil.h"
 
 namespace nb = nanobind;
 
@@ -107,19 +108,22 @@ bool Operand::take_buffer(nb::handle array, bool writable) {
 /// NumPy does not export the memory of types that are not its own.
 bool Operand::take_bf16_view(nb::handle array, bool writable) {
   if (view_.is_valid() || !nb::hasattr(array, "dtype") || text_of(array.attr("dtype")) != "bfloat16") return false;
-  view_ = array.attr("view")("uint16");
+  PyObject* const view = in_python([&] { return PyObject_CallMethod(array.ptr(), "view", "s", "uint16"); });
+  if (view == nullptr) nb::raise_python_error();
+  view_ = nb::steal(view);
   return take_buffer(view_, writable);
 }
 
 void Operand::take_dlpack(nb::handle array) {
-  try {
-    capsule_ = array.attr("__dlpack__")();
-  } catch (nb::python_error& error) {
+  PyObject* const capsule = in_python([&] { return PyObject_CallMethod(array.ptr(), "__dlpack__", nullptr); });
+  if (capsule == nullptr) {
+    nb::python_error error;
     if (!nb::hasattr(array, "__dlpack__"))
       fail_type(std::string(role_) + " must be an array of NumPy, or of a library with DLPack, got " +
                 text_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(array.ptr()))).attr("__name__")));
     fail_value(std::string(role_) + " does not give its memory: " + text_of(error.value()));
   }
+  capsule_ = nb::steal(capsule);
   // The capsule keeps its name: it is not taken over, only read, and its owner's function frees the tensor.
   auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), "dltensor"));
   if (managed == nullptr) fail_type(std::string(role_) + " gives no tensor by DLPack: " + taken_error());

@@ -54,7 +54,8 @@ int attune_open(const attune_options* options, attune_dispatcher** dispatcher) {
 int attune_global(attune_dispatcher** dispatcher) {
   return guarded([&] {
     needed(dispatcher, "dispatcher");
-    static auto* const handle = new attune_dispatcher{nullptr, &Dispatcher::global(), 0};
+    Dispatcher& global = Dispatcher::global();
+    static auto* const handle = new attune_dispatcher{nullptr, &global, 0};
     *dispatcher = handle;
   });
 }

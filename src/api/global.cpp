@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
+#include <mutex>
 #include <string_view>
 
 #include "attune/dispatcher.h"
 #include "attune/error.h"
 #include "base/locations.h"
+#include "base/quiet_write.h"
 #include "base/text.h"
+#include "base/variable.h"
+#include "dispatch/fork_guard.h"
 #include "dispatch/library_use.h"
 #include "dispatch/prediction.h"
 
@@ -21,6 +26,7 @@ namespace {
 void complain(std::string_view sentence) {
   constexpr size_t kMostCharacters = 2000;
   const std::string line = fmt::format("attune: {}\n", shown(sentence, kMostCharacters));
+  const QuietWrite quiet;
   [[maybe_unused]] const size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
@@ -31,8 +37,8 @@ struct Variable {
 
   Variable(std::initializer_list<const char*> names) {
     for (const char* each : names) {
-      const char* found = std::getenv(each);
-      if (found == nullptr || *found == '\0') continue;
+      const char* found = variable_or_null(each);
+      if (found == nullptr) continue;
       name = each;
       value = found;
       return;
@@ -114,15 +120,22 @@ Dispatcher* make_global() {
   finish_at_exit(made);
   // A library makes static objects when it is first used, and they are taken down in the opposite order.
   static Dispatcher* const the_one = made;
-  after_first_use = [] { finish_at_exit(the_one); };
+  after_library_use = [] { finish_at_exit(the_one); };
   return made;
 }
 
 }  // namespace
 
 Dispatcher& Dispatcher::global() {
-  // Never destroyed: other threads may be in it while the process ends.
-  static Dispatcher* const instance = make_global();
+  // Never destroyed: other threads may be in it while the process ends. Not made by a static's own initialisation,
+  // which a child of fork() would wait for in vain if a thread that it does not have is in it.
+  static std::atomic<Dispatcher*> instance{nullptr};
+  if (Dispatcher* const made = instance.load(std::memory_order_acquire)) return *made;
+  ForkGuard::prepare();
+  const LibraryUse use;
+  static std::mutex making;
+  const std::lock_guard lock(making);
+  if (instance == nullptr) instance = make_global();
   return *instance;
 }
 

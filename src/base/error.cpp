@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/quiet_write.h"
+
 namespace attune {
 
 std::string_view name(ErrorCode code) noexcept {
@@ -47,6 +49,7 @@ int exit_status(ErrorCode code) noexcept {
 
 namespace detail {
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
+  const QuietWrite quiet;
   std::fprintf(stderr, "attune: bug at %s:%d: %s: %s\n", file, line, condition, message.c_str());
   std::abort();
 }

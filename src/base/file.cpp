@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/quiet_write.h"
 #include "base/text.h"
 
 namespace attune {
@@ -123,6 +124,7 @@ class TemporaryFile {
   }
 
   void write(std::string_view content) {
+    const QuietWrite quiet;
     while (!content.empty()) {
       const ssize_t written = ::write(descriptor_, content.data(), content.size());
       if (written < 0 && errno == EINTR) continue;

@@ -8,13 +8,14 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/variable.h"
 
 namespace attune {
 namespace {
 
 std::optional<std::string> variable(const char* name) {
-  const char* value = std::getenv(name);
-  if (!value || !*value) return std::nullopt;
+  const char* value = variable_or_null(name);
+  if (value == nullptr) return std::nullopt;
   return value;
 }
 
@@ -48,17 +49,19 @@ void check(const Location& location, std::string_view instead) {
 
 }  // namespace
 
-std::filesystem::path code_folder() {
+std::filesystem::path code_file() {
   std::error_code ignored;
   Dl_info info{};
   link_map* object = nullptr;
-  const bool found = ::dladdr1(reinterpret_cast<const void*>(&code_folder), &info, reinterpret_cast<void**>(&object),
+  const bool found = ::dladdr1(reinterpret_cast<const void*>(&code_file), &info, reinterpret_cast<void**>(&object),
                                RTLD_DL_LINKMAP) != 0;
   // The program itself has no name there, and what it was called as says nothing of where it is.
   const bool is_program = !found || object == nullptr || object->l_name == nullptr || *object->l_name == '\0';
-  if (is_program) return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  return std::filesystem::canonical(object->l_name, ignored).parent_path();
+  if (is_program) return std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return std::filesystem::canonical(object->l_name, ignored);
 }
+
+std::filesystem::path code_folder() { return code_file().parent_path(); }
 
 Location config_location() {
   if (const auto folder = variable("ATTUNE_CONFIG_DIR")) return {"configs", *folder, "ATTUNE_CONFIG_DIR"};

@@ -13,7 +13,8 @@ struct Location {
   std::string set_by;
 };
 
-/// Folder of the file that holds this code: the program, or the library that an application links.
+/// The file that holds this code, the program or the library that an application links, and its folder.
+std::filesystem::path code_file();
 std::filesystem::path code_folder();
 
 /// Tables: $ATTUNE_CONFIG_DIR; else the installed share/attune/configs beside the code's folder, or one folder further

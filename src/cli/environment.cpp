@@ -78,6 +78,7 @@ std::vector<Environment> open_environments(const std::string& devices, Isolation
     fail(ErrorCode::invalid_input, "several devices need a process each, leave out --isolation none");
   // The modules' load variables must be set before anything starts a thread.
   const Registry& solvers = registry();
+  for (const std::string& notice : solvers.notices()) print_line(stderr, "note: " + notice);
   if (kernels.cache.empty())
     check_cache_location();
   else

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/environment.h"
 #include "cli/json_output.h"
+#include "cli/line_output.h"
 #include "ops/op.h"
 #include "report/result_table.h"
 #include "search/prune.h"
@@ -23,6 +24,7 @@ struct ListOptions {
 
 int list_solvers(bool json) {
   ordered_json list = ordered_json::array();
+  for (const std::string& notice : registry().notices()) print_line(stderr, "note: " + notice);
   for (const SolverEntry& entry : registry().entries()) {
     if (json) {
       list.push_back({{"id", entry.id},

@@ -11,7 +11,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/quiet_write.h"
 #include "base/sha256.h"
+#include "base/trusted_path.h"
 #include "compile/compiler.h"
 
 namespace attune::cache_entry {
@@ -23,13 +25,9 @@ constexpr int kFormat = 2;
 constexpr uint64_t kMaxDescriptionBytes = 1 << 20;
 constexpr size_t kMaxNameBytes = 200;
 
-bool only_ours_to_write(const struct stat& status) {
-  return (status.st_uid == ::geteuid() || status.st_uid == 0) && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 bool is_trusted(const fs::path& path, mode_t kind) noexcept {
   struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == kind && only_ours_to_write(status);
+  return ::lstat(path.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == kind && is_only_ours_to_write(status);
 }
 
 bool is_absent(const fs::path& path) noexcept {
@@ -81,7 +79,7 @@ bool is_name(std::string_view text) noexcept {
 
 bool is_trusted_root(const fs::path& root) noexcept {
   struct stat status {};
-  return ::stat(root.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && only_ours_to_write(status);
+  return ::stat(root.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && is_only_ours_to_write(status);
 }
 
 bool is_trusted_folder(const fs::path& folder) noexcept { return is_trusted(folder, S_IFDIR); }
@@ -122,6 +120,7 @@ void describe(const fs::path& folder, const Binary& binary) {
                                {"recipe", binary.recipe}, {"toolchain", binary.toolchain},
                                {"sha256", binary.sha256}, {"metadata", binary.metadata}};
   const fs::path file = folder / kDescription;
+  const QuietWrite quiet;
   std::ofstream stream(file);
   // Metadata may hold what a compiler printed, in whatever encoding.
   stream << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/quiet_write.h"
 #include "base/sha256.h"
 #include "compile/cache_entry.h"
 
@@ -114,6 +115,7 @@ void move_file(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
   if (error == std::errc::cross_device_link) {
+    const QuietWrite quiet;
     fs::copy_file(from, to, error);
     std::error_code ignored;
     if (!error) fs::remove(from, ignored);

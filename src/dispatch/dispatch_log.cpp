@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "base/quiet_write.h"
 #include "base/text.h"
 
 namespace attune {
@@ -14,6 +15,7 @@ namespace attune {
 void DispatchLog::print(const std::string& sentence) {
   constexpr size_t kMostCharacters = 2000;
   const std::string line = "attune: " + shown(sentence, kMostCharacters) + "\n";
+  const QuietWrite quiet;
   [[maybe_unused]] const size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

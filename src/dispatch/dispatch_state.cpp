@@ -2,13 +2,9 @@
 #include "dispatch/dispatch_state.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <system_error>
 
 #include "base/error.h"
 #include "base/locations.h"
@@ -64,7 +60,6 @@ Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKe
 Dispatcher::State::State(DispatcherOptions wanted)
     : options(std::move(wanted)),
       cache_(path_if_any(cache_location)),
-      process_(::getpid()),
       maker_(options.device, registry(Surroundings::application), cache_, options.building != Building::never),
       plans_(options.max_plan_bytes, new_plan_holder()),
       answers_(maker_, plans_, log_),
@@ -78,81 +73,23 @@ Dispatcher::State::State(DispatcherOptions wanted)
   bool changed = false;
   now.store(read_tables(nullptr, changed).release());
   for (const std::string& notice : notices()) log_.say(notice);
-  enlist(*this);
   prepare_read_guards();
   try {
-    start_thread();
-  } catch (const std::system_error& error) {
-    delist(*this);
+    thread_ = std::make_unique<BackgroundThread>([this] {
+      work();
+      if (online_) online_->end();
+    });
+  } catch (...) {
     delete now.load();
-    fail(ErrorCode::unavailable, "the dispatcher's thread cannot be started ({}), raise the limit of processes",
-         error.code().message());
+    throw;
   }
-}
-
-void Dispatcher::State::start_thread() {
-  // The application's signals are not for this thread.
-  struct Blocked {
-    Blocked() {
-      sigset_t all;
-      ::sigfillset(&all);
-      ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    }
-    ~Blocked() { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); }
-    sigset_t before;
-  };
-  const Blocked signals;
-  thread_ = std::thread([this] {
-    work();
-    if (online_) online_->end();
-    is_done_ = true;
-  });
-}
-
-Dispatcher::State::Live& Dispatcher::State::live() {
-  static Live& one = *new Live;
-  return one;
-}
-
-/// A child of fork() must not find a lock taken by a thread that it does not have.
-void Dispatcher::State::enlist(State& state) {
-  static const int forking = ::pthread_atfork(
-      [] {
-        live().mutex.lock();
-        live().is_forking = true;
-        for (State* one : live().all) {
-          one->making_.lock();
-          one->log_.lock();
-        }
-      },
-      open_after_fork, open_after_fork);
-  static_cast<void>(forking);
-  const std::lock_guard lock(live().mutex);
-  live().all.insert(&state);
-}
-
-void Dispatcher::State::delist(State& state) {
-  const std::lock_guard lock(live().mutex);
-  live().all.erase(&state);
-}
-
-void Dispatcher::State::open_after_fork() {
-  live().is_forking = false;
-  for (State* one : live().all) {
-    one->log_.unlock();
-    one->making_.unlock();
-  }
-  live().mutex.unlock();
 }
 
 Dispatcher::State::~State() {
-  if (process_ == ::getpid() && thread_.joinable()) {  // What it uses goes away now: it is waited for.
-    stop_ = true;
-    inbox.wake();
-    thread_.join();
-  }
+  stop_ = true;
+  inbox.wake();
+  thread_.reset();  // What it uses goes away now: it is waited for.
   finish();
-  delist(*this);
   forget_plan_holder(plans_.holder());
   delete now.load();
 }
@@ -186,7 +123,8 @@ std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const Snapshot* before,
       tables.origins.push_back(name(source.origin));
     }
     tables.notices = std::move(sources.notices);
-    if (before != nullptr && before->tables[op].stamps == tables.stamps) {
+    if (before != nullptr && before->tables[op].stamps == tables.stamps &&
+        before->tables[op].notices == tables.notices) {
       tables.rows = before->tables[op].rows;
       continue;
     }
@@ -198,7 +136,8 @@ std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const Snapshot* before,
 
 std::vector<std::string> Dispatcher::State::notices() {
   const std::lock_guard lock(making_);
-  std::vector<std::string> all;
+  const auto of_solvers = registry(Surroundings::application).notices();
+  std::vector<std::string> all(of_solvers.begin(), of_solvers.end());
   for (const Snapshot::Tables& tables : now.load()->tables) {
     all.insert(all.end(), tables.notices.begin(), tables.notices.end());
     all.insert(all.end(), tables.rows->notices().begin(), tables.rows->notices().end());
@@ -283,12 +222,6 @@ bool Dispatcher::State::note(const Snapshot& tables, const Served* before, const
   return was_missed;
 }
 
-std::unique_lock<std::mutex> Dispatcher::State::begin_making() {
-  // The lock is not fair, and who forks waits for it.
-  while (live().is_forking) std::this_thread::yield();
-  return std::unique_lock(making_);
-}
-
 Hit Dispatcher::State::require(const Asked& asked) {
   const GemmKey& key = asked.key;
   if (static_cast<size_t>(key.op) >= kNumOps)
@@ -350,7 +283,7 @@ std::map<std::string, std::string> Dispatcher::State::compile(const std::vector<
 
 void Dispatcher::State::work_on(const Inbox::Posted& posted) {
   {
-    const std::lock_guard lock(making_);
+    const std::lock_guard lock(guard_);
     const Served* served = now.load()->served.find(hash_of(posted.asked));
     if (served == nullptr || served->has_left) {
       serve(posted.asked);
@@ -365,7 +298,7 @@ bool Dispatcher::State::compile_one() {
   Asked asked;
   Answer made;
   {
-    const std::lock_guard lock(making_);
+    const std::lock_guard lock(guard_);
     if (wanted_.empty()) return false;
     asked = wanted_.back();
     wanted_.pop_back();
@@ -373,7 +306,7 @@ bool Dispatcher::State::compile_one() {
   }
   if (!made.hit.not_ready || made.missing.empty()) return true;
   auto failures = compile(made.missing);
-  const std::lock_guard lock(making_);
+  const std::lock_guard lock(guard_);
   if (!failures.empty()) {
     // Another row may serve now, with a kernel that is to be compiled, too.
     const ProblemKey hash = hash_of(asked);
@@ -432,7 +365,7 @@ bool Dispatcher::State::reload() {
 }
 
 bool Dispatcher::State::look_again() {
-  const std::lock_guard lock(making_);
+  const std::lock_guard lock(guard_);
   Snapshot* const before = now.load();
   bool changed = false;
   auto fresh = read_tables(before, changed);
@@ -442,6 +375,7 @@ bool Dispatcher::State::look_again() {
   asked_for_.clear();
   serve_again(*before, *fresh);
   for (const Snapshot::Tables& tables : fresh->tables) {
+    for (const std::string& notice : tables.notices) log_.say(notice);
     for (const std::string& notice : tables.rows->notices()) log_.say(notice);
   }
   now.store(fresh.release(), std::memory_order_seq_cst);
@@ -453,19 +387,16 @@ bool Dispatcher::State::look_again() {
 
 void Dispatcher::State::finish() {
   if (finished_.exchange(true)) return;
-  const bool is_fork = process_ != ::getpid();
-  if (is_fork) {
-    new std::thread(std::move(thread_));  // It is the parent's, and nothing can be done with it here.
-  } else if (thread_.joinable()) {
+  const bool is_child = guard_.is_in_child();
+  if (thread_ && !is_child) {
     stop_ = true;
     inbox.wake();
-    // A library that is being taken down may hold the thread for ever: the process's end does not wait for it.
-    constexpr int kMostMilliseconds = 2000;
-    for (int i = 0; i < kMostMilliseconds && !is_done_; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (is_done_) thread_.join();  // Else the destructor waits for it, if there is one.
+    // A library that is being taken down may hold the thread for ever: the process's end does not wait for it. Else the
+    // destructor does, if there is one.
+    if (thread_->wait(std::chrono::seconds(2))) thread_.reset();
   }
   const std::string why = capture ? capture->flush() : std::string();
-  if (is_fork) return;  // The log's lock may be another thread's of the parent for ever.
+  if (is_child) return;  // The log's lock may be another thread's of the parent for ever.
   if (!why.empty()) log_.insist(why);
   log_.finish(counts(), capture != nullptr);
 }

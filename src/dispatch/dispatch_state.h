@@ -16,8 +16,10 @@
 #include "attune/dispatcher.h"
 #include "attune/error.h"
 #include "dispatch/answers.h"
+#include "dispatch/background_thread.h"
 #include "dispatch/call_counters.h"
 #include "dispatch/dispatch_log.h"
+#include "dispatch/fork_guard.h"
 #include "dispatch/inbox.h"
 #include "dispatch/key_codes.h"
 #include "dispatch/online_tuning.h"
@@ -109,7 +111,7 @@ struct Dispatcher::State {
   /// Lets plans leave while there are too many, from `coming` too, the tables to come; frees what nobody sees any more.
   void make_room(Snapshot* coming = nullptr);
   void serve_again(Snapshot& before, Snapshot& fresh);
-  std::unique_lock<std::mutex> begin_making();
+  std::unique_lock<ForkGuard> begin_making() { return std::unique_lock(guard_); }
   std::map<std::string, std::string> compile(const std::vector<CompileTask>& tasks) const;
   bool note(const Snapshot& tables, const Served* before, const Served& served);
   void want_compiled(const Asked& asked, const Answer& made);
@@ -117,23 +119,11 @@ struct Dispatcher::State {
   void begin_online_tuning();
   void tune_missed();
   bool look_again();  ///< At the files that there are places for.
-  void start_thread();
   void work() noexcept;
   void work_on(const Inbox::Posted& posted);
-  /// The dispatchers of this process; never freed.
-  struct Live {
-    std::mutex mutex;
-    std::set<State*> all;
-    std::atomic<bool> is_forking{false};
-  };
-  static Live& live();
-  static void enlist(State& state);
-  static void delist(State& state);
-  static void open_after_fork();
   ProblemKey hash_of(const Asked& asked) const noexcept;
 
   const std::filesystem::path cache_;
-  const int process_;  ///< Not a child of a fork().
   PlanMaker maker_;
   DispatchLog log_;
   PlanCache plans_;
@@ -147,10 +137,11 @@ struct Dispatcher::State {
   bool is_limit_said_ = false;
   std::vector<TablePlaces> places_;  ///< By OpId, as the environment was.
   std::atomic<uint64_t> num_reloads_{0}, num_missed_shapes_{0}, num_shapes_{0};
-  std::atomic<bool> stop_{false}, is_done_{false};  ///< The thread is to end; it has.
+  std::atomic<bool> stop_{false};  ///< The thread is to end.
   std::atomic<bool> finished_{false};
   std::unique_ptr<OnlineTuning> online_;  ///< The thread's own. Null: shapes are not tuned.
-  std::thread thread_;
+  ForkGuard guard_{making_, log_};        ///< Locked by who makes plans.
+  std::unique_ptr<BackgroundThread> thread_;
 };
 
 template <typename FirstRow>

@@ -5,10 +5,13 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "base/error.h"
 #include "dispatch/dispatch_state.h"
+#include "dispatch/library_use.h"
 #include "dispatch/lookup_steps.h"
+#include "dispatch/operand_overlap.h"
 #include "dispatch/read_guard.h"
 #include "ops/op.h"
 
@@ -63,7 +66,13 @@ std::string_view name(Match match) noexcept {
   return kNames[static_cast<size_t>(match)];
 }
 
-Dispatcher::Dispatcher(DispatcherOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Dispatcher::Dispatcher(DispatcherOptions options) {
+  ForkGuard::prepare();
+  static std::once_flag once;
+  std::call_once(once, LibraryUse::close_at_exit);
+  const LibraryUse use;
+  state_ = std::make_unique<State>(std::move(options));
+}
 Dispatcher::~Dispatcher() = default;
 
 Hit Dispatcher::State::choose(const GemmKey& key, News news) noexcept {
@@ -94,7 +103,9 @@ void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* 
   if (operands.size() != num_wanted)
     fail(ErrorCode::invalid_input, "this product has {} operands (a, b, bias if there is one, c), got {}", num_wanted,
          operands.size());
-  run_plan(*require(key).plan, operands, stream);
+  const Hit hit = require(key);
+  check_output(key, operands, OperandRoles::all);
+  run_plan(*hit.plan, operands, stream);
 }
 
 void Dispatcher::run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream) {
@@ -105,6 +116,7 @@ void Dispatcher::run(const GemmKey& key, const Weights& weights, std::span<void*
          "this product has {} operands besides its weights (a, bias if there is one, c), got {}", num_wanted,
          operands.size());
   const Hit hit = state_->require(key, weights);
+  check_output(key, operands, OperandRoles::without_weights);
   std::array<void*, 4> all = {operands[0], State::copy_of(weights, hit), operands[1], operands[num_wanted - 1]};
   run_plan(*hit.plan, std::span<void* const>(all).first(num_wanted + 1), stream);
 }
@@ -125,7 +137,9 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
   const auto wanted = op_of(problem).tensors(problem);
   if (operands.size() != wanted.size())
     fail(ErrorCode::invalid_input, "the problem has {} operands, not {}", wanted.size(), operands.size());
-  run_plan(state_->require(problem, parsed), operands, stream);
+  const Plan& plan = state_->require(problem, parsed);
+  check_output(wanted, operands);
+  run_plan(plan, operands, stream);
 }
 
 std::shared_ptr<const Plan> Dispatcher::keep(const Hit& hit) const { return state_->keep(hit); }

@@ -329,7 +329,7 @@ TEST_F(DispatcherTest, WithoutPlansThatAreKeptEachCallHasItsOwn) {
   EXPECT_LT(counts.plan_bytes, 16384u) << "the last one, which this thread holds";
   EXPECT_EQ(dispatcher().choose(key(8)).plan, nullptr);
   std::array<float, 16> numbers{};
-  const std::array<void*, 3> operands = {numbers.data(), numbers.data(), numbers.data()};
+  const std::array<void*, 3> operands = {numbers.data(), numbers.data(), numbers.data() + 4};
   for (int i = 0; i < 3; ++i) dispatcher().run(key(1, 1, 1), operands);
   EXPECT_EQ(dispatcher().counts().shapes, 9u) << "a shape is counted once, whatever number of plans it had";
   EXPECT_THAT(dispatcher().explain(key(8)), HasSubstr("a plan that is made at each call"));
@@ -343,7 +343,7 @@ TEST_F(DispatcherTest, WithoutRoomAReloadLeavesNoPlanThatIsGone) {
   EXPECT_TRUE(dispatcher().reload());
   EXPECT_EQ(dispatcher().choose(key(5)).plan, nullptr);
   std::vector<float> numbers(16 * 16);
-  const std::array<void*, 3> operands = {numbers.data(), numbers.data(), numbers.data()};
+  const std::array<void*, 3> operands = {numbers.data(), numbers.data(), numbers.data() + 128};
   for (int i = 0; i < 3; ++i) dispatcher().run(key(5, 1, 1), operands);
   EXPECT_NE(dispatcher().require(key(5)).plan, nullptr);
 }

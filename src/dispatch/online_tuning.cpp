@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "base/text.h"
+#include "base/variable.h"
 #include "dispatch/capture_files.h"
 #include "formats/csv/key_cells.h"
 #include "process/children.h"
@@ -85,11 +86,11 @@ std::string last_line(int descriptor) {
 }  // namespace
 
 OnlineProgram online_program() {
-  const char* named = std::getenv("ATTUNE_PROGRAM");
+  const char* named = variable_or_null("ATTUNE_PROGRAM");
   const fs::path folder = code_folder();
   std::vector<fs::path> places = {folder.parent_path() / "bin" / "attune",
                                   folder.parent_path().parent_path() / "bin" / "attune", folder / "attune"};
-  if (named != nullptr && *named != '\0') places = {named};
+  if (named != nullptr) places = {named};
   for (const fs::path& place : places) {
     if (is_program(place)) return {fs::absolute(place), {}};
   }

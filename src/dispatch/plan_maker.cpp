@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compile/compiler.h"
+#include "dispatch/forked_thread.h"
+#include "dispatch/library_plan.h"
 #include "dispatch/library_use.h"
 #include "ops/op.h"
 #include "search/prune.h"
@@ -90,6 +92,7 @@ PlanMaker::Opened& PlanMaker::opened(const Solver& solver) {
   if (!fresh) return entry->second;
   try {
     entry->second.backend = solver.open(*device_);
+    library_was_used();
   } catch (const std::exception& error) {
     entry->second.unavailable = error.what();
   }
@@ -144,10 +147,10 @@ PlanMaker::Made PlanMaker::prepare(const Problem& problem, const Solver& solver,
     return made;
   }
   Opened& library = opened(solver);
-  made.plan = library.backend->prepare(problem, config, {binaries});
-  if (!std::exchange(library.used, true)) {
-    if (auto* const hook = after_first_use.load()) hook();
-  }
+  const bool has_pool = !solver.thread_pool().empty();
+  run_with_pools([&] { made.plan = library.backend->prepare(problem, config, {binaries}); });
+  if (!std::exchange(library.used, true)) library_was_used();
+  if (has_pool) made.plan = library_plan(std::move(made.plan));
   if (!made.plan->traits().reentrant) made.plan = std::make_unique<TakingTurns>(std::move(made.plan));
   return made;
 }
@@ -180,7 +183,7 @@ void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(c
     if (stops_at(solvers_.find(id))) return;
   }
   for (const SolverEntry& entry : solvers_.entries()) {
-    if (stops_at(entry.solver)) return;
+    if (stops_at(solvers_.find(entry.id))) return;
   }
 }
 
@@ -292,7 +295,11 @@ bool PlanMaker::reads(const Problem& problem, const std::string& layout) {
 WeightPacking PlanMaker::packing(const Problem& problem, const std::string& layout, std::string_view solver) {
   const Solver* found = solvers_.find(solver);
   ATTUNE_CHECK(found != nullptr && opened(*found).backend, "solver {}", solver);
-  return packing_of({layout}, problem, *opened(*found).backend);
+  WeightPacking packing = packing_of({layout}, problem, *opened(*found).backend);
+  packing.pack = [pack = std::move(packing.pack)](std::span<const std::byte> plain, Buffer packed) {
+    run_with_pools([&] { pack(plain, packed); });
+  };
+  return packing;
 }
 
 }  // namespace attune

@@ -9,6 +9,7 @@
 
 #include "attune/dispatcher.h"
 #include "base/text.h"
+#include "base/variable.h"
 
 namespace attune {
 
@@ -30,8 +31,8 @@ NextRows NextRows::of(int64_t m, const Neighbour& below, const Neighbour& above)
 
 MostRegret most_regret_wanted() {
   MostRegret wanted{DispatcherOptions().most_regret, {}};
-  const char* text = std::getenv("ATTUNE_MOST_REGRET");
-  if (text == nullptr || *text == '\0') return wanted;
+  const char* text = variable_or_null("ATTUNE_MOST_REGRET");
+  if (text == nullptr) return wanted;
   constexpr double kMost = 10;
   const auto number = parse_double(text);
   if (number && *number >= 0 && *number <= kMost)

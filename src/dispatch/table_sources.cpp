@@ -9,13 +9,15 @@
 
 #include "base/locations.h"
 #include "base/text.h"
+#include "base/trusted_path.h"
+#include "base/variable.h"
 #include "formats/csv/family_of_file.h"
 
 namespace attune {
 namespace {
 
 std::string value_of(const std::string& variable) {
-  const char* value = std::getenv(variable.c_str());
+  const char* value = variable_value(variable.c_str());
   return value == nullptr ? std::string() : std::string(value);
 }
 
@@ -79,7 +81,12 @@ TableSources table_sources(const FamilySpec& family, const TablePlaces& places) 
   }
   if (sources.strict) return sources;
   if (!places.overlay.empty()) {
-    for (const auto& file : tables_in(places.overlay, family)) sources.files.push_back({file, Origin::overlay});
+    for (const auto& file : tables_in(places.overlay, family)) {
+      if (const auto why = why_not_trusted(file))
+        sources.notices.push_back(fmt::format("a table of the overlay is left out, {}", *why));
+      else
+        sources.files.push_back({file, Origin::overlay});
+    }
   }
   for (const auto& file : tables_in(places.configs / "model_configs", family))
     sources.files.push_back({file, Origin::model});

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 
@@ -81,6 +82,21 @@ TEST_F(TableSourcesTest, ATableThatNoVariableNamedIsSaidByItsReader) {
   const KeyCodes codes(family());
   const RowIndex index(codes, {{folder_.path() / "gone.csv", Origin::variable}}, {});
   EXPECT_THAT(index.notices(), ElementsAre(HasSubstr("gone.csv")));
+}
+
+TEST_F(TableSourcesTest, AnOverlayThatOthersCouldHaveWrittenIsLeftOutAndSaid) {
+  const auto overlay = folder_.path() / "overlay";
+  std::filesystem::create_directory(overlay);
+  folder_.put("overlay/bf16_tuned_gemm.csv", "gfx,cu_num,M,N,K,us,kernelName\n");
+  const auto file = overlay / "bf16_tuned_gemm.csv";
+  ASSERT_EQ(::chmod(overlay.c_str(), 0700) + ::chmod(file.c_str(), 0644), 0);
+  EXPECT_EQ(sources().files.front().origin, Origin::overlay);
+  ASSERT_EQ(::chmod(file.c_str(), 0666), 0);
+  EXPECT_EQ(sources().files.front().origin, Origin::standard);
+  EXPECT_THAT(sources().notices, ElementsAre(AllOf(HasSubstr("overlay is left out"), HasSubstr(file.string()))));
+  ASSERT_EQ(::chmod(file.c_str(), 0644) + ::chmod(overlay.c_str(), 0777), 0);
+  EXPECT_EQ(sources().files.front().origin, Origin::standard);
+  EXPECT_THAT(sources().notices, ElementsAre(HasSubstr("chmod go-w")));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <ctime>
 
 #include "base/error.h"
+#include "base/variable.h"
 
 namespace attune {
 namespace {
@@ -23,8 +24,8 @@ constexpr const char* kLock = ".lock";
 constexpr std::time_t kAgeWithoutLock_s = 3600;
 
 fs::path default_root() {
-  const char* folder = std::getenv("TMPDIR");
-  return folder && *folder == '/' ? folder : "/tmp";
+  const char* folder = variable_value("TMPDIR");
+  return folder != nullptr && *folder == '/' ? folder : "/tmp";
 }
 
 /// Whether `folder` is one of ours and its process is gone. On true the lock is held, in `descriptor` (−1: there is

@@ -2,13 +2,20 @@
 #include "solver/module_loader.h"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "base/error.h"
 #include "base/locations.h"
+#include "base/trusted_path.h"
+#include "base/variable.h"
 
 namespace attune {
 namespace {
@@ -21,8 +28,31 @@ constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
 constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #endif
 
-std::vector<std::filesystem::path> module_folders() {
-  if (const char* folder = std::getenv("ATTUNE_MODULES")) return {folder};
+namespace fs = std::filesystem;
+
+/// Why nothing can be looked for in a folder; nothing for one that is not there.
+std::optional<std::string> why_unusable(const fs::path& folder) {
+  struct stat status {};
+  int error = ::stat(folder.c_str(), &status) == 0 ? 0 : errno;
+  if (error == ENOENT) return std::nullopt;
+  if (error == 0 && !S_ISDIR(status.st_mode)) error = ENOTDIR;
+  if (error == 0 && ::access(folder.c_str(), R_OK | X_OK) != 0) error = errno;
+  if (error == 0) return std::nullopt;
+  return std::strerror(error);
+}
+
+/// Where modules are looked for. Complaints go by `surroundings`.
+std::vector<fs::path> module_folders(Surroundings surroundings, std::vector<std::string>& notices) {
+  if (const char* named = variable_or_null("ATTUNE_MODULES")) {
+    const auto why = why_unusable(named);
+    if (!why) return {named};
+    const std::string sentence = fmt::format(
+        "ATTUNE_MODULES names no folder that can be read ({}), set it to that of the solver modules or "
+        "unset it: '{}'",
+        *why, named);
+    if (surroundings == Surroundings::program) fail(ErrorCode::invalid_input, "{}", sentence);
+    notices.push_back(sentence);
+  }
   // In a build; from bin; from lib; from lib/x86_64-linux-gnu.
   const auto here = code_folder(), above = here.parent_path();
   return {here / "modules", above / "lib/attune/modules", here / "attune/modules", above / "attune/modules"};
@@ -65,33 +95,66 @@ void set_load_variables(std::span<const ModuleSpec> specs) {
 }
 
 /// Opens one module and calls its registration; returns why not.
-std::string register_module(const std::filesystem::path& file, Registry& registry) {
+std::string register_module(const std::string& file, Registry& registry) {
   void* module = dlopen(file.c_str(), kOpenFlags);
   if (!module) return dlerror();
   const auto version = reinterpret_cast<int (*)()>(dlsym(module, "attune_solver_interface"));
   const auto start = reinterpret_cast<void (*)(Registry&)>(dlsym(module, "attune_register"));
-  if (!version || !start) return "not a solver module: " + file.string();
-  if (version() != kSolverInterface) return "the module is of another build of Attune, rebuild it: " + file.string();
+  if (!version || !start) return "not a solver module: " + file;
+  if (version() != kSolverInterface) return "the module is of another build of Attune, rebuild it: " + file;
   start(registry);
   return {};
+}
+
+/// The file of a module, empty when there is none.
+fs::path find_module(const std::string& file_name, const std::vector<fs::path>& folders) {
+  std::error_code missing;
+  for (const fs::path& folder : folders) {
+    if (fs::exists(folder / file_name, missing)) return folder / file_name;
+  }
+  return {};
+}
+
+std::string none_found(const std::vector<fs::path>& folders) {
+  std::string named;
+  for (const fs::path& folder : folders) named += fmt::format("{}'{}'", named.empty() ? "" : ", ", folder.string());
+  return fmt::format(
+      "no solver modules found in {}: slow loops compute everything, install the modules or name their "
+      "folder with ATTUNE_MODULES",
+      named);
 }
 
 }  // namespace
 
 void load_modules(std::span<const ModuleSpec> specs, Surroundings surroundings, Registry& registry) {
   if (surroundings == Surroundings::program) set_load_variables(specs);
+  const auto folders = module_folders(surroundings, registry.notices_);
+  bool any = specs.empty();
   for (const ModuleSpec& spec : specs) {
-    const std::string file_name = "attune_solver_" + std::string(spec.name) + ".so";
-    std::string reason = "the module " + file_name + " is not installed";
-    for (const auto& folder : module_folders()) {
-      if (!std::filesystem::exists(folder / file_name)) continue;
-      registry.module_ = (folder / file_name).string();
-      reason = register_module(folder / file_name, registry);
-      break;
+    const std::string file_name = fmt::format("attune_solver_{}.so", spec.name);
+    const fs::path file = find_module(file_name, folders);
+    any = any || !file.empty();
+    registry.module_ = file.string();
+    std::string reason = file.empty() ? "the module " + file_name + " is not installed" : std::string();
+    if (const auto why = file.empty() ? std::nullopt : why_not_trusted(file, code_file())) {
+      reason = fmt::format("the module is not used, {}", *why);
+      registry.notices_.push_back(fmt::format("the solver {} is left out, {}", spec.solver_id, *why));
     }
-    if (!reason.empty()) registry.add_unavailable(std::string(spec.solver_id), std::string(spec.title), reason);
+    registry.add_unavailable(std::string(spec.solver_id), std::string(spec.title), reason);
+    if (reason.empty() && surroundings == Surroundings::program) registry.open_module(registry.entries_.back());
     registry.module_.clear();
   }
+  if (!any) registry.notices_.push_back(none_found(folders));
+}
+
+void Registry::open_module(SolverEntry& entry) {
+  // An entry of no reason that is no solver is opened once, whatever comes of it.
+  const size_t num_entries = entries_.size();
+  std::string reason = register_module(entry.module, *this);
+  ATTUNE_CHECK(entries_.size() == num_entries, "the module registers the solver that the build says: '{}'",
+               entry.module);
+  if (reason.empty() && entry.solver == nullptr) reason = "the module registers no such solver: " + entry.module;
+  entry.unavailable = std::move(reason);
 }
 
 }  // namespace attune

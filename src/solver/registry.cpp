@@ -2,6 +2,7 @@
 #include "solver/registry.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/error.h"
 
@@ -9,9 +10,17 @@ namespace attune {
 
 void Registry::add(std::unique_ptr<Solver> solver) {
   const std::string id(solver->id());
-  ATTUNE_CHECK(std::none_of(entries_.begin(), entries_.end(), [&](const SolverEntry& entry) { return entry.id == id; }),
-               "two solvers named {}", id);
-  entries_.push_back({id, std::string(solver->title()), solver.get(), "", module_});
+  const auto same = [&](const SolverEntry& entry) { return entry.id == id; };
+  const auto known = std::find_if(entries_.begin(), entries_.end(), same);
+  // That of a module has its place since before the module was opened.
+  const bool is_expected = known != entries_.end() && known->solver == nullptr && !known->module.empty();
+  ATTUNE_CHECK(known == entries_.end() || is_expected, "two solvers named {}", id);
+  if (is_expected) {
+    known->title = solver->title();
+    known->solver = solver.get();
+  } else {
+    entries_.push_back({id, std::string(solver->title()), solver.get(), "", module_});
+  }
   owned_.push_back(std::move(solver));
 }
 
@@ -20,9 +29,22 @@ void Registry::add_unavailable(std::string id, std::string title, std::string re
 }
 
 const Solver* Registry::find(std::string_view id) const noexcept {
+  // Whoever opens a module holds up who asks meanwhile. Never destroyed: the process may be ending.
+  static std::mutex& opening = *new std::mutex;
+  const std::lock_guard lock(opening);
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const SolverEntry& entry) { return entry.id == id; });
-  return found == entries_.end() ? nullptr : found->solver;
+  if (found == entries_.end()) return nullptr;
+  if (found->solver == nullptr && found->unavailable.empty()) {
+    // Which modules are open is no part of what a registry says.
+    auto& self = const_cast<Registry&>(*this);
+    try {
+      self.open_module(self.entries_[static_cast<size_t>(found - entries_.begin())]);
+    } catch (...) {
+      return nullptr;  // Out of memory: tried again when asked for again.
+    }
+  }
+  return found->solver;
 }
 
 }  // namespace attune

@@ -128,6 +128,41 @@ static void operands(attune_dispatcher* dispatcher) {
   REFUSED(attune_run(dispatcher, &key, all, 3, NULL), "aligned");
 }
 
+/* An output that shares memory with an input: of 2x8 and 4x8 the result is 2x4. */
+static void outputs_over_inputs(attune_dispatcher* dispatcher) {
+  static float memory[160];
+  float *start = memory, *x, *w, *y, *bias;
+  attune_gemm_key key = good_key();
+  attune_weights* weights = NULL;
+  void* all[3];
+  while ((uintptr_t)start % 16 != 0) ++start;
+  x = start;
+  w = start + 32;
+  y = start + 64;
+  bias = start + 96;
+  WORKS(attune_gemm(dispatcher, &key, x, w, NULL, y, NULL));
+  WORKS(attune_gemm(dispatcher, &key, x, x, NULL, y, NULL)); /* Inputs may share. */
+  REFUSED(attune_gemm(dispatcher, &key, x, w, NULL, x, NULL), "output c lies over the input a");
+  REFUSED(attune_gemm(dispatcher, &key, x, w, NULL, x + 12, NULL), "the input a");
+  REFUSED(attune_gemm(dispatcher, &key, x, w, NULL, w + 28, NULL), "the input b");
+  REFUSED(attune_gemm(dispatcher, &key, x, w, NULL, w - 4, NULL), "the input b");
+  WORKS(attune_gemm(dispatcher, &key, x, w, NULL, w - 8, NULL));
+  all[0] = x;
+  all[1] = w;
+  all[2] = w;
+  REFUSED(attune_run(dispatcher, &key, all, 3, NULL), "the input b");
+  REFUSED(
+      attune_run_candidate(dispatcher, "gemm_a16w16 m=2 n=4 k=8 dtype=fp32", "portable.gemm@1:block=4x4", all, 3, NULL),
+      "the input b");
+  WORKS(attune_pack_weights(dispatcher, &key, w, NULL, &weights));
+  REFUSED(attune_gemm_packed(dispatcher, &key, x, weights, NULL, x + 4, NULL), "the input a");
+  WORKS(attune_gemm_packed(dispatcher, &key, x, weights, NULL, w, NULL)); /* The copy is the library's own. */
+  WORKS(attune_free_weights(weights));
+  key.flags = ATTUNE_BIAS;
+  WORKS(attune_gemm(dispatcher, &key, x, w, bias, y, NULL));
+  REFUSED(attune_gemm(dispatcher, &key, x, w, y + 4, y, NULL), "the input bias");
+}
+
 static void packed_weights(attune_dispatcher* dispatcher) {
   /* y = x * transpose(w): 2x4 of 2x8 and 4x8, all ones. */
   static float memory[160];
@@ -212,10 +247,11 @@ static void candidates(attune_dispatcher* dispatcher) {
   int i;
   while ((uintptr_t)start % 16 != 0) ++start;
   for (i = 0; i < 4; ++i) all[i] = start + 16 * i;
+  all[2] = start + 48; /* Behind the 32 of b. */
   for (i = 0; i < 48; ++i) start[i] = 1;
 #define RUN(problem, candidate, count) attune_run_candidate(dispatcher, problem, candidate, all, count, NULL)
   WORKS(RUN(problem, config, 3));
-  HOLDS(start[32] == 8 && start[39] == 8 && start[40] == 1);
+  HOLDS(start[47] == 1 && start[48] == 8 && start[55] == 8 && start[56] == 0);
   REFUSED(attune_run_candidate(NULL, problem, config, all, 3, NULL), "dispatcher");
   REFUSED(attune_run_candidate(dispatcher, problem, config, NULL, 3, NULL), "operands");
   REFUSED(RUN(NULL, config, 3), "problem");
@@ -315,6 +351,7 @@ int main(void) {
   keys(own);
   texts();
   operands(own);
+  outputs_over_inputs(own);
   packed_weights(own);
   candidates(own);
   options();

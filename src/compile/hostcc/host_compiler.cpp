@@ -11,7 +11,9 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/quiet_write.h"
 #include "base/text.h"
+#include "base/variable.h"
 #include "compile/exported_symbols.h"
 #include "compile/hostcc/toolchain_name.h"
 #include "process/run_command.h"
@@ -24,8 +26,8 @@ namespace fs = std::filesystem;
 constexpr Milliseconds kVersionDeadline{10'000};
 
 std::string search_path() {
-  const char* path = std::getenv("PATH");
-  return path && *path ? path : "/usr/local/bin:/usr/bin:/bin";
+  const char* path = variable_or_null("PATH");
+  return path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
 }
 
 bool can_run(const fs::path& file) {
@@ -44,7 +46,7 @@ fs::path find_on_path(std::string_view name) {
 }
 
 fs::path find_program() {
-  if (const char* wanted = std::getenv("ATTUNE_CC"); wanted && *wanted) {
+  if (const char* wanted = variable_or_null("ATTUNE_CC")) {
     const bool is_name = std::string_view(wanted).find('/') == std::string_view::npos;
     fs::path file = is_name ? find_on_path(wanted) : fs::absolute(wanted);
     if (file.empty() || !can_run(file))
@@ -75,6 +77,7 @@ std::string ask_version(const fs::path& program) {
 
 /// Not write_file_atomically: nobody else reads it, and two fsyncs are a fifth of a compilation.
 void write_source(const fs::path& file, std::string_view source) {
+  const QuietWrite quiet;
   std::ofstream stream(file, std::ios::binary);
   stream << source;
   stream.close();

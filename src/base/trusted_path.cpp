@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "base/trusted_path.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+using Status = struct stat;
+
+constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+
+std::optional<Status> status_of(const fs::path& path) {
+  Status status{};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return status;
+}
+
+fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+
+/// Whether all who may write `one` may write `other`, as far as owner and mode say.
+bool is_as_closed_as(const Status& one, const Status& other) {
+  const mode_t more = one.st_mode & ~other.st_mode & kOthersWrite;
+  const bool of_one_group = (one.st_mode & S_IWGRP) == 0 || one.st_gid == other.st_gid;
+  return (one.st_uid == other.st_uid || one.st_uid == 0 || one.st_uid == ::geteuid()) && more == 0 && of_one_group;
+}
+
+std::optional<std::string> why_not(const fs::path& path, const fs::path& like) {
+  const auto status = status_of(path);
+  if (!status || is_only_ours_to_write(*status)) return std::nullopt;
+  if (!like.empty()) {
+    const auto file = status_of(like), folder = status_of(folder_of(like));
+    if ((file && is_as_closed_as(*status, *file)) || (folder && is_as_closed_as(*status, *folder))) return std::nullopt;
+  }
+  if ((status->st_mode & kOthersWrite) != 0)
+    return fmt::format("others than its owner may write it, take that from them (chmod go-w): '{}'", path.string());
+  return fmt::format("it is another user's, make it your own (chown): '{}'", path.string());
+}
+
+}  // namespace
+
+bool is_only_ours_to_write(const struct stat& status) noexcept {
+  return (status.st_uid == ::geteuid() || status.st_uid == 0) && (status.st_mode & kOthersWrite) == 0;
+}
+
+std::optional<std::string> why_not_trusted(const fs::path& file, const fs::path& like) {
+  if (auto why = why_not(folder_of(file), like)) return why;
+  if (auto why = why_not(file, like)) return why;
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  // A link may lead into a folder where the file can be replaced.
+  return error || real == file ? std::nullopt : why_not(folder_of(real), like);
+}
+
+}  // namespace attune

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/fork_guard.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "dispatch/forked_thread.h"
+#include "dispatch/library_use.h"
+
+namespace attune {
+
+/// The guards of this process; never freed.
+struct ForkGuard::Live {
+  std::mutex mutex;
+  std::set<ForkGuard*> all;
+
+  void lock() {
+    // First, so that nobody who makes a plan is waited for below.
+    LibraryUse::close_for_fork();
+    mutex.lock();
+    for (ForkGuard* one : all) {
+      one->making_.lock();
+      one->log_.lock();
+    }
+    look_for_threads();
+  }
+  void unlock() {
+    for (ForkGuard* one : all) {
+      one->log_.unlock();
+      one->making_.unlock();
+    }
+    mutex.unlock();
+  }
+};
+
+ForkGuard::Live& ForkGuard::live() {
+  static Live& one = *new Live;
+  return one;
+}
+
+void ForkGuard::prepare() {
+  static const int forking = ::pthread_atfork([] { live().lock(); },
+                                              [] {
+                                                live().unlock();
+                                                LibraryUse::open_after_fork();
+                                              },
+                                              [] {
+                                                live().unlock();
+                                                remember_fork();
+                                                LibraryUse::open_in_child();
+                                              });
+  static_cast<void>(forking);
+}
+
+ForkGuard::ForkGuard(std::mutex& making, DispatchLog& log) : making_(making), log_(log), process_(::getpid()) {
+  prepare();
+  const std::lock_guard lock(live().mutex);
+  live().all.insert(this);
+}
+
+ForkGuard::~ForkGuard() {
+  const std::lock_guard lock(live().mutex);
+  live().all.erase(this);
+}
+
+void ForkGuard::lock() {
+  LibraryUse::enter();
+  making_.lock();
+}
+
+void ForkGuard::unlock() noexcept {
+  making_.unlock();
+  LibraryUse::leave();
+}
+
+bool ForkGuard::is_in_child() const noexcept { return process_ != ::getpid(); }
+
+}  // namespace attune

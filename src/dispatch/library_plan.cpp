@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/library_plan.h"
+
+#include "dispatch/forked_thread.h"
+#include "dispatch/library_use.h"
+
+namespace attune {
+namespace {
+
+class LibraryPlan final : public Plan {
+ public:
+  explicit LibraryPlan(std::unique_ptr<Plan> plan) : plan_(std::move(plan)) {}
+  const PlanTraits& traits() const noexcept override { return plan_->traits(); }
+  void run(const Launch& launch) const override {
+    const LibraryUse use;
+    if (came_through_fork())
+      run_with_pools([&] { plan_->run(launch); });
+    else
+      plan_->run(launch);
+  }
+
+ private:
+  std::unique_ptr<Plan> plan_;
+};
+
+}  // namespace
+
+std::unique_ptr<Plan> library_plan(std::unique_ptr<Plan> plan) {
+  return std::make_unique<LibraryPlan>(std::move(plan));
+}
+
+}  // namespace attune

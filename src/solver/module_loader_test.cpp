@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "solver/module_loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "attune/error.h"
+#include "base/test_environment.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class ModuleLoader : public testing::Test {
+ protected:
+  ModuleLoader() {
+    std::string name = (fs::temp_directory_path() / "attune_modules_XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~ModuleLoader() override { fs::remove_all(folder_); }
+
+  void name_folder(const fs::path& folder) { ::setenv("ATTUNE_MODULES", folder.c_str(), 1); }
+  /// A file of the module's name that is none.
+  fs::path put_module() {
+    fs::path file = folder_ / "attune_solver_odd.so";
+    std::ofstream(file) << "no module";
+    ::chmod(file.c_str(), 0644);
+    return file;
+  }
+  void load(Surroundings surroundings) { load_modules(specs_, surroundings, registry_); }
+  const SolverEntry& entry() { return registry_.entries().front(); }
+
+  static constexpr const char* kVariables[] = {"ATTUNE_MODULES"};
+  TestEnvironment environment_{kVariables};
+  fs::path folder_;
+  const std::vector<ModuleSpec> specs_ = {{"odd", "odd.gemm", "an odd one", {}}};
+  Registry registry_;
+};
+
+TEST_F(ModuleLoader, an_application_opens_a_module_when_its_solver_is_asked_for) {
+  put_module();
+  name_folder(folder_);
+  load(Surroundings::application);
+  EXPECT_EQ(entry().unavailable, "");
+  EXPECT_EQ(registry_.find("other.gemm"), nullptr);
+  EXPECT_EQ(entry().unavailable, "");
+  EXPECT_EQ(registry_.find("odd.gemm"), nullptr);
+  EXPECT_THAT(entry().unavailable, HasSubstr("attune_solver_odd.so"));
+  EXPECT_THAT(registry_.notices(), IsEmpty());
+}
+
+TEST_F(ModuleLoader, the_program_opens_them_at_once) {
+  put_module();
+  name_folder(folder_);
+  load(Surroundings::program);
+  EXPECT_THAT(entry().unavailable, HasSubstr("attune_solver_odd.so"));
+}
+
+TEST_F(ModuleLoader, a_folder_that_loops_is_refused_by_the_program_and_said_to_an_application) {
+  fs::create_symlink(folder_ / "loop", folder_ / "loop");
+  name_folder(folder_ / "loop");
+  try {
+    load(Surroundings::program);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("ATTUNE_MODULES"), HasSubstr("symbolic links"), HasSubstr("loop'")));
+  }
+  load(Surroundings::application);
+  EXPECT_THAT(registry_.notices().front(), HasSubstr("ATTUNE_MODULES names no folder that can be read"));
+}
+
+TEST_F(ModuleLoader, a_file_is_no_folder) {
+  name_folder(put_module());
+  EXPECT_THROW(load(Surroundings::program), Error);
+}
+
+TEST_F(ModuleLoader, a_folder_without_modules_is_said_once) {
+  name_folder(folder_);
+  load(Surroundings::program);
+  EXPECT_THAT(registry_.notices(),
+              ElementsAre(AllOf(HasSubstr("no solver modules found in"), HasSubstr(folder_.string()))));
+  EXPECT_THAT(entry().unavailable, HasSubstr("not installed"));
+}
+
+TEST_F(ModuleLoader, an_empty_variable_is_none) {
+  name_folder("");
+  load(Surroundings::program);
+  EXPECT_THAT(registry_.notices(), Each(Not(HasSubstr("names no folder"))));
+}
+
+TEST_F(ModuleLoader, a_module_that_others_could_have_written_is_left_out_and_said) {
+  const fs::path file = put_module();
+  ::chmod(file.c_str(), 0666);
+  name_folder(folder_);
+  load(Surroundings::application);
+  EXPECT_EQ(registry_.find("odd.gemm"), nullptr);
+  EXPECT_THAT(entry().unavailable, AllOf(HasSubstr("chmod go-w"), HasSubstr(file.string())));
+  EXPECT_THAT(registry_.notices(), ElementsAre(HasSubstr("the solver odd.gemm is left out")));
+}
+
+}  // namespace
+}  // namespace attune
