@@ -210,5 +210,13 @@ def journal_entries(file):
     return [(KINDS[kind], json.loads(payload)) for kind, payload in rows]
 
 
+class SkipsAreSaid(unittest.TextTestResult):
+    """A line for each test that was skipped, with its reason, for tools/check_skipped."""
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        print(f"SKIPPED {test.id()}: {reason}", flush=True)
+
+
 def main():
-    unittest.main()
+    unittest.main(testRunner=unittest.TextTestRunner(resultclass=SkipsAreSaid))
