@@ -4,9 +4,8 @@
 
 namespace attune {
 
-/// What a time may be off by whatever is done, in µs: a clock is read in steps of about 20 ns, and tables are written
-/// with as few digits. It matters below 0.2 µs only.
-inline constexpr double kTimerUs = 0.02;
+/// What a time below 0.2 µs may be off by whatever is done, in µs: reading a host's clock takes that long.
+inline constexpr double kTimerUs = 0.02, kTimerMattersBelowUs = 0.2;
 
 /// Whether a kernel is slower than the default by more than `percent`, and by more than a clock tells. `median_us`: its
 /// own time; `ratio_high`: the default's time in terms of it, at most.

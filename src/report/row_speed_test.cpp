@@ -24,6 +24,7 @@ TEST(RowSpeed, LargerTimesAreJudgedByTheirShare) {
   EXPECT_TRUE(is_slower_than_stated(samples_of(11.2), 10, 10));
   EXPECT_FALSE(is_slower_than_stated(samples_of(10.9), 10, 10));
   EXPECT_TRUE(is_slower_than_default(10, 0.94, 5));
+  EXPECT_TRUE(is_slower_than_default(2, 0.994, 0.5)) << "0.012 µs are much of a percent of 2 µs";
   EXPECT_FALSE(is_slower_than_default(10, 0.96, 5));
 }
 
