@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/statistics.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/check_options.h"
@@ -18,6 +17,7 @@
 #include "formats/tune_gemm/tune_gemm.h"
 #include "ops/op.h"
 #include "report/result_table.h"
+#include "report/row_speed.h"
 #include "tuner/interleaved.h"
 
 namespace attune {
@@ -116,16 +116,6 @@ Candidate default_of(const Problem& problem, Environment& environment) {
   fail(ErrorCode::unavailable, "no solver here has a default for '{}'", problem.key());
 }
 
-/// The low end of the interval of a candidate's time in µs, by its clean samples; 0 when there are too few to tell.
-double surely_us(const Measurement& measurement) {
-  constexpr size_t kLeastSamples = 7;  // For an interval of 95 % that is not the whole range.
-  std::vector<double> clean;
-  for (const Sample& sample : measurement.samples) {
-    if (!sample.dirty && sample.us > 0) clean.push_back(sample.us);
-  }
-  return clean.size() < kLeastSamples ? 0 : median_interval(std::move(clean)).first;
-}
-
 void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& options, Environment& environment) {
   InterleavedOptions how{.rounds = options.verify_only ? 0u : 31u};
   how.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
@@ -149,9 +139,9 @@ void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& op
     row.ratio = mine.ratio;
     row.ratio_low = mine.ratio_low;
     row.ratio_high = mine.ratio_high;
-    const bool slower = both.size() > 1 && mine.ratio_high < 1 / (1 + options.max_slowdown_pct / 100);
+    const bool slower = both.size() > 1 && is_slower_than_default(row.now_us, row.ratio_high, options.max_slowdown_pct);
     const bool not_its_time =
-        row.us && surely_us(*mine.outcome.measurement) > (1 + options.slower_than_pct / 100) * *row.us;
+        row.us && is_slower_than_stated(*mine.outcome.measurement, *row.us, options.slower_than_pct);
     if (!slower && !not_its_time) return;
     row.standing = slower ? Standing::slower : Standing::not_its_time;
     row.reason = "both times it was run";

@@ -100,7 +100,8 @@ std::vector<WantedRow> wanted_rows(const Table& table, const KernelsOptions& opt
   return wanted;
 }
 
-/// Compiles what the rows of a table need on this device, so that a program that uses the table never waits for it.
+/// Compiles what the rows of a table need on this device, so that a program that uses the table never waits for it. 1
+/// when a row of this device has no kernel then.
 int build_kernels(const KernelsOptions& options) {
   const Table table = Table::read(options.table, family_option(options.op));
   Environment environment = open_environment(options.devices, Isolation::none, {options.cache, options.jobs, {}});
@@ -127,7 +128,7 @@ int build_kernels(const KernelsOptions& options) {
                   counted(files.size(), "file"), cache_folder(options).string());
   if (num_unusable > 0) text += fmt::format("; {} left out", num_unusable);
   print_line(stdout, text);
-  return num_failed == 0 ? 0 : 1;
+  return num_failed + num_unusable == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -67,8 +67,9 @@ int list(const QuarantineOptions& options) {
                       {"repeat", repeat}});
     } else {
       print_line(stdout,
-                 fmt::format("{}  {}  {}\n  {}: {}\n  {}", record.device, short_shape(record.problem),
-                             record.candidate.name(), name(record.outcome.status), record.outcome.detail, repeat));
+                 fmt::format("{}  {}  {}", record.device, short_shape(record.problem), record.candidate.name()));
+      print_line(stdout, fmt::format("  {}: {}", name(record.outcome.status), record.outcome.detail));
+      print_line(stdout, "  " + repeat);
     }
   }
   if (options.json)

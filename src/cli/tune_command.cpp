@@ -20,7 +20,6 @@ constexpr const char* kRefusedGroup = "Refused here";
 constexpr Refused kRefused[] = {
     {"--ngpus", true, "this version tunes the CPU; choose a device with --devices"},
     {"--gpu_ids", true, "this version tunes the CPU; choose a device with --devices"},
-    {"--candidate-timeout", true, "candidates run in this process in this version, so none can be stopped"},
     {"--stop-at-regret", true,
      "there is no model of unmeasured candidates yet to bound the regret with; use --budget or --max-trials"},
     {"--rotating_tensor", true,
@@ -184,7 +183,8 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--init_type", "Test data: randn only; a second set of small whole numbers is always checked too")
       ->check(CLI::IsMember({"randn"}))
       ->group("Method");
-  verb.add_option("--quiet-wait", options.quiet_wait_s, "Seconds to wait at the start until other programs are quiet")
+  verb.add_option("--quiet-wait", options.quiet_wait_s,
+                  "Seconds to wait until other programs are quiet, before anything is measured")
       ->capture_default_str()
       ->check(amount_error)
       ->group("Method");
@@ -218,6 +218,13 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
       ->group("Method");
   verb.add_option("--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take")
       ->capture_default_str()
+      ->check(amount_error)
+      ->check(CLI::Range(0.01, 1e6))
+      ->group("Method");
+  verb.add_option_function<double>(
+          "--candidate-timeout",
+          [&options](double seconds) { options.load_deadline_s = options.run_deadline_s = seconds; },
+          "Seconds for a candidate: --load-deadline and --run-deadline at once")
       ->check(amount_error)
       ->check(CLI::Range(0.01, 1e6))
       ->group("Method");

@@ -29,6 +29,8 @@ constexpr Conflict kConflicts[] = {
     {"--trans_b", "--model_dir", "a model's weights are N×K and its x is M×K"},
     {"--col_b", "--model_dir", "a model's weights are N×K and its x is M×K"},
     {"--tuning_results_file", "--model_dir", "the winners go to the table that -o names"},
+    {"--candidate-timeout", "--run-deadline", "it sets that one, too"},
+    {"--candidate-timeout", "--load-deadline", "it sets that one, too"},
 };
 
 /// `flag` makes no sense without one of `others`.
@@ -67,6 +69,9 @@ void refuse_conflicts(const CLI::App& verb) {
   if (given(verb, "--max-trials") && verb.get_option("--search")->as<std::string>() == "exhaustive")
     fail(ErrorCode::invalid_input,
          "--max-trials makes no sense with --search exhaustive, which measures all candidates");
+  if (given(verb, "--candidate-timeout") && verb.get_option("--isolation")->as<std::string>() == "none")
+    fail(ErrorCode::invalid_input,
+         "--candidate-timeout makes no sense with --isolation none: a candidate can be stopped behind a wall only");
   if (!given(verb, "--run_config") && !given(verb, "--compare_wo_tuning")) return;
   for (const CLI::Option* option : verb.get_options()) {
     const bool fits = std::any_of(std::begin(kOfChecks), std::end(kOfChecks),

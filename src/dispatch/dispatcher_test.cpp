@@ -374,10 +374,12 @@ TEST_F(PlanBound, IsKeptAndReachingItIsSaidOnce) {
   testing::internal::CaptureStderr();
   call(1, 13);
   EXPECT_EQ(dispatcher().counts().plan_limit_reached, 0u);
-  const size_t before = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
+  [[maybe_unused]] const size_t before = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
   call(13, 81);
-  const size_t after = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
+  [[maybe_unused]] const size_t after = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
+#ifndef ATTUNE_SANITIZED  // Its allocator tells nothing.
   EXPECT_LT(after, before + kMaxBytes);
+#endif
   const DispatchCounts counts = dispatcher().counts();
   EXPECT_LE(counts.plan_bytes, kMaxBytes);
   EXPECT_GT(counts.plan_bytes, kMaxBytes / 2);
@@ -391,15 +393,17 @@ TEST_F(PlanBound, IsKeptAndReachingItIsSaidOnce) {
 }
 
 TEST_F(PlanBound, HoldsForSmallPlansWithAllThatIsAroundThem) {
-  options_.max_plan_bytes = 128 * 1024;
+  options_.max_plan_bytes = 512 * 1024;
   testing::internal::CaptureStderr();
   dispatcher().require(key(1, 1, 1));
-  const size_t before = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
+  [[maybe_unused]] const size_t before = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
   for (int64_t m = 2; m <= 60; ++m) EXPECT_NE(dispatcher().require(key(m, 1, 1)).plan, nullptr);
-  const size_t after = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
+  [[maybe_unused]] const size_t after = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
   testing::internal::GetCapturedStderr();
   EXPECT_EQ(dispatcher().counts().evicted_plans, 0u);
+#ifndef ATTUNE_SANITIZED  // Its allocator tells nothing.
   EXPECT_LT(after - before, dispatcher().counts().plan_bytes);
+#endif
 }
 
 TEST_F(PlanBound, WhatIsCalledAgainAndAgainStays) {
@@ -459,13 +463,14 @@ TEST_F(PlanBound, HoldsWhenATableChangesForAll) {
 }
 
 TEST_F(PlanBound, ManyThreadsWhilePlansLeave) {
+  Dispatcher& shared = dispatcher();
   std::vector<std::thread> threads;
   std::atomic<int> num_run = 0;
   for (int thread = 0; thread < 3; ++thread) {
     threads.emplace_back([&, thread] {
       for (int i = 0; i < 60; ++i) {
         const int64_t m = 1 + (i * 7 + thread * 5) % 24;
-        const Hit hit = i % 2 == 0 ? dispatcher().choose(shape(m)) : dispatcher().require(shape(m));
+        const Hit hit = i % 2 == 0 ? shared.choose(shape(m)) : shared.require(shape(m));
         if (hit.plan == nullptr) continue;
         run(*hit.plan, m);
         ++num_run;

@@ -7,6 +7,9 @@
 #include <functional>
 
 namespace attune {
+
+thread_local constinit LastPlanHold last_plan_hold;
+
 namespace {
 
 std::atomic<PlanHold*> holds{nullptr};
@@ -21,30 +24,24 @@ void release(PlanHold& hold, uint64_t holder) noexcept {
 
 /// What this thread has taken.
 struct Taken {
-  struct One {
-    uint64_t holder = 0;
-    PlanHold* hold = nullptr;
-  };
-  std::vector<One> all;
+  std::vector<LastPlanHold> all;
   ~Taken();
 };
 thread_local Taken taken;
-/// The last one used; stays readable when destructors of other thread_locals look shapes up.
-thread_local constinit Taken::One last;
-thread_local constinit bool is_ended = false;
+thread_local constinit bool is_ended = false;  // Readable when destructors of other thread_locals look shapes up.
 
 Taken::~Taken() {
   is_ended = true;
-  for (const One& one : all) release(*one.hold, one.holder);
-  last = {};
+  for (const LastPlanHold& one : all) release(*one.hold, one.holder);
+  last_plan_hold = {};
 }
 
 /// In a child of fork() the other threads are gone, and what they hold is held by nobody.
 void forget_other_threads() noexcept {
   for (PlanHold* one = holds.load(std::memory_order_acquire); one != nullptr; one = one->next) {
-    const bool is_mine =
-        one == last.hold || (!is_ended && std::any_of(taken.all.begin(), taken.all.end(),
-                                                      [&](const Taken::One& other) { return other.hold == one; }));
+    const bool is_mine = one == last_plan_hold.hold ||
+                         (!is_ended && std::any_of(taken.all.begin(), taken.all.end(),
+                                                   [&](const LastPlanHold& other) { return other.hold == one; }));
     if (is_mine) continue;
     one->plan.store(nullptr, std::memory_order_relaxed);
     one->holder.store(0, std::memory_order_relaxed);
@@ -67,27 +64,6 @@ PlanHold& take_hold(uint64_t holder) noexcept {
   return *fresh;
 }
 
-/// Not this thread's last dispatcher.
-[[gnu::noinline]] PlanHold& find_or_take(uint64_t holder) noexcept {
-  if (is_ended) {
-    // A destructor of another thread_local looks shapes up: nothing gives the record back, and one plan stays.
-    last = {holder, &take_hold(holder)};
-    return *last.hold;
-  }
-  const auto found =
-      std::find_if(taken.all.begin(), taken.all.end(), [&](const Taken::One& one) { return one.holder == holder; });
-  if (found != taken.all.end()) {
-    last = *found;
-    return *last.hold;
-  }
-  std::erase_if(taken.all, [](const Taken::One& one) {
-    return one.hold->holder.load(std::memory_order_relaxed) != one.holder;  // Its dispatcher has ended.
-  });
-  last = {holder, &take_hold(holder)};
-  taken.all.push_back(last);
-  return *last.hold;
-}
-
 }  // namespace
 
 uint64_t new_plan_holder() noexcept {
@@ -97,7 +73,26 @@ uint64_t new_plan_holder() noexcept {
   return ++number;
 }
 
-PlanHold& plan_hold(uint64_t holder) noexcept { return last.holder == holder ? *last.hold : find_or_take(holder); }
+/// Not this thread's last dispatcher.
+PlanHold& find_or_take_plan_hold(uint64_t holder) noexcept {
+  if (is_ended) {
+    // A destructor of another thread_local looks shapes up: nothing gives the record back, and one plan stays.
+    last_plan_hold = {holder, &take_hold(holder)};
+    return *last_plan_hold.hold;
+  }
+  const auto found =
+      std::find_if(taken.all.begin(), taken.all.end(), [&](const LastPlanHold& one) { return one.holder == holder; });
+  if (found != taken.all.end()) {
+    last_plan_hold = *found;
+    return *last_plan_hold.hold;
+  }
+  std::erase_if(taken.all, [](const LastPlanHold& one) {
+    return one.hold->holder.load(std::memory_order_relaxed) != one.holder;  // Its dispatcher has ended.
+  });
+  last_plan_hold = {holder, &take_hold(holder)};
+  taken.all.push_back(last_plan_hold);
+  return *last_plan_hold.hold;
+}
 
 std::vector<const CachedPlan*> held_plans(uint64_t holder) {
   std::vector<const CachedPlan*> held;

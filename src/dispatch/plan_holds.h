@@ -19,9 +19,19 @@ struct alignas(64) PlanHold {
 /// A number that no other dispatcher of this process has or gets.
 uint64_t new_plan_holder() noexcept;
 
+/// The calling thread's record of the dispatcher that it called last.
+struct LastPlanHold {
+  uint64_t holder = 0;
+  PlanHold* hold = nullptr;
+};
+extern thread_local constinit LastPlanHold last_plan_hold;
+PlanHold& find_or_take_plan_hold(uint64_t holder) noexcept;
+
 /// The calling thread's record of a dispatcher; allocates at its first call. About 1 ns. What is stored into it must be
 /// found under a ReadGuard, or by who makes plans.
-PlanHold& plan_hold(uint64_t holder) noexcept;
+inline PlanHold& plan_hold(uint64_t holder) noexcept {
+  return last_plan_hold.holder == holder ? *last_plan_hold.hold : find_or_take_plan_hold(holder);
+}
 
 /// Holds a plan until the calling thread's next call of this for the dispatcher, or until it ends.
 inline void hold_plan(uint64_t holder, const CachedPlan* plan) noexcept {

@@ -24,7 +24,14 @@ ServedMap::~ServedMap() {
   for (const auto& place : owned_->places) delete place.load();
 }
 
-const Served* ServedMap::find(const ProblemKey& hash) const noexcept { return current_.load()->of(hash).load(); }
+const Served* ServedMap::find(const ProblemKey& hash) const noexcept {
+  const Places& now = *current_.load();
+  // What was looked at is returned: a place that was empty may hold another problem's a moment later.
+  for (size_t at = hash.low & now.mask;; at = (at + 1) & now.mask) {
+    const Served* there = now.places[at].load();
+    if (there == nullptr || there->hash == hash) return there;
+  }
+}
 
 void ServedMap::put(Served served) {
   const std::lock_guard lock(mutex_);

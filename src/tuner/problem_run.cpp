@@ -70,7 +70,7 @@ void ProblemRun::step() {
   const double began = step_began_s_ = context_.clock.now_s();
   if (!opened_) {
     open();
-  } else if (!untuned_admitted_ && cut_reason_.empty()) {
+  } else if (is_about_to_measure()) {
     admit_untuned();
   } else {
     const Want want = contest_.next();

@@ -39,6 +39,8 @@ class ProblemRun {
   ~ProblemRun();
 
   bool finished() const noexcept { return finished_; }
+  /// The next step() runs its first candidate.
+  bool is_about_to_measure() const noexcept { return opened_ && !untuned_admitted_ && cut_reason_.empty(); }
   /// Earliest time step() has something to do: later than now only while it waits for its confirm.
   double ready_at_s() const noexcept { return ready_at_s_; }
   void step();

@@ -26,14 +26,21 @@ constexpr double kMostShares = 2;
 /// One lane of one call of Tuner::run().
 class Campaign {
  public:
-  /// `num_lanes`: that share the queue and the budget.
-  Campaign(TuningContext& context, const std::vector<WorkItem>& items, WorkQueue& queue, size_t num_lanes,
-           std::vector<TuneResult>& results)
+  /// What the lanes of a run share.
+  struct Shared {
+    const std::vector<WorkItem>& items;
+    WorkQueue& queue;
+    size_t num_lanes;
+    std::once_flag has_begun;  ///< To measure.
+    std::vector<TuneResult>& results;
+  };
+  Campaign(TuningContext& context, Shared& shared)
       : context_(context),
-        items_(items),
-        queue_(queue),
-        num_lanes_(static_cast<double>(num_lanes)),
-        results_(results),
+        items_(shared.items),
+        queue_(shared.queue),
+        num_lanes_(static_cast<double>(shared.num_lanes)),
+        has_begun_(shared.has_begun),
+        results_(shared.results),
         began_s_(context.clock.now_s()) {
     context_.left_s = [this] { return left_s(); };
     context_.must_stop = [this] { return context_.interrupted() || left_s() <= 0; };
@@ -89,7 +96,15 @@ class Campaign {
     return true;
   }
 
+  void begin_measuring() {
+    if (!context_.options.before_measuring) return;
+    const double before_s = context_.clock.now_s();
+    std::call_once(has_begun_, context_.options.before_measuring);
+    began_s_ += context_.clock.now_s() - before_s;
+  }
+
   void step(Active& active) {
+    if (active.run->is_about_to_measure()) begin_measuring();
     active.run->step();
     if (active.run->finished())
       finish(active);
@@ -140,6 +155,7 @@ class Campaign {
   const std::vector<WorkItem>& items_;
   WorkQueue& queue_;
   double num_lanes_;
+  std::once_flag& has_begun_;
   std::vector<TuneResult>& results_;
   double began_s_;
   std::list<Active> active_;
@@ -193,6 +209,7 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
   }
   WorkQueue queue(std::move(costs_s), lanes_.size() > 1);
   SharedObserver shared(observer);
+  Campaign::Shared common{items, queue, lanes_.size(), {}, results};
   std::atomic<bool> stop = false;
   std::vector<LaneFailure> failures(lanes_.size());
   const auto run_lane = [&](size_t number) {
@@ -208,7 +225,7 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
                           {},
                           [&] { return interrupted || stop; },
                           NeighbourIndex(lane.executor.device().fingerprint())};
-    Campaign campaign(context, items, queue, lanes_.size(), results);
+    Campaign campaign(context, common);
     try {
       campaign.run();
     } catch (const Error& error) {

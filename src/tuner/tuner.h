@@ -38,6 +38,9 @@ struct TunerOptions {
   double problem_timeout_s = 0;        ///< `--timeout`; 0: none.
   double load_deadline_s = 60;         ///< Of preparing a candidate.
   double run_deadline_s = 2;           ///< Of a launch, at least: 50 times the best so far if that is more.
+  /// Called once in a run, before the first candidate is run, by the lane that comes first while the others wait; not
+  /// when nothing is to be measured. What it takes is charged to no budget.
+  std::function<void()> before_measuring;
 };
 
 /// How a problem ended.

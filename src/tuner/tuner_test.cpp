@@ -159,6 +159,24 @@ TEST_F(TunerOnFake, MeasuresNothingTwice) {
   for (const auto& [key, count] : before) EXPECT_EQ(count, 1) << key.first;
 }
 
+TEST_F(TunerOnFake, WaitsBeforeItMeasuresAndNotWhenAllIsDecided) {
+  int num_waits = 0;
+  options_.before_measuring = [&] {
+    ++num_waits;
+    EXPECT_TRUE(count_records().empty());
+  };
+  run_one(problem(16));
+  EXPECT_EQ(num_waits, 1);
+  EXPECT_EQ(run_one(problem(16)).ending, Ending::reused);
+  EXPECT_EQ(num_waits, 1);
+}
+
+TEST_F(TunerOnFake, WhatItWaitsIsNotTakenFromTheBudget) {
+  options_.budget_s = 1000;
+  options_.before_measuring = [&] { clock_.sleep_s(1500); };
+  EXPECT_EQ(run_one(problem(16)).ending, Ending::decided);
+}
+
 TEST_F(TunerOnFake, ResumesFromRecordsWithoutADecision) {
   const auto first = run_one(problem(16));
   // A journal as a kill in the finals leaves it: everything but the final records and the Decision.

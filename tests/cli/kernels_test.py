@@ -26,12 +26,19 @@ class CompiledKernels(story.Story):
     def test_a_tables_kernels_are_built_listed_and_cleared(self):
         self.table(f"jit_cpu.gemm@1:{CONFIG}", "somebody_elses_kernel")
         build = ("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
-        self.assertIn("1 of 2 rows use generated kernels: 2 files", self.attune(*build).stdout)
+        built = self.attune(*build, status=1)
+        self.assertIn("1 of 2 rows use generated kernels: 2 files", built.stdout)
+        self.assertIn("bf16_tuned_gemm.csv:3: left out", built.stderr)
         listed = self.attune("kernels", "list", "--json", *self.cache).json
         self.assertEqual(len(listed), 2)
         self.assertEqual({len(e["sha256"]) for e in listed}, {64})
         self.assertIn("2 kernels removed", self.attune("kernels", "clear", *self.cache).stdout)
         self.assertIn("0 kernels", self.attune("kernels", "list", *self.cache).stdout)
+
+    def test_a_table_whose_rows_all_have_their_kernels_builds_with_status_0(self):
+        self.table(f"jit_cpu.gemm@1:{CONFIG}")
+        built = self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
+        self.assertIn("1 of 1 row use generated kernels: 2 files", built.stdout)
 
     def test_values_outside_the_space_generate_nothing(self):
         nonsense = ("kernel=dot;prefetch=0;rows=0;threads=1;unroll=1;width=1", "rows=20000", "kernel=tile_m;rows=8;width=0")
@@ -40,7 +47,7 @@ class CompiledKernels(story.Story):
             candidate, = self.attune(*bench, "--iters", "3", "--json", status=1).json["candidates"]
             self.assertEqual(candidate["status"], "unsupported", config)
         self.table(*(f"jit_cpu.gemm@1:{config}" for config in nonsense), f"jit_cpu.gemm@2:{CONFIG}")
-        built = self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
+        built = self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache, status=1)
         self.assertIn("0 of 4 rows use generated kernels: 0 files", built.stdout)
         self.assertEqual(built.stderr.count("left out"), 4)
         rows = self.attune("check", "bf16_tuned_gemm.csv", "--no-run", "--json", status=1).json

@@ -40,6 +40,7 @@ ACCEPTED = [
     ("-i shapes.csv -o t.csv", "--num_threads 4"),
     ("-i shapes.csv -o t.csv", "--jobs 4"),
     ("-i shapes.csv -o t.csv", "--cache kernels"),
+    ("-i shapes.csv -o t.csv", "--candidate-timeout 5"),
     ("--gemm_size_file sizes.yaml --tuning_results_file out.yaml", ""),
     ("--gemm_size_file sizes.yaml --o out.yaml", ""),
     ("--gemm_size_file sizes.yaml --o=out.yaml", "--compare"),
@@ -55,7 +56,6 @@ ACCEPTED = [
 REFUSED = [
     ("--ngpus 2", "--devices"),
     ("--gpu_ids 0,1", "--devices"),
-    ("--candidate-timeout 5", "none can be stopped"),
     ("--stop-at-regret 1%", "--budget"),
     ("--rotating_tensor 512", "--inputs"),
     ("--icache_flush", "no instruction cache"),

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""What is left out because it hung or crashed, how it is pardoned, and how far a run is that goes on."""
+import signal
+import time
+
+import story
+
+SHAPE = "M,N,K,bias,dtype,outdtype\n1,32,48,False,fp32,fp32\n"
+CONFIG = "split_k=1;tile_m=16;tile_n=16"
+CANDIDATE = f"fake.gemm@1:{CONFIG}"
+TUNE = ("-i", "shapes.csv", "-o", "t.csv", "--search", "exhaustive")
+
+
+class Quarantine(story.Story):
+    def setUp(self):
+        super().setUp()
+        self.put("shapes.csv", SHAPE)
+
+    def plant(self, fault, step):
+        faults = self.put("faults.tsv", f"*\t{CONFIG}\t{fault}\t{step}\talways\n")
+        return {"ATTUNE_FAKE_FAULTS": str(faults)}
+
+    def listed(self, *arguments):
+        return self.attune("quarantine", "list", "--json", *arguments).json
+
+    def test_a_candidate_that_hangs_is_listed_and_pardoned(self):
+        # The deadlines of loading and running are a minute and two seconds by themselves.
+        self.tune(*TUNE, "--candidate-timeout", "0.4", env=self.plant("sleep", "prepare"), timeout=30)
+        one, = self.listed()
+        self.assertEqual((one["candidate"], one["status"]), (CANDIDATE, "timed_out"))
+        self.assertIn("1×32×48", self.attune("quarantine", "list").stdout)
+        told = self.attune("quarantine", "list").stdout.splitlines()
+        self.assertEqual(len(told), 4, "three lines of a candidate, and the sum")
+        self.assertIn(CANDIDATE, told[0])
+        self.assertEqual(told[1], f"  timed_out: {one['detail']}")
+        self.assertEqual(told[2], f"  {one['repeat']}")
+        self.assertTrue(told[3].startswith("1 candidate in quarantine; "))
+        self.assertNotIn("\\n", "".join(told))
+        self.assertEqual(self.listed("--device", "elsewhere/2"), [])
+        self.assertEqual(self.listed("--problem", "gemm_a16w16 m=2 n=32 k=48 dtype=fp32"), [])
+        self.assertEqual(len(self.listed("--candidate", CANDIDATE)), 1)
+        self.assertIn("0 candidates pardoned", self.attune("quarantine", "clear", "--candidate", "fake.gemm@1:x=1").stdout)
+        self.assertIn("1 candidate pardoned", self.attune("quarantine", "clear").stdout)
+        self.assertEqual(self.listed(), [])
+        self.tune(*TUNE, "--all")
+        self.assertEqual(self.listed(), [], "healthy when it was tried again")
+
+    def test_a_launch_that_hangs_is_stopped_by_the_candidates_timeout_too(self):
+        self.tune(*TUNE, "--candidate-timeout", "0.3", env=self.plant("sleep", "run"), timeout=30)
+        self.assertEqual([one["status"] for one in self.listed()], ["timed_out"])
+
+    def test_a_crash_is_told_and_an_empty_journal_has_none(self):
+        self.tune(*TUNE, env=self.plant("segfault", "prepare"))
+        self.assertEqual([one["status"] for one in self.listed()], ["crashed"])
+        self.assertIn("0 candidates in quarantine", self.attune("quarantine", "list", "--device", "none").stdout)
+
+    def test_what_makes_no_sense_is_refused(self):
+        self.refused("quarantine", says="quarantine --help")
+        self.refused("quarantine", "clear", "--journal", "none.db", status=None, says="no such journal")
+        for other in (("--run-deadline", "1"), ("--load-deadline", "1"), ("--isolation", "none")):
+            self.refused("tune", *TUNE, *story.FAKE, "--candidate-timeout", "1", *other, says=("--candidate-timeout", other[0]))
+
+
+class Status(story.Story):
+    def test_a_run_that_goes_on_is_shown_until_it_ends(self):
+        self.assertEqual(self.attune("status").stdout, "no run of yours is going on\n")
+        self.assertEqual(self.attune("status", "--json").json, [])
+        self.put("shapes.csv", SHAPE)
+        faults = self.put("faults.tsv", f"*\t{CONFIG}\tslow\trun\talways\n")
+        run = self.start("tune", *TUNE, *story.FAKE, "--run-deadline", "30", env={"ATTUNE_FAKE_FAULTS": str(faults)})
+        shown = []
+        for _ in range(600):
+            shown = self.attune("status", "--json").json
+            if shown or run.has_ended():
+                break
+            time.sleep(0.05)
+        one, = shown
+        self.assertEqual((one["pid"], one["shapes"], one["done"]), (run.process.pid, 1, 0))
+        self.assertIn(str(self.home / "journal.db"), one["journal"])
+        told = self.attune("status").stdout.splitlines()
+        self.assertRegex(told[0], rf"^process {run.process.pid} on fake:0: 0 of 1 shapes? in ")
+        self.assertRegex(told[1], r"^  table .*t\.csv, journal ")
+        run.send(signal.SIGINT)
+        self.assertEqual(run.wait().status, 130)
+        self.assertEqual(self.attune("status").stdout, "no run of yours is going on\n")
+
+
+if __name__ == "__main__":
+    story.main()
