@@ -4,9 +4,10 @@
 #                   SOURCES foo_solver.cpp … [TESTS foo_solver_test.cpp])
 #
 # Makes the option ATTUNE_SOLVER_FOO=AUTO|ON|OFF: AUTO skips the solver with a printed reason when something it needs is
-# missing, ON fails. MODULE: built as modules/attune_solver_foo.so, which alone links the vendor library, and opened at
-# start by src/solver/module_loader; without MODULE the solver is linked in. ENV: variables the library reads when it is
-# loaded, with the x86-64 level from which a value holds; the first that fits is taken. HINT: how to get what is missing.
+# missing, ON fails. MODULE: built as modules/attune_solver_foo.so, which alone links the vendor library, and opened by
+# src/solver/module_loader, at start by the program, when a shape needs it by libattune; without MODULE the solver is
+# linked in. ENV: variables the library reads when it is loaded, with the x86-64 level from which a value holds; the
+# first that fits is taken. HINT: how to get what is missing.
 #
 # USES names the plug-ins (device/foo, solvers/foo) whose headers the solver includes; tools/check_layers reads it.
 #

@@ -69,7 +69,11 @@ Dispatcher::State::State(DispatcherOptions wanted)
   if (!options.capture.empty()) capture = std::make_unique<Capture>(options.capture);
   bool changed = false;
   now.store(read_tables(nullptr, changed).release());
-  for (const std::string& notice : notices()) log_.say(notice);
+  const auto all = notices();
+  // Those of the solver modules come first, and are the process's: its first dispatcher says them.
+  static std::atomic<bool> are_said{false};
+  const size_t num_said = are_said.exchange(true) ? registry(Surroundings::application).notices().size() : 0;
+  for (size_t i = num_said; i < all.size(); ++i) log_.say(all[i]);
   prepare_read_guards();
   try {
     thread_ = std::make_unique<BackgroundThread>([this] {
