@@ -169,8 +169,8 @@ ATTUNE_API int attune_choose(attune_dispatcher* dispatcher, const attune_gemm_ke
 /// may be null.
 ATTUNE_API int attune_require(attune_dispatcher* dispatcher, const attune_gemm_key* key, attune_hit* hit);
 /// Runs a problem. `operands`: x, w, bias if there is one, out; rows contiguous, each aligned to 16 bytes, the
-/// caller's. No byte of out may be an input's (ATTUNE_INVALID_INPUT). `stream`: of the device; null on a host, where the
-/// work is done on return. Prepares a kernel if none is ready.
+/// caller's. No byte of out may be an input's (ATTUNE_INVALID_INPUT). `stream`: of the device; null on a host, where
+/// the work is done on return. Prepares a kernel if none is ready.
 ATTUNE_API int attune_run(attune_dispatcher* dispatcher, const attune_gemm_key* key, void* const* operands,
                           size_t num_operands, void* stream);
 /// The same with named operands. `bias` is null without ATTUNE_BIAS.
