@@ -187,6 +187,26 @@ static void fork_beside_threads(const char* candidate) {
   }
 }
 
+/* Of kernels that nobody has compiled yet. */
+static void fork_beside_a_compiler(char** candidates) {
+  pthread_t thread;
+  int i;
+  if (pthread_create(&thread, NULL, compute_for_ever, candidates[0]) != 0) die("pthread_create");
+  pthread_detach(thread);
+  for (i = 0; i < 5; ++i) {
+    pid_t child;
+    usleep(20000);
+    child = fork();
+    if (child < 0) die("fork");
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      run_candidate("a child that compiles", candidates[1]);
+      exit(0);
+    }
+    wait_for(child);
+  }
+}
+
 static void fork_after(const char* candidate) {
   pthread_t thread;
   pid_t child;
@@ -308,6 +328,8 @@ int main(int argc, char** argv) {
     fork_after(argv[2]);
   else if (strcmp(argv[1], "beside") == 0 && argc == 3)
     fork_beside_threads(argv[2]);
+  else if (strcmp(argv[1], "compile") == 0 && argc == 4)
+    fork_beside_a_compiler(argv + 2);
   else if ((strcmp(argv[1], "exit") == 0 || strcmp(argv[1], "join") == 0) && argc == 3)
     end_while_plans_are_made(atoi(argv[2]));
   else if (strcmp(argv[1], "write") == 0 && argc == 3)

@@ -52,6 +52,13 @@ class AGuest(story.Story):
             with self.subTest(candidate):
                 self.act("beside", candidate)
 
+    def test_children_compile_while_the_parent_does(self):
+        listed = self.attune("list", "candidates", PROBLEM, "--json").json
+        (generated,) = (one["candidates"] for one in listed if one["solver"].startswith("jit_cpu"))
+        kernel = {re.search(r"rows=\d+|$", name).group(): name for name in generated}
+        self.assertGreater(len(kernel), 1)
+        self.act("compile", *list(kernel.values())[:2], env={"ATTUNE_CACHE": str(self.work / "kernels")})
+
     def test_parent_and_child_capture_their_own_shapes(self):
         captures = self.work / "captures"
         self.act("fork", "portable.gemm@1:block=4x4", env={"ATTUNE_TUNE_GEMM": "1", "ATTUNE_CAPTURE_DIR": str(captures)})
