@@ -157,8 +157,8 @@ ATTUNE_API const char* attune_status_name(int status);
 /// `exact`, `padded_fine` …; "unknown" for a number that is none.
 ATTUNE_API const char* attune_match_name(uint32_t match);
 
-/// A dispatcher of the caller's own, to be closed. Reads the tables; takes milliseconds, and opens the libraries that
-/// kernels come from when it is the process's first. `options` may be null.
+/// A dispatcher of the caller's own, to be closed. Reads the tables, which takes milliseconds; the libraries that
+/// kernels come from are opened when a shape first needs them. `options` may be null.
 ATTUNE_API int attune_open(const attune_options* options, attune_dispatcher** dispatcher);
 /// The process's own, made at the first call from the environment; never closed, which attune_close() refuses.
 ATTUNE_API int attune_global(attune_dispatcher** dispatcher);
@@ -175,8 +175,8 @@ ATTUNE_API int attune_choose(attune_dispatcher* dispatcher, const attune_gemm_ke
 /// may be null.
 ATTUNE_API int attune_require(attune_dispatcher* dispatcher, const attune_gemm_key* key, attune_hit* hit);
 /// Runs a problem. `operands`: x, w, bias if there is one, out; rows contiguous, each aligned to 16 bytes, the
-/// caller's. `stream`: of the device; null on a host, where the work is done on return. Prepares a kernel if none is
-/// ready.
+/// caller's. No byte of out may be an input's (ATTUNE_INVALID_INPUT). `stream`: of the device; null on a host, where
+/// the work is done on return. Prepares a kernel if none is ready.
 ATTUNE_API int attune_run(attune_dispatcher* dispatcher, const attune_gemm_key* key, void* const* operands,
                           size_t num_operands, void* stream);
 /// The same with named operands. `bias` is null without ATTUNE_BIAS.

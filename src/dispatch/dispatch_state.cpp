@@ -5,11 +5,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/locations.h"
 #include "compile/compile_pool.h"
 #include "dispatch/capture_files.h"
+#include "dispatch/library_use.h"
 #include "dispatch/lookup_steps.h"
 #include "dispatch/read_guard.h"
 #include "dispatch/table_sources.h"
@@ -72,7 +74,11 @@ Dispatcher::State::State(DispatcherOptions wanted)
   if (!options.capture.empty()) capture = std::make_unique<Capture>(options.capture);
   bool changed = false;
   now.store(read_tables(nullptr, changed).release());
-  for (const std::string& notice : notices()) log_.say(notice);
+  const auto all = notices();
+  // Those of the solver modules come first, and are the process's: its first dispatcher says them.
+  static std::atomic<bool> are_said{false};
+  const size_t num_said = are_said.exchange(true) ? registry(Surroundings::application).notices().size() : 0;
+  for (size_t i = num_said; i < all.size(); ++i) log_.say(all[i]);
   prepare_read_guards();
   try {
     thread_ = std::make_unique<BackgroundThread>([this] {
@@ -265,15 +271,19 @@ std::map<std::string, std::string> Dispatcher::State::compile(const std::vector<
   std::map<std::string, std::string> failures;
   constexpr uint64_t kCacheBytes = uint64_t{4} << 30;
   try {
+    // Compilers are started under locks, too, which a child of fork() must find open.
+    std::optional<LibraryUse> use(std::in_place);
     if (cache_.empty()) fail(ErrorCode::unavailable, "there is no folder for compiled kernels, set ATTUNE_CACHE");
     KernelCache cache({cache_}, kCacheBytes);
     CompilePool pool(cache, {.jobs = 1});
     for (const CompileTask& task : tasks) pool.submit(task);
     // A program that ends does not wait for a compiler: the pool takes its processes with it.
     while (pool.unanswered() > 0 && !stop_) {
-      for (const Compiled& one : pool.wait(Milliseconds(100))) {
+      for (const Compiled& one : pool.wait(Milliseconds(20))) {
         if (!one.outcome.ok()) failures.emplace(one.recipe, one.outcome.detail);
       }
+      use.reset();  // Who forks, or ends the process, has its turn.
+      use.emplace();
     }
   } catch (const Error& error) {
     for (const CompileTask& task : tasks) failures.emplace(task.recipe(), error.what());

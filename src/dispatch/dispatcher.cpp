@@ -72,6 +72,8 @@ Dispatcher::Dispatcher(DispatcherOptions options) {
   std::call_once(once, LibraryUse::close_at_exit);
   const LibraryUse use;
   state_ = std::make_unique<State>(std::move(options));
+  static std::once_flag captures;
+  if (state_->capture) std::call_once(captures, ForkGuard::come_first);
 }
 Dispatcher::~Dispatcher() = default;
 

@@ -40,18 +40,29 @@ ForkGuard::Live& ForkGuard::live() {
   return one;
 }
 
+void ForkGuard::come_first() {
+  // How many of the registered calls of one fork() by this thread have been made: the first one locks, the last opens.
+  static constinit thread_local int num_calls = 0;
+  static_cast<void>(::pthread_atfork(
+      [] {
+        if (num_calls++ == 0) live().lock();
+      },
+      [] {
+        if (--num_calls > 0) return;
+        live().unlock();
+        LibraryUse::open_after_fork();
+      },
+      [] {
+        if (--num_calls > 0) return;
+        live().unlock();
+        remember_fork();
+        LibraryUse::open_in_child();
+      }));
+}
+
 void ForkGuard::prepare() {
-  static const int forking = ::pthread_atfork([] { live().lock(); },
-                                              [] {
-                                                live().unlock();
-                                                LibraryUse::open_after_fork();
-                                              },
-                                              [] {
-                                                live().unlock();
-                                                remember_fork();
-                                                LibraryUse::open_in_child();
-                                              });
-  static_cast<void>(forking);
+  static std::once_flag once;
+  std::call_once(once, come_first);
 }
 
 ForkGuard::ForkGuard(std::mutex& making, DispatchLog& log) : making_(making), log_(log), process_(::getpid()) {

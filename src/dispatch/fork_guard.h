@@ -24,6 +24,9 @@ class ForkGuard {
 
   /// To be called before the first LibraryUse of a process. A guard does it.
   static void prepare();
+  /// Has every fork() wait for LibraryUses before it calls what was registered with pthread_atfork() until now: a
+  /// library may end its threads there, which others must not be waiting for, or take a lock that they want.
+  static void come_first();
 
  private:
   struct Live;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "dispatch/fork_guard.h"
 
 namespace attune {
 namespace {
@@ -105,6 +106,7 @@ void LibraryUse::close_at_exit() noexcept {
 }
 
 void library_was_used() {
+  ForkGuard::come_first();
   LibraryUse::close_at_exit();
   if (auto* const hook = after_library_use.load()) hook();
 }

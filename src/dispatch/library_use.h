@@ -32,7 +32,8 @@ class LibraryUse {
 
 /// To be called when a library was opened, and when it was used for the first time: what is registered for the
 /// process's end now runs before the static objects that the library has made until then are taken down. That is
-/// LibraryUse::close_for_exit(), and before it after_library_use.
+/// LibraryUse::close_for_exit(), and before it after_library_use. A fork() waits for LibraryUses before it calls what
+/// the library has registered for that.
 void library_was_used();
 
 /// Called by library_was_used(). Null: nothing.

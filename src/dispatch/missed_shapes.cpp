@@ -7,6 +7,7 @@
 #include "base/locations.h"
 #include "dispatch/capture_files.h"
 #include "dispatch/dispatch_state.h"
+#include "dispatch/library_use.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -53,6 +54,7 @@ void Dispatcher::State::tune_missed() {
         missed.push_back(known->normalise(*problem, maker_.device()));
     }
   }
+  const LibraryUse use;  // It starts a process under locks that a child of fork() must find open.
   for (const Problem& problem : missed) online_->want(problem);
   for (const std::string& sentence : online_->poll()) log_.say(sentence);
 }

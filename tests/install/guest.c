@@ -138,7 +138,77 @@ static void be_a_child(const char* candidate, int depth) {
   wait_for(child);
 }
 
+/* In the child this thread is the last: when it returns the process ends. */
+static void* fork_in_a_thread(void* candidate) {
+  pid_t child;
+  run_candidate("a thread of the parent", candidate);
+  child = fork();
+  if (child < 0) die("fork");
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    run_candidate("the child of a thread", candidate);
+    /* OpenBLAS' own threads of the child keep it, as they keep any process whose last thread returns. */
+    if (strstr(candidate, "openblas") != NULL) exit(0);
+    return NULL;
+  }
+  wait_for(child);
+  return NULL;
+}
+
+static void* compute_for_ever(void* candidate) {
+  void* operands[3];
+  operands[0] = x;
+  operands[1] = w;
+  operands[2] = numbers(M * N);
+  while (attune_run_candidate(dispatcher, problem, candidate, operands, 3, NULL) == ATTUNE_OK) continue;
+  if (strstr(attune_last_error(), "ending") == NULL) die("a thread");
+  return NULL;
+}
+
+/* Children of a process whose other threads are in the library all the time; and its end. */
+static void fork_beside_threads(const char* candidate) {
+  pthread_t thread;
+  pid_t child;
+  int i;
+  run_candidate("the parent", candidate);
+  for (i = 0; i < 2; ++i) {
+    if (pthread_create(&thread, NULL, compute_for_ever, (void*)candidate) != 0) die("pthread_create");
+    pthread_detach(thread);
+  }
+  for (i = 0; i < 10; ++i) {
+    child = fork();
+    if (child < 0) die("fork");
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      run_candidate("a child beside threads", candidate);
+      exit(0);
+    }
+    wait_for(child);
+  }
+}
+
+/* Of kernels that nobody has compiled yet. */
+static void fork_beside_a_compiler(char** candidates) {
+  pthread_t thread;
+  int i;
+  if (pthread_create(&thread, NULL, compute_for_ever, candidates[0]) != 0) die("pthread_create");
+  pthread_detach(thread);
+  for (i = 0; i < 5; ++i) {
+    pid_t child;
+    usleep(20000);
+    child = fork();
+    if (child < 0) die("fork");
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      run_candidate("a child that compiles", candidates[1]);
+      exit(0);
+    }
+    wait_for(child);
+  }
+}
+
 static void fork_after(const char* candidate) {
+  pthread_t thread;
   pid_t child;
   const attune_gemm_key key = key_of(M);
   run_candidate("the parent", candidate);
@@ -154,6 +224,8 @@ static void fork_after(const char* candidate) {
   }
   wait_for(child);
   run_candidate("the parent afterwards", candidate);
+  if (pthread_create(&thread, NULL, fork_in_a_thread, (void*)candidate) != 0) die("pthread_create");
+  pthread_join(thread, NULL);
 }
 
 /* Shapes that no other thread has, so that there is always a plan to be made. */
@@ -254,6 +326,10 @@ int main(int argc, char** argv) {
   WORKS(attune_global(&dispatcher));
   if (strcmp(argv[1], "fork") == 0 && argc == 3)
     fork_after(argv[2]);
+  else if (strcmp(argv[1], "beside") == 0 && argc == 3)
+    fork_beside_threads(argv[2]);
+  else if (strcmp(argv[1], "compile") == 0 && argc == 4)
+    fork_beside_a_compiler(argv + 2);
   else if ((strcmp(argv[1], "exit") == 0 || strcmp(argv[1], "join") == 0) && argc == 3)
     end_while_plans_are_made(atoi(argv[2]));
   else if (strcmp(argv[1], "write") == 0 && argc == 3)

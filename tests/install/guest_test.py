@@ -47,6 +47,27 @@ class AGuest(story.Story):
             with self.subTest(candidate):
                 self.act("fork", candidate)
 
+    def test_children_compute_though_other_threads_were_in_the_library(self):
+        for candidate in self.candidates():
+            with self.subTest(candidate):
+                self.act("beside", candidate)
+
+    def test_children_compile_while_the_parent_does(self):
+        listed = self.attune("list", "candidates", PROBLEM, "--json").json
+        (generated,) = (one["candidates"] for one in listed if one["solver"].startswith("jit_cpu"))
+        kernel = {re.search(r"rows=\d+|$", name).group(): name for name in generated}
+        self.assertGreater(len(kernel), 1)
+        self.act("compile", *list(kernel.values())[:2], env={"ATTUNE_CACHE": str(self.work / "kernels")})
+
+    def test_parent_and_child_capture_their_own_shapes(self):
+        captures = self.work / "captures"
+        self.act("fork", "portable.gemm@1:block=4x4", env={"ATTUNE_TUNE_GEMM": "1", "ATTUNE_CAPTURE_DIR": str(captures)})
+        calls = [sum(int(row["calls"]) for row in story.rows_of(file.read_text())) for file in (captures / "counts").iterdir()
+                 if "bpreshuffle" not in file.name]
+        self.assertGreaterEqual(len(calls), 3, calls)  # The parent, its child and that one's.
+        rows = {row["M"] for row in story.rows_of((captures / "bf16_untuned_gemm.csv").read_text())}
+        self.assertLessEqual({"48", "17", "18"}, rows)
+
     # -- the end of the process ----------------------------------------------------------------------------------------
 
     def test_processes_end_while_threads_make_plans(self):

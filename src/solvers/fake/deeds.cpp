@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/variable.h"
 
 namespace attune {
 namespace {
@@ -96,7 +97,7 @@ void leave_a_grandchild() {
 
 void write_beyond_the_limit() {
   constexpr rlim_t kNoLimit = rlim_t{1} << 40;  // A file with a hole, and one block.
-  const char* folder = std::getenv("TMPDIR");
+  const char* folder = variable_value("TMPDIR");
   std::string name = std::string(folder != nullptr ? folder : ".") + "/attune-fault-XXXXXX";
   const int file = ::mkstemp(name.data());
   if (file < 0) fail(ErrorCode::io, "cannot make a file to write to: {}: {}", name, std::strerror(errno));

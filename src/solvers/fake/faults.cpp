@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/variable.h"
 
 namespace attune {
 namespace {
@@ -100,7 +101,7 @@ FaultList FaultList::parse(std::string_view text, std::string_view file) {
 }
 
 FaultList FaultList::of_environment() {
-  const char* file = std::getenv("ATTUNE_FAKE_FAULTS");
+  const char* file = variable_value("ATTUNE_FAKE_FAULTS");
   if (file == nullptr || *file == '\0') return {};
   return parse(read_file(file, kMostBytes), file);
 }
