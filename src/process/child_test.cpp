@@ -265,12 +265,12 @@ TEST(Child, MayNotAllocateMoreThanItsAddressSpace) {
 TEST(Child, IsKilledAtItsDeadline) {
   const auto start = std::chrono::steady_clock::now();
   Child child({.arguments = {"/bin/sleep", "1000"}, .environment = {}});
-  const WaitStatus status = child.wait(20ms);
+  const WaitStatus status = child.wait(100ms);
   const auto took = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(status.end, WaitStatus::End::deadline);
-  EXPECT_EQ(status.deadline, 20ms);
-  EXPECT_GE(took, 20ms);
-  EXPECT_LT(took, 2s);
+  EXPECT_EQ(status.deadline, 100ms);
+  EXPECT_GE(took, 100ms);
+  EXPECT_LT(took, 1900ms);
   EXPECT_TRUE(is_gone(child.pid()));
 }
 

@@ -267,8 +267,9 @@ std::shared_ptr<const JournalFile> JournalFile::find(const fs::path& file) {
 }
 
 std::shared_ptr<const JournalFile> JournalFile::claim(const fs::path& file) {
+  constexpr int kTries = 100;
   const std::lock_guard lock(open_journals().mutex);
-  for (;;) {
+  for (int i = 0; i < kTries; ++i) {
     if (const auto found = open(file)) {
       found->make_private();
       return found;
@@ -283,6 +284,7 @@ std::shared_ptr<const JournalFile> JournalFile::claim(const fs::path& file) {
            "--journal: '{}'",
            beside->string());
   }
+  fail(ErrorCode::io, "the journal comes and goes while it is opened, see who removes it: '{}'", file.string());
 }
 
 void JournalFile::make_private() {

@@ -91,6 +91,20 @@ TEST_F(Reuse, RecordsOfTheSameVersionsAreNotMadeAgain) {
   EXPECT_THAT(verified(*left, before), testing::IsEmpty());
 }
 
+TEST_F(Reuse, ADecisionThatABudgetCutShortIsMadeAgain) {
+  for (const bool cut : {false, true}) {
+    const auto journal = open_memory_journal();
+    run(*journal);
+    const auto left = open_memory_journal();
+    journal->scan({}, [&](const Entry& entry) {
+      Entry copy = entry;
+      if (auto* decision = std::get_if<Decision>(&copy)) decision->incomplete = cut;
+      left->append({&copy, 1});
+    });
+    EXPECT_EQ(run(*left).ending, cut ? Ending::decided : Ending::reused);
+  }
+}
+
 TEST_F(Reuse, RecordsOfAnotherLibraryVersionAreWorthNothing) {
   const auto journal = open_memory_journal();
   const TuneResult first = run(*journal);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,9 @@
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "solver/registry.h"
+#include "worker/announcement.h"
+#include "worker/frame.h"
+#include "worker/messages.h"
 #include "worker/worker_loop.h"
 
 namespace attune {
@@ -21,6 +25,26 @@ constexpr const char* kBuild = "test";
 
 /// This program is its own worker: run with this one test, it is one.
 TEST(Worker, DISABLED_IsThisProcess) { ::_exit(run_worker(registry(), kBuild)); }
+
+/// A damaged one: greets as it should and answers every question as if something had been closed.
+TEST(Worker, DISABLED_AnswersSomethingElse) {
+  PageAnnouncer announcer(kWorkerAnnouncements, kWorkerChannel);
+  FrameReader reader;
+  std::array<std::byte, 4096> bytes{};
+  for (;;) {
+    const ssize_t got = ::read(kWorkerChannel, bytes.data(), bytes.size());
+    if (got <= 0) ::_exit(0);
+    reader.feed({bytes.data(), static_cast<size_t>(got)});
+    while (const auto frame = reader.next()) {
+      Answer answer = answer::Done{};
+      if (std::holds_alternative<request::Hello>(request_from(frame->payload)))
+        answer = answer::Ready{open_device("fake:0")->info(), kBuild};
+      announcer.answer();
+      const std::string text = encode_frame({frame->number, to_payload(answer)});
+      if (::write(kWorkerChannel, text.data(), text.size()) < 0) ::_exit(1);
+    }
+  }
+}
 
 class WorkerExecutorTest : public testing::Test {
  protected:
@@ -103,6 +127,16 @@ TEST_F(WorkerExecutorTest, AnswersWhatAnExecutorInThisProcessAnswers) {
   EXPECT_EQ(sampled.turns.size(), 6u);
   EXPECT_FALSE(sampled.interrupted);
   EXPECT_EQ(executor().num_deaths(), 0u);
+}
+
+TEST_F(WorkerExecutorTest, AnAnswerToSomethingElseIsNone) {
+  options_.command.back() = "--gtest_filter=Worker.DISABLED_AnswersSomethingElse";
+  executor().open(1, problem_, {});
+  std::vector<Event> events;
+  for (int tries = 0; tries < 20 && events.empty(); ++tries) events = executor().wait(Milliseconds(500));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(std::get<Opened>(events.front()).refused, "the worker's answer is to something else");
+  EXPECT_GT(executor().num_deaths(), 1u) << "a fresh worker is asked as well";
 }
 
 TEST_F(WorkerExecutorTest, ACandidateThatDiesTwiceIsConvictedAndNothingElseIsLost) {
