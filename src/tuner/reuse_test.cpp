@@ -96,7 +96,7 @@ TEST_F(Reuse, ADecisionThatABudgetCutShortIsMadeAgain) {
     const auto journal = open_memory_journal();
     run(*journal);
     const auto left = open_memory_journal();
-    journal->scan({}, [&](const Entry& entry) {
+    journal->scan({}, [&](const Entry& entry, const Stamp&) {
       Entry copy = entry;
       if (auto* decision = std::get_if<Decision>(&copy)) decision->incomplete = cut;
       left->append({&copy, 1});
