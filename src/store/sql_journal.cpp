@@ -302,6 +302,7 @@ class SqlJournal final : public Journal {
 
   int64_t begin_run(const RunBegin& run) override {
     ATTUNE_CHECK(access_ == Access::read_write, "a run in a journal that was opened for reading");
+    held_->check_in_place();
     std::vector<Row> rows;
     rows.emplace_back(Entry(run));
     connection_.transaction([&] {
