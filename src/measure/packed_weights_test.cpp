@@ -27,7 +27,7 @@ struct OpaqueWeights {
 };
 
 /// What the planted kernel finds wrong or does wrong.
-enum class Deed { none, changes_weights, overruns_weights };
+enum class Deed { none, changes_weights, overruns_weights, changes_timed_weights };
 
 /// A correct GEMM of weights in a layout.
 class PackedPlan final : public Plan {
@@ -58,6 +58,8 @@ class PackedPlan final : public Plan {
     std::vector<void*> operands(launch.operands.begin(), launch.operands.end());
     operands[1] = plain_.data();
     gemm_.run({operands, launch.workspace, launch.stream});
+    const bool is_verified = ++runs_ <= 3;  // Twice on normal data, once on integers.
+    if (deed_ == Deed::changes_timed_weights && !is_verified) packed[9] ^= std::byte{1};
     if (deed_ == Deed::changes_weights) packed[9] ^= std::byte{1};
     if (deed_ == Deed::overruns_weights) packed[packed_bytes(layout_, weights_)] = std::byte{7};
   }
@@ -68,6 +70,7 @@ class PackedPlan final : public Plan {
   Deed deed_;
   mutable std::vector<std::byte> plain_;
   PlantedGemm gemm_;
+  mutable int runs_ = 0;
 };
 
 class PackingBackend final : public Backend {
@@ -76,8 +79,9 @@ class PackingBackend final : public Backend {
   Versions versions() const override { return {{"packing.gemm", "1+1"}}; }
   SearchSpace space(const Problem&) override {
     std::vector<Config> rows;
-    for (const char* row : {"b_layout=plain;deed=0", "b_layout=host.k16.v1;deed=0", "b_layout=library.pack@1;deed=0",
-                            "b_layout=host.k16.v1;deed=1", "b_layout=host.k16.v1;deed=2"})
+    for (const char* row :
+         {"b_layout=plain;deed=0", "b_layout=host.k16.v1;deed=0", "b_layout=library.pack@1;deed=0",
+          "b_layout=host.k16.v1;deed=1", "b_layout=host.k16.v1;deed=2", "b_layout=host.k16.v1;deed=3"})
       rows.push_back(Config::parse(row));
     return SearchSpace::listed(std::move(rows));
   }
@@ -193,6 +197,11 @@ TEST_F(PackedWeightsTest, ThatACandidateSpoilsConvictItAndNobodyElse) {
   EXPECT_EQ(overrun.status, Status::wrong_result);
   EXPECT_THAT(overrun.detail, HasSubstr("wrote outside the packed weights (host.k16.v1): 0 bytes after its end"));
   EXPECT_EQ(admit(3, "deed=0;b_layout=host.k16.v1").status, Status::ok);
+}
+
+TEST_F(PackedWeightsTest, ThatAllAreTimedWithCannotBeWrittenTo) {
+  open();
+  EXPECT_DEATH(admit(1, "deed=3;b_layout=host.k16.v1"), "");
 }
 
 TEST_F(PackedWeightsTest, AreForProblemsThatAskForThem) {

@@ -39,7 +39,7 @@ TEST(BestUntuned, ThatWasDroppedIsComparedByTheRace) {
   RaceTimes race;
   race.add(decision.winner, 10, 0);
   race.add(candidate("c", "x=1"), 13, 0);
-  const auto best = best_untuned(decision, {candidate("b", "x=1"), candidate("c", "x=1")}, race);
+  const auto best = best_untuned(decision, {candidate("c", "x=1"), candidate("b", "x=1")}, race);
   ASSERT_TRUE(best);
   EXPECT_EQ(best->candidate, candidate("c", "x=1"));
   EXPECT_DOUBLE_EQ(best->us, 13);

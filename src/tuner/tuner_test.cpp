@@ -113,6 +113,23 @@ std::vector<std::unique_ptr<Solver>> mortal(std::vector<std::string> first, std:
   return solvers;
 }
 
+TEST(TunerOnALostDevice, AShapeIsNotDecidedRatherThanUnsupported) {
+  FakeDevice device;
+  Registry solvers;
+  for (auto& solver : mortal({"us=5;dies=0"}, {})) solvers.add(std::move(solver));
+  LocalExecutor executor(device, solvers);
+  const auto journal = open_memory_journal();
+  TestClock clock;
+  Silent observer;
+  const std::atomic<bool> interrupted = false;
+  for (const bool lost : {false, true}) {
+    if (lost) device.break_down();
+    const auto result =
+        Tuner(executor, *journal, {}, clock).run({{.problem = problem(16, 48)}}, observer, interrupted).front();
+    EXPECT_EQ(result.ending, lost ? Ending::cut : Ending::unsupported) << result.reason;
+  }
+}
+
 class TunerOnFake : public testing::Test {
  protected:
   TunerOnFake() : executor_(device_, registry()), journal_(open_memory_journal()) {

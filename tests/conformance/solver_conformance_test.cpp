@@ -216,6 +216,17 @@ std::vector<std::pair<std::string, Config>> broken_configs(const Contender& one,
   return broken;
 }
 
+/// What was verified is a build: of the vendor's library, or of the solver's own sources.
+TEST_P(SolverConformance, SaysWhichBuildItsResultsComeFrom) {
+  const auto problems = supported();
+  ASSERT_FALSE(problems.empty());
+  const auto entry_points = solver_->open(*device_)->entry_points();
+  const Versions versions = contender(problems.front()).versions;
+  for (const EntryPoint& one : entry_points) EXPECT_TRUE(versions.contains("build." + one.library)) << one.library;
+  const bool has_own_kernels = entry_points.empty() && GetParam() != "fake.gemm";
+  EXPECT_EQ(versions.contains("kernel." + GetParam()), has_own_kernels);
+}
+
 TEST_P(SolverConformance, RefusesAConfigThatIsNotInItsSpaceAndGoesOn) {
   for (const Problem& problem : supported()) {
     const Contender one = contender(problem);
