@@ -89,6 +89,7 @@ function(attune_add_solver)
     add_custom_command(
       OUTPUT ${hash_header}
       COMMAND ${CMAKE_COMMAND} -DOUTPUT=${hash_header} -DNAMESPACE=${ARG_NAME} -DFOLDER=${CMAKE_CURRENT_SOURCE_DIR}
+              "-DTOOLCHAIN=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS} ${ATTUNE_SANITIZE}"
               -P ${CMAKE_SOURCE_DIR}/cmake/HashSources.cmake
       DEPENDS ${hashed} ${CMAKE_SOURCE_DIR}/cmake/HashSources.cmake
       COMMENT "Hashing the sources of solver ${ARG_NAME}")

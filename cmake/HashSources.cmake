@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# cmake -DOUTPUT=x.h -DNAMESPACE=jit_cpu -DFOLDER=src/solvers/jit_cpu -P HashSources.cmake
-# Writes a header with the SHA-256 of a folder's sources (tests aside), by name and content.
+# cmake -DOUTPUT=x.h -DNAMESPACE=jit_cpu -DFOLDER=src/solvers/jit_cpu -DTOOLCHAIN="GNU 12.2.0 Release" -P HashSources.cmake
+# Writes a header with the SHA-256 of a folder's sources (tests aside), by name and content, and of what compiles them.
 file(GLOB sources RELATIVE ${FOLDER} ${FOLDER}/*.cpp ${FOLDER}/*.h)
 list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
 list(SORT sources)
-set(text "")
+set(text "${TOOLCHAIN}\n")
 foreach(source ${sources})
   file(SHA256 ${FOLDER}/${source} hash)
   string(APPEND text "${source} ${hash}\n")

@@ -21,9 +21,10 @@ void* map_pages(uint64_t bytes) noexcept {
 
 void unmap_pages(void* pages, uint64_t bytes) noexcept { ::munmap(pages, in_whole_pages(bytes > 0 ? bytes : 1)); }
 
-void set_writable(std::span<const std::byte> memory, bool writable) noexcept {
-  if (memory.empty()) return;
-  ::mprotect(const_cast<std::byte*>(memory.data()), memory.size(), writable ? PROT_READ | PROT_WRITE : PROT_READ);
+bool set_writable(std::span<const std::byte> memory, bool writable) noexcept {
+  if (memory.empty()) return true;
+  const int rights = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  return ::mprotect(const_cast<std::byte*>(memory.data()), memory.size(), rights) == 0;
 }
 
 }  // namespace attune

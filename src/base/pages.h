@@ -18,8 +18,9 @@ void* map_pages(uint64_t bytes) noexcept;
 void unmap_pages(void* pages, uint64_t bytes) noexcept;
 
 /// Lets whole pages be written to, or not: then a write ends the process with SIGSEGV. `memory` starts at a page and is
-/// a number of them. About 2 µs, and 10 ns for each page that was touched. Does nothing for an empty span.
-void set_writable(std::span<const std::byte> memory, bool writable) noexcept;
+/// a number of them. About 2 µs, and 10 ns for each page that was touched. True for an empty span, and when the system
+/// did it: it may have too many pieces of memory to tell apart.
+bool set_writable(std::span<const std::byte> memory, bool writable) noexcept;
 
 /// For a container whose elements have their pages to themselves, so that they can be protected.
 template <typename T>

@@ -27,7 +27,7 @@ TEST(Pages, WholeOnesAreCounted) {
   EXPECT_EQ(in_whole_pages(1), page_bytes());
   EXPECT_EQ(in_whole_pages(page_bytes()), page_bytes());
   EXPECT_EQ(in_whole_pages(page_bytes() + 1), 2 * page_bytes());
-  set_writable({}, false);
+  EXPECT_TRUE(set_writable({}, false));
 }
 
 }  // namespace

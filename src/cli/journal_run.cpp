@@ -27,12 +27,13 @@ std::vector<std::string> command_line() {
   return arguments;
 }
 
-/// Variables that libraries and Attune read. A journal travels, so whatever may be a secret stays out.
+/// Variables that libraries and Attune read. A journal travels, so whatever is named like a secret stays out.
 bool is_of_interest(std::string_view variable) {
   static constexpr std::array<std::string_view, 13> kPrefixes = {"ATTUNE_", "AITER_", "OMP_",    "GOMP_", "OPENBLAS_",
                                                                  "BLIS_",   "MKL_",   "ONEDNN_", "DNNL_", "LIBXSMM_",
                                                                  "CUDA_",   "HIP_",   "MALLOC_"};
-  static constexpr std::array<std::string_view, 4> kSecrets = {"TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"};
+  static constexpr std::array<std::string_view, 7> kSecrets = {"TOKEN", "SECRET", "PASSW",  "CREDENTIAL",
+                                                               "_KEY",  "AUTH",   "PRIVATE"};
   const auto starts = [&](std::string_view prefix) { return variable.starts_with(prefix); };
   const auto holds = [&](std::string_view word) { return variable.find(word) != std::string_view::npos; };
   return std::any_of(kPrefixes.begin(), kPrefixes.end(), starts) &&

@@ -41,6 +41,7 @@ TEST(BackgroundThread, is_not_waited_for_by_a_child_of_fork) {
   });
   const pid_t child = ::fork();
   if (child == 0) {
+    ::alarm(20);
     const bool knows = !thread->is_of_this_process();
     thread.reset();
     ::_exit(knows ? 0 : 1);

@@ -13,10 +13,12 @@ namespace attune {
 
 /// The guards of this process; never freed.
 struct ForkGuard::Live {
+  std::mutex forking;  ///< From before a fork() until after it: one at a time, or the end of one would open for all.
   std::mutex mutex;
   std::set<ForkGuard*> all;
 
   void lock() {
+    forking.lock();
     // First, so that nobody who makes a plan is waited for below.
     LibraryUse::close_for_fork();
     mutex.lock();
@@ -51,12 +53,14 @@ void ForkGuard::come_first() {
         if (--num_calls > 0) return;
         live().unlock();
         LibraryUse::open_after_fork();
+        live().forking.unlock();
       },
       [] {
         if (--num_calls > 0) return;
         live().unlock();
         remember_fork();
         LibraryUse::open_in_child();
+        live().forking.unlock();
       }));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/library_plan.h"
 
+#include "base/error.h"
 #include "dispatch/forked_thread.h"
 #include "dispatch/library_use.h"
 
@@ -10,6 +11,17 @@ namespace {
 class LibraryPlan final : public Plan {
  public:
   explicit LibraryPlan(std::unique_ptr<Plan> plan) : plan_(std::move(plan)) {}
+  /// A library's plan ends as it runs: not while another thread forks. At the end of the process it is left where it is.
+  ~LibraryPlan() override {
+    try {
+      const LibraryUse use;
+      plan_.reset();
+    } catch (const Error&) {
+      static_cast<void>(plan_.release());
+    }
+  }
+  LibraryPlan(const LibraryPlan&) = delete;
+  LibraryPlan& operator=(const LibraryPlan&) = delete;
   const PlanTraits& traits() const noexcept override { return plan_->traits(); }
   void run(const Launch& launch) const override {
     const LibraryUse use;

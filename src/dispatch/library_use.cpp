@@ -91,6 +91,8 @@ void LibraryUse::open_after_fork() noexcept {
 void LibraryUse::open_in_child() noexcept {
   for (Part& part : parts) part.num_inside.store(0, std::memory_order_relaxed);
   if (here.depth > 0) here.part->num_inside.store(1, std::memory_order_relaxed);
+  // Another thread of the parent may have been ending that process; it is not here.
+  if (!here.ends_process) closed.fetch_and(~kEnding, std::memory_order_seq_cst);
   open_after_fork();
 }
 

@@ -19,8 +19,8 @@ class LibraryUse {
   static void enter();
   static void leave() noexcept;
 
-  /// Around a fork(), by the thread that forks. Waits for the others, but not for ever: then the child takes its
-  /// chance.
+  /// Around a fork(), by the thread that forks. Waits at most 10 s for the others: after that the child may find a
+  /// library's lock taken.
   static void close_for_fork() noexcept;
   static void open_after_fork() noexcept;
   static void open_in_child() noexcept;

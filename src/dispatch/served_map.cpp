@@ -46,8 +46,10 @@ void ServedMap::put(Served served) {
     move_to(std::move(larger));
     place = &owned_->of(served.hash);
   }
+  replaced_.reserve(replaced_.size() + 1);  // What readers may look at must not end for want of memory.
+  auto fresh = std::make_unique<Served>(served);
   if (served.plan == nullptr) ++num_without_plan_;
-  std::unique_ptr<const Served> old(place->exchange(new Served(served)));
+  std::unique_ptr<const Served> old(place->exchange(fresh.release()));
   if (!old) {
     ++size_;
     return;
@@ -79,6 +81,8 @@ void ServedMap::bound_without_plan(size_t max) {
   const size_t num_left = size_ - numbers.size() / 2;
   // A place cannot be made empty: what lies behind it would not be found.
   auto smaller = std::make_unique<Places>(std::max(kFewest, std::bit_ceil(2 * num_left + 2)));
+  replaced_.reserve(replaced_.size() + numbers.size());
+  old_places_.reserve(old_places_.size() + 1);
   for (const auto& place : owned_->places) {
     const Served* there = place.load();
     if (there == nullptr) continue;

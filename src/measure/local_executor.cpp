@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <set>
 
 #include "base/error.h"
@@ -168,6 +169,11 @@ LocalExecutor::Library& LocalExecutor::library(const Solver& solver) {
     for (const EntryPoint& entry_point : slot->backend->entry_points()) {
       if (const auto build = library_build(entry_point.library); !build.empty())
         slot->builds["build." + entry_point.library] = build;
+    }
+    // The module is part of what was verified, too: how it calls the library.
+    for (const SolverEntry& entry : registry_.entries()) {
+      const std::string module = std::filesystem::path(entry.module).filename();
+      if (entry.id == solver.id() && !module.empty()) slot->builds["build." + module] = library_build(module);
     }
   } catch (const std::exception& error) {
     slot->unavailable = error.what();

@@ -45,7 +45,9 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
     device.release(block_);
     throw;
   }
-  set_writable({static_cast<const std::byte*>(block_.data), block_.bytes}, false);
+  if (set_writable({static_cast<const std::byte*>(block_.data), block_.bytes}, false)) return;
+  device.release(block_);
+  fail(ErrorCode::device, "the weights that all candidates are timed with cannot be protected, close other programs");
 }
 
 PackedWeights::~PackedWeights() {

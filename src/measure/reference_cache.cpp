@@ -20,7 +20,7 @@ constexpr double kMostTerms = 1 << 27;
 // Both paths sum in double: they differ by 1e-13 of the scale. A lost or doubled term is 1/√K of it or more.
 constexpr double kPathsAgree = 1e-9;
 
-/// Calls work(range) for parts of [0, rows) on as many threads as the caller may use processors.
+/// Calls work(range) for parts of [0, rows) on a thread for each processor of the machine.
 void over_all_cores(int64_t rows, const std::function<void(RowRange)>& work) {
   const int64_t threads = std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, std::max<int64_t>(rows, 1));
   std::vector<std::jthread> others;
@@ -37,12 +37,14 @@ void TestData::set_inputs_writable(bool writable) noexcept {
   for (GuardedBuffer& input : inputs) input.set_writable(writable);
 }
 
-void TestData::set_reference_writable(bool writable) noexcept {
+bool TestData::set_reference_writable(bool writable) noexcept {
+  bool done = true;
   for (const Reference::Numbers* numbers : {&reference.values, &reference.scales}) {
-    set_writable(
-        {reinterpret_cast<const std::byte*>(numbers->data()), in_whole_pages(numbers->capacity() * sizeof(double))},
-        writable);
+    const std::span pages(reinterpret_cast<const std::byte*>(numbers->data()),
+                          in_whole_pages(numbers->capacity() * sizeof(double)));
+    done = set_writable(pages, writable) && done;
   }
+  return done;
 }
 
 ReferenceCache::ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed)
@@ -95,7 +97,8 @@ void ReferenceCache::compute(TestData& data) const {
   const HostTensors operands = tensors(data);
   over_all_cores(op_.output_rows(problem_),
                  [&](RowRange rows) { op_.reference(problem_, Path::fast, rows, operands, data.reference); });
-  data.set_reference_writable(false);
+  if (!data.set_reference_writable(false))
+    fail(ErrorCode::device, "the reference cannot be protected from candidates, close other programs");
 }
 
 void ReferenceCache::check(const TestData& data) const {

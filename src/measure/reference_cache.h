@@ -20,7 +20,7 @@ struct TestData {
   TestData(const TestData&) = delete;
   TestData& operator=(const TestData&) = delete;
   void set_inputs_writable(bool writable) noexcept;
-  void set_reference_writable(bool writable) noexcept;
+  bool set_reference_writable(bool writable) noexcept;
 };
 
 /// Computes a problem's references once, on the op's fast path over all cores, and checks 8 rows (fewer where a row is

@@ -92,7 +92,10 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
       pointers_.push_back(to);
     }
   }
-  set_writable({static_cast<const std::byte*>(inputs_.data), inputs_.bytes}, false);
+  if (set_writable({static_cast<const std::byte*>(inputs_.data), inputs_.bytes}, false)) return;
+  device.release(inputs_);
+  device.release(outputs_);
+  fail(ErrorCode::device, "the operands that all candidates are timed with cannot be protected, close other programs");
 }
 
 Rotation::~Rotation() {

@@ -40,8 +40,11 @@ const Solver* Registry::find(std::string_view id) const noexcept {
     auto& self = const_cast<Registry&>(*this);
     try {
       self.open_module(self.entries_[static_cast<size_t>(found - entries_.begin())]);
-    } catch (...) {
-      return nullptr;  // Out of memory: tried again when asked for again.
+    } catch (const std::bad_alloc&) {
+      return nullptr;  // Tried again when asked for again.
+    } catch (const std::exception& error) {
+      self.entries_[static_cast<size_t>(found - entries_.begin())].unavailable = error.what();
+      return nullptr;
     }
   }
   return found->solver;

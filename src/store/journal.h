@@ -18,7 +18,7 @@ using Entry = std::variant<Started, Record, Decision, Pardoned, RunBegin, RunEnd
 struct Stamp {
   int64_t id = 0;     ///< Ascending in the order of appending; never used twice in a journal.
   int64_t at_ms = 0;  ///< Since 1970, UTC; 0: unknown (an entry of schema 1).
-  int64_t run = 0;    ///< Id of its RunBegin; 0: unknown.
+  int64_t run = 0;    ///< Id of its RunBegin; 0: of none, or unknown.
   bool operator==(const Stamp&) const = default;
 };
 

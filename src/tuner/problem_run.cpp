@@ -123,12 +123,15 @@ void ProblemRun::open() {
   if (context_.options.retune) return;
   auto decision = context_.journal.decision(item_.problem, context_.executor.device().fingerprint(),
                                             source_->versions(), context_.options.protocol);
-  if (decision && !is_reusable(*decision)) decision.reset();
+  const bool is_of_another_binary = decision && !is_reusable(*decision);
+  if (is_of_another_binary) decision.reset();
   if (decision && !decision->incomplete) {
     result_.decision = std::move(*decision);
     return finish(Ending::reused, "");
   }
-  if (item_.has_row && !decision) return finish(Ending::kept, "its row is in the table already");
+  // A row that was decided with another binary than it names here is decided again.
+  if (item_.has_row && !decision && !is_of_another_binary)
+    return finish(Ending::kept, "its row is in the table already");
   recall();
 }
 

@@ -2,7 +2,6 @@
 #include "worker/step_limit.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "measure/bench.h"
 #include "ops/op.h"
@@ -19,7 +18,7 @@ constexpr double kReferences = 2;  // One for each distribution.
 
 Milliseconds step_limit(const Problem& problem, const Protocol& protocol, const DeviceInfo& device) {
   const Op& op = op_of(problem);
-  const double cores = std::max(1u, std::thread::hardware_concurrency());
+  const auto cores = static_cast<double>(std::max<int64_t>(1, device.num_units));
   const double arithmetic_s = kReferences * op.work(problem).flops / (kFlopsPerSecond * cores);
   const double memory_s = bench_bytes(op, problem, protocol, device) / kBytesPerSecond;
   constexpr double kYearS = 366 * 86400.0;

@@ -187,7 +187,8 @@ std::variant<Answer, Death> WorkerExecutor::exchange(const Request& request, Mil
 Milliseconds WorkerExecutor::longest_step(const Request& request) const {
   if (const auto* open = as<request::Open>(request))
     return std::min(options_.longest, step_limit(open->problem, open->protocol, device_));
-  if (as<request::Hello>(request) || open_.empty()) return options_.longest;
+  if (as<request::Hello>(request)) return options_.start;
+  if (open_.empty()) return options_.longest;
   Milliseconds longest{0};
   for (const auto& [id, opening] : open_)
     longest = std::max(longest, step_limit(opening.problem, opening.protocol, device_));
@@ -308,7 +309,7 @@ void WorkerExecutor::find_culprit(const request::Sample& sample, const Death& de
     if (std::find(suspects.begin(), suspects.end(), turn.slot) == suspects.end()) suspects.push_back(turn.slot);
   }
   for (const Slot slot : suspects) {
-    const auto alone = take_turns_alone(slot, sample.schedule);
+    const auto alone = take_turns_alone(slot, sample.schedule, options_.alone / static_cast<int>(suspects.size()));
     worker_.reset();
     ++epoch_;
     if (!alone || alone->blamed != slot) continue;
@@ -320,7 +321,8 @@ void WorkerExecutor::find_culprit(const request::Sample& sample, const Death& de
 }
 
 /// A candidate's turns, repeated, in a fresh worker that has nothing else; how that died, if it did.
-std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vector<Turn>& schedule) {
+std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vector<Turn>& schedule,
+                                                      Milliseconds at_most) {
   constexpr size_t kTurns = 64;
   const auto home =
       std::find_if(open_.begin(), open_.end(), [&](const auto& one) { return one.second.slots.contains(slot); });
@@ -336,7 +338,7 @@ std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vect
   if (auto death = death_in(request::Open{id, opening.problem, opening.protocol})) return death;
   if (auto death = death_in(request::Admit{id, slot, opening.slots.at(slot)})) return death;
   const auto began = Clock::now();
-  for (size_t i = 0; i < kTurns && Clock::now() - began < options_.alone; ++i) {
+  for (size_t i = 0; i < kTurns && Clock::now() - began < at_most; ++i) {
     if (auto death = death_in(request::Sample{{turn}})) return death;
   }
   return std::nullopt;

@@ -75,7 +75,7 @@ class WorkerExecutor final : public Executor {
   void bury(const Death& death, bool sampled = false);
   void convict(Slot slot, const Outcome& outcome);
   void find_culprit(const request::Sample& sample, const Death& death);
-  std::optional<Death> take_turns_alone(Slot slot, const std::vector<Turn>& schedule);
+  std::optional<Death> take_turns_alone(Slot slot, const std::vector<Turn>& schedule, Milliseconds at_most);
   void lose(Slot slot, const Outcome& outcome);
   void lose_all(ProblemId id, const Outcome& outcome);
   bool is_moot(const Request& request) const;

@@ -246,7 +246,7 @@ TEST_F(WorkerExecutorTest, OneThatWorkersAreKilledUnderAgainAndAgainIsUndecidedN
 }
 
 TEST_F(WorkerExecutorTest, AStoppedWorkerIsNoticedByTheLimitOfAStep) {
-  options_.longest = Milliseconds(200);
+  options_.longest = Milliseconds(1000);
   open();
   const pid_t stopped = executor().processes().front();
   ::kill(stopped, SIGSTOP);

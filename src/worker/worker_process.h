@@ -41,7 +41,7 @@ struct WorkerOptions {
   /// For any step without a limit of its own, however large its problem: see also step_limit(). The references of the
   /// largest shapes take an hour on two cores.
   Milliseconds longest{4 * 3'600'000};
-  /// How long a candidate that was announced at two deaths takes its turns alone, at most.
+  /// After two deaths at which one candidate was announced: how long the suspects take their turns alone, in all.
   Milliseconds alone{2000};
   double memory_share = 0.9;  ///< Of what is free at its start: what a worker may use if memory_bytes does not say.
 };

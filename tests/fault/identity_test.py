@@ -74,13 +74,17 @@ class AnotherCompiler(Identity):
         again = self.attune(*self.arguments("kernels_a", "again.csv"), "--json", timeout=120,
                             env={"ATTUNE_CC": str(self.compiler_of("right"))})
         self.assertEqual(again.json["results"][0]["ending"], "reused", "the same binary is the same winner")
-        if not first.startswith(SOLVER):
-            print(f"not shown here: the winner was not a generated kernel but {first}", flush=True)
-            return
+        self.assertTrue(first.startswith(SOLVER), "portable loops on one thread are no match here")
         wrong = self.attune(*self.arguments("kernels_b", "wrong.csv"), "--json", timeout=120,
                             env={"ATTUNE_CC": str(self.compiler_of("wrong", "wrong_result"))})
         self.assertEqual(wrong.json["results"][0]["ending"], "decided")
         self.assertTrue(self.winner("wrong.csv").startswith("portable."), self.winner("wrong.csv"))
+        # Nor is the row of the other binary kept.
+        self.file = self.folder / "copy.db"
+        self.attune(*self.arguments("kernels_a", "kept.csv"), timeout=120, env={"ATTUNE_CC": str(self.compiler_of("right"))})
+        self.attune(*self.arguments("kernels_b", "kept.csv"), timeout=120,
+                    env={"ATTUNE_CC": str(self.compiler_of("wrong", "wrong_result"))})
+        self.assertTrue(self.winner("kept.csv").startswith("portable."), self.winner("kept.csv"))
 
 
 class KillsOverPlacesAndCompilers(Identity):
