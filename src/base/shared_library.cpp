@@ -2,7 +2,11 @@
 #include "base/shared_library.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 
+#include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "base/error.h"
@@ -17,8 +21,29 @@ std::string loader_reason() {
 
 }  // namespace
 
-SharedLibrary::SharedLibrary(const std::filesystem::path& file)
-    : handle_(::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+std::optional<std::string> why_truncated(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  ElfW(Ehdr) header{};
+  if (!stream.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)))
+    return std::nullopt;
+  std::error_code error;
+  const uint64_t bytes = std::filesystem::file_size(file, error);
+  stream.seekg(static_cast<std::streamoff>(header.e_phoff));
+  for (int i = 0; i < header.e_phnum && !error; ++i) {
+    ElfW(Phdr) segment{};
+    const bool is_there = static_cast<bool>(stream.read(reinterpret_cast<char*>(&segment), sizeof segment));
+    if (is_there && (segment.p_filesz > bytes || segment.p_offset > bytes - segment.p_filesz))
+      return fmt::format("the file is cut off, copy it again: {} bytes, its segments end later: '{}'", bytes,
+                         file.string());
+    if (!is_there) return fmt::format("the file is cut off, copy it again: '{}'", file.string());
+  }
+  return std::nullopt;
+}
+
+SharedLibrary::SharedLibrary(const std::filesystem::path& file) {
+  if (const auto why = why_truncated(file)) fail(ErrorCode::io, "a shared library does not open: {}", *why);
+  handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) fail(ErrorCode::io, "a shared library does not open: {}", loader_reason());
 }
 

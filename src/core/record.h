@@ -124,9 +124,11 @@ struct Decision {
   std::vector<Candidate> tied;
   Verdict verdict = Verdict::baseline;
   bool noisy = false;
-  bool incomplete = false;  ///< The budget ended the search or the confirm early: another run goes on from the records.
-  Errors errors;            ///< Of the winner.
-  uint32_t num_clean = 0;   ///< Clean pairs behind the ratio.
+  /// The budget ended the search or the confirm early, or the machine failed a candidate (no memory, a compiler that
+  /// did not run): another run goes on from the records.
+  bool incomplete = false;
+  Errors errors;           ///< Of the winner.
+  uint32_t num_clean = 0;  ///< Clean pairs behind the ratio.
   double winner_us = 0, baseline_us = 0, ratio = 1, ratio_low = 1, ratio_high = 1;
   uint64_t launches = 0;         ///< Spent on this problem, untimed ones included.
   uint32_t dropped_samples = 0;  ///< Taken again because the clock was low.

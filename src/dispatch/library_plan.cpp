@@ -11,7 +11,8 @@ namespace {
 class LibraryPlan final : public Plan {
  public:
   explicit LibraryPlan(std::unique_ptr<Plan> plan) : plan_(std::move(plan)) {}
-  /// A library's plan ends as it runs: not while another thread forks. At the end of the process it is left where it is.
+  /// A library's plan ends as it runs: not while another thread forks. At the end of the process it is left where it
+  /// is.
   ~LibraryPlan() override {
     try {
       const LibraryUse use;

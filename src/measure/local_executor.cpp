@@ -252,8 +252,8 @@ Outcome LocalExecutor::prepare(Opening& opening, const Admission& admission, std
     if (const auto why = why_outside(contender->space, candidate.config, opening.problem, device_.info())) {
       fail(ErrorCode::unavailable, "{}", *why);
     }
-    plan = library(*registry_.find(candidate.solver))
-               .backend->prepare(opening.problem, candidate.config, {admission.binaries});
+    const std::vector<Binary> binaries = binaries_.load(admission.binaries);
+    plan = library(*registry_.find(candidate.solver)).backend->prepare(opening.problem, candidate.config, {binaries});
     ATTUNE_CHECK(plan != nullptr, "{} prepared nothing", candidate.name());
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
     if (admission.limits.load.count() > 0 && took > admission.limits.load) {

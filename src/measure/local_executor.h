@@ -9,6 +9,7 @@
 
 #include "measure/bench.h"
 #include "measure/executor.h"
+#include "measure/sealed_binaries.h"
 #include "solver/registry.h"
 
 namespace attune {
@@ -75,6 +76,7 @@ class LocalExecutor final : public Executor {
   const Registry& registry_;
   Announcer* announcer_;
   std::map<uint32_t, std::string> left_out_;
+  SealedBinaries binaries_;
   std::map<std::string, std::unique_ptr<Library>, std::less<>> libraries_;  ///< By solver id; outlive the plans.
   std::map<ProblemId, Opening> open_;
   std::deque<Command> commands_;

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/locations.h"
+#include "base/shared_library.h"
 #include "base/trusted_path.h"
 #include "base/variable.h"
 
@@ -96,6 +97,7 @@ void set_load_variables(std::span<const ModuleSpec> specs) {
 
 /// Opens one module and calls its registration; returns why not.
 std::string register_module(const std::string& file, Registry& registry) {
+  if (const auto why = why_truncated(file)) return *why;
   void* module = dlopen(file.c_str(), kOpenFlags);
   if (!module) return dlerror();
   const auto version = reinterpret_cast<int (*)()>(dlsym(module, "attune_solver_interface"));

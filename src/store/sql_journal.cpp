@@ -190,9 +190,9 @@ class Connection {
   }
 
   [[noreturn]] void fail_damaged() const {
-    throw Damaged(
-        ErrorCode::database,
-        fmt::format("the journal is damaged, or is none: move it away or restore a copy: '{}'", file_.string()));
+    throw Damaged(ErrorCode::database, fmt::format("the journal is damaged, or is none: move it away or restore a copy "
+                                                   "(without -wal and -shm beside it): '{}'",
+                                                   file_.string()));
   }
 
  private:
@@ -326,7 +326,7 @@ class SqlJournal final : public Journal {
     const auto take = [&](const Stamp& stamp, const std::string& payload) {
       last = stamp.id;
       const auto entry = read_entry(payload);
-      if (entry)
+      if (entry && is_wanted(*entry, query))
         visit(*entry, stamp);
       else
         ++num_damaged;
@@ -387,7 +387,7 @@ class SqlJournal final : public Journal {
         {problem.key(), fingerprint, protocol.measured_key(), protocol.searched_key()},
         [&](const Stamp&, const std::string& payload) {
           auto entry = read_entry(payload);
-          if (!entry) return true;
+          if (!entry || !is_wanted(*entry, {.started = false, .records = false, .pardons = false})) return true;
           auto& one = std::get<Decision>(*entry);
           if (compare(one.versions, versions) != Age::current) return true;
           found = std::move(one);
@@ -495,6 +495,15 @@ class SqlJournal final : public Journal {
     while (connection_.guard([&] { return statement.fetch(); })) {
       if (!visit(Stamp{id, at_ms, run}, payload)) return;
     }
+  }
+
+  /// Whether an entry is of a kind that was asked for. A row whose payload is of another kind than it says is damaged.
+  bool is_wanted(const Entry& entry, const Query& query) const {
+    const std::array<bool, 6> wanted = {query.started, query.records, query.decisions,
+                                        query.pardons, query.runs,    query.runs};
+    if (wanted.at(entry.index())) return true;
+    if (access_ != Access::read_only) connection_.fail_damaged();
+    return false;
   }
 
   /// Nothing for a damaged one, where only reading was asked for; else throws.

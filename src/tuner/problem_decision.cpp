@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The part of ProblemRun that records and decides.
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -105,7 +106,11 @@ Decision ProblemRun::make_decision(const ContestResult& outcome) const {
   for (const Slot slot : outcome.tied) decision.tied.push_back(entries_.at(slot).candidate);
   decision.verdict = outcome.verdict;
   decision.noisy = outcome.noisy;
-  decision.incomplete = shortened_ || !cut_reason_.empty();
+  // A candidate that the machine failed at this moment may be the best: the next run tries it, and goes on from the
+  // rest.
+  const bool is_one_missing = std::any_of(result_.failures.begin(), result_.failures.end(),
+                                          [](const auto& one) { return is_passing(one.second.status); });
+  decision.incomplete = shortened_ || !cut_reason_.empty() || is_one_missing;
   decision.dropped_samples = dropped_samples_;
   decision.errors = winner.verified.errors;
   decision.num_clean = outcome.num_clean;
