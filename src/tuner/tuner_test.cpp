@@ -78,6 +78,7 @@ class MortalSolver final : public Solver {
     }
     Config untuned(const Problem&) override { return Config::parse(rows_.front()); }
     std::unique_ptr<Plan> prepare(const Problem& one, const Config& config, const PrepareContext&) override {
+      if (config.has("unloadable")) fail(ErrorCode::io, "planted: it does not load now");
       auto kernel = std::make_unique<PlantedGemm>(
           GemmShape::of(one), Fault::none,
           [this, us = static_cast<double>(config.integer("us"))] { device_.advance_us(us); });
@@ -127,6 +128,18 @@ TEST(TunerOnALostDevice, AShapeIsNotDecidedRatherThanUnsupported) {
     const auto result =
         Tuner(executor, *journal, {}, clock).run({{.problem = problem(16, 48)}}, observer, interrupted).front();
     EXPECT_EQ(result.ending, lost ? Ending::cut : Ending::unsupported) << result.reason;
+  }
+}
+
+TEST(TunerWithoutACandidate, ADecisionThatTheMachineKeptOneFromIsMadeAgain) {
+  for (const bool loads : {true, false}) {
+    const auto journal = open_memory_journal();
+    for (const Ending again : {Ending::decided, loads ? Ending::reused : Ending::decided}) {
+      const auto result = tune_with(mortal({"us=9", loads ? "us=5" : "unloadable=1;us=5"}, {}), *journal);
+      EXPECT_EQ(result.ending, again) << result.reason;
+      ASSERT_TRUE(result.decision);
+      EXPECT_EQ(result.decision->incomplete, !loads);
+    }
   }
 }
 
