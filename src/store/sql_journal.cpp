@@ -18,6 +18,7 @@
 #include "store/entry_json.h"
 #include "store/journal.h"
 #include "store/journal_file.h"
+#include "store/sql_schema.h"
 
 namespace attune {
 namespace {
@@ -26,91 +27,6 @@ namespace api = sqlite_api;
 
 constexpr int kApplicationId = static_cast<int>(kJournalApplicationId);
 constexpr int kBusyWaitMs = 60'000;
-
-/// Each brings the schema from its index to the next version; what was released is never changed.
-constexpr std::array kMigrations = {
-    // `kind` is the index of the entry's type in the variant. The texts are those of the payload, for the indexes.
-    "CREATE TABLE entries ("
-    " id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, problem TEXT NOT NULL, device TEXT NOT NULL,"
-    " protocol TEXT NOT NULL, payload TEXT NOT NULL);"
-    "CREATE INDEX entries_by_problem ON entries (problem, device, kind);"
-    "CREATE INDEX decisions_by_problem ON entries (problem, device, protocol) WHERE kind = 2;",
-    // Time, place and run. AUTOINCREMENT, so that an id which a reader remembers never names another entry. What schema
-    // 1 has is of unknown time and place (0 and ''), so nothing of it is reused.
-    "CREATE TABLE placed_entries ("
-    " id INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, run INTEGER NOT NULL, kind INTEGER NOT NULL,"
-    " problem TEXT NOT NULL, device TEXT NOT NULL, fingerprint TEXT NOT NULL, measured TEXT NOT NULL,"
-    " searched TEXT NOT NULL, solver TEXT NOT NULL, candidate TEXT NOT NULL, stage TEXT NOT NULL,"
-    " status TEXT NOT NULL, payload TEXT NOT NULL);"
-    "INSERT INTO placed_entries SELECT id, 0, 0, kind, problem, device, '', '', '', '', '', '', '', payload"
-    " FROM entries ORDER BY id;"
-    "DROP TABLE entries;"
-    "ALTER TABLE placed_entries RENAME TO entries;"
-    "CREATE INDEX entries_by_problem ON entries (problem, device, kind);"
-    "CREATE INDEX decisions_by_problem ON entries (problem, fingerprint, measured, searched) WHERE kind = 2;"
-    "CREATE INDEX decisions_by_place ON entries (fingerprint, id) WHERE kind = 2;",
-};
-constexpr int kSchemaVersion = static_cast<int>(kMigrations.size());
-
-static_assert(std::is_same_v<std::variant_alternative_t<2, Entry>, Decision>);
-static_assert(std::is_same_v<std::variant_alternative_t<4, Entry>, RunBegin>);
-
-/// The table of a file of schema 1 in the columns of schema 2, for readers, who never change a file.
-constexpr std::string_view kSchema1Entries =
-    "(SELECT id, 0 AS at_ms, 0 AS run, kind, problem, device, '' AS fingerprint, '' AS measured, '' AS searched,"
-    " '' AS solver, '' AS candidate, '' AS stage, '' AS status, payload FROM entries)";
-
-/// The cells of an entry's row; its id is SQLite's.
-struct Row {
-  long long at_ms = 0, run = 0;
-  int kind = 0;
-  std::string problem, device, fingerprint, measured, searched, solver, candidate, stage, status, payload;
-
-  explicit Row(const Entry& entry) : kind(static_cast<int>(entry.index())), payload(entry_to_json(entry)) {
-    std::visit([&](const auto& one) { take(one); }, entry);
-  }
-
- private:
-  void take(const Started& started) {
-    take_tried(started);
-    take_candidate(started.candidate);
-  }
-  void take(const Record& record) {
-    take_tried(record);
-    take_candidate(record.candidate);
-    measured = record.protocol.measured_key();
-    searched = record.protocol.searched_key();
-    stage = name(record.stage);
-    status = name(record.outcome.status);
-  }
-  void take(const Decision& decision) {
-    take_tried(decision);
-    take_candidate(decision.winner);
-    measured = decision.protocol.measured_key();
-    searched = decision.protocol.searched_key();
-    status = name(decision.verdict);
-  }
-  void take(const Pardoned& pardoned) {
-    device = pardoned.device;
-    take_candidate(pardoned.candidate);
-  }
-  void take(const RunBegin& begin) {
-    device = begin.device;
-    fingerprint = begin.fingerprint;
-  }
-  void take(const RunEnd& end) { status = end.ending; }
-
-  template <typename Tried>
-  void take_tried(const Tried& tried) {
-    problem = tried.problem.key();
-    device = tried.device;
-    fingerprint = tried.fingerprint;
-  }
-  void take_candidate(const Candidate& tried) {
-    solver = tried.solver;
-    candidate = tried.name();
-  }
-};
 
 enum class Access { read_write, read_only };
 
@@ -257,7 +173,7 @@ void migrate(Connection& connection, const std::filesystem::path& file) {
     // Another process may have done it while this one waited for the lock.
     const int version = checked_version(connection, file);
     for (int step = version; step < kSchemaVersion; ++step) {
-      std::string_view statements = kMigrations[static_cast<size_t>(step)];
+      std::string_view statements = schema_migrations()[static_cast<size_t>(step)];
       while (!statements.empty()) {  // SOCI runs one statement at a time.
         const size_t end = statements.find(';');
         connection.session() << std::string(statements.substr(0, end));
@@ -295,7 +211,7 @@ class SqlJournal final : public Journal {
     ATTUNE_CHECK(access_ == Access::read_write, "append to a journal that was opened for reading");
     if (entries.empty()) return;
     held_->check_in_place();
-    std::vector<Row> rows;
+    std::vector<SqlRow> rows;
     for (const Entry& entry : entries) rows.emplace_back(entry);
     connection_.transaction([&] { insert(rows); });
   }
@@ -303,7 +219,7 @@ class SqlJournal final : public Journal {
   int64_t begin_run(const RunBegin& run) override {
     ATTUNE_CHECK(access_ == Access::read_write, "a run in a journal that was opened for reading");
     held_->check_in_place();
-    std::vector<Row> rows;
+    std::vector<SqlRow> rows;
     rows.emplace_back(Entry(run));
     connection_.transaction([&] {
       run_ = 0;
@@ -423,8 +339,8 @@ class SqlJournal final : public Journal {
   }
 
  private:
-  void insert(const std::vector<Row>& rows) {
-    Row row = rows.front();
+  void insert(const std::vector<SqlRow>& rows) {
+    SqlRow row = rows.front();
     soci::statement statement =
         (connection_.session().prepare
              << "INSERT INTO entries (at_ms, run, kind, problem, device, fingerprint, measured, searched, solver,"
@@ -433,7 +349,7 @@ class SqlJournal final : public Journal {
          soci::use(row.at_ms), soci::use(row.run), soci::use(row.kind), soci::use(row.problem), soci::use(row.device),
          soci::use(row.fingerprint), soci::use(row.measured), soci::use(row.searched), soci::use(row.solver),
          soci::use(row.candidate), soci::use(row.stage), soci::use(row.status), soci::use(row.payload));
-    for (const Row& one : rows) {
+    for (const SqlRow& one : rows) {
       row = one;
       row.at_ms = unix_ms();
       row.run = run_;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "store/sql_schema.h"
+
+#include <array>
+
+#include "store/entry_json.h"
+
+namespace attune {
+namespace {
+
+constexpr std::array<std::string_view, 2> kMigrations = {
+    // `kind` is the index of the entry's type in the variant. The texts are those of the payload, for the indexes.
+    "CREATE TABLE entries ("
+    " id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, problem TEXT NOT NULL, device TEXT NOT NULL,"
+    " protocol TEXT NOT NULL, payload TEXT NOT NULL);"
+    "CREATE INDEX entries_by_problem ON entries (problem, device, kind);"
+    "CREATE INDEX decisions_by_problem ON entries (problem, device, protocol) WHERE kind = 2;",
+    // Time, place and run. AUTOINCREMENT, so that an id which a reader remembers never names another entry. What schema
+    // 1 has is of unknown time and place (0 and ''), so nothing of it is reused.
+    "CREATE TABLE placed_entries ("
+    " id INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, run INTEGER NOT NULL, kind INTEGER NOT NULL,"
+    " problem TEXT NOT NULL, device TEXT NOT NULL, fingerprint TEXT NOT NULL, measured TEXT NOT NULL,"
+    " searched TEXT NOT NULL, solver TEXT NOT NULL, candidate TEXT NOT NULL, stage TEXT NOT NULL,"
+    " status TEXT NOT NULL, payload TEXT NOT NULL);"
+    "INSERT INTO placed_entries SELECT id, 0, 0, kind, problem, device, '', '', '', '', '', '', '', payload"
+    " FROM entries ORDER BY id;"
+    "DROP TABLE entries;"
+    "ALTER TABLE placed_entries RENAME TO entries;"
+    "CREATE INDEX entries_by_problem ON entries (problem, device, kind);"
+    "CREATE INDEX decisions_by_problem ON entries (problem, fingerprint, measured, searched) WHERE kind = 2;"
+    "CREATE INDEX decisions_by_place ON entries (fingerprint, id) WHERE kind = 2;",
+};
+static_assert(kMigrations.size() == kSchemaVersion);
+static_assert(std::is_same_v<std::variant_alternative_t<2, Entry>, Decision>);
+static_assert(std::is_same_v<std::variant_alternative_t<4, Entry>, RunBegin>);
+
+}  // namespace
+
+std::span<const std::string_view> schema_migrations() { return kMigrations; }
+
+SqlRow::SqlRow(const Entry& entry) : kind(static_cast<int>(entry.index())), payload(entry_to_json(entry)) {
+  std::visit([&](const auto& one) { take(one); }, entry);
+}
+
+template <typename Tried>
+void SqlRow::take_tried(const Tried& tried) {
+  problem = tried.problem.key();
+  device = tried.device;
+  fingerprint = tried.fingerprint;
+}
+
+void SqlRow::take_candidate(const Candidate& tried) {
+  solver = tried.solver;
+  candidate = tried.name();
+}
+
+void SqlRow::take_protocol(const Protocol& protocol) {
+  measured = protocol.measured_key();
+  searched = protocol.searched_key();
+}
+
+void SqlRow::take(const Started& started) {
+  take_tried(started);
+  take_candidate(started.candidate);
+}
+
+void SqlRow::take(const Record& record) {
+  take_tried(record);
+  take_candidate(record.candidate);
+  take_protocol(record.protocol);
+  stage = name(record.stage);
+  status = name(record.outcome.status);
+}
+
+void SqlRow::take(const Decision& decision) {
+  take_tried(decision);
+  take_candidate(decision.winner);
+  take_protocol(decision.protocol);
+  status = name(decision.verdict);
+}
+
+void SqlRow::take(const Pardoned& pardoned) {
+  device = pardoned.device;
+  take_candidate(pardoned.candidate);
+}
+
+void SqlRow::take(const RunBegin& begin) {
+  device = begin.device;
+  fingerprint = begin.fingerprint;
+}
+
+void SqlRow::take(const RunEnd& end) { status = end.ending; }
+
+}  // namespace attune
