@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -66,13 +65,6 @@ void note_surroundings(const DeviceInfo& device, const std::vector<std::string>&
   if (!missing.empty()) {
     inputs.notices.push_back("solvers that are not available here (`attune list solvers` says why): " + missing);
   }
-}
-
-/// The file a path names now: device and inode, so that a journal removed during a run is noticed.
-std::pair<dev_t, ino_t> identity_of(const std::filesystem::path& file) {
-  struct stat status {};
-  if (stat(file.c_str(), &status) != 0) return {};
-  return {status.st_dev, status.st_ino};
 }
 
 /// `--run_config` and `--compare_wo_tuning`: `attune check` under its older names.
@@ -221,7 +213,6 @@ int run_tune(const TuneOptions& options) {
   const auto journal = open_sql_journal(file_of_journal);  // Not before all input is known to be good.
   std::vector<std::unique_ptr<Journal>> more_journals;     // One a thread, on the same file.
   for (size_t i = 1; i < environments.size(); ++i) more_journals.push_back(open_sql_journal(file_of_journal));
-  const auto journal_identity = identity_of(file_of_journal);
   JournalRun recorded(*journal, device);
   for (const auto& each : more_journals) each->join_run(recorded.number());
   double waited_s = 0;
@@ -249,11 +240,8 @@ int run_tune(const TuneOptions& options) {
     if (options.compare) print_comparison(results, inputs);
     print_summary(options, inputs, display, file_of_journal);
   }
-  if (identity_of(file_of_journal) != journal_identity) {
-    fail(ErrorCode::database, "the journal was removed or replaced while the run went on, its entries are lost: '{}'",
-         file_of_journal.string());
-  }
   const auto end = [&](int status) {
+    // Throws when the journal was removed or replaced meanwhile, as every entry does.
     recorded.end(interrupted ? "interrupted" : "done", status, versions_of(results));
     return status;
   };

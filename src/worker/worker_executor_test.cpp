@@ -99,6 +99,14 @@ class WorkerExecutorTest : public testing::Test {
     return wait<Sampled>();
   }
 
+  /// Kills the worker in the middle of launches that are slow.
+  Sampled sample_and_kill(Slot slot) {
+    executor().sample({Turn{slot, 0, 6, Milliseconds(20'000)}});
+    EXPECT_TRUE(executor().wait(Milliseconds(200)).empty()) << "it is under way";
+    ::kill(executor().processes().front(), SIGKILL);
+    return wait<Sampled>();
+  }
+
   const std::string good_ = "split_k=1;tile_m=64;tile_n=64", bad_ = "split_k=1;tile_m=16;tile_n=16",
                     other_ = "split_k=1;tile_m=32;tile_n=32";
   Problem problem_ = Problem::parse("gemm_a16w16 m=8 n=16 k=16 dtype=fp32");
@@ -217,10 +225,7 @@ TEST_F(WorkerExecutorTest, ACandidateAnnouncedAtTwoDeathsOfAnothersDoingIsNotCon
   admit(1, good_);
   ASSERT_EQ(admit(2, bad_, Milliseconds(20'000)).verified.status, Status::ok);
   for (int death = 1; death <= 2; ++death) {
-    executor().sample({Turn{2, 0, 6, Milliseconds(20'000)}});
-    EXPECT_TRUE(executor().wait(Milliseconds(200)).empty()) << "it is under way";
-    ::kill(executor().processes().front(), SIGKILL);
-    const auto sampled = wait<Sampled>();
+    const Sampled sampled = sample_and_kill(2);
     EXPECT_TRUE(sampled.interrupted);
     EXPECT_TRUE(sampled.failed.empty()) << "death " << death;
   }
@@ -235,10 +240,7 @@ TEST_F(WorkerExecutorTest, OneThatWorkersAreKilledUnderAgainAndAgainIsUndecidedN
   ASSERT_EQ(admit(2, bad_, Milliseconds(20'000)).verified.status, Status::ok);
   Sampled sampled;
   for (int i = 0; i < 8 && sampled.failed.empty(); ++i) {
-    executor().sample({Turn{2, 0, 6, Milliseconds(20'000)}});
-    EXPECT_TRUE(executor().wait(Milliseconds(200)).empty()) << "it is under way";
-    ::kill(executor().processes().front(), SIGKILL);
-    sampled = wait<Sampled>();
+    sampled = sample_and_kill(2);
   }
   ASSERT_EQ(sampled.failed.size(), 1u);
   EXPECT_EQ(sampled.failed[0].second.status, Status::device_lost) << sampled.failed[0].second.detail;

@@ -18,6 +18,7 @@
 #include "ops/op.h"
 #include "search/prune.h"
 #include "solver/registry.h"
+#include "solver_ids.h"
 
 namespace attune {
 namespace {
@@ -145,16 +146,7 @@ TEST_P(PlanMemory, IsNotMoreThanAPlanSays) {
   EXPECT_GT(num_weighed, 0);
 }
 
-std::vector<std::string> ids() {
-  std::vector<std::string> all;
-  for (const SolverEntry& entry : registry().entries()) all.push_back(entry.id);
-  return all;
-}
-INSTANTIATE_TEST_SUITE_P(All, PlanMemory, testing::ValuesIn(ids()), [](const auto& instance) {
-  std::string name = instance.param;
-  std::replace(name.begin(), name.end(), '.', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, PlanMemory, testing::ValuesIn(solver_ids()), test_name_of);
 
 }  // namespace
 }  // namespace attune

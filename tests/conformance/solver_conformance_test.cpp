@@ -21,6 +21,7 @@
 #include "ops/op.h"
 #include "search/prune.h"
 #include "solver/registry.h"
+#include "solver_ids.h"
 
 namespace attune {
 namespace {
@@ -336,16 +337,7 @@ TEST_P(SolverConformance, WorksOnAsManyThreadsAsItsConfigSays) {
   EXPECT_GT(num_checked, 0);
 }
 
-std::vector<std::string> ids() {
-  std::vector<std::string> all;
-  for (const SolverEntry& entry : registry().entries()) all.push_back(entry.id);
-  return all;
-}
-INSTANTIATE_TEST_SUITE_P(All, SolverConformance, testing::ValuesIn(ids()), [](const auto& instance) {
-  std::string name = instance.param;
-  std::replace(name.begin(), name.end(), '.', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, SolverConformance, testing::ValuesIn(solver_ids()), test_name_of);
 
 TEST(Solvers, ThatCIExpectsAreThere) {
   const char* expected = std::getenv("ATTUNE_EXPECT_SOLVERS");
