@@ -127,6 +127,7 @@ struct Decision {
   /// The budget ended the search or the confirm early, or the machine failed a candidate (no memory, a compiler that
   /// did not run): another run goes on from the records.
   bool incomplete = false;
+  Deadlines deadlines;     ///< As Record's: of a run in which a candidate timed out; else zero.
   Errors errors;           ///< Of the winner.
   uint32_t num_clean = 0;  ///< Clean pairs behind the ratio.
   double winner_us = 0, baseline_us = 0, ratio = 1, ratio_low = 1, ratio_high = 1;

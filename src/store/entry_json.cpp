@@ -142,6 +142,7 @@ json to_json(const Decision& decision) {
                 {"seconds", decision.seconds},
                 {"strategy", decision.strategy},
                 {"dropped_bests", std::move(dropped_bests)}};
+  if (decision.deadlines != Deadlines{}) value["deadlines"] = json_of(decision.deadlines);
   if (decision.incumbent) value["incumbent"] = json_of(*decision.incumbent);
   if (decision.best_untuned) value["best_untuned"] = json_of(*decision.best_untuned);
   return value;
@@ -199,6 +200,7 @@ void read_schema_2(const json& value, Decision& decision) {
   decision.seconds = real_from(value.at("seconds"));
   decision.strategy = value.at("strategy").get<std::string>();
   for (const json& best : value.at("dropped_bests")) decision.dropped_bests.push_back(dropped_best_from(best));
+  if (value.contains("deadlines")) decision.deadlines = deadlines_from(value.at("deadlines"));
   if (value.contains("incumbent")) decision.incumbent = incumbent_from(value.at("incumbent"));
   if (value.contains("best_untuned")) decision.best_untuned = best_untuned_from(value.at("best_untuned"));
 }

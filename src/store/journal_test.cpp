@@ -75,6 +75,7 @@ Decision decision(const std::string& winner, const Versions& versions = kVersion
   value.num_candidates = 96;
   value.seconds = 4.0 / 3;
   value.strategy = "local";
+  value.deadlines = {60000, 2000};
   value.incumbent = Incumbent{candidate("a=7"), 9.5, "row,of,the table"};
   value.dropped_bests = {{candidate("a=8"), 11.5, 4096}};
   value.best_untuned = BestUntuned{candidate(""), 2.5, 1.25, true};

@@ -108,9 +108,12 @@ Decision ProblemRun::make_decision(const ContestResult& outcome) const {
   decision.noisy = outcome.noisy;
   // A candidate that the machine failed at this moment may be the best: the next run tries it, and goes on from the
   // rest.
-  const bool is_one_missing = std::any_of(result_.failures.begin(), result_.failures.end(),
-                                          [](const auto& one) { return is_passing(one.second.status); });
-  decision.incomplete = shortened_ || !cut_reason_.empty() || is_one_missing;
+  const auto has_failed = [&](const auto& is_so) {
+    return std::any_of(result_.failures.begin(), result_.failures.end(),
+                       [&](const auto& one) { return is_so(one.second.status); });
+  };
+  decision.incomplete = shortened_ || !cut_reason_.empty() || has_failed(is_passing);
+  if (has_failed([](Status status) { return status == Status::timed_out; })) decision.deadlines = deadlines();
   decision.dropped_samples = dropped_samples_;
   decision.errors = winner.verified.errors;
   decision.num_clean = outcome.num_clean;

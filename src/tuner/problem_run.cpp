@@ -125,7 +125,7 @@ void ProblemRun::open() {
                                             source_->versions(), context_.options.protocol);
   const bool is_of_another_binary = decision && !is_reusable(*decision);
   if (is_of_another_binary) decision.reset();
-  if (decision && !decision->incomplete) {
+  if (decision && !decision->incomplete && decision->deadlines.cover(deadlines())) {
     result_.decision = std::move(*decision);
     return finish(Ending::reused, "");
   }

@@ -105,6 +105,25 @@ TEST_F(Reuse, ADecisionThatABudgetCutShortIsMadeAgain) {
   }
 }
 
+TEST_F(Reuse, ADecisionIsMadeAgainUnderLongerDeadlinesThanACandidateHad) {
+  const auto journal = open_memory_journal();
+  run(*journal);
+  struct Case {
+    Deadlines deadlines;
+    Ending ending;
+  };
+  for (const auto& [deadlines, ending] :
+       {Case{{}, Ending::reused}, Case{{60'000, 2'000}, Ending::reused}, Case{{60'000, 1'000}, Ending::decided}}) {
+    const auto left = open_memory_journal();
+    journal->scan({}, [&](const Entry& entry, const Stamp&) {
+      Entry copy = entry;
+      if (auto* decision = std::get_if<Decision>(&copy)) decision->deadlines = deadlines;
+      left->append({&copy, 1});
+    });
+    EXPECT_EQ(run(*left).ending, ending) << deadlines.run_ms;
+  }
+}
+
 TEST_F(Reuse, RecordsOfAnotherLibraryVersionAreWorthNothing) {
   const auto journal = open_memory_journal();
   const TuneResult first = run(*journal);

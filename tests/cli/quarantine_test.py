@@ -48,6 +48,10 @@ class Quarantine(story.Story):
     def test_a_launch_that_hangs_is_stopped_by_the_candidates_timeout_too(self):
         self.tune(*TUNE, "--candidate-timeout", "0.3", env=self.plant("sleep", "run"), timeout=30)
         self.assertEqual([one["status"] for one in self.listed()], ["timed_out"])
+        for again, decided in (("0.3", 1), ("0.2", 1), ("1", 2)):  # Under longer deadlines it might have won.
+            self.tune(*TUNE, "--candidate-timeout", again)
+            self.assertEqual(self.count("decision"), decided, again)
+        self.assertEqual(self.listed(), [], "healthy when it was tried again")
 
     def test_a_crash_is_told_and_an_empty_journal_has_none(self):
         self.tune(*TUNE, env=self.plant("segfault", "prepare"))
