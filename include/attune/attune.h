@@ -72,7 +72,7 @@ enum {
 };
 /// What becomes of a row whose kernel is not compiled: the dispatcher's own thread has it compiled, it is served
 /// untuned for ever, or the call that needs it waits.
-enum { ATTUNE_BUILD_BACKGROUND = 0, ATTUNE_BUILD_NEVER = 1, ATTUNE_BUILD_BLOCKING = 2 };
+enum { ATTUNE_COMPILE_BACKGROUND = 0, ATTUNE_COMPILE_NEVER = 1, ATTUNE_COMPILE_BLOCKING = 2 };
 
 /// A matrix product: out[m,n] = x[m,k] * w (+ bias), `batch` times. Sizes are in elements.
 typedef struct {
@@ -89,11 +89,11 @@ typedef struct {
 /// The answer to a lookup.
 typedef struct {
   size_t size;
-  uint32_t match;     ///< ATTUNE_EXACT ...
-  uint32_t row;       ///< A number that names the row in the tables as they are now; 0: no row.
-  uint8_t ready;      ///< 1: a kernel is prepared, and attune_run() starts it at once.
-  uint8_t not_ready;  ///< 1: another kernel stands in for the row's, which is being made.
-  uint8_t drifted;    ///< 1: the row's kernel was made by another compiler or driver.
+  uint32_t match;       ///< ATTUNE_EXACT ...
+  uint32_t row;         ///< A number that names the row in the tables as they are now; 0: no row.
+  uint8_t ready;        ///< 1: a kernel is prepared, and attune_run() starts it at once.
+  uint8_t is_stand_in;  ///< 1: another kernel stands in for the row's, which is being made.
+  uint8_t drifted;      ///< 1: the row's kernel was made by another compiler or driver.
   /// ATTUNE_PREDICTED: the kernel is at most so many percent slower than the best; 255: or more. Else 0.
   uint8_t regret_percent;
   uint8_t reserved[4];
@@ -119,7 +119,7 @@ typedef struct {
   size_t num_tables;
   int64_t look_every_ms;  ///< At the tables' files; 0: every second; negative: only attune_reload() looks.
   uint64_t most_plans;    ///< Not looked at any more: max_plan_bytes is.
-  uint32_t building;      ///< ATTUNE_BUILD_...
+  uint32_t compile_mode;  ///< ATTUNE_COMPILE_...
   uint8_t only_look_up;   ///< 1: no kernel is prepared by attune_choose().
   uint8_t log_hits;       ///< 1: a line on standard error for the first hit of each shape.
   uint8_t online_tuning;  ///< 1: shapes that no row, or a predicted one, serves are tuned by another process.
@@ -131,7 +131,7 @@ typedef struct {
   uint64_t max_plan_bytes;
 } attune_options;
 #define ATTUNE_OPTIONS_INIT \
-  { sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_BUILD_BACKGROUND, 0, 0, 0, 0, 0, 0 }
+  { sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_COMPILE_BACKGROUND, 0, 0, 0, 0, 0, 0 }
 
 /// Since the dispatcher was made.
 typedef struct {

@@ -25,7 +25,7 @@ ATTUNE_API std::string_view name(Match match) noexcept;
 
 /// What becomes of a row whose kernel is not in the cache: it is served by the untuned config for ever, until the
 /// dispatcher's own thread has compiled it, or the caller waits for that.
-enum class Building : uint8_t { never, background, blocking };
+enum class CompileMode : uint8_t { never, background, blocking };
 
 /// The answer for one problem. 16 bytes, so that it is returned in registers.
 struct Hit {
@@ -36,15 +36,15 @@ struct Hit {
   Match match = Match::fallback;
   /// Of a predicted match: at most so many percent slower than the best (docs/run_time.md); 255: or more.
   uint8_t regret_percent = 0;
-  uint8_t layout = 0;          ///< Of Weights::layouts(), the one that `plan` reads.
-  bool not_ready : 1 = false;  ///< `plan` stands in for the row's, which is being made.
-  bool drifted : 1 = false;    ///< The row's kernel was made by another compiler or driver.
+  uint8_t layout = 0;            ///< Of Weights::layouts(), the one that `plan` reads.
+  bool is_stand_in : 1 = false;  ///< `plan` stands in for the row's, which is being made.
+  bool drifted : 1 = false;      ///< The row's kernel was made by another compiler or driver.
 };
 static_assert(sizeof(Hit) == 16);
 
 struct DispatcherOptions {
   std::string device = "cpu:0";
-  Building building = Building::background;
+  CompileMode compile_mode = CompileMode::background;
   /// Tables in place of those that the environment and the folders name, by op; the first that has a key wins.
   std::map<std::string, std::vector<std::filesystem::path>> tables;
   std::filesystem::path capture;  ///< Folder where the shapes that are called are collected; empty: nowhere.
@@ -102,9 +102,9 @@ class ATTUNE_API Dispatcher {
   /// that they hold are looked at.
   Hit choose(const GemmKey& key, const Weights* weights = nullptr) const noexcept;
   /// The same, but a plan that is missing is made here: that of the row when nothing is to be compiled for it (or
-  /// Building::blocking), else the untuned one. Throws invalid_input for a key that is no problem of its op,
+  /// CompileMode::blocking), else the untuned one. Throws invalid_input for a key that is no problem of its op,
   /// unavailable when no solver takes it.
-  /// Weights that no library reads but by a kernel that is to be compiled are waited for (but with Building::never);
+  /// Weights that no library reads but by a kernel that is to be compiled are waited for (but with CompileMode::never);
   /// invalid_input for weights of another problem or dispatcher, and for a key with bpreshuffle without weights.
   Hit require(const GemmKey& key, const Weights* weights = nullptr);
   /// Runs the problem: operands in the order of Op::tensors() (a, b, [bias], c), contiguous and aligned to 16 bytes. No
@@ -122,11 +122,11 @@ class ATTUNE_API Dispatcher {
   Weights pack_weights(const GemmKey& key, const void* plain, PackOptions options = {});
   /// Runs one candidate, as tables name it (`jit_cpu.gemm@3:bm=4;…`), of a problem in text (`gemm_a16w16 m=4 n=96 k=64
   /// dtype=fp32`). No table is looked at and nothing is counted. A kernel that is not in the cache is compiled first:
-  /// the call waits for that, whatever DispatcherOptions::building says. The plan is kept as others are; a later call
-  /// costs about 10 µs more than run(). Throws invalid_input for a wrong text, a number of operands that is not the
-  /// problem's, a config outside its space and weights in another layout than plain; unavailable when there is no such
-  /// solver, or of another version, when it does not take the problem or its compiler failed (that is remembered until
-  /// reload()); device when the library refuses.
+  /// the call waits for that, whatever DispatcherOptions::compile_mode says. The plan is kept as others are; a later
+  /// call costs about 10 µs more than run(). Throws invalid_input for a wrong text, a number of operands that is not
+  /// the problem's, a config outside its space and weights in another layout than plain; unavailable when there is no
+  /// such solver, or of another version, when it does not take the problem or its compiler failed (that is remembered
+  /// until reload()); device when the library refuses.
   void run_candidate(std::string_view problem, std::string_view candidate, std::span<void* const> operands,
                      void* stream = nullptr);
   /// Makes the plan of this thread's last hit last until the handle ends, which must be before the dispatcher does.

@@ -118,7 +118,7 @@ attune_hit c_hit(const Hit& hit) noexcept {
   made.match = static_cast<uint32_t>(hit.match);
   made.row = hit.row;
   made.ready = hit.plan != nullptr ? 1 : 0;
-  made.not_ready = hit.not_ready ? 1 : 0;
+  made.is_stand_in = hit.is_stand_in ? 1 : 0;
   made.drifted = hit.drifted ? 1 : 0;
   made.regret_percent = hit.regret_percent;
   return made;
@@ -151,18 +151,18 @@ DispatcherOptions options_of(const attune_options& given) {
   if (wanted.look_every_ms > 0) options.look_every = std::chrono::milliseconds(wanted.look_every_ms);
   if (wanted.look_every_ms < 0) options.look_every = std::chrono::milliseconds(0);
   if (wanted.max_plan_bytes > 0) options.max_plan_bytes = wanted.max_plan_bytes;
-  switch (wanted.building) {
-    case ATTUNE_BUILD_BACKGROUND:
-      options.building = Building::background;
+  switch (wanted.compile_mode) {
+    case ATTUNE_COMPILE_BACKGROUND:
+      options.compile_mode = CompileMode::background;
       break;
-    case ATTUNE_BUILD_NEVER:
-      options.building = Building::never;
+    case ATTUNE_COMPILE_NEVER:
+      options.compile_mode = CompileMode::never;
       break;
-    case ATTUNE_BUILD_BLOCKING:
-      options.building = Building::blocking;
+    case ATTUNE_COMPILE_BLOCKING:
+      options.compile_mode = CompileMode::blocking;
       break;
     default:
-      fail(ErrorCode::invalid_input, "there is no way of building of that number: {}", wanted.building);
+      fail(ErrorCode::invalid_input, "there is no way of compile_mode of that number: {}", wanted.compile_mode);
   }
   options.only_look_up = wanted.only_look_up != 0;
   options.log_hits = wanted.log_hits != 0;

@@ -53,13 +53,13 @@ bool is_on(const Variable& variable) {
   return false;
 }
 
-Building building() {
+CompileMode compile_mode() {
   const Variable wanted{"ATTUNE_BUILD"};
-  if (wanted.value == "never") return Building::never;
-  if (wanted.value == "blocking") return Building::blocking;
+  if (wanted.value == "never") return CompileMode::never;
+  if (wanted.value == "blocking") return CompileMode::blocking;
   if (!wanted.value.empty() && wanted.value != "background")
     complain(fmt::format("ATTUNE_BUILD wants never, background or blocking, it is background: '{}'", wanted.value));
-  return Building::background;
+  return CompileMode::background;
 }
 
 uint64_t max_plan_bytes() {
@@ -76,7 +76,7 @@ uint64_t max_plan_bytes() {
 
 DispatcherOptions options_of_environment() {
   DispatcherOptions options;
-  options.building = building();
+  options.compile_mode = compile_mode();
   options.max_plan_bytes = max_plan_bytes();
   options.online_tuning = is_on({"ATTUNE_ONLINE_TUNING", "HIP_ONLINE_TUNING"});
   options.log_hits = is_on({"ATTUNE_LOG_TUNED_CONFIG", "AITER_LOG_TUNED_CONFIG"});

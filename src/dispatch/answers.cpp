@@ -83,7 +83,7 @@ Answer Answers::make(const KeyCodes& codes, const RowIndex& rows, const Asked& a
   });
   if (answer.hit.plan != nullptr) return answer;
   set_plan(problem, {{}, layouts}, answer, answer.why_not);
-  answer.hit.not_ready = answer.hit.row != 0 || (answer.hit.plan == nullptr && !answer.missing.empty());
+  answer.hit.is_stand_in = answer.hit.row != 0 || (answer.hit.plan == nullptr && !answer.missing.empty());
   return answer;
 }
 

@@ -62,7 +62,7 @@ Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKe
 Dispatcher::State::State(DispatcherOptions wanted)
     : options(std::move(wanted)),
       cache_(path_if_any(cache_location)),
-      maker_(options.device, registry(Surroundings::application), cache_, options.building != Building::never),
+      maker_(options.device, registry(Surroundings::application), cache_, options.compile_mode != CompileMode::never),
       plans_(options.max_plan_bytes, new_plan_holder()),
       answers_(maker_, plans_, log_),
       packer_(maker_) {
@@ -184,7 +184,7 @@ Answer Dispatcher::State::serve(const Asked& asked) {
   }
   const ProblemKey hash = hash_of(asked);
   tables.served.put(served_with(tables, made, asked, tables.served.find(hash)));
-  if (made.hit.plan == nullptr && made.hit.not_ready && options.building != Building::never) {
+  if (made.hit.plan == nullptr && made.hit.is_stand_in && options.compile_mode != CompileMode::never) {
     // No refusal: it waits for a compiler.
   } else if (made.hit.plan == nullptr) {
     if (refusals_.size() < kMaxShapesKept) refusals_.insert_or_assign({hash.high, hash.low}, made.refusal);
@@ -196,7 +196,7 @@ Answer Dispatcher::State::serve(const Asked& asked) {
 
 /// What stands in for a row's kernel is looked at again when that is compiled; once, until the tables change.
 void Dispatcher::State::want_compiled(const Asked& asked, const Answer& made) {
-  if (options.building != Building::background || !made.hit.not_ready || made.missing.empty()) return;
+  if (options.compile_mode != CompileMode::background || !made.hit.is_stand_in || made.missing.empty()) return;
   const ProblemKey hash = hash_of(asked);
   if (asked_for_.size() < kMaxShapesKept && asked_for_.insert({hash.high, hash.low}).second) wanted_.push_back(asked);
 }
@@ -248,8 +248,8 @@ Hit Dispatcher::State::require(const Asked& asked) {
   }
   Answer made = serve(asked);
   // Types, or a layout of weights, that only a generated kernel takes: there is nothing to serve them with meanwhile.
-  const bool waits =
-      options.building == Building::blocking || (made.hit.plan == nullptr && options.building != Building::never);
+  const bool waits = options.compile_mode == CompileMode::blocking ||
+                     (made.hit.plan == nullptr && options.compile_mode != CompileMode::never);
   // What cannot be compiled gives way to another row, whose kernel may be to be compiled, too.
   constexpr int kMostRounds = 8;
   for (int round = 0; waits && !made.missing.empty() && round < kMostRounds; ++round) {
@@ -314,7 +314,7 @@ bool Dispatcher::State::compile_one() {
     wanted_.pop_back();
     made = make(*now.load(), asked);
   }
-  if (!made.hit.not_ready || made.missing.empty()) return true;
+  if (!made.hit.is_stand_in || made.missing.empty()) return true;
   auto failures = compile(made.missing);
   const std::lock_guard lock(guard_);
   if (!failures.empty()) {

@@ -73,9 +73,9 @@ struct Dispatcher::State {
   Hit look_up(const Asked& asked, const ProblemKey& hash, News news, const FirstRow& first_row) noexcept;
   Hit choose(const GemmKey& key, News news) noexcept;
   Hit require(const Asked& asked);
-  /// Whether require() has nothing to do: with Building::blocking a stand-in is not what it waits for.
+  /// Whether require() has nothing to do: with CompileMode::blocking a stand-in is not what it waits for.
   bool is_final(const Hit& hit) const noexcept {
-    return hit.plan != nullptr && !(hit.not_ready && options.building == Building::blocking);
+    return hit.plan != nullptr && !(hit.is_stand_in && options.compile_mode == CompileMode::blocking);
   }
   /// Of weights packed ahead: as Dispatcher's. In weights.cpp.
   Hit choose(GemmKey key, const Weights& weights, News news = News::told) noexcept;
@@ -171,7 +171,7 @@ Hit Dispatcher::State::look_up(const Asked& asked, const ProblemKey& hash, News 
   }
   counters.count(hit.row == 0);
   if (!is_answered && !options.only_look_up) {
-    hit.not_ready = true;
+    hit.is_stand_in = true;
     if (news == News::told) inbox.post(asked, hash);
   }
   return hit;

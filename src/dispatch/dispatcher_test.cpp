@@ -131,17 +131,17 @@ TEST_F(DispatcherTest, APredictedRowThatCannotRunGivesWayToTheOther) {
   EXPECT_EQ(hit.match, Match::predicted);
   EXPECT_EQ(hit.row, dispatcher().choose(key(40)).row);
   EXPECT_GT(hit.regret_percent, 90);
-  EXPECT_FALSE(hit.not_ready);
+  EXPECT_FALSE(hit.is_stand_in);
 }
 
 TEST_F(DispatcherTest, ANewShapeHasItsPlanWhenItIsRequiredOrALittleLater) {
   write(row(5, kGood) + row(6, kOther));
   EXPECT_EQ(dispatcher().choose(key(5)).plan, nullptr);
-  EXPECT_TRUE(dispatcher().choose(key(5)).not_ready);
+  EXPECT_TRUE(dispatcher().choose(key(5)).is_stand_in);
   const Hit required = dispatcher().require(key(5));
   ASSERT_NE(required.plan, nullptr);
   EXPECT_EQ(required.match, Match::exact);
-  EXPECT_FALSE(required.not_ready);
+  EXPECT_FALSE(required.is_stand_in);
   EXPECT_EQ(dispatcher().choose(key(5)).plan, required.plan);
   const Hit later = wait_for(key(6), [](const Hit& hit) { return hit.plan != nullptr; });
   EXPECT_NE(later.plan, nullptr);
@@ -418,7 +418,7 @@ TEST_F(PlanBound, AShapeWhosePlanLeftIsMadeAgainAndCountedOnce) {
   call(1, 41);
   const Hit looked_up = dispatcher().choose(shape(1));
   EXPECT_EQ(looked_up.plan, nullptr);
-  EXPECT_TRUE(looked_up.not_ready);
+  EXPECT_TRUE(looked_up.is_stand_in);
   EXPECT_NE(wait_for(shape(1), [](const Hit& hit) { return hit.plan != nullptr; }).plan, nullptr);
   call(1, 41);
   EXPECT_EQ(dispatcher().counts().shapes, 40u);

@@ -75,15 +75,15 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   if (served == nullptr) return text + "not called yet\n";
   if (served->has_left) return text + "served by       a plan that had to leave, it is made again at the next call\n";
   const Hit& hit = served->hit;
-  if (hit.plan == nullptr && served->was_served && !hit.not_ready)
+  if (hit.plan == nullptr && served->was_served && !hit.is_stand_in)
     return text + "served by       a plan that is made at each call, it is larger than all that is kept may be\n";
-  if (hit.plan == nullptr && !hit.not_ready) {
+  if (hit.plan == nullptr && !hit.is_stand_in) {
     const auto refused = refusals_.find({served->hash.high, served->hash.low});
     return text +
            fmt::format("served by       nothing{}\n", refused == refusals_.end() ? "" : ": " + refused->second.why);
   }
   return text + fmt::format("served by       {}{}{}\n", hit.row == 0 ? "the untuned config" : name(hit.match),
-                            hit.not_ready ? ", untuned until its kernel is compiled" : "",
+                            hit.is_stand_in ? ", untuned until its kernel is compiled" : "",
                             hit.drifted ? ", compiled by another compiler" : "");
 }
 

@@ -256,13 +256,13 @@ TEST_F(WeightsTest, ALookupTellsTheDispatchersThread) {
   const Weights weights = pack();
   Hit hit = dispatcher().choose(key(4), &weights);
   EXPECT_EQ(hit.match, Match::exact);
-  EXPECT_TRUE(hit.not_ready);
+  EXPECT_TRUE(hit.is_stand_in);
   for (int i = 0; i < 2000 && hit.plan == nullptr; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     hit = dispatcher().choose(key(4), &weights);
   }
   EXPECT_NE(hit.plan, nullptr);
-  EXPECT_FALSE(hit.not_ready);
+  EXPECT_FALSE(hit.is_stand_in);
 }
 
 TEST_F(WeightsTest, RunWhenNoPlanIsKept) {

@@ -18,7 +18,7 @@ class Key(ctypes.Structure):
 
 class Hit(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("match", ctypes.c_uint32), ("row", ctypes.c_uint32),
-                ("ready", ctypes.c_uint8), ("not_ready", ctypes.c_uint8), ("drifted", ctypes.c_uint8),
+                ("ready", ctypes.c_uint8), ("is_stand_in", ctypes.c_uint8), ("drifted", ctypes.c_uint8),
                 ("regret_percent", ctypes.c_uint8), ("reserved", ctypes.c_uint8 * 4)]
 
 

@@ -79,8 +79,8 @@ class FailedJitCompilation : public testing::Test {
     write_file_atomically(file, text);
     return file;
   }
-  DispatcherOptions options(Building building, const std::vector<std::string>& kernels, bool packed) const {
-    DispatcherOptions wanted{.building = building, .look_every = std::chrono::milliseconds(0)};
+  DispatcherOptions options(CompileMode compile_mode, const std::vector<std::string>& kernels, bool packed) const {
+    DispatcherOptions wanted{.compile_mode = compile_mode, .look_every = std::chrono::milliseconds(0)};
     wanted.tables["gemm_a16w16"] = {table(kernels, packed)};
     return wanted;
   }
@@ -108,13 +108,13 @@ class FailedJitCompilation : public testing::Test {
 TEST_F(FailedJitCompilation, OfEveryRowLeavesTheUntunedConfigAndIsNotRepeated) {
   const auto kernels = candidates(false);
   if (kernels.size() < 2) GTEST_SKIP() << "no generated kernels here";
-  Dispatcher dispatcher(options(Building::blocking, kernels, false));
+  Dispatcher dispatcher(options(CompileMode::blocking, kernels, false));
   run(dispatcher);
   EXPECT_EQ(num_calls(), 2u) << "the shape's own row, then the padded one";
   const Hit hit = dispatcher.choose(kKey);
   EXPECT_NE(hit.plan, nullptr);
   EXPECT_EQ(hit.match, Match::fallback);
-  EXPECT_FALSE(hit.not_ready);
+  EXPECT_FALSE(hit.is_stand_in);
   run(dispatcher);
   EXPECT_EQ(num_calls(), 2u);
   EXPECT_EQ(dispatcher.counts().missed_shapes, 1u);
@@ -123,29 +123,29 @@ TEST_F(FailedJitCompilation, OfEveryRowLeavesTheUntunedConfigAndIsNotRepeated) {
 TEST_F(FailedJitCompilation, IsWaitedForWhenALookupCameFirst) {
   const auto kernels = candidates(false);
   if (kernels.size() < 2) GTEST_SKIP() << "no generated kernels here";
-  Dispatcher dispatcher(options(Building::blocking, kernels, false));
+  Dispatcher dispatcher(options(CompileMode::blocking, kernels, false));
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (dispatcher.choose(kKey).plan == nullptr && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_TRUE(dispatcher.choose(kKey).not_ready) << "the untuned config stands in";
+  EXPECT_TRUE(dispatcher.choose(kKey).is_stand_in) << "the untuned config stands in";
   EXPECT_EQ(num_calls(), 0u);
   run(dispatcher);
   EXPECT_EQ(num_calls(), 2u);
-  EXPECT_FALSE(dispatcher.choose(kKey).not_ready);
+  EXPECT_FALSE(dispatcher.choose(kKey).is_stand_in);
 }
 
 TEST_F(FailedJitCompilation, InTheBackgroundEndsTheWait) {
   const auto kernels = candidates(false);
   if (kernels.size() < 2) GTEST_SKIP() << "no generated kernels here";
-  Dispatcher dispatcher(options(Building::background, kernels, false));
+  Dispatcher dispatcher(options(CompileMode::background, kernels, false));
   run(dispatcher);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   Hit hit = dispatcher.choose(kKey);
-  while (hit.not_ready && std::chrono::steady_clock::now() < end) {
+  while (hit.is_stand_in && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     hit = dispatcher.choose(kKey);
   }
-  EXPECT_FALSE(hit.not_ready);
+  EXPECT_FALSE(hit.is_stand_in);
   EXPECT_EQ(hit.match, Match::fallback);
   EXPECT_EQ(num_calls(), 2u);
   EXPECT_EQ(dispatcher.counts().missed_shapes, 1u) << "it had a row, whose kernel there is not";
@@ -154,7 +154,7 @@ TEST_F(FailedJitCompilation, InTheBackgroundEndsTheWait) {
 TEST_F(FailedJitCompilation, OfAGivenCandidateIsSaidAtOnceTheSecondTime) {
   const auto kernels = candidates(false);
   if (kernels.empty()) GTEST_SKIP() << "no generated kernels here";
-  Dispatcher dispatcher(options(Building::never, {}, false));
+  Dispatcher dispatcher(options(CompileMode::never, {}, false));
   alignas(64) std::array<float, 3> unused{};
   const std::array<void*, 3> operands = {unused.data(), unused.data(), unused.data()};
   const auto why = [&] {
@@ -179,7 +179,7 @@ TEST_F(FailedJitCompilation, ForPackedWeightsIsARefusalAndNoWait) {
   const auto kernels = candidates(true);
   if (kernels.empty()) GTEST_SKIP() << "no generated kernels of packed weights here";
   // One layout, which no library knows: nothing stands in.
-  Dispatcher dispatcher(options(Building::background, {kernels[0]}, true));
+  Dispatcher dispatcher(options(CompileMode::background, {kernels[0]}, true));
   const std::vector<float> plain(kN * kK, 1);
   const Weights weights = dispatcher.pack_weights(kKey, plain.data());
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -188,9 +188,9 @@ TEST_F(FailedJitCompilation, ForPackedWeightsIsARefusalAndNoWait) {
   do {  // The dispatcher's own thread compiles: until it has nothing left to try.
     before = num_calls();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  } while ((before == 0 || num_calls() != before || dispatcher.choose(kKey, &weights).not_ready) &&
+  } while ((before == 0 || num_calls() != before || dispatcher.choose(kKey, &weights).is_stand_in) &&
            std::chrono::steady_clock::now() < end);
-  EXPECT_FALSE(dispatcher.choose(kKey, &weights).not_ready);
+  EXPECT_FALSE(dispatcher.choose(kKey, &weights).is_stand_in);
   try {
     dispatcher.require(kKey, &weights);
     ADD_FAILURE() << "a kernel that cannot be compiled serves";

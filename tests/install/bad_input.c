@@ -281,7 +281,7 @@ static void options(void) {
   } while (0)
   REFUSED_OPTION(device, "cpu:99", "cpu:99");
   REFUSED_OPTION(device, "", "");
-  REFUSED_OPTION(building, 7, "7");
+  REFUSED_OPTION(compile_mode, 7, "7");
   REFUSED_OPTION(num_tables, 1, "tables");
   REFUSED_OPTION(size, 8, "INIT");
   wanted.tables = &table;
