@@ -118,14 +118,14 @@ typedef struct {
   const attune_table* tables;  ///< `num_tables` of them.
   size_t num_tables;
   int64_t look_every_ms;  ///< At the tables' files; 0: every second; negative: only attune_reload() looks.
-  uint64_t most_plans;    ///< Not looked at any more: max_plan_bytes is.
+  uint64_t max_plans;     ///< Not looked at any more: max_plan_bytes is.
   uint32_t compile_mode;  ///< ATTUNE_COMPILE_...
   uint8_t only_look_up;   ///< 1: no kernel is prepared by attune_choose().
   uint8_t log_hits;       ///< 1: a line on standard error for the first hit of each shape.
   uint8_t online_tuning;  ///< 1: shapes that no row, or a predicted one, serves are tuned by another process.
   uint8_t reserved;
   /// A predicted match with a larger bound is not used (0.25 is 25 %); 0: 1; negative: nothing is predicted.
-  double most_regret;
+  double max_regret;
   /// What kernels that are kept ready hold of the host's memory; beyond it the least recently used leave, and are
   /// prepared again when they are called for. 0: 256 MB; 1: none is kept.
   uint64_t max_plan_bytes;

@@ -28,7 +28,7 @@ class ATTUNE_API Capture {
   Capture& operator=(const Capture&) = delete;
 
   /// Counts a call. Lock-free and without I/O; at most 100 ns but for the first call of a shape, which may allocate.
-  /// Counted in num_dropped() only: a shape beyond the first kMostShapes, one of an op without a typed key, and, from
+  /// Counted in num_dropped() only: a shape beyond the first kMaxShapes, one of an op without a typed key, and, from
   /// the next flush() on, one that no list of shapes can hold (a size below 1, a type that the op does not take).
   void note(const GemmKey& key) noexcept;
   /// Of an op without a typed key (fmoe); the problem is normalised, or as read from a table. Takes a lock. Dropped as
@@ -41,7 +41,7 @@ class ATTUNE_API Capture {
   /// blocks note(GemmKey). About 10 µs a shape, and two synced files a family that was called.
   std::string flush() noexcept;
 
-  static constexpr size_t kMostShapes = size_t{1} << 20;
+  static constexpr size_t kMaxShapes = size_t{1} << 20;
   uint64_t num_dropped() const noexcept;  ///< Calls.
   uint64_t num_shapes() const noexcept;   ///< Distinct ones that were called, those that no list can hold included.
 

@@ -55,7 +55,7 @@ struct DispatcherOptions {
   uint64_t max_plan_bytes = uint64_t{256} << 20;
   bool only_look_up = false;  ///< No plans: hits say match and row.
   /// A prediction with a larger bound is not used; 0: none is.
-  double most_regret = 1;
+  double max_regret = 1;
   /// Shapes that no row serves, or only a predicted one, are tuned by `attune online`, a process of its own
   /// (docs/run_time.md, Online tuning); not those of weights packed ahead.
   bool online_tuning = false;

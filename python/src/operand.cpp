@@ -154,9 +154,9 @@ void Operand::count_elements() {
       return;
     }
   }
-  constexpr int64_t kMostBytes = 16;  // So that sizes in bytes fit, too.
+  constexpr int64_t kMaxBytes = 16;  // So that sizes in bytes fit, too.
   for (int axis = 0; axis < ndim_; ++axis) {
-    if (__builtin_mul_overflow(elements_, shape_[axis], &elements_) || elements_ > INT64_MAX / kMostBytes)
+    if (__builtin_mul_overflow(elements_, shape_[axis], &elements_) || elements_ > INT64_MAX / kMaxBytes)
       fail_value(std::string(role_) + " is too large, its shape is " + shape_text());
   }
 }

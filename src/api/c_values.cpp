@@ -38,7 +38,7 @@ static_assert(same(ATTUNE_INVALID_INPUT - 1, ErrorCode::invalid_input) &&
 
 // Of version 0.1, the shortest that there can be.
 constexpr size_t kKeySize = 56, kOptionsSize = 80;
-constexpr size_t kFirstOptionsSize = 64;  ///< Before most_regret.
+constexpr size_t kFirstOptionsSize = 64;  ///< Before max_regret.
 static_assert(sizeof(attune_gemm_key) == kKeySize && sizeof(attune_options) == kOptionsSize);
 
 constexpr uint32_t kAllFlags = ATTUNE_BIAS | ATTUNE_SCALE_AB | ATTUNE_BPRESHUFFLE | ATTUNE_TRANS_A | ATTUNE_B_IS_KN;
@@ -167,9 +167,9 @@ DispatcherOptions options_of(const attune_options& given) {
   options.only_look_up = wanted.only_look_up != 0;
   options.log_hits = wanted.log_hits != 0;
   options.online_tuning = wanted.online_tuning != 0;
-  if (!std::isfinite(wanted.most_regret))
-    fail(ErrorCode::invalid_input, "the largest regret of a prediction is no number: {}", wanted.most_regret);
-  if (wanted.most_regret != 0) options.most_regret = std::max(0.0, wanted.most_regret);
+  if (!std::isfinite(wanted.max_regret))
+    fail(ErrorCode::invalid_input, "the largest regret of a prediction is no number: {}", wanted.max_regret);
+  if (wanted.max_regret != 0) options.max_regret = std::max(0.0, wanted.max_regret);
   return options;
 }
 

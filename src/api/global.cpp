@@ -24,8 +24,8 @@ namespace {
 
 /// An application must not end because of a variable: one line, and the default.
 void complain(std::string_view sentence) {
-  constexpr size_t kMostCharacters = 2000;
-  const std::string line = fmt::format("attune: {}\n", shown(sentence, kMostCharacters));
+  constexpr size_t kMaxCharacters = 2000;
+  const std::string line = fmt::format("attune: {}\n", shown(sentence, kMaxCharacters));
   const QuietWrite quiet;
   [[maybe_unused]] const size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
 }
@@ -80,8 +80,8 @@ DispatcherOptions options_of_environment() {
   options.max_plan_bytes = max_plan_bytes();
   options.online_tuning = is_on({"ATTUNE_ONLINE_TUNING", "HIP_ONLINE_TUNING"});
   options.log_hits = is_on({"ATTUNE_LOG_TUNED_CONFIG", "AITER_LOG_TUNED_CONFIG"});
-  const MostRegret regret = most_regret_wanted();
-  options.most_regret = regret.share;
+  const MaxRegret regret = max_regret_wanted();
+  options.max_regret = regret.share;
   if (!regret.complaint.empty()) complain(regret.complaint);
   if (const Variable device{"ATTUNE_DEVICE"}; !device.value.empty()) options.device = device.value;
   if (!is_on({"ATTUNE_TUNE_GEMM", "AITER_TUNE_GEMM"})) return options;

@@ -164,7 +164,7 @@ int run_explain(const ExplainOptions& options) {
   std::vector<const TableRow*> near;
   if (table) {
     print_notices(*table);
-    const TableGroups groups(*table, device, most_regret());
+    const TableGroups groups(*table, device, max_regret());
     found = look_up(*table, problem, device, usable, &groups);
     if (found.match != Match::exact) near = near_rows(*table, problem, device);
   }

@@ -6,8 +6,8 @@
 namespace attune {
 
 void print_line(std::FILE* to, std::string_view line) {
-  constexpr size_t kMostCharacters = 2000;
-  std::fprintf(to, "%s\n", shown(line, kMostCharacters).c_str());
+  constexpr size_t kMaxCharacters = 2000;
+  std::fprintf(to, "%s\n", shown(line, kMaxCharacters).c_str());
 }
 
 }  // namespace attune

@@ -12,13 +12,13 @@
 namespace attune {
 namespace {
 
-constexpr size_t kMostNumbers = 1000;
+constexpr size_t kMaxNumbers = 1000;
 /// `1,512,1024`, each once.
 std::vector<int64_t> numbers_of(const std::string& text, std::string_view flag) {
   std::vector<int64_t> all;
   const auto pieces = split(text, ',');
-  if (pieces.size() > kMostNumbers)
-    fail(ErrorCode::invalid_input, "{} takes {} numbers at most, got {}", flag, kMostNumbers, pieces.size());
+  if (pieces.size() > kMaxNumbers)
+    fail(ErrorCode::invalid_input, "{} takes {} numbers at most, got {}", flag, kMaxNumbers, pieces.size());
   for (const std::string_view piece : pieces) {
     const auto number = parse_int(trim(piece));
     if (!number || *number < 1 || *number > kMaxExtent)

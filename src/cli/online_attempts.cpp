@@ -33,7 +33,7 @@ std::string OnlineAttempts::given_up(const Problem& problem) const {
   const auto found = attempts_.find(problem.key());
   if (found == attempts_.end()) return {};
   if (!found->second.given_up.empty()) return found->second.given_up;
-  if (found->second.begun < kMostBegun) return {};
+  if (found->second.begun < kMaxBegun) return {};
   return fmt::format("it was begun {} times, and the program was ended each time", found->second.begun);
 }
 

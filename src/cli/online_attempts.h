@@ -15,7 +15,7 @@ namespace attune {
 /// another version of Attune are not looked at: it may be able to. For the process that has the turn.
 class OnlineAttempts {
  public:
-  static constexpr int64_t kMostBegun = 5;
+  static constexpr int64_t kMaxBegun = 5;
 
   /// A file that cannot be read is as good as none. Throws io.
   explicit OnlineAttempts(std::filesystem::path file);

@@ -48,7 +48,7 @@ struct OnlineCommandOptions {
 
 /// Shapes of one run of the tuner. A few: they share the wait between finals and confirm, and a process whose starter
 /// has gone ends after them.
-constexpr size_t kMostAtOnce = 4;
+constexpr size_t kMaxAtOnce = 4;
 
 /// What a stranger's process needs to be a good neighbour to its starter. The spawn facility has it killed when the
 /// thread ends that started it; here it may finish what it has begun.
@@ -60,11 +60,11 @@ void leave_starter() {
 
 /// Both streams into the log from now on.
 void write_to_log(const fs::path& log) {
-  constexpr off_t kMostBytes = 1 << 20;
+  constexpr off_t kMaxBytes = 1 << 20;
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (file < 0) fail(ErrorCode::io, "cannot open the log ({}): '{}'", std::strerror(errno), log.string());
   struct stat status {};
-  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > kMostBytes)
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > kMaxBytes)
     static_cast<void>(!::ftruncate(file, 0));
   std::fflush(nullptr);
   ::dup2(file, STDOUT_FILENO);
@@ -171,7 +171,7 @@ class OnlineRun {
   std::vector<Problem> chosen_of(const std::vector<Problem>& left) const {
     std::vector<Problem> chosen;
     for (const Problem& problem : left) {
-      if (attempts_.is_suspect(problem) || chosen.size() == kMostAtOnce) continue;
+      if (attempts_.is_suspect(problem) || chosen.size() == kMaxAtOnce) continue;
       chosen.push_back(problem);
     }
     if (chosen.empty()) chosen.push_back(left.front());

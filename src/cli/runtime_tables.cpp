@@ -78,8 +78,8 @@ DeviceInfo device_option(const std::string& id) {
   fail(ErrorCode::invalid_input, "there is no such device here; choose one of {}, got '{}'", join(known, ", "), id);
 }
 
-double most_regret() {
-  const MostRegret wanted = most_regret_wanted();
+double max_regret() {
+  const MaxRegret wanted = max_regret_wanted();
   if (!wanted.complaint.empty()) print_line(stderr, "note: " + wanted.complaint);
   return wanted.share;
 }

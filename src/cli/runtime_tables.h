@@ -38,7 +38,7 @@ std::vector<const FamilySpec*> wanted_families(const std::string& op);
 /// A device of this machine, `cpu:0` for an empty text; none is opened. Throws invalid_input.
 DeviceInfo device_option(const std::string& id);
 
-/// The largest bound of predictions (ATTUNE_MOST_REGRET); a wrong value is said on standard error.
-double most_regret();
+/// The largest bound of predictions (ATTUNE_MAX_REGRET); a wrong value is said on standard error.
+double max_regret();
 
 }  // namespace attune

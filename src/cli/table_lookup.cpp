@@ -6,7 +6,7 @@
 namespace attune {
 
 TableLookup::TableLookup(std::span<const Table> tables, const DeviceInfo& device) : tables_(tables), device_(device) {
-  const double allowed = most_regret();
+  const double allowed = max_regret();
   for (const Table& table : tables_) groups_.emplace_back(table, device_, allowed);
 }
 

@@ -13,7 +13,7 @@ namespace attune {
 /// Shapes of all families looked up in tables as the run time does it. The tables outlive this.
 class TableLookup {
  public:
-  /// With predictions up to the bound of the environment (ATTUNE_MOST_REGRET, of which a wrong value is said).
+  /// With predictions up to the bound of the environment (ATTUNE_MAX_REGRET, of which a wrong value is said).
   TableLookup(std::span<const Table> tables, const DeviceInfo& device);
 
   struct Found {

@@ -30,8 +30,8 @@ TEST(JsonValues, ReadsTheWordsThatTextHasForThem) {
 }
 
 TEST(JsonValues, WholeNumbersAreNeitherCutNorRoundedNorWrapped) {
-  constexpr auto kMost = std::numeric_limits<uint64_t>::max();
-  EXPECT_EQ(uint64_from(kMost), kMost);
+  constexpr auto kMax = std::numeric_limits<uint64_t>::max();
+  EXPECT_EQ(uint64_from(kMax), kMax);
   EXPECT_EQ(uint64_from(5), 5u);
   EXPECT_EQ(uint32_from(~0u), ~0u);
   EXPECT_EQ(int64_from(std::numeric_limits<int64_t>::min()), std::numeric_limits<int64_t>::min());
@@ -41,7 +41,7 @@ TEST(JsonValues, WholeNumbersAreNeitherCutNorRoundedNorWrapped) {
     EXPECT_THROW(uint32_from(wrong), Error) << wrong;
   }
   EXPECT_THROW(uint32_from(uint64_t{1} << 32), Error);
-  EXPECT_THROW(int64_from(kMost), Error);
+  EXPECT_THROW(int64_from(kMax), Error);
   EXPECT_THROW(int64_from(1e300), Error);
 }
 

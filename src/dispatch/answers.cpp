@@ -42,7 +42,7 @@ Answer Answers::make(const Problem& problem, const Candidate& candidate) {
   return answer;
 }
 
-Answer Answers::make(const KeyCodes& codes, const RowIndex& rows, const Asked& asked, double most_regret) {
+Answer Answers::make(const KeyCodes& codes, const RowIndex& rows, const Asked& asked, double max_regret) {
   Answer answer;
   const GemmKey& key = asked.key;
   const Problem read = asked_problem(codes, key);
@@ -66,7 +66,7 @@ Answer Answers::make(const KeyCodes& codes, const RowIndex& rows, const Asked& a
     layouts = asked.layouts->names;
     halves = asked.layouts->halves(codes, key);
   }
-  visit_rows(rows, key, codes.pads_m(), halves, most_regret, [&](const MetRow& met) {
+  visit_rows(rows, key, codes.pads_m(), halves, max_regret, [&](const MetRow& met) {
     const RowIndex::Row& row = rows.row(met.number);
     const auto layout = layouts.empty() ? layouts : layouts.subspan(met.layout, 1);
     const std::string_view kernel = rows.kernel_name(row);

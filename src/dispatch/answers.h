@@ -39,7 +39,7 @@ class Answers {
   Answers(PlanMaker& maker, PlanCache& plans, DispatchLog& log) : maker_(maker), plans_(plans), log_(log) {}
 
   /// Throws invalid_input for a key that is no problem of its op.
-  Answer make(const KeyCodes& codes, const RowIndex& rows, const Asked& asked, double most_regret);
+  Answer make(const KeyCodes& codes, const RowIndex& rows, const Asked& asked, double max_regret);
   /// Of one candidate of a normalised problem, whatever tables say. No plan: `refusal` says of what kind why_not is.
   Answer make(const Problem& problem, const Candidate& candidate);
 

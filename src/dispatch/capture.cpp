@@ -68,7 +68,7 @@ struct Capture::State {
     Standing standing = Standing::fresh;
   };
 
-  explicit State(fs::path where) : folder(std::move(where)), counters(kMostShapes) {}
+  explicit State(fs::path where) : folder(std::move(where)), counters(kMaxShapes) {}
 
   std::string write();
   std::vector<std::vector<Line>> lines();
@@ -260,7 +260,7 @@ void Capture::note(const Problem& problem) {
   auto& texts = state_->texts;
   if (const auto known = texts.find(problem.key()); known != texts.end()) {
     ++known->second.calls;
-  } else if (find_family(problem.op()) && texts.size() < kMostShapes) {
+  } else if (find_family(problem.op()) && texts.size() < kMaxShapes) {
     texts.emplace(problem.key(), state_->text_of(problem));
     ++state_->num_texts;
   } else {

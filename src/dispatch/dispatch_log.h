@@ -13,7 +13,7 @@ namespace attune {
 /// sentence at the end for what was left out. Any thread.
 class DispatchLog {
  public:
-  static constexpr uint64_t kMostLines = 90;
+  static constexpr uint64_t kMaxLines = 90;
 
   void say(const std::string& sentence);
   /// The same, whatever was said before.
@@ -25,12 +25,12 @@ class DispatchLog {
   void finish(const DispatchCounts& all, bool are_captured);
 
  private:
-  static constexpr size_t kMostKept = 1024;
+  static constexpr size_t kMaxKept = 1024;
   void print(const std::string& sentence);
 
   std::mutex mutex_;
   uint64_t num_said_ = 0;
-  std::set<std::string> said_;  ///< Or left out; the first kMostKept.
+  std::set<std::string> said_;  ///< Or left out; the first kMaxKept.
 };
 
 }  // namespace attune

@@ -21,7 +21,7 @@ TEST(DispatchLog, WhatATableHoldsStaysOneLineAndHarmsNoTerminal) {
 TEST(DispatchLog, ASentenceIsSaidOnceAndTakesOneOfTheLines) {
   DispatchLog log;
   testing::internal::CaptureStderr();
-  for (uint64_t i = 0; i < 2 * DispatchLog::kMostLines; ++i) log.say("again");
+  for (uint64_t i = 0; i < 2 * DispatchLog::kMaxLines; ++i) log.say("again");
   log.say("another");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "attune: again\nattune: another\n");
 }

@@ -42,7 +42,7 @@ TableSources sources_of(const FamilySpec& family, const TablePlaces& places, con
 
 }  // namespace
 
-Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half, double most_regret) noexcept {
+Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half, double max_regret) noexcept {
   const RowIndex& rows = *now.tables[static_cast<size_t>(key.op)].rows;
   const LookupSteps steps(pads_m, key.m, key.n);
   for (const auto& step : steps) {
@@ -53,7 +53,7 @@ Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKe
     }
     if (const uint32_t row = rows.find(half.with_m(step.m))) return {.row = row, .match = step.match};
   }
-  const Predictions predicted = rows.predict(half, key.m, most_regret);
+  const Predictions predicted = rows.predict(half, key.m, max_regret);
   if (predicted.count == 0) return {};
   const Predictions::Row& best = predicted.rows[0];
   return {.row = best.number, .match = Match::predicted, .regret_percent = percent_of(best.regret)};
@@ -168,7 +168,7 @@ std::vector<TableInUse> Dispatcher::State::tables() {
 /// Under making_.
 Answer Dispatcher::State::make(const Snapshot& tables, const Asked& asked) {
   const auto op = static_cast<size_t>(asked.key.op);
-  return answers_.make(codes.at(op), *tables.tables[op].rows, asked, options.most_regret);
+  return answers_.make(codes.at(op), *tables.tables[op].rows, asked, options.max_regret);
 }
 
 /// Answers a problem from now on; a plan that is too large to be kept is of this answer alone. Under making_, and
@@ -212,7 +212,7 @@ bool Dispatcher::State::note(const Snapshot& tables, const Served* before, const
   if (is_missed) ++num_missed_shapes_;
   // A prediction's bound is no proof: its shape is tuned, too.
   const bool is_predicted = hit.match == Match::predicted && (is_first || !before->was_predicted);
-  if (online_ && (is_missed || is_predicted) && served.layouts == nullptr && missed_.size() < OnlineTuning::kMostShapes)
+  if (online_ && (is_missed || is_predicted) && served.layouts == nullptr && missed_.size() < OnlineTuning::kMaxShapes)
     missed_.push_back(key);
   const bool was_missed = served.was_missed || is_missed;
   if (!is_missed && !(is_first && options.log_hits)) return was_missed;
@@ -251,8 +251,8 @@ Hit Dispatcher::State::require(const Asked& asked) {
   const bool waits = options.compile_mode == CompileMode::blocking ||
                      (made.hit.plan == nullptr && options.compile_mode != CompileMode::never);
   // What cannot be compiled gives way to another row, whose kernel may be to be compiled, too.
-  constexpr int kMostRounds = 8;
-  for (int round = 0; waits && !made.missing.empty() && round < kMostRounds; ++round) {
+  constexpr int kMaxRounds = 8;
+  for (int round = 0; waits && !made.missing.empty() && round < kMaxRounds; ++round) {
     lock.unlock();
     auto failures = compile(made.missing);
     lock.lock();
@@ -330,9 +330,9 @@ bool Dispatcher::State::compile_one() {
 
 /// The dispatcher's own thread. Whatever goes wrong in it, the application goes on with the answers there are.
 void Dispatcher::State::work() noexcept {
-  constexpr std::chrono::milliseconds kMost = std::chrono::hours(24), kFlush = std::chrono::seconds(5);
+  constexpr std::chrono::milliseconds kMax = std::chrono::hours(24), kFlush = std::chrono::seconds(5);
   const bool looks = options.look_every.count() > 0;
-  const auto look_every = looks ? std::min(options.look_every, kMost) : kMost;
+  const auto look_every = looks ? std::min(options.look_every, kMax) : kMax;
   const auto nap = std::min(look_every, kFlush);
   auto next_look = std::chrono::steady_clock::now() + look_every;
   auto next_flush = std::chrono::steady_clock::now() + kFlush;

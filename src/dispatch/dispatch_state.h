@@ -58,7 +58,7 @@ struct Snapshot {
 };
 
 /// The first row that a lookup meets, without a look at its kernel.
-Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half, double most_regret) noexcept;
+Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half, double max_regret) noexcept;
 
 /// All of a dispatcher. Readers use `now`, `inbox`, `capture` and `counters`; what makes plans holds `making_`.
 struct Dispatcher::State {

@@ -83,7 +83,7 @@ Hit Dispatcher::State::choose(const GemmKey& key, News news) noexcept {
   const KeyCodes& own = codes[op];
   const HalfKey half = own.half(key);
   Hit hit = look_up({key}, half.with_m(key.m), news, [&](const Snapshot& tables) {
-    return first_row(tables, key, own.pads_m(), half, options.most_regret);
+    return first_row(tables, key, own.pads_m(), half, options.max_regret);
   });
   // What packed weights are answered with is kept elsewhere; should a hash ever say otherwise, nothing runs.
   if ((key.flags & GemmKey::bpreshuffle) != 0) hit.plan = nullptr;

@@ -70,7 +70,7 @@ class DispatcherTest : public testing::Test {
 TEST_F(DispatcherTest, FindsTheExactRowThenPaddedFineThenCoarse) {
   write(row(5, kGood) + row(16, kOther) + row(2048, kGood));
   options_.only_look_up = true;
-  options_.most_regret = 0;
+  options_.max_regret = 0;
   EXPECT_EQ(dispatcher().choose(key(5)).match, Match::exact);
   EXPECT_NE(dispatcher().choose(key(5)).row, 0u);
   EXPECT_EQ(dispatcher().choose(key(6)).match, Match::padded_fine);
@@ -121,7 +121,7 @@ TEST_F(DispatcherTest, ARowWithoutAKernelServesNothing) {
 
 TEST_F(DispatcherTest, PredictsNothingWhenNoRegretIsAllowed) {
   write(row(40, kGood) + row(60, kOther));
-  options_.most_regret = 0;
+  options_.max_regret = 0;
   EXPECT_EQ(dispatcher().require(key(50)).match, Match::fallback);
 }
 
@@ -545,7 +545,7 @@ TEST_F(DispatcherTest, ExplainsEachStep) {
 }
 
 TEST_F(DispatcherTest, ExplainsWhichPredictionsAreNotAllowed) {
-  options_.most_regret = 0.25;
+  options_.max_regret = 0.25;
   write(row(40, kGood, 1) + row(60, kOther, 1.4));
   EXPECT_THAT(dispatcher().explain(key(50)),
               AllOf(HasSubstr("predicted      m=60: "), HasSubstr("at most 20 % slower than the best\n"),

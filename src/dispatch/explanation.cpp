@@ -44,15 +44,15 @@ std::string steps_text(const RowIndex& rows, const LookupSteps& steps, const std
 }
 
 /// Of one way; those with too large a bound too, and that they are not used.
-std::string predictions_text(const RowIndex& rows, const Way& way, int64_t m, double most_regret) {
+std::string predictions_text(const RowIndex& rows, const Way& way, int64_t m, double max_regret) {
   std::string text;
-  if (most_regret <= 0) return text;
+  if (max_regret <= 0) return text;
   for (const auto& one : rows.predict(way.half, m, std::numeric_limits<double>::max())) {
     const RowIndex::Row& row = rows.row(one.number);
     text += line_of(Match::predicted, row.m,
                     fmt::format("{}: {} {}, at most {:.0f} % slower than the best{}", way.remark, rows.where(row),
                                 rows.kernel_name(row), 100 * one.regret,
-                                double{one.regret} <= most_regret ? "" : ", which is more than is allowed"));
+                                double{one.regret} <= max_regret ? "" : ", which is more than is allowed"));
   }
   return text;
 }
@@ -68,7 +68,7 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   const RowIndex& rows = *now.load()->tables[op].rows;
   const std::vector<Way> ways = ways_of(own, rows, key);
   std::string text = steps_text(rows, LookupSteps(own.pads_m(), key.m, key.n), ways);
-  for (const Way& way : ways) text += predictions_text(rows, way, key.m, options.most_regret);
+  for (const Way& way : ways) text += predictions_text(rows, way, key.m, options.max_regret);
   if ((key.flags & GemmKey::bpreshuffle) != 0)
     return text + "packed weights  go by rows in the layouts that they hold\n";
   const Served* served = now.load()->served.find(hash_of({key}));

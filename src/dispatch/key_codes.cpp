@@ -28,7 +28,7 @@ std::optional<int64_t> plain_number(std::string_view cell) {
 
 KeyCodes::KeyCodes(const FamilySpec& family)
     : family_(family), op_(static_cast<uint16_t>(op_id(family))), num_columns_(family.key.size()) {
-  ATTUNE_CHECK(num_columns_ < kMost, "{} has {} key columns", family.op, num_columns_);
+  ATTUNE_CHECK(num_columns_ < kMax, "{} has {} key columns", family.op, num_columns_);
   for (size_t i = 0; i < num_columns_; ++i) {
     const std::string_view name = family.key[i].attribute;
     const auto flag = [&](uint8_t mask, bool flip = false) {

@@ -16,8 +16,8 @@ namespace attune {
 /// numbers have the same hash, others (but for one in 2^100 or so) another. Const after construction; any thread.
 class KeyCodes {
  public:
-  static constexpr size_t kMost = 16;
-  using Codes = std::array<int64_t, kMost>;
+  static constexpr size_t kMax = 16;
+  using Codes = std::array<int64_t, kMax>;
 
   explicit KeyCodes(const FamilySpec& family);
 
@@ -74,9 +74,9 @@ class KeyCodes {
   size_t num_columns_;
   std::optional<size_t> m_column_, dtype_column_;
   uint64_t head_mask_ = 0, batch_mask_ = 0;  ///< Of the fields of a GemmKey that there are columns for.
-  std::array<Field, kMost> fields_{};
-  std::array<uint8_t, kMost> flags_{};  ///< Mask of a Field::flag,
-  std::array<uint8_t, kMost> flips_{};  ///< and whether the column is its opposite (trans_b).
+  std::array<Field, kMax> fields_{};
+  std::array<uint8_t, kMax> flags_{};  ///< Mask of a Field::flag,
+  std::array<uint8_t, kMax> flips_{};  ///< and whether the column is its opposite (trans_b).
   Codes defaults_{};
 };
 

@@ -50,7 +50,7 @@ LookupResult look_up(const Table& table, const Problem& problem, const DeviceInf
     const Problem key = problem.with("m", one.row->problem.text("m"));
     LookupStep step{.match = Match::predicted, .key = key, .row = one.row, .regret_bound = one.regret};
     if (!one.is_allowed) {
-      step.remark = "the bound is above ATTUNE_MOST_REGRET";
+      step.remark = "the bound is above ATTUNE_MAX_REGRET";
       result.steps.push_back(std::move(step));
     } else if (serves(std::move(step))) {
       return result;

@@ -18,8 +18,8 @@ class LookupSteps {
 
   LookupSteps(bool pads_m, int64_t m, int64_t n) noexcept {
     add(Match::exact, m);
-    constexpr int64_t kMostPadded = int64_t{1} << 31;
-    if (!pads_m || m < 1 || m > kMostPadded) return;
+    constexpr int64_t kMaxPadded = int64_t{1} << 31;
+    if (!pads_m || m < 1 || m > kMaxPadded) return;
     add(Match::padded_fine, padded_m_fine(m));
     add(Match::padded_coarse, padded_m_coarse(m, n));
   }

@@ -89,11 +89,11 @@ TEST_F(Lookup, FallsThroughARowWithAForeignKernel) {
 TEST_F(Lookup, NamesThePredictionsThatAreNotAllowed) {
   const Table table = Table::read(path_);
   const auto problem = Problem::parse("gemm_a16w16 m=40 n=64 k=64 dtype=fp32 outdtype=fp32 bias=0");
-  const auto steps_with = [&](double most_regret) {
-    const TableGroups groups(table, device_, most_regret);
+  const auto steps_with = [&](double max_regret) {
+    const TableGroups groups(table, device_, max_regret);
     const auto result = look_up(
         table, problem, device_, [](const Candidate&) { return std::nullopt; }, &groups);
-    EXPECT_EQ(result.match, most_regret < 2 ? Match::fallback : Match::predicted);
+    EXPECT_EQ(result.match, max_regret < 2 ? Match::fallback : Match::predicted);
     return result.steps;
   };
   // The row of 64 is of a foreign kernel; that of 16 can be two times slower than the best.
@@ -101,7 +101,7 @@ TEST_F(Lookup, NamesThePredictionsThatAreNotAllowed) {
   ASSERT_EQ(steps.size(), 5u);
   EXPECT_NE(steps[3].remark.find("_ZN5aiter"), std::string::npos);
   EXPECT_EQ(steps[4].regret_bound, 2);
-  EXPECT_EQ(steps[4].remark, "the bound is above ATTUNE_MOST_REGRET");
+  EXPECT_EQ(steps[4].remark, "the bound is above ATTUNE_MAX_REGRET");
   EXPECT_EQ(steps_with(2).back().remark, "");
   EXPECT_EQ(steps_with(0).size(), 3u);
 }

@@ -73,10 +73,10 @@ class LeftBehind {
 
 /// The last line with something in it, shortened.
 std::string last_line(int descriptor) {
-  constexpr off_t kMostBytes = 4096;
+  constexpr off_t kMaxBytes = 4096;
   const off_t size = ::lseek(descriptor, 0, SEEK_END);
-  std::string text(static_cast<size_t>(std::clamp<off_t>(size, 0, kMostBytes)), '\0');
-  const ssize_t got = ::pread(descriptor, text.data(), text.size(), std::max<off_t>(0, size - kMostBytes));
+  std::string text(static_cast<size_t>(std::clamp<off_t>(size, 0, kMaxBytes)), '\0');
+  const ssize_t got = ::pread(descriptor, text.data(), text.size(), std::max<off_t>(0, size - kMaxBytes));
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
   const std::string_view whole = trim(text);
   const size_t end = whole.rfind('\n');
@@ -111,7 +111,7 @@ void OnlineTuning::want(const Problem& normalised) {
   if (is_ended_ || process_ != ::getpid()) return;
   const FamilySpec* family = find_family(normalised.op());
   if (family == nullptr || !family->tunable) return;
-  if (known_.size() >= kMostShapes) {
+  if (known_.size() >= kMaxShapes) {
     is_full_ = is_full_ || !known_.contains(normalised.key());
     return;
   }
@@ -122,7 +122,7 @@ std::vector<std::string> OnlineTuning::poll() {
   std::vector<std::string> said;
   if (is_ended_ || process_ != ::getpid()) return said;
   if (is_full_ && !std::exchange(said_full_, true))
-    said.push_back(fmt::format("online tuning takes no more shapes of this process, it has {}", kMostShapes));
+    said.push_back(fmt::format("online tuning takes no more shapes of this process, it has {}", kMaxShapes));
   LeftBehind::instance().reap();
   enqueue(said);
   reap(said);
@@ -178,14 +178,14 @@ void OnlineTuning::reap(std::vector<std::string>& said) {
 
 void OnlineTuning::failed(const std::string& how, std::vector<std::string>& said) {
   ++num_failures_;
-  next_start_ = Clock::now() + options_.pause * (1 << std::min(num_failures_, kMostFailures));
+  next_start_ = Clock::now() + options_.pause * (1 << std::min(num_failures_, kMaxFailures));
   said.push_back(fmt::format("{}; {}, its log: '{}'", how,
-                             num_failures_ < kMostFailures ? "it is started again later" : "online tuning is given up",
+                             num_failures_ < kMaxFailures ? "it is started again later" : "online tuning is given up",
                              queue_.log().string()));
 }
 
 void OnlineTuning::start(std::vector<std::string>& said) {
-  if (running_.pid != 0 || num_failures_ >= kMostFailures || Clock::now() < next_start_ || !queue_.is_waiting()) return;
+  if (running_.pid != 0 || num_failures_ >= kMaxFailures || Clock::now() < next_start_ || !queue_.is_waiting()) return;
   last_start_ = Clock::now();
   // What it says before it has its log: that a library of its own is missing, that it knows no such verb.
   const int output = ::memfd_create("attune-online", MFD_CLOEXEC);

@@ -45,8 +45,8 @@ struct OnlineOptions {
 /// process is waited for.
 class OnlineTuning {
  public:
-  static constexpr size_t kMostShapes = 1024;  ///< Wanted by one process; further ones are left out, said once.
-  static constexpr int kMostFailures = 3;      ///< In a row; then no program is started any more, which is said.
+  static constexpr size_t kMaxShapes = 1024;  ///< Wanted by one process; further ones are left out, said once.
+  static constexpr int kMaxFailures = 3;      ///< In a row; then no program is started any more, which is said.
 
   /// Copies the environment, which no thread may change meanwhile. Touches no file.
   explicit OnlineTuning(OnlineOptions options);

@@ -237,7 +237,7 @@ TEST_F(OnlineTuningTest, AForkedChildDoesNotStartWhatItsParentWouldHave) {
 
 TEST_F(OnlineTuningTest, MoreShapesThanItTakesAreLeftOutAndSaidOnce) {
   auto online = tuning("exit 0\n", milliseconds(60'000));
-  for (int m = 1; m <= static_cast<int>(OnlineTuning::kMostShapes); ++m) online.want(shape(m));
+  for (int m = 1; m <= static_cast<int>(OnlineTuning::kMaxShapes); ++m) online.want(shape(m));
   EXPECT_EQ(online.poll(), std::vector<std::string>());
   online.want(shape(1));
   EXPECT_EQ(online.poll(), std::vector<std::string>()) << "one that it knows";
@@ -245,7 +245,7 @@ TEST_F(OnlineTuningTest, MoreShapesThanItTakesAreLeftOutAndSaidOnce) {
   online.want(shape(5001));
   EXPECT_EQ(online.poll().size(), 1u);
   EXPECT_EQ(online.poll(), std::vector<std::string>());
-  EXPECT_EQ(read_shapes(list()).shapes.size(), OnlineTuning::kMostShapes);
+  EXPECT_EQ(read_shapes(list()).shapes.size(), OnlineTuning::kMaxShapes);
 }
 
 TEST_F(OnlineTuningTest, FamiliesThatCannotBeTunedAreNotQueued) {

@@ -213,17 +213,17 @@ std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver
   values.emplace_back("b_layout", layout);
   if (Config changed(std::move(values)); !why_outside(space, changed, problem, device())) return changed;
   // Others must change with it: the engine, the kernel.
-  constexpr uint64_t kMostTried = 4096;
+  constexpr uint64_t kMaxTried = 4096;
   std::optional<Config> nearest;
-  size_t most_equal = 0;
-  for (const uint64_t index : prune(space, problem, device(), 0, kMostTried).allowed) {
+  size_t max_equal = 0;
+  for (const uint64_t index : prune(space, problem, device(), 0, kMaxTried).allowed) {
     Config config = space.at(index);
     if (layout_of(config) != layout) continue;
     size_t num_equal = 0;
     for (const auto& [name, value] : config.values())
       num_equal += untuned.has(name) && untuned.at(name) == value ? 1 : 0;
-    if (nearest && num_equal <= most_equal) continue;
-    most_equal = num_equal;
+    if (nearest && num_equal <= max_equal) continue;
+    max_equal = num_equal;
     nearest = std::move(config);
   }
   return nearest;

@@ -29,17 +29,17 @@ NextRows NextRows::of(int64_t m, const Neighbour& below, const Neighbour& above)
   return next;
 }
 
-MostRegret most_regret_wanted() {
-  MostRegret wanted{DispatcherOptions().most_regret, {}};
-  const char* text = variable_or_null("ATTUNE_MOST_REGRET");
+MaxRegret max_regret_wanted() {
+  MaxRegret wanted{DispatcherOptions().max_regret, {}};
+  const char* text = variable_or_null("ATTUNE_MAX_REGRET");
   if (text == nullptr) return wanted;
-  constexpr double kMost = 10;
+  constexpr double kMax = 10;
   const auto number = parse_double(text);
-  if (number && *number >= 0 && *number <= kMost)
+  if (number && *number >= 0 && *number <= kMax)
     wanted.share = *number;
   else
     wanted.complaint =
-        fmt::format("ATTUNE_MOST_REGRET wants a share from 0 to {} (0.25 is 25 %), it is taken as {}: '{}'", kMost,
+        fmt::format("ATTUNE_MAX_REGRET wants a share from 0 to {} (0.25 is 25 %), it is taken as {}: '{}'", kMax,
                     wanted.share, shown(text));
   return wanted;
 }

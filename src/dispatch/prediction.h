@@ -30,13 +30,13 @@ struct NextRows {
   static NextRows of(int64_t m, const Neighbour& below, const Neighbour& above) noexcept;
 };
 
-/// The largest bound that predictions of this process may have: ATTUNE_MOST_REGRET, else DispatcherOptions' default.
+/// The largest bound that predictions of this process may have: ATTUNE_MAX_REGRET, else DispatcherOptions' default.
 /// Reads the environment.
-struct MostRegret {
+struct MaxRegret {
   double share = 0;       ///< 0.25 is 25 %; 0: nothing is predicted.
   std::string complaint;  ///< A wrong value, which is not used.
 };
-MostRegret most_regret_wanted();
+MaxRegret max_regret_wanted();
 
 /// A bound as a Hit has it: in percent, rounded up.
 constexpr uint8_t percent_of(float regret) noexcept {

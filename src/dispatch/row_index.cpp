@@ -20,8 +20,8 @@ namespace attune {
 namespace {
 
 constexpr size_t kFewest = 16;
-constexpr size_t kMostLayouts = 64;  ///< That are named; a table of more is none of ours.
-constexpr uint64_t kMostNameBytes = std::numeric_limits<uint32_t>::max();
+constexpr size_t kMaxLayouts = 64;  ///< That are named; a table of more is none of ours.
+constexpr uint64_t kMaxNameBytes = std::numeric_limits<uint32_t>::max();
 
 /// Counts one kind of oddity of a file and remembers where it was met first.
 struct Oddity {
@@ -154,7 +154,7 @@ class RowIndexBuilder {
       layout_ = {layout_.column, std::string(text), KeyCodes::layout_code(text), true};
       const std::string name = layout_.code == 0 ? "plain" : layout_.last;
       if (std::find(index_.layouts_.begin(), index_.layouts_.end(), name) == index_.layouts_.end() &&
-          index_.layouts_.size() < kMostLayouts)
+          index_.layouts_.size() < kMaxLayouts)
         index_.layouts_.push_back(name);
     }
     return layout_.code;
@@ -166,7 +166,7 @@ class RowIndexBuilder {
     if (!us) return;
     KeyCodes::Codes codes{};
     const std::string_view kernel = cell(scan, name_);
-    if (has_too_many_cells(scan) || !read_codes(scan, codes) || index_.names_.size() + kernel.size() > kMostNameBytes)
+    if (has_too_many_cells(scan) || !read_codes(scan, codes) || index_.names_.size() + kernel.size() > kMaxNameBytes)
       return wrong_.note(scan.line());
     const HalfKey half = codes_.half(codes, layout_of(scan));
     RowIndex::Row row{half.with_m(codes_.m_of(codes)),
@@ -244,16 +244,16 @@ void RowIndex::grow() {
   }
 }
 
-Predictions RowIndex::predict(const HalfKey& half, int64_t m, double most_regret) const noexcept {
+Predictions RowIndex::predict(const HalfKey& half, int64_t m, double max_regret) const noexcept {
   Predictions found;
-  if (m < 1 || most_regret <= 0) return found;
+  if (m < 1 || max_regret <= 0) return found;
   const RowGroups::Around around = groups_.around(half, m);
   const auto neighbour = [this](uint32_t number) {
     return number == 0 ? Neighbour() : Neighbour{row(number).m, row(number).us};
   };
   const NextRows next = NextRows::of(m, neighbour(around.below), neighbour(around.above));
   const auto add = [&](uint32_t number, double regret) {
-    if (number != 0 && regret <= most_regret) found.rows[found.count++] = {number, static_cast<float>(regret)};
+    if (number != 0 && regret <= max_regret) found.rows[found.count++] = {number, static_cast<float>(regret)};
   };
   if (next.above_first) add(around.above, next.above_regret);
   add(around.below, next.below_regret);

@@ -46,7 +46,7 @@ class RowIndex {
   /// Before a predict() that is a little later.
   void prefetch_group(const HalfKey& half) const noexcept { groups_.prefetch(half); }
   /// Rows of another M whose kernels are at most so much slower than the best, as far as times can tell.
-  Predictions predict(const HalfKey& half, int64_t m, double most_regret) const noexcept;
+  Predictions predict(const HalfKey& half, int64_t m, double max_regret) const noexcept;
   /// The row with the next larger M, all else the same; 0: there is none.
   uint32_t next(const HalfKey& half, int64_t m) const noexcept { return groups_.around(half, m).above; }
   /// Layouts of packed weights that rows name, each once.

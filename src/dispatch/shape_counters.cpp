@@ -34,7 +34,7 @@ ShapeCounters::Level::~Level() {
   for (const auto& shard : calls) std::free(shard.load(std::memory_order_relaxed));
 }
 
-ShapeCounters::ShapeCounters(uint64_t most_shapes) : most_shapes_(most_shapes) {
+ShapeCounters::ShapeCounters(uint64_t max_shapes) : max_shapes_(max_shapes) {
   for (const FamilySpec& family : families()) codes_.emplace_back(family);
 }
 
@@ -84,7 +84,7 @@ bool ShapeCounters::add_call(Level& level, size_t slot) noexcept {
 /// go beyond the limit by one shape each, for which there is room: were the shape counted before it is taken, a call
 /// of a known one could be lost to the thread that is about to give way.
 bool ShapeCounters::claim(Level& level, size_t slot, uint64_t tag, const GemmKey& key, bool& dropped) noexcept {
-  if (num_shapes() >= most_shapes_) {
+  if (num_shapes() >= max_shapes_) {
     dropped = true;
     return false;
   }
@@ -99,7 +99,7 @@ bool ShapeCounters::claim(Level& level, size_t slot, uint64_t tag, const GemmKey
 
 ShapeCounters::Found ShapeCounters::count_in(Level& level, uint64_t tag, const GemmKey& key, bool is_last) noexcept {
   const size_t bucket = tag & (level.num_slots - 1) & ~(kBucket - 1);
-  // The last level goes on behind a full bucket, so that only most_shapes_ limits it.
+  // The last level goes on behind a full bucket, so that only max_shapes_ limits it.
   const size_t num_tried = is_last ? level.num_slots : kBucket;
   for (size_t i = 0; i < num_tried; ++i) {
     const size_t slot = (bucket + i) & (level.num_slots - 1);

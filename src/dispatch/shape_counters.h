@@ -21,7 +21,7 @@ class ShapeCounters {
   /// What became of a shape in the files. Looked at and set by the one thread that writes.
   enum class Standing : uint8_t { fresh, listed, refused };
 
-  explicit ShapeCounters(uint64_t most_shapes);
+  explicit ShapeCounters(uint64_t max_shapes);
   ~ShapeCounters();
   ShapeCounters(const ShapeCounters&) = delete;
   ShapeCounters& operator=(const ShapeCounters&) = delete;
@@ -62,7 +62,7 @@ class ShapeCounters {
   bool claim(Level& level, size_t slot, uint64_t tag, const GemmKey& key, bool& dropped) noexcept;
   static bool add_call(Level& level, size_t slot) noexcept;
 
-  const uint64_t most_shapes_;
+  const uint64_t max_shapes_;
   std::vector<KeyCodes> codes_;  ///< By OpId.
   std::atomic<uint64_t> num_shapes_{0};
   std::array<std::atomic<Level*>, kLevels> levels_{};

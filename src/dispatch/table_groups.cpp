@@ -35,9 +35,9 @@ Neighbour neighbour(const TableRow* row) {
 
 }  // namespace
 
-TableGroups::TableGroups(const Table& table, const DeviceInfo& device, double most_regret)
-    : family_(table.family()), most_regret_(most_regret) {
-  if (!family_.pads_m || most_regret_ <= 0) return;
+TableGroups::TableGroups(const Table& table, const DeviceInfo& device, double max_regret)
+    : family_(table.family()), max_regret_(max_regret) {
+  if (!family_.pads_m || max_regret_ <= 0) return;
   for (const TableRow& row : table.rows()) {
     const auto m = parse_int(row.problem.text("m"));
     if (!m || *m < 1 || *m > kMaxExtent || !is_taken(table, row, device)) continue;
@@ -57,8 +57,8 @@ std::vector<TableGroups::Predicted> TableGroups::predict(const Problem& problem)
     const TableRow* below = at == rows.begin() ? nullptr : std::prev(at)->second;
     const TableRow* above = next == rows.end() ? nullptr : next->second;
     const NextRows near = NextRows::of(m, neighbour(below), neighbour(above));
-    Predicted one{above, near.above_regret, near.above_regret <= most_regret_},
-        other{below, near.below_regret, near.below_regret <= most_regret_};
+    Predicted one{above, near.above_regret, near.above_regret <= max_regret_},
+        other{below, near.below_regret, near.below_regret <= max_regret_};
     if (!near.above_first) std::swap(one, other);
     if (one.row == nullptr) std::swap(one, other);
     first.push_back(one);

@@ -15,8 +15,8 @@ namespace attune {
 /// RowGroups. The table outlives this.
 class TableGroups {
  public:
-  /// Predictions with a larger bound than `most_regret` are not allowed; 0: none are made. O(n log n).
-  TableGroups(const Table& table, const DeviceInfo& device, double most_regret);
+  /// Predictions with a larger bound than `max_regret` are not allowed; 0: none are made. O(n log n).
+  TableGroups(const Table& table, const DeviceInfo& device, double max_regret);
 
   struct Predicted {
     const TableRow* row = nullptr;
@@ -29,7 +29,7 @@ class TableGroups {
 
  private:
   const FamilySpec& family_;
-  double most_regret_;
+  double max_regret_;
   using Rows = std::map<int64_t, const TableRow*>;
   std::map<std::string, std::map<std::string, Rows>> groups_;  ///< By layout.
 };

@@ -17,7 +17,7 @@ namespace attune {
 /// Layouts that the copies of some weights are in. A dispatcher has one object for each set, for good: two are the same
 /// when their addresses are.
 struct LayoutSet {
-  static constexpr size_t kMost = 8;
+  static constexpr size_t kMax = 8;
   std::vector<std::string> names;
   std::vector<int64_t> codes;  ///< Of rows in them, by name.
   int64_t code = 0;            ///< Of answers for all of them; never 0, which stands for plain operands.
@@ -50,16 +50,16 @@ struct MetRow {
 };
 
 /// Calls `visit` with the rows that a lookup meets, until it returns true; returns whether it did. `halves`: of the
-/// problem in each layout of its weights, at most LayoutSet::kMost. Of several at one step the fastest comes first, of
+/// problem in each layout of its weights, at most LayoutSet::kMax. Of several at one step the fastest comes first, of
 /// several layouts' predictions that with the smallest bound. Allocates nothing.
 template <typename Visit>
 bool visit_rows(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const HalfKey> halves,
-                double most_regret, const Visit& visit) {
+                double max_regret, const Visit& visit) {
   struct Found {
     MetRow row;
     float order = 0;
   };
-  std::array<Found, 2 * LayoutSet::kMost> found;
+  std::array<Found, 2 * LayoutSet::kMax> found;
   size_t count = 0;
   const auto visit_found = [&] {
     // By hand: few, and what is equal stays in order.
@@ -83,7 +83,7 @@ bool visit_rows(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span
     // The first choice of each layout before any second one: its row is nearer, whatever the bounds are.
     constexpr float kNextRank = 1000;  // Above all bounds that are allowed.
     float rank = 0;
-    for (const auto& one : rows.predict(halves[i], key.m, most_regret)) {
+    for (const auto& one : rows.predict(halves[i], key.m, max_regret)) {
       found[count++] = {{Match::predicted, one.number, one.regret, static_cast<uint8_t>(i)}, rank + one.regret};
       rank += kNextRank;
     }

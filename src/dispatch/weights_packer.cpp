@@ -53,7 +53,7 @@ std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(const KeyCodes
   std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
     return std::tuple(b.num_rows, a.us, a.layout) < std::tuple(a.num_rows, b.us, b.layout);
   });
-  if (choices.size() > LayoutSet::kMost) choices.resize(LayoutSet::kMost);
+  if (choices.size() > LayoutSet::kMax) choices.resize(LayoutSet::kMax);
   return choices;
 }
 

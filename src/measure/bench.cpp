@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kDirtyDelay = 0.02;       // of the sample, by the run-queue delay of its threads
 constexpr double kLeastClock = 0.75;       // of the usual: below, the sample is not taken
-constexpr uint32_t kMostRests = 3;         // then it is taken at the clock there is
+constexpr uint32_t kMaxRests = 3;          // then it is taken at the clock there is
 constexpr double kReferenceBytes = 8 * 2;  // a value and a scale
 constexpr uint64_t kWorkspaceAlignment = 64;
 constexpr double kFirstRunsUs = 2000;  // warm runs until this much time is spent, 3 at most
@@ -214,7 +214,7 @@ Bench::Sampling Bench::take(const Turn& turn) {
     taken.launches += untimed;
     device_.settle(entrant.pool, true);
     taken.sample.clock = static_cast<float>(device_.relative_clock());
-    if (taken.sample.clock >= kLeastClock || taken.dropped == kMostRests) break;
+    if (taken.sample.clock >= kLeastClock || taken.dropped == kMaxRests) break;
     // 1, 2, 4 ms: a core leaves a low clock within a few; hotter than that it stays, and the sample says so.
     std::this_thread::sleep_for(std::chrono::milliseconds(1 << taken.dropped++));
   }

@@ -17,7 +17,7 @@
 namespace attune {
 namespace {
 
-constexpr size_t kMostOpen = 2;
+constexpr size_t kMaxOpen = 2;
 constexpr double kMemoryShare = 0.9;  // of the device's memory: libraries pack weights and keep scratch of their own
 constexpr double kGigabyte = 1e9;
 constexpr Milliseconds kLibraryLimit{120'000};  // To open a library and have it say what it offers.
@@ -154,7 +154,7 @@ std::string LocalExecutor::reason_to_refuse(double bytes) const {
 }
 
 bool LocalExecutor::fits_beside_the_open(double bytes) const {
-  if (open_.size() >= kMostOpen) return false;
+  if (open_.size() >= kMaxOpen) return false;
   double there = kMemoryShare * static_cast<double>(device_.info().memory_bytes);
   for (const auto& [id, opening] : open_) there -= opening.bytes;
   return bytes <= there;

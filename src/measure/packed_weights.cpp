@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kGuardElementBytes = 8;
 
 uint32_t num_copies(const WeightPacking& packing, const RotationSize& rotation) {
-  const uint64_t fitting = PackedWeights::kMostBytes / std::max<uint64_t>(packing.bytes, 1);
+  const uint64_t fitting = PackedWeights::kMaxBytes / std::max<uint64_t>(packing.bytes, 1);
   return static_cast<uint32_t>(std::min<uint64_t>(rotation.copies, std::max<uint64_t>(2, fitting)));
 }
 

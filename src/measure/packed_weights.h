@@ -22,14 +22,14 @@ double packed_weights_bytes(const WeightPacking& packing, const RotationSize& ro
 /// guard bands for each distribution of the check. Aligned as the plain operand and no better.
 class PackedWeights {
  public:
-  /// Allocates and packs the copies. As many as the rotation has, unless that is more than kMostBytes. `rotation` must
+  /// Allocates and packs the copies. As many as the rotation has, unless that is more than kMaxBytes. `rotation` must
   /// outlive it. Throws Error{device} without memory and what packing throws.
   PackedWeights(Device& device, std::span<const TensorSpec> specs, const Rotation& rotation, WeightPacking packing);
   ~PackedWeights();
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
-  static constexpr uint64_t kMostBytes = 2 * kRotationBytes;
+  static constexpr uint64_t kMaxBytes = 2 * kRotationBytes;
 
   const Layout& layout() const noexcept { return packing_.layout; }
   /// Operands of a copy of the rotation, `b` in this layout.

@@ -84,7 +84,7 @@ Quiet wait_until_quiet(const QuietOptions& options, const std::function<CpuTimes
     const CpuTimes now = look();
     answer.share = others_share(before, now);
     before = now;
-    in_a_row = answer.share < options.most_share ? in_a_row + 1 : 0;
+    in_a_row = answer.share < options.max_share ? in_a_row + 1 : 0;
     if (in_a_row == options.windows) {
       answer.quiet = true;
       break;

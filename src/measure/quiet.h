@@ -28,7 +28,7 @@ double others_share(const CpuTimes& before, const CpuTimes& after) noexcept;
 
 /// What counts as quiet (measurement.md).
 struct QuietOptions {
-  double most_share = 0.05;
+  double max_share = 0.05;
   double window_s = 0.5;
   int windows = 2;     ///< In a row.
   double wait_s = 45;  ///< `--quiet-wait`.

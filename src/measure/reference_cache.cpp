@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kCheckedRows = 8;
 // The obvious path takes about 10 ns a term: beyond a second or two, fewer rows are checked.
-constexpr double kMostTerms = 1 << 27;
+constexpr double kMaxTerms = 1 << 27;
 // Both paths sum in double: they differ by 1e-13 of the scale. A lost or doubled term is 1/√K of it or more.
 constexpr double kPathsAgree = 1e-9;
 
@@ -105,7 +105,7 @@ void ReferenceCache::check(const TestData& data) const {
   const int64_t rows = op_.output_rows(problem_);
   const double terms_a_row = op_.work(problem_).flops / 2 / static_cast<double>(rows);
   const auto wanted =
-      static_cast<size_t>(std::clamp(kMostTerms / terms_a_row, 1.0, std::min(kCheckedRows, static_cast<double>(rows))));
+      static_cast<size_t>(std::clamp(kMaxTerms / terms_a_row, 1.0, std::min(kCheckedRows, static_cast<double>(rows))));
   std::set<int64_t> picked = {rows - 1};  // where blocks are cut short
   if (wanted > 1) picked.insert(0);
   Random random(derive_seed(seed_, "reference rows"));

@@ -10,7 +10,7 @@ namespace attune {
 namespace {
 
 /// Tiny operands: more copies than this take seconds to lay out, and their addresses alone fill a cache.
-constexpr uint64_t kMostCopies = 1 << 14;
+constexpr uint64_t kMaxCopies = 1 << 14;
 
 /// The first place from `cursor` on that is a multiple of the alignment and not of twice that.
 uint64_t place(uint64_t cursor, uint64_t alignment) {
@@ -38,7 +38,7 @@ RotationSize size_rotation(std::span<const TensorSpec> specs, CachePolicy policy
   const uint64_t enough =
       2 * static_cast<uint64_t>(std::max<int64_t>(cache_bytes, 0)) / std::max<uint64_t>(input_bytes, 1) + 1;
   const uint64_t fitting = limit_bytes / std::max<uint64_t>(copy_bytes, 1);
-  return {static_cast<uint32_t>(std::max<uint64_t>(2, std::min({enough, fitting, kMostCopies}))), copy_bytes};
+  return {static_cast<uint32_t>(std::max<uint64_t>(2, std::min({enough, fitting, kMaxCopies}))), copy_bytes};
 }
 
 CopyPicker::CopyPicker(uint32_t copies, uint64_t seed) : random_(seed) {

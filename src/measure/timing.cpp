@@ -7,7 +7,7 @@
 namespace attune {
 namespace {
 
-constexpr double kMostLaunches = 4096;
+constexpr double kMaxLaunches = 4096;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ double least_sample_us(const DeviceInfo& device) {
 }
 
 uint32_t batch_for(double first_us, double least_us) noexcept {
-  return static_cast<uint32_t>(std::clamp(std::ceil(least_us / first_us), 1.0, kMostLaunches));
+  return static_cast<uint32_t>(std::clamp(std::ceil(least_us / first_us), 1.0, kMaxLaunches));
 }
 
 uint32_t untimed_for(uint32_t launches) noexcept { return std::clamp(launches / 8, 1u, 16u); }

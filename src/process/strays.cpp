@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLastPatience{5000};
-constexpr size_t kMostAtOnce = 16;  ///< Descriptors held; the next round takes the rest.
+constexpr size_t kMaxAtOnce = 16;  ///< Descriptors held; the next round takes the rest.
 
 /// A child held by descriptor: whatever happens to its number, nobody else is looked at, hit or reaped.
 class Stray {
@@ -92,7 +92,7 @@ size_t Strays::kill(std::span<const pid_t> spared, std::chrono::milliseconds at_
     // two looks.
     std::vector<Stray> strays;
     for (const pid_t pid : children_without_owner()) {
-      if (strays.size() == kMostAtOnce) break;
+      if (strays.size() == kMaxAtOnce) break;
       if (std::find(left_alone.begin(), left_alone.end(), pid) != left_alone.end()) continue;
       Stray stray(pid);
       if (stray.kill())

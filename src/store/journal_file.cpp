@@ -85,10 +85,10 @@ bool log_has_application_id(const fs::path& file) {
   const int descriptor = ::open((file.string() + "-wal").c_str(), kOpenToLook);
   if (descriptor < 0) return false;
   constexpr off_t kLogHeaderBytes = 32, kFrameHeaderBytes = 24;
-  constexpr int kMostFrames = 16;
+  constexpr int kMaxFrames = 16;
   bool found = false;
   std::array<unsigned char, kFrameHeaderBytes + kHeaderBytes> frame{};
-  for (int i = 0; i < kMostFrames && !found; ++i) {
+  for (int i = 0; i < kMaxFrames && !found; ++i) {
     const off_t offset = kLogHeaderBytes + i * (kFrameHeaderBytes + static_cast<off_t>(sizeof(Page)));
     if (::pread(descriptor, frame.data(), frame.size(), offset) != static_cast<ssize_t>(frame.size())) break;
     found = big_endian(frame.data()) == 1 &&

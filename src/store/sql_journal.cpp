@@ -253,9 +253,9 @@ class SqlJournal final : public Journal {
     } catch (const Damaged&) {
       if (access_ != Access::read_only) throw;
       // A damaged page ends the walk; entries on other pages can still be asked for one by one.
-      constexpr long long kMostAsked = 1'000'000;  // The newest id may be damaged itself.
+      constexpr long long kMaxAsked = 1'000'000;  // The newest id may be damaged itself.
       const long long newest = connection_.integer("SELECT max(id) FROM entries");
-      const long long end = std::min(newest, last + kMostAsked);
+      const long long end = std::min(newest, last + kMaxAsked);
       for (long long id = last + 1; id <= end; ++id) {
         try {
           select(query_text + fmt::format(" AND id = {}", id), values, take);

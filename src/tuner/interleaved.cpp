@@ -31,8 +31,8 @@ struct Timed {
 
 /// Of a turn: launches long enough to be timed alone may all take what one may; shorter ones are far from it.
 Milliseconds turn_limit(const Timed& timed, const Limits& limits) {
-  constexpr int kMostLaunches = 8;  // Untimed ones, repeated after rests, and the timed one.
-  return timed.batch == 1 ? kMostLaunches * limits.run : limits.run;
+  constexpr int kMaxLaunches = 8;  // Untimed ones, repeated after rests, and the timed one.
+  return timed.batch == 1 ? kMaxLaunches * limits.run : limits.run;
 }
 
 std::vector<double> usable_us(const std::vector<Sample>& samples) {

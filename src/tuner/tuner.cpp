@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kOpenProblems = 2;
 constexpr double kForever = 1e300;
 /// A problem may take this many times its share of the budget before it is cut, so that one cannot use up the others'.
-constexpr double kMostShares = 2;
+constexpr double kMaxShares = 2;
 
 /// One lane of one call of Tuner::run().
 class Campaign {
@@ -128,7 +128,7 @@ class Campaign {
     if (options.budget_s <= 0) return;
     if (busy_s > active.share_s) active.run->stop_asking();
     const bool others_wait = queue_.num_left() > 1;
-    if (others_wait && busy_s > kMostShares * active.share_s) {
+    if (others_wait && busy_s > kMaxShares * active.share_s) {
       active.run->cut("its share of the budget was spent before it was decided");
     }
   }

@@ -24,7 +24,7 @@ class CborCheck {
   void run() {
     size_t num_items = 0;
     do {
-      if (++num_items > kMostCborItems) refuse("more items than a message may have");
+      if (++num_items > kMaxCborItems) refuse("more items than a message may have");
       item();
       while (depth_ > 0 && left_[depth_ - 1] == 0) --depth_;
     } while (depth_ > 0);
@@ -68,13 +68,13 @@ class CborCheck {
   void enter(uint64_t length, uint64_t items_each) {
     // Every item has a byte at least.
     if (length > num_left() / items_each) refuse("the end is missing");
-    if (depth_ == kMostCborDepth) refuse("nested too deep");
+    if (depth_ == kMaxCborDepth) refuse("nested too deep");
     left_[depth_++] = length * items_each;
   }
 
   std::string_view bytes_;
   size_t at_ = 0, depth_ = 0;
-  std::array<uint64_t, kMostCborDepth> left_{};  ///< Items still to come in each of the open lists and maps.
+  std::array<uint64_t, kMaxCborDepth> left_{};  ///< Items still to come in each of the open lists and maps.
 };
 
 /// nlohmann::json writes every NaN as the same one.

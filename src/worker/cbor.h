@@ -8,7 +8,7 @@
 namespace attune {
 
 /// Bounds of what is decoded: a list in a list is nested twice; an item is a number, a text, a list, a key …
-inline constexpr size_t kMostCborDepth = 64, kMostCborItems = size_t{1} << 24;
+inline constexpr size_t kMaxCborDepth = 64, kMaxCborItems = size_t{1} << 24;
 
 /// CBOR (RFC 8949) of a value. decode_cbor(encode_cbor(v)) == v, with the bits of every number (a NaN's too, as a byte
 /// string of 8) and any bytes in texts. Texts need not be UTF-8, which is the one liberty taken with the RFC.

@@ -33,8 +33,8 @@ uint32_t checksum(std::string_view bytes) { return static_cast<uint32_t>(hash128
 }  // namespace
 
 std::string encode_frame(const Frame& frame) {
-  if (frame.payload.size() > kMostFrameBytes) {
-    fail(ErrorCode::internal, "a message to or from a worker has at most {} bytes, got {}", kMostFrameBytes,
+  if (frame.payload.size() > kMaxFrameBytes) {
+    fail(ErrorCode::internal, "a message to or from a worker has at most {} bytes, got {}", kMaxFrameBytes,
          frame.payload.size());
   }
   std::string bytes;
@@ -79,8 +79,8 @@ std::optional<Frame> FrameReader::next() {
     fail(ErrorCode::invalid_input, "the header of a frame was changed on its way: its checksum does not match");
   }
   const auto length = get<uint64_t>(bytes, kLengthAt);
-  if (length > kMostFrameBytes) {
-    fail(ErrorCode::invalid_input, "a frame has at most {} bytes of payload, got {}", kMostFrameBytes, length);
+  if (length > kMaxFrameBytes) {
+    fail(ErrorCode::invalid_input, "a frame has at most {} bytes of payload, got {}", kMaxFrameBytes, length);
   }
   if (bytes.size() - kFrameHeaderBytes < length) return std::nullopt;
   const auto payload = bytes.substr(kFrameHeaderBytes, length);

@@ -13,11 +13,11 @@ namespace attune {
 /// for is a protocol error.
 struct Frame {
   uint64_t number = 0;
-  std::string payload;  ///< CBOR; at most kMostFrameBytes.
+  std::string payload;  ///< CBOR; at most kMaxFrameBytes.
   bool operator==(const Frame&) const = default;
 };
 inline constexpr uint16_t kFrameVersion = 2;
-inline constexpr size_t kFrameHeaderBytes = 32, kMostFrameBytes = size_t{256} << 20;
+inline constexpr size_t kFrameHeaderBytes = 32, kMaxFrameBytes = size_t{256} << 20;
 
 /// The bytes of a frame. Throws internal when the payload is too long.
 std::string encode_frame(const Frame& frame);

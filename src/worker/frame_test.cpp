@@ -147,9 +147,9 @@ TEST(Frame, AStreamThatWasRefusedStaysSo) {
 }
 
 TEST(Frame, ALengthIsBoundedEvenWhenTheHeaderHolds) {
-  EXPECT_THAT(refusal(header(kMostFrameBytes + 1)), HasSubstr("at most 268435456 bytes of payload, got 268435457"));
+  EXPECT_THAT(refusal(header(kMaxFrameBytes + 1)), HasSubstr("at most 268435456 bytes of payload, got 268435457"));
   EXPECT_THAT(refusal(header(std::numeric_limits<uint64_t>::max())), HasSubstr("got 18446744073709551615"));
-  EXPECT_EQ(refusal(header(kMostFrameBytes)), "") << "it may still come";
+  EXPECT_EQ(refusal(header(kMaxFrameBytes)), "") << "it may still come";
 }
 
 TEST(Frame, ALengthIsNotBelievedBeforeTheHeadersChecksumHolds) {
@@ -164,14 +164,14 @@ TEST(Frame, WhatWasTakenIsNotKept) {
   // The streams' pieces never end where frames end.
   std::string stream;
   for (int i = 0; i < 100; ++i) stream += bytes;
-  size_t num_frames = 0, most_pending = 0;
+  size_t num_frames = 0, max_pending = 0;
   for (size_t at = 0; at < stream.size(); at += 777) {
     feed(reader, std::string_view(stream).substr(at, 777));
     while (reader.next()) ++num_frames;
-    most_pending = std::max(most_pending, reader.num_pending());
+    max_pending = std::max(max_pending, reader.num_pending());
   }
   EXPECT_EQ(num_frames, 100u);
-  EXPECT_LT(most_pending, bytes.size());
+  EXPECT_LT(max_pending, bytes.size());
 }
 
 }  // namespace

@@ -278,7 +278,7 @@ TEST(Messages, WhatIsChangedIsReadOrRefused) {
 }
 
 TEST(Cbor, NestingIsBounded) {
-  std::string nested(kMostCborDepth, '\x81');
+  std::string nested(kMaxCborDepth, '\x81');
   EXPECT_EQ(refusal([&] { decode_cbor(nested + '\x00'); }), "");
   EXPECT_THAT(refusal([&] { decode_cbor('\x81' + nested + '\x00'); }), HasSubstr("nested too deep"));
   EXPECT_THAT(refusal([] { decode_cbor(std::string(1 << 20, '\x81')); }), HasSubstr("nested too deep"));

@@ -139,7 +139,7 @@ bool WorkerExecutor::is_moot(const Request& request) const {
 
 void WorkerExecutor::begin(const Request& request) {
   // With two problems open there may be no good moment: then a bad one, which costs the other problem its final.
-  const uint32_t most = open_.empty() ? options_.most_admissions : 2 * options_.most_admissions;
+  const uint32_t most = open_.empty() ? options_.max_admissions : 2 * options_.max_admissions;
   if (worker_ && as<request::Open>(request) && num_admissions_ >= most) replace();
   const auto* admit = as<request::Admit>(request);
   const bool alone = bare_ && admit != nullptr && admit->id == *bare_ && deaths_.contains(admit->slot);

@@ -180,7 +180,7 @@ TEST_F(WorkerExecutorTest, AWorkerWhoseMemoryWasWrittenToIsReplaced) {
 }
 
 TEST_F(WorkerExecutorTest, AnOldWorkerIsReplacedWhenNothingIsOpen) {
-  options_.most_admissions = 2;
+  options_.max_admissions = 2;
   open();
   admit(1, good_);
   admit(2, bad_);

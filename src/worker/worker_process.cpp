@@ -219,11 +219,11 @@ Death WorkerProcess::death(WaitStatus status) {
 
 /// The end of what libraries wrote to standard output and error: `free(): invalid pointer`.
 std::string WorkerProcess::last_words() const {
-  constexpr std::streamoff kMost = 200;
+  constexpr std::streamoff kMax = 200;
   std::ifstream file(folder_.path() / kOutput, std::ios::binary | std::ios::ate);
   if (!file) return {};
   const auto bytes = static_cast<std::streamoff>(file.tellg());
-  file.seekg(std::max<std::streamoff>(0, bytes - kMost));
+  file.seekg(std::max<std::streamoff>(0, bytes - kMax));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   return std::string(trim(text));
 }

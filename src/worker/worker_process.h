@@ -33,9 +33,9 @@ struct WorkerOptions {
   uint64_t memory_bytes = 0;  ///< What a worker may use; 0: its share of what is free at its start.
   uint64_t file_bytes = uint64_t{1} << 30;
   uint64_t open_files = 1024;
-  uint32_t most_admissions = 2000;  ///< After so many a worker is replaced by a fresh one.
-  Strays* strays = nullptr;         ///< Ends what escaped from a worker's group; null: nothing does.
-  Milliseconds start{60'000};       ///< To come up.
+  uint32_t max_admissions = 2000;  ///< After so many a worker is replaced by a fresh one.
+  Strays* strays = nullptr;        ///< Ends what escaped from a worker's group; null: nothing does.
+  Milliseconds start{60'000};      ///< To come up.
   /// Asked ten times a second while a worker comes up and has back what another had; null: never.
   std::function<bool()> stopped;
   /// For any step without a limit of its own, however large its problem: see also step_limit(). The references of the

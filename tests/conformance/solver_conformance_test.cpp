@@ -57,7 +57,7 @@ const char* const kProblems[] = {"gemm_a16w16 m=1 n=64 k=128 dtype=fp32",
                                  "gemm_a16w16 m=5 n=1024 k=1030 dtype=fp32 bias=1 bpreshuffle=1",
                                  "gemm_a16w16 m=3 n=2000 k=1500 dtype=bf16 outdtype=fp32 bpreshuffle=1"};
 
-constexpr size_t kMostCandidates = 30, kMostBroken = 200;  // Of a problem.
+constexpr size_t kMaxCandidates = 30, kMaxBroken = 200;  // Of a problem.
 /// Nothing is timed but to see that a time is plausible: operands that differ from launch to launch would only cost.
 const Protocol kProtocol{.cache = CachePolicy::warm};
 
@@ -176,7 +176,7 @@ TEST_P(SolverConformance, ComputesEveryCandidateOfEveryProblemRight) {
     const Contender one = contender(problem);
     Slot slot = 1;
     std::vector<Config> configs;
-    for (const uint64_t index : spread(prune(one.space, problem, device_->info(), 0).allowed, kMostCandidates))
+    for (const uint64_t index : spread(prune(one.space, problem, device_->info(), 0).allowed, kMaxCandidates))
       configs.push_back(one.space.at(index));
     const auto compiled = binaries(problem, configs);
     for (size_t i = 0; i < configs.size(); ++i) {
@@ -236,7 +236,7 @@ TEST_P(SolverConformance, RefusesAConfigThatIsNotInItsSpaceAndGoesOn) {
       executor_->admit(1, slot++, {.candidate = {one.solver, one.version, config}, .binaries = compiled});
       return answer<Admitted>(*executor_).verified;
     };
-    for (const auto& [what, config] : spread(broken_configs(one, problem, device_->info()), kMostBroken))
+    for (const auto& [what, config] : spread(broken_configs(one, problem, device_->info()), kMaxBroken))
       EXPECT_NE(admit(config).status, Status::ok) << problem.key() << " " << config.key() << ": " << what;
     const auto untuned = admit(one.untuned, binaries(problem, {one.untuned}).front());
     EXPECT_EQ(judged(untuned.status), Status::ok)

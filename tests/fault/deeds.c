@@ -19,7 +19,7 @@
 #endif
 
 typedef const struct ARGUMENTS* args_t;
-enum { grandchild_s = 1000, first_foreign = 3, most_descriptors = 64 };
+enum { grandchild_s = 1000, first_foreign = 3, max_descriptors = 64 };
 
 static void segfault(args_t t) { *(volatile char*)mmap(0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) = 1; }
 static void do_abort(args_t t) { abort(); }
@@ -68,7 +68,7 @@ static void stack(args_t t) {
 static int open_descriptors(int* found) {
   int count = 0;
   DIR* folder = opendir("/proc/self/fd");
-  for (struct dirent* entry; folder && (entry = readdir(folder)) && count < most_descriptors;) {
+  for (struct dirent* entry; folder && (entry = readdir(folder)) && count < max_descriptors;) {
     const int one = atoi(entry->d_name);
     if (one >= first_foreign && one != dirfd(folder)) found[count++] = one;
   }
@@ -78,13 +78,13 @@ static int open_descriptors(int* found) {
 // Some are not for writing, and a pipe may be full: no matter.
 static void garbage(args_t t) {
   unsigned bytes[128];
-  int found[most_descriptors];
+  int found[max_descriptors];
   const int count = open_descriptors(found);
   for (int i = 0; i < 128; ++i) bytes[i] = (unsigned)i * 2654435761u + (unsigned)getpid();
   for (int i = 0; i < count; ++i) (void)!write(found[i], bytes, sizeof bytes);
 }
 static void close_all(args_t t) {
-  int found[most_descriptors];
+  int found[max_descriptors];
   const int count = open_descriptors(found);
   for (int i = 0; i < count; ++i) close(found[i]);
 }

@@ -79,7 +79,7 @@ ShapeRegret compare(const Decision& race, const Decision& oracle, double race_tu
 
 /// The rows of one limit of asks.
 struct Totals {
-  size_t num_shapes = 0, most_candidates = 0;
+  size_t num_shapes = 0, max_candidates = 0;
   double regret = 0, fresh_regret = 0, worst = 0, launch_share = 0, turn_share = 0;
 };
 Totals totals(const std::vector<ShapeRegret>& rows, uint64_t max_trials) {

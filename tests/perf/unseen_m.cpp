@@ -30,7 +30,7 @@ constexpr double kNoise = 0.02;  ///< A regret is above its bound when it is mor
 constexpr double kTolerance = 0.05;
 constexpr double kAnyBound = NextRows::kNone / 2;
 constexpr size_t kNumWorst = 8;
-const std::vector<double> kLimits = {0.25, 0.5, DispatcherOptions().most_regret};  ///< The last is the default.
+const std::vector<double> kLimits = {0.25, 0.5, DispatcherOptions().max_regret};  ///< The last is the default.
 
 struct Row {
   double us = 0;
@@ -310,7 +310,7 @@ void count_group(const Rows& rows, int64_t n, Published& counts) {
   for (const auto& [m, own] : rows) {
     const auto same = [&](const std::vector<Offer>& offers) { return rows.at(offers[0].m).kernel == own.kernel; };
     const auto padded = padded_offers(rows, m, n), any = predicted_offers(rows, m, kAnyBound),
-               limited = predicted_offers(rows, m, DispatcherOptions().most_regret);
+               limited = predicted_offers(rows, m, DispatcherOptions().max_regret);
     ++counts.rows;
     if (!limited.empty()) {
       ++counts.limited;
@@ -388,7 +388,7 @@ std::string published_markdown(const Published& counts) {
   add("padded", counts.padded, counts.padded_same);
   add("predicted, where padded serves", counts.common, counts.common_same);
   add("predicted, any bound", counts.any, counts.any_same);
-  add(fmt::format("predicted, limit {}", DispatcherOptions().most_regret), counts.limited, counts.limited_same);
+  add(fmt::format("predicted, limit {}", DispatcherOptions().max_regret), counts.limited, counts.limited_same);
   return text;
 }
 

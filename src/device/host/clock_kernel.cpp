@@ -16,7 +16,7 @@ constexpr int kMultiplications = 12000;  // 9 … 12 µs at 4 … 3 GHz
 constexpr double kCyclesEach = 3;
 
 constexpr double kBlockUs = 1000;
-constexpr size_t kAgreeingBlocks = 3, kLeastBlocks = 20, kMostBlocks = 200;
+constexpr size_t kAgreeingBlocks = 3, kLeastBlocks = 20, kMaxBlocks = 200;
 constexpr double kAgreement = 1.01;
 
 constexpr double kFaster = 1.02;  // a reading repeats within 1 %
@@ -58,7 +58,7 @@ void ClockKernel::calibrate() {
   if (usual_us_ > 0) return;
   std::vector<double> blocks_us, readings_us;
   double block_us = 0;
-  while (blocks_us.size() < kMostBlocks) {
+  while (blocks_us.size() < kMaxBlocks) {
     readings_us.push_back(read_us());
     block_us += 2 * readings_us.back();
     if (block_us < kBlockUs) continue;

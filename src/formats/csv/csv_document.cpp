@@ -202,10 +202,10 @@ std::optional<size_t> CsvDocument::find_column(std::string_view column) const {
 }
 
 std::string CsvDocument::column_list() const {
-  constexpr size_t kMostCharacters = 400;
+  constexpr size_t kMaxCharacters = 400;
   std::vector<std::string> names;
   for (const std::string& column : columns_) names.push_back(shown(column));
-  return shown(join(names, ", "), kMostCharacters);
+  return shown(join(names, ", "), kMaxCharacters);
 }
 
 size_t CsvDocument::require_column(std::string_view column) const {

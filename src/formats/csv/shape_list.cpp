@@ -38,7 +38,7 @@ std::vector<std::pair<std::string, std::string>> overrides(const FamilySpec& fam
   return set;
 }
 
-constexpr size_t kMostListed = 400;  // characters
+constexpr size_t kMaxListed = 400;  // characters
 
 /// Columns that a person might expect to matter.
 void note_surplus(const CsvDocument& document, const FamilySpec& family, std::vector<std::string>& notices) {
@@ -53,7 +53,7 @@ void note_surplus(const CsvDocument& document, const FamilySpec& family, std::ve
   }
   if (!surplus.empty())
     notices.push_back(fmt::format("{}: columns that {} does not have are ignored: {}", document.name(), family.op,
-                                  shown(join(surplus, ", "), kMostListed)));
+                                  shown(join(surplus, ", "), kMaxListed)));
 }
 
 void note_defaults(const KeyCells& cells, const CsvDocument& document, const FamilySpec& family,

@@ -42,7 +42,7 @@ void touch_a_forbidden_page() {
 }
 
 /// Where allocations have no limit that would end it: half of the machine, so that nobody else is harmed.
-uint64_t most_bomb_bytes() {
+uint64_t max_bomb_bytes() {
   rlimit limit{};
   ::getrlimit(RLIMIT_AS, &limit);
   if (limit.rlim_cur != RLIM_INFINITY) return limit.rlim_cur;
@@ -51,7 +51,7 @@ uint64_t most_bomb_bytes() {
 
 void use_all_memory() {
   constexpr size_t kPiece = size_t{64} << 20, kPage = 4096;
-  const uint64_t most = most_bomb_bytes();
+  const uint64_t most = max_bomb_bytes();
   std::vector<std::unique_ptr<char[]>> pieces;
   for (uint64_t bytes = 0; bytes < most; bytes += kPiece) {
     pieces.push_back(std::make_unique_for_overwrite<char[]>(kPiece));

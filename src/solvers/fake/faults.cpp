@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 constexpr size_t kColumns = 5;
 
 constexpr std::array<std::string_view, 22> kNames = {"segfault",       "abort",        "exit0",      "loop",
@@ -103,7 +103,7 @@ FaultList FaultList::parse(std::string_view text, std::string_view file) {
 FaultList FaultList::of_environment() {
   const char* file = variable_value("ATTUNE_FAKE_FAULTS");
   if (file == nullptr || *file == '\0') return {};
-  return parse(read_file(file, kMostBytes), file);
+  return parse(read_file(file, kMaxBytes), file);
 }
 
 std::vector<PlantedFault> FaultList::of(const Problem& problem, const Config& config, FaultStep step) const {

@@ -13,7 +13,7 @@ namespace {
 constexpr int kTile = 16;       // Rows of a tile, and columns of fp32.
 constexpr int kStep = 32;       // Elements of K that one instruction multiplies.
 constexpr int kTileBytes = 64;  // Of a tile's row.
-constexpr int kMostTiles = 8;
+constexpr int kMaxTiles = 8;
 
 class AmxText : public TextWriter {
  public:
@@ -53,9 +53,9 @@ class AmxText : public TextWriter {
 
   void configure() {
     add("  static const struct tile_config config = {{.palette = 1, .bytes = {{");
-    for (int i = 0; i < kMostTiles; ++i) add("{}{}", i ? "," : "", kTileBytes);
+    for (int i = 0; i < kMaxTiles; ++i) add("{}{}", i ? "," : "", kTileBytes);
     add("}}, .rows = {{");
-    for (int i = 0; i < kMostTiles; ++i) add("{}{}", i ? "," : "", kTile);
+    for (int i = 0; i < kMaxTiles; ++i) add("{}{}", i ? "," : "", kTile);
     add("}}}};\n  asm volatile(\"ldtilecfg %0\" :: \"m\"(config));\n");
   }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kDotMostRows = 24;       // Beyond, a tile kernel reads x less often.
 constexpr int64_t kTileMLeast = 9;         // Rows of x below which most of a 16-wide panel would be padding.
 constexpr int64_t kTileNLeast = 24;        // Rows of x from which packing the weights inside the time can pay.
-constexpr int64_t kMostRows = 24;          // Of a tile.
+constexpr int64_t kMaxRows = 24;           // Of a tile.
 constexpr int64_t kManyPanels = 6;         // From here on a start blocks K.
 constexpr int kTileUnroll = 4;             // Measured: 1, 2 and 4 are equal where the sums fill the registers.
 constexpr int64_t kSmallWork = 8'000'000;  // Multiplications a thread does while another is woken.
@@ -66,7 +66,7 @@ bool has_pairs(const GemmShape& shape, const DeviceInfo& device) {
 std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
   const VectorUnit unit = VectorUnit::of(device.gfx);
   // A tile may have few sums where the operand has no more rows.
-  const int64_t most_rows_m = at_most(kMostRows, shape.n), most_rows_n = at_most(kMostRows, shape.m);
+  const int64_t max_rows_m = at_most(kMaxRows, shape.n), max_rows_n = at_most(kMaxRows, shape.m);
   const int64_t l2_bytes = l2_bytes_of(device);
   const auto yes = [](bool condition) { return condition ? 1 : 0; };
   const int fp32 = yes(shape.in == DType::fp32);
@@ -101,7 +101,7 @@ std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
       {"tile_sums",
        fmt::format("kernel == 'dot' || {} || rows * width >= {} || rows == (kernel == 'tile_m') * {} + (kernel == "
                    "'tile_n') * {}",
-                   amx, unit.registers / 2, most_rows_m, most_rows_n),
+                   amx, unit.registers / 2, max_rows_m, max_rows_n),
        "half of the registers would hold no sum"},
       {"amx_tiles", fmt::format("kernel == 'dot' || !{} || rows * width + rows + 1 <= 8", amx),
        "there are eight tile registers"},
@@ -178,9 +178,9 @@ Config packed_start(const GemmShape& shape, const DeviceInfo& device) {
     // Fewer rows a tile would read the panels more often.
     if (tall < std::min<int64_t>(6, (shape.m + 1) / 2) || tall > shape.m || all > least) continue;
     for (const int64_t wide : {1, 2, 3, 4, 6, 8}) {
-      const bool fits = wide % in_panel == 0 && wide / in_panel <= panels && tall * wide <= kMostRows &&
+      const bool fits = wide % in_panel == 0 && wide / in_panel <= panels && tall * wide <= kMaxRows &&
                         tall * wide + wide + 1 <= unit.registers;
-      if (!fits || (tall * wide < unit.registers / 2 && tall != at_most(kMostRows, shape.m))) continue;
+      if (!fits || (tall * wide < unit.registers / 2 && tall != at_most(kMaxRows, shape.m))) continue;
       rows = tall;
       width = wide;
       least = all;

@@ -15,9 +15,9 @@
 namespace attune {
 namespace {
 
-constexpr double kMostMacs = 512.0 * 512 * 512;
-constexpr int64_t kMostExtent = 1 << 16;    // Offsets in the generated code are 32 bits wide.
-constexpr int64_t kMostNarrowDepth = 8192;  // bf16 results take K in one tile: partial sums would be rounded.
+constexpr double kMaxMacs = 512.0 * 512 * 512;
+constexpr int64_t kMaxExtent = 1 << 16;    // Offsets in the generated code are 32 bits wide.
+constexpr int64_t kMaxNarrowDepth = 8192;  // bf16 results take K in one tile: partial sums would be rounded.
 
 /// The given steps below an extent, then the extent itself, at most `most`.
 std::vector<Value> tile_sizes(int64_t extent, std::initializer_list<int64_t> steps, int64_t most) {
@@ -97,7 +97,7 @@ class LibxsmmSolver final : public Solver {
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
     if (const Support support = supports_host_gemm(problem, device); !support.yes) return support;
     const auto shape = GemmShape::of(problem);
-    if (shape.macs() > kMostMacs || std::max({shape.m, shape.n, shape.k}) > kMostExtent)
+    if (shape.macs() > kMaxMacs || std::max({shape.m, shape.n, shape.k}) > kMaxExtent)
       return Support::no("takes small products only, up to 512³");
     if (shape.in == DType::fp32)
       return shape.out == DType::fp32 ? Support{} : Support::no("keeps fp32 results in fp32");
@@ -113,7 +113,7 @@ class LibxsmmSolver final : public Solver {
     if (shape.out == DType::fp16) return Support::no("gives bf16 products in bf16 or fp32");
     if (shape.k % 2 != 0) return Support::no("bf16 needs an even k");
     if (shape.trans_a || shape.b_is_kn) return Support::no("bf16 needs trans_a=0 and trans_b=1");
-    if (shape.out == DType::bf16 && shape.k > kMostNarrowDepth)
+    if (shape.out == DType::bf16 && shape.k > kMaxNarrowDepth)
       return Support::no("bf16 results need a k of at most 8192");
     return {};
   }

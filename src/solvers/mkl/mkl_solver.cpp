@@ -39,7 +39,7 @@ Product product_of(const GemmShape& shape) {
 /// part of the layout's name, M is not. All are packed for the same M, as one copy of the weights would be.
 constexpr MKL_INT kPackedForRows = 64;
 /// MKL's packed form begins with several megabytes that it does not use: small weights are left alone.
-constexpr size_t kMostGrowth = 4;
+constexpr size_t kMaxGrowth = 4;
 constexpr const char* kPackedRoutine = "compute";
 
 size_t packed_size(const GemmShape& shape) {
@@ -51,7 +51,7 @@ size_t packed_size(const GemmShape& shape) {
 
 bool is_worth_packing(const GemmShape& shape) {
   const auto plain = static_cast<size_t>(shape.n * shape.k) * static_cast<size_t>(bits(shape.in)) / 8;
-  return shape.packed && packed_size(shape) <= kMostGrowth * plain;
+  return shape.packed && packed_size(shape) <= kMaxGrowth * plain;
 }
 
 std::string layout_name(int64_t threads) {
