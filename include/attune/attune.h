@@ -117,12 +117,12 @@ typedef struct {
   const char* capture;         ///< Folder where the shapes that are called are collected; null: nowhere.
   const attune_table* tables;  ///< `num_tables` of them.
   size_t num_tables;
-  int64_t look_every_ms;  ///< At the tables' files; 0: every second; negative: only attune_reload() looks.
-  uint64_t max_plans;     ///< Not looked at any more: max_plan_bytes is.
-  uint32_t compile_mode;  ///< ATTUNE_COMPILE_...
-  uint8_t only_look_up;   ///< 1: no kernel is prepared by attune_choose().
-  uint8_t log_hits;       ///< 1: a line on standard error for the first hit of each shape.
-  uint8_t online_tuning;  ///< 1: shapes that no row, or a predicted one, serves are tuned by another process.
+  int64_t poll_interval_ms;  ///< At the tables' files; 0: every second; negative: only attune_reload() looks.
+  uint64_t max_plans;        ///< Not looked at any more: max_plan_bytes is.
+  uint32_t compile_mode;     ///< ATTUNE_COMPILE_...
+  uint8_t lookup_only;       ///< 1: no kernel is prepared by attune_choose().
+  uint8_t log_hits;          ///< 1: a line on standard error for the first hit of each shape.
+  uint8_t online_tuning;     ///< 1: shapes that no row, or a predicted one, serves are tuned by another process.
   uint8_t reserved;
   /// A predicted match with a larger bound is not used (0.25 is 25 %); 0: 1; negative: nothing is predicted.
   double max_regret;

@@ -48,12 +48,12 @@ struct DispatcherOptions {
   /// Tables in place of those that the environment and the folders name, by op; the first that has a key wins.
   std::map<std::string, std::vector<std::filesystem::path>> tables;
   std::filesystem::path capture;  ///< Folder where the shapes that are called are collected; empty: nowhere.
-  std::chrono::milliseconds look_every{1000};  ///< At the tables' files; 0: only when reload() is called.
+  std::chrono::milliseconds poll_interval{1000};  ///< At the tables' files; 0: only when reload() is called.
   /// What the plans that are kept hold of the host's memory (PlanTraits::host_bytes and some 1.5 KB each); beyond it
   /// the least recently used leave, and are made anew when they are called for. A plan that is larger alone, and any
   /// with 0, is made at each call of require() and run(), and lasts until the thread's next.
   uint64_t max_plan_bytes = uint64_t{256} << 20;
-  bool only_look_up = false;  ///< No plans: hits say match and row.
+  bool lookup_only = false;  ///< No plans: hits say match and row.
   /// A prediction with a larger bound is not used; 0: none is.
   double max_regret = 1;
   /// Shapes that no row serves, or only a predicted one, are tuned by `attune online`, a process of its own

@@ -148,8 +148,8 @@ DispatcherOptions options_of(const attune_options& given) {
     if (family == nullptr) fail(ErrorCode::invalid_input, "a table is of no known op: '{}'", table.op);
     options.tables[std::string(family->op)].emplace_back(table.file);
   }
-  if (wanted.look_every_ms > 0) options.look_every = std::chrono::milliseconds(wanted.look_every_ms);
-  if (wanted.look_every_ms < 0) options.look_every = std::chrono::milliseconds(0);
+  if (wanted.poll_interval_ms > 0) options.poll_interval = std::chrono::milliseconds(wanted.poll_interval_ms);
+  if (wanted.poll_interval_ms < 0) options.poll_interval = std::chrono::milliseconds(0);
   if (wanted.max_plan_bytes > 0) options.max_plan_bytes = wanted.max_plan_bytes;
   switch (wanted.compile_mode) {
     case ATTUNE_COMPILE_BACKGROUND:
@@ -164,7 +164,7 @@ DispatcherOptions options_of(const attune_options& given) {
     default:
       fail(ErrorCode::invalid_input, "there is no way of compile_mode of that number: {}", wanted.compile_mode);
   }
-  options.only_look_up = wanted.only_look_up != 0;
+  options.lookup_only = wanted.lookup_only != 0;
   options.log_hits = wanted.log_hits != 0;
   options.online_tuning = wanted.online_tuning != 0;
   if (!std::isfinite(wanted.max_regret))

@@ -331,10 +331,10 @@ bool Dispatcher::State::compile_one() {
 /// The dispatcher's own thread. Whatever goes wrong in it, the application goes on with the answers there are.
 void Dispatcher::State::work() noexcept {
   constexpr std::chrono::milliseconds kMax = std::chrono::hours(24), kFlush = std::chrono::seconds(5);
-  const bool looks = options.look_every.count() > 0;
-  const auto look_every = looks ? std::min(options.look_every, kMax) : kMax;
-  const auto nap = std::min(look_every, kFlush);
-  auto next_look = std::chrono::steady_clock::now() + look_every;
+  const bool looks = options.poll_interval.count() > 0;
+  const auto poll_interval = looks ? std::min(options.poll_interval, kMax) : kMax;
+  const auto nap = std::min(poll_interval, kFlush);
+  auto next_look = std::chrono::steady_clock::now() + poll_interval;
   auto next_flush = std::chrono::steady_clock::now() + kFlush;
   while (!stop_) {
     try {
@@ -352,7 +352,7 @@ void Dispatcher::State::work() noexcept {
       if (online_) tune_missed();
       const auto time = std::chrono::steady_clock::now();
       if (time >= next_look) {
-        next_look = time + look_every;
+        next_look = time + poll_interval;
         if (looks) look_again();
       }
       if (time < next_flush || !capture) continue;

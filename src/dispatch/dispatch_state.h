@@ -170,7 +170,7 @@ Hit Dispatcher::State::look_up(const Asked& asked, const ProblemKey& hash, News 
     }
   }
   counters.count(hit.row == 0);
-  if (!is_answered && !options.only_look_up) {
+  if (!is_answered && !options.lookup_only) {
     hit.is_stand_in = true;
     if (news == News::told) inbox.post(asked, hash);
   }

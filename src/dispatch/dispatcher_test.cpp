@@ -63,13 +63,13 @@ class DispatcherTest : public testing::Test {
 
   TemporaryFolder folder_;
   std::filesystem::path table_ = folder_.path() / "t.csv";
-  DispatcherOptions options_{.look_every = std::chrono::milliseconds(0)};
+  DispatcherOptions options_{.poll_interval = std::chrono::milliseconds(0)};
   std::unique_ptr<Dispatcher> dispatcher_;
 };
 
 TEST_F(DispatcherTest, FindsTheExactRowThenPaddedFineThenCoarse) {
   write(row(5, kGood) + row(16, kOther) + row(2048, kGood));
-  options_.only_look_up = true;
+  options_.lookup_only = true;
   options_.max_regret = 0;
   EXPECT_EQ(dispatcher().choose(key(5)).match, Match::exact);
   EXPECT_NE(dispatcher().choose(key(5)).row, 0u);
@@ -88,7 +88,7 @@ TEST_F(DispatcherTest, FindsTheExactRowThenPaddedFineThenCoarse) {
 TEST_F(DispatcherTest, PredictsFromNearRowsWithABoundAndNotBeyondIt) {
   // Between 40 and 60 times hardly grow: the kernel of 60 cannot take more than 1.1, the best not less than 1.
   write(row(40, kGood, 1) + row(60, kOther, 1.1));
-  options_.only_look_up = true;
+  options_.lookup_only = true;
   const Hit between = dispatcher().choose(key(50));
   EXPECT_EQ(between.match, Match::predicted);
   EXPECT_EQ(between.row, dispatcher().choose(key(60)).row);
@@ -304,7 +304,7 @@ TEST_F(DispatcherTest, AChangedTableIsSeenAndPlansStay) {
 
 TEST_F(DispatcherTest, LooksAtItsTablesByItself) {
   write(row(5, kGood));
-  options_.look_every = std::chrono::milliseconds(2);
+  options_.poll_interval = std::chrono::milliseconds(2);
   dispatcher().require(key(5));
   write(row(5, kOther) + row(6, kOther));
   EXPECT_EQ(wait_for(key(6), [](const Hit& hit) { return hit.match == Match::exact; }).match, Match::exact);
@@ -555,7 +555,7 @@ TEST_F(DispatcherTest, ExplainsWhichPredictionsAreNotAllowed) {
 
 TEST_F(DispatcherTest, SaysNoMoreThanItsBound) {
   write("");
-  options_.only_look_up = false;
+  options_.lookup_only = false;
   testing::internal::CaptureStderr();
   for (int64_t m = 1; m <= 1000; ++m) dispatcher().require(key(m));
   for (int64_t m = 1; m <= 1000; ++m) dispatcher().choose(key(m, 17));

@@ -59,7 +59,7 @@ TEST(OperandOverlap, packed_weights_are_not_among_the_operands) {
 }
 
 TEST(OperandOverlap, a_dispatcher_refuses_it_in_every_call) {
-  Dispatcher dispatcher({.look_every = std::chrono::milliseconds(0)});
+  Dispatcher dispatcher({.poll_interval = std::chrono::milliseconds(0)});
   alignas(16) std::array<float, 1024> memory{};
   float* const start = memory.data();
   const GemmKey key{.m = 4, .n = 8, .k = 16, .in = DType::fp32, .out = DType::fp32};

@@ -88,7 +88,7 @@ class WeightsTest : public testing::Test {
 
   TemporaryFolder folder_;
   std::filesystem::path table_ = folder_.path() / "t.csv";
-  DispatcherOptions options_{.look_every = std::chrono::milliseconds(0)};
+  DispatcherOptions options_{.poll_interval = std::chrono::milliseconds(0)};
   std::unique_ptr<Dispatcher> dispatcher_;
   alignas(64) std::array<float, kN * kK> plain_{};
 };

@@ -80,7 +80,7 @@ class FailedJitCompilation : public testing::Test {
     return file;
   }
   DispatcherOptions options(CompileMode compile_mode, const std::vector<std::string>& kernels, bool packed) const {
-    DispatcherOptions wanted{.compile_mode = compile_mode, .look_every = std::chrono::milliseconds(0)};
+    DispatcherOptions wanted{.compile_mode = compile_mode, .poll_interval = std::chrono::milliseconds(0)};
     wanted.tables["gemm_a16w16"] = {table(kernels, packed)};
     return wanted;
   }

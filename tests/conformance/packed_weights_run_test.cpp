@@ -113,7 +113,7 @@ void run_all(const Sort& sort, const std::string& layout, const std::map<int64_t
                         sort.bias ? "True" : "False", torch_name(sort.in), torch_name(sort.out), kernel, layout);
   }
   write_file_atomically(table, text);
-  DispatcherOptions options{.compile_mode = CompileMode::blocking, .look_every = std::chrono::milliseconds(0)};
+  DispatcherOptions options{.compile_mode = CompileMode::blocking, .poll_interval = std::chrono::milliseconds(0)};
   options.tables["gemm_a16w16"] = {table};
   Dispatcher dispatcher(options);
   const Operands first(problem_of(sort, 1, device));

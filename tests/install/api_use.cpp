@@ -63,7 +63,7 @@ void errors(attune::Dispatcher& dispatcher) {
 
 void dispatching(const char* capture) {
   const attune::GemmKey key{.m = 3, .n = 8, .k = 16, .in = attune::DType::fp32, .out = attune::DType::fp32};
-  attune::Dispatcher own({.capture = capture, .look_every = std::chrono::milliseconds(0)});
+  attune::Dispatcher own({.capture = capture, .poll_interval = std::chrono::milliseconds(0)});
   alignas(16) std::array<float, 128> x{}, w{}, y{};
   x.fill(1);
   w.fill(2);

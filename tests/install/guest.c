@@ -307,7 +307,7 @@ static void show_maps(int computes) {
   } else {
     attune_dispatcher* own = NULL;
     attune_options options = ATTUNE_OPTIONS_INIT;
-    options.only_look_up = 1;
+    options.lookup_only = 1;
     WORKS(attune_open(&options, &own));
     WORKS(attune_choose(own, &key, &hit));
     WORKS(attune_explain(own, &key, text, sizeof text, NULL));

@@ -84,7 +84,7 @@ Dispatcher& dispatcher_of(size_t num_rows) {
   static std::map<size_t, std::unique_ptr<Dispatcher>> made;
   auto& slot = made[num_rows];
   if (!slot) {
-    DispatcherOptions options{.device = "fake:0", .only_look_up = true};
+    DispatcherOptions options{.device = "fake:0", .lookup_only = true};
     options.tables["gemm_a16w16"] = {table_of(num_rows)};
     slot = std::make_unique<Dispatcher>(options);
   }
