@@ -13,13 +13,13 @@ Problem Dispatcher::State::read_problem(std::string_view text) const {
 
 const Plan& Dispatcher::State::require(const Problem& problem, const Candidate& candidate) {
   std::unique_lock lock = begin_making();
-  Answer made = answers_.make(problem, candidate);
+  Resolution made = resolver_.resolve(problem, candidate);
   if (!made.missing.empty()) {
     lock.unlock();
     auto failures = compile(made.missing);
     lock.lock();
     maker_.note_failures(std::move(failures));
-    made = answers_.make(problem, candidate);
+    made = resolver_.resolve(problem, candidate);
   }
   if (made.hit.plan == nullptr) fail(made.refusal.code, "the candidate does not run this problem: {}", made.why_not);
   hold_plan(plans_.holder(), made.plan);

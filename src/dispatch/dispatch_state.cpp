@@ -64,7 +64,7 @@ Dispatcher::State::State(DispatcherOptions wanted)
       cache_(path_if_any(cache_location)),
       maker_(options.device, registry(Surroundings::application), cache_, options.compile_mode != CompileMode::never),
       plans_(options.max_plan_bytes, new_plan_holder()),
-      answers_(maker_, plans_, log_),
+      resolver_(maker_, plans_, log_),
       packer_(maker_) {
   for (const FamilySpec& family : families()) {
     codes.emplace_back(family);
@@ -113,7 +113,7 @@ DispatchCounts Dispatcher::State::counts() const {
           .plan_limit_reached = plans_.counts().limit_reached};
 }
 
-ProblemKey Dispatcher::State::hash_of(const Asked& asked) const noexcept {
+ProblemKey Dispatcher::State::hash_of(const LookupRequest& asked) const noexcept {
   return asked.hash(codes[static_cast<size_t>(asked.key.op)]);
 }
 
@@ -166,16 +166,16 @@ std::vector<TableInUse> Dispatcher::State::tables() {
 }
 
 /// Under making_.
-Answer Dispatcher::State::make(const Snapshot& tables, const Asked& asked) {
+Resolution Dispatcher::State::make(const Snapshot& tables, const LookupRequest& asked) {
   const auto op = static_cast<size_t>(asked.key.op);
-  return answers_.make(codes.at(op), *tables.tables[op].rows, asked, options.max_regret);
+  return resolver_.resolve(codes.at(op), *tables.tables[op].rows, asked, options.max_regret);
 }
 
 /// Answers a problem from now on; a plan that is too large to be kept is of this answer alone. Under making_, and
 /// make_room() comes after it.
-Answer Dispatcher::State::serve(const Asked& asked) {
+Resolution Dispatcher::State::serve(const LookupRequest& asked) {
   Snapshot& tables = *now.load();
-  Answer made;
+  Resolution made;
   try {
     made = make(tables, asked);
     made.refusal = {ErrorCode::unavailable, fmt::format("no kernel runs this problem: {}", made.why_not)};
@@ -195,7 +195,7 @@ Answer Dispatcher::State::serve(const Asked& asked) {
 }
 
 /// What stands in for a row's kernel is looked at again when that is compiled; once, until the tables change.
-void Dispatcher::State::want_compiled(const Asked& asked, const Answer& made) {
+void Dispatcher::State::want_compiled(const LookupRequest& asked, const Resolution& made) {
   if (options.compile_mode != CompileMode::background || !made.hit.is_stand_in || made.missing.empty()) return;
   const ProblemKey hash = hash_of(asked);
   if (asked_for_.size() < kMaxShapesKept && asked_for_.insert({hash.high, hash.low}).second) wanted_.push_back(asked);
@@ -203,7 +203,7 @@ void Dispatcher::State::want_compiled(const Asked& asked, const Answer& made) {
 
 /// Counts and says a shape that is answered for the first time, or that no row serves any more: its kernel cannot be
 /// compiled, or it left the table. Remembers it for online tuning. Returns whether the shape was ever missed.
-bool Dispatcher::State::note(const Snapshot& tables, const Served* before, const Served& served) {
+bool Dispatcher::State::note(const Snapshot& tables, const CachedAnswer* before, const CachedAnswer& served) {
   const GemmKey& key = served.key;
   const Hit& hit = served.hit;
   const bool is_first = before == nullptr || !before->was_served;
@@ -228,7 +228,7 @@ bool Dispatcher::State::note(const Snapshot& tables, const Served* before, const
   return was_missed;
 }
 
-Hit Dispatcher::State::require(const Asked& asked) {
+Hit Dispatcher::State::require(const LookupRequest& asked) {
   const GemmKey& key = asked.key;
   if (static_cast<size_t>(key.op) >= kNumOps)
     fail(ErrorCode::invalid_input, "there is no op of that number: {}", static_cast<int>(key.op));
@@ -236,7 +236,7 @@ Hit Dispatcher::State::require(const Asked& asked) {
   own.check_fits(key);
   std::unique_lock lock = begin_making();
   const ProblemKey hash = hash_of(asked);
-  const Served* served = now.load()->served.find(hash);
+  const CachedAnswer* served = now.load()->served.find(hash);
   if (served != nullptr && served->layouts == asked.layouts && own.same(served->key, key)) {
     if (is_final(served->hit)) {
       hold_plan(plans_.holder(), served->plan);
@@ -246,7 +246,7 @@ Hit Dispatcher::State::require(const Asked& asked) {
     const auto refused = refusals_.find({hash.high, hash.low});
     if (refused != refusals_.end()) fail(refused->second.code, "{}", refused->second.why);
   }
-  Answer made = serve(asked);
+  Resolution made = serve(asked);
   // Types, or a layout of weights, that only a generated kernel takes: there is nothing to serve them with meanwhile.
   const bool waits = options.compile_mode == CompileMode::blocking ||
                      (made.hit.plan == nullptr && options.compile_mode != CompileMode::never);
@@ -294,7 +294,7 @@ std::map<std::string, std::string> Dispatcher::State::compile(const std::vector<
 void Dispatcher::State::work_on(const Inbox::Posted& posted) {
   {
     const std::lock_guard lock(guard_);
-    const Served* served = now.load()->served.find(hash_of(posted.asked));
+    const CachedAnswer* served = now.load()->served.find(hash_of(posted.asked));
     if (served == nullptr || served->has_left) {
       serve(posted.asked);
       make_room();
@@ -305,8 +305,8 @@ void Dispatcher::State::work_on(const Inbox::Posted& posted) {
 
 /// One shape that waits for its kernel; false: none does.
 bool Dispatcher::State::compile_one() {
-  Asked asked;
-  Answer made;
+  LookupRequest asked;
+  Resolution made;
   {
     const std::lock_guard lock(guard_);
     if (wanted_.empty()) return false;

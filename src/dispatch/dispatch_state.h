@@ -15,7 +15,7 @@
 #include "attune/capture.h"
 #include "attune/dispatcher.h"
 #include "attune/error.h"
-#include "dispatch/answers.h"
+#include "dispatch/answer_cache.h"
 #include "dispatch/background_thread.h"
 #include "dispatch/call_counters.h"
 #include "dispatch/dispatch_log.h"
@@ -27,8 +27,8 @@
 #include "dispatch/plan_holds.h"
 #include "dispatch/plan_maker.h"
 #include "dispatch/read_guard.h"
+#include "dispatch/resolver.h"
 #include "dispatch/row_index.h"
-#include "dispatch/served_map.h"
 #include "dispatch/table_sources.h"
 #include "dispatch/weights_layouts.h"
 #include "dispatch/weights_packer.h"
@@ -54,7 +54,7 @@ struct Snapshot {
     std::vector<std::string> notices;       ///< Of the sources; the rows have theirs.
   };
   std::array<Tables, kNumOps> tables;
-  ServedMap served;
+  AnswerCache served;
 };
 
 /// The first row that a lookup meets, without a look at its kernel.
@@ -70,9 +70,9 @@ struct Dispatcher::State {
   /// The answer kept for a problem, else what `first_row` finds in the tables. `hash` is asked.hash(). No lock, no I/O;
   /// allocates nothing but for a thread's first call.
   template <typename FirstRow>
-  Hit look_up(const Asked& asked, const ProblemKey& hash, News news, const FirstRow& first_row) noexcept;
+  Hit look_up(const LookupRequest& asked, const ProblemKey& hash, News news, const FirstRow& first_row) noexcept;
   Hit choose(const GemmKey& key, News news) noexcept;
-  Hit require(const Asked& asked);
+  Hit require(const LookupRequest& asked);
   /// Whether require() has nothing to do: with CompileMode::blocking a stand-in is not what it waits for.
   bool is_final(const Hit& hit) const noexcept {
     return hit.plan != nullptr && !(hit.is_stand_in && options.compile_mode == CompileMode::blocking);
@@ -105,34 +105,35 @@ struct Dispatcher::State {
  private:
   std::unique_ptr<Snapshot> read_tables(const Snapshot* before, bool& changed) const;
   bool holds(const Weights& weights, GemmKey key) const noexcept;
-  Answer make(const Snapshot& tables, const Asked& asked);
-  Answer serve(const Asked& asked);
-  Served served_with(const Snapshot& tables, const Answer& made, const Asked& asked, const Served* before);
+  Resolution make(const Snapshot& tables, const LookupRequest& asked);
+  Resolution serve(const LookupRequest& asked);
+  CachedAnswer served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& asked,
+                           const CachedAnswer* before);
   /// Lets plans leave while there are too many, from `coming` too, the tables to come; frees what nobody sees any more.
   void make_room(Snapshot* coming = nullptr);
   void serve_again(Snapshot& before, Snapshot& fresh);
   std::unique_lock<ForkGuard> begin_making() { return std::unique_lock(guard_); }
   std::map<std::string, std::string> compile(const std::vector<CompileTask>& tasks) const;
-  bool note(const Snapshot& tables, const Served* before, const Served& served);
-  void want_compiled(const Asked& asked, const Answer& made);
+  bool note(const Snapshot& tables, const CachedAnswer* before, const CachedAnswer& served);
+  void want_compiled(const LookupRequest& asked, const Resolution& made);
   bool compile_one();
   void begin_online_tuning();
   void tune_missed();
   bool look_again();  ///< At the files that there are places for.
   void work() noexcept;
   void work_on(const Inbox::Posted& posted);
-  ProblemKey hash_of(const Asked& asked) const noexcept;
+  ProblemKey hash_of(const LookupRequest& asked) const noexcept;
 
   const std::filesystem::path cache_;
   PlanMaker maker_;
   DispatchLog log_;
   PlanCache plans_;
-  Answers answers_;
+  Resolver resolver_;
   WeightsPacker packer_;
   std::mutex making_;  ///< Of answers_, plans_ and maker_, of all below to places_, and of swapping `now`.
   std::map<std::pair<uint64_t, uint64_t>, Refusal> refusals_;  ///< By hash, until the tables change.
   std::set<std::pair<uint64_t, uint64_t>> asked_for_;          ///< Shapes whose kernel was compiled or is to be.
-  std::vector<Asked> wanted_;                                  ///< Of those, which still wait.
+  std::vector<LookupRequest> wanted_;                          ///< Of those, which still wait.
   std::vector<GemmKey> missed_;                                ///< For online_, not handed to it yet.
   bool is_limit_said_ = false;
   std::vector<TablePlaces> places_;  ///< By OpId, as the environment was.
@@ -145,7 +146,7 @@ struct Dispatcher::State {
 };
 
 template <typename FirstRow>
-Hit Dispatcher::State::look_up(const Asked& asked, const ProblemKey& hash, News news,
+Hit Dispatcher::State::look_up(const LookupRequest& asked, const ProblemKey& hash, News news,
                                const FirstRow& first_row) noexcept {
   const KeyCodes& own = codes[static_cast<size_t>(asked.key.op)];
   if (!own.fits(asked.key)) return {};
@@ -156,7 +157,7 @@ Hit Dispatcher::State::look_up(const Asked& asked, const ProblemKey& hash, News 
     const ReadGuard reading;
     const Snapshot& current = *now.load(std::memory_order_seq_cst);
     // A hash says where to look; that it is the same problem is looked at, for its plan runs on the caller's memory.
-    const Served* served = current.served.find(hash);
+    const CachedAnswer* served = current.served.find(hash);
     if (served != nullptr && !served->has_left && served->layouts == asked.layouts &&
         own.same(served->key, asked.key)) {
       is_answered = true;

@@ -71,7 +71,7 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   for (const Way& way : ways) text += predictions_text(rows, way, key.m, options.max_regret);
   if ((key.flags & GemmKey::bpreshuffle) != 0)
     return text + "packed weights  go by rows in the layouts that they hold\n";
-  const Served* served = now.load()->served.find(hash_of({key}));
+  const CachedAnswer* served = now.load()->served.find(hash_of({key}));
   if (served == nullptr) return text + "not called yet\n";
   if (served->has_left) return text + "served by       a plan that had to leave, it is made again at the next call\n";
   const Hit& hit = served->hit;

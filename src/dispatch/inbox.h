@@ -17,7 +17,7 @@ namespace attune {
 class Inbox {
  public:
   /// Any thread; no lock, no allocation. Wakes the thread that takes.
-  void post(const Asked& asked, const ProblemKey& hash) noexcept {
+  void post(const LookupRequest& asked, const ProblemKey& hash) noexcept {
     Slot& slot = slots_[hash.low % kSlots];
     State empty = State::empty;
     if (slot.state.load(std::memory_order_relaxed) != State::empty) return;
@@ -35,7 +35,7 @@ class Inbox {
   }
   /// What was posted; each keeps its place until done(). One thread.
   struct Posted {
-    Asked asked;
+    LookupRequest asked;
     size_t place = 0;
   };
   std::vector<Posted> take() {
@@ -56,7 +56,7 @@ class Inbox {
   enum class State : uint8_t { empty, filling, full, taken };
   struct Slot {
     std::atomic<State> state{State::empty};
-    Asked asked;
+    LookupRequest asked;
   };
   std::array<Slot, kSlots> slots_;
   std::counting_semaphore<> news_{0};

@@ -70,7 +70,7 @@ Hit Dispatcher::State::choose(GemmKey key, const Weights& weights, News news) no
     Hit hit;
     const auto op = static_cast<size_t>(key.op);
     visit_rows(
-        *tables.tables[op].rows, key, codes[op].pads_m(), held.halves, options.max_regret, [&](const MetRow& met) {
+        *tables.tables[op].rows, key, codes[op].pads_m(), held.halves, options.max_regret, [&](const MatchedRow& met) {
           hit = {.row = met.number, .match = met.match, .regret_percent = percent_of(met.regret), .layout = met.layout};
           return true;
         });

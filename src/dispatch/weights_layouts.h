@@ -32,7 +32,7 @@ struct LayoutSet {
 };
 
 /// What an answer is for: a problem, and where its weights are packed ahead, the layouts that they are in.
-struct Asked {
+struct LookupRequest {
   GemmKey key;
   const LayoutSet* layouts = nullptr;  ///< Null: the weights are an operand.
 
@@ -42,7 +42,7 @@ struct Asked {
 };
 
 /// A row that a lookup meets.
-struct MetRow {
+struct MatchedRow {
   Match match = Match::exact;
   uint32_t number = 0;
   float regret = 0;
@@ -56,7 +56,7 @@ template <typename Visit>
 bool visit_rows(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const HalfKey> halves,
                 double max_regret, const Visit& visit) {
   struct Found {
-    MetRow row;
+    MatchedRow row;
     float order = 0;
   };
   std::array<Found, 2 * LayoutSet::kMax> found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dispatch/answers.h"
+#include "dispatch/resolver.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace attune {
 
 /// The kept plan, or one made now; false: none can be made. A kernel is never kept for weights in another layout than
 /// it was made for.
-bool Answers::set_plan(const Problem& problem, const Wanted& wanted, Answer& answer, std::string& why_not) {
+bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resolution& answer, std::string& why_not) {
   PlanCache::Name name(problem.key(), std::string(wanted.candidate));
   for (const std::string& layout : wanted.layouts) name.second += '\n' + layout;
   CachedPlan* plan = plans_.find(name);
@@ -36,14 +36,14 @@ bool Answers::set_plan(const Problem& problem, const Wanted& wanted, Answer& ans
   return true;
 }
 
-Answer Answers::make(const Problem& problem, const Candidate& candidate) {
-  Answer answer;
+Resolution Resolver::make(const Problem& problem, const Candidate& candidate) {
+  Resolution answer;
   set_plan(problem, {candidate.name(), {}}, answer, answer.why_not);
   return answer;
 }
 
-Answer Answers::make(const KeyCodes& codes, const RowIndex& rows, const Asked& asked, double max_regret) {
-  Answer answer;
+Resolution Resolver::make(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& asked, double max_regret) {
+  Resolution answer;
   const GemmKey& key = asked.key;
   const Problem read = asked_problem(codes, key);
   const Op* known = find_op(codes.family().op);
@@ -66,7 +66,7 @@ Answer Answers::make(const KeyCodes& codes, const RowIndex& rows, const Asked& a
     layouts = asked.layouts->names;
     halves = asked.layouts->halves(codes, key);
   }
-  visit_rows(rows, key, codes.pads_m(), halves, max_regret, [&](const MetRow& met) {
+  visit_rows(rows, key, codes.pads_m(), halves, max_regret, [&](const MatchedRow& met) {
     const RowIndex::Row& row = rows.row(met.number);
     const auto layout = layouts.empty() ? layouts : layouts.subspan(met.layout, 1);
     const std::string_view kernel = rows.kernel_name(row);

@@ -15,7 +15,7 @@ struct CachedPlan;
 struct LayoutSet;
 
 /// What a problem is answered with.
-struct alignas(64) Served {
+struct alignas(64) CachedAnswer {
   ProblemKey hash;
   GemmKey key;
   Hit hit;
@@ -30,23 +30,23 @@ struct alignas(64) Served {
 
 /// Answers by problem. Reading takes no lock and may go on while one is put. What another took the place of stays where
 /// it is until free_replaced().
-class ServedMap {
+class AnswerCache {
  public:
-  ServedMap();
-  ~ServedMap();
-  ServedMap(const ServedMap&) = delete;
-  ServedMap& operator=(const ServedMap&) = delete;
+  AnswerCache();
+  ~AnswerCache();
+  AnswerCache(const AnswerCache&) = delete;
+  AnswerCache& operator=(const AnswerCache&) = delete;
 
   /// Null when there is none. About 5 ns. What it points to is valid under a ReadGuard, or for who puts.
-  const Served* find(const ProblemKey& hash) const noexcept;
+  const CachedAnswer* find(const ProblemKey& hash) const noexcept;
   /// Adds, or takes the place of the one of the same problem. Any thread.
-  void put(Served served);
+  void put(CachedAnswer served);
   /// An answer with this plan is none any more.
   void withdraw(const ProblemKey& hash, const CachedPlan& plan);
   /// Forgets the older half of the answers without a plan when there are more than so many.
   void bound_without_plan(size_t max);
   /// The ones in force, in no order.
-  std::vector<Served> all() const;
+  std::vector<CachedAnswer> all() const;
   size_t size() const;
 
   /// What lookups that are going on may still see. To be freed when wait_for_readers() has returned true.
@@ -57,9 +57,9 @@ class ServedMap {
   /// Open addressing; at most half of the places are taken.
   struct Places {
     explicit Places(size_t size) : mask(size - 1), places(size) {}
-    std::atomic<const Served*>& of(const ProblemKey& hash) noexcept;
+    std::atomic<const CachedAnswer*>& of(const ProblemKey& hash) noexcept;
     size_t mask;
-    std::vector<std::atomic<const Served*>> places;
+    std::vector<std::atomic<const CachedAnswer*>> places;
   };
   void move_to(std::unique_ptr<Places> places);
 
@@ -69,7 +69,7 @@ class ServedMap {
   size_t size_ = 0, num_without_plan_ = 0;
   uint64_t num_put_ = 0;
   std::vector<std::unique_ptr<Places>> old_places_;
-  std::vector<std::unique_ptr<const Served>> replaced_;
+  std::vector<std::unique_ptr<const CachedAnswer>> replaced_;
 };
 
 }  // namespace attune

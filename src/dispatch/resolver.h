@@ -23,7 +23,7 @@ struct Refusal {
 };
 
 /// What a problem is answered with, and what must be compiled for a better answer.
-struct Answer {
+struct Resolution {
   Hit hit;
   std::vector<CompileTask> missing;
   std::string why_not;         ///< No plan.
@@ -33,23 +33,23 @@ struct Answer {
 
 /// Makes answers: walks the rows that a lookup meets until the plan of one can be made, else the untuned one. One
 /// thread at a time.
-class Answers {
+class Resolver {
  public:
   /// `plans`: where plans are kept. `log`: where rows that do not serve are said. All outlive this.
-  Answers(PlanMaker& maker, PlanCache& plans, DispatchLog& log) : maker_(maker), plans_(plans), log_(log) {}
+  Resolver(PlanMaker& maker, PlanCache& plans, DispatchLog& log) : maker_(maker), plans_(plans), log_(log) {}
 
   /// Throws invalid_input for a key that is no problem of its op.
-  Answer make(const KeyCodes& codes, const RowIndex& rows, const Asked& asked, double max_regret);
+  Resolution make(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& asked, double max_regret);
   /// Of one candidate of a normalised problem, whatever tables say. No plan: `refusal` says of what kind why_not is.
-  Answer make(const Problem& problem, const Candidate& candidate);
+  Resolution make(const Problem& problem, const Candidate& candidate);
 
  private:
   /// What a plan is wanted of: a candidate, or nothing for the untuned one, for weights in one of some layouts.
-  struct Wanted {
+  struct PlanRequest {
     std::string_view candidate;
     std::span<const std::string> layouts;  ///< One for a candidate; none: plain.
   };
-  bool set_plan(const Problem& problem, const Wanted& wanted, Answer& answer, std::string& why_not);
+  bool set_plan(const Problem& problem, const PlanRequest& wanted, Resolution& answer, std::string& why_not);
 
   PlanMaker& maker_;
   PlanCache& plans_;

@@ -11,9 +11,9 @@
 namespace attune {
 
 /// `before`: what the problem was answered with; may be null.
-Served Dispatcher::State::served_with(const Snapshot& tables, const Answer& made, const Asked& asked,
-                                      const Served* before) {
-  Served served{.hash = hash_of(asked), .key = asked.key, .hit = made.hit, .layouts = asked.layouts};
+CachedAnswer Dispatcher::State::served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& asked,
+                                            const CachedAnswer* before) {
+  CachedAnswer served{.hash = hash_of(asked), .key = asked.key, .hit = made.hit, .layouts = asked.layouts};
   if (before != nullptr) {
     served.was_served = before->was_served;
     served.was_missed = before->was_missed;
@@ -36,7 +36,7 @@ Served Dispatcher::State::served_with(const Snapshot& tables, const Answer& made
 /// Under making_, after what was made is held by who is to have it.
 void Dispatcher::State::make_room(Snapshot* coming) {
   constexpr size_t kMaxWithoutPlan = 65536, kMaxReplaced = 1024;
-  ServedMap& served = now.load()->served;
+  AnswerCache& served = now.load()->served;
   plans_.shrink([&](const CachedPlan& gone) {
     for (const ProblemKey& hash : gone.answers) {
       served.withdraw(hash, gone);
@@ -59,14 +59,14 @@ void Dispatcher::State::make_room(Snapshot* coming) {
 /// What was answered stays answered, the most recently used first, as far as their plans go into the bound beside those
 /// of before. The rest is answered when it is called for.
 void Dispatcher::State::serve_again(Snapshot& before, Snapshot& fresh) {
-  std::vector<std::pair<uint64_t, Served>> by_use;
-  for (const Served& one : before.served.all())
+  std::vector<std::pair<uint64_t, CachedAnswer>> by_use;
+  for (const CachedAnswer& one : before.served.all())
     by_use.emplace_back(one.plan == nullptr ? 0 : one.plan->last_use.load(std::memory_order_relaxed), one);
   std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   uint64_t num_bytes = 0;
   for (const auto& [last_use, served] : by_use) {
-    const Asked asked{served.key, served.layouts};
-    Served again = served;
+    const LookupRequest asked{served.key, served.layouts};
+    CachedAnswer again = served;
     again.hit = {};
     again.plan = nullptr;
     again.has_left = true;
@@ -76,7 +76,7 @@ void Dispatcher::State::serve_again(Snapshot& before, Snapshot& fresh) {
     }
     try {
       const uint64_t began = plans_.time();
-      const Answer made = make(fresh, asked);
+      const Resolution made = make(fresh, asked);
       if (made.plan == nullptr) continue;
       // One for a changed row has been used when its shape was.
       if (made.plan->last_use > began) made.plan->last_use = last_use;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dispatch/served_map.h"
+#include "dispatch/answer_cache.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,45 +11,45 @@ constexpr size_t kFewest = 64;
 
 // Sequentially consistent, as wait_for_readers() asks of a pointer that is changed before it: a lookup that it does not
 // wait for sees the new one.
-std::atomic<const Served*>& ServedMap::Places::of(const ProblemKey& hash) noexcept {
+std::atomic<const CachedAnswer*>& AnswerCache::Places::of(const ProblemKey& hash) noexcept {
   for (size_t at = hash.low & mask;; at = (at + 1) & mask) {
-    const Served* there = places[at].load();
+    const CachedAnswer* there = places[at].load();
     if (there == nullptr || there->hash == hash) return places[at];
   }
 }
 
-ServedMap::ServedMap() : owned_(std::make_unique<Places>(kFewest)) { current_ = owned_.get(); }
+AnswerCache::AnswerCache() : owned_(std::make_unique<Places>(kFewest)) { current_ = owned_.get(); }
 
-ServedMap::~ServedMap() {
+AnswerCache::~AnswerCache() {
   for (const auto& place : owned_->places) delete place.load();
 }
 
-const Served* ServedMap::find(const ProblemKey& hash) const noexcept {
+const CachedAnswer* AnswerCache::find(const ProblemKey& hash) const noexcept {
   const Places& now = *current_.load();
   // What was looked at is returned: a place that was empty may hold another problem's a moment later.
   for (size_t at = hash.low & now.mask;; at = (at + 1) & now.mask) {
-    const Served* there = now.places[at].load();
+    const CachedAnswer* there = now.places[at].load();
     if (there == nullptr || there->hash == hash) return there;
   }
 }
 
-void ServedMap::put(Served served) {
+void AnswerCache::put(CachedAnswer served) {
   const std::lock_guard lock(mutex_);
   served.number = ++num_put_;
-  std::atomic<const Served*>* place = &owned_->of(served.hash);
+  std::atomic<const CachedAnswer*>* place = &owned_->of(served.hash);
   if (place->load() == nullptr && 2 * (size_ + 1) > owned_->places.size()) {
     // Readers of the old ones still find all but the newest.
     auto larger = std::make_unique<Places>(2 * owned_->places.size());
     for (const auto& one : owned_->places) {
-      if (const Served* there = one.load()) larger->of(there->hash) = there;
+      if (const CachedAnswer* there = one.load()) larger->of(there->hash) = there;
     }
     move_to(std::move(larger));
     place = &owned_->of(served.hash);
   }
   replaced_.reserve(replaced_.size() + 1);  // What readers may look at must not end for want of memory.
-  auto fresh = std::make_unique<Served>(served);
+  auto fresh = std::make_unique<CachedAnswer>(served);
   if (served.plan == nullptr) ++num_without_plan_;
-  std::unique_ptr<const Served> old(place->exchange(fresh.release()));
+  std::unique_ptr<const CachedAnswer> old(place->exchange(fresh.release()));
   if (!old) {
     ++size_;
     return;
@@ -58,22 +58,22 @@ void ServedMap::put(Served served) {
   replaced_.push_back(std::move(old));
 }
 
-void ServedMap::withdraw(const ProblemKey& hash, const CachedPlan& plan) {
-  const Served* there = find(hash);
+void AnswerCache::withdraw(const ProblemKey& hash, const CachedPlan& plan) {
+  const CachedAnswer* there = find(hash);
   if (there == nullptr || there->plan != &plan) return;
-  Served left = *there;
+  CachedAnswer left = *there;
   left.hit = {};
   left.plan = nullptr;
   left.has_left = true;
   put(left);
 }
 
-void ServedMap::bound_without_plan(size_t max) {
+void AnswerCache::bound_without_plan(size_t max) {
   const std::lock_guard lock(mutex_);
   if (num_without_plan_ <= max) return;
   std::vector<uint64_t> numbers;
   for (const auto& place : owned_->places) {
-    if (const Served* there = place.load(); there != nullptr && there->plan == nullptr)
+    if (const CachedAnswer* there = place.load(); there != nullptr && there->plan == nullptr)
       numbers.push_back(there->number);
   }
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
@@ -84,7 +84,7 @@ void ServedMap::bound_without_plan(size_t max) {
   replaced_.reserve(replaced_.size() + numbers.size());
   old_places_.reserve(old_places_.size() + 1);
   for (const auto& place : owned_->places) {
-    const Served* there = place.load();
+    const CachedAnswer* there = place.load();
     if (there == nullptr) continue;
     if (there->plan == nullptr && there->number < *middle) {
       replaced_.emplace_back(there);
@@ -97,32 +97,32 @@ void ServedMap::bound_without_plan(size_t max) {
   move_to(std::move(smaller));
 }
 
-void ServedMap::move_to(std::unique_ptr<Places> places) {
+void AnswerCache::move_to(std::unique_ptr<Places> places) {
   current_ = places.get();
   old_places_.push_back(std::move(owned_));
   owned_ = std::move(places);
 }
 
-size_t ServedMap::size() const {
+size_t AnswerCache::size() const {
   const std::lock_guard lock(mutex_);
   return size_;
 }
 
-std::vector<Served> ServedMap::all() const {
+std::vector<CachedAnswer> AnswerCache::all() const {
   const std::lock_guard lock(mutex_);
-  std::vector<Served> all;
+  std::vector<CachedAnswer> all;
   for (const auto& place : owned_->places) {
-    if (const Served* there = place.load()) all.push_back(*there);
+    if (const CachedAnswer* there = place.load()) all.push_back(*there);
   }
   return all;
 }
 
-size_t ServedMap::num_replaced() const {
+size_t AnswerCache::num_replaced() const {
   const std::lock_guard lock(mutex_);
   return replaced_.size();
 }
 
-void ServedMap::free_replaced() {
+void AnswerCache::free_replaced() {
   const std::lock_guard lock(mutex_);
   replaced_.clear();
   old_places_.clear();

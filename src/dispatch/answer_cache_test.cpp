@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dispatch/served_map.h"
+#include "dispatch/answer_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 ProblemKey hash(uint64_t number) { return {number, number * 0x9e3779b97f4a7c15}; }
 
 TEST(ServedMapTest, KeepsThePlansAndTheYoungerHalfOfTheRest) {
-  ServedMap map;
+  AnswerCache map;
   CachedPlan plan;
   for (uint64_t i = 1; i <= 3000; ++i) map.put({.hash = hash(i), .plan = i % 3 == 0 ? &plan : nullptr});
   map.bound_without_plan(2000);
@@ -23,7 +23,7 @@ TEST(ServedMapTest, KeepsThePlansAndTheYoungerHalfOfTheRest) {
   map.bound_without_plan(1999);
   EXPECT_EQ(map.size(), 2000u);
   for (uint64_t i = 1; i <= 3000; ++i) {
-    const Served* found = map.find(hash(i));
+    const CachedAnswer* found = map.find(hash(i));
     EXPECT_EQ(found != nullptr, i % 3 == 0 || i > 1500) << i;
     if (found != nullptr) {
       EXPECT_EQ(found->hash, hash(i));
@@ -35,7 +35,7 @@ TEST(ServedMapTest, KeepsThePlansAndTheYoungerHalfOfTheRest) {
 }
 
 TEST(ServedMapTest, WithdrawsAnAnswerOfAPlanAndOfNoOther) {
-  ServedMap map;
+  AnswerCache map;
   CachedPlan one, other;
   map.put({.hash = hash(1), .plan = &one, .was_served = true});
   map.withdraw(hash(1), other);
@@ -53,7 +53,7 @@ TEST(ServedMapTest, WithdrawsAnAnswerOfAPlanAndOfNoOther) {
 
 TEST(ServedMapTest, IsReadWhileItChanges) {
   constexpr uint64_t kNumHashes = 400;
-  ServedMap map;
+  AnswerCache map;
   CachedPlan plan;
   prepare_read_guards();
   std::atomic<bool> stop = false;
@@ -61,7 +61,7 @@ TEST(ServedMapTest, IsReadWhileItChanges) {
     while (!stop) {
       for (uint64_t i = 0; i < kNumHashes; ++i) {
         const ReadGuard reading;
-        const Served* found = map.find(hash(i));
+        const CachedAnswer* found = map.find(hash(i));
         if (found != nullptr) {
           EXPECT_EQ(found->hash, hash(i));
         }
