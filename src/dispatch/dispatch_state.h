@@ -66,19 +66,19 @@ struct Dispatcher::State {
   ~State();
 
   /// Whether a lookup tells the dispatcher's own thread a problem that is not answered: not one of require().
-  enum class News : uint8_t { told, kept };
+  enum class OnMiss : uint8_t { post, ignore };
   /// The answer kept for a problem, else what `first_row` finds in the tables. `hash` is asked.hash(). No lock, no I/O;
   /// allocates nothing but for a thread's first call.
   template <typename FirstRow>
-  Hit look_up(const LookupRequest& asked, const ProblemKey& hash, News news, const FirstRow& first_row) noexcept;
-  Hit choose(const GemmKey& key, News news) noexcept;
+  Hit look_up(const LookupRequest& asked, const ProblemKey& hash, OnMiss on_miss, const FirstRow& first_row) noexcept;
+  Hit choose(const GemmKey& key, OnMiss on_miss) noexcept;
   Hit require(const LookupRequest& asked);
   /// Whether require() has nothing to do: with CompileMode::blocking a stand-in is not what it waits for.
   bool is_final(const Hit& hit) const noexcept {
     return hit.plan != nullptr && !(hit.is_stand_in && options.compile_mode == CompileMode::blocking);
   }
   /// Of weights packed ahead: as Dispatcher's. In weights.cpp.
-  Hit choose(GemmKey key, const Weights& weights, News news = News::told) noexcept;
+  Hit choose(GemmKey key, const Weights& weights, OnMiss on_miss = OnMiss::post) noexcept;
   Hit require(GemmKey key, const Weights& weights);
   Weights pack(GemmKey key, const void* plain, const PackOptions& wanted);
   static void* copy_of(const Weights& weights, const Hit& hit) noexcept;  ///< What the hit's plan reads.
@@ -146,7 +146,7 @@ struct Dispatcher::State {
 };
 
 template <typename FirstRow>
-Hit Dispatcher::State::look_up(const LookupRequest& asked, const ProblemKey& hash, News news,
+Hit Dispatcher::State::look_up(const LookupRequest& asked, const ProblemKey& hash, OnMiss on_miss,
                                const FirstRow& first_row) noexcept {
   const KeyCodes& own = codes[static_cast<size_t>(asked.key.op)];
   if (!own.fits(asked.key)) return {};
@@ -173,7 +173,7 @@ Hit Dispatcher::State::look_up(const LookupRequest& asked, const ProblemKey& has
   counters.count(hit.row == 0);
   if (!is_answered && !options.lookup_only) {
     hit.is_stand_in = true;
-    if (news == News::told) inbox.post(asked, hash);
+    if (on_miss == OnMiss::post) inbox.post(asked, hash);
   }
   return hit;
 }

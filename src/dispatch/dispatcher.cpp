@@ -77,12 +77,12 @@ Dispatcher::Dispatcher(DispatcherOptions options) {
 }
 Dispatcher::~Dispatcher() = default;
 
-Hit Dispatcher::State::choose(const GemmKey& key, News news) noexcept {
+Hit Dispatcher::State::choose(const GemmKey& key, OnMiss on_miss) noexcept {
   const auto op = static_cast<size_t>(key.op);
   if (op >= codes.size()) return {};
   const KeyCodes& own = codes[op];
   const HalfKey half = own.half(key);
-  Hit hit = look_up({key}, half.with_m(key.m), news, [&](const Snapshot& tables) {
+  Hit hit = look_up({key}, half.with_m(key.m), on_miss, [&](const Snapshot& tables) {
     return first_row(tables, key, own.pads_m(), half, options.max_regret);
   });
   // What packed weights are answered with is kept elsewhere; should a hash ever say otherwise, nothing runs.
@@ -91,12 +91,12 @@ Hit Dispatcher::State::choose(const GemmKey& key, News news) noexcept {
 }
 
 Hit Dispatcher::choose(const GemmKey& key, const Weights* weights) const noexcept {
-  return weights != nullptr ? state_->choose(key, *weights) : state_->choose(key, State::News::told);
+  return weights != nullptr ? state_->choose(key, *weights) : state_->choose(key, State::OnMiss::post);
 }
 
 Hit Dispatcher::require(const GemmKey& key, const Weights* weights) {
   if (weights != nullptr) return state_->require(key, *weights);
-  const Hit hit = state_->choose(key, State::News::kept);
+  const Hit hit = state_->choose(key, State::OnMiss::ignore);
   return state_->is_final(hit) ? hit : state_->require({key});
 }
 

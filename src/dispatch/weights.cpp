@@ -62,11 +62,11 @@ bool Dispatcher::State::holds(const Weights& weights, GemmKey key) const noexcep
   return key.op == packed.op && codes[static_cast<size_t>(packed.op)].same(key, packed);
 }
 
-Hit Dispatcher::State::choose(GemmKey key, const Weights& weights, News news) noexcept {
+Hit Dispatcher::State::choose(GemmKey key, const Weights& weights, OnMiss on_miss) noexcept {
   key.flags |= GemmKey::bpreshuffle;
   if (!holds(weights, key)) return {};
   const Weights::State& held = *weights.state_;
-  return look_up({key, &held.layouts}, held.answers.with_m(key.m), news, [&](const Snapshot& tables) {
+  return look_up({key, &held.layouts}, held.answers.with_m(key.m), on_miss, [&](const Snapshot& tables) {
     Hit hit;
     const auto op = static_cast<size_t>(key.op);
     visit_rows(
@@ -80,7 +80,7 @@ Hit Dispatcher::State::choose(GemmKey key, const Weights& weights, News news) no
 
 Hit Dispatcher::State::require(GemmKey key, const Weights& weights) {
   key.flags |= GemmKey::bpreshuffle;
-  if (const Hit hit = choose(key, weights, News::kept); is_final(hit)) return hit;
+  if (const Hit hit = choose(key, weights, OnMiss::ignore); is_final(hit)) return hit;
   if (!holds(weights, key))
     fail(ErrorCode::invalid_input, "these weights are not of this problem, or were packed by another dispatcher");
   return require({key, &weights.state_->layouts});

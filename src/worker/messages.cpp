@@ -219,11 +219,11 @@ json json_of(const request::Admit& admit) {
 json json_of(const request::Drop& drop) { return {{"type", "drop"}, {"slot", drop.slot}}; }
 json json_of(const request::Sample& sample) { return {{"type", "sample"}, {"schedule", packed(sample.schedule)}}; }
 
-json json_of(const answer::Ready& ready) {
+json json_of(const reply::Ready& ready) {
   return {{"type", "ready"}, {"device", json_of(ready.device)}, {"build", ready.build}};
 }
-json json_of(const answer::Done&) { return json::object({{"type", "done"}}); }
-json json_of(const answer::Failed& failed) {
+json json_of(const reply::Done&) { return json::object({{"type", "done"}}); }
+json json_of(const reply::Failed& failed) {
   return {{"type", "failed"}, {"code", name(failed.code)}, {"message", failed.message}};
 }
 json json_of(const Opened& opened) {
@@ -274,11 +274,11 @@ Request request_of(const json& value) {
   fail(ErrorCode::invalid_input, "the type of a request is not known: '{}'", shown(type));
 }
 
-Answer answer_of(const json& value) {
+Reply answer_of(const json& value) {
   const auto type = text_from(value.at("type"));
-  if (type == "ready") return answer::Ready{device_from(value.at("device")), text_from(value.at("build"))};
-  if (type == "done") return answer::Done{};
-  if (type == "failed") return answer::Failed{error_code_from(value.at("code")), text_from(value.at("message"))};
+  if (type == "ready") return reply::Ready{device_from(value.at("device")), text_from(value.at("build"))};
+  if (type == "done") return reply::Done{};
+  if (type == "failed") return reply::Failed{error_code_from(value.at("code")), text_from(value.at("message"))};
   if (type == "opened") {
     return Opened{uint32_from(value.at("id")), text_from(value.at("refused")), value.at("busy").get<bool>(),
                   list_from(value.at("contenders"), contender_from)};
@@ -323,8 +323,8 @@ auto message_from(std::string_view payload, Read read) {
 }  // namespace
 
 std::string to_payload(const Request& request) { return payload_of(request); }
-std::string to_payload(const Answer& answer) { return payload_of(answer); }
+std::string to_payload(const Reply& answer) { return payload_of(answer); }
 Request request_from(std::string_view payload) { return message_from(payload, request_of); }
-Answer answer_from(std::string_view payload) { return message_from(payload, answer_of); }
+Reply answer_from(std::string_view payload) { return message_from(payload, answer_of); }
 
 }  // namespace attune

@@ -50,7 +50,7 @@ using Request =
     std::variant<request::Hello, request::Open, request::Close, request::Admit, request::Drop, request::Sample>;
 
 /// What a worker answers.
-namespace answer {
+namespace reply {
 struct Ready {
   DeviceInfo device;
   std::string build;
@@ -65,8 +65,8 @@ struct Failed {
   std::string message;
   bool operator==(const Failed&) const = default;
 };
-}  // namespace answer
-using Answer = std::variant<answer::Ready, answer::Done, answer::Failed, Opened, Admitted, Sampled>;
+}  // namespace reply
+using Reply = std::variant<reply::Ready, reply::Done, reply::Failed, Opened, Admitted, Sampled>;
 
 /// The longest deadline that is read: 100 years. A moment so far away can still be counted in nanoseconds.
 inline constexpr Milliseconds kLongestLimit{int64_t{100} * 365 * 24 * 3600 * 1000};
@@ -75,10 +75,10 @@ inline constexpr Milliseconds kLongestLimit{int64_t{100} * 365 * 24 * 3600 * 100
 /// in texts. Two exceptions: a limit beyond kLongestLimit or below 0 is not read, and the rules of a search space are
 /// UTF-8, because their JSON is (throws internal).
 std::string to_payload(const Request& request);
-std::string to_payload(const Answer& answer);
+std::string to_payload(const Reply& answer);
 /// Throws invalid_input, whatever the bytes are; nothing deeper nested than 64 levels is followed. Only a message is
 /// checked, not whether it fits the conversation: ids, slots and numbers of samples are the reader's to judge.
 Request request_from(std::string_view payload);
-Answer answer_from(std::string_view payload);
+Reply answer_from(std::string_view payload);
 
 }  // namespace attune

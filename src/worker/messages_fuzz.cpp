@@ -45,23 +45,23 @@ std::string whole_message(unsigned which) {
       return to_payload(Request(request::Sample{{{1, 2, 3, Milliseconds(4)}, {5, 6, 7, Milliseconds(8)}}}));
     case 6: {
       DeviceInfo device{.id = "cpu:0", .kind = "host", .facts = {{"l2", 1}}, .peak_gflops = {{"bf16", 1.5}}};
-      return to_payload(Answer(answer::Ready{device, "build"}));
+      return to_payload(Reply(reply::Ready{device, "build"}));
     }
     case 7:
-      return to_payload(Answer(answer::Done{}));
+      return to_payload(Reply(reply::Done{}));
     case 8:
-      return to_payload(Answer(answer::Failed{ErrorCode::io, "why"}));
+      return to_payload(Reply(reply::Failed{ErrorCode::io, "why"}));
     case 9:
-      return to_payload(Answer(Opened{
+      return to_payload(Reply(Opened{
           1,
           "",
           true,
           {{"fake.gemm", "1", {{"a", "1"}}, {}, space, {}}, {.space = SearchSpace::listed({candidate.config})}}}));
     case 10:
-      return to_payload(Answer(Admitted{1, whole_outcome(), 2, 3, 4, 5}));
+      return to_payload(Reply(Admitted{1, whole_outcome(), 2, 3, 4, 5}));
     default:
-      return to_payload(Answer(
-          Sampled{1, true, {{1, 2, 3, Milliseconds(4)}}, {{1.5f, 0.9f, 3, true}}, 1, 2, {{1, whole_outcome()}}}));
+      return to_payload(
+          Reply(Sampled{1, true, {{1, 2, 3, Milliseconds(4)}}, {{1.5f, 0.9f, 3, true}}, 1, 2, {{1, whole_outcome()}}}));
   }
 }
 

@@ -101,12 +101,12 @@ std::vector<Request> requests() {
           request::Sample{}, request::Sample{turns()}};
 }
 
-std::vector<Answer> answers() {
-  std::vector<Answer> all = {
-      answer::Ready{},
-      answer::Ready{device(), any_bytes()},
-      answer::Done{},
-      answer::Failed{},
+std::vector<Reply> answers() {
+  std::vector<Reply> all = {
+      reply::Ready{},
+      reply::Ready{device(), any_bytes()},
+      reply::Done{},
+      reply::Failed{},
       Opened{},
       Opened{~0u, any_bytes(), true, contenders()},
       Admitted{},
@@ -115,7 +115,7 @@ std::vector<Answer> answers() {
       Sampled{
           ~0u, true, turns(), outcome().measurement->samples, Of<uint64_t>::max(), ~0u, {{5, outcome()}, {~0u, {}}}}};
   for (int code = 0; code <= static_cast<int>(ErrorCode::internal); ++code) {
-    const answer::Failed failed{static_cast<ErrorCode>(code), any_bytes()};
+    const reply::Failed failed{static_cast<ErrorCode>(code), any_bytes()};
     all.emplace_back(failed);
   }
   for (int status = 0; status <= static_cast<int>(Status::cancelled); ++status) {
@@ -157,7 +157,7 @@ TEST(Messages, RequestsComeBackAsTheyWere) {
 }
 
 TEST(Messages, AnswersComeBackAsTheyWere) {
-  for (const Answer& answer : answers()) EXPECT_EQ(answer_from(to_payload(answer)), answer) << answer.index();
+  for (const Reply& answer : answers()) EXPECT_EQ(answer_from(to_payload(answer)), answer) << answer.index();
 }
 
 TEST(Messages, NumbersThatAreNoneKeepTheirBits) {
@@ -165,7 +165,7 @@ TEST(Messages, NumbersThatAreNoneKeepTheirBits) {
     Admitted admitted;
     admitted.verified.errors.cosine = std::bit_cast<double>(uint64_t{bits});
     admitted.verified.measurement.emplace().samples = {{std::bit_cast<float>(0xffc00001u), -0.0f, 1, false}};
-    const auto read = std::get<Admitted>(answer_from(to_payload(Answer(admitted))));
+    const auto read = std::get<Admitted>(answer_from(to_payload(Reply(admitted))));
     EXPECT_EQ(std::bit_cast<uint64_t>(read.verified.errors.cosine), bits);
     EXPECT_EQ(std::bit_cast<uint32_t>(read.verified.measurement->samples[0].us), 0xffc00001u);
     EXPECT_TRUE(std::signbit(read.verified.measurement->samples[0].clock));
@@ -174,7 +174,7 @@ TEST(Messages, NumbersThatAreNoneKeepTheirBits) {
 
 TEST(Messages, ARequestIsNoAnswer) {
   for (const Request& request : requests()) EXPECT_THAT(answer_refusal(to_payload(request)), HasSubstr("not known"));
-  for (const Answer& answer : answers()) EXPECT_THAT(request_refusal(to_payload(answer)), HasSubstr("not known"));
+  for (const Reply& answer : answers()) EXPECT_THAT(request_refusal(to_payload(answer)), HasSubstr("not known"));
 }
 
 template <typename Message>
@@ -207,14 +207,14 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
               HasSubstr("a limit lies between 0 and 3153600000000 ms, got -1"));
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(7, '\0') + '\x7f'),
               HasSubstr("a limit"));
-  EXPECT_THAT(refusal_with(Answer(Sampled{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
+  EXPECT_THAT(refusal_with(Reply(Sampled{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
   EXPECT_THAT(refusal_with(Request(request::Drop{}), "/slot", -1), HasSubstr("from 0 to 2^64 - 1 is wanted, got -1"));
   EXPECT_THAT(refusal_with(Request(request::Drop{}), "/slot", uint64_t{1} << 32), HasSubstr("got 4294967296"));
   EXPECT_NE(refusal_with(Request(request::Drop{}), "/slot", 1.5), "");
   EXPECT_NE(refusal_with(Request(request::Drop{}), "/slot", true), "");
   const Request admit = request::Admit{1, 2, admission()};
   EXPECT_THAT(refusal_with(admit, "/admission/run_ms", Of<int64_t>::max()), HasSubstr("a limit"));
-  const Answer ready = answer::Ready{device(), ""};
+  const Reply ready = reply::Ready{device(), ""};
   EXPECT_NE(refusal_with(ready, "/device/num_units", Of<uint64_t>::max()), "");
   EXPECT_NE(refusal_with(ready, "/device/facts/l2_bytes", 1e300), "");
   EXPECT_NE(refusal_with(ready, "/device/peak_gflops", json::array()), "");
@@ -223,13 +223,13 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
 }
 
 TEST(Messages, WordsThatAreNotKnownAreRefusedAndShownHarmless) {
-  EXPECT_THAT(refusal_with(Answer(answer::Failed{}), "/code", "\x1b[0m"), HasSubstr("'\\x1b[0m'"));
-  EXPECT_THAT(refusal_with(Answer(Admitted{}), "/verified/status", "fine"), HasSubstr("the status is not known"));
+  EXPECT_THAT(refusal_with(Reply(reply::Failed{}), "/code", "\x1b[0m"), HasSubstr("'\\x1b[0m'"));
+  EXPECT_THAT(refusal_with(Reply(Admitted{}), "/verified/status", "fine"), HasSubstr("the status is not known"));
   EXPECT_THAT(refusal_with(Request(request::Open{}), "/protocol/cache", "hot"), HasSubstr("cache policy"));
   EXPECT_THAT(refusal_with(Request(request::Drop{}), "/type", std::string(1 << 20, 'x')), HasSubstr("x…'"));
-  const Answer admitted = Admitted{1, outcome()};
+  const Reply admitted = Admitted{1, outcome()};
   EXPECT_THAT(refusal_with(admitted, "/verified/measurement/timing", "sundial"), HasSubstr("the timing"));
-  const Answer opened = Opened{1, "", false, contenders()};
+  const Reply opened = Opened{1, "", false, contenders()};
   EXPECT_THAT(refusal_with(opened, "/contenders/0/space/parameters/0/binding", "later"), HasSubstr("compile_time"));
 }
 
@@ -237,7 +237,7 @@ TEST(Messages, TextsThatMeanNothingAreRefused) {
   EXPECT_NE(refusal_with(Request(request::Open{}), "/problem", "gemm m=1 m=2"), "");
   const Request admit = request::Admit{1, 2, admission()};
   EXPECT_NE(refusal_with(admit, "/admission/candidate/config", "a=1;a=2"), "");
-  const Answer opened = Opened{1, "", false, contenders()};
+  const Reply opened = Opened{1, "", false, contenders()};
   EXPECT_NE(refusal_with(opened, "/contenders/0/untuned", "a"), "");
   EXPECT_NE(refusal_with(opened, "/contenders/0/space", json::object()), "");
   EXPECT_NE(refusal_with(opened, "/contenders/0/space/rules/0/reason", "\xff"), "") << "JSON is UTF-8";
@@ -246,7 +246,7 @@ TEST(Messages, TextsThatMeanNothingAreRefused) {
 TEST(Messages, ASpaceWhoseReasonIsNoTextIsTheSendersBug) {
   const auto space = SearchSpace::product({}, {{"id", "1", "\xff"}});
   try {
-    to_payload(Answer(Opened{1, "", false, {contender("solver", space)}}));
+    to_payload(Reply(Opened{1, "", false, {contender("solver", space)}}));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::internal);
@@ -265,7 +265,7 @@ TEST(Messages, TornAnywhereIsRefused) {
 
 TEST(Messages, WhatIsChangedIsReadOrRefused) {
   // The frame's checksum finds changes; here nothing but an Error may come of them.
-  const std::string whole = to_payload(Answer(Admitted{1, outcome()}));
+  const std::string whole = to_payload(Reply(Admitted{1, outcome()}));
   size_t num_refused = 0;
   for (size_t at = 0; at < whole.size(); ++at) {
     for (const char byte : {'\x00', '\x1b', '\x9b'}) {

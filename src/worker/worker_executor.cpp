@@ -14,8 +14,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kConvicting = 2;  // Deaths of one candidate.
-constexpr uint32_t kHopeless = 3;    // Deaths in one request, or while all is brought back, that were nobody's doing.
-constexpr int kStarts = 3;           // Tries to bring a worker up.
+constexpr uint32_t kMaxUnattributedDeaths =
+    3;                      // Deaths in one request, or while all is brought back, that were nobody's doing.
+constexpr int kStarts = 3;  // Tries to bring a worker up.
 constexpr Milliseconds kForever{1'000'000'000};
 constexpr Milliseconds kLook{100};  // Between two looks whether all is to stop.
 
@@ -32,9 +33,9 @@ Outcome nobodys(const Outcome& outcome) {
 }
 
 /// Whether an answer is one to the request: a worker may be damaged.
-bool fits(const Request& request, const Answer& answer) {
-  if (std::holds_alternative<answer::Failed>(answer)) return true;
-  if (std::holds_alternative<request::Hello>(request)) return std::holds_alternative<answer::Ready>(answer);
+bool fits(const Request& request, const Reply& answer) {
+  if (std::holds_alternative<reply::Failed>(answer)) return true;
+  if (std::holds_alternative<request::Hello>(request)) return std::holds_alternative<reply::Ready>(answer);
   if (const auto* open = std::get_if<request::Open>(&request)) {
     const auto* opened = std::get_if<Opened>(&answer);
     return opened != nullptr && opened->problem == open->id;
@@ -47,7 +48,7 @@ bool fits(const Request& request, const Answer& answer) {
     const auto* sampled = std::get_if<Sampled>(&answer);
     return sampled != nullptr && sampled->turns.size() == sampled->samples.size();
   }
-  return std::holds_alternative<answer::Done>(answer);
+  return std::holds_alternative<reply::Done>(answer);
 }
 
 template <typename Wanted>
@@ -104,7 +105,7 @@ bool WorkerExecutor::answer_first(Clock::time_point end) {
     asked_ = false;
     const auto death = death_of(request, news);
     settled = !death || mend(request, *death);
-    if (!death) settle(request, std::get<Answer>(news));
+    if (!death) settle(request, std::get<Reply>(news));
   }
   if (!settled) return true;
   requests_.pop_front();
@@ -123,7 +124,7 @@ void WorkerExecutor::abort() {
   lost_.clear();
   acquittals_.clear();
   broken_.clear();
-  bare_.reset();
+  solo_problem_.reset();
 }
 
 /// Whether there is nothing to ask: what it is about is not there (any more).
@@ -142,10 +143,10 @@ void WorkerExecutor::begin(const Request& request) {
   const uint32_t most = open_.empty() ? options_.max_admissions : 2 * options_.max_admissions;
   if (worker_ && as<request::Open>(request) && num_admissions_ >= most) replace();
   const auto* admit = as<request::Admit>(request);
-  const bool alone = bare_ && admit != nullptr && admit->id == *bare_ && deaths_.contains(admit->slot);
+  const bool alone = solo_problem_ && admit != nullptr && admit->id == *solo_problem_ && deaths_.contains(admit->slot);
   if (!worker_)
     revive();
-  else if (bare_ && !alone)
+  else if (solo_problem_ && !alone)
     complete();
   worker_->ask(request, longest_step(request));
   asked_ = true;
@@ -154,33 +155,33 @@ void WorkerExecutor::begin(const Request& request) {
 /// The next request finds a fresh one.
 void WorkerExecutor::replace() {
   worker_.reset();
-  bare_.reset();
+  solo_problem_.reset();
   ++epoch_;
 }
 
 /// What ends a worker's life: its death, an answer to something else, or that it cannot go on.
-std::optional<Death> WorkerExecutor::death_of(const Request& request, const WorkerProcess::News& news) {
+std::optional<Death> WorkerExecutor::death_of(const Request& request, const WorkerProcess::Event& news) {
   if (const auto* death = std::get_if<Death>(&news)) return *death;
-  const auto* answer = std::get_if<Answer>(&news);
+  const auto* answer = std::get_if<Reply>(&news);
   if (answer == nullptr) return Death{{.status = Status::timed_out, .detail = "the worker does not answer"}, 0};
   if (!fits(request, *answer))
     return Death{{.status = Status::crashed, .detail = "the worker's answer is to something else"}, 0};
-  const auto* failed = std::get_if<answer::Failed>(answer);
+  const auto* failed = std::get_if<reply::Failed>(answer);
   if (failed == nullptr || as<request::Hello>(request)) return std::nullopt;
   return Death{{.status = Status::crashed, .detail = "the worker cannot go on: " + failed->message}, 0};
 }
 
 /// The answer of a worker that is up, or its death. Throws Stopped.
-std::variant<Answer, Death> WorkerExecutor::exchange(const Request& request, Milliseconds at_most) {
+std::variant<Reply, Death> WorkerExecutor::exchange(const Request& request, Milliseconds at_most) {
   const auto end = Clock::now() + at_most;
-  WorkerProcess::News news;
+  WorkerProcess::Event news;
   worker_->ask(request, longest_step(request));
   do {
     if (options_.stopped && options_.stopped()) throw Stopped();
     news = worker_->wait(std::min(left_until(end), kLook));
   } while (std::holds_alternative<std::monostate>(news) && Clock::now() < end);
   if (auto death = death_of(request, news)) return std::move(*death);
-  return std::move(std::get<Answer>(news));
+  return std::move(std::get<Reply>(news));
 }
 
 /// By the problem that the request is about; the largest of those that are open where it is about none.
@@ -205,12 +206,12 @@ void WorkerExecutor::start() {
       why = death->outcome.detail;
       continue;
     }
-    auto& answer = std::get<Answer>(news);
-    if (const auto* failed = std::get_if<answer::Failed>(&answer)) fail(failed->code, "{}", failed->message);
+    auto& answer = std::get<Reply>(news);
+    if (const auto* failed = std::get_if<reply::Failed>(&answer)) fail(failed->code, "{}", failed->message);
     num_admissions_ = 0;
     // The first worker's facts hold: a second measurement of the bandwidth must not change keys or rules.
     if (device_.id.empty()) {
-      device_ = std::get<answer::Ready>(std::move(answer)).device;
+      device_ = std::get<reply::Ready>(std::move(answer)).device;
       if (!options_.name.empty()) device_.id = options_.name;
     }
     return;
@@ -221,12 +222,12 @@ void WorkerExecutor::start() {
 
 /// A fresh worker with all that was open and admitted, but for what dies of it again.
 void WorkerExecutor::revive() {
-  for (uint32_t hopeless = 0;;) {
+  for (uint32_t num_unattributed = 0;;) {
     start();
     const auto death = bring_back();
     if (!death) return;
-    bury(*death);
-    if (death->blamed != 0 || ++hopeless < kHopeless) continue;
+    record_death(*death);
+    if (death->blamed != 0 || ++num_unattributed < kMaxUnattributedDeaths) continue;
     while (!open_.empty()) lose_all(open_.begin()->first, nobodys(death->outcome));
   }
 }
@@ -236,19 +237,19 @@ void WorkerExecutor::revive_for(ProblemId id) {
   start();
   const auto found = open_.find(id);
   if (found == open_.end()) return;
-  bare_ = id;
+  solo_problem_ = id;
   auto opened = exchange(request::Open{id, found->second.problem, found->second.protocol}, kForever);
-  const auto* answer = std::get_if<Answer>(&opened);
+  const auto* answer = std::get_if<Reply>(&opened);
   const auto* again = answer != nullptr ? std::get_if<Opened>(answer) : nullptr;
   if (again != nullptr && again->refused.empty() && !again->busy) return;
-  bare_.reset();
+  solo_problem_.reset();
   revive();
 }
 
 /// Brings the others back beside the problem that was alone.
 void WorkerExecutor::complete() {
   if (const auto death = bring_back()) {
-    bury(*death);
+    record_death(*death);
     revive();
   }
 }
@@ -256,13 +257,13 @@ void WorkerExecutor::complete() {
 std::optional<Death> WorkerExecutor::bring_back() {
   std::vector<ProblemId> ids;
   for (const auto& [id, opening] : open_) ids.push_back(id);
-  const auto bare = std::exchange(bare_, std::nullopt);
+  const auto solo = std::exchange(solo_problem_, std::nullopt);
   for (const ProblemId id : ids) {
     const Opening opening = open_.at(id);
     if (id != bare) {
       auto opened = exchange(request::Open{id, opening.problem, opening.protocol}, kForever);
       if (const auto* death = std::get_if<Death>(&opened)) return *death;
-      const auto& answer = std::get<Opened>(std::get<Answer>(opened));
+      const auto& answer = std::get<Opened>(std::get<Reply>(opened));
       if (!answer.refused.empty() || answer.busy) {
         lose_all(id, {.status = Status::device_lost,
                       .detail = "the problem could not be opened again after a death: " + answer.refused});
@@ -270,10 +271,10 @@ std::optional<Death> WorkerExecutor::bring_back() {
       }
     }
     for (const auto& [slot, admission] : opening.slots) {
-      if (id == bare && slot == bare_slot_) continue;
+      if (id == solo && slot == solo_slot_) continue;
       auto admitted = exchange(request::Admit{id, slot, admission}, kForever);
       if (const auto* death = std::get_if<Death>(&admitted)) return *death;
-      const auto& again = std::get<Admitted>(std::get<Answer>(admitted));
+      const auto& again = std::get<Admitted>(std::get<Reply>(admitted));
       if (!again.verified.ok()) lose(slot, again.verified);
     }
   }
@@ -281,11 +282,11 @@ std::optional<Death> WorkerExecutor::bring_back() {
 }
 
 /// `sampled`: in a schedule, where a second death convicts nobody yet.
-void WorkerExecutor::bury(const Death& death, bool sampled) {
+void WorkerExecutor::record_death(const Death& death, bool sampled) {
   worker_.reset();
   ++epoch_;
   ++num_deaths_;
-  bare_.reset();
+  solo_problem_.reset();
   if (death.blamed == 0 || ++deaths_[death.blamed] < kConvicting) return;
   if (sampled && death.blamed < kLibrarySlots) return;
   if (death.blamed >= kLibrarySlots) {
@@ -362,7 +363,7 @@ void WorkerExecutor::lose_all(ProblemId id, const Outcome& outcome) {
   broken_.insert_or_assign(id, outcome);
 }
 
-void WorkerExecutor::settle(const Request& request, Answer& answer) {
+void WorkerExecutor::settle(const Request& request, Reply& answer) {
   if (auto* opened = std::get_if<Opened>(&answer)) {
     const auto* open = as<request::Open>(request);
     if (opened->refused.empty() && !opened->busy && open != nullptr)
@@ -375,9 +376,9 @@ void WorkerExecutor::settle(const Request& request, Answer& answer) {
       Admission again = admit.admission;
       again.verify = again.twice = false;
       open_.at(admit.id).slots.insert_or_assign(admit.slot, std::move(again));
-      bare_slot_ = admit.slot;
+      solo_slot_ = admit.slot;
     } else {
-      bare_slot_ = 0;
+      solo_slot_ = 0;
     }
     deaths_.erase(admit.slot);  // If it died before: what it died of was not its own doing.
     if (admitted->spoilt) replace();
@@ -404,15 +405,15 @@ void WorkerExecutor::end_strays() const {
 
 bool WorkerExecutor::mend(const Request& request, const Death& death) {
   const auto began = Clock::now();
-  const bool settled = mourn(request, death);
+  const bool settled = handle_death(request, death);
   recoveries_.push_back(std::chrono::duration_cast<Milliseconds>(Clock::now() - began));
   return settled;
 }
 
 /// Whether a death settles the request; if not, it is asked again.
-bool WorkerExecutor::mourn(const Request& request, const Death& death) {
+bool WorkerExecutor::handle_death(const Request& request, const Death& death) {
   const auto* sample = as<request::Sample>(request);
-  bury(death, sample != nullptr);
+  record_death(death, sample != nullptr);
   forget(request);  // Not before: what died while it was closed or dropped leaves no record.
   const auto* admission = as<request::Admit>(request);
   if (admission != nullptr && death.blamed == admission->slot && deaths_[admission->slot] < kConvicting) {
@@ -423,7 +424,7 @@ bool WorkerExecutor::mourn(const Request& request, const Death& death) {
   revive();
   if (sample != nullptr) {
     if (death.blamed == 0) {
-      if (++num_deaths_of_request_ < kHopeless) return false;
+      if (++num_deaths_of_request_ < kMaxUnattributedDeaths) return false;
       for (const Turn& turn : sample->schedule) lose(turn.slot, nobodys(death.outcome));
     }
     Sampled nothing{.epoch = epoch_, .interrupted = true};
@@ -431,9 +432,9 @@ bool WorkerExecutor::mourn(const Request& request, const Death& death) {
     events_.emplace_back(std::move(nothing));
     return true;
   }
-  if (admission != nullptr) return mourn_admission(*admission, death);
+  if (admission != nullptr) return handle_admission_death(*admission, death);
   if (const auto* open = as<request::Open>(request)) {
-    if (++num_deaths_of_request_ < kHopeless) return false;
+    if (++num_deaths_of_request_ < kMaxUnattributedDeaths) return false;
     events_.emplace_back(Opened{.problem = open->id, .refused = death.outcome.detail, .lost = true});
   }
   return true;
@@ -450,9 +451,9 @@ void WorkerExecutor::tell_lost(const request::Sample& sample, Sampled& sampled) 
   lost_.erase(told, lost_.end());
 }
 
-bool WorkerExecutor::mourn_admission(const request::Admit& admit, const Death& death) {
+bool WorkerExecutor::handle_admission_death(const request::Admit& admit, const Death& death) {
   const bool its_own = death.blamed == admit.slot;
-  if (!its_own && ++num_deaths_of_request_ < kHopeless) return false;
+  if (!its_own && ++num_deaths_of_request_ < kMaxUnattributedDeaths) return false;
   deaths_.erase(admit.slot);
   events_.emplace_back(Admitted{.slot = admit.slot, .verified = its_own ? death.outcome : nobodys(death.outcome)});
   return true;

@@ -69,10 +69,10 @@ class WorkerExecutor final : public Executor {
   void revive_for(ProblemId id);
   void complete();
   std::optional<Death> bring_back();
-  static std::optional<Death> death_of(const Request& request, const WorkerProcess::News& news);
-  std::variant<Answer, Death> exchange(const Request& request, Milliseconds at_most);
+  static std::optional<Death> death_of(const Request& request, const WorkerProcess::Event& news);
+  std::variant<Reply, Death> exchange(const Request& request, Milliseconds at_most);
   Milliseconds longest_step(const Request& request) const;
-  void bury(const Death& death, bool sampled = false);
+  void record_death(const Death& death, bool sampled = false);
   void convict(Slot slot, const Outcome& outcome);
   void find_culprit(const request::Sample& sample, const Death& death);
   std::optional<Death> take_turns_alone(Slot slot, const std::vector<Turn>& schedule, Milliseconds at_most);
@@ -80,11 +80,11 @@ class WorkerExecutor final : public Executor {
   void lose_all(ProblemId id, const Outcome& outcome);
   bool is_moot(const Request& request) const;
   void begin(const Request& request);
-  void settle(const Request& request, Answer& answer);
+  void settle(const Request& request, Reply& answer);
   void end_strays() const;
   bool mend(const Request& request, const Death& death);
-  bool mourn(const Request& request, const Death& death);
-  bool mourn_admission(const request::Admit& admit, const Death& death);
+  bool handle_death(const Request& request, const Death& death);
+  bool handle_admission_death(const request::Admit& admit, const Death& death);
   void tell_lost(const request::Sample& sample, Sampled& sampled);
   void cancel(const Request& request);
   void forget(const Request& request);
@@ -100,8 +100,8 @@ class WorkerExecutor final : public Executor {
   std::vector<Event> events_;           ///< To be returned by the next wait().
   std::map<ProblemId, Opening> open_;
   std::map<ProblemId, Outcome> broken_;       ///< Problems that could not be brought back, until they are closed.
-  std::optional<ProblemId> bare_;             ///< The only problem that is open in the worker, for a second try.
-  Slot bare_slot_ = 0;                        ///< Admitted in it since.
+  std::optional<ProblemId> solo_problem_;     ///< The only problem that is open in the worker, for a second try.
+  Slot solo_slot_ = 0;                        ///< Admitted in it since.
   std::map<Slot, uint32_t> deaths_;           ///< Blamed on each slot that is alive, since its admission or another's
                                               ///< conviction, and on libraries.
   std::map<Slot, uint32_t> acquittals_;       ///< Times that each outlived its turns alone.

@@ -36,9 +36,9 @@ TEST(Worker, DISABLED_AnswersSomethingElse) {
     if (got <= 0) ::_exit(0);
     reader.feed({bytes.data(), static_cast<size_t>(got)});
     while (const auto frame = reader.next()) {
-      Answer answer = answer::Done{};
+      Reply answer = reply::Done{};
       if (std::holds_alternative<request::Hello>(request_from(frame->payload)))
-        answer = answer::Ready{open_device("fake:0")->info(), kBuild};
+        answer = reply::Ready{open_device("fake:0")->info(), kBuild};
       announcer.answer();
       const std::string text = encode_frame({frame->number, to_payload(answer)});
       if (::write(kWorkerChannel, text.data(), text.size()) < 0) ::_exit(1);
@@ -72,13 +72,13 @@ class WorkerExecutorTest : public testing::Test {
     if (!executor_) executor_ = std::make_unique<WorkerExecutor>(options_);
     return *executor_;
   }
-  template <typename Answer>
-  Answer wait() {
+  template <typename Reply>
+  Reply wait() {
     for (;;) {
       auto events = executor().wait(Milliseconds(5000));
       if (events.empty()) continue;
       EXPECT_EQ(events.size(), 1u);
-      return std::get<Answer>(std::move(events.front()));
+      return std::get<Reply>(std::move(events.front()));
     }
   }
   Opened open() {

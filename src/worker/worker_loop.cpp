@@ -79,50 +79,50 @@ class Worker {
   Worker(const Registry& solvers, std::string_view build) : solvers_(solvers), build_(build) {}
 
   /// The page says that what follows on the channel is this.
-  Answer answer(const Request& request) {
-    Answer answer = do_request(request);
+  Reply answer(const Request& request) {
+    Reply answer = do_request(request);
     announcer_.answer();
     return answer;
   }
 
  private:
-  Answer do_request(const Request& request) {
+  Reply do_request(const Request& request) {
     try {
       surroundings_.restore();
       return std::visit([this](const auto& one) { return handle(one); }, request);
     } catch (const Error& error) {
-      return answer::Failed{error.code(), error.what()};
+      return reply::Failed{error.code(), error.what()};
     } catch (const std::exception& error) {
-      return answer::Failed{ErrorCode::internal, error.what()};
+      return reply::Failed{ErrorCode::internal, error.what()};
     }
   }
 
-  Answer handle(const request::Hello& hello) {
+  Reply handle(const request::Hello& hello) {
     if (hello.build != build_)
       fail(ErrorCode::unavailable, "the worker is of another build: {} here, {} wanted", build_, hello.build);
     if (!hello.cores.empty()) bind_to_cores({hello.cores.begin(), hello.cores.end()});
     device_ = open_device(hello.device);
     executor_ = std::make_unique<LocalExecutor>(*device_, solvers_, &announcer_);
     executor_->leave_out(hello.left_out);
-    return answer::Ready{device_->info(), build_};
+    return reply::Ready{device_->info(), build_};
   }
-  Answer handle(const request::Open& open) {
+  Reply handle(const request::Open& open) {
     executor().open(open.id, open.problem, open.protocol);
     return next<Opened>();
   }
-  Answer handle(const request::Close& close) {
+  Reply handle(const request::Close& close) {
     executor().close(close.id);
     return done();
   }
-  Answer handle(const request::Admit& admit) {
+  Reply handle(const request::Admit& admit) {
     executor().admit(admit.id, admit.slot, admit.admission);
     return next<Admitted>();
   }
-  Answer handle(const request::Drop& drop) {
+  Reply handle(const request::Drop& drop) {
     executor().drop(drop.slot);
     return done();
   }
-  Answer handle(const request::Sample& sample) {
+  Reply handle(const request::Sample& sample) {
     executor().sample(sample.schedule);
     return next<Sampled>();
   }
@@ -132,14 +132,14 @@ class Worker {
     return *executor_;
   }
   template <typename Wanted>
-  Answer next() {
+  Reply next() {
     auto events = executor_->wait({});
     ATTUNE_CHECK(events.size() == 1, "{} events for one request", events.size());
     return std::get<Wanted>(std::move(events.front()));
   }
-  Answer done() {
+  Reply done() {
     executor_->wait({});
-    return answer::Done{};
+    return reply::Done{};
   }
 
   const Registry& solvers_;

@@ -124,7 +124,7 @@ void WorkerProcess::ask(const Request& request, Milliseconds longest) {
   nap_ = std::clamp(shortest_limit(request) / 4, kShortestNap, kLongestNap);
 }
 
-WorkerProcess::News WorkerProcess::wait(Milliseconds at_most) {
+WorkerProcess::Event WorkerProcess::wait(Milliseconds at_most) {
   const auto end = Clock::now() + at_most;
   for (;;) {
     try {
@@ -165,7 +165,7 @@ WaitStatus WorkerProcess::turn_out(bool hung_up) {
 }
 
 /// What a worker said before it ended counts.
-WorkerProcess::News WorkerProcess::after_its_end() {
+WorkerProcess::Event WorkerProcess::after_its_end() {
   if (page_.read().answering) read_answers();
   try {
     if (auto answer = next_answer()) return std::move(*answer);
@@ -175,7 +175,7 @@ WorkerProcess::News WorkerProcess::after_its_end() {
 }
 
 /// Throws invalid_input for what is no answer to the request.
-std::optional<Answer> WorkerProcess::next_answer() {
+std::optional<Reply> WorkerProcess::next_answer() {
   auto frame = reader_.next();
   if (!frame) return std::nullopt;
   if (frame->number != number_) fail(ErrorCode::invalid_input, "an answer to no request: {}", frame->number);

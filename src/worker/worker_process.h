@@ -64,14 +64,14 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   pid_t pid() const noexcept { return child_.pid(); }
-  using News = std::variant<std::monostate, Answer, Death>;
+  using Event = std::variant<std::monostate, Reply, Death>;
 
   /// Begins to send a request. The last one must have been answered. `longest`: for any of its steps that has no limit
   /// of its own.
   void ask(const Request& request, Milliseconds longest);
   /// Sends what is left and waits up to `at_most` for the answer. A worker that ended, closed its channel, hung past
   /// the deadline of what it had announced, or wrote what is no message, is dead when this returns: a Death, once.
-  News wait(Milliseconds at_most);
+  Event wait(Milliseconds at_most);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -85,11 +85,11 @@ class WorkerProcess {
   struct Channel;
 
   WorkerProcess(const WorkerOptions& options, Channel channel);
-  std::optional<Answer> next_answer();
+  std::optional<Reply> next_answer();
   bool read_answers();
   void write_request();
   Clock::time_point deadline(const Announcement& announced) const;
-  News after_its_end();
+  Event after_its_end();
   WaitStatus turn_out(bool hung_up);
   Death death(WaitStatus status);
   std::string last_words() const;

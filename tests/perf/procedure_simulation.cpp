@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The procedure of docs/measurement.md on synthetic noise: does it end, what does it cost, how often is it wrong?
 // Prints one line per condition and field; `--trials N` runs each N times (default: enough for a first look), `--json`
-// prints one object a line, `--markdown` a table; further words select conditions (quiet burst neighbour hopeless).
+// prints one object a line, `--markdown` a table; further words select conditions (quiet burst neighbour heavy).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -173,8 +173,7 @@ int main(int argc, char** argv) {
       num_trials = static_cast<uint32_t>(number);
       ++i;
     } else if (word.starts_with("-")) {
-      fmt::print(stderr, "usage: {} [--trials N] [--json|--markdown] [quiet] [burst] [neighbour] [hopeless]\n",
-                 argv[0]);
+      fmt::print(stderr, "usage: {} [--trials N] [--json|--markdown] [quiet] [burst] [neighbour] [heavy]\n", argv[0]);
       return 2;
     } else {
       selected.push_back(word);
@@ -188,7 +187,7 @@ int main(int argc, char** argv) {
         "|\n|---|---|---|---|---|---|---|---|---|---|\n");
   }
   const std::pair<std::string_view, double> conditions[] = {
-      {"quiet", 0.02}, {"burst", 0.10}, {"neighbour", 0.25}, {"hopeless", 0.70}};
+      {"quiet", 0.02}, {"burst", 0.10}, {"neighbour", 0.25}, {"heavy", 0.70}};
   for (const auto& [condition, dirty] : conditions) {
     if (!selected.empty() && std::find(selected.begin(), selected.end(), condition) == selected.end()) continue;
     for (const auto& setting : settings()) {
