@@ -31,7 +31,7 @@ class ATTUNE_API Problem {
   DType dtype(std::string_view name) const;
   const std::string& text(std::string_view name) const;
   /// Value of an attribute that is left out at its default.
-  int64_t integer_or(std::string_view name, int64_t otherwise) const;
+  int64_t integer_or(std::string_view name, int64_t default_value) const;
   /// The same problem with one attribute set.
   Problem with(std::string_view name, std::string value) const;
 

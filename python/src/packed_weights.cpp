@@ -13,8 +13,8 @@ namespace nb = nanobind;
 namespace attune::python {
 namespace {
 
-DType out_dtype_of(nb::handle name, DType otherwise) {
-  if (name.is_none()) return otherwise;
+DType out_dtype_of(nb::handle name, DType default_value) {
+  if (name.is_none()) return default_value;
   std::string text;
   if (!nb::try_cast(name, text)) fail_type("out_dtype must be 'fp32', 'fp16' or 'bf16'");
   const auto dtype = parse_dtype(text);

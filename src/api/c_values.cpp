@@ -50,8 +50,8 @@ DType dtype_of(uint32_t number) {
 
 uint8_t flags_of(const Problem& problem) {
   uint8_t flags = 0;
-  const auto add = [&](const char* attribute, int64_t otherwise, int64_t wanted, uint8_t mask) {
-    if (problem.integer_or(attribute, otherwise) == wanted) flags |= mask;
+  const auto add = [&](const char* attribute, int64_t default_value, int64_t wanted, uint8_t mask) {
+    if (problem.integer_or(attribute, default_value) == wanted) flags |= mask;
   };
   add("bias", 0, 1, GemmKey::bias);
   add("scale_ab", 0, 1, GemmKey::scale_ab);

@@ -14,7 +14,7 @@ namespace attune {
 /// A caller's struct as this library knows it. Fields that the caller's version lacks are those of `otherwise`; what
 /// the caller's has more must be 0, for it would be ignored. Throws invalid_input.
 template <typename Struct>
-Struct taken(const Struct& given, const Struct& otherwise, size_t least_size) {
+Struct taken(const Struct& given, const Struct& default_value, size_t least_size) {
   if (given.size < least_size || given.size > 4096)
     fail(ErrorCode::invalid_input, "a struct's size is not set, start from its INIT macro: {}", given.size);
   const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
@@ -22,7 +22,7 @@ Struct taken(const Struct& given, const Struct& otherwise, size_t least_size) {
     if (bytes[i] != 0)
       fail(ErrorCode::invalid_input, "a struct has a field set that this version does not know, byte {}", i);
   }
-  Struct known = otherwise;
+  Struct known = default_value;
   std::memcpy(static_cast<void*>(&known), &given, given.size < sizeof(Struct) ? given.size : sizeof(Struct));
   known.size = sizeof(Struct);
   return known;

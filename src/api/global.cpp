@@ -64,14 +64,14 @@ CompileMode compile_mode() {
 
 uint64_t max_plan_bytes() {
   const Variable wanted{"ATTUNE_MAX_PLAN_BYTES"};
-  const uint64_t otherwise = DispatcherOptions().max_plan_bytes;
-  if (wanted.value.empty()) return otherwise;
+  const uint64_t default_bytes = DispatcherOptions().max_plan_bytes;
+  if (wanted.value.empty()) return default_bytes;
   uint64_t number = 0;
   const char* const end = wanted.value.data() + wanted.value.size();
   if (const auto read = std::from_chars(wanted.value.data(), end, number); read.ec == std::errc() && read.ptr == end)
     return number;
-  complain(fmt::format("ATTUNE_MAX_PLAN_BYTES wants a number of bytes, it is {}: '{}'", otherwise, wanted.value));
-  return otherwise;
+  complain(fmt::format("ATTUNE_MAX_PLAN_BYTES wants a number of bytes, it is {}: '{}'", default_bytes, wanted.value));
+  return default_bytes;
 }
 
 DispatcherOptions options_of_environment() {
@@ -111,11 +111,11 @@ Dispatcher* make_global() {
   try {
     made = new Dispatcher(options);
   } catch (const Error& error) {
-    DispatcherOptions otherwise = options;
-    otherwise.device = DispatcherOptions().device;
-    if (options.device == otherwise.device) throw;
-    complain(fmt::format("ATTUNE_DEVICE cannot be used, it is {}: {}", otherwise.device, error.what()));
-    made = new Dispatcher(std::move(otherwise));
+    DispatcherOptions fallback = options;
+    fallback.device = DispatcherOptions().device;
+    if (options.device == fallback.device) throw;
+    complain(fmt::format("ATTUNE_DEVICE cannot be used, it is {}: {}", fallback.device, error.what()));
+    made = new Dispatcher(std::move(fallback));
   }
   finish_at_exit(made);
   // A library makes static objects when it is first used, and they are taken down in the opposite order.

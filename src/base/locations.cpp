@@ -20,11 +20,12 @@ std::optional<std::string> variable(const char* name) {
 }
 
 /// $own; else $xdg/attune; else ~/<otherwise>/attune.
-Location private_folder(const char* name, const char* own, const char* xdg, const char* otherwise) {
+Location private_folder(const char* name, const char* own, const char* xdg, const char* default_value) {
   if (const auto folder = variable(own)) return {name, *folder, own};
   if (const auto folder = variable(xdg); folder && std::filesystem::path(*folder).is_absolute())
     return {name, std::filesystem::path(*folder) / "attune", xdg};
-  if (const auto home = variable("HOME")) return {name, std::filesystem::path(*home) / otherwise / "attune", "default"};
+  if (const auto home = variable("HOME"))
+    return {name, std::filesystem::path(*home) / default_value / "attune", "default"};
   fail(ErrorCode::invalid_input, "there is no home folder to keep state in, set {}", own);
 }
 

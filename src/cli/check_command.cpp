@@ -130,7 +130,7 @@ void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& op
     const TimedCandidate& mine = timed.back();
     row.standing = Standing::ok;
     if (!mine.outcome.ok()) {
-      row.standing = is_passing(mine.outcome.status) ? Standing::unusable : Standing::wrong;
+      row.standing = is_transient(mine.outcome.status) ? Standing::unusable : Standing::wrong;
       row.reason = fmt::format("{}: {}", name(mine.outcome.status), mine.outcome.detail);
       return;
     }

@@ -64,7 +64,7 @@ void check_merged_output(const fs::path& output, const std::vector<fs::path>& in
   const CsvDocument old = CsvDocument::read(output);
   check_publishable(old, family);
   for (const KeyColumn& key : family.key) {
-    if (key.otherwise.empty() && !old.find_column(key.column))
+    if (key.default_value.empty() && !old.find_column(key.column))
       fail(ErrorCode::invalid_input, "the file is there and is no table of {}, name another: '{}'", family.op,
            shown(output.string(), 500));
   }

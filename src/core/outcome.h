@@ -27,7 +27,7 @@ std::string_view name(Status status) noexcept;
 std::optional<Status> parse_status(std::string_view text) noexcept;
 /// Whether a failure says something about the machine at that moment rather than about the candidate: memory, a device
 /// or a compiler that was not there, a stop.
-constexpr bool is_passing(Status status) noexcept {
+constexpr bool is_transient(Status status) noexcept {
   return status == Status::compile_failed || status == Status::load_failed || status == Status::out_of_memory ||
          status == Status::device_lost || status == Status::cancelled;
 }

@@ -85,8 +85,8 @@ int64_t Problem::integer(std::string_view name) const {
   fail(ErrorCode::invalid_input, "attribute '{}' wants a whole number, got '{}'", name, value);
 }
 
-int64_t Problem::integer_or(std::string_view name, int64_t otherwise) const {
-  return has(name) ? integer(name) : otherwise;
+int64_t Problem::integer_or(std::string_view name, int64_t default_value) const {
+  return has(name) ? integer(name) : default_value;
 }
 
 DType Problem::dtype(std::string_view name) const {

@@ -109,7 +109,7 @@ class ExistingList {
   /// What a reader takes a cell for that is not there.
   static std::string value_when_missing(const Problem& problem, const KeyColumn& key) {
     if (key.attribute == "outdtype" && problem.has("dtype")) return problem.text("dtype");
-    return std::string(key.otherwise);
+    return std::string(key.default_value);
   }
 
   std::string cell(const Problem& problem, std::string_view column) const {
@@ -145,7 +145,7 @@ std::optional<Problem> problem_of(const KeyCodes& codes, const GemmKey& key) {
       if (values[i] < 0 || values[i] > static_cast<int64_t>(DType::e8m0)) return std::nullopt;
       value = name(static_cast<DType>(values[i]));
     }
-    if (!column.optional || value != column.otherwise) attributes.emplace_back(column.attribute, std::move(value));
+    if (!column.optional || value != column.default_value) attributes.emplace_back(column.attribute, std::move(value));
   }
   return Problem(std::string(codes.family().op), std::move(attributes));
 }

@@ -54,7 +54,7 @@ KeyCodes::KeyCodes(const FamilySpec& family)
     if (fields_[i] == Field::out) head_mask_ |= kByte << kOutShift;
     if (fields_[i] == Field::flag) head_mask_ |= flags_[i];
     if (fields_[i] == Field::batch) batch_mask_ = ~uint64_t{0};
-    if (!family.key[i].otherwise.empty()) defaults_[i] = code(i, family.key[i].otherwise).value();
+    if (!family.key[i].default_value.empty()) defaults_[i] = code(i, family.key[i].default_value).value();
   }
 }
 

@@ -82,7 +82,7 @@ class RowIndexBuilder {
     const CsvDocument& head = scan.head();
     keys_.clear();
     for (const KeyColumn& key : codes_.family().key) {
-      keys_.push_back({key.otherwise.empty() ? head.require_column(key.column) : head.find_column(key.column)});
+      keys_.push_back({key.default_value.empty() ? head.require_column(key.column) : head.find_column(key.column)});
     }
     gfx_ = head.find_column("gfx");
     units_ = head.find_column("cu_num");
@@ -128,7 +128,7 @@ class RowIndexBuilder {
       CodedColumn& column = keys_[i];
       const std::string_view text = cell(scan, column.column);
       if (text.empty()) {
-        if (codes_.family().key[i].otherwise.empty()) return false;
+        if (codes_.family().key[i].default_value.empty()) return false;
         codes[i] = codes_.code_of_none(i, codes);
         continue;
       }

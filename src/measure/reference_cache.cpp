@@ -15,7 +15,7 @@ namespace attune {
 namespace {
 
 constexpr double kCheckedRows = 8;
-// The obvious path takes about 10 ns a term: beyond a second or two, fewer rows are checked.
+// The naive path takes about 10 ns a term: beyond a second or two, fewer rows are checked.
 constexpr double kMaxTerms = 1 << 27;
 // Both paths sum in double: they differ by 1e-13 of the scale. A lost or doubled term is 1/√K of it or more.
 constexpr double kPathsAgree = 1e-9;
@@ -111,24 +111,24 @@ void ReferenceCache::check(const TestData& data) const {
   Random random(derive_seed(seed_, "reference rows"));
   while (picked.size() < wanted) picked.insert(static_cast<int64_t>(random.below(static_cast<uint64_t>(rows))));
   const std::vector<int64_t> list(picked.begin(), picked.end());
-  Reference obvious;
-  obvious.values.assign(data.reference.values.size(), 0);
-  obvious.scales.assign(data.reference.scales.size(), 0);
+  Reference naive;
+  naive.values.assign(data.reference.values.size(), 0);
+  naive.scales.assign(data.reference.scales.size(), 0);
   const HostTensors operands = tensors(data);
   over_all_cores(static_cast<int64_t>(list.size()), [&](RowRange part) {
     for (int64_t i = part.begin; i < part.end; ++i) {
       const int64_t row = list[static_cast<size_t>(i)];
-      op_.reference(problem_, Path::obvious, {row, row + 1}, operands, obvious);
+      op_.reference(problem_, Path::naive, {row, row + 1}, operands, naive);
     }
   });
   const auto columns = data.reference.values.size() / static_cast<size_t>(rows);
   for (const int64_t row : list) {
     for (size_t i = static_cast<size_t>(row) * columns; i < (static_cast<size_t>(row) + 1) * columns; ++i) {
-      const double difference = std::abs(data.reference.values[i] - obvious.values[i]);
-      if (!(difference <= kPathsAgree * (obvious.scales[i] + std::abs(obvious.values[i])))) {
+      const double difference = std::abs(data.reference.values[i] - naive.values[i]);
+      if (!(difference <= kPathsAgree * (naive.scales[i] + std::abs(naive.values[i])))) {
         fail(ErrorCode::internal,
-             "the two reference paths of {} disagree, please report it: row {}, column {}: fast {}, obvious {} ({})",
-             op_.name(), row, i % columns, data.reference.values[i], obvious.values[i], problem_.key());
+             "the two reference paths of {} disagree, please report it: row {}, column {}: fast {}, naive {} ({})",
+             op_.name(), row, i % columns, data.reference.values[i], naive.values[i], problem_.key());
       }
     }
   }

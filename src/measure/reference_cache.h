@@ -24,7 +24,7 @@ struct TestData {
 };
 
 /// Computes a problem's references once, on the op's fast path over all cores, and checks 8 rows (fewer where a row is
-/// of more than 16 million terms) against the obvious path. Its threads have ended when a call returns, so nothing is
+/// of more than 16 million terms) against the naive path. Its threads have ended when a call returns, so nothing is
 /// timed beside them. No candidate can write to what it holds, but for the inputs of the run under way.
 class ReferenceCache {
  public:

@@ -15,9 +15,9 @@ struct KeyColumn {
   std::string_view column;     ///< `M`; compared without regard to case when reading.
   std::string_view attribute;  ///< `m`
   ColumnKind kind = ColumnKind::integer;
-  std::string_view
-      otherwise;  ///< Value when the column is missing (as in a Problem: `0`, `bf16`); empty: the column is required.
-  bool optional = false;  ///< Attune adds the column to a table only when a row is not at its default.
+  std::string_view default_value;  ///< Value when the column is missing (as in a Problem: `0`, `bf16`); empty: the
+                                   ///< column is required.
+  bool optional = false;           ///< Attune adds the column to a table only when a row is not at its default.
 };
 
 /// An operator family: its tables, names and defaults, as data. Formats of the columns: docs/formats/tables.md.

@@ -21,9 +21,9 @@ namespace attune {
 struct AttributeSpec {
   std::string_view name;
   ColumnKind kind = ColumnKind::integer;
-  std::string_view otherwise;  ///< Default; empty: required.
-  bool always = true;          ///< False: in the key only when not at its default.
-  int64_t min = 0, max = 0;    ///< For integers.
+  std::string_view default_value;  ///< Default; empty: required.
+  bool always = true;              ///< False: in the key only when not at its default.
+  int64_t min = 0, max = 0;        ///< For integers.
   std::string_view help;
   std::vector<std::string_view> allowed;  ///< For dtypes: the names this op takes.
 };
@@ -59,7 +59,7 @@ struct Reference {
   using Numbers = std::vector<double, PageAllocator<double>>;
   Numbers values, scales;
 };
-enum class Path : uint8_t { obvious, fast };
+enum class Path : uint8_t { naive, fast };
 
 /// What a problem means, the same for every solver. Const and stateless; any thread.
 class Op {
@@ -76,7 +76,7 @@ class Op {
   /// Fills the inputs. The same (distribution, seed) gives the same bytes everywhere.
   virtual void fill(const Problem& problem, Distribution distribution, uint64_t seed,
                     const HostTensors& tensors) const = 0;
-  /// Rows of the output in double from the same (quantised) inputs. `obvious`: a naive loop; `fast`: blocked and
+  /// Rows of the output in double from the same (quantised) inputs. `naive`: a naive loop; `fast`: blocked and
   /// vectorised, an independent implementation. Callers split rows over threads; `out` is sized for all rows.
   virtual void reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
                          Reference& out) const = 0;

@@ -10,7 +10,7 @@ namespace {
 bool is_lasting(const Record& record, const Deadlines& present) {
   const Status status = record.outcome.status;
   if (status == Status::timed_out) return record.deadlines.cover(present);
-  return !is_passing(status) && status != Status::launch_failed;
+  return !is_transient(status) && status != Status::launch_failed;
 }
 
 }  // namespace

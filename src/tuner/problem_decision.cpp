@@ -112,7 +112,7 @@ Decision ProblemRun::make_decision(const ContestResult& outcome) const {
     return std::any_of(result_.failures.begin(), result_.failures.end(),
                        [&](const auto& one) { return is_so(one.second.status); });
   };
-  decision.incomplete = shortened_ || !cut_reason_.empty() || has_failed(is_passing);
+  decision.incomplete = shortened_ || !cut_reason_.empty() || has_failed(is_transient);
   if (has_failed([](Status status) { return status == Status::timed_out; })) decision.deadlines = deadlines();
   decision.dropped_samples = dropped_samples_;
   decision.errors = winner.verified.errors;

@@ -31,7 +31,7 @@ bool is_result_column(const FamilySpec& family, std::string_view column) {
 std::vector<std::string> missing_columns(const FamilySpec& family, const CsvDocument& document) {
   std::vector<std::string> missing;
   for (const KeyColumn& key : family.key) {
-    if (key.otherwise.empty() && !document.find_column(key.column)) missing.emplace_back(key.column);
+    if (key.default_value.empty() && !document.find_column(key.column)) missing.emplace_back(key.column);
   }
   return missing;
 }
@@ -116,7 +116,7 @@ const FamilySpec* checked_family(const FamilySpec& family, const CsvDocument& do
 std::string nearest_family(const CsvDocument& document) {
   const auto num_present = [&](const FamilySpec& family) {
     return static_cast<size_t>(std::count_if(family.key.begin(), family.key.end(), [&](const KeyColumn& key) {
-      return key.otherwise.empty() && document.find_column(key.column).has_value();
+      return key.default_value.empty() && document.find_column(key.column).has_value();
     }));
   };
   const FamilySpec* nearest = nullptr;

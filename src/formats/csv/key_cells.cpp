@@ -91,7 +91,7 @@ std::string key_value(const Problem& problem, const KeyColumn& key) {
   if (problem.has(key.attribute)) return problem.text(key.attribute);
   // A result has its inputs' type unless something says otherwise.
   if (key.attribute == "outdtype" && problem.has("dtype")) return problem.text("dtype");
-  return std::string(key.otherwise);
+  return std::string(key.default_value);
 }
 
 std::string key_text(const FamilySpec& family, const Problem& problem) {
@@ -103,7 +103,7 @@ std::string key_text(const FamilySpec& family, const Problem& problem) {
 KeyCells::KeyCells(const CsvDocument& document, const FamilySpec& family, Strictness strictness)
     : document_(document), family_(family), strictness_(strictness) {
   for (const KeyColumn& key : family.key) {
-    if (key.otherwise.empty())
+    if (key.default_value.empty())
       columns_.emplace_back(document.require_column(key.column));
     else
       columns_.push_back(document.find_column(key.column));
@@ -120,7 +120,7 @@ bool KeyCells::has(std::string_view attribute) const {
 std::string KeyCells::value(size_t row, size_t index) const {
   const KeyColumn& key = family_.key[index];
   const std::string_view cell = columns_[index] ? document_.cell(row, *columns_[index]) : std::string_view();
-  if (cell.empty() && !key.otherwise.empty()) return {};
+  if (cell.empty() && !key.default_value.empty()) return {};
   auto value = attribute_value(cell, key.kind);
   if (strictness_ == Strictness::table && !value && key.kind == ColumnKind::dtype)
     value = attribute_value(cell, ColumnKind::text);
@@ -138,9 +138,9 @@ Problem KeyCells::problem(size_t row) const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     const KeyColumn& key = family_.key[i];
     std::string own = value(row, i);
-    if (own.empty()) own = key.attribute == "outdtype" && !dtype.empty() ? dtype : std::string(key.otherwise);
+    if (own.empty()) own = key.attribute == "outdtype" && !dtype.empty() ? dtype : std::string(key.default_value);
     if (key.attribute == "dtype") dtype = own;
-    if (!key.optional || own != key.otherwise) attributes.emplace_back(key.attribute, std::move(own));
+    if (!key.optional || own != key.default_value) attributes.emplace_back(key.attribute, std::move(own));
   }
   return Problem(std::string(family_.op), std::move(attributes));
 }

@@ -25,7 +25,7 @@ std::string fraction_text(double value) {
   return text;
 }
 
-bool at_default(const Problem& problem, const KeyColumn& key) { return key_value(problem, key) == key.otherwise; }
+bool at_default(const Problem& problem, const KeyColumn& key) { return key_value(problem, key) == key.default_value; }
 
 }  // namespace
 

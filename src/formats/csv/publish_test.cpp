@@ -233,7 +233,7 @@ TEST_F(Publish, EveryShippedTunedTableTakesARowAndKeepsItsOwn) {
     PublishedRow row = row_of("gemm m=7 n=7 k=7 batch=7", 1);
     std::vector<std::pair<std::string, std::string>> attributes;
     for (const KeyColumn& key : old.family().key) {
-      if (!key.optional) attributes.emplace_back(key.attribute, key.otherwise.empty() ? "7" : key.otherwise);
+      if (!key.optional) attributes.emplace_back(key.attribute, key.default_value.empty() ? "7" : key.default_value);
     }
     row.problem = Problem(std::string(old.family().op), attributes);
     const auto report = publish(path_, old.family(), std::vector{row});

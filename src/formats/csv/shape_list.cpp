@@ -60,9 +60,9 @@ void note_defaults(const KeyCells& cells, const CsvDocument& document, const Fam
                    const ShapeOptions& options, std::vector<std::string>& notices) {
   for (const std::string_view attribute : {"dtype", "q_dtype_w"}) {
     const KeyColumn* key = find_key(family, attribute);
-    if (!key || key->otherwise.empty() || cells.has(attribute) || options.indtype) continue;
+    if (!key || key->default_value.empty() || cells.has(attribute) || options.indtype) continue;
     notices.push_back(fmt::format("{}: there is no column '{}', {} is used; --indtype names another", document.name(),
-                                  key->column, key->otherwise));
+                                  key->column, key->default_value));
   }
 }
 
@@ -70,7 +70,7 @@ Problem with_overrides(Problem problem, const FamilySpec& family,
                        const std::vector<std::pair<std::string, std::string>>& set, bool outdtype_follows) {
   for (const auto& [attribute, value] : set) {
     const KeyColumn& key = *find_key(family, attribute);
-    if (key.optional && value == key.otherwise && !problem.has(attribute)) continue;
+    if (key.optional && value == key.default_value && !problem.has(attribute)) continue;
     problem = problem.with(attribute, value);
     if (attribute == "dtype" && outdtype_follows) problem = problem.with("outdtype", value);
   }

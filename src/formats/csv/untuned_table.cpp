@@ -16,7 +16,7 @@ namespace {
 std::vector<const KeyColumn*> columns_for(const FamilySpec& family, std::span<const Problem> problems) {
   std::vector<const KeyColumn*> columns;
   for (const KeyColumn& key : family.key) {
-    const auto differs = [&](const Problem& problem) { return key_value(problem, key) != key.otherwise; };
+    const auto differs = [&](const Problem& problem) { return key_value(problem, key) != key.default_value; };
     if (!key.optional || std::any_of(problems.begin(), problems.end(), differs)) columns.push_back(&key);
   }
   return columns;

@@ -157,9 +157,9 @@ class EntryReader {
     return std::to_string(*value);
   }
 
-  bool row_major(std::string_view key, bool otherwise) {
+  bool row_major(std::string_view key, bool default_value) {
     const auto text = take(key);
-    if (!text) return otherwise;
+    if (!text) return default_value;
     if (*text != "T" && *text != "N") fail_value(key, "T (row-major) or N (column-major)", *text);
     return *text == "T";
   }

@@ -32,10 +32,10 @@ const std::vector<AttributeSpec>& gemm_schema() {
 }
 
 /// The attribute's checked text, as it stands in a key.
-std::string checked(const Problem& problem, const AttributeSpec& spec, const std::string& otherwise) {
+std::string checked(const Problem& problem, const AttributeSpec& spec, const std::string& default_value) {
   if (!problem.has(spec.name)) {
-    if (otherwise.empty()) fail(ErrorCode::invalid_input, "{} needs the attribute '{}'", problem.op(), spec.name);
-    return otherwise;
+    if (default_value.empty()) fail(ErrorCode::invalid_input, "{} needs the attribute '{}'", problem.op(), spec.name);
+    return default_value;
   }
   const std::string& text = problem.text(spec.name);
   if (spec.kind == ColumnKind::dtype) {
@@ -84,10 +84,10 @@ Problem GemmOp::normalise(const Problem& problem, const DeviceInfo&) const {
   std::vector<std::pair<std::string, std::string>> attributes;
   std::string in;
   for (const AttributeSpec& spec : gemm_schema()) {
-    const std::string otherwise = spec.otherwise == "=dtype" ? in : std::string(spec.otherwise);
-    std::string value = checked(problem, spec, otherwise);
+    const std::string default_value = spec.default_value == "=dtype" ? in : std::string(spec.default_value);
+    std::string value = checked(problem, spec, default_value);
     if (spec.name == "dtype") in = value;
-    if (spec.always || value != spec.otherwise) attributes.emplace_back(spec.name, std::move(value));
+    if (spec.always || value != spec.default_value) attributes.emplace_back(spec.name, std::move(value));
   }
   const auto is = [&](std::string_view attribute, std::string_view wanted) {
     return std::find(attributes.begin(), attributes.end(), std::pair<std::string, std::string>(attribute, wanted)) !=
@@ -137,8 +137,8 @@ void GemmOp::fill(const Problem& problem, Distribution distribution, uint64_t se
 void GemmOp::reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
                        Reference& out) const {
   const auto shape = GemmShape::of(problem);
-  if (path == Path::obvious)
-    obvious_gemm(shape, rows, tensors, out);
+  if (path == Path::naive)
+    naive_gemm(shape, rows, tensors, out);
   else
     fast_gemm(shape, rows, tensors, out);
 }

@@ -91,7 +91,7 @@ double bias_of(const GemmShape& shape, const HostTensors& tensors, int64_t colum
 
 }  // namespace
 
-void obvious_gemm(const GemmShape& shape, RowRange rows, const HostTensors& tensors, Reference& out) {
+void naive_gemm(const GemmShape& shape, RowRange rows, const HostTensors& tensors, Reference& out) {
   const auto where = GemmOperands::of(shape);
   const auto* a = tensors.operands[where.a].data();
   const auto* b = tensors.operands[where.b].data();
