@@ -37,19 +37,19 @@ GemmKey key_of(const std::string& problem) {
 
 std::string explain(const std::string& problem) {
   const GemmKey key = key_of(problem);
-  const OthersRun others_run;
+  const GilRelease others_run;
   return Dispatcher::global().explain(key);
 }
 
 bool reload() {
-  const OthersRun others_run;
+  const GilRelease others_run;
   return Dispatcher::global().reload();
 }
 
 std::vector<nb::dict> tables() {
   std::vector<TableInUse> in_use;
   {
-    const OthersRun others_run;  // It may wait for a library that packs weights.
+    const GilRelease others_run;  // It may wait for a library that packs weights.
     in_use = Dispatcher::global().tables();
   }
   std::vector<nb::dict> all;
@@ -65,7 +65,7 @@ std::vector<nb::dict> tables() {
 }
 
 std::vector<std::string> notices() {
-  const OthersRun others_run;
+  const GilRelease others_run;
   return Dispatcher::global().notices();
 }
 

@@ -72,7 +72,7 @@ void run_candidate(const std::string& problem, const std::string& candidate, nb:
         fail_value(role + " must not overlap the other tensors");
     }
   }
-  const OthersRun others_run;
+  const GilRelease others_run;
   dispatcher.run_candidate(problem, candidate, places);
 }
 

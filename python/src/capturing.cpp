@@ -25,7 +25,7 @@ void ShapeCapture::stop() noexcept { std::erase(started, &capture_); }
 void ShapeCapture::flush() {
   std::string why;
   {
-    const OthersRun others_run;
+    const GilRelease others_run;
     why = capture_.flush();
   }
   if (!why.empty()) throw Error(ErrorCode::io, why);

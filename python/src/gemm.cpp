@@ -58,7 +58,7 @@ void run(const GemmKey& key, std::array<void*, 4> operands) {
     operands[2] = operands[3];
     num_operands = 3;
   }
-  const OthersRun others_run;
+  const GilRelease others_run;
   Dispatcher::global().run(key, {operands.data(), num_operands});
 }
 
@@ -88,7 +88,7 @@ nb::object gemm_packed(nb::handle x_array, const PackedWeights& w, nb::handle bi
   key.m = x.elements() / packed.k;
   ShapeCapture::note(key);
   std::array<void*, 3> operands = {x.data(), bias ? bias->data() : out.data(), out.data()};
-  const OthersRun others_run;
+  const GilRelease others_run;
   Dispatcher::global().run(key, w.weights(), {operands.data(), bias ? size_t{3} : size_t{2}});
   return out_array;
 }

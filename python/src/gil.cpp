@@ -9,7 +9,7 @@ void park() noexcept {
   for (;;) ::pause();
 }
 
-OthersRun::~OthersRun() {
+GilRelease::~GilRelease() {
   in_python([this] {
     PyEval_RestoreThread(thread_);
     return 0;

@@ -12,19 +12,19 @@ namespace attune::python {
 /// While it lives, other threads of Python run. A daemon thread that wants to go on in Python when the interpreter has
 /// ended is parked. Python itself (before 3.14) ends such a thread by unwinding its stack, which std::terminate() stops
 /// at the first frame that nothing may be thrown through; nanobind's own have no other.
-class OthersRun {
+class GilRelease {
  public:
-  OthersRun() noexcept : thread_(PyEval_SaveThread()) {}
-  ~OthersRun();
-  OthersRun(const OthersRun&) = delete;
-  OthersRun& operator=(const OthersRun&) = delete;
+  GilRelease() noexcept : thread_(PyEval_SaveThread()) {}
+  ~GilRelease();
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
 
  private:
   PyThreadState* thread_;
 };
 
 /// What a call of Python's C interface returns that may run code of Python's, in which threads take turns: parks as
-/// OthersRun does. No object may live in the call itself.
+/// GilRelease does. No object may live in the call itself.
 template <typename Call>
 auto in_python(const Call& call) {
   try {

@@ -40,7 +40,7 @@ PackedWeights pack_weights(nb::handle w_array, bool bias, nb::handle out_dtype, 
                     .out = out_dtype_of(out_dtype, w.dtype()),
                     .flags = static_cast<uint8_t>(GemmKey::bpreshuffle | (bias ? GemmKey::bias : 0))};
   const PackOptions options{per_shape ? Packing::per_shape : Packing::one_layout, max_bytes};
-  const OthersRun others_run;
+  const GilRelease others_run;
   return {key, Dispatcher::global().pack_weights(key, w.data(), options)};
 }
 

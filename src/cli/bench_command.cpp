@@ -109,7 +109,7 @@ int run_bench(const BenchOptions& options) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, Chosen& chosen) {
+void add_bench_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<BenchOptions>();
   auto* verb = app.add_subcommand(
       "bench", "Verify and time kernels of one problem, interleaved; without --solver the default of every solver");

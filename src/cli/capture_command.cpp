@@ -238,7 +238,7 @@ int clear_captured(const CaptureOptions& options) {
 
 }  // namespace
 
-void add_capture_command(CLI::App& app, Chosen& chosen) {
+void add_capture_command(CLI::App& app, Action& chosen) {
   auto* verb =
       app.add_subcommand("capture", "Shapes that programs called under ATTUNE_TUNE_GEMM=1: show, merge, clear");
   verb->require_subcommand(1);

@@ -26,7 +26,7 @@ namespace {
 using nlohmann::ordered_json;
 
 /// How a row stands here, from best to worst.
-enum class Standing { ok, loaded, foreign, unusable, not_its_time, slower, wrong };
+enum class CheckStatus { ok, loaded, foreign, unusable, not_its_time, slower, wrong };
 constexpr std::string_view kStandings[] = {
     "ok", "loaded", "foreign device", "unusable", "slower than its row says", "slower than the default", "wrong"};
 
@@ -38,7 +38,7 @@ struct CheckedRow {
   std::string model;   ///< Its column `device`; empty: not said.
   std::string kernel;
   std::optional<double> us;
-  Standing standing = Standing::loaded;
+  CheckStatus status = CheckStatus::loaded;
   std::string reason;
   double now_us = 0, ratio = 0, ratio_low = 0, ratio_high = 0;
 };
@@ -77,16 +77,16 @@ std::vector<CheckedRow> read_rows(const CheckOptions& options) {
 std::optional<Candidate> load(CheckedRow& row, Environment& environment) {
   const DeviceInfo& device = environment.device();
   if (!row.device.empty() && row.device != device.key()) {
-    row.standing = Standing::foreign;
+    row.status = CheckStatus::foreign;
     row.reason = "made on " + row.device;
     return std::nullopt;
   }
   if (!row.model.empty() && row.model != device.model) {
-    row.standing = Standing::foreign;
+    row.status = CheckStatus::foreign;
     row.reason = "made on another model: " + row.model;
     return std::nullopt;
   }
-  row.standing = Standing::unusable;
+  row.status = CheckStatus::unusable;
   if (!row.reason.empty()) return std::nullopt;
   try {
     Candidate candidate = Candidate::parse(row.kernel);
@@ -98,11 +98,11 @@ std::optional<Candidate> load(CheckedRow& row, Environment& environment) {
       const bool is_here = std::any_of(here.begin(), here.end(), [&](const Contender& one) {
         return one.solver == candidate.solver && one.support.yes && one.version == candidate.version;
       });
-      if (is_here) row.standing = Standing::wrong;
+      if (is_here) row.status = CheckStatus::wrong;
     } else if (!row.us)
       row.reason = "its time is unusable";
     else {
-      row.standing = Standing::loaded;
+      row.status = CheckStatus::loaded;
       return candidate;
     }
   } catch (const Error& error) {
@@ -128,9 +128,9 @@ void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& op
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto timed = time_interleaved(*environment.executor, row.problem, both, how);
     const TimedCandidate& mine = timed.back();
-    row.standing = Standing::ok;
+    row.status = CheckStatus::ok;
     if (!mine.outcome.ok()) {
-      row.standing = is_transient(mine.outcome.status) ? Standing::unusable : Standing::wrong;
+      row.status = is_transient(mine.outcome.status) ? CheckStatus::unusable : CheckStatus::wrong;
       row.reason = fmt::format("{}: {}", name(mine.outcome.status), mine.outcome.detail);
       return;
     }
@@ -143,7 +143,7 @@ void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& op
     const bool not_its_time =
         row.us && is_slower_than_stated(*mine.outcome.measurement, *row.us, options.slower_than_pct);
     if (!slower && !not_its_time) return;
-    row.standing = slower ? Standing::slower : Standing::not_its_time;
+    row.status = slower ? CheckStatus::slower : CheckStatus::not_its_time;
     row.reason = "both times it was run";
     how.seed = 1;
   }
@@ -153,7 +153,7 @@ ordered_json to_json(const CheckedRow& row) {
   ordered_json object = {{"line", row.line},
                          {"problem", row.problem.key()},
                          {"kernel", row.kernel},
-                         {"standing", kStandings[static_cast<size_t>(row.standing)]},
+                         {"status", kStandings[static_cast<size_t>(row.status)]},
                          {"reason", row.reason}};
   if (row.us) object["us"] = *row.us;
   if (row.now_us > 0) {
@@ -180,20 +180,20 @@ int run_check(const CheckOptions& options) {
       try {
         run_row(row, *candidate, options, environment);
       } catch (const Error& error) {
-        row.standing = Standing::unusable;
+        row.status = CheckStatus::unusable;
         row.reason = error.what();
       }
     }
-    ++counts[static_cast<size_t>(row.standing)];
+    ++counts[static_cast<size_t>(row.status)];
     if (options.json) {
       list.push_back(to_json(row));
-    } else if (row.standing != Standing::foreign) {
+    } else if (row.status != CheckStatus::foreign) {
       std::string times = row.us ? fmt::format("{:.2f} µs in the table", *row.us) : "";
       if (row.now_us > 0)
         times += fmt::format(", {:.2f} µs now, {:.3f}× the default [{:.3f}, {:.3f}]", row.now_us, row.ratio,
                              row.ratio_low, row.ratio_high);
       print_line(stdout, fmt::format("{}:{} {}: {}{}{}{}{}", options.table, row.line, short_shape(row.problem),
-                                     kStandings[static_cast<size_t>(row.standing)], row.reason.empty() ? "" : ", ",
+                                     kStandings[static_cast<size_t>(row.status)], row.reason.empty() ? "" : ", ",
                                      row.reason, times.empty() ? "" : "; ", times));
     }
   }
@@ -206,16 +206,16 @@ int run_check(const CheckOptions& options) {
     }
     print_line(stdout, counted(rows.size(), "row") + (text.empty() ? "" : ": ") + text);
   }
-  const auto count = [&](Standing standing) { return counts[static_cast<size_t>(standing)]; };
-  const bool suspect = count(Standing::wrong) + count(Standing::slower) + count(Standing::not_its_time) > 0;
-  const bool unchecked = !suspect && count(Standing::ok) + count(Standing::loaded) == 0;
+  const auto count = [&](CheckStatus status) { return counts[static_cast<size_t>(status)]; };
+  const bool suspect = count(CheckStatus::wrong) + count(CheckStatus::slower) + count(CheckStatus::not_its_time) > 0;
+  const bool unchecked = !suspect && count(CheckStatus::ok) + count(CheckStatus::loaded) == 0;
   if (unchecked) std::fprintf(stderr, "attune: no row of the file could be checked on this device\n");
   const int status = suspect || unchecked ? 1 : 0;
   if (recorded) recorded->end("done", status);
   return status;
 }
 
-void add_check_command(CLI::App& app, Chosen& chosen) {
+void add_check_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<CheckOptions>();
   auto* verb = app.add_subcommand(
       "check", "Every row of a table: loaded, foreign device, or why not; with a run: still right, still as fast");

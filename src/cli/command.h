@@ -9,27 +9,27 @@ class App;
 namespace attune {
 
 /// What the command line asks for; returns the exit status. Set by the verb that was given.
-using Chosen = std::function<int()>;
+using Action = std::function<int()>;
 
 /// Each adds its verb with flags and help; when the verb is on the command line, `chosen` runs it. One pair of files a
 /// verb: options are plain data, and `run` can be tested without a command line.
-void add_tune_command(CLI::App& app, Chosen& chosen);
-void add_bench_command(CLI::App& app, Chosen& chosen);
-void add_list_command(CLI::App& app, Chosen& chosen);
-void add_explain_command(CLI::App& app, Chosen& chosen);
-void add_diff_command(CLI::App& app, Chosen& chosen);
-void add_check_command(CLI::App& app, Chosen& chosen);
-void add_journal_command(CLI::App& app, Chosen& chosen);
-void add_kernels_command(CLI::App& app, Chosen& chosen);
-void add_capture_command(CLI::App& app, Chosen& chosen);
-void add_paths_command(CLI::App& app, Chosen& chosen);
-void add_quarantine_command(CLI::App& app, Chosen& chosen);
-void add_shapes_command(CLI::App& app, Chosen& chosen);
-void add_status_command(CLI::App& app, Chosen& chosen);
-void add_tables_command(CLI::App& app, Chosen& chosen);
-void add_coverage_command(CLI::App& app, Chosen& chosen);
-void add_online_command(CLI::App& app, Chosen& chosen);
-void add_worker_command(CLI::App& app, Chosen& chosen);
+void add_tune_command(CLI::App& app, Action& chosen);
+void add_bench_command(CLI::App& app, Action& chosen);
+void add_list_command(CLI::App& app, Action& chosen);
+void add_explain_command(CLI::App& app, Action& chosen);
+void add_diff_command(CLI::App& app, Action& chosen);
+void add_check_command(CLI::App& app, Action& chosen);
+void add_journal_command(CLI::App& app, Action& chosen);
+void add_kernels_command(CLI::App& app, Action& chosen);
+void add_capture_command(CLI::App& app, Action& chosen);
+void add_paths_command(CLI::App& app, Action& chosen);
+void add_quarantine_command(CLI::App& app, Action& chosen);
+void add_shapes_command(CLI::App& app, Action& chosen);
+void add_status_command(CLI::App& app, Action& chosen);
+void add_tables_command(CLI::App& app, Action& chosen);
+void add_coverage_command(CLI::App& app, Action& chosen);
+void add_online_command(CLI::App& app, Action& chosen);
+void add_worker_command(CLI::App& app, Action& chosen);
 
 /// Leaves the flags that `tune` only knows to refuse out of its help: `--help-all` shows them.
 void hide_refused_flags(CLI::App& app);

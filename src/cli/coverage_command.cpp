@@ -13,7 +13,7 @@
 #include "cli/command.h"
 #include "cli/json_output.h"
 #include "cli/line_output.h"
-#include "cli/row_fates.h"
+#include "cli/row_status.h"
 #include "cli/runtime_tables.h"
 #include "cli/table_lookup.h"
 #include "dispatch/lookup.h"
@@ -34,7 +34,7 @@ struct CoverageOptions {
 };
 
 /// A row of this device that no lookup gets.
-struct LostRow {
+struct UnusedRow {
   std::string place;  ///< `t.csv:17`
   std::string kind;   ///< What is counted: `has no usable time`.
   std::string detail;
@@ -42,15 +42,15 @@ struct LostRow {
 };
 
 /// How captured shapes are served.
-struct Served {
+struct ServedShapes {
   size_t num_shapes = 0;
   uint64_t calls = 0;
 };
 
 struct Coverage {
   size_t num_rows = 0;  ///< Of this device.
-  std::vector<LostRow> lost;
-  std::map<Match, Served> served;
+  std::vector<UnusedRow> lost;
+  std::map<Match, ServedShapes> served;
   size_t num_shapes = 0;
   uint64_t calls = 0;
   std::vector<const CalledShape*> unserved;  ///< Most called first.
@@ -87,26 +87,26 @@ std::optional<std::string> why_passed_over(const TableRow& row, const DeviceInfo
   }
 }
 
-std::optional<LostRow> lost_row(const Table& table, const RowFate& one, const DeviceInfo& device) {
-  LostRow lost{place_of(table, *one.row), std::string(name(one.fate)), "", one.row->problem};
-  if (one.fate == Fate::taken) {
+std::optional<UnusedRow> lost_row(const Table& table, const RowReport& one, const DeviceInfo& device) {
+  UnusedRow lost{place_of(table, *one.row), std::string(name(one.status)), "", one.row->problem};
+  if (one.status == RowStatus::taken) {
     const auto why = why_passed_over(*one.row, device);
     if (!why) return std::nullopt;
     lost.kind = "cannot be used here";
     lost.detail = *why;
   } else if (one.by) {
     lost.detail = fmt::format("{} wins, {} µs", place_of(table, *one.by), *one.by->us);
-  } else if (one.fate == Fate::tagged) {
+  } else if (one.status == RowStatus::tagged) {
     lost.detail = one.row->tag;
-  } else if (one.fate == Fate::other_model) {
+  } else if (one.status == RowStatus::other_model) {
     lost.detail = one.row->device;
   }
   return lost;
 }
 
 void look_at_rows(Coverage& coverage, const Table& table, const DeviceInfo& device) {
-  for (const RowFate& one : row_fates(table, &device)) {
-    if (one.fate == Fate::other_device) continue;
+  for (const RowReport& one : row_statuses(table, &device)) {
+    if (one.status == RowStatus::other_device) continue;
     ++coverage.num_rows;
     if (auto lost = lost_row(table, one, device)) coverage.lost.push_back(std::move(*lost));
   }
@@ -125,7 +125,7 @@ void look_at_shapes(Coverage& coverage, const std::vector<CapturedShapes>& captu
   for (const CapturedShapes& one : captured) {
     for (const CalledShape& shape : one.shapes) {
       const Match match = match_of(shape, lookup, device);
-      Served& served = coverage.served[match];
+      ServedShapes& served = coverage.served[match];
       ++served.num_shapes;
       served.calls += shape.calls;
       ++coverage.num_shapes;
@@ -197,9 +197,9 @@ double share(uint64_t part, uint64_t whole) {
 
 constexpr Match kSteps[] = {Match::exact, Match::padded_fine, Match::padded_coarse, Match::predicted, Match::fallback};
 std::string_view step_name(Match match) { return match == Match::fallback ? "none" : name(match); }
-Served served_by(const Coverage& coverage, Match match) {
+ServedShapes served_by(const Coverage& coverage, Match match) {
   const auto found = coverage.served.find(match);
-  return found == coverage.served.end() ? Served() : found->second;
+  return found == coverage.served.end() ? ServedShapes() : found->second;
 }
 
 /// `--top 0`: all.
@@ -210,10 +210,10 @@ size_t num_printed(size_t count, const CoverageOptions& options) {
 void print_coverage_json(const Coverage& coverage, const std::vector<std::string>& commands,
                          const CoverageOptions& options, const DeviceInfo& device) {
   ordered_json lost = ordered_json::array(), served = ordered_json::object(), unserved = ordered_json::array();
-  for (const LostRow& row : coverage.lost)
+  for (const UnusedRow& row : coverage.lost)
     lost.push_back({{"row", row.place}, {"key", row.problem.key()}, {"reason", row.kind}, {"detail", row.detail}});
   for (const Match match : kSteps) {
-    const Served one = served_by(coverage, match);
+    const ServedShapes one = served_by(coverage, match);
     served[std::string(step_name(match))] = {
         {"num_shapes", one.num_shapes}, {"calls", one.calls}, {"calls_share", share(one.calls, coverage.calls)}};
   }
@@ -234,11 +234,11 @@ void print_rows(const Coverage& coverage, const CoverageOptions& options, const 
   print_line(stdout, fmt::format("{} of {}, {} that no lookup can reach", counted(coverage.num_rows, "row"),
                                  device.key(), coverage.lost.size()));
   std::map<std::string, size_t> counts;
-  for (const LostRow& row : coverage.lost) ++counts[row.kind];
+  for (const UnusedRow& row : coverage.lost) ++counts[row.kind];
   for (const auto& [kind, count] : counts) print_line(stdout, fmt::format("  {:>8}  {}", count, kind));
   const size_t num_shown = num_printed(coverage.lost.size(), options);
   for (size_t i = 0; i < num_shown; ++i) {
-    const LostRow& row = coverage.lost[i];
+    const UnusedRow& row = coverage.lost[i];
     print_line(stdout, fmt::format("  {}  {}{}  {}", row.place, row.kind, row.detail.empty() ? "" : ": " + row.detail,
                                    row.problem.key()));
   }
@@ -254,7 +254,7 @@ void print_shapes(const Coverage& coverage, const std::vector<std::string>& comm
   print_line(stdout, fmt::format("{} captured, {} calls", counted(coverage.num_shapes, "shape"), coverage.calls));
   print_line(stdout, fmt::format("  {:<13}  {:>8}  {:>12}  {:>7}", "row", "shapes", "calls", ""));
   for (const Match match : kSteps) {
-    const Served one = served_by(coverage, match);
+    const ServedShapes one = served_by(coverage, match);
     print_line(stdout, fmt::format("  {:<13}  {:>8}  {:>12}  {:>6.1f}%", step_name(match), one.num_shapes, one.calls,
                                    100 * share(one.calls, coverage.calls)));
   }
@@ -285,7 +285,7 @@ int run_coverage(const CoverageOptions& options) {
 
 }  // namespace
 
-void add_coverage_command(CLI::App& app, Chosen& chosen) {
+void add_coverage_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<CoverageOptions>();
   auto* verb = app.add_subcommand("coverage", "Rows that no lookup can reach; captured shapes that no row serves");
   verb->add_option("captured", options->captured,

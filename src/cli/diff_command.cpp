@@ -80,7 +80,7 @@ int run_diff(const DiffOptions& options) {
 
 }  // namespace
 
-void add_diff_command(CLI::App& app, Chosen& chosen) {
+void add_diff_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<DiffOptions>();
   auto* verb = app.add_subcommand(
       "diff", "Compare two files of results: rows added, removed, changed, cell by cell and as numbers");

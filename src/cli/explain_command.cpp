@@ -30,40 +30,41 @@ struct ExplainOptions {
 };
 
 /// What became of every candidate, by reason: the rules before measuring, the journal after.
-struct Ledger {
+struct CandidateSummary {
   std::map<std::string, uint64_t> counts;      ///< reason → candidates
   std::map<std::string, std::string> example;  ///< reason → one of them: a solver, or the command that repeats it
   std::optional<Decision> decision;
 };
 
-void add_to_ledger(Ledger& ledger, const std::string& reason, const std::string& example, uint64_t count = 1) {
-  ledger.counts[reason] += count;
-  ledger.example.emplace(reason, example);
+void add_to_summary(CandidateSummary& summary, const std::string& reason, const std::string& example,
+                    uint64_t count = 1) {
+  summary.counts[reason] += count;
+  summary.example.emplace(reason, example);
 }
 
-Ledger ledger_of(const ExplainOptions& options, const Problem& problem, const DeviceInfo& device,
-                 const std::vector<Contender>& here) {
-  Ledger ledger;
+CandidateSummary summary_of(const ExplainOptions& options, const Problem& problem, const DeviceInfo& device,
+                            const std::vector<Contender>& here) {
+  CandidateSummary summary;
   for (const Contender& contender : here) {
     if (!contender.support.yes) {
-      add_to_ledger(ledger, "not for this problem: " + contender.solver + " " + contender.support.reason,
-                    contender.solver);
+      add_to_summary(summary, "not for this problem: " + contender.solver + " " + contender.support.reason,
+                     contender.solver);
       continue;
     }
     const auto pruned = prune(contender.space, problem, device, 0);
     for (const Rule& rule : contender.space.rules()) {
       if (const auto found = pruned.rejected_by.find(rule.id); found != pruned.rejected_by.end()) {
-        add_to_ledger(ledger, "left out by rule " + rule.id + ": " + rule.reason, contender.solver, found->second);
+        add_to_summary(summary, "left out by rule " + rule.id + ": " + rule.reason, contender.solver, found->second);
       }
     }
   }
   const auto file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
-  if (options.journal.empty() && !std::filesystem::exists(file)) return ledger;
+  if (options.journal.empty() && !std::filesystem::exists(file)) return summary;
   std::map<std::string, std::string> last;  // A candidate counts once, with its last record.
   const size_t num_damaged = open_sql_journal_read_only(file)->scan(
       {.problem = problem, .device = device.key(), .started = false, .pardons = false},
       [&](const Entry& entry, const Stamp&) {
-        if (const auto* decision = std::get_if<Decision>(&entry)) ledger.decision = *decision;
+        if (const auto* decision = std::get_if<Decision>(&entry)) summary.decision = *decision;
         const auto* record = std::get_if<Record>(&entry);
         if (!record) return;
         std::string& reason = last[record->candidate.name()];
@@ -79,24 +80,24 @@ Ledger ledger_of(const ExplainOptions& options, const Problem& problem, const De
       });
   note_damaged(num_damaged, file);
   for (const auto& [candidate, reason] : last) {
-    add_to_ledger(ledger, reason, repeat_command(problem, Candidate::parse(candidate), device.id));
+    add_to_summary(summary, reason, repeat_command(problem, Candidate::parse(candidate), device.id));
   }
-  return ledger;
+  return summary;
 }
 
 /// The tables to look in: those that were named, else those of the run time, of which one that is wrong is left out as
 /// it is there.
-struct LookedIn {
+struct LookupTables {
   std::optional<Table> table;
   std::string name;
   std::vector<std::string> files;  ///< `default configs/bf16_tuned_gemm.csv`
 };
 
-LookedIn tables_of(const ExplainOptions& options, const FamilySpec& family) {
+LookupTables tables_of(const ExplainOptions& options, const FamilySpec& family) {
   if (!options.table.empty()) return {Table::read(options.table, &family), options.table, {options.table}};
   RuntimeTables tables = read_runtime_tables(family);
   print_left_out(tables);
-  LookedIn here{std::move(tables.table), "the tables of the run time", {}};
+  LookupTables here{std::move(tables.table), "the tables of the run time", {}};
   for (size_t i = 0; i < tables.sources.files.size(); ++i) {
     const TableSource& source = tables.sources.files[i];
     if (tables.wrong[i].empty()) here.files.push_back(fmt::format("{} {}", name(source.origin), source.file.string()));
@@ -157,8 +158,8 @@ int run_explain(const ExplainOptions& options) {
   const Problem problem = parse_problem(options.problem, device);
   const auto here = contenders(*environment.executor, problem, {});
   const auto usable = [&](const Candidate& candidate) { return why_unusable(candidate, problem, here, device); };
-  const Ledger ledger = ledger_of(options, problem, device, here);
-  const LookedIn looked = tables_of(options, op_of(problem).family());
+  const CandidateSummary summary = summary_of(options, problem, device, here);
+  const LookupTables looked = tables_of(options, op_of(problem).family());
   const std::optional<Table>& table = looked.table;
   LookupResult found;
   std::vector<const TableRow*> near;
@@ -171,9 +172,9 @@ int run_explain(const ExplainOptions& options) {
   if (options.json) {
     ordered_json object = {{"problem", problem.key()},   {"device", device.key()},     {"tables", looked.files},
                            {"match", name(found.match)}, {"steps", steps_json(found)}, {"near", near_json(near)},
-                           {"ledger", ledger.counts}};
+                           {"summary", summary.counts}};
     if (found.candidate) object["candidate"] = found.candidate->name();
-    if (ledger.decision) object["decision"] = ordered_json::parse(decision_json(*ledger.decision, device.id));
+    if (summary.decision) object["decision"] = ordered_json::parse(decision_json(*summary.decision, device.id));
     print_json(object);
     return 0;
   }
@@ -192,25 +193,25 @@ int run_explain(const ExplainOptions& options) {
                   found_default ? found_default->name().c_str() : "no solver here takes the problem");
     }
   }
-  if (ledger.decision) {
+  if (summary.decision) {
     std::printf("decided in the journal:\n  %s\n  %s\n", result_header().c_str(),
-                result_line(*ledger.decision).c_str());
-    for (const Finalist& finalist : ledger.decision->finalists) {
+                result_line(*summary.decision).c_str());
+    for (const Finalist& finalist : summary.decision->finalists) {
       std::printf("  %10.2f µs  %.3f× [%.3f, %.3f]  %s\n", finalist.us, finalist.ratio, finalist.ratio_low,
                   finalist.ratio_high, finalist.candidate.name().c_str());
     }
-    std::printf("  repeat: %s\n", repeat_command(problem, ledger.decision->winner, device.id).c_str());
+    std::printf("  repeat: %s\n", repeat_command(problem, summary.decision->winner, device.id).c_str());
   }
   std::printf("candidates by what became of them:\n");
-  for (const auto& [reason, count] : ledger.counts) {
-    print_line(stdout, fmt::format("  {:4}  {}  e.g. {}", count, reason, ledger.example.at(reason)));
+  for (const auto& [reason, count] : summary.counts) {
+    print_line(stdout, fmt::format("  {:4}  {}  e.g. {}", count, reason, summary.example.at(reason)));
   }
   return 0;
 }
 
 }  // namespace
 
-void add_explain_command(CLI::App& app, Chosen& chosen) {
+void add_explain_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ExplainOptions>();
   auto* verb =
       app.add_subcommand("explain", "Which row of a table serves a problem and why; what became of every candidate");

@@ -98,7 +98,7 @@ int run_vacuum(const JournalOptions& options) {
 
 }  // namespace
 
-void add_journal_command(CLI::App& app, Chosen& chosen) {
+void add_journal_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<JournalOptions>();
   auto* verb = app.add_subcommand("journal", "Look into what was measured, write it out, or free its space");
   verb->require_subcommand(0, 1);

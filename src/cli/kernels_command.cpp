@@ -66,7 +66,7 @@ int clear_kernels(const KernelsOptions& options) {
 }
 
 /// A row whose kernels are to be built.
-struct WantedRow {
+struct KernelRow {
   size_t line;
   Problem problem;
   std::vector<Contender> contenders;
@@ -74,10 +74,10 @@ struct WantedRow {
 };
 
 /// The rows of this device that a solver here could run, others with the reason on standard error (`num_unusable`).
-std::vector<WantedRow> wanted_rows(const Table& table, const KernelsOptions& options, const Environment& environment,
+std::vector<KernelRow> wanted_rows(const Table& table, const KernelsOptions& options, const Environment& environment,
                                    size_t& num_unusable) {
   const DeviceInfo& device = environment.device();
-  std::vector<WantedRow> wanted;
+  std::vector<KernelRow> wanted;
   for (const TableRow& row : table.rows()) {
     if (row.gfx != device.gfx || row.num_units != device.num_units) continue;
     std::string why;
@@ -108,7 +108,7 @@ int build_kernels(const KernelsOptions& options) {
   size_t num_unusable = 0, num_failed = 0, num_rows = 0;
   const auto rows = wanted_rows(table, options, environment, num_unusable);
   std::vector<Kernels::Request> requests;
-  for (const WantedRow& row : rows) {
+  for (const KernelRow& row : rows) {
     const auto own = std::find_if(row.contenders.begin(), row.contenders.end(),
                                   [&](const Contender& one) { return one.solver == row.candidate.solver; });
     requests.push_back({&row.problem, &*own, row.candidate});
@@ -133,7 +133,7 @@ int build_kernels(const KernelsOptions& options) {
 
 }  // namespace
 
-void add_kernels_command(CLI::App& app, Chosen& chosen) {
+void add_kernels_command(CLI::App& app, Action& chosen) {
   auto* verb = app.add_subcommand("kernels", "Compiled kernels: list, clear, build ahead for a table");
   verb->require_subcommand(1);
   auto options = std::make_shared<KernelsOptions>();

@@ -148,7 +148,7 @@ int run_list(const ListOptions& options) {
 
 }  // namespace
 
-void add_list_command(CLI::App& app, Chosen& chosen) {
+void add_list_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ListOptions>();
   auto* verb = app.add_subcommand("list", "List solvers, devices, ops, or the candidates of a problem");
   verb->add_option("what", options->what, "solvers, devices, ops or candidates")

@@ -33,7 +33,7 @@ int run(int argc, char** argv) {
       CLI::MultiOptionPolicy::TakeLast);  // A script's default can be overridden.
   app.set_help_all_flag("--help-all", "Help of every verb");
   app.footer("Tables, journal and kernels: `attune paths`. Every flag with examples: docs/cli.md.");
-  Chosen chosen;
+  Action chosen;
   add_tune_command(app, chosen);
   add_bench_command(app, chosen);
   add_shapes_command(app, chosen);

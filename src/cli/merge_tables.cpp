@@ -13,7 +13,7 @@
 #include "cli/environment.h"
 #include "cli/json_output.h"
 #include "cli/line_output.h"
-#include "cli/row_fates.h"
+#include "cli/row_status.h"
 #include "cli/runtime_tables.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/key_cells.h"
@@ -91,7 +91,7 @@ std::string cell_of_none(const Table& table, const TableRow& row, const std::str
   return "";
 }
 
-std::string merged_text(const Table& table, const std::vector<RowFate>& fates) {
+std::string merged_text(const Table& table, const std::vector<RowReport>& statuses) {
   const auto columns = merged_columns(table);
   std::vector<std::vector<std::optional<size_t>>> places;  // Of each document, of each merged column.
   for (const CsvDocument& document : table.documents()) {
@@ -104,8 +104,8 @@ std::string merged_text(const Table& table, const std::vector<RowFate>& fates) {
     text += table.documents().front().line_end();
   };
   add_line([&](size_t i) { return columns[i]; });
-  for (const RowFate& one : fates) {
-    if (one.fate != Fate::taken) continue;
+  for (const RowReport& one : statuses) {
+    if (one.status != RowStatus::taken) continue;
     const TableRow& row = *one.row;
     add_line([&](size_t i) {
       const auto place = places[row.file][i];
@@ -117,16 +117,16 @@ std::string merged_text(const Table& table, const std::vector<RowFate>& fates) {
 }
 
 /// In one table the lower time wins, whichever file it came from.
-void note_models(const Table& table, const std::vector<RowFate>& fates) {
+void note_models(const Table& table, const std::vector<RowReport>& statuses) {
   std::map<std::string, double> of_a_model;  // The slowest row of a key that names one.
   size_t count = 0;
-  for (const RowFate& one : fates) {
-    if (one.fate != Fate::taken || one.row->device.empty()) continue;
+  for (const RowReport& one : statuses) {
+    if (one.status != RowStatus::taken || one.row->device.empty()) continue;
     double& slowest = of_a_model[contested_key(table, *one.row)];
     slowest = std::max(slowest, *one.row->us);
   }
-  for (const RowFate& one : fates) {
-    if (one.fate != Fate::taken || !one.row->device.empty()) continue;
+  for (const RowReport& one : statuses) {
+    if (one.status != RowStatus::taken || !one.row->device.empty()) continue;
     const auto found = of_a_model.find(contested_key(table, *one.row));
     if (found != of_a_model.end() && found->second > *one.row->us) ++count;
   }
@@ -140,33 +140,33 @@ struct FileShare {
   size_t num_taken = 0, num_rows = 0;
 };
 
-std::vector<FileShare> shares_of(const Table& table, const std::vector<RowFate>& fates) {
+std::vector<FileShare> shares_of(const Table& table, const std::vector<RowReport>& statuses) {
   std::vector<FileShare> shares(table.documents().size());
-  for (const RowFate& one : fates) {
+  for (const RowReport& one : statuses) {
     FileShare& share = shares[one.row->file];
     ++share.num_rows;
-    if (one.fate == Fate::taken) ++share.num_taken;
+    if (one.status == RowStatus::taken) ++share.num_taken;
   }
   return shares;
 }
 
-size_t num_taken_of(const std::vector<RowFate>& fates, const DeviceInfo& device) {
-  return static_cast<size_t>(std::count_if(fates.begin(), fates.end(), [&](const RowFate& one) {
-    return one.fate == Fate::taken && one.row->gfx == device.gfx && one.row->num_units == device.num_units;
+size_t num_taken_of(const std::vector<RowReport>& statuses, const DeviceInfo& device) {
+  return static_cast<size_t>(std::count_if(statuses.begin(), statuses.end(), [&](const RowReport& one) {
+    return one.status == RowStatus::taken && one.row->gfx == device.gfx && one.row->num_units == device.num_units;
   }));
 }
 
-void print_merge_json(const Table& table, const std::vector<RowFate>& fates, const TablesOptions& options,
+void print_merge_json(const Table& table, const std::vector<RowReport>& statuses, const TablesOptions& options,
                       const DeviceInfo& device) {
   ordered_json rows = ordered_json::array(), files = ordered_json::array();
-  for (const RowFate& one : fates) {
-    if (one.fate != Fate::taken) continue;
+  for (const RowReport& one : statuses) {
+    if (one.status != RowStatus::taken) continue;
     rows.push_back({{"key", one.row->problem.key()},
                     {"device", fmt::format("{}/{}", one.row->gfx, one.row->num_units)},
                     {"file", table.documents()[one.row->file].name()},
                     {"line", one.row->line}});
   }
-  const auto shares = shares_of(table, fates);
+  const auto shares = shares_of(table, statuses);
   for (size_t file = 0; file < shares.size(); ++file) {
     files.push_back({{"file", table.documents()[file].name()},
                      {"num_rows", shares[file].num_rows},
@@ -175,24 +175,24 @@ void print_merge_json(const Table& table, const std::vector<RowFate>& fates, con
   print_json({{"output", options.output},
               {"family", table.family().op},
               {"device", device.key()},
-              {"num_of_device", num_taken_of(fates, device)},
+              {"num_of_device", num_taken_of(statuses, device)},
               {"files", files},
               {"rows", rows}});
 }
 
-void print_merge(const Table& table, const std::vector<RowFate>& fates, const TablesOptions& options,
+void print_merge(const Table& table, const std::vector<RowReport>& statuses, const TablesOptions& options,
                  const DeviceInfo& device) {
-  const auto counts = count_fates(fates);
+  const auto counts = count_statuses(statuses);
   print_line(stdout, fmt::format("{} of {} in '{}', {} of them of {}", counted(counts[0], "row"), table.family().op,
-                                 options.output, num_taken_of(fates, device), device.key()));
-  const auto shares = shares_of(table, fates);
+                                 options.output, num_taken_of(statuses, device), device.key()));
+  const auto shares = shares_of(table, statuses);
   for (size_t file = 0; file < shares.size(); ++file) {
     print_line(stdout, fmt::format("  {:>8} of {:>8}  {}", shares[file].num_taken,
                                    counted(shares[file].num_rows, "row"), table.documents()[file].name()));
   }
-  for (size_t fate = 1; fate < counts.size(); ++fate) {
-    if (counts[fate] > 0)
-      print_line(stdout, fmt::format("  {:>8} left out: it {}", counts[fate], name(static_cast<Fate>(fate))));
+  for (size_t status = 1; status < counts.size(); ++status) {
+    if (counts[status] > 0)
+      print_line(stdout, fmt::format("  {:>8} left out: it {}", counts[status], name(static_cast<RowStatus>(status))));
   }
 }
 
@@ -202,19 +202,19 @@ int merge_tables(const TablesOptions& options) {
   const DeviceInfo device = device_option(options.device);
   const auto inputs = inputs_of(options);
   const Table table = read_inputs(inputs, options);
-  const auto fates = row_fates(table);
-  if (count_fates(fates)[static_cast<size_t>(Fate::taken)] == 0)
+  const auto statuses = row_statuses(table);
+  if (count_statuses(statuses)[static_cast<size_t>(RowStatus::taken)] == 0)
     fail(ErrorCode::invalid_input, "no row of the tables has a usable time, there is nothing to merge: '{}'",
          shown(inputs.front().string(), 500));
   check_merged_output(options.output, inputs, table.family());
-  note_models(table, fates);
+  note_models(table, statuses);
   const FileLock lock(options.output, FileLock::Use::shared);
   remove_stale_temporaries(options.output);
-  write_file_atomically(options.output, merged_text(table, fates));
+  write_file_atomically(options.output, merged_text(table, statuses));
   if (options.json)
-    print_merge_json(table, fates, options, device);
+    print_merge_json(table, statuses, options, device);
   else
-    print_merge(table, fates, options, device);
+    print_merge(table, statuses, options, device);
   return 0;
 }
 

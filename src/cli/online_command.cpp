@@ -303,7 +303,7 @@ int run_online(OnlineCommandOptions options) {
 
 }  // namespace
 
-void add_online_command(CLI::App& app, Chosen& chosen) {
+void add_online_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<OnlineCommandOptions>();
   auto* verb = app.add_subcommand(
       "online", "Tunes the shapes that applications with ATTUNE_ONLINE_TUNING=1 have missed, then ends");

@@ -31,7 +31,7 @@ int run_paths(bool json) {
 
 }  // namespace
 
-void add_paths_command(CLI::App& app, Chosen& chosen) {
+void add_paths_command(CLI::App& app, Action& chosen) {
   auto* verb = app.add_subcommand("paths", "Where tables, journal, captures and kernels live, and what set each");
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "Machine-readable");

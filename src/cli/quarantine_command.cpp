@@ -97,7 +97,7 @@ int clear(const QuarantineOptions& options) {
 
 }  // namespace
 
-void add_quarantine_command(CLI::App& app, Chosen& chosen) {
+void add_quarantine_command(CLI::App& app, Action& chosen) {
   auto* verb = app.add_subcommand("quarantine", "Candidates that crashed or hung, and are left out until they change");
   verb->require_subcommand(1);
   auto options = std::make_shared<QuarantineOptions>();

@@ -147,7 +147,7 @@ int run_shapes(const ShapesOptions& options) {
 
 }  // namespace
 
-void add_shapes_command(CLI::App& app, Chosen& chosen) {
+void add_shapes_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ShapesOptions>();
   auto* verb = app.add_subcommand("shapes", "Shapes of a model: the products of its layers on one of --tp devices");
   add_model_flags(*verb, options->model, "Options");

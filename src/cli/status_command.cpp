@@ -55,7 +55,7 @@ int run_status(bool json) {
 
 }  // namespace
 
-void add_status_command(CLI::App& app, Chosen& chosen) {
+void add_status_command(CLI::App& app, Action& chosen) {
   auto* verb = app.add_subcommand("status", "Runs of `attune tune` that are going on: how far, how fast, what failed");
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "Machine-readable");

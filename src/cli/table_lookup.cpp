@@ -10,7 +10,7 @@ TableLookup::TableLookup(std::span<const Table> tables, const DeviceInfo& device
   for (const Table& table : tables_) groups_.emplace_back(table, device_, allowed);
 }
 
-TableLookup::Found TableLookup::find(const Problem& problem, const RowCheck& usable) const {
+TableLookup::TableMatch TableLookup::find(const Problem& problem, const RowCheck& usable) const {
   for (size_t i = 0; i < tables_.size(); ++i) {
     if (tables_[i].family().op != problem.op()) continue;
     LookupResult result = look_up(tables_[i], problem, device_, usable, &groups_[i]);

@@ -16,12 +16,12 @@ class TableLookup {
   /// With predictions up to the bound of the environment (ATTUNE_MAX_REGRET, of which a wrong value is said).
   TableLookup(std::span<const Table> tables, const DeviceInfo& device);
 
-  struct Found {
+  struct TableMatch {
     const Table* table = nullptr;
     LookupResult result;  ///< fallback: no row.
   };
   /// In the first table of the problem's op that has a row for it.
-  Found find(const Problem& problem, const RowCheck& usable) const;
+  TableMatch find(const Problem& problem, const RowCheck& usable) const;
 
  private:
   std::span<const Table> tables_;

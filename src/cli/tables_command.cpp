@@ -10,7 +10,7 @@
 #include "cli/json_output.h"
 #include "cli/line_output.h"
 #include "cli/merge_tables.h"
-#include "cli/row_fates.h"
+#include "cli/row_status.h"
 #include "cli/runtime_tables.h"
 
 namespace attune {
@@ -28,13 +28,13 @@ struct ListedTable {
 std::vector<ListedTable> listed_tables(const Table& table, const DeviceInfo& device) {
   std::vector<ListedTable> listed(table.documents().size());
   std::vector<std::set<std::string>> shadowed(listed.size());
-  for (const RowFate& one : row_fates(table)) {
+  for (const RowReport& one : row_statuses(table)) {
     const TableRow& row = *one.row;
     ListedTable& file = listed[row.file];
     ++file.num_rows;
     if (row.gfx == device.gfx && row.num_units == device.num_units) ++file.num_of_device;
     if (!row.us) ++file.num_without_time;
-    if (one.fate == Fate::shadowed) shadowed[row.file].insert(contested_key(table, row));
+    if (one.status == RowStatus::shadowed) shadowed[row.file].insert(contested_key(table, row));
   }
   for (size_t file = 0; file < listed.size(); ++file) listed[file].num_shadowed = shadowed[file].size();
   return listed;
@@ -119,7 +119,7 @@ int list_tables(const TablesOptions& options) {
 
 }  // namespace
 
-void add_tables_command(CLI::App& app, Chosen& chosen) {
+void add_tables_command(CLI::App& app, Action& chosen) {
   auto* verb =
       app.add_subcommand("tables", "The tables that the run time reads, in the order in which they win; merge");
   verb->require_subcommand(0, 1);

@@ -243,7 +243,7 @@ void hide_refused_flags(CLI::App& app) {
   }
 }
 
-void add_tune_command(CLI::App& app, Chosen& chosen) {
+void add_tune_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<TuneOptions>();
   auto* verb = app.add_subcommand("tune", "Find the fastest correct kernel for each shape and publish the table");
   add_shape_flags(*verb, *options);

@@ -112,7 +112,7 @@ void TunePublisher::publish_pending() {
                              .sort = options_.sort};
     const auto report = publish(inputs_.table, *inputs_.family, rows, how);
     notices_.insert(notices_.end(), report.notices.begin(), report.notices.end());
-    for (const KeptBack& kept : report.kept_back) {
+    for (const RetainedRow& kept : report.kept_back) {
       notices_.push_back(fmt::format("kept the old row of {}: {} ({:.4f} µs, now {:.4f} µs)", short_shape(kept.problem),
                                      kept.reason, kept.old_us, kept.new_us));
     }

@@ -29,11 +29,11 @@ class TunePublisher {
   const TuneInputs& inputs_;
   const DeviceInfo& device_;
   std::vector<Decision> pending_;
-  struct Held {
+  struct GroupDecision {
     Decision decision;
     bool is_new;
   };
-  std::vector<Held> packed_;  ///< bpreshuffle=1.
+  std::vector<GroupDecision> packed_;  ///< bpreshuffle=1.
   std::vector<std::string> notices_;
 };
 

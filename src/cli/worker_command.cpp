@@ -77,7 +77,7 @@ WorkerOptions worker_options(const std::string& device, Strays* strays) {
   return options;
 }
 
-void add_worker_command(CLI::App& app, Chosen& chosen) {
+void add_worker_command(CLI::App& app, Action& chosen) {
   app.add_subcommand("worker", "The process in which candidates run; started by tune, bench and check")
       ->callback([&chosen] { chosen = run; });
 }

@@ -86,18 +86,18 @@ struct CompilePool::State {
   std::deque<CompileTask> submitted;  ///< Not looked at yet; one of each recipe.
   std::deque<CompileTask> ready;      ///< To be compiled.
   std::list<Running> running;
-  std::map<std::string, size_t> due;      ///< Answers that a recipe in one of the three above will give.
-  std::map<std::string, Compiled> known;  ///< What failed here.
-  std::deque<Compiled> answers;
+  std::map<std::string, size_t> due;           ///< Answers that a recipe in one of the three above will give.
+  std::map<std::string, CompileResult> known;  ///< What failed here.
+  std::deque<CompileResult> answers;
   bool paused = false;
 
-  void answer(const Compiled& compiled) {
+  void answer(const CompileResult& compiled) {
     const auto count = due.find(compiled.recipe);
     for (size_t i = 0; i < count->second; ++i) answers.push_back(compiled);
     due.erase(count);
   }
   void answer_failure(const std::string& recipe, Outcome outcome, double seconds = 0) {
-    Compiled compiled{.recipe = recipe, .outcome = std::move(outcome), .binary = {}, .seconds = seconds};
+    CompileResult compiled{.recipe = recipe, .outcome = std::move(outcome), .binary = {}, .seconds = seconds};
     answer(known[recipe] = std::move(compiled));
   }
 
@@ -110,7 +110,7 @@ struct CompilePool::State {
   void start(const CompileTask& task, const std::string& recipe);
   void collect();
   void finish(Running& job, const WaitStatus& status);
-  Compiled judge(Running& job, const WaitStatus& status);
+  CompileResult judge(Running& job, const WaitStatus& status);
   void keep_files(const Running& job) const;
   void sleep(Clock::time_point end);
 };
@@ -204,7 +204,7 @@ void CompilePool::State::collect() {
 void CompilePool::State::finish(Running& job, const WaitStatus& status) {
   try {
     if (!options.keep.empty()) keep_files(job);
-    Compiled compiled = judge(job, status);
+    CompileResult compiled = judge(job, status);
     if (!compiled.outcome.ok()) known[job.recipe] = compiled;
     answer(compiled);
   } catch (...) {
@@ -215,8 +215,8 @@ void CompilePool::State::finish(Running& job, const WaitStatus& status) {
   fs::remove_all(job.folder, ignored);
 }
 
-Compiled CompilePool::State::judge(Running& job, const WaitStatus& status) {
-  Compiled compiled;
+CompileResult CompilePool::State::judge(Running& job, const WaitStatus& status) {
+  CompileResult compiled;
   compiled.recipe = job.recipe;
   compiled.seconds = std::chrono::duration<double>(elapsed(job)).count();
   compiled.outcome = compiler_failure(status, read_log(job.folder / "log"), job.toolchain);
@@ -293,7 +293,7 @@ size_t CompilePool::unanswered() const noexcept {
   return count;
 }
 
-std::vector<Compiled> CompilePool::wait(Milliseconds at_most) {
+std::vector<CompileResult> CompilePool::wait(Milliseconds at_most) {
   // So that a wait without end does not overflow the clock.
   const auto end = Clock::now() + std::min<Milliseconds>(at_most, std::chrono::hours(24 * 365));
   for (;;) {
@@ -303,23 +303,23 @@ std::vector<Compiled> CompilePool::wait(Milliseconds at_most) {
     if (!state_->answers.empty() || state_->running.empty() || state_->paused || Clock::now() >= end) break;
     state_->sleep(end);
   }
-  std::vector<Compiled> taken(std::make_move_iterator(state_->answers.begin()),
-                              std::make_move_iterator(state_->answers.end()));
+  std::vector<CompileResult> taken(std::make_move_iterator(state_->answers.begin()),
+                                   std::make_move_iterator(state_->answers.end()));
   state_->answers.clear();
   return taken;
 }
 
-std::vector<Compiled> CompilePool::compile(const std::vector<CompileTask>& tasks) {
+std::vector<CompileResult> CompilePool::compile(const std::vector<CompileTask>& tasks) {
   ATTUNE_CHECK(!state_->paused, "a paused pool compiles nothing, resume it first");
   std::map<std::string, std::deque<size_t>> wanted;
   for (size_t i = 0; i < tasks.size(); ++i) {
     wanted[tasks[i].recipe()].push_back(i);
     submit(tasks[i]);
   }
-  std::vector<Compiled> results(tasks.size());
-  std::vector<Compiled> others;  // Of tasks that were submitted before, for wait().
+  std::vector<CompileResult> results(tasks.size());
+  std::vector<CompileResult> others;  // Of tasks that were submitted before, for wait().
   for (size_t left = tasks.size(); left > 0;) {
-    for (Compiled& compiled : wait(Milliseconds::max())) {
+    for (CompileResult& compiled : wait(Milliseconds::max())) {
       auto& places = wanted[compiled.recipe];
       if (places.empty()) {
         others.push_back(std::move(compiled));

@@ -24,7 +24,7 @@ struct PoolOptions {
 
 /// What became of one task: a binary, or why there is none (compile_failed, timed_out, crashed, out_of_memory,
 /// unsupported when no such compiler or toolchain is here).
-struct Compiled {
+struct CompileResult {
   std::string recipe;
   Outcome outcome;  ///< ok: with the binary below. Its detail holds the compiler's first lines otherwise.
   std::optional<Binary> binary;
@@ -52,9 +52,9 @@ class CompilePool {
   /// Blocks up to `at_most` for answers; returns those there are, in the order they came, possibly none. While paused,
   /// and when nothing is unanswered, it does not block. Throws io when the temporary folder or the cache cannot be
   /// written, device when there can be no more processes; the task it was at is not answered then.
-  std::vector<Compiled> wait(Milliseconds at_most);
+  std::vector<CompileResult> wait(Milliseconds at_most);
   /// Submits all and waits for all; answers in the tasks' order. Not while paused. Throws as wait().
-  std::vector<Compiled> compile(const std::vector<CompileTask>& tasks);
+  std::vector<CompileResult> compile(const std::vector<CompileTask>& tasks);
 
   /// Stops the processes (SIGSTOP to their groups) and their deadlines: before a host device is measured.
   void pause();

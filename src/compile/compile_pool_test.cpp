@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "compile/set_variable.h"
-#include "process/nobody_is_reaped.h"
+#include "process/no_reaping.h"
 #include "process/temporary_folder.h"
 
 namespace attune {
@@ -244,7 +244,7 @@ TEST_F(CompilePoolTest, ADamagedBinaryIsNoBinary) {
 TEST_F(CompilePoolTest, WhatIsNoSharedObjectIsNoBinary) {
   CompilePool pool(cache_);
   const auto compiled = pool.compile({task("echo garbage >kernel.so"), task(": >kernel.so")});
-  for (const Compiled& answer : compiled) {
+  for (const CompileResult& answer : compiled) {
     EXPECT_EQ(answer.outcome.status, Status::compile_failed);
     EXPECT_THAT(answer.outcome.detail, HasSubstr("no shared object"));
   }
@@ -315,12 +315,12 @@ TEST_F(CompilePoolTest, WhilePausedNothingRunsAndTheClocksOfItsDeadlinesStand) {
   EXPECT_FALSE(is_gone(pid));
   EXPECT_EQ(num_runs(), 1u) << "a paused pool starts nothing";
   pool.resume();
-  std::vector<Compiled> answers;
+  std::vector<CompileResult> answers;
   while (answers.size() < 2) {
-    for (Compiled& compiled : pool.wait(5s)) answers.push_back(std::move(compiled));
+    for (CompileResult& compiled : pool.wait(5s)) answers.push_back(std::move(compiled));
   }
   const std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
-  for (const Compiled& compiled : answers) {
+  for (const CompileResult& compiled : answers) {
     EXPECT_TRUE(compiled.outcome.ok()) << compiled.outcome.detail;
     EXPECT_LE(compiled.seconds, all.count() - 0.025) << "the pause was counted";
   }
@@ -381,7 +381,7 @@ TEST_F(CompilePoolTest, ALargeLogIsReadOnlyInPart) {
 }
 
 TEST_F(CompilePoolTest, WhereNobodyIsReapedWhatACompilerLeavesAndSaysTells) {
-  const NobodyIsReaped ignored;
+  const NoReaping ignored;
   CompilePool pool(cache_);
   const auto compiled = pool.compile({task("good"), task("good; echo 'kernel.c:1: error: x'; exit 1"), task("exit 0"),
                                       task("echo garbage >kernel.so")});
@@ -391,7 +391,7 @@ TEST_F(CompilePoolTest, WhereNobodyIsReapedWhatACompilerLeavesAndSaysTells) {
 }
 
 TEST_F(CompilePoolTest, WhereNobodyIsReapedADeadlineIsOneAllTheSame) {
-  const NobodyIsReaped ignored;
+  const NoReaping ignored;
   CompilePool pool(cache_, {.deadline = 20ms});
   EXPECT_EQ(pool.compile({task("exec sleep 1000")})[0].outcome.status, Status::timed_out);
 }

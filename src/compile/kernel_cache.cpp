@@ -132,14 +132,14 @@ void touch(const Binary& binary) {
     ::utimensat(AT_FDCWD, description.c_str(), nullptr, 0);
 }
 
-struct Stored {
+struct StoredEntry {
   fs::path path;
   uint64_t bytes;
   timespec used;
 };
 
-std::vector<Stored> stored_in(const fs::path& root) {
-  std::vector<Stored> all;
+std::vector<StoredEntry> stored_in(const fs::path& root) {
+  std::vector<StoredEntry> all;
   for (const cache_entry::Place& place : cache_entry::places(root)) {
     const fs::path path = place.path(root);
     struct stat binary {
@@ -151,9 +151,9 @@ std::vector<Stored> stored_in(const fs::path& root) {
   return all;
 }
 
-uint64_t total_bytes(const std::vector<Stored>& all) {
+uint64_t total_bytes(const std::vector<StoredEntry>& all) {
   uint64_t total = 0;
-  for (const Stored& entry : all) total += entry.bytes;
+  for (const StoredEntry& entry : all) total += entry.bytes;
   return total;
 }
 
@@ -238,14 +238,14 @@ void KernelCache::keep_size(const fs::path& added) {
     if (*stored_bytes_ <= max_bytes_) return;
   }
   remove_old_staging(folders_.front());
-  std::vector<Stored> all = stored_in(folders_.front());
+  std::vector<StoredEntry> all = stored_in(folders_.front());
   uint64_t total = total_bytes(all);
-  std::sort(all.begin(), all.end(), [](const Stored& a, const Stored& b) {
+  std::sort(all.begin(), all.end(), [](const StoredEntry& a, const StoredEntry& b) {
     return std::tie(a.used.tv_sec, a.used.tv_nsec, a.path) < std::tie(b.used.tv_sec, b.used.tv_nsec, b.path);
   });
   // Some room, so that a full cache is not scanned again for every addition.
   const uint64_t wanted = total > max_bytes_ ? max_bytes_ - max_bytes_ / 10 : max_bytes_;
-  for (const Stored& entry : all) {
+  for (const StoredEntry& entry : all) {
     if (total <= wanted) break;
     if (entry.path == added.parent_path()) continue;
     if (remove_entry(folders_.front(), entry.path)) total -= entry.bytes;

@@ -22,7 +22,7 @@ const Plan& Dispatcher::State::require(const Problem& problem, const Candidate& 
     made = resolver_.resolve(problem, candidate);
   }
   if (made.hit.plan == nullptr) fail(made.refusal.code, "the candidate does not run this problem: {}", made.why_not);
-  hold_plan(plans_.holder(), made.plan);
+  protect_plan(plans_.holder(), made.plan);
   make_room();
   return *made.hit.plan;
 }

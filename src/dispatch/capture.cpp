@@ -23,7 +23,7 @@ namespace attune {
 namespace {
 
 namespace fs = std::filesystem;
-using Standing = ShapeCounters::Standing;
+using ListStatus = ShapeCounters::ListStatus;
 
 /// What the counts of this process are called: `<host>.<pid>.<start>`. The start is in nanoseconds, so that neither a
 /// process number that comes again nor a second capture in the process meets the same name.
@@ -53,10 +53,10 @@ fs::path whole_path(const fs::path& folder) {
 /// A shape on its way to the files.
 struct Line {
   CalledShape shape;
-  std::vector<Standing*> standings;  ///< Of all that is this shape: a typed call and a problem in text may be one.
+  std::vector<ListStatus*> standings;  ///< Of all that is this shape: a typed call and a problem in text may be one.
 };
 
-bool is_fresh(const Line& line) { return *line.standings.front() == Standing::fresh; }
+bool is_fresh(const Line& line) { return *line.standings.front() == ListStatus::fresh; }
 
 }  // namespace
 
@@ -65,7 +65,7 @@ struct Capture::State {
   struct Text {
     Problem problem;
     uint64_t calls = 0;
-    Standing standing = Standing::fresh;
+    ListStatus list_status = ListStatus::fresh;
   };
 
   explicit State(fs::path where) : folder(std::move(where)), counters(kMaxShapes) {}
@@ -140,23 +140,23 @@ void Capture::State::start_in_child() {
 std::vector<std::vector<Line>> Capture::State::lines() {
   std::vector<std::vector<Line>> all(families().size());
   uint64_t refused_calls = 0;
-  counters.visit([&](const GemmKey& key, uint64_t calls, Standing& standing) {
-    if (standing != Standing::refused) {
+  counters.visit([&](const GemmKey& key, uint64_t calls, ListStatus& list_status) {
+    if (list_status != ListStatus::refused) {
       if (auto problem = problem_of(counters.codes(key.op), key)) {
-        all[static_cast<size_t>(key.op)].push_back({{std::move(*problem), calls}, {&standing}});
+        all[static_cast<size_t>(key.op)].push_back({{std::move(*problem), calls}, {&list_status}});
         return;
       }
-      standing = Standing::refused;
+      list_status = ListStatus::refused;
     }
     refused_calls += calls;
   });
   const std::lock_guard lock(texts_mutex);
   for (auto& [key, text] : texts) {
-    if (text.standing == Standing::refused)
+    if (text.list_status == ListStatus::refused)
       refused_calls += text.calls;
     else
       all[static_cast<size_t>(op_id(*find_family(text.problem.op())))].push_back(
-          {{text.problem, text.calls}, {&text.standing}});
+          {{text.problem, text.calls}, {&text.list_status}});
   }
   num_refused = refused_calls;
   return all;
@@ -174,7 +174,7 @@ void Capture::State::refuse_unreadable(const FamilySpec& family, std::vector<Lin
   std::vector<Line> readable;
   for (Line& line : lines) {
     if (is_fresh(line) && !*next++) {
-      *line.standings.front() = Standing::refused;
+      *line.standings.front() = ListStatus::refused;
       num_refused += line.shape.calls;
       continue;
     }
@@ -212,7 +212,7 @@ void Capture::State::write_family(const FamilySpec& family, std::vector<Line>& l
   guarded([&] {
     if (!fresh.empty()) add_shapes(file, family, fresh);
     for (const Line& line : lines) {
-      for (Standing* standing : line.standings) *standing = Standing::listed;
+      for (ListStatus* list_status : line.standings) *list_status = ListStatus::listed;
     }
   });
   uint64_t& written = written_calls[static_cast<size_t>(op_id(family))];
@@ -251,8 +251,8 @@ Capture::State::Text Capture::State::text_of(const Problem& problem) {
   const FamilySpec& family = *find_family(problem.op());
   const Problem named(std::string(family.op), problem.attributes());  // Older names of ops are known too.
   const auto read = as_read(family, {&named, 1});
-  if (!read.front()) return {named, 1, Standing::refused};
-  return {*read.front(), 1, Standing::fresh};
+  if (!read.front()) return {named, 1, ListStatus::refused};
+  return {*read.front(), 1, ListStatus::fresh};
 }
 
 void Capture::note(const Problem& problem) {

@@ -219,7 +219,7 @@ TEST(ShapeCounters, GrowsAndCountsOnWhileThreadsAddShapes) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(counters.num_shapes(), uint64_t{kShapes});
   std::set<std::pair<int64_t, int64_t>> seen;
-  counters.visit([&](const GemmKey& key, uint64_t number, ShapeCounters::Standing&) {
+  counters.visit([&](const GemmKey& key, uint64_t number, ShapeCounters::ListStatus&) {
     EXPECT_EQ(number, uint64_t{kThreads});
     seen.emplace(key.m, key.n);
   });

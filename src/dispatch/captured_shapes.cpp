@@ -56,7 +56,7 @@ class CaptureReader {
   }
 
  private:
-  struct Found {
+  struct ShapeIndex {
     std::vector<CalledShape> shapes;
     std::map<std::string, size_t> places;  ///< By key.
   };
@@ -92,7 +92,7 @@ class CaptureReader {
   }
 
   void add_shape(const FamilySpec& family, Problem problem, uint64_t calls) {
-    Found& found = found_[&family];
+    ShapeIndex& found = found_[&family];
     const auto [place, is_new] = found.places.emplace(problem.key(), found.shapes.size());
     if (is_new) found.shapes.push_back({std::move(problem), 0});
     uint64_t& sum = found.shapes[place->second].calls;
@@ -101,7 +101,7 @@ class CaptureReader {
   }
 
   const FamilySpec* wanted_;
-  std::map<const FamilySpec*, Found> found_;
+  std::map<const FamilySpec*, ShapeIndex> found_;
   std::map<fs::path, const FamilySpec*> done_;
 };
 

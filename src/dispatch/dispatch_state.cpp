@@ -62,8 +62,8 @@ Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKe
 Dispatcher::State::State(DispatcherOptions wanted)
     : options(std::move(wanted)),
       cache_(path_if_any(cache_location)),
-      maker_(options.device, registry(Surroundings::application), cache_, options.compile_mode != CompileMode::never),
-      plans_(options.max_plan_bytes, new_plan_holder()),
+      maker_(options.device, registry(HostProcess::application), cache_, options.compile_mode != CompileMode::never),
+      plans_(options.max_plan_bytes, new_hazard_owner()),
       resolver_(maker_, plans_, log_),
       packer_(maker_) {
   for (const FamilySpec& family : families()) {
@@ -77,7 +77,7 @@ Dispatcher::State::State(DispatcherOptions wanted)
   const auto all = notices();
   // Those of the solver modules come first, and are the process's: its first dispatcher says them.
   static std::atomic<bool> are_said{false};
-  const size_t num_said = are_said.exchange(true) ? registry(Surroundings::application).notices().size() : 0;
+  const size_t num_said = are_said.exchange(true) ? registry(HostProcess::application).notices().size() : 0;
   for (size_t i = num_said; i < all.size(); ++i) log_.say(all[i]);
   prepare_read_guards();
   try {
@@ -96,7 +96,7 @@ Dispatcher::State::~State() {
   inbox.wake();
   thread_.reset();  // What it uses goes away now: it is waited for.
   finish();
-  forget_plan_holder(plans_.holder());
+  forget_hazard_owner(plans_.holder());
   delete now.load();
 }
 
@@ -142,7 +142,7 @@ std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const Snapshot* before,
 
 std::vector<std::string> Dispatcher::State::notices() {
   const std::lock_guard lock(making_);
-  const auto of_solvers = registry(Surroundings::application).notices();
+  const auto of_solvers = registry(HostProcess::application).notices();
   std::vector<std::string> all(of_solvers.begin(), of_solvers.end());
   for (const Snapshot::Tables& tables : now.load()->tables) {
     all.insert(all.end(), tables.notices.begin(), tables.notices.end());
@@ -239,7 +239,7 @@ Hit Dispatcher::State::require(const LookupRequest& asked) {
   const CachedAnswer* served = now.load()->served.find(hash);
   if (served != nullptr && served->layouts == asked.layouts && own.same(served->key, key)) {
     if (is_final(served->hit)) {
-      hold_plan(plans_.holder(), served->plan);
+      protect_plan(plans_.holder(), served->plan);
       return served->hit;
     }
     // What was refused once is refused until the tables change.
@@ -261,7 +261,7 @@ Hit Dispatcher::State::require(const LookupRequest& asked) {
   }
   if (!wanted_.empty() || !missed_.empty()) inbox.wake();
   if (made.hit.plan == nullptr) fail(made.refusal.code, "{}", made.refusal.why);
-  hold_plan(plans_.holder(), made.plan);
+  protect_plan(plans_.holder(), made.plan);
   make_room();
   return made.hit;
 }
@@ -279,7 +279,7 @@ std::map<std::string, std::string> Dispatcher::State::compile(const std::vector<
     for (const CompileTask& task : tasks) pool.submit(task);
     // A program that ends does not wait for a compiler: the pool takes its processes with it.
     while (pool.unanswered() > 0 && !stop_) {
-      for (const Compiled& one : pool.wait(Milliseconds(20))) {
+      for (const CompileResult& one : pool.wait(Milliseconds(20))) {
         if (!one.outcome.ok()) failures.emplace(one.recipe, one.outcome.detail);
       }
       use.reset();  // Who forks, or ends the process, has its turn.
@@ -291,7 +291,7 @@ std::map<std::string, std::string> Dispatcher::State::compile(const std::vector<
   return failures;
 }
 
-void Dispatcher::State::work_on(const Inbox::Posted& posted) {
+void Dispatcher::State::work_on(const Inbox::Item& posted) {
   {
     const std::lock_guard lock(guard_);
     const CachedAnswer* served = now.load()->served.find(hash_of(posted.asked));
@@ -339,7 +339,7 @@ void Dispatcher::State::work() noexcept {
   while (!stop_) {
     try {
       inbox.wait(nap);
-      for (const Inbox::Posted& posted : inbox.take()) {
+      for (const Inbox::Item& posted : inbox.take()) {
         if (stop_) return;
         try {
           work_on(posted);

@@ -20,11 +20,11 @@
 #include "dispatch/call_counters.h"
 #include "dispatch/dispatch_log.h"
 #include "dispatch/fork_guard.h"
+#include "dispatch/hazard_pointers.h"
 #include "dispatch/inbox.h"
 #include "dispatch/key_codes.h"
 #include "dispatch/online_tuning.h"
 #include "dispatch/plan_cache.h"
-#include "dispatch/plan_holds.h"
 #include "dispatch/plan_maker.h"
 #include "dispatch/read_guard.h"
 #include "dispatch/resolver.h"
@@ -121,7 +121,7 @@ struct Dispatcher::State {
   void tune_missed();
   bool look_again();  ///< At the files that there are places for.
   void work() noexcept;
-  void work_on(const Inbox::Posted& posted);
+  void work_on(const Inbox::Item& posted);
   ProblemKey hash_of(const LookupRequest& asked) const noexcept;
 
   const std::filesystem::path cache_;
@@ -164,7 +164,7 @@ Hit Dispatcher::State::look_up(const LookupRequest& asked, const ProblemKey& has
       hit = served->hit;
       if (served->plan != nullptr) {
         served->plan->note_use(plans_.time());
-        hold_plan(plans_.holder(), served->plan);
+        protect_plan(plans_.holder(), served->plan);
       }
     } else {
       hit = first_row(current);

@@ -10,47 +10,48 @@ namespace attune {
 namespace {
 
 /// A problem in one layout of its weights.
-struct Way {
+struct LayoutKey {
   HalfKey half;
   std::string remark;  ///< ` host.k16.v1` for weights that are packed ahead.
 };
 
-std::vector<Way> ways_of(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key) {
+std::vector<LayoutKey> layout_keys(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key) {
   if ((key.flags & GemmKey::bpreshuffle) == 0) return {{codes.half(key), ""}};
-  std::vector<Way> ways;
+  std::vector<LayoutKey> layouts;
   for (const std::string& layout : rows.layouts())
-    ways.push_back({codes.half(codes.codes(key), KeyCodes::layout_code(layout)), " " + layout});
-  return ways;
+    layouts.push_back({codes.half(codes.codes(key), KeyCodes::layout_code(layout)), " " + layout});
+  return layouts;
 }
 
 std::string line_of(Match match, int64_t m, std::string_view what) {
   return fmt::format("{:<14} m={}{}\n", name(match), m, what);
 }
 
-std::string steps_text(const RowIndex& rows, const LookupSteps& steps, const std::vector<Way>& ways) {
+std::string steps_text(const RowIndex& rows, const LookupSteps& steps, const std::vector<LayoutKey>& layouts) {
   std::string text;
   for (const auto& step : steps) {
     bool is_met = false;
-    for (const Way& way : ways) {
-      const uint32_t number = rows.find(way.half.with_m(step.m));
+    for (const LayoutKey& layout : layouts) {
+      const uint32_t number = rows.find(layout.half.with_m(step.m));
       if (number == 0) continue;
       is_met = true;
       const RowIndex::Row& row = rows.row(number);
-      text += line_of(step.match, step.m, fmt::format("{}: {} {}", way.remark, rows.where(row), rows.kernel_name(row)));
+      text +=
+          line_of(step.match, step.m, fmt::format("{}: {} {}", layout.remark, rows.where(row), rows.kernel_name(row)));
     }
     if (!is_met) text += line_of(step.match, step.m, ": no row");
   }
   return text;
 }
 
-/// Of one way; those with too large a bound too, and that they are not used.
-std::string predictions_text(const RowIndex& rows, const Way& way, int64_t m, double max_regret) {
+/// Of one layout; those with too large a bound too, and that they are not used.
+std::string predictions_text(const RowIndex& rows, const LayoutKey& layout, int64_t m, double max_regret) {
   std::string text;
   if (max_regret <= 0) return text;
-  for (const auto& one : rows.predict(way.half, m, std::numeric_limits<double>::max())) {
+  for (const auto& one : rows.predict(layout.half, m, std::numeric_limits<double>::max())) {
     const RowIndex::Row& row = rows.row(one.number);
     text += line_of(Match::predicted, row.m,
-                    fmt::format("{}: {} {}, at most {:.0f} % slower than the best{}", way.remark, rows.where(row),
+                    fmt::format("{}: {} {}, at most {:.0f} % slower than the best{}", layout.remark, rows.where(row),
                                 rows.kernel_name(row), 100 * one.regret,
                                 double{one.regret} <= max_regret ? "" : ", which is more than is allowed"));
   }
@@ -66,9 +67,9 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   const KeyCodes& own = codes[op];
   if (!own.fits(key)) return "the op has no such batch, bias or order of operands\n";
   const RowIndex& rows = *now.load()->tables[op].rows;
-  const std::vector<Way> ways = ways_of(own, rows, key);
-  std::string text = steps_text(rows, LookupSteps(own.pads_m(), key.m, key.n), ways);
-  for (const Way& way : ways) text += predictions_text(rows, way, key.m, options.max_regret);
+  const std::vector<LayoutKey> layouts = layout_keys(own, rows, key);
+  std::string text = steps_text(rows, LookupSteps(own.pads_m(), key.m, key.n), layouts);
+  for (const LayoutKey& layout : layouts) text += predictions_text(rows, layout, key.m, options.max_regret);
   if ((key.flags & GemmKey::bpreshuffle) != 0)
     return text + "packed weights  go by rows in the layouts that they hold\n";
   const CachedAnswer* served = now.load()->served.find(hash_of({key}));

@@ -34,12 +34,12 @@ class Inbox {
     while (news_.try_acquire()) continue;
   }
   /// What was posted; each keeps its place until done(). One thread.
-  struct Posted {
+  struct Item {
     LookupRequest asked;
     size_t place = 0;
   };
-  std::vector<Posted> take() {
-    std::vector<Posted> posted;
+  std::vector<Item> take() {
+    std::vector<Item> posted;
     for (size_t i = 0; i < kSlots; ++i) {
       if (slots_[i].state.load(std::memory_order_acquire) != State::full) continue;
       posted.push_back({slots_[i].asked, i});
@@ -47,9 +47,7 @@ class Inbox {
     }
     return posted;
   }
-  void done(const Posted& posted) noexcept {
-    slots_[posted.place].state.store(State::empty, std::memory_order_release);
-  }
+  void done(const Item& posted) noexcept { slots_[posted.place].state.store(State::empty, std::memory_order_release); }
 
  private:
   static constexpr size_t kSlots = 256;

@@ -25,12 +25,12 @@ std::array<Part, 32> parts;
 std::atomic<uint32_t> next_part{0};
 std::atomic<uint32_t> closed{0};  ///< For kForking, kEnding or both.
 
-struct Here {
+struct ThreadUse {
   uint32_t depth = 0;
   Part* part = nullptr;
   bool ends_process = false, was_parked = false;
 };
-constinit thread_local Here here;
+constinit thread_local ThreadUse here;
 
 bool all_are_out() noexcept {
   int32_t sum = here.depth > 0 ? -1 : 0;

@@ -46,7 +46,7 @@ LookupResult look_up(const Table& table, const Problem& problem, const DeviceInf
     if (serves({.match = wanted.match, .key = key, .row = row})) return result;
   }
   if (groups == nullptr) return result;
-  for (const TableGroups::Predicted& one : groups->predict(problem)) {
+  for (const TableGroups::PredictedRow& one : groups->predict(problem)) {
     const Problem key = problem.with("m", one.row->problem.text("m"));
     LookupStep step{.match = Match::predicted, .key = key, .row = one.row, .regret_bound = one.regret};
     if (!one.is_allowed) {

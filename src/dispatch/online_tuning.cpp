@@ -46,10 +46,10 @@ std::map<std::string, std::string> environment_with(const fs::path& state) {
 }
 
 /// Programs that were told to stop and not waited for. Without it they would be zombies for the rest of the process.
-class LeftBehind {
+class UnreapedPrograms {
  public:
-  static LeftBehind& instance() {
-    static LeftBehind& one = *new LeftBehind;  // The process may end while a thread is in here.
+  static UnreapedPrograms& instance() {
+    static UnreapedPrograms& one = *new UnreapedPrograms;  // The process may end while a thread is in here.
     return one;
   }
   void add(Spawned program) {
@@ -123,7 +123,7 @@ std::vector<std::string> OnlineTuning::poll() {
   if (is_ended_ || process_ != ::getpid()) return said;
   if (is_full_ && !std::exchange(said_full_, true))
     said.push_back(fmt::format("online tuning takes no more shapes of this process, it has {}", kMaxShapes));
-  LeftBehind::instance().reap();
+  UnreapedPrograms::instance().reap();
   enqueue(said);
   reap(said);
   start(said);
@@ -215,7 +215,7 @@ void OnlineTuning::end() noexcept {
     // By the descriptor: the number may be another's by now if the application has reaped it.
     ::syscall(SYS_pidfd_send_signal, running_.process, SIGTERM, nullptr, 0);
     try {
-      LeftBehind::instance().add({running_.pid, std::exchange(running_.process, -1)});
+      UnreapedPrograms::instance().add({running_.pid, std::exchange(running_.process, -1)});
     } catch (...) {
       // A zombie then, for as long as this process lives.
     }

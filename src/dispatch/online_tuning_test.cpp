@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "compile/set_variable.h"
 #include "formats/csv/shape_list.h"
-#include "process/nobody_is_reaped.h"
+#include "process/no_reaping.h"
 #include "process/temporary_folder.h"
 
 namespace attune {
@@ -150,7 +150,7 @@ TEST_F(OnlineTuningTest, AKilledProgramIsAFailureAndTheNextWaitsLonger) {
 }
 
 TEST_F(OnlineTuningTest, WhereNobodyIsReapedItsLastWordsSayThatItFailed) {
-  const NobodyIsReaped ignored;
+  const NoReaping ignored;
   auto online = tuning("echo x >>$Q/starts; echo 'no such library' >&2; exit 3\n");
   online.want(shape(3));
   std::vector<std::string> said;
@@ -162,7 +162,7 @@ TEST_F(OnlineTuningTest, WhereNobodyIsReapedItsLastWordsSayThatItFailed) {
 }
 
 TEST_F(OnlineTuningTest, WhereNobodyIsReapedOneThatSaysNothingHasDoneItsWork) {
-  const NobodyIsReaped ignored;
+  const NoReaping ignored;
   auto online = tuning("rm $Q/*.csv\n");
   online.want(shape(3));
   EXPECT_EQ(poll_until(online, [&] { return !online.is_running() && !queue().is_waiting(); }),

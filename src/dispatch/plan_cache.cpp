@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "dispatch/plan_holds.h"
+#include "dispatch/hazard_pointers.h"
 
 namespace attune {
 
@@ -68,7 +68,7 @@ void PlanCache::free_unheld(bool is_grace_over) {
     leaving_.clear();
   }
   if (left_.empty()) return;
-  const std::vector<const CachedPlan*> held = held_plans(holder_);
+  const std::vector<const CachedPlan*> held = protected_plans(holder_);
   // On a host the work of a plan is done when run() returns. One with streams waits here for what its plan was put on.
   std::erase_if(left_, [&](const std::unique_ptr<CachedPlan>& one) {
     if (std::binary_search(held.begin(), held.end(), one.get())) return false;

@@ -34,11 +34,11 @@ struct alignas(64) CachedPlan {
 /// but for time() and the counts, which any thread may read.
 ///
 /// A plan that leaves is withdrawn from the answers first. Then a grace period passes (wait_for_readers()), in which
-/// the lookups that still found it announce that they hold it (plan_holds.h). It ends once no thread does: one that
-/// stalls with a hit keeps that plan, and no other. Handles of share() may outlive all of that.
+/// the lookups that still found it announce that they hold it (hazard_pointers.h). It ends once no thread does: one
+/// that stalls with a hit keeps that plan, and no other. Handles of share() may outlive all of that.
 class PlanCache {
  public:
-  /// `holder`: names the dispatcher to hold_plan() and held_plans().
+  /// `holder`: names the dispatcher to protect_plan() and protected_plans().
   PlanCache(uint64_t max_bytes, uint64_t holder) : max_bytes_(max_bytes), holder_(holder) {}
 
   /// Problem and candidate; nothing else may distinguish plans.
@@ -71,11 +71,11 @@ class PlanCache {
   const Counts& counts() const noexcept { return counts_; }
 
  private:
-  using Kept = std::map<Name, std::unique_ptr<CachedPlan>>;
+  using PlanMap = std::map<Name, std::unique_ptr<CachedPlan>>;
   void count() noexcept;
 
   const uint64_t max_bytes_, holder_;
-  Kept kept_;
+  PlanMap kept_;
   uint64_t bytes_ = 0, bytes_left_ = 0;               ///< Of those that are kept, and of the others.
   std::vector<std::unique_ptr<CachedPlan>> leaving_;  ///< A lookup that goes on may have found it.
   std::vector<std::unique_ptr<CachedPlan>> left_;     ///< A thread may hold it.

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "attune/error.h"
-#include "dispatch/plan_holds.h"
+#include "dispatch/hazard_pointers.h"
 #include "dispatch/read_guard.h"
 
 namespace attune {
@@ -53,7 +53,7 @@ class PlanCacheTest : public testing::Test {
   }
 
   std::set<int> alive_;
-  PlanCache cache_{kMaxBytes, new_plan_holder()};
+  PlanCache cache_{kMaxBytes, new_hazard_owner()};
 };
 
 TEST_F(PlanCacheTest, TheLeastRecentlyUsedLeave) {
@@ -88,37 +88,37 @@ TEST_F(PlanCacheTest, SaysWhichPlansLeaveSoThatAnswersAreWithdrawnFirst) {
 TEST_F(PlanCacheTest, AThreadThatStallsKeepsWhatItHoldsAndNothingElse) {
   insert(0);
   insert(1);
-  hold_plan(cache_.holder(), cache_.find(name(0)));
+  protect_plan(cache_.holder(), cache_.find(name(0)));
   insert_all(2, 50);
   EXPECT_TRUE(alive_.contains(0));
   EXPECT_FALSE(alive_.contains(1));
   EXPECT_EQ(cache_.find(name(0)), nullptr) << "it has left all the same";
   EXPECT_LE(cache_.counts().bytes, kMaxBytes + kBytes + PlanCache::kOverheadBytes);
-  hold_plan(cache_.holder(), cache_.find(name(49)));
+  protect_plan(cache_.holder(), cache_.find(name(49)));
   make_room();
   EXPECT_FALSE(alive_.contains(0));
 }
 
 TEST_F(PlanCacheTest, AThreadThatEndsHoldsNothing) {
   insert(0);
-  std::thread([&] { hold_plan(cache_.holder(), cache_.find(name(0))); }).join();
+  std::thread([&] { protect_plan(cache_.holder(), cache_.find(name(0))); }).join();
   insert_all(1, 20);
   EXPECT_FALSE(alive_.contains(0));
-  EXPECT_TRUE(held_plans(cache_.holder()).empty());
+  EXPECT_TRUE(protected_plans(cache_.holder()).empty());
 }
 
 TEST_F(PlanCacheTest, AThreadHoldsAPlanOfEachDispatcher) {
   std::set<int> alive;
-  PlanCache other(kMaxBytes, new_plan_holder());
+  PlanCache other(kMaxBytes, new_hazard_owner());
   insert(0);
-  hold_plan(cache_.holder(), cache_.find(name(0)));
-  hold_plan(other.holder(), other.insert(name(0), std::make_unique<WeighedPlan>(1, 0, alive), false, 0));
+  protect_plan(cache_.holder(), cache_.find(name(0)));
+  protect_plan(other.holder(), other.insert(name(0), std::make_unique<WeighedPlan>(1, 0, alive), false, 0));
   insert_all(1, 20);
   EXPECT_TRUE(alive_.contains(0)) << "a call of another dispatcher lets nothing go";
-  forget_plan_holder(cache_.holder());
+  forget_hazard_owner(cache_.holder());
   make_room();
   EXPECT_FALSE(alive_.contains(0));
-  EXPECT_EQ(held_plans(other.holder()).size(), 1u);
+  EXPECT_EQ(protected_plans(other.holder()).size(), 1u);
 }
 
 TEST_F(PlanCacheTest, AHandleOutlivesAll) {
@@ -135,16 +135,16 @@ TEST_F(PlanCacheTest, APlanLargerThanTheBoundLeavesTheOthersWhereTheyAre) {
   insert(0);
   CachedPlan* large = insert(1, kMaxBytes);
   EXPECT_FALSE(large->is_kept);
-  hold_plan(cache_.holder(), large);
+  protect_plan(cache_.holder(), large);
   make_room();
   EXPECT_EQ(alive_, (std::set<int>{0, 1}));
-  hold_plan(cache_.holder(), cache_.find(name(0)));
+  protect_plan(cache_.holder(), cache_.find(name(0)));
   make_room();
   EXPECT_EQ(alive_, (std::set<int>{0}));
 }
 
 TEST_F(PlanCacheTest, APlanThatStatesNothingIsTakenForALargeOne) {
-  PlanCache cache(2 * PlanCache::kUnstatedBytes, new_plan_holder());
+  PlanCache cache(2 * PlanCache::kUnstatedBytes, new_hazard_owner());
   EXPECT_TRUE(cache.insert(name(0), std::make_unique<WeighedPlan>(0, 0, alive_), false, 0)->is_kept);
   EXPECT_FALSE(cache.is_over());
   cache.insert(name(1), std::make_unique<WeighedPlan>(0, 1, alive_), false, 0);

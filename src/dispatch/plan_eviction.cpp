@@ -95,7 +95,7 @@ void Dispatcher::State::serve_again(Snapshot& before, Snapshot& fresh) {
 
 std::shared_ptr<const Plan> Dispatcher::State::keep(const Hit& hit) const {
   if (hit.plan == nullptr) return nullptr;
-  const CachedPlan* held = plan_hold(plans_.holder()).plan.load(std::memory_order_relaxed);
+  const CachedPlan* held = hazard_pointer(plans_.holder()).plan.load(std::memory_order_relaxed);
   if (held == nullptr || held->plan.get() != hit.plan)
     fail(ErrorCode::invalid_input, "a hit is kept before its thread's next call of the dispatcher, this one is older");
   return held->plan;

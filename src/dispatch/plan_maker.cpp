@@ -62,9 +62,9 @@ class Turn {
 };
 
 /// A plan that one thread at a time may run.
-class TakingTurns final : public Plan {
+class SerialPlan final : public Plan {
  public:
-  explicit TakingTurns(std::unique_ptr<Plan> plan) : plan_(std::move(plan)), traits_(plan_->traits()) {
+  explicit SerialPlan(std::unique_ptr<Plan> plan) : plan_(std::move(plan)), traits_(plan_->traits()) {
     traits_.reentrant = true;
     if (traits_.host_bytes > 0) traits_.host_bytes += sizeof *this;
   }
@@ -87,7 +87,7 @@ PlanMaker::PlanMaker(std::string_view device, const Registry& solvers, std::file
   if (!cache.empty()) cache_.emplace(std::vector{std::move(cache)}, std::numeric_limits<uint64_t>::max());
 }
 
-PlanMaker::Opened& PlanMaker::opened(const Solver& solver) {
+PlanMaker::OpenBackend& PlanMaker::opened(const Solver& solver) {
   const auto [entry, fresh] = opened_.try_emplace(std::string(solver.id()));
   if (!fresh) return entry->second;
   try {
@@ -105,7 +105,7 @@ void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate,
   if (solver == nullptr) fail(ErrorCode::unavailable, "no solver of that name is available here: {}", candidate.solver);
   if (const Support support = solver->supports(problem, device()); !support.yes)
     fail(ErrorCode::unavailable, "{} {}", candidate.solver, support.reason);
-  const Opened& library = opened(*solver);
+  const OpenBackend& library = opened(*solver);
   if (!library.backend) fail(ErrorCode::unavailable, "{}", library.unavailable);
   const Versions versions = library.backend->versions();
   const auto own = versions.find(candidate.solver);
@@ -120,8 +120,8 @@ void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate,
     fail(ErrorCode::invalid_input, "{}", *why);
 }
 
-PlanMaker::Made PlanMaker::prepare(const Problem& problem, const Solver& solver, const Config& config) {
-  Made made;
+PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& solver, const Config& config) {
+  PlanResult made;
   std::vector<Binary> binaries;
   for (CompileTask& task : solver.compile_tasks(problem, config, device())) {
     auto binary = cache_ ? cache_->find(task.arch, task.recipe(), {}) : std::optional<Binary>();
@@ -146,17 +146,17 @@ PlanMaker::Made PlanMaker::prepare(const Problem& problem, const Solver& solver,
     made.why_not = "its kernel is not compiled yet";
     return made;
   }
-  Opened& library = opened(solver);
+  OpenBackend& library = opened(solver);
   const bool has_pool = !solver.thread_pool().empty();
   run_with_pools([&] { made.plan = library.backend->prepare(problem, config, {binaries}); });
   if (!std::exchange(library.used, true)) library_was_used();
   if (has_pool) made.plan = library_plan(std::move(made.plan));
-  if (!made.plan->traits().reentrant) made.plan = std::make_unique<TakingTurns>(std::move(made.plan));
+  if (!made.plan->traits().reentrant) made.plan = std::make_unique<SerialPlan>(std::move(made.plan));
   return made;
 }
 
-PlanMaker::Made PlanMaker::make(const Problem& problem, std::string_view name, std::string_view layout) {
-  Made made;
+PlanMaker::PlanResult PlanMaker::make(const Problem& problem, std::string_view name, std::string_view layout) {
+  PlanResult made;
   try {
     const Candidate candidate = Candidate::parse(name);
     check_usable(problem, candidate, layout);
@@ -187,12 +187,12 @@ void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(c
   }
 }
 
-PlanMaker::Made PlanMaker::make_untuned(const Problem& problem) {
-  Made last;
+PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem) {
+  PlanResult last;
   last.why_not = "no solver here takes the problem";
   visit_solvers(problem, [&](const Solver& solver) {
     try {
-      Made made = prepare(problem, solver, opened(solver).backend->untuned(problem));
+      PlanResult made = prepare(problem, solver, opened(solver).backend->untuned(problem));
       if (made.plan || last.missing.empty()) last = std::move(made);
     } catch (const std::exception& error) {
       if (last.missing.empty()) last.why_not = error.what();
@@ -229,8 +229,8 @@ std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver
   return nearest;
 }
 
-PlanMaker::Made PlanMaker::make_untuned(const Problem& problem, std::span<const std::string> layouts) {
-  Made last;
+PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, std::span<const std::string> layouts) {
+  PlanResult last;
   last.why_not = "no solver here reads weights in this layout: " + layouts.front();
   visit_solvers(problem, [&](const Solver& solver) {
     try {
@@ -240,7 +240,7 @@ PlanMaker::Made PlanMaker::make_untuned(const Problem& problem, std::span<const 
       for (const size_t i : order) {
         const auto config = untuned_in(problem, solver, layouts[i]);
         if (!config) continue;
-        Made made = prepare(problem, solver, *config);
+        PlanResult made = prepare(problem, solver, *config);
         made.layout = static_cast<uint8_t>(i);
         if (made.plan || last.missing.empty()) last = std::move(made);
         if (last.plan) return true;

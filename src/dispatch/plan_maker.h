@@ -30,7 +30,7 @@ class PlanMaker {
 
   const DeviceInfo& device() const noexcept { return device_->info(); }
 
-  struct Made {
+  struct PlanResult {
     std::unique_ptr<Plan> plan;               ///< Any thread may run it.
     std::string why_not;                      ///< No plan: one sentence's end, as in `its kernel …`.
     ErrorCode code = ErrorCode::unavailable;  ///< No plan: invalid_input when it is the candidate's text that is wrong.
@@ -40,12 +40,12 @@ class PlanMaker {
   };
   /// Of a candidate by its name, for weights in a layout: one of another is refused. The problem is normalised. Does
   /// not throw for what is the candidate's fault.
-  Made make(const Problem& problem, std::string_view candidate, std::string_view layout = "plain");
+  PlanResult make(const Problem& problem, std::string_view candidate, std::string_view layout = "plain");
   /// Of the first solver that takes the problem, baselines first, untuned. No plan: none does.
-  Made make_untuned(const Problem& problem);
+  PlanResult make_untuned(const Problem& problem);
   /// The same for weights packed ahead, of the first solver (baselines first) that reads one of the layouts: its
   /// untuned config, with as few parameters changed as the layout wants.
-  Made make_untuned(const Problem& problem, std::span<const std::string> layouts);
+  PlanResult make_untuned(const Problem& problem, std::span<const std::string> layouts);
 
   /// The solver of a candidate that make() would take; nothing for one that it would refuse.
   std::optional<std::string> who_serves(const Problem& problem, std::string_view candidate, std::string_view layout);
@@ -55,29 +55,29 @@ class PlanMaker {
   bool reads(const Problem& problem, const std::string& layout);
   /// As packing_of(), by an opened solver; used before the next call of anything here.
   WeightPacking packing(const Problem& problem, const std::string& layout, std::string_view solver);
-  /// Kernels that could not be compiled, by recipe, with the reason: they are not in Made::missing any more.
+  /// Kernels that could not be compiled, by recipe, with the reason: they are not in PlanResult::missing any more.
   void note_failures(std::map<std::string, std::string> failures) { failures_.merge(failures); }
   void forget_failures() { failures_.clear(); }
   /// The device that plans run on.
   Device& owner() const noexcept { return *device_; }
 
  private:
-  struct Opened {
+  struct OpenBackend {
     std::unique_ptr<Backend> backend;
     std::string unavailable;
     bool used = false;  ///< Has made a plan.
   };
-  Opened& opened(const Solver& solver);
+  OpenBackend& opened(const Solver& solver);
   void check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout);
   void visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit);
   std::optional<Config> untuned_in(const Problem& problem, const Solver& solver, const std::string& layout);
-  Made prepare(const Problem& problem, const Solver& solver, const Config& config);
+  PlanResult prepare(const Problem& problem, const Solver& solver, const Config& config);
 
   std::unique_ptr<Device> device_;
   const Registry& solvers_;
   const bool asks_compilers_;
   std::optional<KernelCache> cache_;  ///< Nothing where there is no home folder.
-  std::map<std::string, Opened, std::less<>> opened_;
+  std::map<std::string, OpenBackend, std::less<>> opened_;
   std::map<std::string, std::string> failures_;
 };
 

@@ -19,19 +19,19 @@ struct Overlap {
 };
 
 /// A solver whose plans say that one thread at a time may run them.
-class OneAtATime final : public Solver {
+class SerialSolver final : public Solver {
  public:
-  explicit OneAtATime(Overlap& overlap) : overlap_(overlap) {}
+  explicit SerialSolver(Overlap& overlap) : overlap_(overlap) {}
   std::string_view id() const override { return "portable.gemm"; }
   std::string_view version() const override { return "1"; }
   std::string_view title() const override { return "notices a second thread"; }
   Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
-  std::unique_ptr<Backend> open(Device&) const override { return std::make_unique<Opened>(overlap_); }
+  std::unique_ptr<Backend> open(Device&) const override { return std::make_unique<LoggingBackend>(overlap_); }
 
  private:
-  class Noticing final : public Plan {
+  class LoggingPlan final : public Plan {
    public:
-    explicit Noticing(Overlap& overlap) : overlap_(overlap) { traits_.reentrant = false; }
+    explicit LoggingPlan(Overlap& overlap) : overlap_(overlap) { traits_.reentrant = false; }
     const PlanTraits& traits() const noexcept override { return traits_; }
     void run(const Launch&) const override {
       if (overlap_.running++ > 0) overlap_.seen = true;
@@ -43,14 +43,14 @@ class OneAtATime final : public Solver {
     Overlap& overlap_;
     PlanTraits traits_;
   };
-  class Opened final : public Backend {
+  class LoggingBackend final : public Backend {
    public:
-    explicit Opened(Overlap& overlap) : overlap_(overlap) {}
+    explicit LoggingBackend(Overlap& overlap) : overlap_(overlap) {}
     Versions versions() const override { return {{"portable.gemm", "1"}}; }
     SearchSpace space(const Problem&) override { return SearchSpace::listed({Config::parse("a=1")}); }
     Config untuned(const Problem&) override { return Config::parse("a=1"); }
     std::unique_ptr<Plan> prepare(const Problem&, const Config&, const PrepareContext&) override {
-      return std::make_unique<Noticing>(overlap_);
+      return std::make_unique<LoggingPlan>(overlap_);
     }
 
    private:
@@ -62,10 +62,10 @@ class OneAtATime final : public Solver {
 TEST(PlanMaker, APlanThatOneThreadAtATimeMayRunIsRunByOneAtATime) {
   Overlap overlap;
   Registry solvers;
-  solvers.add(std::make_unique<OneAtATime>(overlap));
+  solvers.add(std::make_unique<SerialSolver>(overlap));
   PlanMaker maker("fake:0", solvers, {}, false);
   const auto text = Problem::parse("gemm_a16w16 m=1 n=8 k=8 dtype=fp32");
-  const PlanMaker::Made made = maker.make_untuned(op_of(text).normalise(text, maker.device()));
+  const PlanMaker::PlanResult made = maker.make_untuned(op_of(text).normalise(text, maker.device()));
   ASSERT_NE(made.plan, nullptr) << made.why_not;
   EXPECT_TRUE(made.plan->traits().reentrant);
   std::vector<std::thread> threads;

@@ -55,13 +55,13 @@ Reader& take_reader() noexcept {
 }
 
 /// Gives it back when the thread ends.
-struct Taken {
+struct ReaderClaim {
   Reader& reader = take_reader();
-  ~Taken() { reader.taken.store(false, std::memory_order_release); }
+  ~ReaderClaim() { reader.taken.store(false, std::memory_order_release); }
 };
 
 Reader& this_reader() noexcept {
-  thread_local Taken taken;
+  thread_local ReaderClaim taken;
   return taken.reader;
 }
 

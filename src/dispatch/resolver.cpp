@@ -16,7 +16,7 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
   for (const std::string& layout : wanted.layouts) name.second += '\n' + layout;
   CachedPlan* plan = plans_.find(name);
   if (plan == nullptr) {
-    PlanMaker::Made fresh;
+    PlanMaker::PlanResult fresh;
     if (wanted.candidate.empty())
       fresh = wanted.layouts.empty() ? maker_.make_untuned(problem) : maker_.make_untuned(problem, wanted.layouts);
     else

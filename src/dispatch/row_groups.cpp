@@ -24,7 +24,7 @@ RowGroups::RowGroups(std::vector<Member> members) {
   }
 }
 
-RowGroups::Around RowGroups::around(const HalfKey& half, int64_t m) const noexcept {
+RowGroups::AdjacentRows RowGroups::around(const HalfKey& half, int64_t m) const noexcept {
   const Group& group = groups_[slot_of(print_of(half))];
   const Place* const begin = places_.data() + group.first;
   const Place* const end = begin + group.count;

@@ -22,11 +22,11 @@ class RowGroups {
   /// In any order.
   explicit RowGroups(std::vector<Member> members);
 
-  struct Around {
+  struct AdjacentRows {
     uint32_t below = 0, above = 0;  ///< Numbers of the next rows of another M; 0: there is none.
   };
   /// A cache miss for the group, and one or two in it.
-  Around around(const HalfKey& half, int64_t m) const noexcept;
+  AdjacentRows around(const HalfKey& half, int64_t m) const noexcept;
   void prefetch(const HalfKey& half) const noexcept {
     __builtin_prefetch(&groups_[(print_of(half) >> 8) & (groups_.size() - 1)]);
   }

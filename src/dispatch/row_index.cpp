@@ -24,7 +24,7 @@ constexpr size_t kMaxLayouts = 64;  ///< That are named; a table of more is none
 constexpr uint64_t kMaxNameBytes = std::numeric_limits<uint32_t>::max();
 
 /// Counts one kind of oddity of a file and remembers where it was met first.
-struct Oddity {
+struct CountedNotice {
   size_t count = 0, first = 0;
   void note(size_t line) {
     if (count++ == 0) first = line;
@@ -203,7 +203,7 @@ class RowIndexBuilder {
     return entry->second;
   }
 
-  void say(const std::string& path, const Oddity& oddity, std::string_view what, std::string_view so) {
+  void say(const std::string& path, const CountedNotice& oddity, std::string_view what, std::string_view so) {
     if (oddity.count == 0) return;
     index_.notices_.push_back(fmt::format("{}: {} {}: {}; the first is in line {}", path, counted(oddity.count, "row"),
                                           what, so, oddity.first));
@@ -223,7 +223,7 @@ class RowIndexBuilder {
   CodedColumn layout_;
   std::vector<InGroup> in_groups_;
   std::optional<size_t> gfx_, units_, us_, name_, model_, tag_;
-  Oddity repeated_, wrong_;
+  CountedNotice repeated_, wrong_;
 };
 
 RowIndex::RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device)
@@ -247,7 +247,7 @@ void RowIndex::grow() {
 Predictions RowIndex::predict(const HalfKey& half, int64_t m, double max_regret) const noexcept {
   Predictions found;
   if (m < 1 || max_regret <= 0) return found;
-  const RowGroups::Around around = groups_.around(half, m);
+  const RowGroups::AdjacentRows around = groups_.around(half, m);
   const auto neighbour = [this](uint32_t number) {
     return number == 0 ? Neighbour() : Neighbour{row(number).m, row(number).us};
   };

@@ -97,7 +97,8 @@ bool ShapeCounters::claim(Level& level, size_t slot, uint64_t tag, const GemmKey
   return true;
 }
 
-ShapeCounters::Found ShapeCounters::count_in(Level& level, uint64_t tag, const GemmKey& key, bool is_last) noexcept {
+ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, uint64_t tag, const GemmKey& key,
+                                                   bool is_last) noexcept {
   const size_t bucket = tag & (level.num_slots - 1) & ~(kBucket - 1);
   // The last level goes on behind a full bucket, so that only max_shapes_ limits it.
   const size_t num_tried = is_last ? level.num_slots : kBucket;
@@ -107,10 +108,10 @@ ShapeCounters::Found ShapeCounters::count_in(Level& level, uint64_t tag, const G
     if (there != tag && there != 0) continue;
     bool dropped = false;
     if (there == tag || claim(level, slot, tag, key, dropped))
-      return add_call(level, slot) ? Found::counted : Found::dropped;
-    if (dropped) return Found::dropped;
+      return add_call(level, slot) ? CountStatus::counted : CountStatus::dropped;
+    if (dropped) return CountStatus::dropped;
   }
-  return Found::full;
+  return CountStatus::full;
 }
 
 bool ShapeCounters::count(const GemmKey& key) noexcept {
@@ -119,8 +120,8 @@ bool ShapeCounters::count(const GemmKey& key) noexcept {
   for (size_t i = 0; i < kLevels; ++i) {
     Level* here = level(i);
     if (!here) return false;
-    const Found found = count_in(*here, tag, key, i + 1 == kLevels);
-    if (found != Found::full) return found == Found::counted;
+    const CountStatus found = count_in(*here, tag, key, i + 1 == kLevels);
+    if (found != CountStatus::full) return found == CountStatus::counted;
   }
   return false;
 }
@@ -138,7 +139,7 @@ void ShapeCounters::visit(const Visit& visit) const {
         if (uint64_t* own = shard.load(std::memory_order_acquire))
           calls += Word(own[slot]).load(std::memory_order_relaxed);
       }
-      visit(entry.key, calls, entry.standing);
+      visit(entry.key, calls, entry.list_status);
     }
   }
 }

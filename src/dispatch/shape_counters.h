@@ -19,7 +19,7 @@ namespace attune {
 class ShapeCounters {
  public:
   /// What became of a shape in the files. Looked at and set by the one thread that writes.
-  enum class Standing : uint8_t { fresh, listed, refused };
+  enum class ListStatus : uint8_t { fresh, listed, refused };
 
   explicit ShapeCounters(uint64_t max_shapes);
   ~ShapeCounters();
@@ -31,7 +31,7 @@ class ShapeCounters {
   bool count(const GemmKey& key) noexcept;
   uint64_t num_shapes() const noexcept { return num_shapes_.load(std::memory_order_relaxed); }
 
-  using Visit = std::function<void(const GemmKey& key, uint64_t calls, Standing& standing)>;
+  using Visit = std::function<void(const GemmKey& key, uint64_t calls, ListStatus& list_status)>;
   /// Every shape that is complete. One thread at a time; others may count meanwhile.
   void visit(const Visit& visit) const;
   /// Forgets all. Nobody may count meanwhile.
@@ -44,7 +44,7 @@ class ShapeCounters {
   struct Entry {
     GemmKey key;
     uint8_t complete;  ///< Set with release when the key stands.
-    Standing standing;
+    ListStatus list_status;
   };
   /// Plain memory of the C library: its pages come when they are touched, and it is looked at through atomic_ref.
   struct Level {
@@ -54,11 +54,11 @@ class ShapeCounters {
     std::array<std::atomic<uint64_t*>, kShards> calls{};
     ~Level();
   };
-  enum class Found : uint8_t { counted, full, dropped };
+  enum class CountStatus : uint8_t { counted, full, dropped };
   uint64_t tag_of(const GemmKey& key) const noexcept;
 
   Level* level(size_t number) noexcept;
-  Found count_in(Level& level, uint64_t tag, const GemmKey& key, bool is_last) noexcept;
+  CountStatus count_in(Level& level, uint64_t tag, const GemmKey& key, bool is_last) noexcept;
   bool claim(Level& level, size_t slot, uint64_t tag, const GemmKey& key, bool& dropped) noexcept;
   static bool add_call(Level& level, size_t slot) noexcept;
 

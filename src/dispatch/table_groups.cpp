@@ -45,19 +45,19 @@ TableGroups::TableGroups(const Table& table, const DeviceInfo& device, double ma
   }
 }
 
-std::vector<TableGroups::Predicted> TableGroups::predict(const Problem& problem) const {
+std::vector<TableGroups::PredictedRow> TableGroups::predict(const Problem& problem) const {
   if (groups_.empty()) return {};
   const auto group = groups_.find(group_of(family_, problem));
   if (group == groups_.end()) return {};
   const int64_t m = problem.integer("m");
-  std::vector<Predicted> first, second;
+  std::vector<PredictedRow> first, second;
   for (const auto& [layout, rows] : group->second) {
     if (layout != "plain" && !has_packed_weights(problem)) continue;
     const auto at = rows.lower_bound(m), next = rows.upper_bound(m);
     const TableRow* below = at == rows.begin() ? nullptr : std::prev(at)->second;
     const TableRow* above = next == rows.end() ? nullptr : next->second;
     const NextRows near = NextRows::of(m, neighbour(below), neighbour(above));
-    Predicted one{above, near.above_regret, near.above_regret <= max_regret_},
+    PredictedRow one{above, near.above_regret, near.above_regret <= max_regret_},
         other{below, near.below_regret, near.below_regret <= max_regret_};
     if (!near.above_first) std::swap(one, other);
     if (one.row == nullptr) std::swap(one, other);
@@ -65,11 +65,11 @@ std::vector<TableGroups::Predicted> TableGroups::predict(const Problem& problem)
     second.push_back(other);
   }
   // As a lookup goes: the first choice of each layout before any second one.
-  const auto by_regret = [](const Predicted& a, const Predicted& b) { return a.regret < b.regret; };
+  const auto by_regret = [](const PredictedRow& a, const PredictedRow& b) { return a.regret < b.regret; };
   std::stable_sort(first.begin(), first.end(), by_regret);
   std::stable_sort(second.begin(), second.end(), by_regret);
   first.insert(first.end(), second.begin(), second.end());
-  std::erase_if(first, [](const Predicted& found) { return found.row == nullptr; });
+  std::erase_if(first, [](const PredictedRow& found) { return found.row == nullptr; });
   return first;
 }
 

@@ -18,14 +18,14 @@ class TableGroups {
   /// Predictions with a larger bound than `max_regret` are not allowed; 0: none are made. O(n log n).
   TableGroups(const Table& table, const DeviceInfo& device, double max_regret);
 
-  struct Predicted {
+  struct PredictedRow {
     const TableRow* row = nullptr;
     double regret = 0;  ///< Bound.
     bool is_allowed = false;
   };
   /// The one to be tried first at the front, those that are not allowed too. None for a family that does not pad M. For
   /// weights that are packed ahead those of every layout. O(log n).
-  std::vector<Predicted> predict(const Problem& problem) const;
+  std::vector<PredictedRow> predict(const Problem& problem) const;
 
  private:
   const FamilySpec& family_;

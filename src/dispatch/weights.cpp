@@ -33,7 +33,7 @@ Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOption
   key.flags |= GemmKey::bpreshuffle;
   key.m = 1;
   std::unique_lock lock = begin_making();
-  const WeightsPacker::Chosen chosen = packer_.choose(codes[op], *now.load()->tables[op].rows, key, wanted);
+  const WeightsPacker::PackingChoice chosen = packer_.choose(codes[op], *now.load()->tables[op].rows, key, wanted);
   lock.unlock();
   auto state = std::make_unique<Weights::State>(maker_.owner(), key, *chosen.layouts);
   state->halves = chosen.layouts->halves(codes[op], key);

@@ -55,11 +55,11 @@ struct MatchedRow {
 template <typename Visit>
 bool visit_rows(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const HalfKey> halves,
                 double max_regret, const Visit& visit) {
-  struct Found {
+  struct RankedRow {
     MatchedRow row;
     float order = 0;
   };
-  std::array<Found, 2 * LayoutSet::kMax> found;
+  std::array<RankedRow, 2 * LayoutSet::kMax> found;
   size_t count = 0;
   const auto visit_found = [&] {
     // By hand: few, and what is equal stays in order.

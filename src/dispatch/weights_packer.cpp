@@ -92,13 +92,13 @@ const LayoutSet& WeightsPacker::set_of(std::vector<std::string> names) {
   return *set;
 }
 
-WeightsPacker::Chosen WeightsPacker::choose(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key,
-                                            const PackOptions& options) {
+WeightsPacker::PackingChoice WeightsPacker::choose(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key,
+                                                   const PackOptions& options) {
   std::vector<Choice> choices = choices_of_rows(codes, rows, key);
   if (choices.empty()) choices.push_back(choice_without_rows(codes, key));
   if (options.packing == Packing::one_layout) choices.resize(1);
 
-  Chosen chosen;
+  PackingChoice chosen;
   std::vector<std::string> names;
   uint64_t total = 0, least = 0;
   for (const Choice& choice : choices) {

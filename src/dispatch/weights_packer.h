@@ -17,14 +17,14 @@ class WeightsPacker {
   /// `maker` outlives this and all weights.
   explicit WeightsPacker(PlanMaker& maker) : maker_(maker) {}
 
-  struct Chosen {
+  struct PackingChoice {
     const LayoutSet* layouts = nullptr;
     std::vector<WeightPacking> packings;  ///< By layout. Opaque ones belong to a library: one thread at a time.
     uint64_t plain_bytes = 0;
   };
   /// `key`: with the flag bpreshuffle; its M is not looked at. Throws invalid_input for a key that is no problem,
   /// unavailable when nothing here packs its weights or no copy is within the limit.
-  Chosen choose(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key, const PackOptions& options);
+  PackingChoice choose(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key, const PackOptions& options);
 
  private:
   /// A layout that weights may get, and what packs it.

@@ -76,7 +76,7 @@ void LocalExecutor::admit(ProblemId id, Slot slot, const Admission& admission) {
 
 void LocalExecutor::drop(Slot slot) {
   commands_.push_back({[this, slot] {
-                         if (Opening* opening = opening_of(slot)) give_back(*opening, slot);
+                         if (OpenProblem* opening = opening_of(slot)) give_back(*opening, slot);
                          announce(0, {});
                          return std::vector<Event>{};
                        },
@@ -121,7 +121,7 @@ Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protoc
     if (!answer.refused.empty()) return answer;
     answer.busy = !fits_beside_the_open(bytes);
     if (answer.busy) return answer;
-    Opening opening{normal, protocol, {}, bytes, {}, nullptr, {}};
+    OpenProblem opening{normal, protocol, {}, bytes, {}, nullptr, {}};
     for (const SolverEntry& entry : registry_.entries()) {
       const auto place = static_cast<uint32_t>(&entry - registry_.entries().data());
       announce(kLibrarySlots + place, kLibraryLimit);
@@ -203,7 +203,7 @@ Contender LocalExecutor::contender_of(const SolverEntry& entry, const Problem& p
 }
 
 /// How each layout that a contender names is packed, and the memory for all of them at once.
-void LocalExecutor::find_packings(Opening& opening) {
+void LocalExecutor::find_packings(OpenProblem& opening) {
   if (!has_packed_weights(opening.problem)) return;
   const auto specs = op_of(opening.problem).tensors(opening.problem);
   const auto rotation = size_rotation(specs, opening.protocol.cache, device_.info().cache_bytes);
@@ -224,7 +224,7 @@ void LocalExecutor::find_packings(Opening& opening) {
 }
 
 /// Throws unavailable for weights in a layout that the problem's weights are not in.
-void LocalExecutor::check_layout(const Opening& opening, const Config& config) const {
+void LocalExecutor::check_layout(const OpenProblem& opening, const Config& config) const {
   const std::string layout = layout_of(config);
   if (layout == kPlain) return;
   if (!has_packed_weights(opening.problem)) {
@@ -235,7 +235,7 @@ void LocalExecutor::check_layout(const Opening& opening, const Config& config) c
     fail(ErrorCode::unavailable, "no solver here offers this layout of the weights: b_layout={}", layout);
 }
 
-Outcome LocalExecutor::prepare(Opening& opening, const Admission& admission, std::unique_ptr<Plan>& plan) {
+Outcome LocalExecutor::prepare(OpenProblem& opening, const Admission& admission, std::unique_ptr<Plan>& plan) {
   const auto start = std::chrono::steady_clock::now();
   return evaluate(device_, Step::prepare, [&]() -> Finding {
     const Candidate& candidate = admission.candidate;
@@ -266,7 +266,7 @@ Outcome LocalExecutor::prepare(Opening& opening, const Admission& admission, std
 
 /// What every candidate of a problem needs. Not having it is no candidate's fault: the same outcome for each, made
 /// once.
-bool LocalExecutor::make_bench(Opening& opening, bool references) {
+bool LocalExecutor::make_bench(OpenProblem& opening, bool references) {
   if (!opening.broken.ok()) return false;
   opening.broken = evaluate(device_, Step::memory, [&]() -> Finding {
     if (!opening.bench) {
@@ -282,7 +282,7 @@ bool LocalExecutor::make_bench(Opening& opening, bool references) {
 Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admission) {
   const auto found = open_.find(id);
   ATTUNE_CHECK(found != open_.end(), "problem {} is not open", id);
-  Opening& opening = found->second;
+  OpenProblem& opening = found->second;
   Admitted answer;
   answer.slot = slot;
   device_.settle({}, false);
@@ -310,7 +310,7 @@ Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admis
 }
 
 /// Prepares a candidate, verifies it and runs it for the first time.
-Outcome LocalExecutor::try_out(Opening& opening, const Admission& admission, Bench::Entrant& entrant,
+Outcome LocalExecutor::try_out(OpenProblem& opening, const Admission& admission, Bench::Entrant& entrant,
                                Admitted& answer) {
   Bench& bench = *opening.bench;
   const bool check = admission.verify || admission.twice;
@@ -349,7 +349,7 @@ Outcome LocalExecutor::try_out(Opening& opening, const Admission& admission, Ben
 Sampled LocalExecutor::do_sample(const std::vector<Turn>& schedule) {
   Sampled answer;
   for (const Turn& turn : schedule) {
-    Opening* opening = opening_of(turn.slot);
+    OpenProblem* opening = opening_of(turn.slot);
     if (opening == nullptr) continue;  // failed earlier in this schedule, or was never admitted
     Bench* bench = opening->bench.get();
     Bench::Sampling taken;
@@ -379,7 +379,7 @@ Sampled LocalExecutor::do_sample(const std::vector<Turn>& schedule) {
   return answer;
 }
 
-LocalExecutor::Opening* LocalExecutor::opening_of(Slot slot) {
+LocalExecutor::OpenProblem* LocalExecutor::opening_of(Slot slot) {
   for (auto& [id, opening] : open_) {
     if (opening.bench && opening.bench->has(slot)) return &opening;
   }
@@ -388,7 +388,7 @@ LocalExecutor::Opening* LocalExecutor::opening_of(Slot slot) {
 
 /// A plan may die or hang while it is given back (a destructor of its library): its doing, and it has as long as it had
 /// to be loaded.
-void LocalExecutor::give_back(Opening& opening, Slot slot) {
+void LocalExecutor::give_back(OpenProblem& opening, Slot slot) {
   announce(slot, opening.loads.at(slot));
   opening.bench->drop(slot);
   opening.loads.erase(slot);

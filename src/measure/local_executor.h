@@ -40,7 +40,7 @@ class LocalExecutor final : public Executor {
 
  private:
   struct Library;
-  struct Opening {
+  struct OpenProblem {
     Problem problem;
     Protocol protocol;
     std::vector<Contender> contenders;
@@ -60,15 +60,15 @@ class LocalExecutor final : public Executor {
   Sampled do_sample(const std::vector<Turn>& schedule);
   std::string reason_to_refuse(double bytes) const;
   bool fits_beside_the_open(double bytes) const;
-  bool make_bench(Opening& opening, bool references);
+  bool make_bench(OpenProblem& opening, bool references);
   Contender contender_of(const SolverEntry& entry, const Problem& problem);
-  void find_packings(Opening& opening);
-  void check_layout(const Opening& opening, const Config& config) const;
+  void find_packings(OpenProblem& opening);
+  void check_layout(const OpenProblem& opening, const Config& config) const;
   Library& library(const Solver& solver);
-  Outcome prepare(Opening& opening, const Admission& admission, std::unique_ptr<Plan>& plan);
-  Outcome try_out(Opening& opening, const Admission& admission, Bench::Entrant& entrant, Admitted& answer);
-  Opening* opening_of(Slot slot);
-  void give_back(Opening& opening, Slot slot);
+  Outcome prepare(OpenProblem& opening, const Admission& admission, std::unique_ptr<Plan>& plan);
+  Outcome try_out(OpenProblem& opening, const Admission& admission, Bench::Entrant& entrant, Admitted& answer);
+  OpenProblem* opening_of(Slot slot);
+  void give_back(OpenProblem& opening, Slot slot);
   void do_close(ProblemId id);
   void announce(Slot slot, Milliseconds limit);
 
@@ -78,7 +78,7 @@ class LocalExecutor final : public Executor {
   std::map<uint32_t, std::string> left_out_;
   SealedBinaries binaries_;
   std::map<std::string, std::unique_ptr<Library>, std::less<>> libraries_;  ///< By solver id; outlive the plans.
-  std::map<ProblemId, Opening> open_;
+  std::map<ProblemId, OpenProblem> open_;
   std::deque<Command> commands_;
 };
 

@@ -272,28 +272,29 @@ TEST_F(LocalExecutorTest, DropAndCloseFreeWhatTheyHeld) {
 class Page final : public Announcer {
  public:
   void announce(Slot slot, Milliseconds limit) override { said = {slot, limit}; }
-  using Said = std::pair<Slot, Milliseconds>;
-  Said said;
+  using SlotLimit = std::pair<Slot, Milliseconds>;
+  SlotLimit said;
 };
 
 TEST_F(LocalExecutorTest, WhatIsGivenBackIsAnnouncedWithTheLimitOfItsLoad) {
   Page page;
-  std::vector<Page::Said> given_back;
+  std::vector<Page::SlotLimit> given_back;
   at_end_ = [&] { given_back.push_back(page.said); };
   start({}, &page);
   open(1);
   const auto ms = [](int count) { return Milliseconds(count); };
   for (const int slot : {1, 2, 3, 4}) admit(static_cast<Slot>(slot), "fault=none;us=5", {ms(1000 * slot), ms(9000)});
   admit(5, "fault=tile_dropped;us=5", {ms(5000), ms(9000)});
-  EXPECT_THAT(std::exchange(given_back, {}), ElementsAre(Page::Said{5, ms(5000)})) << "it was wrong";
+  EXPECT_THAT(std::exchange(given_back, {}), ElementsAre(Page::SlotLimit{5, ms(5000)})) << "it was wrong";
   executor_->sample({{.slot = 1, .launches = 400, .limit = ms(1)}});
   ASSERT_EQ(next<Sampled>().failed.size(), 1u);
-  EXPECT_THAT(std::exchange(given_back, {}), ElementsAre(Page::Said{1, ms(1000)})) << "it was too slow";
+  EXPECT_THAT(std::exchange(given_back, {}), ElementsAre(Page::SlotLimit{1, ms(1000)})) << "it was too slow";
   executor_->drop(2);
   executor_->close(1);
   executor_->wait({});
-  EXPECT_THAT(given_back, ElementsAre(Page::Said{2, ms(2000)}, Page::Said{3, ms(3000)}, Page::Said{4, ms(4000)}));
-  EXPECT_EQ(page.said, Page::Said{}) << "and what comes then is nobody's";
+  EXPECT_THAT(given_back,
+              ElementsAre(Page::SlotLimit{2, ms(2000)}, Page::SlotLimit{3, ms(3000)}, Page::SlotLimit{4, ms(4000)}));
+  EXPECT_EQ(page.said, Page::SlotLimit{}) << "and what comes then is nobody's";
 }
 
 TEST_F(LocalExecutorTest, AbortAnswersWhatWasEnqueuedWithoutDoingIt) {

@@ -84,8 +84,8 @@ void PackedWeights::prepare_check(ReferenceCache& references) {
   for (const Distribution distribution : {Distribution::normal, Distribution::integers}) {
     auto& slot = checked_[static_cast<size_t>(distribution)];
     if (slot) continue;
-    auto made = std::make_unique<Checked>(
-        Checked{GuardedBuffer(device_, packing_.bytes, alignment_, kGuardElementBytes), Hash128{}});
+    auto made = std::make_unique<CheckedCopy>(
+        CheckedCopy{GuardedBuffer(device_, packing_.bytes, alignment_, kGuardElementBytes), Hash128{}});
     packing_.pack(references.get(distribution).inputs[operand_].span(), {made->buffer.data(), packing_.bytes});
     made->hash = hash128(std::span<const std::byte>(made->buffer.span()));
     made->buffer.set_writable(false);
@@ -98,7 +98,7 @@ void* PackedWeights::checked(Distribution distribution) const noexcept {
 }
 
 std::string PackedWeights::spoilt(Distribution distribution) const {
-  const Checked& checked = *checked_[static_cast<size_t>(distribution)];
+  const CheckedCopy& checked = *checked_[static_cast<size_t>(distribution)];
   if (const auto where = checked.buffer.broken_guard())
     return fmt::format("wrote outside the packed weights ({}): {}", packing_.layout.name, *where);
   if (hash128(std::span<const std::byte>(checked.buffer.span())) != checked.hash)

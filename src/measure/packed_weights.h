@@ -50,7 +50,7 @@ class PackedWeights {
   void repack(Distribution distribution, ReferenceCache& references);
 
  private:
-  struct Checked {
+  struct CheckedCopy {
     GuardedBuffer buffer;
     Hash128 hash;
   };
@@ -62,8 +62,8 @@ class PackedWeights {
   size_t operand_, num_operands_;
   uint32_t alignment_;
   Buffer block_;
-  std::vector<void*> pointers_;                      ///< The rotation's copies × operands.
-  std::array<std::unique_ptr<Checked>, 2> checked_;  ///< By Distribution.
+  std::vector<void*> pointers_;                          ///< The rotation's copies × operands.
+  std::array<std::unique_ptr<CheckedCopy>, 2> checked_;  ///< By Distribution.
 };
 
 }  // namespace attune

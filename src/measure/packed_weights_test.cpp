@@ -27,12 +27,12 @@ struct OpaqueWeights {
 };
 
 /// What the planted kernel finds wrong or does wrong.
-enum class Deed { none, changes_weights, overruns_weights, changes_timed_weights };
+enum class Damage { none, changes_weights, overruns_weights, changes_timed_weights };
 
 /// A correct GEMM of weights in a layout.
 class PackedPlan final : public Plan {
  public:
-  PackedPlan(const Problem& problem, Layout layout, Deed deed, FakeDevice& device)
+  PackedPlan(const Problem& problem, Layout layout, Damage deed, FakeDevice& device)
       : weights_(op_of(problem).tensors(problem)[1]),
         layout_(std::move(layout)),
         deed_(deed),
@@ -59,15 +59,15 @@ class PackedPlan final : public Plan {
     operands[1] = plain_.data();
     gemm_.run({operands, launch.workspace, launch.stream});
     const bool is_verified = ++runs_ <= 3;  // Twice on normal data, once on integers.
-    if (deed_ == Deed::changes_timed_weights && !is_verified) packed[9] ^= std::byte{1};
-    if (deed_ == Deed::changes_weights) packed[9] ^= std::byte{1};
-    if (deed_ == Deed::overruns_weights) packed[packed_bytes(layout_, weights_)] = std::byte{7};
+    if (deed_ == Damage::changes_timed_weights && !is_verified) packed[9] ^= std::byte{1};
+    if (deed_ == Damage::changes_weights) packed[9] ^= std::byte{1};
+    if (deed_ == Damage::overruns_weights) packed[packed_bytes(layout_, weights_)] = std::byte{7};
   }
 
  private:
   TensorSpec weights_;
   Layout layout_;
-  Deed deed_;
+  Damage deed_;
   mutable std::vector<std::byte> plain_;
   PlantedGemm gemm_;
   mutable int runs_ = 0;
@@ -101,7 +101,7 @@ class PackingBackend final : public Backend {
   }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     return std::make_unique<PackedPlan>(problem, Layout{config.text("b_layout")},
-                                        static_cast<Deed>(config.integer("deed")), device_);
+                                        static_cast<Damage>(config.integer("deed")), device_);
   }
 
  private:

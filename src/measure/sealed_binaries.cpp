@@ -53,7 +53,7 @@ std::vector<Binary> SealedBinaries::load(std::span<const Binary> binaries) {
   return loaded;
 }
 
-SealedBinaries::Sealed SealedBinaries::seal(const Binary& binary) const {
+SealedBinaries::SealedFile SealedBinaries::seal(const Binary& binary) const {
   const std::string bytes = read_file(binary.file);
   if (sha256(bytes) != binary.sha256)
     fail(ErrorCode::io, "the file of a compiled kernel is not the one that was compiled, it changed meanwhile: '{}'",

@@ -24,12 +24,12 @@ class SealedBinaries {
   std::vector<Binary> load(std::span<const Binary> binaries);
 
  private:
-  struct Sealed {
+  struct SealedFile {
     int descriptor = -1;
     uint64_t inode = 0;  ///< A candidate may close descriptors: then the number names something else.
   };
-  Sealed seal(const Binary& binary) const;
-  std::map<std::string, Sealed> sealed_;  ///< By sha256.
+  SealedFile seal(const Binary& binary) const;
+  std::map<std::string, SealedFile> sealed_;  ///< By sha256.
 };
 
 }  // namespace attune

@@ -18,12 +18,12 @@ GuardedBuffer output_buffer(Device& device, const std::vector<TensorSpec>& specs
 }
 
 /// How many elements hold a bit pattern, and the first that does.
-struct Held {
+struct PatternCount {
   uint64_t count = 0;
   int64_t first = 0;
 };
-Held count_pattern(std::span<const std::byte> data, uint64_t pattern, uint32_t bytes) {
-  Held held;
+PatternCount count_pattern(std::span<const std::byte> data, uint64_t pattern, uint32_t bytes) {
+  PatternCount held;
   for (size_t i = 0; i + bytes <= data.size(); i += bytes) {
     if (std::memcmp(data.data() + i, &pattern, bytes) != 0) continue;
     if (held.count++ == 0) held.first = static_cast<int64_t>(i / bytes);
@@ -210,13 +210,13 @@ Finding Verification::judge_output(Distribution distribution, double err_ratio) 
 std::string Verification::unwritten(const Comparison& comparison) const {
   const Poison poison = Poison::of(specs_.back().dtype);
   if (comparison.num_non_finite == 0) return {};
-  const Held never = count_pattern(output_.span(), poison.bits, poison.bytes);
+  const PatternCount never = count_pattern(output_.span(), poison.bits, poison.bytes);
   const int64_t count = specs_.back().elements();
   if (never.count > 0) {
     return fmt::format("{} of {} elements of '{}' were never written, first at {}", never.count, count,
                        specs_.back().role, place_name(never.first / columns_, never.first % columns_));
   }
-  const Held read = count_pattern(output_.span(), poison.quiet, poison.bytes);
+  const PatternCount read = count_pattern(output_.span(), poison.quiet, poison.bytes);
   if (read.count == 0) return {};
   return fmt::format("{} of {} elements of '{}' are computed from memory that was never written, first at {}",
                      read.count, count, specs_.back().role, place_name(read.first / columns_, read.first % columns_));

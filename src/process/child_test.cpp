@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "process/nobody_is_reaped.h"
+#include "process/no_reaping.h"
 #include "process/run_command.h"
 #include "process/temporary_folder.h"
 
@@ -362,7 +362,7 @@ TEST(Child, SignalsNobodyUnderANumberThatIsNoLongerIts) {
   command.output = folder.path() / "pid";
   std::optional<WaitStatus> status;
   {
-    const NobodyIsReaped ignored;
+    const NoReaping ignored;
     Child child(command);
     status = child.wait(kLong);
     child.stop();

@@ -16,9 +16,9 @@ CommandResult run_command(ChildCommand command, Milliseconds deadline, uint64_t 
   // A file in memory, not a pipe: nobody has to read while it runs, and its size is a limit the kernel keeps.
   const int memory = ::memfd_create("output", MFD_CLOEXEC);
   if (memory < 0) fail(ErrorCode::io, "cannot keep the output of a command in memory ({})", std::strerror(errno));
-  struct Closed {
+  struct ClosedDescriptor {
     int descriptor;
-    ~Closed() { ::close(descriptor); }
+    ~ClosedDescriptor() { ::close(descriptor); }
   } const closed{memory};
   command.output = fmt::format("/proc/self/fd/{}", memory);
   command.limits.file_bytes = max_bytes;

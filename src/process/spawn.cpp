@@ -102,7 +102,8 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int run_child(voi
   return give_up(plan, "program", errno);
 }
 
-/// Copies of descriptors, with numbers above all that the child's dup3 writes to. Closed on exec and on every way out.
+/// Copies of descriptors, with numbers above all that the child's dup3 writes to. ClosedDescriptor on exec and on every
+/// way out.
 class DescriptorsAbove {
  public:
   explicit DescriptorsAbove(int lowest) : lowest_(lowest) {}
@@ -116,7 +117,7 @@ class DescriptorsAbove {
     const int descriptor = ::open(path, flags | O_CLOEXEC, 0600);
     if (descriptor < 0)
       fail(ErrorCode::io, "cannot open a stream of a child process ({}): '{}'", std::strerror(errno), path);
-    const Closed closed{descriptor};
+    const ClosedDescriptor closed{descriptor};
     return copy(descriptor);
   }
   int copy(int descriptor) {
@@ -129,9 +130,9 @@ class DescriptorsAbove {
   }
 
  private:
-  struct Closed {
+  struct ClosedDescriptor {
     int descriptor;
-    ~Closed() { ::close(descriptor); }
+    ~ClosedDescriptor() { ::close(descriptor); }
   };
   int lowest_;
   std::vector<int> all_;

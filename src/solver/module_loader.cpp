@@ -42,8 +42,8 @@ std::optional<std::string> why_unusable(const fs::path& folder) {
   return std::strerror(error);
 }
 
-/// Where modules are looked for. Complaints go by `surroundings`.
-std::vector<fs::path> module_folders(Surroundings surroundings, std::vector<std::string>& notices) {
+/// Where modules are looked for. Complaints go by `host`.
+std::vector<fs::path> module_folders(HostProcess host, std::vector<std::string>& notices) {
   if (const char* named = variable_or_null("ATTUNE_MODULES")) {
     const auto why = why_unusable(named);
     if (!why) return {named};
@@ -51,7 +51,7 @@ std::vector<fs::path> module_folders(Surroundings surroundings, std::vector<std:
         "ATTUNE_MODULES names no folder that can be read ({}), set it to that of the solver modules or "
         "unset it: '{}'",
         *why, named);
-    if (surroundings == Surroundings::program) fail(ErrorCode::invalid_input, "{}", sentence);
+    if (host == HostProcess::program) fail(ErrorCode::invalid_input, "{}", sentence);
     notices.push_back(sentence);
   }
   // In a build; from bin; from lib; from lib/x86_64-linux-gnu.
@@ -128,9 +128,9 @@ std::string none_found(const std::vector<fs::path>& folders) {
 
 }  // namespace
 
-void load_modules(std::span<const ModuleSpec> specs, Surroundings surroundings, Registry& registry) {
-  if (surroundings == Surroundings::program) set_load_variables(specs);
-  const auto folders = module_folders(surroundings, registry.notices_);
+void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry) {
+  if (host == HostProcess::program) set_load_variables(specs);
+  const auto folders = module_folders(host, registry.notices_);
   bool any = specs.empty();
   for (const ModuleSpec& spec : specs) {
     const std::string file_name = fmt::format("attune_solver_{}.so", spec.name);
@@ -143,7 +143,7 @@ void load_modules(std::span<const ModuleSpec> specs, Surroundings surroundings, 
       registry.notices_.push_back(fmt::format("the solver {} is left out, {}", spec.solver_id, *why));
     }
     registry.add_unavailable(std::string(spec.solver_id), std::string(spec.title), reason);
-    if (reason.empty() && surroundings == Surroundings::program) registry.open_module(registry.entries_.back());
+    if (reason.empty() && host == HostProcess::program) registry.open_module(registry.entries_.back());
     registry.module_.clear();
   }
   if (!any) registry.notices_.push_back(none_found(folders));

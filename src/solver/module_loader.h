@@ -17,12 +17,12 @@ struct ModuleSpec {
   std::vector<std::string_view> load_variables;
 };
 
-/// Surroundings::program: sets the modules' load variables that the user has not set, then opens each module; must run
+/// HostProcess::program: sets the modules' load variables that the user has not set, then opens each module; must run
 /// before any other thread starts. An application's are entered only, to be opened when first asked for. Each calls its
 /// own library: RTLD_LOCAL and RTLD_DEEPBIND (not under sanitizers, which forbid it). Modules stay open for the life of
 /// the process; one that does not open is unavailable with the loader's reason. Two modules that want different values
 /// of one variable are a bug. Throws as registry().
-void load_modules(std::span<const ModuleSpec> specs, Surroundings surroundings, Registry& registry);
+void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry);
 
 /// x86-64 level of this CPU: `v2`, `v3`, `v4`.
 std::string_view cpu_level() noexcept;

@@ -39,7 +39,7 @@ class ModuleLoader : public testing::Test {
     ::chmod(file.c_str(), 0644);
     return file;
   }
-  void load(Surroundings surroundings) { load_modules(specs_, surroundings, registry_); }
+  void load(HostProcess host) { load_modules(specs_, host, registry_); }
   const SolverEntry& entry() { return registry_.entries().front(); }
 
   static constexpr const char* kVariables[] = {"ATTUNE_MODULES"};
@@ -52,7 +52,7 @@ class ModuleLoader : public testing::Test {
 TEST_F(ModuleLoader, an_application_opens_a_module_when_its_solver_is_asked_for) {
   put_module();
   name_folder(folder_);
-  load(Surroundings::application);
+  load(HostProcess::application);
   EXPECT_EQ(entry().unavailable, "");
   EXPECT_EQ(registry_.find("other.gemm"), nullptr);
   EXPECT_EQ(entry().unavailable, "");
@@ -64,7 +64,7 @@ TEST_F(ModuleLoader, an_application_opens_a_module_when_its_solver_is_asked_for)
 TEST_F(ModuleLoader, the_program_opens_them_at_once) {
   put_module();
   name_folder(folder_);
-  load(Surroundings::program);
+  load(HostProcess::program);
   EXPECT_THAT(entry().unavailable, HasSubstr("attune_solver_odd.so"));
 }
 
@@ -72,24 +72,24 @@ TEST_F(ModuleLoader, a_folder_that_loops_is_refused_by_the_program_and_said_to_a
   fs::create_symlink(folder_ / "loop", folder_ / "loop");
   name_folder(folder_ / "loop");
   try {
-    load(Surroundings::program);
+    load(HostProcess::program);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_input);
     EXPECT_THAT(error.what(), AllOf(HasSubstr("ATTUNE_MODULES"), HasSubstr("symbolic links"), HasSubstr("loop'")));
   }
-  load(Surroundings::application);
+  load(HostProcess::application);
   EXPECT_THAT(registry_.notices().front(), HasSubstr("ATTUNE_MODULES names no folder that can be read"));
 }
 
 TEST_F(ModuleLoader, a_file_is_no_folder) {
   name_folder(put_module());
-  EXPECT_THROW(load(Surroundings::program), Error);
+  EXPECT_THROW(load(HostProcess::program), Error);
 }
 
 TEST_F(ModuleLoader, a_folder_without_modules_is_said_once) {
   name_folder(folder_);
-  load(Surroundings::program);
+  load(HostProcess::program);
   EXPECT_THAT(registry_.notices(),
               ElementsAre(AllOf(HasSubstr("no solver modules found in"), HasSubstr(folder_.string()))));
   EXPECT_THAT(entry().unavailable, HasSubstr("not installed"));
@@ -97,7 +97,7 @@ TEST_F(ModuleLoader, a_folder_without_modules_is_said_once) {
 
 TEST_F(ModuleLoader, an_empty_variable_is_none) {
   name_folder("");
-  load(Surroundings::program);
+  load(HostProcess::program);
   EXPECT_THAT(registry_.notices(), Each(Not(HasSubstr("names no folder"))));
 }
 
@@ -105,7 +105,7 @@ TEST_F(ModuleLoader, a_module_that_others_could_have_written_is_left_out_and_sai
   const fs::path file = put_module();
   ::chmod(file.c_str(), 0666);
   name_folder(folder_);
-  load(Surroundings::application);
+  load(HostProcess::application);
   EXPECT_EQ(registry_.find("odd.gemm"), nullptr);
   EXPECT_THAT(entry().unavailable, AllOf(HasSubstr("chmod go-w"), HasSubstr(file.string())));
   EXPECT_THAT(registry_.notices(), ElementsAre(HasSubstr("the solver odd.gemm is left out")));

@@ -15,7 +15,7 @@ struct ModuleSpec;
 
 /// Whose process it is. In an application's the environment is not ours: the load variables are left as they are, and
 /// what a library makes of that is in its versions.
-enum class Surroundings : uint8_t { program, application };
+enum class HostProcess : uint8_t { program, application };
 
 /// A solver this build knows and whether it can be used here.
 struct SolverEntry {
@@ -41,7 +41,7 @@ class Registry {
   std::span<const std::string> notices() const noexcept { return notices_; }
 
  private:
-  friend void load_modules(std::span<const ModuleSpec> specs, Surroundings surroundings, Registry& registry);
+  friend void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry);
   void open_module(SolverEntry& entry);
 
   std::vector<std::unique_ptr<Solver>> owned_;
@@ -61,6 +61,6 @@ inline constexpr int kSolverInterface = 2;
 /// before any other thread is started, if it is the program's. The second returns the same object. Throws
 /// invalid_input, in the program, when ATTUNE_MODULES names no folder that can be read; an application gets a notice
 /// and the usual folders.
-const Registry& registry(Surroundings surroundings = Surroundings::program);
+const Registry& registry(HostProcess host = HostProcess::program);
 
 }  // namespace attune

@@ -104,7 +104,7 @@ class OpenedSolver {
     if (tasks.empty()) return {};
     KernelCache cache({cache_location().path}, uint64_t{1} << 30);
     std::vector<Binary> binaries;
-    for (const Compiled& one : CompilePool(cache).compile(tasks)) {
+    for (const CompileResult& one : CompilePool(cache).compile(tasks)) {
       if (!one.outcome.ok()) fail(ErrorCode::unavailable, "{}", one.outcome.detail);
       binaries.push_back(*one.binary);
     }

@@ -13,12 +13,12 @@ std::string attempt(const Tried& tried) {
 
 }  // namespace
 
-Compaction::Fate Compaction::judge(const Started& started) {
+Compaction::Action Compaction::judge(const Started& started) {
   // A Started that no Record follows is the trace of a death; the others have done their work.
-  return measured_.contains(hash128(attempt(started))) ? Fate::drop : Fate::keep;
+  return measured_.contains(hash128(attempt(started))) ? Action::drop : Action::keep;
 }
 
-Compaction::Fate Compaction::judge(const Record& record) {
+Compaction::Action Compaction::judge(const Record& record) {
   std::string identity = attempt(record);
   measured_.insert(hash128(identity));
   identity += fmt::format("\n{}\n{}", record.protocol.measured_key(), name(record.stage));
@@ -27,13 +27,13 @@ Compaction::Fate Compaction::judge(const Record& record) {
     identity += fmt::format("\n{} {} {}", one.recipe, one.toolchain, one.sha256);
   const bool newest = superseded_.insert(hash128(identity)).second;
   const bool has_samples = record.outcome.measurement && !record.outcome.measurement->samples.empty();
-  return newest || !has_samples ? Fate::keep : Fate::strip;
+  return newest || !has_samples ? Action::keep : Action::strip;
 }
 
-Compaction::Fate Compaction::judge(const Entry& entry) {
+Compaction::Action Compaction::judge(const Entry& entry) {
   if (const auto* started = std::get_if<Started>(&entry)) return judge(*started);
   if (const auto* record = std::get_if<Record>(&entry)) return judge(*record);
-  return Fate::keep;
+  return Action::keep;
 }
 
 Record stripped(Record record) {

@@ -11,12 +11,12 @@ namespace attune {
 class Compaction {
  public:
   /// `strip`: keep it without its samples; statuses and medians stay, since crashes are counted.
-  enum class Fate : uint8_t { keep, strip, drop };
-  Fate judge(const Entry& entry);
+  enum class Action : uint8_t { keep, strip, drop };
+  Action judge(const Entry& entry);
 
  private:
-  Fate judge(const Started& started);
-  Fate judge(const Record& record);
+  Action judge(const Started& started);
+  Action judge(const Record& record);
   std::set<Hash128> measured_, superseded_;
 };
 

@@ -89,11 +89,11 @@ class MemoryJournal final : public Journal {
 
   void compact() override {
     Compaction compaction;
-    std::vector<Stored> kept;
+    std::vector<StoredEntry> kept;
     for (auto stored = entries_.rbegin(); stored != entries_.rend(); ++stored) {
-      const auto fate = compaction.judge(stored->entry);
-      if (fate == Compaction::Fate::drop) continue;
-      if (fate == Compaction::Fate::strip) stored->entry = stripped(std::get<Record>(std::move(stored->entry)));
+      const auto action = compaction.judge(stored->entry);
+      if (action == Compaction::Action::drop) continue;
+      if (action == Compaction::Action::strip) stored->entry = stripped(std::get<Record>(std::move(stored->entry)));
       kept.push_back(std::move(*stored));
     }
     std::reverse(kept.begin(), kept.end());
@@ -101,11 +101,11 @@ class MemoryJournal final : public Journal {
   }
 
  private:
-  struct Stored {
+  struct StoredEntry {
     Entry entry;
     Stamp stamp;
   };
-  std::vector<Stored> entries_;
+  std::vector<StoredEntry> entries_;
   int64_t last_id_ = 0, run_ = 0;
 };
 

@@ -320,9 +320,9 @@ class SqlJournal final : public Journal {
       std::vector<std::pair<long long, std::string>> shorter;
       const auto judge = [&](const Stamp& stamp, const std::string& payload) {
         auto entry = read_entry(payload);
-        const auto fate = compaction.judge(*entry);
-        if (fate == Compaction::Fate::drop) dropped.push_back(stamp.id);
-        if (fate == Compaction::Fate::strip)
+        const auto action = compaction.judge(*entry);
+        if (action == Compaction::Action::drop) dropped.push_back(stamp.id);
+        if (action == Compaction::Action::strip)
           shorter.emplace_back(stamp.id, entry_to_json(stripped(std::get<Record>(*std::move(entry)))));
         return true;
       };

@@ -15,7 +15,7 @@ bool is_lasting(const Record& record, const Deadlines& present) {
 
 }  // namespace
 
-void CandidateHistory::recall(const Journal& journal, const Place& place,
+void CandidateHistory::recall(const Journal& journal, const Source& place,
                               const std::function<const Versions*(const std::string& solver)>& versions_of) {
   const Query query{.problem = place.problem,
                     .device = place.device,

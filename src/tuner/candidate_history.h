@@ -24,7 +24,7 @@ class CandidateHistory {
     uint64_t workspace_bytes = 0;
   };
   /// What an earlier result must share with this run to be reused.
-  struct Place {
+  struct Source {
     Problem problem;
     std::string device, fingerprint;
     Protocol protocol;
@@ -34,7 +34,7 @@ class CandidateHistory {
 
   /// Takes in the journal's records of this place that were made with exactly the present versions. `versions_of`:
   /// of a solver by its id, null when it does not take part.
-  void recall(const Journal& journal, const Place& place,
+  void recall(const Journal& journal, const Source& place,
               const std::function<const Versions*(const std::string& solver)>& versions_of);
   /// Null: not known with these binaries.
   const Result* find(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries) const;

@@ -21,12 +21,12 @@ Record record(Stage stage, Status status = Status::ok) {
   return one;
 }
 
-CandidateHistory::Place place() {
+CandidateHistory::Source place() {
   return {.problem = kProblem, .device = "g/2", .fingerprint = "here", .deadlines = kDeadlines};
 }
 
 /// What a run finds in a journal that holds these.
-CandidateHistory recalled(std::vector<Entry> entries, const CandidateHistory::Place& where = place(),
+CandidateHistory recalled(std::vector<Entry> entries, const CandidateHistory::Source& where = place(),
                           const Versions& versions = kVersions) {
   const auto journal = open_memory_journal();
   journal->append(entries);

@@ -22,7 +22,7 @@ Answer wait_for(Executor& executor) {
   }
 }
 
-struct Timed {
+struct PendingTurn {
   TimedCandidate* result;
   Slot slot;
   uint32_t batch;
@@ -30,7 +30,7 @@ struct Timed {
 };
 
 /// Of a turn: launches long enough to be timed alone may all take what one may; shorter ones are far from it.
-Milliseconds turn_limit(const Timed& timed, const Limits& limits) {
+Milliseconds turn_limit(const PendingTurn& timed, const Limits& limits) {
   constexpr int kMaxLaunches = 8;  // Untimed ones, repeated after rests, and the timed one.
   return timed.batch == 1 ? kMaxLaunches * limits.run : limits.run;
 }
@@ -45,7 +45,7 @@ std::vector<double> usable_us(const std::vector<Sample>& samples) {
   return clean.size() >= 3 ? clean : all;
 }
 
-void compare_to_first(const Timed& first, Timed& other) {
+void compare_to_first(const PendingTurn& first, PendingTurn& other) {
   std::vector<double> logs;
   for (size_t round = 0; round < std::min(first.samples.size(), other.samples.size()); ++round) {
     const Sample &a = first.samples[round], &b = other.samples[round];
@@ -58,7 +58,7 @@ void compare_to_first(const Timed& first, Timed& other) {
   other.result->ratio_high = std::exp(high);
 }
 
-void fill_measurement(Timed& timed) {
+void fill_measurement(PendingTurn& timed) {
   const auto us = usable_us(timed.samples);
   if (us.empty()) {
     timed.result->outcome = {.status = Status::launch_failed, .detail = "no usable sample"};
@@ -102,9 +102,9 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
     fail(ErrorCode::unavailable, "{}", opened.refused);
   }
   std::vector<TimedCandidate> results(candidates.size());
-  std::vector<Timed> alive;
+  std::vector<PendingTurn> alive;
   auto built = options.kernels != nullptr ? options.kernels->build(problem, opened.contenders, candidates)
-                                          : std::vector<Kernels::Built>(candidates.size());
+                                          : std::vector<Kernels::BuildResult>(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     const auto slot = static_cast<Slot>(i + 1);
     results[i].candidate = candidates[i];
@@ -117,16 +117,16 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   }
   Random random(options.seed + 1);
   std::vector<Turn> schedule;
-  std::vector<Timed*> order;
-  for (Timed& timed : alive) order.push_back(&timed);
+  std::vector<PendingTurn*> order;
+  for (PendingTurn& timed : alive) order.push_back(&timed);
   for (uint32_t round = 0; round < options.rounds; ++round) {
     random.shuffle(order);
-    for (const Timed* timed : order)
+    for (const PendingTurn* timed : order)
       schedule.push_back({timed->slot, round, timed->batch, turn_limit(*timed, options.limits)});
   }
   if (!schedule.empty()) {
     const Sampled sampled = sample(executor, std::move(schedule));
-    for (Timed& timed : alive) {
+    for (PendingTurn& timed : alive) {
       // Turns of a candidate that failed are not among the answers.
       for (size_t i = 0; i < sampled.turns.size(); ++i) {
         if (sampled.turns[i].slot == timed.slot) timed.samples.push_back(sampled.samples[i]);

@@ -37,7 +37,7 @@ void Kernels::compile(const std::vector<CompileTask>& tasks, const std::function
   constexpr Milliseconds kAsk{200};
   const auto is_missing = [&](const std::string& recipe) { return under_way_.contains(recipe); };
   while (std::any_of(wanted.begin(), wanted.end(), is_missing) && !(stop && stop())) {
-    for (Compiled& one : pool_.wait(kAsk)) {
+    for (CompileResult& one : pool_.wait(kAsk)) {
       const std::string recipe = one.recipe;
       under_way_.erase(recipe);
       compiled_.insert_or_assign(recipe, std::move(one));
@@ -45,7 +45,7 @@ void Kernels::compile(const std::vector<CompileTask>& tasks, const std::function
   }
 }
 
-std::vector<Kernels::Built> Kernels::build(std::span<const Request> requests, const std::function<bool()>& stop) {
+std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> requests, const std::function<bool()>& stop) {
   std::vector<std::vector<std::string>> recipes(requests.size());
   std::vector<CompileTask> tasks;
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -55,7 +55,7 @@ std::vector<Kernels::Built> Kernels::build(std::span<const Request> requests, co
     }
   }
   compile(tasks, stop);
-  std::vector<Built> built(requests.size());
+  std::vector<BuildResult> built(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     for (const std::string& recipe : recipes[i]) {
       const auto found = compiled_.find(recipe);
@@ -70,8 +70,9 @@ std::vector<Kernels::Built> Kernels::build(std::span<const Request> requests, co
   return built;
 }
 
-std::vector<Kernels::Built> Kernels::build(const Problem& problem, std::span<const Contender> contenders,
-                                           std::span<const Candidate> candidates, const std::function<bool()>& stop) {
+std::vector<Kernels::BuildResult> Kernels::build(const Problem& problem, std::span<const Contender> contenders,
+                                                 std::span<const Candidate> candidates,
+                                                 const std::function<bool()>& stop) {
   std::vector<Request> requests;
   for (const Candidate& candidate : candidates) {
     const auto found = std::find_if(contenders.begin(), contenders.end(),

@@ -31,7 +31,7 @@ class Kernels {
   /// What a candidate is admitted with. Candidates that need nothing compiled are ok with no binaries; so are those
   /// that are none of their solver's (another version, a config outside its space): the executor refuses them with the
   /// reason, and nothing is generated from their values.
-  struct Built {
+  struct BuildResult {
     Outcome outcome;
     std::vector<Binary> binaries;
   };
@@ -41,12 +41,12 @@ class Kernels {
           const PoolOptions& options = {})
       : solvers_(solvers), device_(device), cache_({folder}, kCacheBytes), pool_(cache_, options) {}
 
-  /// One Built a request, in their order. What several need is compiled once, all of it on all cores. `stop` is asked
-  /// five times a second; after it said yes, what is not there is `cancelled`. Throws as CompilePool::wait().
-  std::vector<Built> build(std::span<const Request> requests, const std::function<bool()>& stop = {});
+  /// One BuildResult a request, in their order. What several need is compiled once, all of it on all cores. `stop` is
+  /// asked five times a second; after it said yes, what is not there is `cancelled`. Throws as CompilePool::wait().
+  std::vector<BuildResult> build(std::span<const Request> requests, const std::function<bool()>& stop = {});
   /// The same for candidates of one problem.
-  std::vector<Built> build(const Problem& problem, std::span<const Contender> contenders,
-                           std::span<const Candidate> candidates, const std::function<bool()>& stop = {});
+  std::vector<BuildResult> build(const Problem& problem, std::span<const Contender> contenders,
+                                 std::span<const Candidate> candidates, const std::function<bool()>& stop = {});
 
  private:
   std::vector<CompileTask> tasks_of(const Request& request) const;
@@ -57,8 +57,8 @@ class Kernels {
   DeviceInfo device_;
   KernelCache cache_;
   CompilePool pool_;
-  std::map<std::string, Compiled> compiled_;  ///< By recipe.
-  std::set<std::string> under_way_;           ///< Submitted, not answered.
+  std::map<std::string, CompileResult> compiled_;  ///< By recipe.
+  std::set<std::string> under_way_;                ///< Submitted, not answered.
 };
 
 }  // namespace attune

@@ -36,7 +36,7 @@ class KernelsOf : public testing::Test {
     own.version = "1";
     own.space = SearchSpace::product({{"source", sources}, {"x", numbers}}, {});
   }
-  std::vector<Kernels::Built> build(const std::vector<std::string>& names) {
+  std::vector<Kernels::BuildResult> build(const std::vector<std::string>& names) {
     std::vector<Candidate> candidates;
     for (const std::string& name : names) candidates.push_back(Candidate::parse(name));
     return kernels_.build(problem_, contenders_, candidates, stop_);

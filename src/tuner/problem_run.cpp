@@ -176,8 +176,8 @@ void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome
 }
 
 /// Compiles what the candidates need, together; a second call for one of them finds it done.
-std::vector<Kernels::Built> ProblemRun::build(std::span<const Candidate> candidates) {
-  if (context_.kernels == nullptr) return std::vector<Kernels::Built>(candidates.size());
+std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> candidates) {
+  if (context_.kernels == nullptr) return std::vector<Kernels::BuildResult>(candidates.size());
   return context_.kernels->build(item_.problem, contenders_, candidates, context_.must_stop);
 }
 
@@ -205,7 +205,7 @@ Deadlines ProblemRun::deadlines() const {
   return {whole_ms(context_.options.load_deadline_s), whole_ms(context_.options.run_deadline_s)};
 }
 
-Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::Built built, bool known) {
+Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known) {
   if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
   const double began_s = context_.clock.now_s();
   const Milliseconds load = milliseconds_of(context_.options.load_deadline_s);
@@ -223,7 +223,7 @@ Milliseconds ProblemRun::run_limit(uint32_t launches) const {
 }
 
 bool ProblemRun::is_known_failure(const Candidate& candidate) {
-  const Kernels::Built built = std::move(build({&candidate, 1}).front());
+  const Kernels::BuildResult built = std::move(build({&candidate, 1}).front());
   const auto* known = history_.find(candidate, identities(built.binaries));
   return known != nullptr && !known->verified.ok();
 }
@@ -252,7 +252,7 @@ std::string ProblemRun::failure_summary() const {
 /// `keep`: it is needed even if an earlier run's race dropped it (a baseline, the incumbent).
 ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep) {
   result_.num_candidates += tried_.insert(candidate.name()).second;
-  Kernels::Built built = std::move(build({&candidate, 1}).front());
+  Kernels::BuildResult built = std::move(build({&candidate, 1}).front());
   const auto* known = built.outcome.ok() ? history_.find(candidate, identities(built.binaries)) : nullptr;
   if (known && !known->verified.ok()) {
     note_failure(candidate, known->verified);
@@ -267,7 +267,7 @@ ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep)
 }
 
 /// `known`: its verification in an earlier run, of the very same binaries; null: it is verified now.
-ProblemRun::Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::Built built,
+ProblemRun::Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildResult built,
                                                 const CandidateHistory::Result* known) {
   const Slot slot = context_.next_slot++;
   if (!known) {

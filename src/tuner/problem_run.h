@@ -61,9 +61,10 @@ class ProblemRun {
   bool is_reusable(const Decision& decision);
   void admit_untuned();
   void admit_more(uint32_t at_most);
-  std::vector<Kernels::Built> build(std::span<const Candidate> candidates);
+  std::vector<Kernels::BuildResult> build(std::span<const Candidate> candidates);
   Competitor* admit(const Candidate& candidate, bool keep);
-  Competitor* admit_built(const Candidate& candidate, Kernels::Built built, const CandidateHistory::Result* known);
+  Competitor* admit_built(const Candidate& candidate, Kernels::BuildResult built,
+                          const CandidateHistory::Result* known);
   bool is_known_failure(const Candidate& candidate);
   std::string failure_summary() const;
   void note_failure(const Candidate& candidate, const Outcome& outcome);
@@ -89,7 +90,7 @@ class ProblemRun {
   Event wait_for_answer();
   Milliseconds run_limit(uint32_t launches) const;
   Deadlines deadlines() const;
-  Admitted verify(const Candidate& candidate, Slot slot, Kernels::Built built, bool known);
+  Admitted verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known);
 
   TuningContext& context_;
   ProblemId id_;

@@ -24,7 +24,7 @@ class LeapingClock final : public Clock {
   double now_s_ = 0;
 };
 
-class Unseen final : public TuneObserver {
+class SilentObserver final : public TuneObserver {
  public:
   void progress(const Problem&, Phase, size_t) override {}
   void finished(const TuneResult&) override {}
@@ -36,7 +36,7 @@ class Reuse : public testing::Test {
     const auto problem = Problem::parse("gemm_a16w16 m=16 n=16 k=32 dtype=fp32");
     LocalExecutor executor(device_, registry());
     LeapingClock clock;
-    Unseen observer;
+    SilentObserver observer;
     const std::atomic<bool> interrupted = false;
     return Tuner(executor, journal, {}, clock)
         .run({{.problem = op_of(problem).normalise(problem, {})}}, observer, interrupted)

@@ -27,14 +27,14 @@ constexpr double kMaxShares = 2;
 class Campaign {
  public:
   /// What the lanes of a run share.
-  struct Shared {
+  struct SharedState {
     const std::vector<WorkItem>& items;
     WorkQueue& queue;
     size_t num_lanes;
     std::once_flag has_begun;  ///< To measure.
     std::vector<TuneResult>& results;
   };
-  Campaign(TuningContext& context, Shared& shared)
+  Campaign(TuningContext& context, SharedState& shared)
       : context_(context),
         items_(shared.items),
         queue_(shared.queue),
@@ -209,7 +209,7 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
   }
   WorkQueue queue(std::move(costs_s), lanes_.size() > 1);
   SharedObserver shared(observer);
-  Campaign::Shared common{items, queue, lanes_.size(), {}, results};
+  Campaign::SharedState common{items, queue, lanes_.size(), {}, results};
   std::atomic<bool> stop = false;
   std::vector<LaneFailure> failures(lanes_.size());
   const auto run_lane = [&](size_t number) {

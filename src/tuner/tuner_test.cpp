@@ -27,7 +27,7 @@ class TestClock final : public Clock {
   double now_s_ = 0;
 };
 
-class Silent final : public TuneObserver {
+class SilentObserver final : public TuneObserver {
  public:
   void progress(const Problem&, Phase, size_t) override {}
   void finished(const TuneResult& result) override { order.push_back(result.problem.key()); }
@@ -101,7 +101,7 @@ TuneResult tune_with(std::vector<std::unique_ptr<Solver>> solvers, Journal& jour
   for (auto& solver : solvers) mortal.add(std::move(solver));
   LocalExecutor executor(device, mortal);
   TestClock clock;
-  Silent observer;
+  SilentObserver observer;
   std::atomic<bool> interrupted = false;
   return Tuner(executor, journal, options, clock).run({{.problem = problem(16, 48)}}, observer, interrupted).front();
 }
@@ -121,7 +121,7 @@ TEST(TunerOnALostDevice, AShapeIsNotDecidedRatherThanUnsupported) {
   LocalExecutor executor(device, solvers);
   const auto journal = open_memory_journal();
   TestClock clock;
-  Silent observer;
+  SilentObserver observer;
   const std::atomic<bool> interrupted = false;
   for (const bool lost : {false, true}) {
     if (lost) device.break_down();
@@ -165,7 +165,7 @@ class TunerOnFake : public testing::Test {
   std::unique_ptr<Journal> journal_;
   TunerOptions options_;
   TestClock clock_;
-  Silent observer_;
+  SilentObserver observer_;
   std::atomic<bool> interrupted_ = false;
 };
 

@@ -21,7 +21,7 @@ constexpr Milliseconds kForever{1'000'000'000};
 constexpr Milliseconds kLook{100};  // Between two looks whether all is to stop.
 
 /// Thrown where a death is mended, caught before the caller sees it.
-struct Stopped {};
+struct StopRequested {};
 
 Milliseconds left_until(Clock::time_point end) {
   return std::max(std::chrono::ceil<Milliseconds>(end - Clock::now()), Milliseconds(0));
@@ -61,7 +61,7 @@ const Wanted* as(const Request& request) {
 WorkerExecutor::WorkerExecutor(WorkerOptions options) : options_(std::move(options)) {
   try {
     start();
-  } catch (const Stopped&) {
+  } catch (const StopRequested&) {
     fail(ErrorCode::unavailable, "stopped before a worker came up on {}", options_.device);
   }
 }
@@ -85,7 +85,7 @@ std::vector<Event> WorkerExecutor::wait(Milliseconds at_most) {
   const auto end = Clock::now() + at_most;
   try {
     while (events_.empty() && !requests_.empty() && answer_first(end)) continue;
-  } catch (const Stopped&) {
+  } catch (const StopRequested&) {
     abort();
   }
   return std::exchange(events_, {});
@@ -171,13 +171,13 @@ std::optional<Death> WorkerExecutor::death_of(const Request& request, const Work
   return Death{{.status = Status::crashed, .detail = "the worker cannot go on: " + failed->message}, 0};
 }
 
-/// The answer of a worker that is up, or its death. Throws Stopped.
+/// The answer of a worker that is up, or its death. Throws StopRequested.
 std::variant<Reply, Death> WorkerExecutor::exchange(const Request& request, Milliseconds at_most) {
   const auto end = Clock::now() + at_most;
   WorkerProcess::Event news;
   worker_->ask(request, longest_step(request));
   do {
-    if (options_.stopped && options_.stopped()) throw Stopped();
+    if (options_.stopped && options_.stopped()) throw StopRequested();
     news = worker_->wait(std::min(left_until(end), kLook));
   } while (std::holds_alternative<std::monostate>(news) && Clock::now() < end);
   if (auto death = death_of(request, news)) return std::move(*death);
@@ -259,7 +259,7 @@ std::optional<Death> WorkerExecutor::bring_back() {
   for (const auto& [id, opening] : open_) ids.push_back(id);
   const auto solo = std::exchange(solo_problem_, std::nullopt);
   for (const ProblemId id : ids) {
-    const Opening opening = open_.at(id);
+    const OpenProblem opening = open_.at(id);
     if (id != bare) {
       auto opened = exchange(request::Open{id, opening.problem, opening.protocol}, kForever);
       if (const auto* death = std::get_if<Death>(&opened)) return *death;
@@ -355,7 +355,7 @@ void WorkerExecutor::lose(Slot slot, const Outcome& outcome) {
 }
 
 void WorkerExecutor::lose_all(ProblemId id, const Outcome& outcome) {
-  const Opening opening = std::move(open_.extract(id).mapped());
+  const OpenProblem opening = std::move(open_.extract(id).mapped());
   for (const auto& [slot, admission] : opening.slots) {
     lost_.push_back({id, slot, outcome});
     deaths_.erase(slot);
@@ -442,11 +442,12 @@ bool WorkerExecutor::handle_death(const Request& request, const Death& death) {
 
 /// The slots of the schedule that are gone.
 void WorkerExecutor::tell_lost(const request::Sample& sample, Sampled& sampled) {
-  const auto concerns = [&](const Lost& lost) {
+  const auto concerns = [&](const LostSlot& lost) {
     return std::any_of(sample.schedule.begin(), sample.schedule.end(),
                        [&](const Turn& turn) { return turn.slot == lost.slot; });
   };
-  const auto told = std::stable_partition(lost_.begin(), lost_.end(), [&](const Lost& one) { return !concerns(one); });
+  const auto told =
+      std::stable_partition(lost_.begin(), lost_.end(), [&](const LostSlot& one) { return !concerns(one); });
   for (auto lost = told; lost != lost_.end(); ++lost) sampled.failed.emplace_back(lost->slot, std::move(lost->outcome));
   lost_.erase(told, lost_.end());
 }
@@ -481,13 +482,13 @@ void WorkerExecutor::forget(const Request& request) {
       open_.erase(found);
     }
     broken_.erase(close->id);
-    std::erase_if(lost_, [&](const Lost& lost) { return lost.problem == close->id; });
+    std::erase_if(lost_, [&](const LostSlot& lost) { return lost.problem == close->id; });
   }
   if (const auto* drop = as<request::Drop>(request)) {
     for (auto& [id, opening] : open_) opening.slots.erase(drop->slot);
     deaths_.erase(drop->slot);
     acquittals_.erase(drop->slot);
-    std::erase_if(lost_, [&](const Lost& lost) { return lost.slot == drop->slot; });
+    std::erase_if(lost_, [&](const LostSlot& lost) { return lost.slot == drop->slot; });
   }
 }
 

@@ -51,12 +51,12 @@ class WorkerExecutor final : public Executor {
   const std::vector<Milliseconds>& recoveries() const noexcept { return recoveries_; }
 
  private:
-  struct Opening {
+  struct OpenProblem {
     Problem problem;
     Protocol protocol;
     std::map<Slot, Admission> slots;
   };
-  struct Lost {
+  struct LostSlot {
     ProblemId problem;
     Slot slot;
     Outcome outcome;
@@ -98,7 +98,7 @@ class WorkerExecutor final : public Executor {
   bool asked_ = false;                  ///< The first request is under way.
   uint32_t num_deaths_of_request_ = 0;  ///< Of the first one, that were nobody's doing.
   std::vector<Event> events_;           ///< To be returned by the next wait().
-  std::map<ProblemId, Opening> open_;
+  std::map<ProblemId, OpenProblem> open_;
   std::map<ProblemId, Outcome> broken_;       ///< Problems that could not be brought back, until they are closed.
   std::optional<ProblemId> solo_problem_;     ///< The only problem that is open in the worker, for a second try.
   Slot solo_slot_ = 0;                        ///< Admitted in it since.
@@ -106,7 +106,7 @@ class WorkerExecutor final : public Executor {
                                               ///< conviction, and on libraries.
   std::map<Slot, uint32_t> acquittals_;       ///< Times that each outlived its turns alone.
   std::map<uint32_t, std::string> left_out_;  ///< Solvers that end every worker that opens them, and why.
-  std::vector<Lost> lost_;  ///< Convicted, or not had again; told with the next Sampled that they are wanted in.
+  std::vector<LostSlot> lost_;  ///< Convicted, or not had again; told with the next Sampled that they are wanted in.
 };
 
 }  // namespace attune

@@ -51,16 +51,16 @@ class Channel {
 };
 
 /// What a candidate may have changed for those after it.
-class Surroundings {
+class ProcessState {
  public:
-  Surroundings() {
+  ProcessState() {
     ::sigprocmask(SIG_SETMASK, nullptr, &mask_);
     ::fegetenv(&floats_);
     folder_ = ::getcwd(nullptr, 0);
   }
-  ~Surroundings() { ::free(folder_); }
-  Surroundings(const Surroundings&) = delete;
-  Surroundings& operator=(const Surroundings&) = delete;
+  ~ProcessState() { ::free(folder_); }
+  ProcessState(const ProcessState&) = delete;
+  ProcessState& operator=(const ProcessState&) = delete;
   void restore() const {
     ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
     ::fesetenv(&floats_);  // Rounding, and whether denormals count: objects built for speed change it when loaded.
@@ -88,7 +88,7 @@ class Worker {
  private:
   Reply do_request(const Request& request) {
     try {
-      surroundings_.restore();
+      process_state_.restore();
       return std::visit([this](const auto& one) { return handle(one); }, request);
     } catch (const Error& error) {
       return reply::Failed{error.code(), error.what()};
@@ -144,7 +144,7 @@ class Worker {
 
   const Registry& solvers_;
   std::string build_;
-  Surroundings surroundings_;
+  ProcessState process_state_;
   PageAnnouncer announcer_{kWorkerAnnouncements, kWorkerChannel};
   std::unique_ptr<Device> device_;
   std::unique_ptr<LocalExecutor> executor_;

@@ -92,7 +92,7 @@ class GeneratedKernels : public testing::Test {
 
   std::vector<Binary> compiled(const Problem& problem, const Config& config) {
     std::vector<Binary> binaries;
-    for (const Compiled& one : pool_.compile(solver_->compile_tasks(problem, config, device_->info()))) {
+    for (const CompileResult& one : pool_.compile(solver_->compile_tasks(problem, config, device_->info()))) {
       EXPECT_TRUE(one.outcome.ok()) << config.key() << ": " << one.outcome.detail;
       if (one.binary) binaries.push_back(*one.binary);
     }

@@ -82,7 +82,7 @@ class PlanMemory : public testing::TestWithParam<std::string> {
     return space.at(allowed[number * (allowed.size() - 1) / (count - 1)]);
   }
   /// Of plans that are all there at once.
-  struct Weighed {
+  struct PlanWeight {
     double measured = 0, stated = 0;
   };
   template <typename MakePlan>

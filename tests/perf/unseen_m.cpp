@@ -123,44 +123,45 @@ Recording read_recording(const std::string& path) {
   return recording;
 }
 
-struct Served {
+struct OfferRegret {
   Offer offer;
   double regret = 0;
 };
 
 /// One shape with its row left out.
-struct Judged {
+struct ShapeVerdicts {
   const Recording* recording = nullptr;
   const Shape* shape = nullptr;
   std::string_view best, picked;  ///< Kernels: of run 2, of the prediction.
   double own_regret = 0;          ///< Of the row that was left out.
   double default_regret = 0;
-  std::optional<Served> padded;
-  std::vector<std::optional<Served>> predicted;  ///< For each limit.
-  std::vector<Served> neighbours;                ///< Both, whatever their bounds; only such as can run there.
+  std::optional<OfferRegret> padded;
+  std::vector<std::optional<OfferRegret>> predicted;  ///< For each limit.
+  std::vector<OfferRegret> neighbours;                ///< Both, whatever their bounds; only such as can run there.
 };
 
 /// The first that can run there: only such kernels were measured.
-std::optional<Served> serve(const std::vector<Offer>& offers, const Rows& rows, const Shape& shape, double best_us) {
+std::optional<OfferRegret> serve(const std::vector<Offer>& offers, const Rows& rows, const Shape& shape,
+                                 double best_us) {
   for (const Offer& offer : offers) {
     const auto run = shape.runs.find(rows.at(offer.m).kernel);
-    if (run != shape.runs.end()) return Served{offer, run->second.second / best_us - 1};
+    if (run != shape.runs.end()) return OfferRegret{offer, run->second.second / best_us - 1};
   }
   return std::nullopt;
 }
 
-std::vector<Judged> judge(const Recording& recording) {
+std::vector<ShapeVerdicts> judge(const Recording& recording) {
   std::map<std::string_view, Rows> groups;
   for (const Shape& shape : recording.shapes) {
     const auto best = std::ranges::min_element(shape.runs, {}, [](const auto& run) { return run.second.first; });
     groups[shape.group][shape.m] = {best->second.first, best->first};
   }
-  std::vector<Judged> all;
+  std::vector<ShapeVerdicts> all;
   for (const Shape& shape : recording.shapes) {
     const Rows& rows = groups.at(shape.group);
     const auto best = std::ranges::min_element(shape.runs, {}, [](const auto& run) { return run.second.second; });
     const double best_us = best->second.second;
-    Judged one{&recording, &shape, best->first, {}, 0, 0, {}, {}, {}};
+    ShapeVerdicts one{&recording, &shape, best->first, {}, 0, 0, {}, {}, {}};
     one.own_regret = shape.runs.at(rows.at(shape.m).kernel).second / best_us - 1;
     one.default_regret = std::max(0.0, shape.default_us / best_us - 1);
     one.padded = serve(padded_offers(rows, shape.m, shape.n), rows, shape, best_us);
@@ -189,9 +190,9 @@ struct Mean {
   }
 };
 
-bool above_bound(const Served& served) { return served.regret > served.offer.bound + kNoise; }
+bool above_bound(const OfferRegret& served) { return served.regret > served.offer.bound + kNoise; }
 
-struct Limited {
+struct LimitRegrets {
   Mean regret, bound, chain;
   size_t above_bound = 0;
 };
@@ -201,9 +202,9 @@ struct Summary {
   Mean own, padded, both_padded, both_predicted, padded_or_default, by_default;
   size_t neighbours = 0, neighbours_above_bound = 0;
   size_t worse_than_padded = 0;  ///< By more than 1 %, where both serve.
-  std::vector<Limited> limits = std::vector<Limited>(kLimits.size());
+  std::vector<LimitRegrets> limits = std::vector<LimitRegrets>(kLimits.size());
 
-  void add(const Judged& one) {
+  void add(const ShapeVerdicts& one) {
     own.add(one.own_regret);
     by_default.add(one.default_regret);
     neighbours += one.neighbours.size();
@@ -275,14 +276,15 @@ std::string in_short(std::string_view kernel, std::string_view other) {
   return text;
 }
 
-std::string worst_markdown(std::vector<Judged> all) {
-  std::erase_if(all, [](const Judged& one) { return !one.predicted.back(); });
-  std::ranges::stable_sort(all, std::ranges::greater(), [](const Judged& one) { return one.predicted.back()->regret; });
+std::string worst_markdown(std::vector<ShapeVerdicts> all) {
+  std::erase_if(all, [](const ShapeVerdicts& one) { return !one.predicted.back(); });
+  std::ranges::stable_sort(all, std::ranges::greater(),
+                           [](const ShapeVerdicts& one) { return one.predicted.back()->regret; });
   if (all.size() > kNumWorst) all.resize(kNumWorst);
   std::string text =
       "\n| worst predictions | row of M | regret | bound | kernel of the row | fastest |\n|---|---|---|---|---|---|\n";
-  for (const Judged& one : all) {
-    const Served& served = *one.predicted.back();
+  for (const ShapeVerdicts& one : all) {
+    const OfferRegret& served = *one.predicted.back();
     text += fmt::format("| {}×{} | {} | {:.0f} % | {:.0f} % | `{}` | `{}` |\n", one.shape->m, one.shape->group,
                         served.offer.m, 100 * served.regret, 100 * served.offer.bound, in_short(one.picked, one.best),
                         in_short(one.best, one.picked));
@@ -291,14 +293,14 @@ std::string worst_markdown(std::vector<Judged> all) {
 }
 
 /// The rows of published tables, whose kernels cannot be run here: only names are compared.
-struct Published {
+struct PublishedTables {
   std::string why_not;  ///< There are none.
   size_t files = 0, groups = 0, pairs = 0, time_rises = 0, time_a_row_falls = 0;
   size_t rows = 0, padded = 0, padded_same = 0, any = 0, any_same = 0, common = 0, common_same = 0;
   size_t limited = 0, limited_same = 0;  ///< Within the default limit.
 };
 
-void count_group(const Rows& rows, int64_t n, Published& counts) {
+void count_group(const Rows& rows, int64_t n, PublishedTables& counts) {
   if (rows.size() < 2) return;
   ++counts.groups;
   for (auto a = rows.begin(), b = std::next(a); b != rows.end(); ++a, ++b) {
@@ -341,8 +343,8 @@ std::optional<Table> product_table(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
-Published published() {
-  Published counts;
+PublishedTables published() {
+  PublishedTables counts;
   std::vector<Table> tables;
   for (const auto& file : shipped_tables()) {
     if (auto table = product_table(file)) tables.push_back(std::move(*table));
@@ -374,7 +376,7 @@ double share(size_t part, size_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string published_markdown(const Published& counts) {
+std::string published_markdown(const PublishedTables& counts) {
   if (!counts.why_not.empty()) return "\n" + counts.why_not + "\n";
   std::string text = fmt::format(
       "\n{} published tables of plain products, {} rows in {} groups of two and more. Between neighbours the time does "
@@ -396,7 +398,7 @@ nlohmann::ordered_json json_of(const Mean& mean) {
   return {{"count", mean.count}, {"mean", mean.mean()}, {"largest", mean.most}};
 }
 
-nlohmann::ordered_json json_of(const std::vector<Summary>& columns, const Published& counts) {
+nlohmann::ordered_json json_of(const std::vector<Summary>& columns, const PublishedTables& counts) {
   nlohmann::ordered_json json;
   for (const Summary& one : columns) {
     nlohmann::ordered_json limits;
@@ -441,19 +443,19 @@ int run(const std::vector<std::string>& paths, const std::string& json_path) {
   std::vector<Recording> recordings;
   for (const std::string& path : paths) recordings.push_back(read_recording(path));
   std::vector<Summary> columns;
-  std::vector<Judged> all;
+  std::vector<ShapeVerdicts> all;
   for (const Recording& recording : recordings) {
     columns.emplace_back().name = recording.name;
-    for (Judged& one : judge(recording)) {
+    for (ShapeVerdicts& one : judge(recording)) {
       columns.back().add(one);
       all.push_back(std::move(one));
     }
   }
   if (columns.size() > 1) {
     columns.emplace_back().name = "together";
-    for (const Judged& one : all) columns.back().add(one);
+    for (const ShapeVerdicts& one : all) columns.back().add(one);
   }
-  const Published counts = published();
+  const PublishedTables counts = published();
   fmt::print("{}{}{}", regrets_markdown(columns), worst_markdown(all), published_markdown(counts));
   if (json_path.empty()) return 0;
   std::ofstream file(json_path);

@@ -95,12 +95,12 @@ std::string instruction_set() {
 std::string HostCompiler::toolchain() const {
   // By file and time: one that was replaced is asked again. A failure is kept too: a compiler that hangs would hold up
   // every task until the deadline.
-  struct Answer {
+  struct Version {
     std::string name, failure;
   };
   using Key = std::tuple<std::string, int64_t, int64_t>;
   static std::mutex mutex;
-  static std::map<Key, Answer> known;
+  static std::map<Key, Version> known;
   const fs::path program = find_program();
   struct stat status {};
   ::stat(program.c_str(), &status);
@@ -108,7 +108,7 @@ std::string HostCompiler::toolchain() const {
   const std::lock_guard lock(mutex);
   auto found = known.find(key);
   if (found == known.end()) {
-    Answer answer;
+    Version answer;
     try {
       answer.name = ask_version(program);
     } catch (const Error& error) {

@@ -95,9 +95,9 @@ struct Line {
 };
 
 /// One publication: the file as read under the lock, and what becomes of each row.
-class Publication {
+class TableEdit {
  public:
-  Publication(const std::filesystem::path& path, const FamilySpec& family, const PublishOptions& options)
+  TableEdit(const std::filesystem::path& path, const FamilySpec& family, const PublishOptions& options)
       : family_(family), options_(options) {
     report_.path = path;
     std::error_code missing;
@@ -108,7 +108,7 @@ class Publication {
     columns_ = document().columns();
     head_ = document().header_text();
     line_end_ = document().line_end();
-    fates_.resize(document().num_rows());
+    edits_.resize(document().num_rows());
   }
 
   void add(const PublishedRow& row) {
@@ -126,10 +126,10 @@ class Publication {
       return;
     }
     // A file may hold the key twice; were the others left, the lower of the two times would win over the new result.
-    Fate& fate = fates_[old.front()->row];
-    if (!fate.replacement) ++report_.num_replaced;
-    fate.replacement = &row;
-    for (size_t i = 1; i < old.size(); ++i) fates_[old[i]->row].dropped = true;
+    RowEdit& edit = edits_[old.front()->row];
+    if (!edit.replacement) ++report_.num_replaced;
+    edit.replacement = &row;
+    for (size_t i = 1; i < old.size(); ++i) edits_[old[i]->row].dropped = true;
     if (old.size() > 1) {
       report_.notices.push_back(fmt::format("{}: removed {} of the same key: {}", report_.path.string(),
                                             counted(old.size() - 1, "further row"), row.problem.key()));
@@ -139,8 +139,8 @@ class Publication {
   PublishReport finish(bool sort) {
     if (report_.num_added + report_.num_replaced == 0 && !(sort && table_)) return std::move(report_);
     std::vector<Line> lines;
-    for (size_t row = 0; table_ && row < fates_.size(); ++row) {
-      if (!fates_[row].dropped) lines.push_back(old_line(row));
+    for (size_t row = 0; table_ && row < edits_.size(); ++row) {
+      if (!edits_[row].dropped) lines.push_back(old_line(row));
     }
     for (const auto& row : appended_) lines.push_back(new_line(*row, std::nullopt));
     if (sort) {
@@ -159,17 +159,17 @@ class Publication {
   }
 
  private:
-  struct Fate {
+  struct RowEdit {
     bool dropped = false;
     const PublishedRow* replacement = nullptr;
   };
 
   /// Rows with a tag are others' alternatives. A row that names no model is any model's, until one has taken it.
   bool is_same_row(const TableRow& old, const PublishedRow& row) const {
-    const Fate& fate = fates_[old.row];
-    if (!old.tag.empty() || fate.dropped) return false;
-    const std::string& model = fate.replacement ? fate.replacement->model : old.device;
-    return model == row.model || (!fate.replacement && (model.empty() || row.model.empty()));
+    const RowEdit& edit = edits_[old.row];
+    if (!old.tag.empty() || edit.dropped) return false;
+    const std::string& model = edit.replacement ? edit.replacement->model : old.device;
+    return model == row.model || (!edit.replacement && (model.empty() || row.model.empty()));
   }
 
   const CsvDocument& document() const { return table_->documents().front(); }
@@ -242,8 +242,8 @@ class Publication {
 
   Line old_line(size_t row) const {
     const auto [text, empty_lines] = split_row(document().raw(row));
-    if (fates_[row].replacement) {
-      Line line = new_line(*fates_[row].replacement, row);
+    if (edits_[row].replacement) {
+      Line line = new_line(*edits_[row].replacement, row);
       if (!options_.sort) line.text += empty_lines;
       return line;
     }
@@ -296,7 +296,7 @@ class Publication {
   std::optional<Table> table_;
   std::vector<std::string> columns_;
   std::string_view head_, line_end_ = "\n";
-  std::vector<Fate> fates_;
+  std::vector<RowEdit> edits_;
   std::vector<const PublishedRow*> appended_;
   std::map<std::string, size_t> appended_index_;
 };
@@ -324,7 +324,7 @@ PublishReport publish(const std::filesystem::path& path, const FamilySpec& famil
   check_writable(path);
   const FileLock lock(path, FileLock::Use::shared, options.lock_wait_s);
   remove_stale_temporaries(path);
-  Publication publication(path, family, options);
+  TableEdit publication(path, family, options);
   for (const PublishedRow& row : rows) publication.add(row);
   return publication.finish(options.sort);
 }

@@ -43,7 +43,7 @@ struct PublishOptions {
   double lock_wait_s = 60;
 };
 
-struct KeptBack {
+struct RetainedRow {
   Problem problem;
   double old_us = 0, new_us = 0;
   std::string reason;
@@ -52,7 +52,7 @@ struct KeptBack {
 struct PublishReport {
   std::filesystem::path path;
   size_t num_added = 0, num_replaced = 0;
-  std::vector<KeptBack> kept_back;
+  std::vector<RetainedRow> kept_back;
   std::vector<std::string> notices;
   bool written = false;  ///< False when there was nothing to change.
 };

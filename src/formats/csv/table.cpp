@@ -14,7 +14,7 @@ namespace attune {
 namespace {
 
 /// Counts one kind of oddity and remembers where it was met first.
-struct Oddity {
+struct CountedNotice {
   size_t count = 0;
   std::string first;
   void note(const CsvDocument& document, size_t row) {
@@ -59,7 +59,7 @@ class RowReader {
     return result;
   }
 
-  Oddity without_time, without_gfx, without_device;
+  CountedNotice without_time, without_gfx, without_device;
 
  private:
   std::string_view text(size_t row, std::string_view column) {
@@ -143,7 +143,7 @@ Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRo
   for (size_t file = 0; file < documents->size(); ++file) {
     const CsvDocument& document = (*documents)[file];
     RowReader reader(document, *family, file);
-    Oddity repeated;
+    CountedNotice repeated;
     LeftOut& left_out = table.left_out_.emplace_back();
     std::set<std::string> seen;
     for (size_t row = 0; row < document.num_rows(); ++row) {
@@ -159,7 +159,7 @@ Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRo
       if (last.tag.empty() && !seen.insert(key + ' ' + last.device).second) repeated.note(document, row);
       table.index_[std::move(key)].push_back(table.rows_.size() - 1);
     }
-    const auto say = [&](const Oddity& oddity, std::string_view what, std::string_view so) {
+    const auto say = [&](const CountedNotice& oddity, std::string_view what, std::string_view so) {
       if (oddity.count > 0)
         table.notices_.push_back(fmt::format("{}: {} {}: {}; the first is in line {}", document.name(),
                                              counted(oddity.count, "row"), what, so,

@@ -89,15 +89,15 @@ class Shaping {
   void add(const Product& product, Modules modules) {
     const WeightFormat format = model_.quantisation.format;
     const bool experts_only = format == WeightFormat::mxfp4_experts || format == WeightFormat::int4_experts;
-    const Kept kept = format == WeightFormat::plain ? Kept::everywhere : kept_of(modules);
+    const PlainModules kept = format == WeightFormat::plain ? PlainModules::everywhere : kept_of(modules);
     // A format without a family for dense products is an error of the model's only where it would be needed.
-    if (format == WeightFormat::int4_experts && kept == Kept::nowhere)
+    if (format == WeightFormat::int4_experts && kept == PlainModules::nowhere)
       fail(ErrorCode::invalid_input,
            "{}: field 'quantization_config' has 4-bit weights beside 16-bit activations, for which there are tables of "
            "experts only, take it out for the shapes of the model in its own type: {}",
            shown(model_.file, 500), product.name);
-    if (kept != Kept::everywhere && !experts_only) add_gemm(product, gemm_family(format));
-    if (kept != Kept::nowhere || experts_only) add_gemm(product, "gemm_a16w16");
+    if (kept != PlainModules::everywhere && !experts_only) add_gemm(product, gemm_family(format));
+    if (kept != PlainModules::nowhere || experts_only) add_gemm(product, "gemm_a16w16");
   }
   /// A product that no method quantises: the router, the head.
   void add_plain(const Product& product) { add_gemm(product, "gemm_a16w16"); }
@@ -105,18 +105,18 @@ class Shaping {
 
   void add_experts(const Experts& experts) {
     const WeightFormat format = model_.quantisation.format;
-    const Kept kept =
-        format == WeightFormat::plain ? Kept::everywhere : kept_of({"mlp.experts", "feed_forward.experts"});
-    if (kept != Kept::everywhere) add_fmoe(experts, format);
-    if (kept != Kept::nowhere) add_fmoe(experts, WeightFormat::plain);
+    const PlainModules kept =
+        format == WeightFormat::plain ? PlainModules::everywhere : kept_of({"mlp.experts", "feed_forward.experts"});
+    if (kept != PlainModules::everywhere) add_fmoe(experts, format);
+    if (kept != PlainModules::nowhere) add_fmoe(experts, WeightFormat::plain);
   }
 
   ModelShapes take() { return std::move(shapes_); }
 
  private:
   /// A fused product is quantised when all of its modules are; engines refuse a mixture.
-  Kept kept_of(Modules modules) const {
-    Kept most = Kept::nowhere;
+  PlainModules kept_of(Modules modules) const {
+    PlainModules most = PlainModules::nowhere;
     for (const std::string_view module : modules) most = std::max(most, model_.quantisation.kept_of(module));
     return most;
   }

@@ -72,8 +72,8 @@ std::optional<bool> matches_whole(const std::vector<std::string_view>& parts,
   return std::nullopt;
 }
 
-Kept kept_by(std::string_view entry, std::string_view module) {
-  if (!Quantisation::understood(entry)) return Kept::nowhere;
+PlainModules kept_by(std::string_view entry, std::string_view module) {
+  if (!Quantisation::understood(entry)) return PlainModules::nowhere;
   const std::string text = plain_pattern(entry);
   std::vector<std::string_view> parts = split(text, '.');
   bool one_layer = false;
@@ -82,14 +82,14 @@ Kept kept_by(std::string_view entry, std::string_view module) {
     auto rest = layers + 1;
     if (rest != parts.end() && (is_number(*rest) || *rest == "*")) one_layer = *rest++ != "*";
     parts.erase(parts.begin(), rest);
-    if (parts.empty() && one_layer && module != "lm_head") return Kept::in_some_layers;
+    if (parts.empty() && one_layer && module != "lm_head") return PlainModules::in_some_layers;
   }
   while (!parts.empty() && parts.front() == "*") parts.erase(parts.begin());
   while (!parts.empty() && parts.back() == "*") parts.pop_back();
-  if (parts.empty()) return Kept::nowhere;
+  if (parts.empty()) return PlainModules::nowhere;
   const auto whole = matches_whole(parts, split(module, '.'));
-  if (!whole) return Kept::nowhere;
-  return one_layer || !*whole ? Kept::in_some_layers : Kept::everywhere;
+  if (!whole) return PlainModules::nowhere;
+  return one_layer || !*whole ? PlainModules::in_some_layers : PlainModules::everywhere;
 }
 
 bool is_block_of_128(const ConfigFields& fields, std::string_view field) {
@@ -168,8 +168,8 @@ bool Quantisation::understood(std::string_view entry) {
   return text.find_first_of("[](){}|+?\\") == std::string::npos;
 }
 
-Kept Quantisation::kept_of(std::string_view module) const {
-  Kept most = Kept::nowhere;
+PlainModules Quantisation::kept_of(std::string_view module) const {
+  PlainModules most = PlainModules::nowhere;
   for (const std::string& entry : kept) most = std::max(most, kept_by(entry, module));
   return most;
 }

@@ -22,7 +22,7 @@ enum class WeightFormat : uint8_t {
 };
 
 /// Which layers hold a product in the model's own type although the model is quantised.
-enum class Kept : uint8_t { nowhere, in_some_layers, everywhere };
+enum class PlainModules : uint8_t { nowhere, in_some_layers, everywhere };
 
 /// `quantization_config` of a model.
 struct Quantisation {
@@ -31,7 +31,7 @@ struct Quantisation {
 
   /// Where a module is kept. `module` is its name within a layer: `self_attn.o_proj`. Names, names with `*`, and
   /// patterns (`re:.*self_attn.*`) of no more than `.*`, `\d+`, `^`, `$`, `\.` and one `(a|b)` are understood.
-  Kept kept_of(std::string_view module) const;
+  PlainModules kept_of(std::string_view module) const;
   /// Whether an entry of `kept` is one that kept_of() can match; others match nothing.
   static bool understood(std::string_view entry);
 };

@@ -261,13 +261,13 @@ bool same_content(const TuneGemmEntry& one, const TuneGemmEntry& other) {
 }
 
 /// A results file as it is now, and what becomes of each entry.
-class Publication {
+class TuneGemmEdit {
  public:
-  Publication(std::string content, std::string name) : content_(std::move(content)), name_(std::move(name)) {
+  TuneGemmEdit(std::string content, std::string name) : content_(std::move(content)), name_(std::move(name)) {
     raw_ = parse(content_, name_);
     if (raw_.empty()) return;
     old_ = parse_tune_gemm(content_, name_).entries;
-    fates_.resize(old_.size());
+    edits_.resize(old_.size());
     for (size_t i = 0; i < old_.size(); ++i) index_[identity(old_[i])].push_back(i);
   }
 
@@ -282,8 +282,8 @@ class Publication {
       return;
     }
     // A file may hold a result twice: the other would stand beside the new one for ever.
-    for (const size_t i : found->second) fates_[i].dropped = true;
-    fates_[found->second.front()] = {.dropped = false, .replacement = &entry};
+    for (const size_t i : found->second) edits_[i].dropped = true;
+    edits_[found->second.front()] = {.dropped = false, .replacement = &entry};
   }
 
   /// The new content: old bytes with lines exchanged, or else, where that does not say the same, all entries anew.
@@ -295,7 +295,7 @@ class Publication {
       anew += entry_line(entry);
     };
     for (size_t i = 0; i < old_.size(); ++i) {
-      if (!fates_[i].dropped) want(fates_[i].replacement ? *fates_[i].replacement : old_[i]);
+      if (!edits_[i].dropped) want(edits_[i].replacement ? *edits_[i].replacement : old_[i]);
     }
     for (const TuneGemmEntry* entry : appended_) want(*entry);
     std::string edited = with_lines_exchanged();
@@ -303,7 +303,7 @@ class Publication {
   }
 
  private:
-  struct Fate {
+  struct EntryEdit {
     bool dropped = false;
     const TuneGemmEntry* replacement = nullptr;
   };
@@ -320,10 +320,10 @@ class Publication {
     };
     std::string edited;
     size_t next = 0;
-    for (size_t i = 0; i < fates_.size(); ++i) {
-      if (!fates_[i].dropped && !fates_[i].replacement) continue;
+    for (size_t i = 0; i < edits_.size(); ++i) {
+      if (!edits_[i].dropped && !edits_[i].replacement) continue;
       for (; next + 1 < raw_[i].line; ++next) edited.append(lines[next]).append("\n");
-      if (fates_[i].replacement) put(edited, *fates_[i].replacement);
+      if (edits_[i].replacement) put(edited, *edits_[i].replacement);
       next = raw_[i].last_line;
     }
     for (; next < lines.size(); ++next) edited.append(lines[next]).append("\n");
@@ -343,7 +343,7 @@ class Publication {
   std::string content_, name_;
   std::vector<RawEntry> raw_;
   std::vector<TuneGemmEntry> old_;
-  std::vector<Fate> fates_;
+  std::vector<EntryEdit> edits_;
   std::map<std::string, std::vector<size_t>> index_;
   std::vector<const TuneGemmEntry*> appended_;
   std::map<std::string, size_t> appended_index_;
@@ -382,7 +382,7 @@ TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, 
 
 void check_tune_gemm_results(const std::filesystem::path& path) {
   std::error_code missing;
-  if (std::filesystem::exists(path, missing)) Publication(read_file(path, kMaxFileBytes), path.string());
+  if (std::filesystem::exists(path, missing)) TuneGemmEdit(read_file(path, kMaxFileBytes), path.string());
 }
 
 void publish_tune_gemm(const std::filesystem::path& path, std::span<const TuneGemmEntry> entries) {
@@ -393,7 +393,7 @@ void publish_tune_gemm(const std::filesystem::path& path, std::span<const TuneGe
   std::error_code missing;
   std::string content;
   if (std::filesystem::exists(path, missing)) content = read_file(path, kMaxFileBytes);
-  Publication publication(content, path.string());
+  TuneGemmEdit publication(content, path.string());
   for (const TuneGemmEntry& entry : entries) publication.add(entry);
   const std::string published = publication.finish();
   if (published != content) write_file_atomically(path, published);

@@ -6,12 +6,12 @@ namespace attune {
 
 /// For tests: children that end are gone at once, as in an application that ignores SIGCHLD, for the life of the
 /// object.
-class NobodyIsReaped {
+class NoReaping {
  public:
-  NobodyIsReaped() : before_(::signal(SIGCHLD, SIG_IGN)) {}
-  ~NobodyIsReaped() { ::signal(SIGCHLD, before_); }
-  NobodyIsReaped(const NobodyIsReaped&) = delete;
-  NobodyIsReaped& operator=(const NobodyIsReaped&) = delete;
+  NoReaping() : before_(::signal(SIGCHLD, SIG_IGN)) {}
+  ~NoReaping() { ::signal(SIGCHLD, before_); }
+  NoReaping(const NoReaping&) = delete;
+  NoReaping& operator=(const NoReaping&) = delete;
 
  private:
   const sighandler_t before_;
