@@ -12,7 +12,7 @@ namespace attune {
 namespace {
 
 /// What is to be said without a look at other rows.
-RowStatus own_fate(const TableRow& row, const DeviceInfo* device) {
+RowStatus own_status(const TableRow& row, const DeviceInfo* device) {
   if (device && (row.gfx != device->gfx || row.num_units != device->num_units)) return RowStatus::other_device;
   if (!row.tag.empty()) return RowStatus::tagged;
   if (!row.us) return RowStatus::without_time;
@@ -44,7 +44,7 @@ std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device
   std::vector<RowReport> statuses;
   std::vector<size_t> contenders;
   for (const TableRow& row : table.rows()) {
-    statuses.push_back({&row, own_fate(row, device), nullptr});
+    statuses.push_back({&row, own_status(row, device), nullptr});
     if (statuses.back().status == RowStatus::taken) contenders.push_back(statuses.size() - 1);
   }
   std::stable_sort(contenders.begin(), contenders.end(), [&](size_t one, size_t other) {

@@ -113,8 +113,8 @@ DispatchCounts Dispatcher::State::counts() const {
           .plan_limit_reached = plans_.counts().limit_reached};
 }
 
-ProblemKey Dispatcher::State::hash_of(const LookupRequest& asked) const noexcept {
-  return asked.hash(codes[static_cast<size_t>(asked.key.op)]);
+ProblemKey Dispatcher::State::hash_of(const LookupRequest& request) const noexcept {
+  return request.hash(codes[static_cast<size_t>(request.key.op)]);
 }
 
 /// `changed` when anything differs from `before`, of which all is taken over that does not.
@@ -166,39 +166,39 @@ std::vector<TableInUse> Dispatcher::State::tables() {
 }
 
 /// Under making_.
-Resolution Dispatcher::State::make(const Snapshot& tables, const LookupRequest& asked) {
-  const auto op = static_cast<size_t>(asked.key.op);
-  return resolver_.resolve(codes.at(op), *tables.tables[op].rows, asked, options.max_regret);
+Resolution Dispatcher::State::make(const Snapshot& tables, const LookupRequest& request) {
+  const auto op = static_cast<size_t>(request.key.op);
+  return resolver_.resolve(codes.at(op), *tables.tables[op].rows, request, options.max_regret);
 }
 
 /// Answers a problem from now on; a plan that is too large to be kept is of this answer alone. Under making_, and
 /// make_room() comes after it.
-Resolution Dispatcher::State::serve(const LookupRequest& asked) {
+Resolution Dispatcher::State::serve(const LookupRequest& request) {
   Snapshot& tables = *now.load();
   Resolution made;
   try {
-    made = make(tables, asked);
+    made = make(tables, request);
     made.refusal = {ErrorCode::unavailable, fmt::format("no kernel runs this problem: {}", made.why_not)};
   } catch (const Error& error) {
     made.refusal = {error.code(), error.what()};
   }
-  const ProblemKey hash = hash_of(asked);
-  tables.served.put(served_with(tables, made, asked, tables.served.find(hash)));
+  const ProblemKey hash = hash_of(request);
+  tables.served.put(served_with(tables, made, request, tables.served.find(hash)));
   if (made.hit.plan == nullptr && made.hit.is_stand_in && options.compile_mode != CompileMode::never) {
     // No refusal: it waits for a compiler.
   } else if (made.hit.plan == nullptr) {
     if (refusals_.size() < kMaxShapesKept) refusals_.insert_or_assign({hash.high, hash.low}, made.refusal);
     log_.say(fmt::format("a shape cannot be served: {}", made.refusal.why));
   }
-  want_compiled(asked, made);
+  want_compiled(request, made);
   return made;
 }
 
 /// What stands in for a row's kernel is looked at again when that is compiled; once, until the tables change.
-void Dispatcher::State::want_compiled(const LookupRequest& asked, const Resolution& made) {
+void Dispatcher::State::want_compiled(const LookupRequest& request, const Resolution& made) {
   if (options.compile_mode != CompileMode::background || !made.hit.is_stand_in || made.missing.empty()) return;
-  const ProblemKey hash = hash_of(asked);
-  if (asked_for_.size() < kMaxShapesKept && asked_for_.insert({hash.high, hash.low}).second) wanted_.push_back(asked);
+  const ProblemKey hash = hash_of(request);
+  if (asked_for_.size() < kMaxShapesKept && asked_for_.insert({hash.high, hash.low}).second) wanted_.push_back(request);
 }
 
 /// Counts and says a shape that is answered for the first time, or that no row serves any more: its kernel cannot be
@@ -228,16 +228,16 @@ bool Dispatcher::State::note(const Snapshot& tables, const CachedAnswer* before,
   return was_missed;
 }
 
-Hit Dispatcher::State::require(const LookupRequest& asked) {
-  const GemmKey& key = asked.key;
+Hit Dispatcher::State::require(const LookupRequest& request) {
+  const GemmKey& key = request.key;
   if (static_cast<size_t>(key.op) >= kNumOps)
     fail(ErrorCode::invalid_input, "there is no op of that number: {}", static_cast<int>(key.op));
   const KeyCodes& own = codes[static_cast<size_t>(key.op)];
   own.check_fits(key);
   std::unique_lock lock = begin_making();
-  const ProblemKey hash = hash_of(asked);
+  const ProblemKey hash = hash_of(request);
   const CachedAnswer* served = now.load()->served.find(hash);
-  if (served != nullptr && served->layouts == asked.layouts && own.same(served->key, key)) {
+  if (served != nullptr && served->layouts == request.layouts && own.same(served->key, key)) {
     if (is_final(served->hit)) {
       protect_plan(plans_.holder(), served->plan);
       return served->hit;
@@ -246,7 +246,7 @@ Hit Dispatcher::State::require(const LookupRequest& asked) {
     const auto refused = refusals_.find({hash.high, hash.low});
     if (refused != refusals_.end()) fail(refused->second.code, "{}", refused->second.why);
   }
-  Resolution made = serve(asked);
+  Resolution made = serve(request);
   // Types, or a layout of weights, that only a generated kernel takes: there is nothing to serve them with meanwhile.
   const bool waits = options.compile_mode == CompileMode::blocking ||
                      (made.hit.plan == nullptr && options.compile_mode != CompileMode::never);
@@ -257,7 +257,7 @@ Hit Dispatcher::State::require(const LookupRequest& asked) {
     auto failures = compile(made.missing);
     lock.lock();
     maker_.note_failures(std::move(failures));
-    made = serve(asked);
+    made = serve(request);
   }
   if (!wanted_.empty() || !missed_.empty()) inbox.wake();
   if (made.hit.plan == nullptr) fail(made.refusal.code, "{}", made.refusal.why);
@@ -291,39 +291,39 @@ std::map<std::string, std::string> Dispatcher::State::compile(const std::vector<
   return failures;
 }
 
-void Dispatcher::State::work_on(const Inbox::Item& posted) {
+void Dispatcher::State::work_on(const Inbox::Item& item) {
   {
     const std::lock_guard lock(guard_);
-    const CachedAnswer* served = now.load()->served.find(hash_of(posted.asked));
+    const CachedAnswer* served = now.load()->served.find(hash_of(item.request));
     if (served == nullptr || served->has_left) {
-      serve(posted.asked);
+      serve(item.request);
       make_room();
     }
   }
-  inbox.done(posted);
+  inbox.done(item);
 }
 
 /// One shape that waits for its kernel; false: none does.
 bool Dispatcher::State::compile_one() {
-  LookupRequest asked;
+  LookupRequest request;
   Resolution made;
   {
     const std::lock_guard lock(guard_);
     if (wanted_.empty()) return false;
-    asked = wanted_.back();
+    request = wanted_.back();
     wanted_.pop_back();
-    made = make(*now.load(), asked);
+    made = make(*now.load(), request);
   }
   if (!made.hit.is_stand_in || made.missing.empty()) return true;
   auto failures = compile(made.missing);
   const std::lock_guard lock(guard_);
   if (!failures.empty()) {
     // Another row may serve now, with a kernel that is to be compiled, too.
-    const ProblemKey hash = hash_of(asked);
+    const ProblemKey hash = hash_of(request);
     asked_for_.erase({hash.high, hash.low});
     maker_.note_failures(std::move(failures));
   }
-  serve(asked);
+  serve(request);
   make_room();
   return true;
 }
@@ -339,12 +339,12 @@ void Dispatcher::State::work() noexcept {
   while (!stop_) {
     try {
       inbox.wait(nap);
-      for (const Inbox::Item& posted : inbox.take()) {
+      for (const Inbox::Item& item : inbox.take()) {
         if (stop_) return;
         try {
-          work_on(posted);
+          work_on(item);
         } catch (...) {
-          inbox.done(posted);  // Asked for again by a later lookup.
+          inbox.done(item);  // Asked for again by a later lookup.
         }
       }
       if (!stop_ && compile_one())

@@ -70,9 +70,9 @@ struct Dispatcher::State {
   /// The answer kept for a problem, else what `first_row` finds in the tables. `hash` is asked.hash(). No lock, no I/O;
   /// allocates nothing but for a thread's first call.
   template <typename FirstRow>
-  Hit look_up(const LookupRequest& asked, const ProblemKey& hash, OnMiss on_miss, const FirstRow& first_row) noexcept;
+  Hit look_up(const LookupRequest& request, const ProblemKey& hash, OnMiss on_miss, const FirstRow& first_row) noexcept;
   Hit choose(const GemmKey& key, OnMiss on_miss) noexcept;
-  Hit require(const LookupRequest& asked);
+  Hit require(const LookupRequest& request);
   /// Whether require() has nothing to do: with CompileMode::blocking a stand-in is not what it waits for.
   bool is_final(const Hit& hit) const noexcept {
     return hit.plan != nullptr && !(hit.is_stand_in && options.compile_mode == CompileMode::blocking);
@@ -105,9 +105,9 @@ struct Dispatcher::State {
  private:
   std::unique_ptr<Snapshot> read_tables(const Snapshot* before, bool& changed) const;
   bool holds(const Weights& weights, GemmKey key) const noexcept;
-  Resolution make(const Snapshot& tables, const LookupRequest& asked);
-  Resolution serve(const LookupRequest& asked);
-  CachedAnswer served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& asked,
+  Resolution make(const Snapshot& tables, const LookupRequest& request);
+  Resolution serve(const LookupRequest& request);
+  CachedAnswer served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& request,
                            const CachedAnswer* before);
   /// Lets plans leave while there are too many, from `coming` too, the tables to come; frees what nobody sees any more.
   void make_room(Snapshot* coming = nullptr);
@@ -115,14 +115,14 @@ struct Dispatcher::State {
   std::unique_lock<ForkGuard> begin_making() { return std::unique_lock(guard_); }
   std::map<std::string, std::string> compile(const std::vector<CompileTask>& tasks) const;
   bool note(const Snapshot& tables, const CachedAnswer* before, const CachedAnswer& served);
-  void want_compiled(const LookupRequest& asked, const Resolution& made);
+  void want_compiled(const LookupRequest& request, const Resolution& made);
   bool compile_one();
   void begin_online_tuning();
   void tune_missed();
   bool look_again();  ///< At the files that there are places for.
   void work() noexcept;
-  void work_on(const Inbox::Item& posted);
-  ProblemKey hash_of(const LookupRequest& asked) const noexcept;
+  void work_on(const Inbox::Item& item);
+  ProblemKey hash_of(const LookupRequest& request) const noexcept;
 
   const std::filesystem::path cache_;
   PlanMaker maker_;
@@ -130,7 +130,7 @@ struct Dispatcher::State {
   PlanCache plans_;
   Resolver resolver_;
   WeightsPacker packer_;
-  std::mutex making_;  ///< Of answers_, plans_ and maker_, of all below to places_, and of swapping `now`.
+  std::mutex making_;  ///< Of resolver_, plans_ and maker_, of all below to places_, and of swapping `now`.
   std::map<std::pair<uint64_t, uint64_t>, Refusal> refusals_;  ///< By hash, until the tables change.
   std::set<std::pair<uint64_t, uint64_t>> asked_for_;          ///< Shapes whose kernel was compiled or is to be.
   std::vector<LookupRequest> wanted_;                          ///< Of those, which still wait.
@@ -146,11 +146,11 @@ struct Dispatcher::State {
 };
 
 template <typename FirstRow>
-Hit Dispatcher::State::look_up(const LookupRequest& asked, const ProblemKey& hash, OnMiss on_miss,
+Hit Dispatcher::State::look_up(const LookupRequest& request, const ProblemKey& hash, OnMiss on_miss,
                                const FirstRow& first_row) noexcept {
-  const KeyCodes& own = codes[static_cast<size_t>(asked.key.op)];
-  if (!own.fits(asked.key)) return {};
-  if (capture) capture->note(asked.key);
+  const KeyCodes& own = codes[static_cast<size_t>(request.key.op)];
+  if (!own.fits(request.key)) return {};
+  if (capture) capture->note(request.key);
   Hit hit;
   bool is_answered = false;
   {
@@ -158,8 +158,8 @@ Hit Dispatcher::State::look_up(const LookupRequest& asked, const ProblemKey& has
     const Snapshot& current = *now.load(std::memory_order_seq_cst);
     // A hash says where to look; that it is the same problem is looked at, for its plan runs on the caller's memory.
     const CachedAnswer* served = current.served.find(hash);
-    if (served != nullptr && !served->has_left && served->layouts == asked.layouts &&
-        own.same(served->key, asked.key)) {
+    if (served != nullptr && !served->has_left && served->layouts == request.layouts &&
+        own.same(served->key, request.key)) {
       is_answered = true;
       hit = served->hit;
       if (served->plan != nullptr) {
@@ -173,7 +173,7 @@ Hit Dispatcher::State::look_up(const LookupRequest& asked, const ProblemKey& has
   counters.count(hit.row == 0);
   if (!is_answered && !options.lookup_only) {
     hit.is_stand_in = true;
-    if (on_miss == OnMiss::post) inbox.post(asked, hash);
+    if (on_miss == OnMiss::post) inbox.post(request, hash);
   }
   return hit;
 }

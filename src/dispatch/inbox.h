@@ -17,12 +17,12 @@ namespace attune {
 class Inbox {
  public:
   /// Any thread; no lock, no allocation. Wakes the thread that takes.
-  void post(const LookupRequest& asked, const ProblemKey& hash) noexcept {
+  void post(const LookupRequest& request, const ProblemKey& hash) noexcept {
     Slot& slot = slots_[hash.low % kSlots];
     State empty = State::empty;
     if (slot.state.load(std::memory_order_relaxed) != State::empty) return;
     if (!slot.state.compare_exchange_strong(empty, State::filling, std::memory_order_acquire)) return;
-    slot.asked = asked;
+    slot.request = request;
     slot.state.store(State::full, std::memory_order_release);
     news_.release();
   }
@@ -35,26 +35,26 @@ class Inbox {
   }
   /// What was posted; each keeps its place until done(). One thread.
   struct Item {
-    LookupRequest asked;
+    LookupRequest request;
     size_t place = 0;
   };
   std::vector<Item> take() {
     std::vector<Item> posted;
     for (size_t i = 0; i < kSlots; ++i) {
       if (slots_[i].state.load(std::memory_order_acquire) != State::full) continue;
-      posted.push_back({slots_[i].asked, i});
+      posted.push_back({slots_[i].request, i});
       slots_[i].state.store(State::taken, std::memory_order_relaxed);
     }
     return posted;
   }
-  void done(const Item& posted) noexcept { slots_[posted.place].state.store(State::empty, std::memory_order_release); }
+  void done(const Item& item) noexcept { slots_[item.place].state.store(State::empty, std::memory_order_release); }
 
  private:
   static constexpr size_t kSlots = 256;
   enum class State : uint8_t { empty, filling, full, taken };
   struct Slot {
     std::atomic<State> state{State::empty};
-    LookupRequest asked;
+    LookupRequest request;
   };
   std::array<Slot, kSlots> slots_;
   std::counting_semaphore<> news_{0};

@@ -11,9 +11,9 @@
 namespace attune {
 
 /// `before`: what the problem was answered with; may be null.
-CachedAnswer Dispatcher::State::served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& asked,
-                                            const CachedAnswer* before) {
-  CachedAnswer served{.hash = hash_of(asked), .key = asked.key, .hit = made.hit, .layouts = asked.layouts};
+CachedAnswer Dispatcher::State::served_with(const Snapshot& tables, const Resolution& made,
+                                            const LookupRequest& request, const CachedAnswer* before) {
+  CachedAnswer served{.hash = hash_of(request), .key = request.key, .hit = made.hit, .layouts = request.layouts};
   if (before != nullptr) {
     served.was_served = before->was_served;
     served.was_missed = before->was_missed;
@@ -65,7 +65,7 @@ void Dispatcher::State::serve_again(Snapshot& before, Snapshot& fresh) {
   std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   uint64_t num_bytes = 0;
   for (const auto& [last_use, served] : by_use) {
-    const LookupRequest asked{served.key, served.layouts};
+    const LookupRequest request{served.key, served.layouts};
     CachedAnswer again = served;
     again.hit = {};
     again.plan = nullptr;
@@ -76,16 +76,16 @@ void Dispatcher::State::serve_again(Snapshot& before, Snapshot& fresh) {
     }
     try {
       const uint64_t began = plans_.time();
-      const Resolution made = make(fresh, asked);
+      const Resolution made = make(fresh, request);
       if (made.plan == nullptr) continue;
       // One for a changed row has been used when its shape was.
       if (made.plan->last_use > began) made.plan->last_use = last_use;
       if (made.plan->is_kept) {
-        again = served_with(fresh, made, asked, &served);
+        again = served_with(fresh, made, request, &served);
         num_bytes += made.plan->bytes;
       }
       fresh.served.put(again);
-      want_compiled(asked, made);
+      want_compiled(request, made);
       make_room(&fresh);
     } catch (const Error&) {
       // It was none before, and is said again when it is asked for.

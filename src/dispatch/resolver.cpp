@@ -20,7 +20,7 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
     if (wanted.candidate.empty())
       fresh = wanted.layouts.empty() ? maker_.make_untuned(problem) : maker_.make_untuned(problem, wanted.layouts);
     else
-      fresh = maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
+      fresh = maker_.resolve(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
     why_not = std::move(fresh.why_not);
     if (answer.missing.empty()) answer.missing = std::move(fresh.missing);
     if (!fresh.plan) {
@@ -36,15 +36,16 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
   return true;
 }
 
-Resolution Resolver::make(const Problem& problem, const Candidate& candidate) {
+Resolution Resolver::resolve(const Problem& problem, const Candidate& candidate) {
   Resolution answer;
   set_plan(problem, {candidate.name(), {}}, answer, answer.why_not);
   return answer;
 }
 
-Resolution Resolver::make(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& asked, double max_regret) {
+Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& request,
+                             double max_regret) {
   Resolution answer;
-  const GemmKey& key = asked.key;
+  const GemmKey& key = request.key;
   const Problem read = asked_problem(codes, key);
   const Op* known = find_op(codes.family().op);
   if (known == nullptr) {
@@ -52,7 +53,7 @@ Resolution Resolver::make(const KeyCodes& codes, const RowIndex& rows, const Loo
     return answer;
   }
   const Problem problem = known->normalise(read, maker_.device());
-  if ((key.flags & GemmKey::bpreshuffle) != 0 && asked.layouts == nullptr) {
+  if ((key.flags & GemmKey::bpreshuffle) != 0 && request.layouts == nullptr) {
     // A key does not say in which layout its weights are, so no kernel may touch them.
     fail(ErrorCode::invalid_input,
          "weights packed ahead (bpreshuffle=1) come from Dispatcher::pack_weights(), pass them with the key: {}",
@@ -60,11 +61,11 @@ Resolution Resolver::make(const KeyCodes& codes, const RowIndex& rows, const Loo
   }
   std::vector<HalfKey> halves;
   std::span<const std::string> layouts;
-  if (asked.layouts == nullptr) {
+  if (request.layouts == nullptr) {
     halves.push_back(codes.half(key));
   } else {
-    layouts = asked.layouts->names;
-    halves = asked.layouts->halves(codes, key);
+    layouts = request.layouts->names;
+    halves = request.layouts->halves(codes, key);
   }
   visit_rows(rows, key, codes.pads_m(), halves, max_regret, [&](const MatchedRow& met) {
     const RowIndex::Row& row = rows.row(met.number);

@@ -39,9 +39,9 @@ class Resolver {
   Resolver(PlanMaker& maker, PlanCache& plans, DispatchLog& log) : maker_(maker), plans_(plans), log_(log) {}
 
   /// Throws invalid_input for a key that is no problem of its op.
-  Resolution make(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& asked, double max_regret);
+  Resolution resolve(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& request, double max_regret);
   /// Of one candidate of a normalised problem, whatever tables say. No plan: `refusal` says of what kind why_not is.
-  Resolution make(const Problem& problem, const Candidate& candidate);
+  Resolution resolve(const Problem& problem, const Candidate& candidate);
 
  private:
   /// What a plan is wanted of: a candidate, or nothing for the untuned one, for weights in one of some layouts.

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kConvicting = 2;  // Deaths of one candidate.
+constexpr uint32_t kMaxDeaths = 2;  // Deaths of one candidate.
 constexpr uint32_t kMaxUnattributedDeaths =
     3;                      // Deaths in one request, or while all is brought back, that were nobody's doing.
 constexpr int kStarts = 3;  // Tries to bring a worker up.
@@ -28,7 +28,7 @@ Milliseconds left_until(Clock::time_point end) {
 }
 
 /// Of a death that is nobody's doing: it says nothing of a candidate that lasts.
-Outcome nobodys(const Outcome& outcome) {
+Outcome unattributed(const Outcome& outcome) {
   return {.status = Status::device_lost, .detail = "no candidate's doing: " + outcome.detail};
 }
 
@@ -122,7 +122,7 @@ void WorkerExecutor::abort() {
   open_.clear();
   deaths_.clear();
   lost_.clear();
-  acquittals_.clear();
+  num_acquittals_.clear();
   broken_.clear();
   solo_problem_.reset();
 }
@@ -228,7 +228,7 @@ void WorkerExecutor::revive() {
     if (!death) return;
     record_death(*death);
     if (death->blamed != 0 || ++num_unattributed < kMaxUnattributedDeaths) continue;
-    while (!open_.empty()) lose_all(open_.begin()->first, nobodys(death->outcome));
+    while (!open_.empty()) lose_all(open_.begin()->first, unattributed(death->outcome));
   }
 }
 
@@ -287,24 +287,24 @@ void WorkerExecutor::record_death(const Death& death, bool sampled) {
   ++epoch_;
   ++num_deaths_;
   solo_problem_.reset();
-  if (death.blamed == 0 || ++deaths_[death.blamed] < kConvicting) return;
+  if (death.blamed == 0 || ++deaths_[death.blamed] < kMaxDeaths) return;
   if (sampled && death.blamed < kLibrarySlots) return;
   if (death.blamed >= kLibrarySlots) {
     left_out_.emplace(death.blamed - kLibrarySlots,
                       "it ended its worker twice when it was opened: " + death.outcome.detail);
     return;
   }
-  convict(death.blamed, death.outcome);
+  disqualify(death.blamed, death.outcome);
 }
 
 /// What others died of may have been its doing: a thread that it left behind, memory that it wrote to.
-void WorkerExecutor::convict(Slot slot, const Outcome& outcome) {
+void WorkerExecutor::disqualify(Slot slot, const Outcome& outcome) {
   std::erase_if(deaths_, [&](const auto& one) { return one.first < kLibrarySlots && one.first != slot; });
   lose(slot, outcome);
 }
 
 /// After a second death in sampling at which the same candidate was announced: whoever dies alone did it.
-void WorkerExecutor::find_culprit(const request::Sample& sample, const Death& death) {
+void WorkerExecutor::find_faulty_slot(const request::Sample& sample, const Death& death) {
   std::vector<Slot> suspects = {death.blamed};
   for (const Turn& turn : sample.schedule) {
     if (std::find(suspects.begin(), suspects.end(), turn.slot) == suspects.end()) suspects.push_back(turn.slot);
@@ -315,10 +315,10 @@ void WorkerExecutor::find_culprit(const request::Sample& sample, const Death& de
     ++epoch_;
     if (!alone || alone->blamed != slot) continue;
     ++num_deaths_;
-    return convict(slot, alone->outcome);
+    return disqualify(slot, alone->outcome);
   }
   deaths_.erase(death.blamed);
-  if (++acquittals_[death.blamed] >= kConvicting) lose(death.blamed, nobodys(death.outcome));
+  if (++num_acquittals_[death.blamed] >= kMaxDeaths) lose(death.blamed, unattributed(death.outcome));
 }
 
 /// A candidate's turns, repeated, in a fresh worker that has nothing else; how that died, if it did.
@@ -416,16 +416,16 @@ bool WorkerExecutor::handle_death(const Request& request, const Death& death) {
   record_death(death, sample != nullptr);
   forget(request);  // Not before: what died while it was closed or dropped leaves no record.
   const auto* admission = as<request::Admit>(request);
-  if (admission != nullptr && death.blamed == admission->slot && deaths_[admission->slot] < kConvicting) {
+  if (admission != nullptr && death.blamed == admission->slot && deaths_[admission->slot] < kMaxDeaths) {
     revive_for(admission->id);
     return false;
   }
-  if (sample != nullptr && death.blamed != 0 && deaths_[death.blamed] >= kConvicting) find_culprit(*sample, death);
+  if (sample != nullptr && death.blamed != 0 && deaths_[death.blamed] >= kMaxDeaths) find_faulty_slot(*sample, death);
   revive();
   if (sample != nullptr) {
     if (death.blamed == 0) {
       if (++num_deaths_of_request_ < kMaxUnattributedDeaths) return false;
-      for (const Turn& turn : sample->schedule) lose(turn.slot, nobodys(death.outcome));
+      for (const Turn& turn : sample->schedule) lose(turn.slot, unattributed(death.outcome));
     }
     Sampled nothing{.epoch = epoch_, .interrupted = true};
     tell_lost(*sample, nothing);
@@ -456,7 +456,7 @@ bool WorkerExecutor::handle_admission_death(const request::Admit& admit, const D
   const bool its_own = death.blamed == admit.slot;
   if (!its_own && ++num_deaths_of_request_ < kMaxUnattributedDeaths) return false;
   deaths_.erase(admit.slot);
-  events_.emplace_back(Admitted{.slot = admit.slot, .verified = its_own ? death.outcome : nobodys(death.outcome)});
+  events_.emplace_back(Admitted{.slot = admit.slot, .verified = its_own ? death.outcome : unattributed(death.outcome)});
   return true;
 }
 
@@ -477,7 +477,7 @@ void WorkerExecutor::forget(const Request& request) {
     if (const auto found = open_.find(close->id); found != open_.end()) {
       for (const auto& [slot, admission] : found->second.slots) {
         deaths_.erase(slot);
-        acquittals_.erase(slot);
+        num_acquittals_.erase(slot);
       }
       open_.erase(found);
     }
@@ -487,7 +487,7 @@ void WorkerExecutor::forget(const Request& request) {
   if (const auto* drop = as<request::Drop>(request)) {
     for (auto& [id, opening] : open_) opening.slots.erase(drop->slot);
     deaths_.erase(drop->slot);
-    acquittals_.erase(drop->slot);
+    num_acquittals_.erase(drop->slot);
     std::erase_if(lost_, [&](const LostSlot& lost) { return lost.slot == drop->slot; });
   }
 }

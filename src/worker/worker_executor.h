@@ -73,8 +73,8 @@ class WorkerExecutor final : public Executor {
   std::variant<Reply, Death> exchange(const Request& request, Milliseconds at_most);
   Milliseconds longest_step(const Request& request) const;
   void record_death(const Death& death, bool sampled = false);
-  void convict(Slot slot, const Outcome& outcome);
-  void find_culprit(const request::Sample& sample, const Death& death);
+  void disqualify(Slot slot, const Outcome& outcome);
+  void find_faulty_slot(const request::Sample& sample, const Death& death);
   std::optional<Death> take_turns_alone(Slot slot, const std::vector<Turn>& schedule, Milliseconds at_most);
   void lose(Slot slot, const Outcome& outcome);
   void lose_all(ProblemId id, const Outcome& outcome);
@@ -104,7 +104,7 @@ class WorkerExecutor final : public Executor {
   Slot solo_slot_ = 0;                        ///< Admitted in it since.
   std::map<Slot, uint32_t> deaths_;           ///< Blamed on each slot that is alive, since its admission or another's
                                               ///< conviction, and on libraries.
-  std::map<Slot, uint32_t> acquittals_;       ///< Times that each outlived its turns alone.
+  std::map<Slot, uint32_t> num_acquittals_;   ///< Times that each outlived its turns alone.
   std::map<uint32_t, std::string> left_out_;  ///< Solvers that end every worker that opens them, and why.
   std::vector<LostSlot> lost_;  ///< Convicted, or not had again; told with the next Sampled that they are wanted in.
 };

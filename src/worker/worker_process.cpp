@@ -213,12 +213,12 @@ Death WorkerProcess::death(WaitStatus status) {
   status.for_memory = cage_.killed();
   Death death{outcome_of_death(status, "the candidate's process"), page_.read().slot};
   if (death.blamed == 0) death.outcome = outcome_of_death(status, "the worker");
-  if (const std::string words = last_words(); !words.empty()) death.outcome.detail += "; its last words: " + words;
+  if (const std::string words = last_output(); !words.empty()) death.outcome.detail += "; its last words: " + words;
   return death;
 }
 
 /// The end of what libraries wrote to standard output and error: `free(): invalid pointer`.
-std::string WorkerProcess::last_words() const {
+std::string WorkerProcess::last_output() const {
   constexpr std::streamoff kMax = 200;
   std::ifstream file(folder_.path() / kOutput, std::ios::binary | std::ios::ate);
   if (!file) return {};

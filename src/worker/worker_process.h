@@ -92,7 +92,7 @@ class WorkerProcess {
   Event after_its_end();
   WaitStatus turn_out(bool hung_up);
   Death death(WaitStatus status);
-  std::string last_words() const;
+  std::string last_output() const;
 
   const WorkerOptions& options_;
   TemporaryFolder folder_;
