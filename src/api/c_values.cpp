@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "api/c_values.h"
 
-#include "dispatch/key_codes.h"
+#include "dispatch/table/key_codes.h"
 #include "ops/op.h"
 
 namespace attune {

@@ -15,9 +15,9 @@
 #include "base/quiet_write.h"
 #include "base/text.h"
 #include "base/variable.h"
-#include "dispatch/fork_guard.h"
-#include "dispatch/library_use.h"
-#include "dispatch/prediction.h"
+#include "dispatch/table/prediction.h"
+#include "dispatch/threads/fork_guard.h"
+#include "dispatch/threads/library_use.h"
 
 namespace attune {
 namespace {

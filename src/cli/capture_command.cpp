@@ -16,8 +16,8 @@
 #include "cli/line_output.h"
 #include "cli/runtime_tables.h"
 #include "cli/table_lookup.h"
-#include "dispatch/captured_shapes.h"
-#include "dispatch/lookup.h"
+#include "dispatch/capture/captured_shapes.h"
+#include "dispatch/table/lookup.h"
 #include "formats/csv/untuned_table.h"
 
 namespace attune {

@@ -7,7 +7,7 @@
 
 #include "attune/problem.h"
 #include "core/device_info.h"
-#include "dispatch/captured_shapes.h"
+#include "dispatch/capture/captured_shapes.h"
 
 namespace attune {
 

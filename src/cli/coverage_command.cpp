@@ -16,7 +16,7 @@
 #include "cli/row_status.h"
 #include "cli/runtime_tables.h"
 #include "cli/table_lookup.h"
-#include "dispatch/lookup.h"
+#include "dispatch/table/lookup.h"
 #include "formats/csv/untuned_table.h"
 #include "solver/registry.h"
 

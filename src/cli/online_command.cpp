@@ -25,7 +25,7 @@
 #include "cli/tune_method.h"
 #include "cli/tune_options.h"
 #include "device/device.h"
-#include "dispatch/online_queue.h"
+#include "dispatch/online/online_queue.h"
 #include "formats/csv/key_cells.h"
 #include "formats/csv/untuned_table.h"
 #include "ops/op.h"

@@ -6,7 +6,7 @@
 #include "cli/environment.h"
 #include "cli/line_output.h"
 #include "device/device.h"
-#include "dispatch/prediction.h"
+#include "dispatch/table/prediction.h"
 
 namespace attune {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/device_info.h"
-#include "dispatch/table_sources.h"
+#include "dispatch/table/table_sources.h"
 #include "formats/csv/table.h"
 
 namespace attune {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/device_info.h"
-#include "dispatch/lookup.h"
-#include "dispatch/table_groups.h"
+#include "dispatch/table/lookup.h"
+#include "dispatch/table/table_groups.h"
 #include "formats/csv/table.h"
 
 namespace attune {

@@ -10,11 +10,11 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "compile/compile_pool.h"
-#include "dispatch/capture_files.h"
-#include "dispatch/library_use.h"
-#include "dispatch/lookup_steps.h"
-#include "dispatch/read_guard.h"
-#include "dispatch/table_sources.h"
+#include "dispatch/capture/capture_files.h"
+#include "dispatch/table/lookup_steps.h"
+#include "dispatch/table/table_sources.h"
+#include "dispatch/threads/library_use.h"
+#include "dispatch/threads/read_guard.h"
 #include "ops/op.h"
 
 namespace attune {

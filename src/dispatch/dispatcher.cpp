@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "dispatch/dispatch_state.h"
-#include "dispatch/library_use.h"
-#include "dispatch/lookup_steps.h"
 #include "dispatch/operand_overlap.h"
-#include "dispatch/read_guard.h"
+#include "dispatch/table/lookup_steps.h"
+#include "dispatch/threads/library_use.h"
+#include "dispatch/threads/read_guard.h"
 #include "ops/op.h"
 
 namespace attune {

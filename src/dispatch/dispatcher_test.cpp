@@ -16,8 +16,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "dispatch/dispatch_log.h"
-#include "dispatch/read_guard.h"
+#include "dispatch/threads/dispatch_log.h"
+#include "dispatch/threads/read_guard.h"
 #include "formats/csv/test_files.h"
 
 namespace attune {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attune/problem.h"
-#include "dispatch/weights_layouts.h"
+#include "dispatch/table/weights_layouts.h"
 
 namespace attune {
 

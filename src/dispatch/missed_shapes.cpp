@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/locations.h"
-#include "dispatch/capture_files.h"
+#include "dispatch/capture/capture_files.h"
 #include "dispatch/dispatch_state.h"
-#include "dispatch/library_use.h"
+#include "dispatch/threads/library_use.h"
 #include "ops/op.h"
 
 namespace attune {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "dispatch/dispatch_state.h"
-#include "dispatch/read_guard.h"
+#include "dispatch/threads/read_guard.h"
 
 namespace attune {
 

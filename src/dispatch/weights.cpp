@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "dispatch/dispatch_state.h"
-#include "dispatch/read_guard.h"
+#include "dispatch/threads/read_guard.h"
 #include "dispatch/weights_state.h"
 
 namespace attune {

@@ -4,8 +4,8 @@
 
 #include "attune/weights.h"
 #include "device/device.h"
-#include "dispatch/shape_hash.h"
-#include "dispatch/weights_layouts.h"
+#include "dispatch/table/shape_hash.h"
+#include "dispatch/table/weights_layouts.h"
 
 namespace attune {
 

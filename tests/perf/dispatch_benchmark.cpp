@@ -22,7 +22,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "device/device.h"
-#include "dispatch/row_index.h"
+#include "dispatch/table/row_index.h"
 
 namespace attune {
 namespace {

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#include "attune/capture.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "dispatch/capture/capture_files.h"
+#include "dispatch/capture/shape_counters.h"
+#include "formats/csv/untuned_table.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+using ListStatus = ShapeCounters::ListStatus;
+
+/// What the counts of this process are called: `<host>.<pid>.<start>`. The start is in nanoseconds, so that neither a
+/// process number that comes again nor a second capture in the process meets the same name.
+std::string process_name() {
+  std::array<char, 64> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0 || host[0] == 0) host = {'h', 'o', 's', 't'};
+  std::string name(host.data());
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  std::replace_if(
+      name.begin(), name.end(), [&](char c) { return !is_plain(c); }, '_');
+  const auto start = std::chrono::system_clock::now().time_since_epoch();
+  return fmt::format("{}.{}.{}", name, ::getpid(), std::chrono::duration_cast<std::chrono::nanoseconds>(start).count());
+}
+
+/// A process may stand elsewhere when it writes.
+fs::path whole_path(const fs::path& folder) {
+  std::error_code error;
+  auto whole = fs::absolute(folder, error);
+  if (error || folder.empty())
+    fail(ErrorCode::invalid_input, "captured shapes need a folder, set ATTUNE_CAPTURE_DIR to one, got '{}'",
+         folder.string());
+  return whole;
+}
+
+/// A shape on its way to the files.
+struct Line {
+  CalledShape shape;
+  std::vector<ListStatus*> standings;  ///< Of all that is this shape: a typed call and a problem in text may be one.
+};
+
+bool is_fresh(const Line& line) { return *line.standings.front() == ListStatus::fresh; }
+
+}  // namespace
+
+struct Capture::State {
+  class Live;
+  struct Text {
+    Problem problem;
+    uint64_t calls = 0;
+    ListStatus list_status = ListStatus::fresh;
+  };
+
+  explicit State(fs::path where) : folder(std::move(where)), counters(kMaxShapes) {}
+
+  std::string write();
+  std::vector<std::vector<Line>> lines();
+  void refuse_unreadable(const FamilySpec& family, std::vector<Line>& lines);
+  void write_family(const FamilySpec& family, std::vector<Line>& lines, std::string& error);
+  Text text_of(const Problem& problem);
+  void start_in_child();
+
+  const fs::path folder;
+  ShapeCounters counters;
+  std::mutex texts_mutex;
+  std::map<std::string, Text> texts;
+  std::atomic<uint64_t> num_dropped{0}, num_refused{0}, num_texts{0};
+  /// Set while a thread writes. No mutex: the child of a fork must be able to take it from a thread that it lacks.
+  std::atomic_flag writing;
+  std::string process = process_name();
+  std::vector<uint64_t> written_calls = std::vector<uint64_t>(families().size());  ///< In the counts of each family.
+};
+
+/// All captures of the process: what fork() must know. Never destroyed, as the end of a process may fork.
+class Capture::State::Live {
+ public:
+  static Live& get() {
+    static Live& all = *new Live;
+    return all;
+  }
+  void add(State* state) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(state);
+  }
+  void remove(State* state) {
+    const std::lock_guard lock(mutex_);
+    std::erase(all_, state);
+  }
+
+ private:
+  // Only what is held for microseconds is waited for: a fork() never waits for a disk.
+  Live() {
+    ::pthread_atfork([] { get().lock(); }, [] { get().unlock(); },
+                     [] {
+                       for (State* state : get().all_) state->start_in_child();
+                       get().unlock();
+                     });
+  }
+  void lock() {
+    mutex_.lock();
+    for (State* state : all_) state->texts_mutex.lock();
+  }
+  void unlock() {
+    for (State* state : all_) state->texts_mutex.unlock();
+    mutex_.unlock();
+  }
+
+  std::mutex mutex_;
+  std::vector<State*> all_;
+};
+
+/// The child's calls are its own, the parent's are the parent's to write.
+void Capture::State::start_in_child() {
+  counters.reset();
+  texts.clear();
+  num_dropped = num_refused = num_texts = 0;
+  process = process_name();
+  std::fill(written_calls.begin(), written_calls.end(), 0);
+  writing.clear();
+}
+
+/// Every shape so far, by family.
+std::vector<std::vector<Line>> Capture::State::lines() {
+  std::vector<std::vector<Line>> all(families().size());
+  uint64_t refused_calls = 0;
+  counters.visit([&](const GemmKey& key, uint64_t calls, ListStatus& list_status) {
+    if (list_status != ListStatus::refused) {
+      if (auto problem = problem_of(counters.codes(key.op), key)) {
+        all[static_cast<size_t>(key.op)].push_back({{std::move(*problem), calls}, {&list_status}});
+        return;
+      }
+      list_status = ListStatus::refused;
+    }
+    refused_calls += calls;
+  });
+  const std::lock_guard lock(texts_mutex);
+  for (auto& [key, text] : texts) {
+    if (text.list_status == ListStatus::refused)
+      refused_calls += text.calls;
+    else
+      all[static_cast<size_t>(op_id(*find_family(text.problem.op())))].push_back(
+          {{text.problem, text.calls}, {&text.list_status}});
+  }
+  num_refused = refused_calls;
+  return all;
+}
+
+/// Takes out what is new and could not be read back, and brings together what is one shape.
+void Capture::State::refuse_unreadable(const FamilySpec& family, std::vector<Line>& lines) {
+  std::vector<Problem> fresh;
+  for (const Line& line : lines) {
+    if (is_fresh(line)) fresh.push_back(line.shape.problem);
+  }
+  const auto read = fresh.empty() ? std::vector<std::optional<Problem>>() : as_read(family, fresh);
+  auto next = read.begin();
+  std::unordered_map<std::string, size_t> places;
+  std::vector<Line> readable;
+  for (Line& line : lines) {
+    if (is_fresh(line) && !*next++) {
+      *line.standings.front() = ListStatus::refused;
+      num_refused += line.shape.calls;
+      continue;
+    }
+    const auto [place, is_new] = places.emplace(line.shape.problem.key(), readable.size());
+    if (is_new) {
+      readable.push_back(std::move(line));
+    } else {
+      Line& same = readable[place->second];
+      same.shape.calls += line.shape.calls;
+      same.standings.push_back(line.standings.front());
+    }
+  }
+  lines = std::move(readable);
+}
+
+void Capture::State::write_family(const FamilySpec& family, std::vector<Line>& lines, std::string& error) {
+  const auto guarded = [&](auto&& write) {
+    try {
+      write();
+    } catch (const std::exception& failed) {
+      if (error.empty()) error = failed.what();
+    }
+  };
+  refuse_unreadable(family, lines);
+  if (lines.empty()) return;
+  const fs::path file = folder / untuned_file_name(family);
+  std::vector<Problem> fresh;
+  std::vector<CalledShape> called;
+  uint64_t calls = 0;
+  for (const Line& line : lines) {
+    if (is_fresh(line)) fresh.push_back(line.shape.problem);
+    called.push_back(line.shape);
+    calls += line.shape.calls;
+  }
+  guarded([&] {
+    if (!fresh.empty()) add_shapes(file, family, fresh);
+    for (const Line& line : lines) {
+      for (ListStatus* list_status : line.standings) *list_status = ListStatus::listed;
+    }
+  });
+  uint64_t& written = written_calls[static_cast<size_t>(op_id(family))];
+  if (written == calls) return;
+  // Though the list could not be written: counts alone are a list of shapes too.
+  guarded([&] {
+    write_counts(counts_file(file, process), family, called);
+    written = calls;
+  });
+}
+
+std::string Capture::State::write() {
+  auto by_family = lines();
+  std::string error;
+  for (size_t i = 0; i < by_family.size(); ++i) {
+    if (!by_family[i].empty()) write_family(families()[i], by_family[i], error);
+  }
+  return error;
+}
+
+Capture::Capture(const fs::path& folder) : state_(std::make_unique<State>(whole_path(folder))) {
+  State::Live::get().add(state_.get());
+}
+
+Capture::~Capture() {
+  flush();
+  State::Live::get().remove(state_.get());
+}
+
+void Capture::note(const GemmKey& key) noexcept {
+  if (!state_->counters.count(key)) state_->num_dropped.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// A problem that is called for the first time, in the form that it will be read in.
+Capture::State::Text Capture::State::text_of(const Problem& problem) {
+  const FamilySpec& family = *find_family(problem.op());
+  const Problem named(std::string(family.op), problem.attributes());  // Older names of ops are known too.
+  const auto read = as_read(family, {&named, 1});
+  if (!read.front()) return {named, 1, ListStatus::refused};
+  return {*read.front(), 1, ListStatus::fresh};
+}
+
+void Capture::note(const Problem& problem) {
+  const std::lock_guard lock(state_->texts_mutex);
+  auto& texts = state_->texts;
+  if (const auto known = texts.find(problem.key()); known != texts.end()) {
+    ++known->second.calls;
+  } else if (find_family(problem.op()) && texts.size() < kMaxShapes) {
+    texts.emplace(problem.key(), state_->text_of(problem));
+    ++state_->num_texts;
+  } else {
+    ++state_->num_dropped;
+  }
+}
+
+std::string Capture::flush() noexcept {
+  while (state_->writing.test_and_set(std::memory_order_acquire)) state_->writing.wait(true);
+  std::string error;
+  try {
+    error = state_->write();
+  } catch (const std::exception& failed) {
+    error = failed.what();
+  }
+  state_->writing.clear(std::memory_order_release);
+  state_->writing.notify_one();
+  return error;
+}
+
+uint64_t Capture::num_dropped() const noexcept { return state_->num_dropped + state_->num_refused; }
+uint64_t Capture::num_shapes() const noexcept { return state_->counters.num_shapes() + state_->num_texts; }
+
+}  // namespace attune

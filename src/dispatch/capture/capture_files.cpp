@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/capture/capture_files.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "formats/csv/csv_document.h"
+#include "formats/csv/key_cells.h"
+#include "formats/csv/untuned_table.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kPrivate = 0600;
+
+bool same_name(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
+
+std::optional<Problem> problem_or_nothing(const KeyCells& cells, size_t row) {
+  try {
+    return cells.problem(row);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// The lines of a text that ends with a line end.
+std::vector<std::string_view> lines_of(std::string_view text) {
+  auto lines = split(text, '\n');
+  lines.pop_back();
+  return lines;
+}
+
+/// Whether the last line, which has no end, is a whole row. A row that lost its last cells, or a part of a word, is
+/// none; that digits are missing from the last cell cannot be seen.
+bool last_row_is_whole(std::string_view content, const fs::path& file, const FamilySpec& family) {
+  try {
+    const auto document = CsvDocument::parse(content, file.string());
+    if (document.num_rows() == 0) return true;  // The header.
+    const size_t last = document.num_rows() - 1;
+    if (document.num_cells(last) != document.columns().size()) return false;
+    return problem_or_nothing(KeyCells(document, family, Strictness::shape), last).has_value();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The content that is kept of a file: without what a torn write left.
+std::string kept_content(const fs::path& file, const FamilySpec& family) {
+  std::error_code missing;
+  if (!fs::exists(file, missing)) return {};
+  std::string content = read_file(file, kMaxCsvFileBytes);
+  if (trim(content).empty()) return {};
+  if (content.ends_with('\n')) return content;
+  if (content.find('\n') == std::string::npos) {
+    // Nothing but a header: a part of the one that stands in new files, or somebody's.
+    return untuned_text(family, {}).starts_with(content) ? std::string() : content + '\n';
+  }
+  if (last_row_is_whole(content, file, family)) return content + '\n';
+  content.resize(content.rfind('\n') + 1);
+  return content;
+}
+
+/// A list of shapes that is there, and what is added to it.
+class ExistingList {
+ public:
+  ExistingList(CsvDocument document, const FamilySpec& family)
+      : family_(family), document_(std::move(document)), columns_(document_.columns()) {
+    for (const std::string_view result : family.results) {
+      if (!document_.find_column(result)) continue;
+      fail(ErrorCode::invalid_input, "{}:1: the file has a column '{}' and is no list of shapes, move it away",
+           document_.name(), result);
+    }
+    const KeyCells cells(document_, family, Strictness::table);
+    for (size_t row = 0; row < document_.num_rows(); ++row) {
+      if (const auto problem = problem_or_nothing(cells, row)) known_.insert(key_text(family, *problem));
+    }
+  }
+
+  /// False when the list has it.
+  bool add(const Problem& problem) {
+    if (!known_.insert(key_text(family_, problem)).second) return false;
+    added_.push_back(&problem);
+    for (const KeyColumn& key : family_.key) {
+      if (key_value(problem, key) == value_when_missing(problem, key)) continue;
+      if (std::none_of(columns_.begin(), columns_.end(), [&](const auto& one) { return same_name(one, key.column); }))
+        columns_.emplace_back(key.column);
+    }
+    return true;
+  }
+
+  std::string text() const {
+    std::string text(document_.header_text());
+    for (size_t i = document_.columns().size(); i < columns_.size(); ++i) text += "," + csv_cell(columns_[i]);
+    text += document_.line_end();
+    for (size_t row = 0; row < document_.num_rows(); ++row) text += document_.raw(row);
+    for (const Problem* problem : added_) {
+      for (size_t i = 0; i < columns_.size(); ++i) text += (i == 0 ? "" : ",") + csv_cell(cell(*problem, columns_[i]));
+      text += document_.line_end();
+    }
+    return text;
+  }
+
+ private:
+  /// What a reader takes a cell for that is not there.
+  static std::string value_when_missing(const Problem& problem, const KeyColumn& key) {
+    if (key.attribute == "outdtype" && problem.has("dtype")) return problem.text("dtype");
+    return std::string(key.default_value);
+  }
+
+  std::string cell(const Problem& problem, std::string_view column) const {
+    for (const KeyColumn& key : family_.key) {
+      if (same_name(key.column, column)) return cell_text(family_, key, key_value(problem, key));
+    }
+    return {};
+  }
+
+  const FamilySpec& family_;
+  CsvDocument document_;
+  std::vector<std::string> columns_;
+  std::unordered_set<std::string> known_;
+  std::vector<const Problem*> added_;
+};
+
+}  // namespace
+
+Problem asked_problem(const KeyCodes& codes, const GemmKey& key) {
+  codes.check_fits(key);
+  auto problem = problem_of(codes, key);
+  if (!problem) fail(ErrorCode::invalid_input, "a key of {} has a data type that is none", codes.family().op);
+  return *std::move(problem);
+}
+
+std::optional<Problem> problem_of(const KeyCodes& codes, const GemmKey& key) {
+  const KeyCodes::Codes values = codes.codes(key);
+  std::vector<std::pair<std::string, std::string>> attributes;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const KeyColumn& column = codes.family().key[i];
+    std::string value = std::to_string(values[i]);
+    if (column.kind == ColumnKind::dtype) {
+      if (values[i] < 0 || values[i] > static_cast<int64_t>(DType::e8m0)) return std::nullopt;
+      value = name(static_cast<DType>(values[i]));
+    }
+    if (!column.optional || value != column.default_value) attributes.emplace_back(column.attribute, std::move(value));
+  }
+  return Problem(std::string(codes.family().op), std::move(attributes));
+}
+
+std::vector<std::optional<Problem>> as_read(const FamilySpec& family, std::span<const Problem> problems) {
+  const auto document = CsvDocument::parse(untuned_text(family, problems), untuned_file_name(family));
+  ATTUNE_CHECK(document.num_rows() == problems.size(), "{} rows", document.num_rows());
+  const KeyCells cells(document, family, Strictness::shape);
+  std::vector<std::optional<Problem>> read;
+  for (size_t row = 0; row < problems.size(); ++row) read.push_back(problem_or_nothing(cells, row));
+  return read;
+}
+
+size_t add_shapes(const fs::path& file, const FamilySpec& family, std::span<const Problem> problems,
+                  double lock_wait_s) {
+  make_private_folder(file.parent_path());
+  const FileLock lock(file, FileLock::Use::alone, lock_wait_s);
+  remove_stale_temporaries(file);
+  const std::string content = kept_content(file, family);
+  if (content.empty()) {
+    write_file_atomically(file, untuned_text(family, problems), kPrivate);
+    return problems.size();
+  }
+  ExistingList list(CsvDocument::parse(content, file.string()), family);
+  const auto num_added =
+      std::count_if(problems.begin(), problems.end(), [&](const Problem& problem) { return list.add(problem); });
+  if (num_added > 0) write_file_atomically(file, list.text(), kPrivate);
+  return static_cast<size_t>(num_added);
+}
+
+void write_counts(const fs::path& file, const FamilySpec& family, std::span<const CalledShape> shapes) {
+  std::vector<Problem> problems;
+  for (const CalledShape& shape : shapes) problems.push_back(shape.problem);
+  const std::string text = untuned_text(family, problems);
+  const auto lines = lines_of(text);
+  std::string content = fmt::format("{},{}\n", lines.front(), kCallsColumn);
+  for (size_t i = 0; i < shapes.size(); ++i) content += fmt::format("{},{}\n", lines[i + 1], shapes[i].calls);
+  if (file.has_parent_path()) make_private_folder(file.parent_path());
+  write_file_atomically(file, content, kPrivate);
+}
+
+fs::path counts_file(const fs::path& captured, std::string_view process) {
+  return captured.parent_path() / "counts" / fmt::format("{}.{}", captured.filename().string(), process);
+}
+
+std::vector<fs::path> counts_files(const fs::path& captured) {
+  std::vector<fs::path> files;
+  std::error_code missing;
+  fs::path merged = captured;
+  merged += ".counts";
+  if (fs::is_regular_file(merged, missing)) files.push_back(merged);
+  const std::string stem = captured.filename().string() + ".";
+  for (const auto& entry : fs::directory_iterator(captured.parent_path() / "counts", missing)) {
+    if (entry.path().filename().string().starts_with(stem) && entry.is_regular_file(missing))
+      files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+size_t clear_captures(const fs::path& folder) {
+  size_t num_removed = 0;
+  const auto remove = [&](const fs::path& file) {
+    std::error_code error;
+    num_removed += fs::remove(file, error);
+    if (error) fail(ErrorCode::io, "cannot remove the file ({}): '{}'", error.message(), file.string());
+  };
+  for (const FamilySpec& family : families()) {
+    const fs::path file = folder / untuned_file_name(family);
+    const auto counts = counts_files(file);
+    std::error_code missing;
+    if (!fs::is_regular_file(file, missing) && counts.empty()) continue;
+    const FileLock lock(file, FileLock::Use::alone, kShapesLockWaitS);
+    for (const fs::path& one : counts) remove(one);
+    if (fs::is_regular_file(file, missing)) remove(file);
+  }
+  std::error_code not_empty;
+  fs::remove(folder / "counts", not_empty);
+  return num_removed;
+}
+
+}  // namespace attune

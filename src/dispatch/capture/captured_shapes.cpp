@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/capture/captured_shapes.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "formats/csv/csv_document.h"
+#include "formats/csv/family_of_file.h"
+#include "formats/csv/key_cells.h"
+#include "formats/csv/untuned_table.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The name a file had before its counts were named after it: `bf16_untuned_gemm.csv.host.1.2` is of bf16, whatever
+/// the host is called.
+const FamilySpec* family_of_counts(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return family_of_name(name.substr(0, name.find(".csv")));
+}
+
+class CaptureReader {
+ public:
+  explicit CaptureReader(const FamilySpec* wanted) : wanted_(wanted) {}
+
+  void add(const fs::path& source) {
+    std::error_code missing;
+    if (!fs::is_directory(source, missing)) {
+      add_file(source);
+      return;
+    }
+    for (const FamilySpec& family : families()) {
+      if (wanted_ && wanted_ != &family) continue;
+      const fs::path file = source / untuned_file_name(family);
+      if (fs::exists(file, missing)) read(file, &family);
+      for (const fs::path& counts : counts_files(file)) read(counts, &family);
+    }
+  }
+
+  std::vector<CapturedShapes> finish() {
+    std::vector<CapturedShapes> all;
+    for (const FamilySpec& family : families()) {
+      const auto found = found_.find(&family);
+      if (found == found_.end()) continue;
+      auto& shapes = found->second.shapes;
+      std::stable_sort(shapes.begin(), shapes.end(),
+                       [](const CalledShape& one, const CalledShape& other) { return one.calls > other.calls; });
+      all.push_back({&family, std::move(shapes)});
+    }
+    return all;
+  }
+
+ private:
+  struct ShapeIndex {
+    std::vector<CalledShape> shapes;
+    std::map<std::string, size_t> places;  ///< By key.
+  };
+
+  void add_file(const fs::path& file) {
+    const auto family = read(file, wanted_);
+    for (const fs::path& counts : counts_files(file)) read(counts, family);
+  }
+
+  /// Returns the family of the file.
+  const FamilySpec* read(const fs::path& file, const FamilySpec* family) {
+    std::error_code missing;
+    const fs::path canonical = fs::weakly_canonical(file, missing);
+    if (const auto known = done_.find(canonical); known != done_.end()) return known->second;
+    const auto document = CsvDocument::read(file);
+    const auto calls = document.find_column(kCallsColumn);
+    if (!family && calls) family = family_of_counts(file);
+    family = family_of_file(document, family ? family->op : std::string_view()).family;
+    const KeyCells cells(document, *family, Strictness::shape);
+    for (size_t row = 0; row < document.num_rows(); ++row) {
+      document.check_cells(row);
+      add_shape(*family, cells.problem(row), calls ? calls_of(document, row, *calls) : 0);
+    }
+    done_.emplace(canonical, family);
+    return family;
+  }
+
+  static uint64_t calls_of(const CsvDocument& document, size_t row, size_t column) {
+    const auto calls = parse_int(document.cell(row, column));
+    if (calls && *calls >= 0) return static_cast<uint64_t>(*calls);
+    fail(ErrorCode::invalid_input, "{}: column '{}' wants a whole number from 0, got '{}'", document.where(row),
+         kCallsColumn, shown(document.cell(row, column)));
+  }
+
+  void add_shape(const FamilySpec& family, Problem problem, uint64_t calls) {
+    ShapeIndex& found = found_[&family];
+    const auto [place, is_new] = found.places.emplace(problem.key(), found.shapes.size());
+    if (is_new) found.shapes.push_back({std::move(problem), 0});
+    uint64_t& sum = found.shapes[place->second].calls;
+    // What a file holds, so that a sum can be read again.
+    sum = std::min<uint64_t>(sum + calls, std::numeric_limits<int64_t>::max());
+  }
+
+  const FamilySpec* wanted_;
+  std::map<const FamilySpec*, ShapeIndex> found_;
+  std::map<fs::path, const FamilySpec*> done_;
+};
+
+}  // namespace
+
+std::vector<CapturedShapes> read_captures(std::span<const fs::path> sources, const FamilySpec* family) {
+  CaptureReader reader(family);
+  for (const fs::path& source : sources) reader.add(source);
+  return reader.finish();
+}
+
+int64_t rows_of_a(const Problem& problem) { return problem.integer(problem.has("token") ? "token" : "m"); }
+
+}  // namespace attune

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/capture/shape_counters.h"
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace attune {
+namespace {
+
+using Word = std::atomic_ref<uint64_t>;
+
+constexpr size_t kFirstSlots = 4096;  // 32 KiB of tags: what a model calls stays in the first level.
+constexpr size_t kGrowth = 8;         // A shape of a million is found with four cache lines at most.
+
+/// A number from 1 for each thread.
+uint32_t thread_number() noexcept {
+  static std::atomic<uint32_t> last{0};
+  thread_local constinit uint32_t own = 0;
+  if (own == 0) own = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return own;
+}
+
+template <typename T>
+T* zeroed(size_t count) noexcept {
+  return static_cast<T*>(std::calloc(count, sizeof(T)));
+}
+
+}  // namespace
+
+ShapeCounters::Level::~Level() {
+  std::free(tags);
+  std::free(entries);
+  for (const auto& shard : calls) std::free(shard.load(std::memory_order_relaxed));
+}
+
+ShapeCounters::ShapeCounters(uint64_t max_shapes) : max_shapes_(max_shapes) {
+  for (const FamilySpec& family : families()) codes_.emplace_back(family);
+}
+
+uint64_t ShapeCounters::tag_of(const GemmKey& key) const noexcept {
+  const uint64_t hash = codes_[static_cast<size_t>(key.op)].hash(key).low;
+  return hash == 0 ? 1 : hash;
+}
+
+ShapeCounters::~ShapeCounters() { reset(); }
+
+void ShapeCounters::reset() noexcept {
+  for (auto& level : levels_) delete level.exchange(nullptr, std::memory_order_relaxed);
+  num_shapes_.store(0, std::memory_order_relaxed);
+}
+
+ShapeCounters::Level* ShapeCounters::level(size_t number) noexcept {
+  if (Level* known = levels_[number].load(std::memory_order_acquire)) return known;
+  std::unique_ptr<Level> made(new (std::nothrow) Level);
+  if (!made) return nullptr;
+  made->num_slots = kFirstSlots;
+  for (size_t i = 0; i < number; ++i) made->num_slots *= kGrowth;
+  made->tags = zeroed<uint64_t>(made->num_slots);
+  made->entries = zeroed<Entry>(made->num_slots);
+  if (!made->tags || !made->entries) return nullptr;
+  Level* other = nullptr;
+  if (levels_[number].compare_exchange_strong(other, made.get(), std::memory_order_acq_rel)) return made.release();
+  return other;  // Another thread was faster.
+}
+
+bool ShapeCounters::add_call(Level& level, size_t slot) noexcept {
+  auto& shard = level.calls[thread_number() % kShards];
+  uint64_t* calls = shard.load(std::memory_order_acquire);
+  if (!calls) {
+    uint64_t* made = zeroed<uint64_t>(level.num_slots);
+    if (!made) return false;
+    if (shard.compare_exchange_strong(calls, made, std::memory_order_acq_rel)) {
+      calls = made;
+    } else {
+      std::free(made);
+    }
+  }
+  Word(calls[slot]).fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+/// True when the slot is this shape's now; else another's, or the shape is one too many. Threads that come at once may
+/// go beyond the limit by one shape each, for which there is room: were the shape counted before it is taken, a call
+/// of a known one could be lost to the thread that is about to give way.
+bool ShapeCounters::claim(Level& level, size_t slot, uint64_t tag, const GemmKey& key, bool& dropped) noexcept {
+  if (num_shapes() >= max_shapes_) {
+    dropped = true;
+    return false;
+  }
+  uint64_t other = 0;
+  if (!Word(level.tags[slot]).compare_exchange_strong(other, tag, std::memory_order_relaxed)) return other == tag;
+  num_shapes_.fetch_add(1, std::memory_order_relaxed);
+  Entry& entry = level.entries[slot];
+  entry.key = key;
+  std::atomic_ref<uint8_t>(entry.complete).store(1, std::memory_order_release);
+  return true;
+}
+
+ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, uint64_t tag, const GemmKey& key,
+                                                   bool is_last) noexcept {
+  const size_t bucket = tag & (level.num_slots - 1) & ~(kBucket - 1);
+  // The last level goes on behind a full bucket, so that only max_shapes_ limits it.
+  const size_t num_tried = is_last ? level.num_slots : kBucket;
+  for (size_t i = 0; i < num_tried; ++i) {
+    const size_t slot = (bucket + i) & (level.num_slots - 1);
+    const uint64_t there = Word(level.tags[slot]).load(std::memory_order_relaxed);
+    if (there != tag && there != 0) continue;
+    bool dropped = false;
+    if (there == tag || claim(level, slot, tag, key, dropped))
+      return add_call(level, slot) ? CountStatus::counted : CountStatus::dropped;
+    if (dropped) return CountStatus::dropped;
+  }
+  return CountStatus::full;
+}
+
+bool ShapeCounters::count(const GemmKey& key) noexcept {
+  if (key.op >= OpId::fmoe) return false;
+  const uint64_t tag = tag_of(key);
+  for (size_t i = 0; i < kLevels; ++i) {
+    Level* here = level(i);
+    if (!here) return false;
+    const CountStatus found = count_in(*here, tag, key, i + 1 == kLevels);
+    if (found != CountStatus::full) return found == CountStatus::counted;
+  }
+  return false;
+}
+
+void ShapeCounters::visit(const Visit& visit) const {
+  for (const auto& pointer : levels_) {
+    const Level* level = pointer.load(std::memory_order_acquire);
+    if (!level) return;
+    for (size_t slot = 0; slot < level->num_slots; ++slot) {
+      if (Word(level->tags[slot]).load(std::memory_order_relaxed) == 0) continue;
+      Entry& entry = level->entries[slot];
+      if (std::atomic_ref<uint8_t>(entry.complete).load(std::memory_order_acquire) == 0) continue;
+      uint64_t calls = 0;
+      for (const auto& shard : level->calls) {
+        if (uint64_t* own = shard.load(std::memory_order_acquire))
+          calls += Word(own[slot]).load(std::memory_order_relaxed);
+      }
+      visit(entry.key, calls, entry.list_status);
+    }
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/online/online_tuning.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "base/error.h"
+#include "base/locations.h"
+#include "base/text.h"
+#include "base/variable.h"
+#include "dispatch/capture/capture_files.h"
+#include "formats/csv/key_cells.h"
+#include "process/children.h"
+#include "process/reap.h"
+#include "process/spawn.h"
+
+extern char** environ;
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_program(const fs::path& path) {
+  std::error_code missing;
+  return fs::is_regular_file(path, missing) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::map<std::string, std::string> environment_with(const fs::path& state) {
+  std::map<std::string, std::string> all;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (const size_t equals = text.find('='); equals != std::string_view::npos)
+      all.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  all["ATTUNE_HOME"] = state.string();
+  return all;
+}
+
+/// Programs that were told to stop and not waited for. Without it they would be zombies for the rest of the process.
+class UnreapedPrograms {
+ public:
+  static UnreapedPrograms& instance() {
+    static UnreapedPrograms& one = *new UnreapedPrograms;  // The process may end while a thread is in here.
+    return one;
+  }
+  void add(Spawned program) {
+    const std::lock_guard lock(mutex_);
+    programs_.push_back(program);
+  }
+  void reap() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(programs_, [](const Spawned& program) {
+      if (!attune::reap(program.descriptor)) return false;
+      OwnedChildren::instance().remove(program.pid);
+      ::close(program.descriptor);
+      return true;
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Spawned> programs_;
+};
+
+/// The last line with something in it, shortened.
+std::string last_line(int descriptor) {
+  constexpr off_t kMaxBytes = 4096;
+  const off_t size = ::lseek(descriptor, 0, SEEK_END);
+  std::string text(static_cast<size_t>(std::clamp<off_t>(size, 0, kMaxBytes)), '\0');
+  const ssize_t got = ::pread(descriptor, text.data(), text.size(), std::max<off_t>(0, size - kMaxBytes));
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  const std::string_view whole = trim(text);
+  const size_t end = whole.rfind('\n');
+  return shown(end == std::string_view::npos ? whole : whole.substr(end + 1), 300);
+}
+
+}  // namespace
+
+OnlineProgram online_program() {
+  const char* named = variable_or_null("ATTUNE_PROGRAM");
+  const fs::path folder = code_folder();
+  std::vector<fs::path> places = {folder.parent_path() / "bin" / "attune",
+                                  folder.parent_path().parent_path() / "bin" / "attune", folder / "attune"};
+  if (named != nullptr) places = {named};
+  for (const fs::path& place : places) {
+    if (is_program(place)) return {fs::absolute(place), {}};
+  }
+  return {{},
+          fmt::format("online tuning is off, the program attune is not there, name it with ATTUNE_PROGRAM: '{}'",
+                      places.front().string())};
+}
+
+OnlineTuning::OnlineTuning(OnlineOptions options)
+    : options_(std::move(options)),
+      queue_(fs::absolute(options_.state), options_.device),
+      process_(::getpid()),
+      environment_(environment_with(fs::absolute(options_.state))) {}
+
+OnlineTuning::~OnlineTuning() { end(); }
+
+void OnlineTuning::want(const Problem& normalised) {
+  if (is_ended_ || process_ != ::getpid()) return;
+  const FamilySpec* family = find_family(normalised.op());
+  if (family == nullptr || !family->tunable) return;
+  if (known_.size() >= kMaxShapes) {
+    is_full_ = is_full_ || !known_.contains(normalised.key());
+    return;
+  }
+  if (known_.insert(normalised.key()).second) waiting_[family].push_back(normalised);
+}
+
+std::vector<std::string> OnlineTuning::poll() {
+  std::vector<std::string> said;
+  if (is_ended_ || process_ != ::getpid()) return said;
+  if (is_full_ && !std::exchange(said_full_, true))
+    said.push_back(fmt::format("online tuning takes no more shapes of this process, it has {}", kMaxShapes));
+  UnreapedPrograms::instance().reap();
+  enqueue(said);
+  reap(said);
+  start(said);
+  return said;
+}
+
+/// What cannot be written now is tried again, and said when the reason is another than before.
+void OnlineTuning::enqueue(std::vector<std::string>& said) {
+  const auto now = Clock::now();
+  if (waiting_.empty() || now < next_write_) return;
+  size_t num_added = 0;
+  try {
+    while (!waiting_.empty()) {
+      const auto& [family, problems] = *waiting_.begin();
+      // One that a reader refuses would make it refuse the whole list.
+      std::vector<Problem> readable;
+      for (auto& problem : as_read(*family, problems)) {
+        if (problem) readable.push_back(std::move(*problem));
+      }
+      if (!readable.empty()) num_added += queue_.add(*family, readable);
+      waiting_.erase(waiting_.begin());
+    }
+    last_write_error_.clear();
+  } catch (const Error& error) {
+    next_write_ = now + options_.pause;
+    if (std::exchange(last_write_error_, error.what()) != error.what())
+      said.push_back(fmt::format("shapes cannot be queued for online tuning: {}", error.what()));
+  }
+  // Not one start for each shape of a burst: another process may be the one that tunes, and ours then ends at once.
+  constexpr std::chrono::milliseconds kGap(1000);
+  if (num_added > 0 && num_failures_ == 0)
+    next_start_ = std::min(next_start_, last_start_ + std::min(options_.pause, kGap));
+}
+
+void OnlineTuning::reap(std::vector<std::string>& said) {
+  if (running_.pid == 0) return;
+  const auto status = attune::reap(running_.process);
+  if (!status) return;
+  next_start_ = Clock::now() + options_.pause;
+  const bool is_known = status->end != WaitStatus::End::lost;
+  const std::string told = last_line(running_.output);
+  OwnedChildren::instance().remove(running_.pid);
+  forget_running();
+  if (status->ok())
+    num_failures_ = 0;
+  else if (is_known || !told.empty())
+    failed(fmt::format("attune online {}{}{}", is_known ? status->describe() : "ended", told.empty() ? "" : ": ", told),
+           said);
+  // Else the application reaped it, or has SIGCHLD ignored: how it ended is not known. One that works says nothing
+  // here.
+}
+
+void OnlineTuning::failed(const std::string& how, std::vector<std::string>& said) {
+  ++num_failures_;
+  next_start_ = Clock::now() + options_.pause * (1 << std::min(num_failures_, kMaxFailures));
+  said.push_back(fmt::format("{}; {}, its log: '{}'", how,
+                             num_failures_ < kMaxFailures ? "it is started again later" : "online tuning is given up",
+                             queue_.log().string()));
+}
+
+void OnlineTuning::start(std::vector<std::string>& said) {
+  if (running_.pid != 0 || num_failures_ >= kMaxFailures || Clock::now() < next_start_ || !queue_.is_waiting()) return;
+  last_start_ = Clock::now();
+  // What it says before it has its log: that a library of its own is missing, that it knows no such verb.
+  const int output = ::memfd_create("attune-online", MFD_CLOEXEC);
+  try {
+    ChildCommand command;
+    command.arguments = {options_.program.string(), "online", "--device", options_.device.id, "--background"};
+    command.environment = environment_;
+    if (output >= 0) command.output = fmt::format("/proc/self/fd/{}", output);
+    const Spawned spawned = spawn(command);
+    running_ = {spawned.pid, spawned.descriptor, output};
+  } catch (const Error& error) {
+    if (output >= 0) ::close(output);
+    failed(error.what(), said);
+  }
+}
+
+void OnlineTuning::forget_running() noexcept {
+  if (running_.process >= 0) ::close(running_.process);
+  if (running_.output >= 0) ::close(running_.output);
+  running_ = {};
+}
+
+void OnlineTuning::end() noexcept {
+  // A fork's copies of the descriptors are its own, the process is not.
+  const bool is_ours = process_ == ::getpid();
+  if (running_.pid != 0 && is_ours) {
+    // By the descriptor: the number may be another's by now if the application has reaped it.
+    ::syscall(SYS_pidfd_send_signal, running_.process, SIGTERM, nullptr, 0);
+    try {
+      UnreapedPrograms::instance().add({running_.pid, std::exchange(running_.process, -1)});
+    } catch (...) {
+      // A zombie then, for as long as this process lives.
+    }
+  }
+  if (is_ours) is_ended_ = true;
+  forget_running();
+}
+
+}  // namespace attune

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/plans/plan_cache.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "dispatch/threads/hazard_pointers.h"
+
+namespace attune {
+
+CachedPlan* PlanCache::find(const Name& name) const {
+  const auto found = kept_.find(name);
+  return found == kept_.end() ? nullptr : found->second.get();
+}
+
+CachedPlan* PlanCache::insert(const Name& name, std::unique_ptr<Plan> plan, bool drifted, uint8_t layout) {
+  const uint64_t stated = plan->traits().host_bytes;
+  auto made = std::make_unique<CachedPlan>();
+  made->plan = std::move(plan);
+  made->bytes = (stated == 0 ? kUnstatedBytes : stated) + kOverheadBytes;
+  made->drifted = drifted;
+  made->layout = layout;
+  made->is_kept = made->bytes <= max_bytes_;
+  made->last_use = time_.fetch_add(1, std::memory_order_relaxed) + 1;
+  CachedPlan* const there = made.get();
+  if (there->is_kept) {
+    kept_.emplace(name, std::move(made));
+    bytes_ += there->bytes;
+  } else {
+    left_.push_back(std::move(made));  // No lookup can find it.
+    bytes_left_ += there->bytes;
+    ++counts_.evicted;
+    if (counts_.limit_reached == 0) ++counts_.limit_reached;
+  }
+  count();
+  return there;
+}
+
+void PlanCache::shrink(const std::function<void(const CachedPlan&)>& withdraw) {
+  if (!is_over()) return;
+  ++counts_.limit_reached;
+  // Some at a time: going through all for each new plan would cost more than making it.
+  constexpr uint64_t kShareFreed = 8;
+  const uint64_t wanted = max_bytes_ - max_bytes_ / kShareFreed;
+  std::vector<std::pair<uint64_t, Kept::iterator>> by_use;
+  by_use.reserve(kept_.size());
+  for (auto one = kept_.begin(); one != kept_.end(); ++one)
+    by_use.emplace_back(one->second->last_use.load(std::memory_order_relaxed), one);
+  std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [last_use, one] : by_use) {
+    if (bytes_ <= wanted) break;
+    CachedPlan& gone = *one->second;
+    gone.is_kept = false;
+    withdraw(gone);
+    bytes_ -= gone.bytes;
+    bytes_left_ += gone.bytes;
+    ++counts_.evicted;
+    leaving_.push_back(std::move(one->second));
+    kept_.erase(one);
+  }
+  count();
+}
+
+void PlanCache::free_unheld(bool is_grace_over) {
+  // Who holds one of those is known only once every lookup that found it has said so.
+  if (is_grace_over) {
+    std::move(leaving_.begin(), leaving_.end(), std::back_inserter(left_));
+    leaving_.clear();
+  }
+  if (left_.empty()) return;
+  const std::vector<const CachedPlan*> held = protected_plans(holder_);
+  // On a host the work of a plan is done when run() returns. One with streams waits here for what its plan was put on.
+  std::erase_if(left_, [&](const std::unique_ptr<CachedPlan>& one) {
+    if (std::binary_search(held.begin(), held.end(), one.get())) return false;
+    bytes_left_ -= one->bytes;
+    return true;
+  });
+  count();
+}
+
+void PlanCache::count() noexcept {
+  counts_.plans = kept_.size();
+  counts_.bytes = bytes_ + bytes_left_;
+}
+
+}  // namespace attune

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/plans/plan_maker.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "compile/compiler.h"
+#include "dispatch/plans/library_plan.h"
+#include "dispatch/threads/forked_thread.h"
+#include "dispatch/threads/library_use.h"
+#include "ops/op.h"
+#include "search/prune.h"
+#include "search/weight_group.h"
+
+namespace attune {
+namespace {
+
+/// Of the compiler of a task here; empty: it is not here, and any toolchain's binary is as good as another's.
+std::string toolchain_of(const CompileTask& task) {
+  const Compiler* compiler = find_compiler(task.compiler);
+  try {
+    return compiler == nullptr ? std::string() : compiler->toolchain();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// How often this process was forked, from 1. In a child the thread that held a lock may be gone.
+std::atomic<uint32_t> num_forks{1};
+
+/// A lock that a child of fork() finds open.
+class Turn {
+ public:
+  void lock() noexcept {
+    static const int forking = ::pthread_atfork(nullptr, nullptr, [] { ++num_forks; });
+    static_cast<void>(forking);
+    const uint32_t mine = num_forks.load(std::memory_order_relaxed);
+    for (uint32_t holder = holder_.load(std::memory_order_relaxed);;) {
+      if (holder == mine) {
+        holder_.wait(holder, std::memory_order_relaxed);
+        holder = holder_.load(std::memory_order_relaxed);
+      } else if (holder_.compare_exchange_weak(holder, mine, std::memory_order_acquire)) {
+        return;
+      }
+    }
+  }
+  void unlock() noexcept {
+    holder_.store(0, std::memory_order_release);
+    holder_.notify_one();
+  }
+
+ private:
+  std::atomic<uint32_t> holder_{0};  ///< 0, or num_forks of the process that holds it.
+};
+
+/// A plan that one thread at a time may run.
+class SerialPlan final : public Plan {
+ public:
+  explicit SerialPlan(std::unique_ptr<Plan> plan) : plan_(std::move(plan)), traits_(plan_->traits()) {
+    traits_.reentrant = true;
+    if (traits_.host_bytes > 0) traits_.host_bytes += sizeof *this;
+  }
+  const PlanTraits& traits() const noexcept override { return traits_; }
+  void run(const Launch& launch) const override {
+    const std::lock_guard lock(turn_);
+    plan_->run(launch);
+  }
+
+ private:
+  std::unique_ptr<Plan> plan_;
+  PlanTraits traits_;
+  mutable Turn turn_;
+};
+
+}  // namespace
+
+PlanMaker::PlanMaker(std::string_view device, const Registry& solvers, std::filesystem::path cache, bool asks_compilers)
+    : device_(open_device(device)), solvers_(solvers), asks_compilers_(asks_compilers) {
+  if (!cache.empty()) cache_.emplace(std::vector{std::move(cache)}, std::numeric_limits<uint64_t>::max());
+}
+
+PlanMaker::OpenBackend& PlanMaker::opened(const Solver& solver) {
+  const auto [entry, fresh] = opened_.try_emplace(std::string(solver.id()));
+  if (!fresh) return entry->second;
+  try {
+    entry->second.backend = solver.open(*device_);
+    library_was_used();
+  } catch (const std::exception& error) {
+    entry->second.unavailable = error.what();
+  }
+  return entry->second;
+}
+
+/// Throws for what the candidate is not, or not here.
+void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout) {
+  const Solver* solver = solvers_.find(candidate.solver);
+  if (solver == nullptr) fail(ErrorCode::unavailable, "no solver of that name is available here: {}", candidate.solver);
+  if (const Support support = solver->supports(problem, device()); !support.yes)
+    fail(ErrorCode::unavailable, "{} {}", candidate.solver, support.reason);
+  const OpenBackend& library = opened(*solver);
+  if (!library.backend) fail(ErrorCode::unavailable, "{}", library.unavailable);
+  const Versions versions = library.backend->versions();
+  const auto own = versions.find(candidate.solver);
+  const std::string version = own != versions.end() ? own->second : std::string(solver->version());
+  if (version != candidate.version) {
+    fail(ErrorCode::unavailable, "made with {} {}, here is {}", candidate.solver, candidate.version, version);
+  }
+  // Bytes in another order than a kernel reads are wrong at best: a packed copy is of another size.
+  if (const std::string read = layout_of(candidate); read != layout)
+    fail(ErrorCode::invalid_input, "it reads weights in the layout {}, these are {}", read, layout);
+  if (const auto why = why_outside(library.backend->space(problem), candidate.config, problem, device()))
+    fail(ErrorCode::invalid_input, "{}", *why);
+}
+
+PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& solver, const Config& config) {
+  PlanResult made;
+  std::vector<Binary> binaries;
+  for (CompileTask& task : solver.compile_tasks(problem, config, device())) {
+    auto binary = cache_ ? cache_->find(task.arch, task.recipe(), {}) : std::optional<Binary>();
+    if (!binary) {
+      if (const auto failure = failures_.find(task.recipe()); failure != failures_.end()) {
+        made.missing.clear();
+        made.why_not = "its kernel cannot be compiled: " + failure->second;
+        return made;
+      }
+      made.missing.push_back(std::move(task));
+      continue;
+    }
+    // Asking the compiler here may take long: only for a kernel that there is.
+    const std::string toolchain = asks_compilers_ ? toolchain_of(task) : std::string();
+    if (!toolchain.empty() && binary->toolchain != toolchain)
+      binary = cache_->find(task.arch, task.recipe(), toolchain);
+    if (!binary) fail(ErrorCode::unavailable, "its kernel has just left the cache");
+    made.drifted = made.drifted || (!toolchain.empty() && binary->toolchain != toolchain);
+    binaries.push_back(std::move(*binary));
+  }
+  if (!made.missing.empty()) {
+    made.why_not = "its kernel is not compiled yet";
+    return made;
+  }
+  OpenBackend& library = opened(solver);
+  const bool has_pool = !solver.thread_pool().empty();
+  run_with_pools([&] { made.plan = library.backend->prepare(problem, config, {binaries}); });
+  if (!std::exchange(library.used, true)) library_was_used();
+  if (has_pool) made.plan = library_plan(std::move(made.plan));
+  if (!made.plan->traits().reentrant) made.plan = std::make_unique<SerialPlan>(std::move(made.plan));
+  return made;
+}
+
+PlanMaker::PlanResult PlanMaker::make(const Problem& problem, std::string_view name, std::string_view layout) {
+  PlanResult made;
+  try {
+    const Candidate candidate = Candidate::parse(name);
+    check_usable(problem, candidate, layout);
+    return prepare(problem, *solvers_.find(candidate.solver), candidate.config);
+  } catch (const Error& error) {
+    made.code = error.code();
+    made.why_not = error.what();
+  } catch (const std::exception& error) {
+    made.why_not = fmt::format("its solver failed: {}", error.what());
+  }
+  return made;
+}
+
+/// Visits the solvers that take the problem and are here, baselines first, until `visit` returns true. Libraries are
+/// opened as they come.
+void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit) {
+  std::vector<const Solver*> seen;
+  const auto stops_at = [&](const Solver* solver) {
+    if (solver == nullptr || std::find(seen.begin(), seen.end(), solver) != seen.end()) return false;
+    seen.push_back(solver);
+    return solver->supports(problem, device()).yes && opened(*solver).backend && visit(*solver);
+  };
+  for (const auto id : op_of(problem).family().baselines) {
+    if (stops_at(solvers_.find(id))) return;
+  }
+  for (const SolverEntry& entry : solvers_.entries()) {
+    if (stops_at(solvers_.find(entry.id))) return;
+  }
+}
+
+PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem) {
+  PlanResult last;
+  last.why_not = "no solver here takes the problem";
+  visit_solvers(problem, [&](const Solver& solver) {
+    try {
+      PlanResult made = prepare(problem, solver, opened(solver).backend->untuned(problem));
+      if (made.plan || last.missing.empty()) last = std::move(made);
+    } catch (const std::exception& error) {
+      if (last.missing.empty()) last.why_not = error.what();
+    }
+    return last.plan != nullptr;
+  });
+  return last;
+}
+
+/// The config of a layout that is nearest to the untuned one. Throws what the backend throws.
+std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver& solver, const std::string& layout) {
+  Backend& backend = *opened(solver).backend;
+  Config untuned = backend.untuned(problem);
+  if (layout_of(untuned) == layout) return untuned;
+  const SearchSpace space = backend.space(problem);
+  auto values = untuned.values();
+  std::erase_if(values, [](const auto& value) { return value.first == "b_layout"; });
+  values.emplace_back("b_layout", layout);
+  if (Config changed(std::move(values)); !why_outside(space, changed, problem, device())) return changed;
+  // Others must change with it: the engine, the kernel.
+  constexpr uint64_t kMaxTried = 4096;
+  std::optional<Config> nearest;
+  size_t max_equal = 0;
+  for (const uint64_t index : prune(space, problem, device(), 0, kMaxTried).allowed) {
+    Config config = space.at(index);
+    if (layout_of(config) != layout) continue;
+    size_t num_equal = 0;
+    for (const auto& [name, value] : config.values())
+      num_equal += untuned.has(name) && untuned.at(name) == value ? 1 : 0;
+    if (nearest && num_equal <= max_equal) continue;
+    max_equal = num_equal;
+    nearest = std::move(config);
+  }
+  return nearest;
+}
+
+PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, std::span<const std::string> layouts) {
+  PlanResult last;
+  last.why_not = "no solver here reads weights in this layout: " + layouts.front();
+  visit_solvers(problem, [&](const Solver& solver) {
+    try {
+      std::vector<size_t> order;
+      const std::string own = layout_of(opened(solver).backend->untuned(problem));
+      for (size_t i = 0; i < layouts.size(); ++i) order.insert(layouts[i] == own ? order.begin() : order.end(), i);
+      for (const size_t i : order) {
+        const auto config = untuned_in(problem, solver, layouts[i]);
+        if (!config) continue;
+        PlanResult made = prepare(problem, solver, *config);
+        made.layout = static_cast<uint8_t>(i);
+        if (made.plan || last.missing.empty()) last = std::move(made);
+        if (last.plan) return true;
+      }
+    } catch (const std::exception& error) {
+      if (last.missing.empty()) last.why_not = error.what();
+    }
+    return false;
+  });
+  return last;
+}
+
+std::optional<std::string> PlanMaker::who_serves(const Problem& problem, std::string_view candidate,
+                                                 std::string_view layout) {
+  try {
+    const Candidate parsed = Candidate::parse(candidate);
+    check_usable(problem, parsed, layout);
+    return parsed.solver;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> PlanMaker::untuned_layouts(const Problem& problem) {
+  std::vector<std::pair<std::string, std::string>> all, plain;
+  visit_solvers(problem, [&](const Solver& solver) {
+    try {
+      all.emplace_back(solver.id(), layout_of(opened(solver).backend->untuned(problem)));
+      if (untuned_in(problem, solver, "plain")) plain.emplace_back(solver.id(), "plain");
+    } catch (const std::exception&) {
+      // It has no config for this problem.
+    }
+    return false;
+  });
+  all.insert(all.end(), plain.begin(), plain.end());
+  return all;
+}
+
+bool PlanMaker::reads(const Problem& problem, const std::string& layout) {
+  bool is_read = false;
+  visit_solvers(problem, [&](const Solver& solver) {
+    try {
+      is_read = untuned_in(problem, solver, layout).has_value();
+    } catch (const std::exception&) {
+      // As above.
+    }
+    return is_read;
+  });
+  return is_read;
+}
+
+WeightPacking PlanMaker::packing(const Problem& problem, const std::string& layout, std::string_view solver) {
+  const Solver* found = solvers_.find(solver);
+  ATTUNE_CHECK(found != nullptr && opened(*found).backend, "solver {}", solver);
+  WeightPacking packing = packing_of({layout}, problem, *opened(*found).backend);
+  packing.pack = [pack = std::move(packing.pack)](std::span<const std::byte> plain, Buffer packed) {
+    run_with_pools([&] { pack(plain, packed); });
+  };
+  return packing;
+}
+
+}  // namespace attune

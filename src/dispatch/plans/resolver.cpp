@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/plans/resolver.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "dispatch/capture/capture_files.h"
+#include "ops/op.h"
+
+namespace attune {
+
+/// The kept plan, or one made now; false: none can be made. A kernel is never kept for weights in another layout than
+/// it was made for.
+bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resolution& answer, std::string& why_not) {
+  PlanCache::Name name(problem.key(), std::string(wanted.candidate));
+  for (const std::string& layout : wanted.layouts) name.second += '\n' + layout;
+  CachedPlan* plan = plans_.find(name);
+  if (plan == nullptr) {
+    PlanMaker::PlanResult fresh;
+    if (wanted.candidate.empty())
+      fresh = wanted.layouts.empty() ? maker_.make_untuned(problem) : maker_.make_untuned(problem, wanted.layouts);
+    else
+      fresh = maker_.resolve(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
+    why_not = std::move(fresh.why_not);
+    if (answer.missing.empty()) answer.missing = std::move(fresh.missing);
+    if (!fresh.plan) {
+      answer.refusal.code = fresh.code;
+      return false;
+    }
+    plan = plans_.insert(name, std::move(fresh.plan), fresh.drifted, fresh.layout);
+  }
+  answer.plan = plan;
+  answer.hit.plan = plan->plan.get();
+  answer.hit.drifted = plan->drifted;
+  answer.hit.layout = plan->layout;
+  return true;
+}
+
+Resolution Resolver::resolve(const Problem& problem, const Candidate& candidate) {
+  Resolution answer;
+  set_plan(problem, {candidate.name(), {}}, answer, answer.why_not);
+  return answer;
+}
+
+Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& request,
+                             double max_regret) {
+  Resolution answer;
+  const GemmKey& key = request.key;
+  const Problem read = asked_problem(codes, key);
+  const Op* known = find_op(codes.family().op);
+  if (known == nullptr) {
+    answer.why_not = fmt::format("this build does not compute {}", codes.family().op);
+    return answer;
+  }
+  const Problem problem = known->normalise(read, maker_.device());
+  if ((key.flags & GemmKey::bpreshuffle) != 0 && request.layouts == nullptr) {
+    // A key does not say in which layout its weights are, so no kernel may touch them.
+    fail(ErrorCode::invalid_input,
+         "weights packed ahead (bpreshuffle=1) come from Dispatcher::pack_weights(), pass them with the key: {}",
+         problem.key());
+  }
+  std::vector<HalfKey> halves;
+  std::span<const std::string> layouts;
+  if (request.layouts == nullptr) {
+    halves.push_back(codes.half(key));
+  } else {
+    layouts = request.layouts->names;
+    halves = request.layouts->halves(codes, key);
+  }
+  visit_rows(rows, key, codes.pads_m(), halves, max_regret, [&](const MatchedRow& met) {
+    const RowIndex::Row& row = rows.row(met.number);
+    const auto layout = layouts.empty() ? layouts : layouts.subspan(met.layout, 1);
+    const std::string_view kernel = rows.kernel_name(row);
+    std::string why_not = "it names no kernel";
+    const bool has_plan = !kernel.empty() && set_plan(problem, {kernel, layout}, answer, why_not);
+    answer.hit.match = met.match;
+    answer.hit.row = met.number;
+    answer.hit.regret_percent = percent_of(met.regret);
+    answer.hit.layout = met.layout;
+    if (has_plan || (!kernel.empty() && !answer.missing.empty())) return true;
+    log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(row), problem.key(), why_not));
+    answer.hit = {};
+    return false;
+  });
+  if (answer.hit.plan != nullptr) return answer;
+  set_plan(problem, {{}, layouts}, answer, answer.why_not);
+  answer.hit.is_stand_in = answer.hit.row != 0 || (answer.hit.plan == nullptr && !answer.missing.empty());
+  return answer;
+}
+
+}  // namespace attune

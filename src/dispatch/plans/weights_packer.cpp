@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/plans/weights_packer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "base/error.h"
+#include "dispatch/capture/capture_files.h"
+#include "ops/op.h"
+#include "search/weight_group.h"
+
+namespace attune {
+namespace {
+
+/// Throws invalid_input for a key that is no problem of its op, unavailable for an op that is not computed here.
+Problem normalised(const KeyCodes& codes, GemmKey key, int64_t m, const DeviceInfo& device) {
+  key.m = m;
+  const Problem asked = asked_problem(codes, key);
+  const Op* op = find_op(codes.family().op);
+  if (op == nullptr) fail(ErrorCode::unavailable, "this build does not compute {}", codes.family().op);
+  Problem problem = op->normalise(asked, device);
+  if (!has_packed_weights(problem))
+    fail(ErrorCode::invalid_input, "an op has no weights that are packed ahead: {}", codes.family().op);
+  return problem;
+}
+
+}  // namespace
+
+/// Of rows that serve here, the layout of most rows first.
+std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(const KeyCodes& codes, const RowIndex& rows,
+                                                                  const GemmKey& key) const {
+  std::vector<Choice> choices;
+  for (const std::string& layout : rows.layouts()) {
+    const HalfKey half = codes.half(codes.codes(key), KeyCodes::layout_code(layout));
+    Choice choice;
+    choice.layout = layout;
+    for (uint32_t number = rows.next(half, 0); number != 0; number = rows.next(half, rows.row(number).m)) {
+      const RowIndex::Row& row = rows.row(number);
+      if (rows.find(half.with_m(row.m)) != number) continue;  // Another group with the same half of a hash.
+      const auto solver =
+          maker_.who_serves(normalised(codes, key, row.m, maker_.device()), rows.kernel_name(row), layout);
+      if (!solver) continue;
+      choice.solver = *solver;
+      choice.m = row.m;
+      ++choice.num_rows;
+      choice.us += double{row.us};
+    }
+    if (choice.num_rows > 0) choices.push_back(std::move(choice));
+  }
+  std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
+    return std::tuple(b.num_rows, a.us, a.layout) < std::tuple(a.num_rows, b.us, b.layout);
+  });
+  if (choices.size() > LayoutSet::kMax) choices.resize(LayoutSet::kMax);
+  return choices;
+}
+
+/// The layout that the first library takes untuned, if something reads it at every M; else plain.
+WeightsPacker::Choice WeightsPacker::choice_without_rows(const KeyCodes& codes, const GemmKey& key) const {
+  // What oneDNN makes of weights may depend on M: few rows, some, many.
+  constexpr std::array<int64_t, 3> kProbed = {1, 64, 2048};
+  std::vector<Choice> choices;
+  for (const auto& [solver, layout] : maker_.untuned_layouts(normalised(codes, key, kProbed[0], maker_.device())))
+    choices.push_back({layout, solver, kProbed[0], 0, 0});
+  if (choices.empty())
+    fail(ErrorCode::unavailable, "no solver here takes weights that are packed ahead: {}",
+         normalised(codes, key, kProbed[0], maker_.device()).key());
+  for (const Choice& choice : choices) {
+    const bool always = std::all_of(kProbed.begin(), kProbed.end(), [&](int64_t m) {
+      return maker_.reads(normalised(codes, key, m, maker_.device()), choice.layout);
+    });
+    if (always) return choice;
+  }
+  return choices.front();
+}
+
+const LayoutSet& WeightsPacker::set_of(std::vector<std::string> names) {
+  auto& set = sets_[names];
+  if (!set) {
+    LayoutSet fresh;
+    std::string all = "held:";
+    for (const std::string& name : names) {
+      fresh.codes.push_back(KeyCodes::layout_code(name));
+      all += name + ' ';
+    }
+    fresh.code = KeyCodes::layout_code(all);
+    fresh.names = std::move(names);
+    set = std::make_unique<const LayoutSet>(std::move(fresh));
+  }
+  return *set;
+}
+
+WeightsPacker::PackingChoice WeightsPacker::choose(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key,
+                                                   const PackOptions& options) {
+  std::vector<Choice> choices = choices_of_rows(codes, rows, key);
+  if (choices.empty()) choices.push_back(choice_without_rows(codes, key));
+  if (options.packing == Packing::one_layout) choices.resize(1);
+
+  PackingChoice chosen;
+  std::vector<std::string> names;
+  uint64_t total = 0, least = 0;
+  for (const Choice& choice : choices) {
+    WeightPacking packing =
+        maker_.packing(normalised(codes, key, choice.m, maker_.device()), choice.layout, choice.solver);
+    if (least == 0 || packing.bytes < least) least = packing.bytes;
+    if (options.max_bytes != 0 && packing.bytes > options.max_bytes - total) continue;
+    total += packing.bytes;
+    names.push_back(choice.layout);
+    chosen.packings.push_back(std::move(packing));
+  }
+  if (chosen.packings.empty()) {
+    fail(ErrorCode::unavailable, "packed weights take more than max_bytes, call with plain ones: {} of {}", least,
+         options.max_bytes);
+  }
+  chosen.layouts = &set_of(std::move(names));
+  const Problem any_m = normalised(codes, key, 1, maker_.device());
+  const auto specs = op_of(any_m).tensors(any_m);
+  chosen.plain_bytes = specs[weights_operand(specs)].bytes();
+  return chosen;
+}
+
+}  // namespace attune

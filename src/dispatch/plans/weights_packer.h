@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attune/weights.h"
+#include "dispatch/plans/plan_maker.h"
+#include "dispatch/table/weights_layouts.h"
+
+namespace attune {
+
+/// Chooses the layouts that tables name for some weights, and how they are packed. One thread at a time.
+class WeightsPacker {
+ public:
+  /// `maker` outlives this and all weights.
+  explicit WeightsPacker(PlanMaker& maker) : maker_(maker) {}
+
+  struct PackingChoice {
+    const LayoutSet* layouts = nullptr;
+    std::vector<WeightPacking> packings;  ///< By layout. Opaque ones belong to a library: one thread at a time.
+    uint64_t plain_bytes = 0;
+  };
+  /// `key`: with the flag bpreshuffle; its M is not looked at. Throws invalid_input for a key that is no problem,
+  /// unavailable when nothing here packs its weights or no copy is within the limit.
+  PackingChoice choose(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key, const PackOptions& options);
+
+ private:
+  /// A layout that weights may get, and what packs it.
+  struct Choice {
+    std::string layout, solver;
+    int64_t m = 1;  ///< Of a problem that the solver offers the layout for: what a library offers may depend on M.
+    size_t num_rows = 0;
+    double us = 0;  ///< Of all rows.
+  };
+  std::vector<Choice> choices_of_rows(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key) const;
+  Choice choice_without_rows(const KeyCodes& codes, const GemmKey& key) const;
+  const LayoutSet& set_of(std::vector<std::string> names);
+
+  PlanMaker& maker_;
+  std::map<std::vector<std::string>, std::unique_ptr<const LayoutSet>> sets_;  ///< Kept: answers point to them.
+};
+
+}  // namespace attune

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attune/dispatcher.h"
+#include "attune/problem.h"
+#include "core/candidate.h"
+#include "core/device_info.h"
+#include "dispatch/table/table_groups.h"
+#include "formats/csv/table.h"
+
+namespace attune {
+
+/// One place a lookup looked at, for `attune explain`.
+struct LookupStep {
+  Match match = Match::fallback;
+  Problem key;  ///< The problem asked for at this step.
+  const TableRow* row = nullptr;
+  double regret_bound = 0;  ///< Of a predicted row.
+  std::string remark;       ///< Why a row that was found was not taken, or what else is to be said.
+};
+
+struct LookupResult {
+  Match match = Match::fallback;
+  const TableRow* row = nullptr;  ///< Null for fallback.
+  std::optional<Candidate> candidate;
+  std::vector<LookupStep> steps;
+};
+
+/// Whether a row's kernel can be run here: the reason when not.
+using RowCheck = std::function<std::optional<std::string>(const Candidate& candidate)>;
+
+/// Finds the row that serves a problem: exact, then M padded fine, then coarse (families with pads_m only), then the
+/// predicted ones of `groups` (null: none), else fallback to the untuned config. A row whose kernel is unknown, or that
+/// `usable` refuses, falls through to the next step. The problem is normalised. O(log rows).
+LookupResult look_up(const Table& table, const Problem& problem, const DeviceInfo& device, const RowCheck& usable,
+                     const TableGroups* groups = nullptr);
+
+}  // namespace attune

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/table/near_rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "formats/csv/key_cells.h"
+
+namespace attune {
+namespace {
+
+/// How far a row is from the problem: below 1000 by the ratio of M, above by the number of other differences; nothing
+/// for a row that is not near, or the problem's own.
+std::optional<double> distance(const FamilySpec& family, const TableRow& row, const Problem& problem) {
+  constexpr double kOtherThanM = 1000;
+  size_t others = 0;
+  bool same_m = true;
+  for (const KeyColumn& key : family.key) {
+    if (key_value(row.problem, key) == key_value(problem, key)) continue;
+    if (key.attribute == "n" || key.attribute == "k") return std::nullopt;
+    if (key.attribute == "m")
+      same_m = false;
+    else
+      ++others;
+  }
+  if (same_m == (others == 0)) return std::nullopt;
+  if (same_m) return kOtherThanM + static_cast<double>(others);
+  const auto row_m = parse_double(row.problem.text("m"));
+  return row_m && *row_m > 0 ? std::abs(std::log(*row_m / static_cast<double>(problem.integer("m"))))
+                             : std::optional<double>();
+}
+
+}  // namespace
+
+std::vector<const TableRow*> near_rows(const Table& table, const Problem& problem, const DeviceInfo& device,
+                                       size_t at_most) {
+  if (!problem.has("m") || !problem.has("n") || !problem.has("k")) return {};
+  std::vector<std::pair<double, const TableRow*>> found;
+  for (const TableRow& row : table.rows()) {
+    if (row.gfx != device.gfx || row.num_units != device.num_units) continue;
+    if (const auto far = distance(table.family(), row, problem)) found.emplace_back(*far, &row);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  found.resize(std::min(found.size(), at_most));
+  std::vector<const TableRow*> rows;
+  for (const auto& [far, row] : found) rows.push_back(row);
+  return rows;
+}
+
+}  // namespace attune

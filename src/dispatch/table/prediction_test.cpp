@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/table/prediction.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "dispatch/table/row_groups.h"
+
+namespace attune {
+namespace {
+
+TEST(NextRowsTest, TheKernelOfALargerMTakesAtMostItsTime) {
+  const auto next = NextRows::of(24, {16, 10}, {32, 10.5});
+  EXPECT_NEAR(next.above_regret, 0.05, 1e-12);
+  EXPECT_TRUE(next.above_first);
+}
+
+TEST(NextRowsTest, TheKernelOfASmallerMMayNeedAnotherBlock) {
+  const auto next = NextRows::of(3000, {2048, 100}, {4096, 196});
+  EXPECT_NEAR(next.below_regret, 200 / (196 * 3000.0 / 4096) - 1, 1e-12);
+  EXPECT_NEAR(next.above_regret, 4096.0 / 3000 - 1, 1e-12);
+}
+
+TEST(NextRowsTest, OneRowBoundsByTheRatioOfM) {
+  EXPECT_NEAR(NextRows::of(7, {}, {8, 5}).above_regret, 8.0 / 7 - 1, 1e-12);
+  EXPECT_EQ(NextRows::of(9, {8, 5}, {}).below_regret, 1);
+  EXPECT_EQ(NextRows::of(17, {8, 5}, {}).below_regret, 2);
+  EXPECT_FALSE(NextRows::of(9, {8, 5}, {}).above_first);
+  EXPECT_EQ(NextRows::of(9, {8, 5}, {}).above_regret, NextRows::kNone);
+  EXPECT_EQ(NextRows::of(9, {}, {}).below_regret, NextRows::kNone);
+}
+
+TEST(NextRowsTest, TheNearerRowComesFirstAndALargerMCountsAsNearer) {
+  EXPECT_FALSE(NextRows::of(64, {50, 9}, {96, 13}).above_first);
+  EXPECT_TRUE(NextRows::of(96, {64, 9}, {128, 17}).above_first);
+  EXPECT_TRUE(NextRows::of(100, {50, 9}, {200, 17}).above_first);
+}
+
+TEST(NextRowsTest, TimesThatBreakTheRulesHaveNoNegativeBound) {
+  EXPECT_EQ(NextRows::of(12, {8, 10}, {16, 5}).above_regret, 0);
+  EXPECT_EQ(NextRows::of(12, {8, 1}, {16, 50}).below_regret, 0);
+}
+
+/// The bounds hold for all kernels that keep to the rules, blocks of any size among them.
+TEST(NextRowsTest, HoldForKernelsThatWorkInBlocks) {
+  std::mt19937 random(7);
+  const auto up_to = [&](uint32_t most) -> uint32_t { return static_cast<uint32_t>(1 + random() % most); };
+  for (int i = 0; i < 2000; ++i) {
+    struct Kernel {
+      uint32_t block;
+      double start, of_block;
+      double us(int64_t m) const { return start + of_block * static_cast<double>((m + block - 1) / block); }
+    };
+    std::array<Kernel, 4> kernels;
+    for (Kernel& kernel : kernels) kernel = {up_to(64), 1.0 * up_to(50), 1.0 * up_to(9)};
+    // One without blocks, so that the best time for one row of M does not rise by much.
+    kernels[0] = {1, 1.0 * up_to(50), 0.1 * up_to(9)};
+    const auto best = [&](int64_t m) {
+      return *std::min_element(kernels.begin(), kernels.end(),
+                               [m](const Kernel& a, const Kernel& b) { return a.us(m) < b.us(m); });
+    };
+    const int64_t below = up_to(100), m = below + up_to(100), above = m + up_to(100);
+    const auto next = NextRows::of(m, {below, best(below).us(below)}, {above, best(above).us(above)});
+    const double least =
+        std::max(best(below).us(below), best(above).us(above) * static_cast<double>(m) / static_cast<double>(above));
+    EXPECT_LE(best(below).us(m) / least - 1, next.below_regret + 1e-9);
+    EXPECT_LE(best(above).us(m) / least - 1, next.above_regret + 1e-9);
+  }
+}
+
+TEST(NextRowsTest, ABoundIsRoundedUpToAPercent) {
+  EXPECT_EQ(percent_of(0), 0);
+  EXPECT_EQ(percent_of(0.001F), 1);
+  EXPECT_EQ(percent_of(0.1F), 10);
+  EXPECT_EQ(percent_of(0.501F), 51);
+  EXPECT_EQ(percent_of(1), 100);
+  EXPECT_EQ(percent_of(2.545F), 255);
+  EXPECT_EQ(percent_of(1e9F), 255);
+  EXPECT_EQ(percent_of(std::numeric_limits<float>::quiet_NaN()), 0);
+}
+
+HalfKey group(uint64_t number) { return HalfKey::of({.op = 1, .n = number, .k = 7}); }
+
+TEST(RowGroupsTest, FindsTheNextRowsAsAMapDoes) {
+  std::mt19937 random(11);
+  std::map<uint64_t, std::map<uint32_t, uint32_t>> slow;
+  std::vector<RowGroups::Member> members;
+  for (uint32_t i = 1; i <= 3000; ++i) {
+    const uint64_t n = random() % 200;
+    const auto m = static_cast<uint32_t>(1 + random() % 500);
+    if (!slow[n].emplace(m, i).second) continue;
+    members.push_back({RowGroups::print_of(group(n)), m, i});
+  }
+  const RowGroups groups(std::move(members));
+  for (uint64_t n = 0; n < 220; ++n) {
+    for (const int64_t m :
+         {int64_t{1}, int64_t{250}, int64_t{500}, int64_t{1} << 40, static_cast<int64_t>(random() % 500)}) {
+      uint32_t below = 0, above = 0;
+      for (const auto& [row_m, number] : slow[n]) {
+        if (row_m < m) below = number;
+        if (row_m > m && above == 0) above = number;
+      }
+      EXPECT_EQ(groups.around(group(n), m).below, below) << n << " " << m;
+      EXPECT_EQ(groups.around(group(n), m).above, above) << n << " " << m;
+    }
+  }
+}
+
+TEST(RowGroupsTest, NoRows) {
+  const RowGroups none;
+  EXPECT_EQ(none.around(group(1), 5).below, 0u);
+  EXPECT_EQ(none.around(group(1), 5).above, 0u);
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/table/row_index.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "attune/error.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "formats/csv/csv_scan.h"
+#include "formats/csv/key_cells.h"
+#include "formats/csv/table.h"
+#include "ops/extent.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kFewest = 16;
+constexpr size_t kMaxLayouts = 64;  ///< That are named; a table of more is none of ours.
+constexpr uint64_t kMaxNameBytes = std::numeric_limits<uint32_t>::max();
+
+/// Counts one kind of oddity of a file and remembers where it was met first.
+struct CountedNotice {
+  size_t count = 0, first = 0;
+  void note(size_t line) {
+    if (count++ == 0) first = line;
+  }
+};
+
+/// A column whose cells are mostly the same few: the last cell's code is kept.
+struct CodedColumn {
+  std::optional<size_t> column;
+  std::string last;
+  int64_t code = 0;
+  bool known = false;
+};
+
+}  // namespace
+
+/// Fills an index from files, in their order.
+class RowIndexBuilder {
+ public:
+  RowIndexBuilder(RowIndex& index, const KeyCodes& codes, const DeviceInfo& device)
+      : index_(index), codes_(codes), device_(device) {}
+
+  void add_file(uint16_t file) {
+    const std::string path = index_.files_[file].file.string();
+    try {
+      CsvScan scan(index_.files_[file].file);
+      begin_file(scan);
+      while (scan.next()) add_row(scan, file);
+    } catch (const Error& error) {
+      const std::string& missing = index_.files_[file].why_missing;
+      index_.notices_.push_back(missing.empty() ? fmt::format("a table is left out: {}", error.what()) : missing);
+    }
+    say(path, repeated_, "with the key of another", "the lowest time wins");
+    say(path, wrong_, "that cannot be read", "left out");
+    repeated_ = wrong_ = {};
+  }
+
+  void finish() {
+    std::vector<RowGroups::Member> members;
+    members.reserve(in_groups_.size());
+    constexpr size_t kAhead = 16;
+    for (size_t i = 0; i < in_groups_.size(); ++i) {
+      if (i + kAhead < in_groups_.size()) index_.prefetch(in_groups_[i + kAhead].key);
+      const InGroup& one = in_groups_[i];
+      members.push_back({one.group, one.m, index_.find(one.key)});
+    }
+    std::vector<InGroup>().swap(in_groups_);
+    index_.groups_ = RowGroups(std::move(members));
+    index_.names_.shrink_to_fit();
+    index_.name_ends_.shrink_to_fit();
+  }
+
+ private:
+  void begin_file(const CsvScan& scan) {
+    const CsvDocument& head = scan.head();
+    keys_.clear();
+    for (const KeyColumn& key : codes_.family().key) {
+      keys_.push_back({key.default_value.empty() ? head.require_column(key.column) : head.find_column(key.column)});
+    }
+    gfx_ = head.find_column("gfx");
+    units_ = head.find_column("cu_num");
+    us_ = head.find_column("us");
+    name_ = head.find_column("kernelName");
+    model_ = head.find_column("device");
+    tag_ = head.find_column("_tag");
+    layout_ = {head.find_column("layout")};
+  }
+
+  static std::string_view cell(const CsvScan& scan, std::optional<size_t> column) {
+    return column ? scan.cell(*column) : std::string_view();
+  }
+
+  /// Tools that know missing values write `80.0`.
+  static int64_t units_of(std::string_view text) {
+    if (const auto units = parse_int(text)) return *units;
+    const auto value = attribute_value(text, ColumnKind::integer);
+    return value ? parse_int(*value).value_or(0) : 0;
+  }
+
+  /// Whether something stands beyond the last column: its cells may be others' then.
+  static bool has_too_many_cells(const CsvScan& scan) {
+    for (size_t i = scan.head().columns().size(); i < scan.num_cells(); ++i) {
+      if (!scan.cell(i).empty()) return true;
+    }
+    return false;
+  }
+
+  /// Whether the row is one of this device.
+  bool is_ours(const CsvScan& scan) const {
+    if (units_of(cell(scan, units_)) != device_.num_units) return false;
+    std::string_view gfx = cell(scan, gfx_);
+    if (gfx.empty()) gfx = gfx_of_units(device_.num_units);
+    if (gfx != device_.gfx || !cell(scan, tag_).empty()) return false;
+    const std::string_view model = cell(scan, model_);
+    return model.empty() || device_.model.empty() || model == device_.model;
+  }
+
+  /// Codes of the key columns; false: a cell is none of its column.
+  bool read_codes(const CsvScan& scan, KeyCodes::Codes& codes) {
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      CodedColumn& column = keys_[i];
+      const std::string_view text = cell(scan, column.column);
+      if (text.empty()) {
+        if (codes_.family().key[i].default_value.empty()) return false;
+        codes[i] = codes_.code_of_none(i, codes);
+        continue;
+      }
+      if (codes_.family().key[i].kind == ColumnKind::integer) {
+        const auto number = codes_.code(i, text);
+        if (!number) return false;
+        codes[i] = *number;
+        continue;
+      }
+      if (!column.known || column.last != text) {
+        const auto code = codes_.code(i, text);
+        if (!code) return false;
+        column = {column.column, std::string(text), *code, true};
+      }
+      codes[i] = column.code;
+    }
+    return true;
+  }
+
+  int64_t layout_of(const CsvScan& scan) {
+    const std::string_view text = cell(scan, layout_.column);
+    if (!layout_.known || layout_.last != text) {
+      layout_ = {layout_.column, std::string(text), KeyCodes::layout_code(text), true};
+      const std::string name = layout_.code == 0 ? "plain" : layout_.last;
+      if (std::find(index_.layouts_.begin(), index_.layouts_.end(), name) == index_.layouts_.end() &&
+          index_.layouts_.size() < kMaxLayouts)
+        index_.layouts_.push_back(name);
+    }
+    return layout_.code;
+  }
+
+  void add_row(const CsvScan& scan, uint16_t file) {
+    if (!is_ours(scan)) return;
+    const auto us = usable_time(cell(scan, us_));
+    if (!us) return;
+    KeyCodes::Codes codes{};
+    const std::string_view kernel = cell(scan, name_);
+    if (has_too_many_cells(scan) || !read_codes(scan, codes) || index_.names_.size() + kernel.size() > kMaxNameBytes)
+      return wrong_.note(scan.line());
+    const HalfKey half = codes_.half(codes, layout_of(scan));
+    RowIndex::Row row{half.with_m(codes_.m_of(codes)),
+                      codes_.m_of(codes),
+                      static_cast<uint32_t>(scan.line()),
+                      0,
+                      static_cast<float>(*us),
+                      file};
+    if (10 * (index_.num_rows_ + 1) > 7 * index_.slots_.size()) index_.grow();
+    const size_t slot = index_.slot_of(row.key);
+    RowIndex::Row& there = index_.slots_[slot];
+    if (index_.prints_[slot] == 0) {
+      index_.prints_[slot] = RowIndex::print_of(row.key);
+      ++index_.num_rows_;
+      if (codes_.pads_m() && row.m > 0 && row.m <= kMaxExtent)
+        in_groups_.push_back({RowGroups::print_of(half), row.key, static_cast<uint32_t>(row.m)});
+    } else {
+      if (there.file != file) return;
+      repeated_.note(scan.line());
+      if (row.us >= there.us) return;
+    }
+    row.name = name_of(kernel);
+    there = row;
+  }
+
+  /// Most kernels serve many rows.
+  uint32_t name_of(std::string_view kernel) {
+    const auto [entry, fresh] =
+        names_.try_emplace(hash128(kernel), static_cast<uint32_t>(index_.name_ends_.size() - 1));
+    if (fresh) {
+      index_.names_ += kernel;
+      index_.name_ends_.push_back(static_cast<uint32_t>(index_.names_.size()));
+    }
+    return entry->second;
+  }
+
+  void say(const std::string& path, const CountedNotice& oddity, std::string_view what, std::string_view so) {
+    if (oddity.count == 0) return;
+    index_.notices_.push_back(fmt::format("{}: {} {}: {}; the first is in line {}", path, counted(oddity.count, "row"),
+                                          what, so, oddity.first));
+  }
+
+  struct InGroup {
+    uint64_t group = 0;
+    ProblemKey key;
+    uint32_t m = 0;
+  };
+
+  RowIndex& index_;
+  const KeyCodes& codes_;
+  const DeviceInfo& device_;
+  std::map<Hash128, uint32_t> names_;
+  std::vector<CodedColumn> keys_;
+  CodedColumn layout_;
+  std::vector<InGroup> in_groups_;
+  std::optional<size_t> gfx_, units_, us_, name_, model_, tag_;
+  CountedNotice repeated_, wrong_;
+};
+
+RowIndex::RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device)
+    : prints_(kFewest), slots_(kFewest), files_(std::move(files)) {
+  RowIndexBuilder builder(*this, codes, device);
+  for (size_t file = 0; file < files_.size(); ++file) builder.add_file(static_cast<uint16_t>(file));
+  builder.finish();
+}
+
+void RowIndex::grow() {
+  const auto old_prints = std::exchange(prints_, decltype(prints_)(2 * prints_.size()));
+  const auto old_slots = std::exchange(slots_, decltype(slots_)(2 * slots_.size()));
+  for (size_t i = 0; i < old_prints.size(); ++i) {
+    if (old_prints[i] == 0) continue;
+    const size_t slot = slot_of(old_slots[i].key);
+    prints_[slot] = old_prints[i];
+    slots_[slot] = old_slots[i];
+  }
+}
+
+Predictions RowIndex::predict(const HalfKey& half, int64_t m, double max_regret) const noexcept {
+  Predictions found;
+  if (m < 1 || max_regret <= 0) return found;
+  const RowGroups::AdjacentRows around = groups_.around(half, m);
+  const auto neighbour = [this](uint32_t number) {
+    return number == 0 ? Neighbour() : Neighbour{row(number).m, row(number).us};
+  };
+  const NextRows next = NextRows::of(m, neighbour(around.below), neighbour(around.above));
+  const auto add = [&](uint32_t number, double regret) {
+    if (number != 0 && regret <= max_regret) found.rows[found.count++] = {number, static_cast<float>(regret)};
+  };
+  if (next.above_first) add(around.above, next.above_regret);
+  add(around.below, next.below_regret);
+  if (!next.above_first) add(around.above, next.above_regret);
+  return found;
+}
+
+std::string RowIndex::where(const Row& row) const {
+  return fmt::format("{}:{}", files_[row.file].file.string(), row.line);
+}
+
+uint64_t RowIndex::num_bytes() const noexcept {
+  return groups_.num_bytes() + slots_.capacity() * sizeof(Row) + prints_.capacity() * sizeof(uint64_t) +
+         names_.capacity() + name_ends_.capacity() * sizeof(uint32_t);
+}
+
+}  // namespace attune

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/table/row_index.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/error.h"
+#include "base/error.h"
+#include "dispatch/table/lookup_steps.h"
+#include "formats/csv/table.h"
+#include "ops/family.h"
+
+namespace {
+
+using namespace attune;
+
+/// A file in memory that is written anew for every input.
+class MemoryFile {
+ public:
+  MemoryFile() : descriptor_(::memfd_create("fuzz.csv", MFD_CLOEXEC)) {
+    ATTUNE_CHECK(descriptor_ >= 0, "no file in memory can be made");
+  }
+  std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
+  void put(std::string_view content) const {
+    ATTUNE_CHECK(::ftruncate(descriptor_, 0) == 0, "the file in memory cannot be emptied");
+    ATTUNE_CHECK(::pwrite(descriptor_, content.data(), content.size(), 0) == static_cast<ssize_t>(content.size()),
+                 "the file in memory cannot be written");
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// One whose rows without a gfx are ours by their number of units.
+DeviceInfo device() {
+  DeviceInfo info;
+  info.gfx = "gfx942";
+  info.num_units = 80;
+  info.model = "A Model";
+  return info;
+}
+
+const KeyCodes& codes_of(const FamilySpec& family) {
+  static const std::vector<KeyCodes> all = [] {
+    std::vector<KeyCodes> made;
+    for (const FamilySpec& one : families()) made.emplace_back(one);
+    return made;
+  }();
+  return all[static_cast<size_t>(op_id(family))];
+}
+
+/// The rows that a Table takes, read slowly, with their lines in the whole file: a Table refuses a file for one wrong
+/// row, an index leaves the row out.
+struct SlowRows {
+  std::optional<Table> table;
+  std::vector<size_t> lines;
+};
+
+SlowRows slow_rows(const CsvDocument& document, const FamilySpec& family) {
+  SlowRows slow;
+  std::string kept(document.head());
+  for (size_t row = 0; row < document.num_rows(); ++row) {
+    const std::string raw(document.raw(row));
+    try {
+      static_cast<void>(Table::of({CsvDocument::parse(std::string(document.head()) + raw, "row.csv")}, &family));
+    } catch (const Error&) {
+      continue;
+    }
+    kept += raw;
+    slow.lines.push_back(document.line(row));
+  }
+  slow.table = Table::of({CsvDocument::parse(kept, "kept.csv")}, &family);
+  return slow;
+}
+
+class Comparison {
+ public:
+  Comparison(const SlowRows& slow, const RowIndex& index, const KeyCodes& codes)
+      : slow_(slow), index_(index), codes_(codes), here_(device()) {}
+
+  void run() {
+    std::set<const TableRow*> serving;
+    for (const TableRow& row : slow_.table->rows()) {
+      if (const TableRow* found = expect_same(row.problem, KeyCodes::layout_code(row.layout))) serving.insert(found);
+      if (codes_.pads_m()) look_around(row.problem);
+    }
+    ATTUNE_CHECK(serving.size() == index_.num_rows(), "{} rows serve and the index has {}", serving.size(),
+                 index_.num_rows());
+  }
+
+ private:
+  /// Keys of calls that are padded to a row, and of what the row's own M is padded to.
+  void look_around(const Problem& problem) const {
+    const int64_t m = problem.integer("m"), n = problem.integer("n");
+    for (const int64_t called : {m, m > 1 ? m - 1 : 1, m / 2 + 1}) {
+      for (const auto& step : LookupSteps(true, called, n))
+        expect_same(problem.with("m", std::to_string(step.m)), KeyCodes::layout_code({}));
+    }
+  }
+
+  /// As Table::find(), but of one layout, and with times as an index has them: of equal ones the first wins.
+  const TableRow* wanted(const Problem& problem, int64_t layout) const {
+    const TableRow* best = nullptr;
+    bool has_others = false;
+    for (const TableRow* row : slow_.table->all(problem, here_.gfx, here_.num_units)) {
+      if (KeyCodes::layout_code(row->layout) != layout) has_others = true;
+      if (!row->us || !row->tag.empty() || KeyCodes::layout_code(row->layout) != layout) continue;
+      if (!row->device.empty() && row->device != here_.model) continue;
+      if (best == nullptr || static_cast<float>(*row->us) < static_cast<float>(*best->us)) best = row;
+    }
+    const TableRow* found = slow_.table->find(problem, here_.gfx, here_.num_units, here_.model);
+    ATTUNE_CHECK(has_others || (found == nullptr) == (best == nullptr), "the table itself is of two minds");
+    return best;
+  }
+
+  const TableRow* expect_same(const Problem& problem, int64_t layout) const {
+    const TableRow* row = wanted(problem, layout);
+    const uint32_t number = index_.find(codes_.hash(codes_.codes(problem), layout));
+    ATTUNE_CHECK((number == 0) == (row == nullptr), "{} a row for {}", number == 0 ? "the index lacks" : "only it has",
+                 problem.key());
+    if (row == nullptr) return nullptr;
+    const RowIndex::Row& got = index_.row(number);
+    ATTUNE_CHECK(got.line == slow_.lines[row->row], "line {} serves {}, not {}", got.line, problem.key(),
+                 slow_.lines[row->row]);
+    ATTUNE_CHECK(index_.kernel_name(got) == row->kernel_name, "another kernel serves {}", problem.key());
+    return row;
+  }
+
+  const SlowRows& slow_;
+  const RowIndex& index_;
+  const KeyCodes& codes_;
+  DeviceInfo here_;
+};
+
+}  // namespace
+
+/// Any bytes are a table of a family (that of the first byte where it is a number below 32, else of gemm_a16w16) of
+/// which an index serves what a Table serves, row by row; or neither reads it.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string_view content(reinterpret_cast<const char*>(data), size);
+  size_t number = 0;
+  if (!content.empty() && content[0] >= 0 && content[0] < ' ') {
+    number = static_cast<size_t>(content[0]) % families().size();
+    content.remove_prefix(1);
+  }
+  const FamilySpec& family = families()[number];
+  static const MemoryFile file;
+  file.put(content);
+  const RowIndex index(codes_of(family), {{file.path(), Origin::variable}}, device());
+  std::optional<SlowRows> slow;
+  try {
+    slow = slow_rows(CsvDocument::parse(content, "fuzz.csv"), family);
+  } catch (const Error&) {
+    ATTUNE_CHECK(index.num_rows() == 0 && index.notices().size() == 1, "an index of what is no table");
+    return 0;
+  }
+  Comparison(*slow, index, codes_of(family)).run();
+  return 0;
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/table/row_index.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "dispatch/table/lookup.h"
+#include "dispatch/table/lookup_steps.h"
+#include "formats/csv/family_of_file.h"
+#include "formats/csv/key_cells.h"
+#include "formats/csv/test_files.h"
+
+namespace attune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const FamilySpec& family() { return *find_family("gemm_a16w16"); }
+
+DeviceInfo device() {
+  DeviceInfo info;
+  info.gfx = "x86-64-v4";
+  info.num_units = 2;
+  info.model = "Some CPU";
+  return info;
+}
+
+class RowIndexTest : public testing::Test {
+ protected:
+  RowIndex index(std::vector<std::string> contents) {
+    std::vector<TableSource> files;
+    for (size_t i = 0; i < contents.size(); ++i)
+      files.push_back({folder_.put(fmt::format("t{}.csv", i), contents[i]), Origin::variable});
+    return {codes_, std::move(files), device()};
+  }
+  std::string kernel(const RowIndex& index, const std::string& problem, std::string_view layout = {}) const {
+    const auto codes = codes_.codes(Problem::parse(problem));
+    const uint32_t row = index.find(codes_.hash(codes, KeyCodes::layout_code(layout)));
+    return row == 0 ? "none" : std::string(index.kernel_name(index.row(row)));
+  }
+
+  KeyCodes codes_{family()};
+  TemporaryFolder folder_;
+};
+
+constexpr const char* kHeader = "gfx,cu_num,M,N,K,dtype,us,kernelName\n";
+
+TEST_F(RowIndexTest, FindsTheLowestTimeOfTheFirstFile) {
+  const std::string two =
+      "x86-64-v4,2,1,2,3,torch.float32,9,slow\nx86-64-v4,2,1,2,3,torch.float32,8,fast\n"
+      "x86-64-v4,2,1,2,3,torch.float32,9,slow\n";
+  const auto made = index({kHeader + two, kHeader + std::string("x86-64-v4,2,1,2,3,torch.float32,1,other\n"
+                                                                "x86-64-v4,2,5,2,3,torch.float32,1,five\n")});
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "fast");
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=5 n=2 k=3 dtype=fp32"), "five");
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=bf16"), "none");
+  EXPECT_EQ(made.num_rows(), 2u);
+  EXPECT_THAT(made.notices(), ElementsAre(HasSubstr("2 rows with the key of another: the lowest time wins; the first "
+                                                    "is in line 3")));
+}
+
+TEST_F(RowIndexTest, LeavesOutWhatDoesNotServeThisDevice) {
+  const auto made =
+      index({"gfx,cu_num,M,N,K,us,kernelName,device,_tag\n"
+             "x86-64-v3,2,1,2,3,1,gfx,,\n"
+             "x86-64-v4,4,1,2,3,1,units,,\n"
+             "x86-64-v4,2,1,2,3,1,model,Another CPU,\n"
+             "x86-64-v4,2,1,2,3,1,tag,,flydsl\n"
+             "x86-64-v4,2,1,2,3,inf,time,,\n"
+             "x86-64-v4,2,1,2,3,0,time,,\n"
+             "x86-64-v4,2,1,2,3,7,ours,Some CPU,\n"});
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3"), "ours");
+  EXPECT_EQ(made.num_rows(), 1u);
+  EXPECT_THAT(made.notices(), IsEmpty());
+}
+
+TEST_F(RowIndexTest, AWrongRowOrFileIsSaidAndTheRestServes) {
+  const auto made = index({kHeader + std::string("x86-64-v4,2,many,2,3,fp32,1,a\nx86-64-v4,2,1,2,3,fp32,1,b\n"),
+                           "M,N\n1,2\n", kHeader + std::string("x86-64-v4,2,7,2,3,fp32,1,c\n")});
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "b");
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=7 n=2 k=3 dtype=fp32"), "c");
+  EXPECT_THAT(made.notices(),
+              ElementsAre(HasSubstr("1 row that cannot be read: left out; the first is in line 2"),
+                          testing::AllOf(HasSubstr("a table is left out"), HasSubstr("the column 'K' is missing"))));
+  const uint32_t row = made.find(codes_.hash(codes_.codes(Problem::parse("gemm_a16w16 m=7 n=2 k=3 dtype=fp32"))));
+  EXPECT_THAT(made.where(made.row(row)), testing::EndsWith("t2.csv:2"));
+}
+
+TEST_F(RowIndexTest, ARowWithMoreCellsThanTheHeaderIsNotGuessedAt) {
+  const auto made = index({kHeader + std::string("x86-64-v4,2,1,2,3,fp32,1,a,b\nx86-64-v4,2,2,2,3,fp32,1,c, ,\n")});
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "none");
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=2 n=2 k=3 dtype=fp32"), "c");
+  EXPECT_THAT(made.notices(), ElementsAre(HasSubstr("1 row that cannot be read: left out; the first is in line 2")));
+}
+
+TEST_F(RowIndexTest, NumbersMayBeWrittenAsPandasDoes) {
+  const auto made = index({kHeader + std::string("x86-64-v4,2.0,1.0,2,3,fp32,1,a\n")});
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "a");
+}
+
+TEST_F(RowIndexTest, RowsOfPackedWeightsAreFoundByTheirLayout) {
+  const auto made =
+      index({"gfx,cu_num,M,N,K,bpreshuffle,us,kernelName,layout\n"
+             "x86-64-v4,2,1,2,3,True,4,k16,host.k16.v1\n"
+             "x86-64-v4,2,1,2,3,True,2,mkl,mkl.pack@1\n"
+             "x86-64-v4,2,1,2,3,False,2,plain,plain\n"});
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 bpreshuffle=1", "host.k16.v1"), "k16");
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 bpreshuffle=1", "mkl.pack@1"), "mkl");
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 bpreshuffle=1"), "none");
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3"), "plain");
+}
+
+TEST_F(RowIndexTest, AnEmptyOneFindsNothing) { EXPECT_EQ(kernel(index({}), "gemm_a16w16 m=1 n=2 k=3"), "none"); }
+
+/// The row that each finds for a problem, by its line and kernel.
+void expect_same(const Table& table, const RowIndex& index, const KeyCodes& codes, const DeviceInfo& here,
+                 const Problem& problem) {
+  const TableRow* wanted = table.find(problem, here.gfx, here.num_units, here.model);
+  const uint32_t number = index.find(codes.hash(codes.codes(problem)));
+  ASSERT_EQ(number == 0, wanted == nullptr) << problem.key();
+  if (number == 0) return;
+  const RowIndex::Row* got = &index.row(number);
+  // Of two rows with the same lowest time either will do.
+  EXPECT_FLOAT_EQ(got->us, static_cast<float>(wanted->us.value())) << problem.key();
+  if (wanted->line == got->line) {
+    EXPECT_EQ(index.kernel_name(*got), wanted->kernel_name);
+  }
+}
+
+/// A table of a known family that can be read.
+struct RealTable {
+  std::filesystem::path file;
+  Table table;
+};
+
+std::vector<RealTable> real_tables() {
+  std::vector<RealTable> tables;
+  for (const auto& file : shipped_tables()) {
+    const std::string name = file.filename().string();
+    const FamilySpec* spec = family_of_name(name);
+    if (spec == nullptr || name.find("untuned") != std::string::npos) continue;
+    try {
+      tables.push_back({file, Table::read(file.string(), spec)});
+    } catch (const Error&) {
+      continue;  // A family with the same words in its name.
+    }
+  }
+  return tables;
+}
+
+/// Those of the real tables.
+std::vector<DeviceInfo> real_devices() {
+  std::vector<DeviceInfo> devices;
+  for (const auto& [gfx, units] :
+       {std::pair<const char*, int64_t>{"gfx942", 304}, {"gfx942", 80}, {"gfx950", 256}, {"gfx1250", 256}}) {
+    devices.emplace_back().gfx = gfx;
+    devices.back().num_units = units;
+  }
+  return devices;
+}
+
+TEST(RowIndexProperty, AgreesWithTheTableOverAllRowsOfTheRealTables) {
+  const auto tables = real_tables();
+  if (tables.empty()) GTEST_SKIP() << "the folder of real tables is not here";
+  size_t num_rows = 0;
+  Random random(1);
+  for (const auto& [file, table] : tables) {
+    const KeyCodes codes(table.family());
+    for (const DeviceInfo& here : real_devices()) {
+      const RowIndex index(codes, {{file, Origin::model}}, here);
+      for (const TableRow& row : table.rows()) {
+        expect_same(table, index, codes, here, row.problem);
+        if (!row.problem.has("m")) continue;
+        expect_same(table, index, codes, here, row.problem.with("m", std::to_string(1 + random.below(20000))));
+        ++num_rows;
+      }
+    }
+  }
+  EXPECT_GT(tables.size(), 20u);
+  EXPECT_GT(num_rows, 10000u);
+}
+
+/// The tables with kernels that this program could have written, one for each row: look_up() passes over others.
+std::string with_own_kernels(const Table& table, const std::string& tag) {
+  std::string text = "gfx,cu_num,us,device,_tag,kernelName";
+  for (const KeyColumn& key : table.family().key) text += fmt::format(",{}", key.column);
+  for (const TableRow& row : table.rows()) {
+    text += fmt::format("\n{},{},{},{},{},fake.gemm@1:{}={}", row.gfx, row.num_units, table.cell(row, "us"), row.device,
+                        row.tag, tag, row.line);
+    for (const KeyColumn& key : table.family().key)
+      text += fmt::format(",{}", cell_text(table.family(), key, key_value(row.problem, key)));
+  }
+  text += '\n';
+  return text;
+}
+
+/// `exact t.csv:17 kernel`, as an index finds it.
+std::string fast_answer(const RowIndex& index, const KeyCodes& codes, const Problem& problem) {
+  const bool pads = codes.pads_m();
+  for (const auto& step : LookupSteps(pads, pads ? problem.integer("m") : 0, pads ? problem.integer("n") : 0)) {
+    const Problem asked = step.match == Match::exact ? problem : problem.with("m", std::to_string(step.m));
+    const uint32_t number = index.find(codes.hash(codes.codes(asked)));
+    if (number == 0) continue;
+    const RowIndex::Row& row = index.row(number);
+    return fmt::format("{} {} {}", name(step.match), index.where(row), index.kernel_name(row));
+  }
+  return std::string(name(Match::fallback));
+}
+
+/// The same, as the slow model finds it.
+std::string slow_answer(const Table& table, const Problem& problem, const DeviceInfo& here) {
+  const auto found = look_up(table, problem, here, [](const Candidate&) { return std::optional<std::string>(); });
+  if (!found.row) return std::string(name(found.match));
+  return fmt::format("{} {} {}", name(found.match), table.documents()[found.row->file].where(found.row->row),
+                     found.row->kernel_name);
+}
+
+/// A problem whose sizes are those of rows, near them or anything.
+Problem some_problem(std::span<const TableRow> rows, Random& random) {
+  const Problem& one = rows[random.below(rows.size())].problem;
+  if (!one.has("m")) return one;
+  const int64_t m = one.integer("m");
+  const int64_t near = std::max<int64_t>(1, m - static_cast<int64_t>(random.below(2 + static_cast<uint64_t>(m) / 2)));
+  switch (random.below(4)) {
+    case 0:
+      return one;
+    case 1:
+      return one.with("m", std::to_string(1 + random.below(40000)));
+    case 2:
+      return one.with("n", std::to_string(1 + random.below(20000))).with("m", std::to_string(near));
+    default:
+      return one.with("m", std::to_string(near));
+  }
+}
+
+TEST(RowIndexProperty, StepsThroughTheRealTablesAsTheSlowLookupDoes) {
+  std::map<const FamilySpec*, std::vector<RealTable>> by_family;
+  for (RealTable& one : real_tables()) by_family[&one.table.family()].push_back(std::move(one));
+  if (by_family.empty()) GTEST_SKIP() << "the folder of real tables is not here";
+  const TemporaryFolder folder;
+  std::map<std::string, size_t> counts;  // By match.
+  Random random(2);
+  for (const auto& [family, tables] : by_family) {
+    std::vector<TableSource> files;
+    std::vector<CsvDocument> documents;
+    for (const RealTable& one : tables) {
+      const std::string tag = fmt::format("f{}", files.size());
+      files.push_back({folder.put(tag + ".csv", with_own_kernels(one.table, tag)), Origin::model});
+      documents.push_back(CsvDocument::read(files.back().file));
+    }
+    const Table table = Table::of(std::move(documents), family);
+    const KeyCodes codes(*family);
+    for (const DeviceInfo& here : real_devices()) {
+      const RowIndex index(codes, files, here);
+      for (int i = 0; i < 500; ++i) {
+        const Problem problem = some_problem(table.rows(), random);
+        const std::string wanted = slow_answer(table, problem, here);
+        ASSERT_EQ(fast_answer(index, codes, problem), wanted) << problem.key() << " on " << here.key();
+        ++counts[wanted.substr(0, wanted.find(' '))];
+      }
+    }
+  }
+  for (const Match match : {Match::exact, Match::padded_fine, Match::padded_coarse, Match::fallback})
+    EXPECT_GT(counts[std::string(name(match))], 100u) << name(match);
+}
+
+}  // namespace
+}  // namespace attune

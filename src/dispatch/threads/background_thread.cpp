@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/threads/background_thread.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+std::atomic<int> alive{0};
+
+/// A new thread has the mask of the one that starts it.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+BackgroundThread::BackgroundThread(std::function<void()> work) : process_(::getpid()) {
+  const SignalsBlocked signals;
+  try {
+    thread_ = std::thread([this, work = std::move(work)] {
+      ++alive;
+      work();
+      --alive;
+      is_done_ = true;
+    });
+  } catch (const std::system_error& error) {
+    fail(ErrorCode::unavailable, "a thread cannot be started ({}), raise the limit of processes",
+         error.code().message());
+  }
+}
+
+BackgroundThread::~BackgroundThread() {
+  if (is_of_this_process())
+    thread_.join();
+  else
+    new std::thread(std::move(thread_));  // It is the parent's, and nothing can be done with it here.
+}
+
+bool BackgroundThread::is_of_this_process() const noexcept { return process_ == ::getpid(); }
+
+bool BackgroundThread::wait(std::chrono::milliseconds at_most) const {
+  const auto end = std::chrono::steady_clock::now() + at_most;
+  while (!is_done_ && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return is_done_;
+}
+
+int BackgroundThread::num_alive() noexcept { return alive; }
+void BackgroundThread::forget_all() noexcept { alive = 0; }
+
+}  // namespace attune

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/threads/dispatch_log.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/quiet_write.h"
+#include "base/text.h"
+
+namespace attune {
+
+/// Standard error may be closed or full: that is not the application's end. Names and cells in a sentence may come from
+/// any file: it stays one line and harms no terminal.
+void DispatchLog::print(const std::string& sentence) {
+  constexpr size_t kMaxCharacters = 2000;
+  const std::string line = "attune: " + shown(sentence, kMaxCharacters) + "\n";
+  const QuietWrite quiet;
+  [[maybe_unused]] const size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void DispatchLog::say(const std::string& sentence) {
+  const std::lock_guard lock(mutex_);
+  if (said_.contains(sentence)) return;
+  if (said_.size() < kMaxKept) said_.insert(sentence);
+  if (++num_said_ <= kMaxLines) print(sentence);
+  if (num_said_ == kMaxLines) print("more of this is counted only, and said at the end");
+}
+
+void DispatchLog::insist(const std::string& sentence) {
+  const std::lock_guard lock(mutex_);
+  print(sentence);
+}
+
+void DispatchLog::finish(const DispatchCounts& all, bool are_captured) {
+  const std::lock_guard lock(mutex_);
+  if (num_said_ > kMaxLines) print(fmt::format("{} lines were left out", num_said_ - kMaxLines));
+  if (all.missed_shapes > 0) {
+    print(fmt::format("{} of {} lookups found no row in the tables, of {}; {}", all.misses, all.calls,
+                      counted(all.missed_shapes, "shape"),
+                      are_captured ? "they are captured: attune coverage says how to tune them"
+                                   : "capture them with ATTUNE_TUNE_GEMM=1"));
+  }
+}
+
+}  // namespace attune

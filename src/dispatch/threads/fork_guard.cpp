@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/threads/fork_guard.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "dispatch/threads/forked_thread.h"
+#include "dispatch/threads/library_use.h"
+
+namespace attune {
+
+/// The guards of this process; never freed.
+struct ForkGuard::Live {
+  std::mutex forking;  ///< From before a fork() until after it: one at a time, or the end of one would open for all.
+  std::mutex mutex;
+  std::set<ForkGuard*> all;
+
+  void lock() {
+    forking.lock();
+    // First, so that nobody who makes a plan is waited for below.
+    LibraryUse::close_for_fork();
+    mutex.lock();
+    for (ForkGuard* one : all) {
+      one->making_.lock();
+      one->log_.lock();
+    }
+    look_for_threads();
+  }
+  void unlock() {
+    for (ForkGuard* one : all) {
+      one->log_.unlock();
+      one->making_.unlock();
+    }
+    mutex.unlock();
+  }
+};
+
+ForkGuard::Live& ForkGuard::live() {
+  static Live& one = *new Live;
+  return one;
+}
+
+void ForkGuard::come_first() {
+  // How many of the registered calls of one fork() by this thread have been made: the first one locks, the last opens.
+  static constinit thread_local int num_calls = 0;
+  static_cast<void>(::pthread_atfork(
+      [] {
+        if (num_calls++ == 0) live().lock();
+      },
+      [] {
+        if (--num_calls > 0) return;
+        live().unlock();
+        LibraryUse::open_after_fork();
+        live().forking.unlock();
+      },
+      [] {
+        if (--num_calls > 0) return;
+        live().unlock();
+        remember_fork();
+        LibraryUse::open_in_child();
+        live().forking.unlock();
+      }));
+}
+
+void ForkGuard::prepare() {
+  static std::once_flag once;
+  std::call_once(once, come_first);
+}
+
+ForkGuard::ForkGuard(std::mutex& making, DispatchLog& log) : making_(making), log_(log), process_(::getpid()) {
+  prepare();
+  const std::lock_guard lock(live().mutex);
+  live().all.insert(this);
+}
+
+ForkGuard::~ForkGuard() {
+  const std::lock_guard lock(live().mutex);
+  live().all.erase(this);
+}
+
+void ForkGuard::lock() {
+  LibraryUse::enter();
+  making_.lock();
+}
+
+void ForkGuard::unlock() noexcept {
+  making_.unlock();
+  LibraryUse::leave();
+}
+
+bool ForkGuard::is_in_child() const noexcept { return process_ != ::getpid(); }
+
+}  // namespace attune

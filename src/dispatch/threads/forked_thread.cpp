@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/threads/forked_thread.h"
+
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "dispatch/threads/background_thread.h"
+
+/// What the loader is asked with for thread-local data (the psABI's tls_index; glibc has it in no header).
+struct TlsIndex {
+  size_t module, offset;
+};
+extern "C" void* __tls_get_addr(TlsIndex* index);
+
+namespace attune {
+namespace {
+
+std::atomic<bool> is_forked{false};  ///< This process has a thread that came through. Saves others the look.
+constinit thread_local bool is_here = false;
+bool has_threads = true;  ///< Of the process that forks. Under the lock of who forks.
+
+/// What runs calls for the one thread of a process that came through its fork(): it is never asked by two at once.
+class FreshThread {
+ public:
+  FreshThread() : thread_([this] { work(); }) {}
+  ~FreshThread() { hand_over(Turn::nobody); }
+
+  void run(const std::function<void()>& call) {
+    call_ = &call;
+    hand_over(Turn::worker);
+    wait_for(Turn::caller);
+    if (const std::exception_ptr thrown = std::exchange(thrown_, nullptr)) std::rethrow_exception(thrown);
+  }
+
+ private:
+  enum class Turn : uint8_t { caller, worker, nobody };
+
+  void work() {
+    while (wait_for(Turn::worker)) {
+      try {
+        (*call_)();
+      } catch (...) {
+        thrown_ = std::current_exception();
+      }
+      hand_over(Turn::caller);
+    }
+  }
+  /// False: there is no more to do.
+  bool wait_for(Turn wanted) {
+    for (Turn now = turn_; now != wanted; now = turn_) {
+      if (now == Turn::nobody) return false;
+      turn_.wait(now);
+    }
+    return true;
+  }
+  void hand_over(Turn next) {
+    turn_ = next;
+    turn_.notify_one();
+  }
+
+  const std::function<void()>* call_ = nullptr;
+  std::exception_ptr thrown_;
+  std::atomic<Turn> turn_{Turn::caller};
+  BackgroundThread thread_;  ///< The last member: it uses the others.
+};
+
+/// Ends with the thread that it computes for: a process whose last thread returns would not end beside it.
+thread_local std::unique_ptr<FreshThread> fresh;
+
+/// Which of the calling thread's keys libgomp's state hangs on, of all copies of libgomp that there are: in the child
+/// the thread would otherwise wait for its team when it ends. A key's value lies in libgomp's own thread-local data.
+class TeamKeys {
+ public:
+  void look() noexcept {
+    num_keys_ = num_modules_ = 0;
+    ::dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* self) {
+          static_cast<TeamKeys*>(self)->add(*info);
+          return 0;
+        },
+        this);
+    for (size_t i = 0; i < num_modules_; ++i) look_in(modules_[i]);
+  }
+  void forget() const noexcept {
+    for (size_t i = 0; i < num_keys_; ++i) ::pthread_setspecific(keys_[i], nullptr);
+  }
+
+ private:
+  struct Module {
+    size_t number = 0, bytes = 0;  ///< Of its thread-local data.
+  };
+
+  void add(const dl_phdr_info& info) noexcept {
+    if (num_modules_ == modules_.size() || std::strstr(info.dlpi_name, "libgomp") == nullptr) return;
+    for (size_t i = 0; i < info.dlpi_phnum; ++i) {
+      if (info.dlpi_phdr[i].p_type == PT_TLS)
+        modules_[num_modules_++] = {info.dlpi_tls_modid, info.dlpi_phdr[i].p_memsz};
+    }
+  }
+  void look_in(const Module& module) noexcept {
+    // dlpi_tls_data does not know of data that its library reaches without asking the loader.
+    TlsIndex index{module.number, 0};
+    const auto* const begin = static_cast<const char*>(__tls_get_addr(&index));
+    for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX && num_keys_ < keys_.size(); ++key) {
+      const auto* const value = static_cast<const char*>(::pthread_getspecific(key));
+      if (value >= begin && value < begin + module.bytes) keys_[num_keys_++] = key;
+    }
+  }
+
+  std::array<Module, 4> modules_{};
+  std::array<pthread_key_t, 8> keys_{};
+  size_t num_modules_ = 0, num_keys_ = 0;
+};
+TeamKeys team_keys;  ///< Under the lock of who forks.
+
+}  // namespace
+
+bool came_through_fork() noexcept { return is_forked.load(std::memory_order_relaxed) && is_here; }
+
+void run_with_pools(const std::function<void()>& call) {
+  if (!came_through_fork()) {
+    call();
+    return;
+  }
+  if (!fresh) fresh = std::make_unique<FreshThread>();
+  fresh->run(call);
+}
+
+void look_for_threads() noexcept {
+  // A folder has a link of each folder in it, here one of each thread, and two of its own.
+  struct stat status {};
+  const bool is_known = ::stat("/proc/self/task", &status) == 0 && status.st_nlink > 2;
+  has_threads = !is_known || static_cast<int>(status.st_nlink) - 2 > 1 + BackgroundThread::num_alive();
+  if (has_threads) team_keys.look();
+}
+
+void remember_fork() noexcept {
+  static_cast<void>(fresh.release());  // The parent's, if there was one.
+  BackgroundThread::forget_all();
+  if (!has_threads) return;
+  team_keys.forget();
+  is_here = true;
+  is_forked = true;
+}
+
+}  // namespace attune

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/threads/hazard_pointers.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace attune {
+
+thread_local constinit LastHazardPointer last_hazard_pointer;
+
+namespace {
+
+std::atomic<HazardPointer*> holds{nullptr};
+
+/// Does nothing to a record that is another's since. The thread and the dispatcher may end at the same time.
+void release(HazardPointer& hold, uint64_t holder) noexcept {
+  constexpr uint64_t kReleasing = ~uint64_t{0};
+  if (!hold.holder.compare_exchange_strong(holder, kReleasing, std::memory_order_acquire)) return;
+  hold.plan.store(nullptr, std::memory_order_release);
+  hold.holder.store(0, std::memory_order_release);
+}
+
+/// What this thread has taken.
+struct ThreadHazards {
+  std::vector<LastHazardPointer> all;
+  ~ThreadHazards();
+};
+thread_local ThreadHazards taken;
+thread_local constinit bool is_ended = false;  // Readable when destructors of other thread_locals look shapes up.
+
+ThreadHazards::~ThreadHazards() {
+  is_ended = true;
+  for (const LastHazardPointer& one : all) release(*one.hold, one.holder);
+  last_hazard_pointer = {};
+}
+
+/// In a child of fork() the other threads are gone, and what they hold is held by nobody.
+void forget_other_threads() noexcept {
+  for (HazardPointer* one = holds.load(std::memory_order_acquire); one != nullptr; one = one->next) {
+    const bool is_mine = one == last_hazard_pointer.hold ||
+                         (!is_ended && std::any_of(taken.all.begin(), taken.all.end(),
+                                                   [&](const LastHazardPointer& other) { return other.hold == one; }));
+    if (is_mine) continue;
+    one->plan.store(nullptr, std::memory_order_relaxed);
+    one->holder.store(0, std::memory_order_relaxed);
+  }
+}
+
+HazardPointer& take_hold(uint64_t holder) noexcept {
+  for (HazardPointer* one = holds.load(std::memory_order_acquire); one != nullptr; one = one->next) {
+    uint64_t nobody = 0;
+    if (one->holder.load(std::memory_order_relaxed) == 0 &&
+        one->holder.compare_exchange_strong(nobody, holder, std::memory_order_acquire))
+      return *one;
+  }
+  // Never freed: a walk over all takes no lock. A thread's first lookup cannot go on without it.
+  auto* fresh = new HazardPointer;  // NOLINT(bugprone-unhandled-exception-at-new)
+  fresh->holder.store(holder, std::memory_order_relaxed);
+  fresh->next = holds.load(std::memory_order_relaxed);
+  while (!holds.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return *fresh;
+}
+
+}  // namespace
+
+uint64_t new_hazard_owner() noexcept {
+  static const int forking = ::pthread_atfork(nullptr, nullptr, forget_other_threads);
+  static_cast<void>(forking);
+  static std::atomic<uint64_t> number{0};
+  return ++number;
+}
+
+/// Not this thread's last dispatcher.
+HazardPointer& find_or_take_hazard_pointer(uint64_t holder) noexcept {
+  if (is_ended) {
+    // A destructor of another thread_local looks shapes up: nothing gives the record back, and one plan stays.
+    last_hazard_pointer = {holder, &take_hold(holder)};
+    return *last_hazard_pointer.hold;
+  }
+  const auto found = std::find_if(taken.all.begin(), taken.all.end(),
+                                  [&](const LastHazardPointer& one) { return one.holder == holder; });
+  if (found != taken.all.end()) {
+    last_hazard_pointer = *found;
+    return *last_hazard_pointer.hold;
+  }
+  std::erase_if(taken.all, [](const LastHazardPointer& one) {
+    return one.hold->holder.load(std::memory_order_relaxed) != one.holder;  // Its dispatcher has ended.
+  });
+  last_hazard_pointer = {holder, &take_hold(holder)};
+  taken.all.push_back(last_hazard_pointer);
+  return *last_hazard_pointer.hold;
+}
+
+std::vector<const CachedPlan*> protected_plans(uint64_t holder) {
+  std::vector<const CachedPlan*> held;
+  for (HazardPointer* one = holds.load(std::memory_order_acquire); one != nullptr; one = one->next) {
+    if (one->holder.load(std::memory_order_acquire) != holder) continue;
+    if (const CachedPlan* plan = one->plan.load(std::memory_order_acquire)) held.push_back(plan);
+  }
+  std::sort(held.begin(), held.end(), std::less<>());
+  return held;
+}
+
+void forget_hazard_owner(uint64_t holder) noexcept {
+  for (HazardPointer* one = holds.load(std::memory_order_acquire); one != nullptr; one = one->next)
+    release(*one, holder);
+}
+
+}  // namespace attune

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/threads/read_guard.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+namespace attune {
+namespace {
+
+std::atomic<uint64_t> epoch{1};
+std::atomic<Reader*> readers{nullptr};
+
+/// A fence in every running thread of the process (membarrier(2)), so that readers need none of their own.
+/// ThreadSanitizer does not know of it.
+int membarrier(int command) noexcept {
+#ifdef ATTUNE_SANITIZED
+  static_cast<void>(command);
+  return -1;
+#else
+  return static_cast<int>(::syscall(SYS_membarrier, command, 0, 0));
+#endif
+}
+
+/// Whether the one who frees brings the fences; else each reader does.
+std::atomic<bool> fences_are_sent{false};
+
+void register_for_fences() noexcept {
+  fences_are_sent.store(membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0, std::memory_order_relaxed);
+}
+
+/// In a child of fork() the other threads are gone, in the middle of what they read.
+void forget_readers() noexcept {
+  for (Reader* one = readers.load(std::memory_order_acquire); one != nullptr; one = one->next)
+    one->since.store(0, std::memory_order_relaxed);
+  register_for_fences();
+}
+
+Reader& take_reader() noexcept {
+  for (Reader* one = readers.load(std::memory_order_acquire); one != nullptr; one = one->next) {
+    bool free = false;
+    if (one->taken.compare_exchange_strong(free, true, std::memory_order_acquire)) return *one;
+  }
+  // Never freed: a walk over all readers takes no lock. A thread's first lookup cannot go on without it.
+  auto* fresh = new Reader;  // NOLINT(bugprone-unhandled-exception-at-new)
+  fresh->taken.store(true, std::memory_order_relaxed);
+  fresh->next = readers.load(std::memory_order_relaxed);
+  while (!readers.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return *fresh;
+}
+
+/// Gives it back when the thread ends.
+struct ReaderClaim {
+  Reader& reader = take_reader();
+  ~ReaderClaim() { reader.taken.store(false, std::memory_order_release); }
+};
+
+Reader& this_reader() noexcept {
+  thread_local ReaderClaim taken;
+  return taken.reader;
+}
+
+}  // namespace
+
+void prepare_read_guards() noexcept {
+  static const int forking = [] {
+    register_for_fences();
+    return ::pthread_atfork(nullptr, nullptr, forget_readers);
+  }();
+  static_cast<void>(forking);
+}
+
+ReadGuard::ReadGuard() noexcept : reader_(this_reader()) {
+  // This store comes before the loads of what is read: either the one who frees sees this reader, or this reader sees
+  // the new pointer. The processor may not keep that order by itself.
+  // Acquire: who reads the new epoch sees the new pointer, too.
+  const uint64_t now = epoch.load(std::memory_order_acquire);
+  if (fences_are_sent.load(std::memory_order_relaxed)) {
+    // Release: who sees this one of a later lookup has seen what the lookups before it did.
+    reader_.since.store(now, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } else {
+    reader_.since.store(now, std::memory_order_seq_cst);
+  }
+}
+
+bool wait_for_readers() noexcept {
+  const uint64_t now = epoch.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (fences_are_sent.load(std::memory_order_relaxed) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
+    fences_are_sent = false;  // Forbidden since: readers bring their own from now on, and who reads now is not known.
+    return false;
+  }
+  for (Reader* one = readers.load(std::memory_order_acquire); one != nullptr; one = one->next) {
+    for (;;) {
+      const uint64_t since = one->since.load(std::memory_order_seq_cst);
+      if (since == 0 || since >= now) break;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+  return true;
+}
+
+}  // namespace attune
