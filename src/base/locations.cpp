@@ -102,4 +102,10 @@ std::filesystem::path path_if_any(Location (&location)()) noexcept {
   }
 }
 
+std::filesystem::path journal_file(const std::string& option) {
+  if (!option.empty()) return option;
+  check_home_location();
+  return journal_location().path;
+}
+
 }  // namespace attune

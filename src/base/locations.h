@@ -23,6 +23,8 @@ Location config_location();
 /// State: $ATTUNE_HOME; else $XDG_STATE_HOME/attune; else ~/.local/state/attune. XDG folders that are not absolute are
 /// ignored, as their specification demands.
 Location home_location();
+/// The journal that `--journal` names, else the user's. Throws invalid_input when the user's can be nowhere.
+std::filesystem::path journal_file(const std::string& option);
 Location journal_location();   ///< journal.db in the state folder.
 Location captures_location();  ///< $ATTUNE_CAPTURE_DIR; else captures/ in the state folder.
 Location overlay_location();

@@ -3,10 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "campaign/journal_run.h"
+#include "campaign/open_devices.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/environment.h"
-#include "cli/journal_run.h"
+#include "cli/problem_option.h"
+#include "core/turn.h"
+#include "measure/contenders.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
 #include "tuner/interleaved.h"

@@ -7,18 +7,20 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/line_output.h"
+#include "base/output_path.h"
 #include "base/text.h"
+#include "campaign/open_devices.h"
 #include "cli/arguments.h"
-#include "cli/captured_sources.h"
 #include "cli/command.h"
-#include "cli/environment.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
-#include "cli/runtime_tables.h"
-#include "cli/table_lookup.h"
+#include "device/devices.h"
 #include "dispatch/capture/captured_shapes.h"
 #include "dispatch/table/lookup.h"
 #include "formats/csv/untuned_table.h"
+#include "report/json_output.h"
+#include "tables/captured_sources.h"
+#include "tables/runtime_tables.h"
+#include "tables/table_lookup.h"
 
 namespace attune {
 namespace {
@@ -141,7 +143,7 @@ void print_shapes_json(const std::vector<ShownShape>& shapes, size_t num_shown, 
 int show_captures(const CaptureOptions& options) {
   const auto sources = capture_sources(options.sources);
   const auto captured = captured_shapes(options.sources, options.op);
-  const DeviceInfo device = device_option(options.device);
+  const DeviceInfo device = find_device(options.device);
   const auto tables = tables_to_look_in(options.tables, options.op, families_of(captured));
   const auto shapes = shown_shapes(captured, tables, device);
   const Totals totals = totals_of(shapes);

@@ -4,20 +4,24 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/line_output.h"
 #include "base/text.h"
+#include "campaign/journal_run.h"
+#include "campaign/open_devices.h"
 #include "cli/arguments.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
-#include "cli/environment.h"
-#include "cli/journal_run.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
-#include "cli/results_file.h"
+#include "core/turn.h"
 #include "formats/csv/table.h"
 #include "formats/tune_gemm/tune_gemm.h"
+#include "measure/contenders.h"
+#include "ops/family.h"
 #include "ops/op.h"
+#include "report/json_output.h"
 #include "report/result_table.h"
+#include "report/results_file.h"
 #include "report/row_speed.h"
+#include "solver/contender.h"
 #include "tuner/interleaved.h"
 
 namespace attune {
@@ -61,7 +65,7 @@ std::vector<CheckedRow> read_rows(const CheckOptions& options) {
   if (!table.documents().front().find_column("us"))
     fail(ErrorCode::invalid_input, "{}:1: the file has no column 'us', so it is no tuned table; name one",
          table.documents().front().name());
-  print_notices(table);
+  print_notes(table.notices());
   for (const TableRow& row : table.rows()) {
     rows.push_back({.line = row.line,
                     .problem = row.problem,
@@ -112,7 +116,7 @@ std::optional<Candidate> load(CheckedRow& row, Environment& environment) {
 }
 
 Candidate default_of(const Problem& problem, Environment& environment) {
-  if (auto found = default_candidate(problem, contenders(*environment.executor, problem, {}))) return *std::move(found);
+  if (auto found = untuned_candidate(problem, contenders(*environment.executor, problem, {}))) return *std::move(found);
   fail(ErrorCode::unavailable, "no solver here has a default for '{}'", problem.key());
 }
 

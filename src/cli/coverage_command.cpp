@@ -7,18 +7,19 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/line_output.h"
 #include "base/text.h"
 #include "cli/arguments.h"
-#include "cli/captured_sources.h"
 #include "cli/command.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
-#include "cli/row_status.h"
-#include "cli/runtime_tables.h"
-#include "cli/table_lookup.h"
+#include "device/devices.h"
 #include "dispatch/table/lookup.h"
 #include "formats/csv/untuned_table.h"
+#include "report/json_output.h"
 #include "solver/registry.h"
+#include "tables/captured_sources.h"
+#include "tables/row_status.h"
+#include "tables/runtime_tables.h"
+#include "tables/table_lookup.h"
 
 namespace attune {
 namespace {
@@ -268,7 +269,7 @@ void print_shapes(const Coverage& coverage, const std::vector<std::string>& comm
 
 int run_coverage(const CoverageOptions& options) {
   const auto captured = captured_shapes(options.captured, options.op);
-  const DeviceInfo device = device_option(options.device);
+  const DeviceInfo device = find_device(options.device);
   const auto tables = tables_to_look_in(options.tables, options.op, wanted_families(options.op));
   Coverage coverage;
   for (const Table& table : tables) look_at_rows(coverage, table, device);

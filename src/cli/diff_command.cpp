@@ -4,13 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/line_output.h"
+#include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/environment.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
-#include "cli/results_file.h"
 #include "formats/csv/table_diff.h"
+#include "ops/family.h"
+#include "report/json_output.h"
 #include "report/result_table.h"
+#include "report/results_file.h"
 
 namespace attune {
 namespace {
@@ -54,7 +55,7 @@ void print(char sign, const RowChange& change) {
 Table read_side(const std::string& file, const FamilySpec* family) {
   if (is_yaml(file)) return read_yaml_results(file);
   Table table = Table::read(file, family);
-  print_notices(table);
+  print_notes(table.notices());
   return table;
 }
 

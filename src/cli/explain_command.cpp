@@ -5,19 +5,23 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/error.h"
+#include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
+#include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/environment.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
-#include "cli/runtime_tables.h"
+#include "cli/problem_option.h"
 #include "dispatch/table/lookup.h"
 #include "dispatch/table/near_rows.h"
+#include "measure/contenders.h"
 #include "ops/op.h"
+#include "report/json_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
 #include "search/prune.h"
+#include "solver/contender.h"
+#include "store/journal.h"
+#include "tables/runtime_tables.h"
 
 namespace attune {
 namespace {
@@ -164,7 +168,7 @@ int run_explain(const ExplainOptions& options) {
   LookupResult found;
   std::vector<const TableRow*> near;
   if (table) {
-    print_notices(*table);
+    print_notes(table->notices());
     const TableGroups groups(*table, device, max_regret());
     found = look_up(*table, problem, device, usable, &groups);
     if (found.match != Match::exact) near = near_rows(*table, problem, device);
@@ -188,7 +192,7 @@ int run_explain(const ExplainOptions& options) {
     print_lookup(found, *table);
     print_rows_beside(found, *table, device, near);
     if (!found.row) {
-      const auto found_default = default_candidate(problem, here);
+      const auto found_default = untuned_candidate(problem, here);
       std::printf("  served by the default: %s\n",
                   found_default ? found_default->name().c_str() : "no solver here takes the problem");
     }

@@ -5,15 +5,19 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/line_output.h"
 #include "base/locations.h"
+#include "base/output_path.h"
 #include "base/text.h"
+#include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/environment.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
 #include "formats/csv/table.h"
+#include "measure/contenders.h"
+#include "ops/family.h"
 #include "ops/op.h"
+#include "report/json_output.h"
 #include "report/result_table.h"
+#include "solver/contender.h"
 
 namespace attune {
 namespace {
@@ -26,7 +30,7 @@ struct KernelsOptions {
 
 std::filesystem::path cache_folder(const KernelsOptions& options) {
   if (options.cache.empty()) return cache_location().path;
-  check_folder_option(options.cache);
+  check_output_folder(options.cache);
   return options.cache;
 }
 

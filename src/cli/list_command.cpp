@@ -3,11 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/line_output.h"
+#include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/environment.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
+#include "cli/problem_option.h"
+#include "device/devices.h"
+#include "measure/contenders.h"
 #include "ops/op.h"
+#include "report/json_output.h"
 #include "report/result_table.h"
 #include "search/prune.h"
 #include "solver/registry.h"

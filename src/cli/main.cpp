@@ -13,10 +13,10 @@
 
 #include "attune/version.h"
 #include "base/error.h"
+#include "base/line_output.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
+#include "report/json_output.h"
 
 namespace {
 

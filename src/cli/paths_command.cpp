@@ -4,7 +4,7 @@
 
 #include "base/locations.h"
 #include "cli/command.h"
-#include "cli/json_output.h"
+#include "report/json_output.h"
 
 namespace attune {
 namespace {

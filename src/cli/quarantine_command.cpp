@@ -5,13 +5,17 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/line_output.h"
+#include "base/locations.h"
 #include "base/text.h"
+#include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/environment.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
+#include "cli/problem_option.h"
+#include "device/devices.h"
+#include "report/json_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
+#include "store/journal.h"
 
 namespace attune {
 namespace {

@@ -7,13 +7,15 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/line_output.h"
+#include "base/output_path.h"
 #include "base/text.h"
+#include "campaign/model_inputs.h"
+#include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/environment.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
-#include "cli/model_inputs.h"
 #include "formats/csv/untuned_table.h"
+#include "ops/family.h"
+#include "report/json_output.h"
 
 namespace attune {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/line_output.h"
 #include "base/text.h"
+#include "campaign/run_progress.h"
 #include "cli/command.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
-#include "cli/run_progress.h"
+#include "report/json_output.h"
 
 namespace attune {
 namespace {

@@ -5,13 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/line_output.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/json_output.h"
-#include "cli/line_output.h"
-#include "cli/merge_tables.h"
-#include "cli/row_status.h"
-#include "cli/runtime_tables.h"
+#include "device/devices.h"
+#include "report/json_output.h"
+#include "tables/merge_tables.h"
+#include "tables/row_status.h"
+#include "tables/runtime_tables.h"
 
 namespace attune {
 namespace {
@@ -93,7 +94,7 @@ void print_family(const RuntimeTables& tables, const DeviceInfo& device) {
 }
 
 int list_tables(const TablesOptions& options) {
-  const DeviceInfo device = device_option(options.device);
+  const DeviceInfo device = find_device(options.device);
   std::vector<RuntimeTables> all;
   for (const FamilySpec* family : wanted_families(options.op)) {
     all.push_back(read_runtime_tables(*family));

@@ -2,10 +2,10 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "campaign/tune_options.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/tune_conflicts.h"
-#include "cli/tune_options.h"
 
 namespace attune {
 namespace {

@@ -9,8 +9,8 @@
 #include "attune/version.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "campaign/worker_options.h"
 #include "cli/command.h"
-#include "cli/worker_options.h"
 #include "solver/registry.h"
 #include "worker/worker_loop.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 
 namespace attune {
@@ -9,6 +11,11 @@ namespace attune {
 using Slot = uint32_t;
 using ProblemId = uint32_t;
 using Milliseconds = std::chrono::milliseconds;
+/// A time in seconds, rounded up; 0 for less, a year for more.
+inline Milliseconds milliseconds_of(double seconds) noexcept {
+  constexpr double kYearS = 366 * 86400.0;
+  return Milliseconds(static_cast<int64_t>(std::ceil(1e3 * std::clamp(seconds, 0.0, kYearS))));
+}
 
 /// One entry of a measuring schedule: the candidate, the round its sample belongs to, launches timed together.
 struct Turn {

@@ -56,9 +56,4 @@ class Device {
   virtual Disturbance end_watch() = 0;
 };
 
-/// Devices that exist here, by id, without opening them for long.
-std::vector<DeviceInfo> list_devices();
-/// `cpu:0`, `fake:0`. Throws invalid_input with the list for an unknown id; unavailable when it cannot be opened.
-std::unique_ptr<Device> open_device(std::string_view id);
-
 }  // namespace attune

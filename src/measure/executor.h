@@ -15,19 +15,9 @@
 #include "core/record.h"
 #include "core/search_space.h"
 #include "core/turn.h"
-#include "solver/solver.h"
+#include "solver/contender.h"
 
 namespace attune {
-
-/// What an executor answers for one solver when it opens a problem: data only.
-struct Contender {
-  std::string solver, version;  ///< `onednn.gemm`, `1+2.6.3`: with the config they make a Candidate.
-  Versions versions;
-  Support support;
-  SearchSpace space;  ///< Empty when not supported.
-  Config untuned;
-  bool operator==(const Contender&) const = default;
-};
 
 /// Deadlines of one candidate; 0: none. Across a process wall it is ended when one passes, in process it is blamed
 /// when it returns.

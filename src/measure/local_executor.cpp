@@ -191,8 +191,7 @@ Contender LocalExecutor::contender_of(const SolverEntry& entry, const Problem& p
     Contender contender;
     contender.solver = entry.id;
     contender.versions = opened.backend->versions();
-    const auto own = contender.versions.find(entry.id);
-    contender.version = own != contender.versions.end() ? own->second : std::string(entry.solver->version());
+    contender.version = candidate_version(*entry.solver, contender.versions);
     contender.versions.insert(opened.builds.begin(), opened.builds.end());
     contender.space = opened.backend->space(problem);
     contender.untuned = opened.backend->untuned(problem);
@@ -239,19 +238,9 @@ Outcome LocalExecutor::prepare(OpenProblem& opening, const Admission& admission,
   const auto start = std::chrono::steady_clock::now();
   return evaluate(device_, Step::prepare, [&]() -> Finding {
     const Candidate& candidate = admission.candidate;
-    const auto contender = std::find_if(opening.contenders.begin(), opening.contenders.end(),
-                                        [&](const Contender& one) { return one.solver == candidate.solver; });
-    if (contender == opening.contenders.end())
-      fail(ErrorCode::unavailable, "this build has no solver '{}'", candidate.solver);
-    if (!contender->support.yes) fail(ErrorCode::unavailable, "{}", contender->support.reason);
-    if (contender->version != candidate.version) {
-      fail(ErrorCode::unavailable, "the solver's version is not the candidate's: {} is here, {} is wanted",
-           contender->version, candidate.version);
-    }
-    check_layout(opening, candidate.config);
-    if (const auto why = why_outside(contender->space, candidate.config, opening.problem, device_.info())) {
+    if (const auto why = why_unusable(candidate, opening.problem, opening.contenders, device_.info()))
       fail(ErrorCode::unavailable, "{}", *why);
-    }
+    check_layout(opening, candidate.config);
     const std::vector<Binary> binaries = binaries_.load(admission.binaries);
     plan = library(*registry_.find(candidate.solver)).backend->prepare(opening.problem, candidate.config, {binaries});
     ATTUNE_CHECK(plan != nullptr, "{} prepared nothing", candidate.name());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The families' tables as the older tuners ship them (ROCm/aiter, aiter/configs; MIT): names and columns are facts.
 #include "ops/family.h"
+
+#include "base/error.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -133,6 +135,12 @@ const FamilySpec* find_family(std::string_view op) {
     if (family.op == op) return &family;
   }
   return nullptr;
+}
+
+const FamilySpec* family_option(std::string_view op) {
+  if (op.empty()) return nullptr;
+  if (const FamilySpec* family = find_family(op)) return family;
+  fail(ErrorCode::invalid_input, "unknown family, see `attune list ops`: '{}'", op);
 }
 
 }  // namespace attune

@@ -39,5 +39,7 @@ struct FamilySpec {
 std::span<const FamilySpec> families();
 /// Null when there is none. The prefix `ck_` of older job names is accepted.
 const FamilySpec* find_family(std::string_view op);
+/// The family of an option such as `--op`; null when the text is empty. Throws invalid_input for an unknown one.
+const FamilySpec* family_option(std::string_view op);
 
 }  // namespace attune

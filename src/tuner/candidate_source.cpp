@@ -17,12 +17,6 @@ bool is_wanted(const std::string& solver, const std::vector<std::string>& librar
   return std::find(libraries.begin(), libraries.end(), first_part) != libraries.end();
 }
 
-/// Position in the family's list of baselines; solvers that are not in it come last, by id.
-size_t baseline_rank(const Problem& problem, const std::string& solver) {
-  const auto& order = op_of(problem).family().baselines;
-  return static_cast<size_t>(std::find(order.begin(), order.end(), solver) - order.begin());
-}
-
 bool splits_k(const Config& config) { return config.has("split_k") && config.integer("split_k") > 1; }
 
 }  // namespace
@@ -30,9 +24,9 @@ bool splits_k(const Config& config) { return config.has("split_k") && config.int
 CandidateSource::CandidateSource(const Problem& problem, const DeviceInfo& device, std::vector<Contender> contenders,
                                  const TunerOptions& options, const StartingPoints& start)
     : split_k_(options.split_k) {
-  std::stable_sort(contenders.begin(), contenders.end(), [&](const Contender& a, const Contender& b) {
-    return std::pair(baseline_rank(problem, a.solver), a.solver) <
-           std::pair(baseline_rank(problem, b.solver), b.solver);
+  const FamilySpec& family = op_of(problem).family();
+  std::stable_sort(contenders.begin(), contenders.end(), [&](const Contender& one, const Contender& other) {
+    return comes_before(family, one.solver, other.solver);
   });
   for (Contender& contender : contenders) {
     if (!is_wanted(contender.solver, options.libraries)) continue;

@@ -11,10 +11,7 @@ namespace attune {
 std::vector<CompileTask> Kernels::tasks_of(const Request& request) const {
   const Candidate& candidate = request.candidate;
   const Solver* solver = solvers_.find(candidate.solver);
-  const Contender* contender = request.contender;
-  if (solver == nullptr || contender == nullptr || !contender->support.yes) return {};
-  if (contender->version != candidate.version) return {};
-  if (why_outside(contender->space, candidate.config, *request.problem, device_)) return {};
+  if (solver == nullptr || why_unusable(candidate, *request.problem, request.contender, device_)) return {};
   return solver->compile_tasks(*request.problem, candidate.config, device_);
 }
 
@@ -75,9 +72,7 @@ std::vector<Kernels::BuildResult> Kernels::build(const Problem& problem, std::sp
                                                  const std::function<bool()>& stop) {
   std::vector<Request> requests;
   for (const Candidate& candidate : candidates) {
-    const auto found = std::find_if(contenders.begin(), contenders.end(),
-                                    [&](const Contender& one) { return one.solver == candidate.solver; });
-    requests.push_back({&problem, found == contenders.end() ? nullptr : &*found, candidate});
+    requests.push_back({&problem, find_contender(contenders, candidate.solver), candidate});
   }
   return build(requests, stop);
 }

@@ -21,11 +21,8 @@ Contest make_contest(const TunerOptions& options) {
                             : Contest(options.contest);
 }
 
-/// At least one, since none would be no limit, and a year at most.
-Milliseconds milliseconds_of(double seconds) {
-  constexpr double kYearS = 366 * 86400.0;
-  return Milliseconds(static_cast<int64_t>(std::ceil(1e3 * std::clamp(seconds, 1e-3, kYearS))));
-}
+/// At least one: 0 would be no limit.
+Milliseconds limit_of(double seconds) { return std::max(milliseconds_of(seconds), Milliseconds(1)); }
 
 }  // namespace
 
@@ -201,14 +198,14 @@ double ProblemRun::until_decision_s(const Candidate& candidate) const {
 }
 
 Deadlines ProblemRun::deadlines() const {
-  const auto whole_ms = [](double seconds) { return static_cast<int64_t>(milliseconds_of(seconds).count()); };
+  const auto whole_ms = [](double seconds) { return static_cast<int64_t>(limit_of(seconds).count()); };
   return {whole_ms(context_.options.load_deadline_s), whole_ms(context_.options.run_deadline_s)};
 }
 
 Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known) {
   if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
   const double began_s = context_.clock.now_s();
-  const Milliseconds load = milliseconds_of(context_.options.load_deadline_s);
+  const Milliseconds load = limit_of(context_.options.load_deadline_s);
   context_.executor.admit(id_, slot, {candidate, std::move(built.binaries), !known, !known, {load, run_limit(1)}});
   Admitted admitted = std::get<Admitted>(wait_for_answer());
   if (!known) forecast_.admitted(context_.clock.now_s() - began_s);
@@ -219,7 +216,7 @@ Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::Buil
 Milliseconds ProblemRun::run_limit(uint32_t launches) const {
   constexpr double kSlow = 50;
   const double expected_s = launches * forecast_.best_launch_s();
-  return milliseconds_of(std::max(context_.options.run_deadline_s, kSlow * expected_s));
+  return limit_of(std::max(context_.options.run_deadline_s, kSlow * expected_s));
 }
 
 bool ProblemRun::is_known_failure(const Candidate& candidate) {

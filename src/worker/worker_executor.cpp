@@ -260,7 +260,7 @@ std::optional<Death> WorkerExecutor::bring_back() {
   const auto solo = std::exchange(solo_problem_, std::nullopt);
   for (const ProblemId id : ids) {
     const OpenProblem opening = open_.at(id);
-    if (id != bare) {
+    if (id != solo) {
       auto opened = exchange(request::Open{id, opening.problem, opening.protocol}, kForever);
       if (const auto* death = std::get_if<Death>(&opened)) return *death;
       const auto& answer = std::get<Opened>(std::get<Reply>(opened));

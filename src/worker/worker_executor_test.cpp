@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "device/devices.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "solver/registry.h"

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "device/core_partition.h"
+#include "device/devices.h"
 #include "measure/local_executor.h"
 #include "worker/announcement.h"
 #include "worker/frame.h"

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "compile/set_variable.h"
-#include "device/device.h"
+#include "device/devices.h"
 #include "ops/op.h"
 #include "process/temporary_folder.h"
 #include "search/prune.h"

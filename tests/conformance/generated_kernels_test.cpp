@@ -14,6 +14,7 @@
 #include "base/locations.h"
 #include "base/random.h"
 #include "compile/compile_pool.h"
+#include "device/devices.h"
 #include "measure/packed_weights.h"
 #include "measure/verification.h"
 #include "ops/op.h"

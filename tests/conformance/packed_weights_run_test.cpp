@@ -8,6 +8,7 @@
 #include "attune/dispatcher.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "device/devices.h"
 #include "measure/compare.h"
 #include "ops/op.h"
 #include "process/temporary_folder.h"

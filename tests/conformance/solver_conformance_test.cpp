@@ -16,7 +16,7 @@
 #include "base/locations.h"
 #include "base/text.h"
 #include "compile/compile_pool.h"
-#include "device/device.h"
+#include "device/devices.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "search/prune.h"

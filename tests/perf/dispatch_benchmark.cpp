@@ -21,7 +21,7 @@
 #include "attune/dispatcher.h"
 #include "base/file.h"
 #include "base/random.h"
-#include "device/device.h"
+#include "device/devices.h"
 #include "dispatch/table/row_index.h"
 
 namespace attune {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/locations.h"
+#include "device/devices.h"
 #include "formats/csv/shape_list.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"

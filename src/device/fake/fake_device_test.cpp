@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "device/devices.h"
 
 namespace attune {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "device/devices.h"
 #include "device/host/cpu_info.h"
 #include "device/host/host_resources.h"
 #include "device/host/read_bandwidth.h"

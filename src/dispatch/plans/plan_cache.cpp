@@ -42,7 +42,7 @@ void PlanCache::shrink(const std::function<void(const CachedPlan&)>& withdraw) {
   // Some at a time: going through all for each new plan would cost more than making it.
   constexpr uint64_t kShareFreed = 8;
   const uint64_t wanted = max_bytes_ - max_bytes_ / kShareFreed;
-  std::vector<std::pair<uint64_t, Kept::iterator>> by_use;
+  std::vector<std::pair<uint64_t, PlanMap::iterator>> by_use;
   by_use.reserve(kept_.size());
   for (auto one = kept_.begin(); one != kept_.end(); ++one)
     by_use.emplace_back(one->second->last_use.load(std::memory_order_relaxed), one);

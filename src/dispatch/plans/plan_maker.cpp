@@ -13,12 +13,14 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compile/compiler.h"
+#include "device/devices.h"
 #include "dispatch/plans/library_plan.h"
 #include "dispatch/threads/forked_thread.h"
 #include "dispatch/threads/library_use.h"
 #include "ops/op.h"
 #include "search/prune.h"
 #include "search/weight_group.h"
+#include "solver/contender.h"
 
 namespace attune {
 namespace {
@@ -102,22 +104,23 @@ PlanMaker::OpenBackend& PlanMaker::opened(const Solver& solver) {
 /// Throws for what the candidate is not, or not here.
 void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout) {
   const Solver* solver = solvers_.find(candidate.solver);
-  if (solver == nullptr) fail(ErrorCode::unavailable, "no solver of that name is available here: {}", candidate.solver);
-  if (const Support support = solver->supports(problem, device()); !support.yes)
-    fail(ErrorCode::unavailable, "{} {}", candidate.solver, support.reason);
-  const OpenBackend& library = opened(*solver);
-  if (!library.backend) fail(ErrorCode::unavailable, "{}", library.unavailable);
-  const Versions versions = library.backend->versions();
-  const auto own = versions.find(candidate.solver);
-  const std::string version = own != versions.end() ? own->second : std::string(solver->version());
-  if (version != candidate.version) {
-    fail(ErrorCode::unavailable, "made with {} {}, here is {}", candidate.solver, candidate.version, version);
+  std::optional<Contender> contender;
+  if (solver != nullptr) {
+    contender.emplace(Contender{.solver = candidate.solver, .support = solver->supports(problem, device())});
+    if (contender->support.yes) {
+      const OpenBackend& library = opened(*solver);
+      if (!library.backend) fail(ErrorCode::unavailable, "{}", library.unavailable);
+      contender->versions = library.backend->versions();
+      contender->version = candidate_version(*solver, contender->versions);
+      if (contender->version == candidate.version) contender->space = library.backend->space(problem);
+    }
   }
   // Bytes in another order than a kernel reads are wrong at best: a packed copy is of another size.
+  if (const auto why = why_unusable(candidate, problem, contender ? &*contender : nullptr, device()))
+    fail(contender && contender->version == candidate.version ? ErrorCode::invalid_input : ErrorCode::unavailable, "{}",
+         *why);
   if (const std::string read = layout_of(candidate); read != layout)
     fail(ErrorCode::invalid_input, "it reads weights in the layout {}, these are {}", read, layout);
-  if (const auto why = why_outside(library.backend->space(problem), candidate.config, problem, device()))
-    fail(ErrorCode::invalid_input, "{}", *why);
 }
 
 PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& solver, const Config& config) {
@@ -173,17 +176,14 @@ PlanMaker::PlanResult PlanMaker::make(const Problem& problem, std::string_view n
 /// Visits the solvers that take the problem and are here, baselines first, until `visit` returns true. Libraries are
 /// opened as they come.
 void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit) {
-  std::vector<const Solver*> seen;
-  const auto stops_at = [&](const Solver* solver) {
-    if (solver == nullptr || std::find(seen.begin(), seen.end(), solver) != seen.end()) return false;
-    seen.push_back(solver);
-    return solver->supports(problem, device()).yes && opened(*solver).backend && visit(*solver);
-  };
-  for (const auto id : op_of(problem).family().baselines) {
-    if (stops_at(solvers_.find(id))) return;
-  }
-  for (const SolverEntry& entry : solvers_.entries()) {
-    if (stops_at(solvers_.find(entry.id))) return;
+  std::vector<std::string_view> ids;
+  for (const SolverEntry& entry : solvers_.entries()) ids.push_back(entry.id);
+  const FamilySpec& family = op_of(problem).family();
+  std::sort(ids.begin(), ids.end(), [&](auto one, auto other) { return comes_before(family, one, other); });
+  for (const auto id : ids) {
+    const Solver* solver = solvers_.find(id);
+    if (solver != nullptr && solver->supports(problem, device()).yes && opened(*solver).backend && visit(*solver))
+      return;
   }
 }
 

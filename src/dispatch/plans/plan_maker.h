@@ -15,7 +15,7 @@
 #include "compile/kernel_cache.h"
 #include "core/binary.h"
 #include "core/candidate.h"
-#include "device/device.h"
+#include "device/devices.h"
 #include "solver/registry.h"
 #include "solver/weight_packing.h"
 

@@ -20,7 +20,7 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
     if (wanted.candidate.empty())
       fresh = wanted.layouts.empty() ? maker_.make_untuned(problem) : maker_.make_untuned(problem, wanted.layouts);
     else
-      fresh = maker_.resolve(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
+      fresh = maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
     why_not = std::move(fresh.why_not);
     if (answer.missing.empty()) answer.missing = std::move(fresh.missing);
     if (!fresh.plan) {

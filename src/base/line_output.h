@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace attune {
+
+/// Prints a line for a person. Names and cells in it may come from any file: control characters are escaped, so that
+/// it stays one line and harms no terminal, and what is longer than 2000 characters is cut.
+void print_line(std::FILE* to, std::string_view line);
+
+/// Prints each text as a line `note: …` on standard error.
+void print_notes(std::span<const std::string> notes);
+
+}  // namespace attune

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/evidence_file.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/output_path.h"
+#include "base/text.h"
+#include "campaign/open_devices.h"
+#include "campaign/published_row.h"
+#include "formats/csv/csv_document.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> kEvidenceColumns = {
+    "stage",   "status",        "dropped",         "spread_us", "max_relative_error",
+    "samples", "clean_samples", "workspace_bytes", "detail"};
+
+/// Cells of kEvidenceColumns.
+std::vector<std::string> evidence_cells(const Record& record) {
+  const Outcome& outcome = record.outcome;
+  std::string spread, samples, clean, workspace;
+  if (outcome.measurement) {
+    const Measurement& measured = *outcome.measurement;
+    size_t num_clean = 0;
+    for (const Sample& sample : measured.samples) num_clean += !sample.dirty;
+    spread = fmt::format("{:.4f}", measured.spread_us);
+    samples = std::to_string(measured.samples.size());
+    clean = std::to_string(num_clean);
+    workspace = std::to_string(measured.workspace_bytes);
+  }
+  return {std::string(name(record.stage)),
+          std::string(name(outcome.status)),
+          record.dropped ? "1" : "0",
+          spread,
+          fmt::format("{}", outcome.errors.max_relative),
+          samples,
+          clean,
+          workspace,
+          outcome.detail};
+}
+
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::vector<std::string> quoted;
+  for (const std::string& cell : cells) quoted.push_back(csv_cell(cell));
+  return join(quoted, ",") + "\n";
+}
+
+double median_us(const Record& record) {
+  return record.outcome.ok() && record.outcome.measurement ? record.outcome.measurement->median_us : 0;
+}
+
+}  // namespace
+
+void check_evidence_output(const fs::path& file) {
+  check_output(file);
+  std::error_code missing;
+  if (!fs::is_regular_file(file, missing) || fs::file_size(file, missing) == 0) return;
+  const CsvDocument old = CsvDocument::read(file);
+  for (const std::string& column : kEvidenceColumns) {
+    if (!old.find_column(column))
+      fail(ErrorCode::invalid_input, "the file is there and holds something else than candidates, name another: '{}'",
+           shown(file.string(), 500));
+  }
+}
+
+std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& query) {
+  std::vector<std::string> columns = {"device", "problem", "candidate", "us", "errRatio"};
+  columns.insert(columns.end(), kEvidenceColumns.begin(), kEvidenceColumns.end());
+  std::string text = csv_line(columns);
+  Query records = query;
+  records.started = records.decisions = records.pardons = false;
+  const size_t num_damaged = journal.scan(records, [&](const Entry& entry, const Stamp&) {
+    const auto& record = std::get<Record>(entry);
+    const double us = median_us(record);
+    std::vector<std::string> cells = {record.device, record.problem.key(), record.candidate.name(),
+                                      us > 0 ? fmt::format("{:.4f}", us) : "",
+                                      fmt::format("{}", record.outcome.errors.mismatch_ratio)};
+    for (std::string& cell : evidence_cells(record)) cells.push_back(std::move(cell));
+    text += csv_line(cells);
+  });
+  return {std::move(text), num_damaged};
+}
+
+void write_profile(const std::filesystem::path& file, const Journal& journal, const TuneInputs& inputs,
+                   const DeviceInfo& device, const Protocol& protocol) {
+  const FamilySpec& family = *inputs.family;
+  std::vector<std::string> columns = table_columns(family);
+  const size_t num_table_columns = columns.size();
+  columns.insert(columns.end(), kEvidenceColumns.begin(), kEvidenceColumns.end());
+  std::string text = csv_line(columns);
+  for (const WorkItem& item : inputs.items) {
+    const Query query{.problem = item.problem,
+                      .device = device.key(),
+                      .protocol = protocol,
+                      .started = false,
+                      .decisions = false,
+                      .pardons = false};
+    journal.scan(query, [&](const Entry& entry, const Stamp&) {
+      const auto& record = std::get<Record>(entry);
+      PublishedRow row =
+          published_row(record.problem, record.candidate, median_us(record), record.outcome.errors.mismatch_ratio);
+      row.gfx = device.gfx;
+      row.num_units = device.num_units;
+      row.model = device.model;
+      std::vector<std::string> cells;
+      for (size_t i = 0; i < num_table_columns; ++i) {
+        const bool of_time = columns[i] == "us" || columns[i] == "tflops" || columns[i] == "bw";
+        // No time, no number: a candidate that failed must not look fast to whoever reads this.
+        cells.push_back(of_time && row.us <= 0 ? "" : table_cell(family, row, columns[i]).value_or(""));
+      }
+      for (std::string& cell : evidence_cells(record)) cells.push_back(std::move(cell));
+      text += csv_line(cells);
+    });
+  }
+  write_file_atomically(file, text);
+}
+
+}  // namespace attune

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/online_attempts.h"
+
+#include <fmt/format.h>
+
+#include "attune/error.h"
+#include "attune/version.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "formats/csv/csv_document.h"
+
+namespace attune {
+
+OnlineAttempts::OnlineAttempts(std::filesystem::path file) : file_(std::move(file)) {
+  std::error_code missing;
+  if (!std::filesystem::exists(file_, missing)) return;
+  try {
+    const auto document = CsvDocument::read(file_);
+    const size_t problem = document.require_column("problem"), version = document.require_column("attune"),
+                 begun = document.require_column("begun"), given_up = document.require_column("given_up");
+    for (size_t row = 0; row < document.num_rows(); ++row) {
+      if (document.cell(row, version) != kVersion) continue;
+      attempts_[std::string(document.cell(row, problem))] = {parse_int(document.cell(row, begun)).value_or(0),
+                                                             std::string(document.cell(row, given_up))};
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_input) throw;
+    attempts_.clear();
+  }
+}
+
+std::string OnlineAttempts::given_up(const Problem& problem) const {
+  const auto found = attempts_.find(problem.key());
+  if (found == attempts_.end()) return {};
+  if (!found->second.given_up.empty()) return found->second.given_up;
+  if (found->second.begun < kMaxBegun) return {};
+  return fmt::format("it was begun {} times, and the program was ended each time", found->second.begun);
+}
+
+bool OnlineAttempts::is_suspect(const Problem& problem) const {
+  const auto found = attempts_.find(problem.key());
+  return found != attempts_.end() && found->second.begun > 0;
+}
+
+void OnlineAttempts::begin(const Problem& problem) { ++attempts_[problem.key()].begun; }
+void OnlineAttempts::done(const Problem& problem) { attempts_.erase(problem.key()); }
+
+void OnlineAttempts::undone(const Problem& problem) {
+  const auto found = attempts_.find(problem.key());
+  if (found != attempts_.end() && --found->second.begun <= 0 && found->second.given_up.empty()) attempts_.erase(found);
+}
+
+void OnlineAttempts::give_up(const Problem& problem, const std::string& reason) {
+  // In one line, and short: libraries' own sentences are in it.
+  attempts_[problem.key()] = {0, shown(reason, 500)};
+}
+
+std::vector<Problem> OnlineAttempts::forget_all() {
+  std::vector<Problem> all;
+  for (const auto& [key, attempt] : attempts_) {
+    try {
+      const Problem problem = Problem::parse(key);
+      if (!given_up(problem).empty()) all.push_back(problem);
+    } catch (const Error&) {
+      // Somebody edited the file.
+    }
+  }
+  attempts_.clear();
+  return all;
+}
+
+void OnlineAttempts::save() const {
+  std::string text = "problem,attune,begun,given_up\n";
+  for (const auto& [key, attempt] : attempts_)
+    text += fmt::format("{},{},{},{}\n", csv_cell(key), kVersion, attempt.begun, csv_cell(attempt.given_up));
+  write_file_atomically(file_, text, 0600);
+}
+
+}  // namespace attune

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/open_devices.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/line_output.h"
+#include "base/locations.h"
+#include "base/output_path.h"
+#include "base/text.h"
+#include "campaign/worker_options.h"
+#include "core/turn.h"
+#include "device/core_partition.h"
+#include "device/devices.h"
+#include "measure/local_executor.h"
+#include "measure/quiet.h"
+#include "ops/op.h"
+#include "search/prune.h"
+#include "solver/registry.h"
+#include "worker/worker_executor.h"
+
+namespace attune {
+
+namespace {
+
+/// Libraries keep large arrays on the stack (libxsmm 130 KiB) and end the program where there is no room.
+void check_stack() {
+  constexpr rlim_t kLeastBytes = 512 << 10;
+  rlimit stack{};
+  if (::getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kLeastBytes) return;
+  fail(ErrorCode::unavailable, "the stack is too small for the libraries, raise it with `ulimit -s 8192`: {} KiB",
+       stack.rlim_cur >> 10);
+}
+
+/// One of the devices that a list names.
+struct Part {
+  std::string name;        ///< `cpu:1`
+  std::vector<int> cores;  ///< Empty: all.
+};
+
+/// `cpu:0,cpu:1`: as many parts of the processor as are named. Throws invalid_input.
+std::vector<Part> parts_of(const std::string& devices) {
+  const std::string list = devices.empty() ? "cpu:0" : devices;
+  std::vector<Part> parts;
+  for (const auto id : split(list, ',')) parts.push_back({std::string(trim(id)), {}});
+  if (parts.size() == 1) return parts;
+  const std::string kind = parts.front().name.substr(0, parts.front().name.find(':'));
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if ((kind == "cpu" || kind == "fake") && parts[i].name == fmt::format("{}:{}", kind, i)) continue;
+    fail(ErrorCode::invalid_input,
+         "several devices are the parts of one kind, counted from 0, as in --devices cpu:0,cpu:1; got '{}'", devices);
+  }
+  if (kind != "cpu") return parts;
+  const auto cores = partition_cores(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) parts[i].cores = cores[i];
+  return parts;
+}
+
+std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays* strays,
+                                            const std::function<bool()>& stop) {
+  // A part of the processor, or another fake device, is the whole one to the worker.
+  WorkerOptions options = worker_options(only ? part.name : part.name.substr(0, part.name.find(':')) + ":0", strays);
+  options.name = only ? "" : part.name;
+  options.stopped = stop;
+  options.cores.assign(part.cores.begin(), part.cores.end());
+  return std::make_unique<WorkerExecutor>(std::move(options));
+}
+
+}  // namespace
+
+std::vector<Environment> open_environments(const std::string& devices, Isolation isolation,
+                                           const KernelOptions& kernels, const std::function<bool()>& stop) {
+  std::vector<Part> parts = parts_of(devices);
+  if (parts.size() > 1 && isolation == Isolation::none)
+    fail(ErrorCode::invalid_input, "several devices need a process each, leave out --isolation none");
+  // The modules' load variables must be set before anything starts a thread.
+  const Registry& solvers = registry();
+  for (const std::string& notice : solvers.notices()) print_line(stderr, "note: " + notice);
+  if (kernels.cache.empty())
+    check_cache_location();
+  else
+    check_output_folder(kernels.cache);
+  if (parts.front().name.starts_with("cpu")) check_stack();
+  std::filesystem::path cache = kernels.cache.empty() ? cache_location().path.string() : kernels.cache;
+  if (!cache.empty()) cache = std::filesystem::absolute(cache);
+  const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;
+  std::vector<Environment> all;
+  for (Part& part : parts) {
+    Environment& one = all.emplace_back();
+    if (isolation == Isolation::process) {
+      one.strays = strays;
+      auto worker = open_worker(part, parts.size() == 1, strays.get(), stop);
+      one.worker = worker.get();
+      one.executor = std::move(worker);
+    } else {
+      one.opened = open_device(part.name);
+      one.executor = std::make_unique<LocalExecutor>(*one.opened, solvers);
+    }
+    PoolOptions pool{.jobs = kernels.jobs, .deadline = milliseconds_of(kernels.deadline_s), .keep = kernels.keep};
+    if (pool.jobs == 0) pool.jobs = static_cast<uint32_t>(part.cores.size());
+    one.kernels = std::make_unique<Kernels>(solvers, one.device(), cache, std::move(pool));
+    one.cores = std::move(part.cores);
+  }
+  return all;
+}
+
+Environment open_environment(const std::string& devices, Isolation isolation, const KernelOptions& kernels) {
+  if (devices.find(',') != std::string::npos)
+    fail(ErrorCode::invalid_input, "this verb works on one device, got '{}'", devices);
+  return std::move(open_environments(devices, isolation, kernels).front());
+}
+
+Isolation isolation_option(const std::string& text) { return text == "none" ? Isolation::none : Isolation::process; }
+
+void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop) {
+  if (environment.device().kind != "host" || wait_s <= 0) return;
+  auto own = environment.executor->processes();
+  own.push_back(getpid());
+  constexpr int kSilentWindows = 2;  // What a quiet machine takes.
+  int num_windows = 0;
+  const auto ask = [&] {
+    if (num_windows++ == kSilentWindows)
+      std::fprintf(stderr, "waiting up to %.0f s for other programs to come to rest (--quiet-wait 0 does not)\n",
+                   wait_s);
+    return stop && stop();
+  };
+  const Quiet quiet = wait_until_quiet(QuietOptions{.wait_s = wait_s}, own, ask);
+  if (!quiet.quiet && !(stop && stop())) {
+    std::fprintf(
+        stderr, "note: other programs use %.0f %% of the processors after %.0f s of waiting; results will be noisier\n",
+        100 * quiet.share, quiet.waited_s);
+  }
+}
+
+}  // namespace attune

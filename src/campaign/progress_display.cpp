@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/progress_display.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+
+#include "base/line_output.h"
+#include "base/text.h"
+#include "report/result_table.h"
+
+namespace attune {
+namespace {
+constexpr double kRedrawS = 0.1, kPlainS = 9, kSilentS = 10;
+constexpr size_t kBarCells = 24;
+
+/// What print_alarm() says; written while no alarm is set.
+std::string alarm_text;
+
+/// A step that lasts longer than kSilentS (a reference, one launch) reports nothing meanwhile, and a thread that did
+/// would be taken for one of a library's and pinned as such (device/host/thread_watch.h).
+extern "C" void print_alarm(int) {
+  [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, alarm_text.data(), alarm_text.size());
+}
+
+/// First after `seconds`, then again and again; 0: never.
+void set_alarm(double seconds) {
+  const auto whole = static_cast<time_t>(seconds);
+  const auto rest_us = static_cast<suseconds_t>((seconds - static_cast<double>(whole)) * 1e6);
+  const itimerval timer{{static_cast<time_t>(kSilentS), 0}, {whole, rest_us}};
+  ::setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+/// A line longer than the terminal is wide could not be cleared.
+std::string fit_to_terminal(std::string line) {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return line;
+  size_t cells = 0, at = 0;
+  for (; at < line.size() && cells < size.ws_col; ++at) cells += (line[at] & 0xc0) != 0x80;  // UTF-8: first bytes.
+  while (at < line.size() && (line[at] & 0xc0) == 0x80) ++at;
+  return line.substr(0, at);
+}
+}  // namespace
+
+ProgressDisplay::ProgressDisplay(RunProgress start)
+    : progress_(std::move(start)),
+      began_s_(steady_clock().now_s()),
+      reported_s_(began_s_),
+      terminal_(isatty(STDERR_FILENO) == 1) {
+  if (terminal_) return;
+  struct sigaction action {};
+  action.sa_handler = print_alarm;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGALRM, &action, nullptr);
+  set_plain("at the start");
+}
+
+ProgressDisplay::~ProgressDisplay() {
+  clear();
+  if (!terminal_) set_alarm(0);
+}
+
+void ProgressDisplay::set_plain(const std::string& state) {
+  set_alarm(0);
+  alarm_text = fmt::format("{} of {} shapes, still at it: {}\n", progress_.num_done, progress_.num_shapes, state);
+  set_alarm(std::max(0.1, reported_s_ + kSilentS - steady_clock().now_s()));
+}
+
+void ProgressDisplay::update(const Problem& problem, Phase phase, size_t num_candidates) {
+  static constexpr std::array<const char*, 5> kPhases = {"racing", "finals of", "confirming", "last samples of",
+                                                         "done with"};
+  progress_.doing =
+      fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)], num_candidates, short_shape(problem));
+  const double now_s = steady_clock().now_s();
+  progress_.elapsed_s = now_s - began_s_;
+  file_.write(progress_);
+  if (terminal_ && now_s - drawn_s_ > kRedrawS) draw();
+  if (terminal_) return;
+  if (now_s - reported_s_ > kPlainS) {
+    reported_s_ = now_s;
+    const std::string remarks = progress_.remarks();
+    std::fprintf(stderr, "%zu of %zu shapes, %s: %s%s%s\n", progress_.num_done, progress_.num_shapes,
+                 format_duration(progress_.elapsed_s).c_str(), progress_.doing.c_str(), remarks.empty() ? "" : "; ",
+                 remarks.c_str());
+  }
+  if (now_s - drawn_s_ > kRedrawS) {
+    drawn_s_ = now_s;
+    set_plain(progress_.doing);
+  }
+}
+
+void ProgressDisplay::shape_done(const TuneResult& result) {
+  ++progress_.num_done;
+  for (const auto& [candidate, outcome] : result.failures) ++progress_.failures[std::string(name(outcome.status))];
+  if (result.decision && result.decision->ratio > progress_.best_ratio) {
+    progress_.best_ratio = result.decision->ratio;
+    progress_.best_shape = short_shape(result.problem);
+  }
+  if (terminal_) draw();
+}
+
+void ProgressDisplay::print_line(const std::string& line, bool to_stdout) {
+  clear();
+  attune::print_line(to_stdout ? stdout : stderr, line);
+  std::fflush(to_stdout ? stdout : stderr);
+  if (terminal_) draw();
+}
+
+void ProgressDisplay::draw() {
+  drawn_s_ = steady_clock().now_s();
+  progress_.elapsed_s = drawn_s_ - began_s_;
+  const size_t all = progress_.num_shapes;
+  const size_t filled = all == 0 ? kBarCells : kBarCells * progress_.num_done / all;
+  std::string bar;
+  for (size_t cell = 0; cell < kBarCells; ++cell) bar += cell < filled ? "█" : "░";
+  const std::string remarks = progress_.remarks();
+  std::string line =
+      fmt::format("{} {}/{} {}  {}{}{}", bar, progress_.num_done, all, format_duration(progress_.elapsed_s),
+                  progress_.doing, remarks.empty() ? "" : "; ", remarks);
+  std::fprintf(stderr, "\r\033[K%s", fit_to_terminal(std::move(line)).c_str());
+  std::fflush(stderr);
+  visible_ = true;
+}
+
+void ProgressDisplay::clear() {
+  if (visible_) std::fprintf(stderr, "\r\033[K");
+  visible_ = false;
+}
+
+}  // namespace attune

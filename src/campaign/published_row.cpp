@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/published_row.h"
+
+#include "ops/op.h"
+
+namespace attune {
+
+PublishedRow published_row(const Problem& problem, const Candidate& candidate, double us, double err_ratio) {
+  PublishedRow row;
+  row.problem = problem;
+  if (candidate.config.has("b_layout")) row.layout = candidate.config.text("b_layout");
+  row.kernel_name = candidate.name();
+  row.libtype = candidate.solver.substr(0, candidate.solver.find('.'));
+  row.split_k = candidate.config.has("split_k") ? candidate.config.integer("split_k") : 1;
+  row.us = us;
+  row.err_ratio = err_ratio;
+  if (us > 0) {
+    const Work work = op_of(problem).work(problem);
+    row.tflops = work.flops / us / 1e6;
+    row.bw = work.bytes / us / 1e3;
+  }
+  return row;
+}
+
+}  // namespace attune

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/publisher.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "campaign/published_row.h"
+#include "formats/csv/publish.h"
+#include "formats/tune_gemm/tune_gemm.h"
+#include "report/result_table.h"
+#include "search/weight_group.h"
+
+namespace attune {
+namespace {
+
+PublishedRow row_of(const Decision& decision, const DeviceInfo& device) {
+  PublishedRow row =
+      published_row(decision.problem, decision.winner, decision.winner_us, decision.errors.mismatch_ratio);
+  row.gfx = device.gfx;
+  row.num_units = device.num_units;
+  row.model = device.model;
+  return row;
+}
+
+TuneGemmEntry entry_of(const Decision& decision) {
+  TuneGemmEntry entry;
+  entry.problem = decision.problem;
+  entry.candidate = decision.winner.name();
+  entry.device = decision.device;
+  entry.us = decision.winner_us;
+  entry.tflops = published_row(decision.problem, decision.winner, decision.winner_us, 0).tflops;
+  return entry;
+}
+
+}  // namespace
+
+TunePublisher::TunePublisher(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device)
+    : options_(options), inputs_(inputs), device_(device) {}
+
+void TunePublisher::add(const Decision& decision, bool is_new) {
+  if (has_packed_weights(decision.problem)) {
+    packed_.push_back({decision, is_new});
+    return;
+  }
+  if (!is_new) return;
+  pending_.push_back(decision);
+  // The YAML file is written after every shape: it has no journal of its own that older tools could read.
+  if (static_cast<int64_t>(pending_.size()) >= options_.batch || !inputs_.yaml.empty()) publish_pending();
+}
+
+void TunePublisher::flush() {
+  choose_layouts();
+  publish_pending();
+}
+
+/// One layout for the rows of each weight group: weights are packed once for every M. A row's decision, with its own
+/// winner, stays in the journal.
+void TunePublisher::choose_layouts() {
+  std::map<std::string, std::vector<GroupRow>> groups;
+  std::set<std::string> changed;
+  for (const auto& [decision, is_new] : packed_) {
+    const std::string group = weight_group_of(decision.problem);
+    groups[group].push_back({&decision});
+    if (is_new) changed.insert(group);
+  }
+  for (const auto& [group, rows] : groups) {
+    if (!changed.contains(group)) continue;
+    const GroupChoice choice = choose_layout(rows, options_.min_gain_pct / 100);
+    if (choice.layout.empty()) {
+      notices_.push_back(fmt::format("no layout of the weights serves all of {}: {}; each row has its own",
+                                     counted(rows.size(), "row"), group));
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Decision decision = *rows[i].decision;
+      const GroupPick& pick = choice.picks[i];
+      if (pick.candidate != decision.winner) {
+        notices_.push_back(fmt::format(
+            "{} is published with its weight group's layout {}: {:.4f} µs, alone {:.4f} µs with {}",
+            short_shape(decision.problem), choice.layout, pick.us, decision.winner_us, layout_of(decision.winner)));
+      }
+      decision.winner = pick.candidate;
+      decision.winner_us = pick.us;
+      decision.errors = pick.errors;
+      pending_.push_back(std::move(decision));
+    }
+  }
+  packed_.clear();
+}
+
+size_t TunePublisher::position(const Problem& problem) const {
+  const auto& items = inputs_.items;
+  return static_cast<size_t>(
+      std::find_if(items.begin(), items.end(), [&](const WorkItem& item) { return item.problem == problem; }) -
+      items.begin());
+}
+
+void TunePublisher::publish_pending() {
+  if (pending_.empty()) return;
+  // Shapes end in another order than they stand in the input: a tie at once, a gain after its confirm.
+  const auto in_input_order = [&](const Decision& a, const Decision& b) {
+    return position(a.problem) < position(b.problem);
+  };
+  std::sort(pending_.begin(), pending_.end(), in_input_order);
+  if (!inputs_.table.empty()) {
+    std::vector<PublishedRow> rows;
+    for (const Decision& decision : pending_) rows.push_back(row_of(decision, device_));
+    const PublishOptions how{.update_improved = options_.update_improved,
+                             .min_improvement_pct = options_.min_improvement_pct,
+                             .sort = options_.sort};
+    const auto report = publish(inputs_.table, *inputs_.family, rows, how);
+    notices_.insert(notices_.end(), report.notices.begin(), report.notices.end());
+    for (const RetainedRow& kept : report.kept_back) {
+      notices_.push_back(fmt::format("kept the old row of {}: {} ({:.4f} µs, now {:.4f} µs)", short_shape(kept.problem),
+                                     kept.reason, kept.old_us, kept.new_us));
+    }
+  }
+  if (!inputs_.yaml.empty()) {
+    std::vector<TuneGemmEntry> entries;
+    for (const Decision& decision : pending_) entries.push_back(entry_of(decision));
+    publish_tune_gemm(inputs_.yaml, entries);
+  }
+  pending_.clear();
+}
+
+}  // namespace attune

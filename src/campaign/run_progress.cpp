@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/run_progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/locations.h"
+#include "base/text.h"
+#include "process/process_stat.h"
+#include "report/result_json.h"
+
+namespace attune {
+namespace {
+
+constexpr double kEveryS = 0.5;
+
+std::filesystem::path folder() { return home_location().path / "runs"; }
+
+/// When the process of a number was started, in ticks since the machine was; 0 when there is none. With the number it
+/// names a process for good.
+int64_t started_ticks(int64_t pid) {
+  const auto stat = process_stat(static_cast<pid_t>(pid));
+  return stat.empty() ? 0 : stat[kStartTicks];
+}
+
+/// This start of this machine: home folders are shared between machines, process numbers are not.
+std::string boot() {
+  try {
+    return std::string(trim(read_file("/proc/sys/kernel/random/boot_id")));
+  } catch (const Error&) {
+    return "unknown";
+  }
+}
+
+nlohmann::ordered_json json_of(const RunProgress& progress) {
+  return {{"boot", boot()},
+          {"pid", ::getpid()},
+          {"started_ticks", started_ticks(::getpid())},
+          {"shapes", progress.num_shapes},
+          {"done", progress.num_done},
+          {"doing", progress.doing},
+          {"elapsed_s", progress.elapsed_s},
+          {"budget_s", progress.budget_s},
+          {"best_ratio", progress.best_ratio},
+          {"best_shape", progress.best_shape},
+          {"failures", progress.failures},
+          {"device", progress.device},
+          {"table", progress.table},
+          {"journal", progress.journal}};
+}
+
+/// Throws what nlohmann throws for a file that is not ours.
+std::optional<RunningRun> run_from(const std::string& text) {
+  const auto json = nlohmann::json::parse(text);
+  RunningRun run;
+  if (json.at("boot").get<std::string>() != boot()) fail(ErrorCode::unavailable, "a run of another machine");
+  run.pid = json.at("pid").get<int64_t>();
+  const int64_t started = started_ticks(run.pid);
+  if (started == 0 || started != json.at("started_ticks").get<int64_t>()) return std::nullopt;
+  RunProgress& progress = run.progress;
+  progress.num_shapes = json.at("shapes").get<size_t>();
+  progress.num_done = json.at("done").get<size_t>();
+  progress.doing = json.at("doing").get<std::string>();
+  progress.elapsed_s = json.at("elapsed_s").get<double>();
+  progress.budget_s = json.at("budget_s").get<double>();
+  progress.best_ratio = json.at("best_ratio").get<double>();
+  progress.best_shape = json.at("best_shape").get<std::string>();
+  progress.failures = json.at("failures").get<std::map<std::string, size_t>>();
+  progress.device = json.at("device").get<std::string>();
+  progress.table = json.at("table").get<std::string>();
+  progress.journal = json.at("journal").get<std::string>();
+  return run;
+}
+
+}  // namespace
+
+std::optional<double> RunProgress::left_s() const {
+  if (num_done == 0 || num_done >= num_shapes) return std::nullopt;
+  const double left = elapsed_s / static_cast<double>(num_done) * static_cast<double>(num_shapes - num_done);
+  return budget_s > 0 ? std::min(left, std::max(0.0, budget_s - elapsed_s)) : left;
+}
+
+double RunProgress::shapes_a_minute() const {
+  return elapsed_s > 0 ? 60 * static_cast<double>(num_done) / elapsed_s : 0;
+}
+
+std::string RunProgress::remarks() const {
+  std::vector<std::string> parts;
+  if (const auto left = left_s()) {
+    parts.push_back(fmt::format("{:.1f} shapes a minute", shapes_a_minute()));
+    parts.push_back("about " + format_duration(*left) + " left");
+  }
+  if (best_ratio > 1) parts.push_back(fmt::format("best {:.2f}× ({})", best_ratio, best_shape));
+  std::vector<std::string> failed;
+  for (const auto& [status, count] : failures) failed.push_back(fmt::format("{} {}", count, status));
+  if (!failed.empty()) parts.push_back("failed: " + join(failed, ", "));
+  return join(parts, ", ");
+}
+
+ProgressFile::ProgressFile() {
+  try {
+    make_private_folder(folder());
+    file_ = folder() / fmt::format("{}-{}.json", boot().substr(0, 8), ::getpid());
+  } catch (const Error&) {
+    file_.clear();
+  }
+}
+
+ProgressFile::~ProgressFile() {
+  std::error_code ignored;
+  if (!file_.empty()) std::filesystem::remove(file_, ignored);
+}
+
+void ProgressFile::write(const RunProgress& progress) {
+  if (file_.empty() || progress.elapsed_s - written_s_ < kEveryS) return;
+  written_s_ = progress.elapsed_s;
+  try {
+    write_file_atomically(file_,
+                          json_of(progress).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  } catch (const Error&) {
+    file_.clear();
+  }
+}
+
+std::vector<RunningRun> running_runs() {
+  std::vector<RunningRun> runs;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder(), none)) {
+    if (entry.path().extension() != ".json") continue;
+    std::error_code ignored;
+    try {
+      if (auto run = run_from(read_file(entry.path())))
+        runs.push_back(std::move(*run));
+      else
+        std::filesystem::remove(entry.path(), ignored);
+    } catch (const std::exception&) {
+      // Removed meanwhile, of another machine, or not ours.
+    }
+  }
+  std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.pid < b.pid; });
+  return runs;
+}
+
+}  // namespace attune

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/tune_display.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/line_output.h"
+#include "base/text.h"
+#include "report/json_output.h"
+#include "report/result_json.h"
+#include "report/result_table.h"
+
+namespace attune {
+
+TuneDisplay::TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device,
+                         TunePublisher& publisher, const std::filesystem::path& journal)
+    : options_(options),
+      device_(device),
+      publisher_(publisher),
+      display_({.num_shapes = inputs.items.size(),
+                .budget_s = parse_duration_s(options.budget).value_or(0),
+                .device = device.id,
+                .table = inputs.table.string(),
+                .journal = journal.string()}) {
+  for (size_t place = 0; place < inputs.items.size(); ++place) {
+    const WorkItem& item = inputs.items[place];
+    places_.emplace(item.problem.key(), place);
+    if (item.has_row) rows_.insert(item.problem.key());
+  }
+}
+
+void TuneDisplay::print_in_order(const Problem& problem, std::string line) {
+  const auto found = places_.find(problem.key());
+  if (found == places_.end()) return;
+  waiting_.emplace(found->second, std::move(line));
+  places_.erase(found);
+  while (!waiting_.empty() && waiting_.begin()->first == next_place_) {
+    print_first();
+    ++next_place_;
+  }
+}
+
+void TuneDisplay::print_first() {
+  const std::string line = std::move(waiting_.extract(waiting_.begin()).mapped());
+  if (line.empty()) return;
+  if (!std::exchange(header_printed_, true)) display_.print_line(result_header(), true);
+  display_.print_line(line, true);
+}
+
+void TuneDisplay::flush() {
+  while (!waiting_.empty()) print_first();
+}
+
+void TuneDisplay::finished(const TuneResult& result) {
+  display_.shape_done(result);
+  num_kept_ += result.ending == Ending::kept;
+  if (result.ending == Ending::cut) ++cut_[result.reason];
+  num_reused_ += result.ending == Ending::reused;
+  if (result.decision) {
+    decisions_.push_back(*result.decision);
+    // A row that is in the table already was published when it was decided, and may have been replaced since.
+    publisher_.add(*result.decision, result.ending == Ending::decided || !rows_.contains(result.problem.key()));
+  } else if (options_.verbose || (result.ending != Ending::kept && result.ending != Ending::cut)) {
+    display_.print_line(fmt::format("{}: {}: {}", short_shape(result.problem), name(result.ending), result.reason),
+                        false);
+  }
+  if (options_.verbose) print_details(result);
+  if (!options_.json) print_in_order(result.problem, result.decision ? result_line(*result.decision) : "");
+}
+
+void TuneDisplay::note_cut_shapes() {
+  for (const auto& [reason, count] : cut_) {
+    display_.print_line(fmt::format("{} not decided, run again to go on: {}", counted(count, "shape"), reason), false);
+  }
+}
+
+void TuneDisplay::print_details(const TuneResult& result) {
+  display_.print_line(fmt::format("  {} candidates, {} failed, {}", result.num_candidates, result.failures.size(),
+                                  format_duration(result.seconds)),
+                      false);
+  for (const auto& [candidate, outcome] : result.failures) {
+    display_.print_line(fmt::format("  {}: {}; {}", name(outcome.status), outcome.detail,
+                                    repeat_command(result.problem, candidate, device_.id)),
+                        false);
+  }
+}
+
+void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs, const DeviceInfo& device,
+                        const std::vector<Milliseconds>& recoveries) {
+  nlohmann::ordered_json mended = nlohmann::ordered_json::array();
+  for (const Milliseconds one : recoveries) mended.push_back(one.count());
+  nlohmann::ordered_json list = nlohmann::ordered_json::array(), skipped = nlohmann::ordered_json::array();
+  for (const TuneResult& result : results) {
+    nlohmann::ordered_json failures = nlohmann::ordered_json::array();
+    for (const auto& [candidate, outcome] : result.failures) {
+      failures.push_back({{"candidate", candidate.name()},
+                          {"status", name(outcome.status)},
+                          {"detail", outcome.detail},
+                          {"repeat", repeat_command(result.problem, candidate, device.id)}});
+    }
+    nlohmann::ordered_json object = {{"problem", result.problem.key()},
+                                     {"ending", name(result.ending)},
+                                     {"seconds", result.seconds},
+                                     {"candidates", result.num_candidates},
+                                     {"failed", failures}};
+    if (!result.reason.empty()) object["reason"] = result.reason;
+    if (result.decision) object["decision"] = nlohmann::ordered_json::parse(decision_json(*result.decision, device.id));
+    list.push_back(std::move(object));
+  }
+  for (const SkippedShape& shape : inputs.skipped)
+    skipped.push_back({{"shape", shape.shape}, {"reason", shape.reason}});
+  const nlohmann::ordered_json all = {{"device", {{"id", device.id}, {"key", device.key()}, {"model", device.model}}},
+                                      {"results", list},
+                                      {"skipped", skipped},
+                                      {"recoveries_ms", mended},
+                                      {"table", inputs.table.string()}};
+  print_json(all);
+}
+
+void print_comparison(const std::vector<TuneResult>& results, const TuneInputs& inputs) {
+  if (std::none_of(results.begin(), results.end(), [](const TuneResult& one) { return one.decision.has_value(); }))
+    return;
+  std::printf("\nbefore and after, measured interleaved:\n");
+  for (const TuneResult& result : results) {
+    if (!result.decision) continue;
+    const Decision& decision = *result.decision;
+    const auto item = std::find_if(inputs.items.begin(), inputs.items.end(),
+                                   [&](const WorkItem& one) { return one.problem == result.problem; });
+    const Candidate& before =
+        item != inputs.items.end() && item->incumbent ? item->incumbent->candidate : decision.baseline;
+    const auto measured = std::find_if(decision.finalists.begin(), decision.finalists.end(),
+                                       [&](const Finalist& one) { return one.candidate == before; });
+    if (before != decision.baseline && measured == decision.finalists.end()) {
+      std::printf("%-34s failed now → %10.1f µs  %s → %s\n", short_shape(result.problem).c_str(), decision.winner_us,
+                  short_candidate(before).c_str(), short_candidate(decision.winner).c_str());
+      continue;
+    }
+    const double before_us = before == decision.baseline ? decision.baseline_us : measured->us;
+    std::printf("%-34s %10.1f µs → %10.1f µs  %6.3f×  %s → %s\n", short_shape(result.problem).c_str(), before_us,
+                decision.winner_us, before_us / decision.winner_us, short_candidate(before).c_str(),
+                short_candidate(decision.winner).c_str());
+  }
+}
+
+void print_summary(const TuneOptions& options, const TuneInputs& inputs, const TuneDisplay& display,
+                   const std::filesystem::path& journal) {
+  const Summary summary = summarise(display.decisions());
+  std::string where;
+  for (const auto& [label, file] : {std::pair("table", inputs.table), std::pair("results", inputs.yaml),
+                                    std::pair("candidates", std::filesystem::path(options.profile_file))}) {
+    if (!file.empty() && std::filesystem::exists(file)) where += fmt::format("{} {}, ", label, file.string());
+  }
+  where += "journal " + journal.string();
+  if (display.num_kept() > 0) {
+    print_line(stdout, counted(display.num_kept(), "shape") + " with a row already (--all tunes again)");
+  }
+  if (display.num_reused() > 0) {
+    print_line(stdout,
+               counted(display.num_reused(), "shape") + " tuned before, taken from the journal (--all tunes again)");
+  }
+  if (summary.num_shapes == 0) {
+    print_line(stdout, "no shape was decided now; " + where);
+    return;
+  }
+  print_line(stdout, fmt::format("{}: geometric mean {:.3f}× over the default [{:.3f}, {:.3f}]; {} faster, {} tied, {} "
+                                 "keep the default ({} of all noisy); {}",
+                                 counted(summary.num_shapes, "shape"), summary.mean, summary.low, summary.high,
+                                 summary.num_faster, summary.num_tied,
+                                 summary.num_shapes - summary.num_faster - summary.num_tied, summary.num_noisy, where));
+}
+
+}  // namespace attune

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/tune_method.h"
+
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "solver/registry.h"
+
+namespace attune {
+namespace {
+
+double duration_option(const std::string& text, std::string_view flag) {
+  if (text.empty()) return 0;
+  const auto seconds = parse_duration_s(text);
+  if (!seconds || *seconds <= 0)
+    fail(ErrorCode::invalid_input, "{} wants a time such as 30s, 10m or 2h, got '{}'", flag, text);
+  return *seconds;
+}
+
+/// Checks names against the solvers of this build; `all` gives the empty list.
+std::vector<std::string> libraries_option(const std::string& text) {
+  if (text == "all") return {};
+  std::set<std::string> known;
+  for (const SolverEntry& entry : registry().entries()) {
+    if (entry.solver) known.insert(entry.id.substr(0, entry.id.find('.')));
+  }
+  std::vector<std::string> libraries;
+  for (const auto piece : split(text, ',')) {
+    const std::string library(trim(piece));
+    if (!known.contains(library)) {
+      fail(ErrorCode::invalid_input, "--libtype takes all or some of {}, got '{}'",
+           join({known.begin(), known.end()}, ","), library);
+    }
+    libraries.push_back(library);
+  }
+  return libraries;
+}
+
+/// What makes a decision one of this kind of search: a later run reuses only decisions of the same.
+std::string procedure_text(const TuneOptions& options, const TunerOptions& tuner) {
+  std::string text = tuner.exhaustive ? fmt::format("exhaustive/1 {}+{}", tuner.warmup, tuner.iters)
+                                      : fmt::format("race/1 {}/{}", tuner.strategy.name, tuner.strategy.max_trials);
+  if (tuner.contest.max_pairs > 0) text += fmt::format(" pairs<={}", tuner.contest.max_pairs);
+  if (options.no_split_k) text += " no-split-k";
+  return text;
+}
+
+void check_options(const TuneOptions& options) {
+  if (options.mp != 1)
+    fail(ErrorCode::invalid_input,
+         "a host is tuned by one worker, so that kernels do not disturb each other; got --mp {}", options.mp);
+  if (options.err_ratio <= 0)
+    fail(ErrorCode::invalid_input, "--errRatio is a limit that errors stay below, so it is above 0; got {}",
+         options.err_ratio);
+}
+
+}  // namespace
+
+TunerOptions tuner_options(const TuneOptions& options) {
+  check_options(options);
+  TunerOptions tuner;
+  tuner.exhaustive = options.search == "exhaustive";
+  tuner.warmup = options.warmup;
+  tuner.iters = options.iters;
+  tuner.libraries = libraries_option(options.libtype);
+  tuner.split_k = !options.no_split_k;
+  tuner.retune = options.all;
+  tuner.budget_s = duration_option(options.budget, "--budget");
+  tuner.problem_timeout_s = duration_option(options.timeout, "--timeout");
+  tuner.load_deadline_s = options.load_deadline_s;
+  tuner.run_deadline_s = options.run_deadline_s;
+  tuner.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
+  tuner.protocol.seed = options.seed;
+  tuner.protocol.min_gain = options.min_gain_pct / 100;
+  tuner.protocol.err_ratio = options.err_ratio;
+  tuner.contest.min_gain = tuner.protocol.min_gain;
+  tuner.contest.seed = options.seed;
+  if (options.iters_given && !tuner.exhaustive) tuner.contest.max_pairs = options.iters;
+  tuner.strategy.seed = options.seed;
+  tuner.strategy.max_trials = options.max_trials;
+  if (tuner.exhaustive) {
+    tuner.strategy.name = "exhaustive";
+    tuner.strategy.max_trials = 1'000'000;
+  } else if (options.search != "race") {
+    tuner.strategy.name = options.search;
+  }
+  tuner.protocol.procedure = procedure_text(options, tuner);
+  return tuner;
+}
+
+}  // namespace attune

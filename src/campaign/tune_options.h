@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "campaign/model_inputs.h"
+#include "campaign/open_devices.h"
+
+namespace attune {
+
+struct TuneResult;
+
+/// `attune tune` as plain data. Defaults are those of the older tuners (docs/cli.md).
+struct TuneOptions {
+  // What to tune.
+  std::string input;      ///< `-i`
+  std::string size_file;  ///< `--gemm_size_file`
+  std::optional<int64_t> m, n, k;
+  ModelOptions model;
+  std::string indtype, outdtype;
+  bool bias = false, trans_a = false;
+  bool trans_b = true;  ///< Weights stored N×K.
+  std::string op;
+  std::optional<int64_t> max_m;
+  bool all = false;
+  // Where results go.
+  std::string output;        ///< `-o`
+  std::string results_file;  ///< `--tuning_results_file`
+  std::string profile_file;  ///< `-o2`
+  std::string config_dir, keep_dir;
+  KernelOptions kernels;  ///< `keep` follows keep_dir.
+  bool sort = false;
+  bool update_improved = false;
+  double min_improvement_pct = 3.0;
+  int64_t batch = 100;
+  bool json = false, verbose = false;
+  // How.
+  std::string libtype = "all", devices, search = "race", inputs = "cold", journal, isolation = "process";
+  bool no_split_k = false, compare = false;
+  std::string compare_without_tuning;
+  std::optional<std::string> run_config;
+  double err_ratio = 0.05, min_gain_pct = 0.5;
+  uint32_t warmup = 5, iters = 101;
+  bool iters_given = false;
+  uint64_t max_trials = 96, seed = 0;
+  std::string budget, timeout;
+  double load_deadline_s = 60, run_deadline_s = 2;
+  double quiet_wait_s = 45;
+  int64_t mp = 1;
+  std::vector<TuneResult>* results = nullptr;  ///< The caller's: gets how each shape ended, once rows are written.
+};
+
+/// Runs the verb. Returns the exit status: 0, 1 when no shape could be tuned or a checked row is wrong, 130 on Ctrl-C.
+int run_tune(const TuneOptions& options);
+
+}  // namespace attune

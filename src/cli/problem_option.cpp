@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "cli/problem_option.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/line_output.h"
+#include "base/text.h"
+#include "ops/op.h"
+
+namespace attune {
+
+Problem parse_problem(const std::string& text, const DeviceInfo& device) {
+  const auto problem = Problem::parse(text);
+  return op_of(problem).normalise(problem, device);
+}
+
+std::string device_id(std::span<const DeviceInfo> devices, const std::string& key) {
+  const auto found =
+      std::find_if(devices.begin(), devices.end(), [&](const DeviceInfo& device) { return device.key() == key; });
+  return found == devices.end() ? "cpu:0" : found->id;
+}
+
+void note_damaged(size_t num_damaged, const std::filesystem::path& journal) {
+  if (num_damaged == 0) return;
+  print_line(stderr, fmt::format("note: the journal is damaged, {} left out: '{}'", counted(num_damaged, "row"),
+                                 journal.string()));
+}
+
+}  // namespace attune

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <vector>
+
+#include "attune/problem.h"
+#include "core/record.h"
+#include "measure/executor.h"
+
+namespace attune {
+
+/// What every solver of an executor says of a problem: opens the problem, waits for the answer and closes it again.
+/// Requires: the problem is normalised and the executor has nothing under way. Throws unavailable when the problem
+/// cannot be run here.
+std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol);
+
+}  // namespace attune

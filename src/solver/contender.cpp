@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "solver/contender.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/op.h"
+#include "search/prune.h"
+
+namespace attune {
+
+const Contender* find_contender(std::span<const Contender> contenders, std::string_view solver) {
+  const auto found =
+      std::find_if(contenders.begin(), contenders.end(), [&](const Contender& one) { return one.solver == solver; });
+  return found == contenders.end() ? nullptr : &*found;
+}
+
+std::string candidate_version(const Solver& solver, const Versions& versions) {
+  const auto own = versions.find(std::string(solver.id()));
+  return own != versions.end() ? own->second : std::string(solver.version());
+}
+
+std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem, const Contender* contender,
+                                        const DeviceInfo& device) {
+  if (contender == nullptr) return "no solver of that name is available here: " + candidate.solver;
+  if (!contender->support.yes) return candidate.solver + " " + contender->support.reason;
+  if (contender->version != candidate.version)
+    return fmt::format("made with {} {}, here is {}", candidate.solver, candidate.version, contender->version);
+  return why_outside(contender->space, candidate.config, problem, device);
+}
+
+std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
+                                        std::span<const Contender> contenders, const DeviceInfo& device) {
+  return why_unusable(candidate, problem, find_contender(contenders, candidate.solver), device);
+}
+
+bool comes_before(const FamilySpec& family, std::string_view solver, std::string_view other) {
+  const auto& order = family.baselines;
+  const auto rank = [&](std::string_view id) { return std::find(order.begin(), order.end(), id) - order.begin(); };
+  return std::pair(rank(solver), solver) < std::pair(rank(other), other);
+}
+
+std::optional<Candidate> untuned_candidate(const Problem& problem, std::span<const Contender> contenders) {
+  const FamilySpec& family = op_of(problem).family();
+  const Contender* first = nullptr;
+  for (const Contender& one : contenders) {
+    if (one.support.yes && (first == nullptr || comes_before(family, one.solver, first->solver))) first = &one;
+  }
+  if (first == nullptr) return std::nullopt;
+  return Candidate{first->solver, first->version, first->untuned};
+}
+
+}  // namespace attune

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/problem.h"
+#include "core/candidate.h"
+#include "core/device_info.h"
+#include "core/search_space.h"
+#include "ops/family.h"
+#include "solver/solver.h"
+
+namespace attune {
+
+/// A solver opened for one problem on one device, as data.
+struct Contender {
+  std::string solver, version;  ///< `onednn.gemm`, `1+2.6.3`: with the config they make a Candidate.
+  Versions versions;
+  Support support;
+  SearchSpace space;  ///< Empty when not supported.
+  Config untuned;
+  bool operator==(const Contender&) const = default;
+};
+
+/// Why a candidate cannot run for the problem of the contenders; nothing if it can. Checks, in this order: the solver
+/// is among the contenders, it supports the problem, its version is the candidate's, the config is one of its space.
+/// The layout of packed weights is the caller's to check: it knows which layouts there are. Cost of why_outside().
+std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
+                                        std::span<const Contender> contenders, const DeviceInfo& device);
+/// The same for the contender of the candidate's solver; null: there is none.
+std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem, const Contender* contender,
+                                        const DeviceInfo& device);
+
+/// The version that a solver's candidates carry: its backend's, which has the library's in it, else its own.
+std::string candidate_version(const Solver& solver, const Versions& versions);
+
+/// The contender of a solver, null when it is not among them.
+const Contender* find_contender(std::span<const Contender> contenders, std::string_view solver);
+
+/// Whether one solver comes before another where the first that supports a problem is taken: the baselines of the op's
+/// family in their order, then the others by id.
+bool comes_before(const FamilySpec& family, std::string_view solver, std::string_view other);
+
+/// The untuned candidate of the solver that comes_before() all others which support the problem: what an application
+/// gets without tables. Nothing when no solver supports the problem.
+std::optional<Candidate> untuned_candidate(const Problem& problem, std::span<const Contender> contenders);
+
+}  // namespace attune

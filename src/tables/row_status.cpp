@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "tables/row_status.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "formats/csv/key_cells.h"
+
+namespace attune {
+namespace {
+
+/// What is to be said without a look at other rows.
+RowStatus own_status(const TableRow& row, const DeviceInfo* device) {
+  if (device && (row.gfx != device->gfx || row.num_units != device->num_units)) return RowStatus::other_device;
+  if (!row.tag.empty()) return RowStatus::tagged;
+  if (!row.us) return RowStatus::without_time;
+  if (device && !row.device.empty() && !device->model.empty() && row.device != device->model)
+    return RowStatus::other_model;
+  return RowStatus::taken;
+}
+
+}  // namespace
+
+std::string_view name(RowStatus status) noexcept {
+  static constexpr std::array<std::string_view, kNumRowStatuses> kNames = {"is taken",
+                                                                           "is shadowed by a file before",
+                                                                           "is slower than another of its file",
+                                                                           "has no usable time",
+                                                                           "has a _tag",
+                                                                           "is of another model",
+                                                                           "is of another device"};
+  return kNames[static_cast<size_t>(status)];
+}
+
+std::string contested_key(const Table& table, const TableRow& row) {
+  // No layout is the plain one.
+  return fmt::format("{} {} {} {}", row.gfx, row.num_units, row.layout == "plain" ? "" : row.layout,
+                     key_text(table.family(), row.problem));
+}
+
+std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device) {
+  std::vector<RowReport> statuses;
+  std::vector<size_t> contenders;
+  for (const TableRow& row : table.rows()) {
+    statuses.push_back({&row, own_status(row, device), nullptr});
+    if (statuses.back().status == RowStatus::taken) contenders.push_back(statuses.size() - 1);
+  }
+  std::stable_sort(contenders.begin(), contenders.end(), [&](size_t one, size_t other) {
+    const TableRow &a = *statuses[one].row, &b = *statuses[other].row;
+    return std::pair(a.file, *a.us) < std::pair(b.file, *b.us);
+  });
+  std::map<std::string, std::vector<const TableRow*>> taken;
+  for (const size_t index : contenders) {
+    RowReport& one = statuses[index];
+    auto& winners = taken[contested_key(table, *one.row)];
+    const auto beats = [&](const TableRow* winner) {
+      return device || winner->device.empty() || winner->device == one.row->device;
+    };
+    const auto winner = std::find_if(winners.begin(), winners.end(), beats);
+    if (winner == winners.end()) {
+      winners.push_back(one.row);
+      continue;
+    }
+    one.by = *winner;
+    one.status = one.by->file == one.row->file ? RowStatus::slower : RowStatus::shadowed;
+  }
+  return statuses;
+}
+
+std::array<size_t, kNumRowStatuses> count_statuses(const std::vector<RowReport>& statuses) {
+  std::array<size_t, kNumRowStatuses> counts{};
+  for (const RowReport& one : statuses) ++counts[static_cast<size_t>(one.status)];
+  return counts;
+}
+
+}  // namespace attune
