@@ -38,9 +38,7 @@ void check(const std::string& role, const Operand& operand, const TensorSpec& sp
 nb::object list_of(nb::handle tensors) {
   PyObject* list = in_python([&] { return PySequence_List(tensors.ptr()); });
   if (list == nullptr) {
-    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0)
-      throw nb::python_error();  // Passes on the exception that
-                                 // iterating raised.
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();  // The error of the iteration.
     PyErr_Clear();
     fail_type("tensors must be a sequence of arrays in the order of the problem's operands");
   }

@@ -34,12 +34,11 @@ const char* attune_version(void) { return kVersion; }
 const char* attune_status_name(int status) {
   if (status == ATTUNE_OK) return "ok";
   if (status < ATTUNE_OK || status > ATTUNE_INTERNAL) return "unknown";
-  return name(static_cast<ErrorCode>(status - 1)).data();  // A literal, hence null-terminated.
+  return name(static_cast<ErrorCode>(status - 1)).data();  // A literal.
 }
 
 const char* attune_match_name(uint32_t match) {
-  return match > ATTUNE_FALLBACK ? "unknown" : name(static_cast<Match>(match)).data();  // A literal, hence
-                                                                                        // null-terminated.
+  return match > ATTUNE_FALLBACK ? "unknown" : name(static_cast<Match>(match)).data();  // A literal.
 }
 
 int attune_open(const attune_options* options, attune_dispatcher** dispatcher) {

@@ -32,8 +32,7 @@ struct ExplainOptions {
 /// Number of candidates by what became of them: rules count before measuring, the journal after.
 struct CandidateSummary {
   std::map<std::string, uint64_t> counts;      ///< Reason → number of candidates.
-  std::map<std::string, std::string> example;  ///< Reason → an example: a solver, or the command that repeats the
-                                               ///< candidate.
+  std::map<std::string, std::string> example;  ///< Reason → an example: a solver, or a repeating command.
   std::optional<Decision> decision;
 };
 

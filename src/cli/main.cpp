@@ -103,8 +103,7 @@ int guarded_run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGCHLD, SIG_DFL);  // Some supervisors ignore it, and then no child can be waited for.
-  std::signal(SIGXFSZ, SIG_IGN);  // A file-size limit then makes a write fail with an error instead of killing the
-                                  // process.
+  std::signal(SIGXFSZ, SIG_IGN);  // A write over a file-size limit then fails instead of killing the process.
   const int status = guarded_run(argc, argv);
   std::fflush(nullptr);
 #if defined(ATTUNE_SANITIZED) || defined(ATTUNE_NORMAL_EXIT)

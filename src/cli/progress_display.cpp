@@ -42,9 +42,7 @@ std::string fit_to_terminal(std::string line) {
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return line;
   size_t cells = 0, at = 0;
-  for (; at < line.size() && cells < size.ws_col; ++at)
-    cells += (line[at] & 0xc0) != 0x80;  // Counts first bytes of
-                                         // UTF-8.
+  for (; at < line.size() && cells < size.ws_col; ++at) cells += (line[at] & 0xc0) != 0x80;  // First bytes of UTF-8.
   while (at < line.size() && (line[at] & 0xc0) == 0x80) ++at;
   return line.substr(0, at);
 }

@@ -19,8 +19,7 @@ std::string_view name(RowStatus status) noexcept;
 struct RowReport {
   const TableRow* row = nullptr;
   RowStatus status = RowStatus::taken;
-  const TableRow* by = nullptr;  ///< The row that wins: from an earlier file (shadowed), or from the same file
-                                 ///< (slower).
+  const TableRow* by = nullptr;  ///< The winning row: of an earlier file (shadowed) or of the same file (slower).
 };
 
 /// Returns the status of each row, in the order of the table. For each key, layout and device, the first file with a

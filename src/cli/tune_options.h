@@ -49,8 +49,7 @@ struct TuneOptions {
   double load_deadline_s = 60, run_deadline_s = 2;
   double quiet_wait_s = 45;
   int64_t mp = 1;
-  std::vector<TuneResult>* results = nullptr;  ///< If not null, receives the result of each shape after rows are
-                                               ///< written. Owned by the caller.
+  std::vector<TuneResult>* results = nullptr;  ///< Receives the results once rows are written, unless null.
 };
 
 /// Runs the verb. Returns 0; 1 if no shape could be tuned or a checked row is wrong; 130 on Ctrl-C.

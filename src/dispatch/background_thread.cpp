@@ -52,8 +52,7 @@ BackgroundThread::~BackgroundThread() {
   if (is_of_this_process())
     thread_.join();
   else
-    new std::thread(std::move(thread_));  // The thread exists in the parent only; it can be neither joined nor
-                                          // detached.
+    new std::thread(std::move(thread_));  // Leak it: the parent's thread can be neither joined nor detached.
 }
 
 bool BackgroundThread::is_of_this_process() const noexcept { return process_ == ::getpid(); }

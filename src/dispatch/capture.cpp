@@ -53,8 +53,7 @@ fs::path whole_path(const fs::path& folder) {
 /// A shape to be written to the files.
 struct Line {
   CalledShape shape;
-  std::vector<ListStatus*> standings;  ///< States of all entries for this shape: a typed call and a problem in text may
-                                       ///< be the same shape.
+  std::vector<ListStatus*> standings;  ///< States of this shape as a typed call and as text.
 };
 
 bool is_fresh(const Line& line) { return *line.standings.front() == ListStatus::fresh; }
@@ -87,7 +86,7 @@ struct Capture::State {
   /// thread that the child lacks.
   std::atomic_flag writing;
   std::string process = process_name();
-  std::vector<uint64_t> written_calls = std::vector<uint64_t>(families().size());  ///< Calls in each family's counts
+  std::vector<uint64_t> written_calls = std::vector<uint64_t>(families().size());  ///< By family: calls in its counts
                                                                                    ///< file.
 };
 

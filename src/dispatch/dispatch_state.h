@@ -82,8 +82,7 @@ struct Dispatcher::State {
   Hit choose(GemmKey key, const Weights& weights, OnMiss on_miss = OnMiss::post) noexcept;
   Hit require(GemmKey key, const Weights& weights);
   Weights pack(GemmKey key, const void* plain, const PackOptions& wanted);
-  static void* copy_of(const Weights& weights, const Hit& hit) noexcept;  ///< Returns the copy that the hit's plan
-                                                                          ///< reads.
+  static void* copy_of(const Weights& weights, const Hit& hit) noexcept;  ///< The copy that hit.plan reads.
   std::shared_ptr<const Plan> keep(const Hit& hit) const;
   /// Returns the plan of a candidate and compiles it first if needed. The plan lives as long as Hit::plan. Throws like
   /// Dispatcher::run_candidate().
@@ -134,8 +133,7 @@ struct Dispatcher::State {
   PlanCache plans_;
   Resolver resolver_;
   WeightsPacker packer_;
-  std::mutex making_;  ///< Guards resolver_, plans_, maker_, the members from refusals_ to places_, and replacing
-                       ///< `now`.
+  std::mutex making_;  ///< Guards resolver_, plans_, maker_, refusals_ to places_, and replacing `now`.
   std::map<std::pair<uint64_t, uint64_t>, Refusal> refusals_;  ///< By problem hash; cleared when the tables change.
   std::set<std::pair<uint64_t, uint64_t>> asked_for_;  ///< Hashes of shapes whose kernel was or will be compiled.
   std::vector<LookupRequest> wanted_;                  ///< Requests of asked_for_ that still wait.

@@ -13,8 +13,7 @@ namespace attune {
 
 /// The guards of this process. Never freed.
 struct ForkGuard::Live {
-  std::mutex forking;  ///< Held from before a fork() until after it, so that forks run one at a time; the end of one
-                       ///< would unlock for all.
+  std::mutex forking;  ///< Held throughout a fork(), because the end of one would unlock for all.
   std::mutex mutex;
   std::set<ForkGuard*> all;
 

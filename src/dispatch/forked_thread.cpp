@@ -24,8 +24,7 @@ extern "C" void* __tls_get_addr(TlsIndex* index);
 namespace attune {
 namespace {
 
-std::atomic<bool> is_forked{false};  ///< A thread of this process survived a fork(). Saves the others the thread-local
-                                     ///< lookup.
+std::atomic<bool> is_forked{false};  ///< Whether a thread of this process survived a fork(); a fast check.
 constinit thread_local bool is_here = false;
 bool has_threads = true;  ///< Whether the forking process has other threads than ours. Guarded by the fork lock.
 

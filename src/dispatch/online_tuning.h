@@ -46,8 +46,7 @@ struct OnlineOptions {
 /// for, never another child.
 class OnlineTuning {
  public:
-  static constexpr size_t kMaxShapes = 1024;  ///< Maximum number of shapes per process; more are ignored, which is
-                                              ///< reported once.
+  static constexpr size_t kMaxShapes = 1024;  ///< Per process; more are ignored, which is reported once.
   static constexpr int kMaxFailures = 3;  ///< Consecutive failures after which online tuning stops, which is reported.
 
   /// Copies the environment; no thread may change it meanwhile. Touches no file.

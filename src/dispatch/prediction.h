@@ -26,8 +26,7 @@ struct Neighbour {
 struct NextRows {
   static constexpr double kNone = 1e9;
   double below_regret = kNone, above_regret = kNone;  ///< Bounds: 0.05 is 5 % slower than the best.
-  bool above_first = true;  ///< The row above is nearer by ratio; a larger M counts as nearer than a smaller one by a
-                            ///< power.
+  bool above_first = true;  ///< The row above is nearer by ratio, with a power in favour of larger M.
 
   static NextRows of(int64_t m, const Neighbour& below, const Neighbour& above) noexcept;
 };

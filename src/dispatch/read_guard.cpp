@@ -92,8 +92,7 @@ ReadGuard::ReadGuard() noexcept : reader_(this_reader()) {
 bool wait_for_readers() noexcept {
   const uint64_t now = epoch.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (fences_are_sent.load(std::memory_order_relaxed) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
-    fences_are_sent = false;  // Forbidden since: readers issue their own fences from now on, and the current ones are
-                              // unknown.
+    fences_are_sent = false;  // Forbidden since: readers issue fences from now on; current readers are unknown.
     return false;
   }
   for (Reader* one = readers.load(std::memory_order_acquire); one != nullptr; one = one->next) {
