@@ -46,7 +46,7 @@ void AnswerCache::put(CachedAnswer served) {
     move_to(std::move(larger));
     place = &owned_->of(served.hash);
   }
-  replaced_.reserve(replaced_.size() + 1);  // Allocate first: readers may still see the old answer if this fails.
+  replaced_.reserve(replaced_.size() + 1);  // A failing push_back() would free an answer that readers see.
   auto fresh = std::make_unique<CachedAnswer>(served);
   if (served.plan == nullptr) ++num_without_plan_;
   std::unique_ptr<const CachedAnswer> old(place->exchange(fresh.release()));

@@ -86,8 +86,7 @@ struct Capture::State {
   /// thread that the child lacks.
   std::atomic_flag writing;
   std::string process = process_name();
-  std::vector<uint64_t> written_calls = std::vector<uint64_t>(families().size());  ///< By family: calls in its counts
-                                                                                   ///< file.
+  std::vector<uint64_t> written_calls = std::vector<uint64_t>(families().size());  ///< Written calls, by family.
 };
 
 /// All captures of the process, for the fork() handlers. Never destroyed, because the end of a process may fork.
