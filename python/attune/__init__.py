@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Matrix products by the kernels that tuned tables name.
+"""Matrix products with the kernels from tuned tables.
 
     y = attune.gemm_a16w16(x, w, bias)          # NumPy, or PyTorch through DLPack
-    with attune.capture("captures"): ...        # the shapes that are called
+    with attune.capture("captures"): ...        # collects the called shapes
     attune.tune("captures/bf16_untuned_gemm.csv", "tuned.csv")
 
-What a lookup does, and the variables that name tables: docs/run_time.md. All of this package: docs/python.md.
+docs/run_time.md describes lookups and the variables that name tables, docs/python.md this package.
 """
 
 from __future__ import annotations

@@ -8,16 +8,16 @@ from attune._attune import ShapeCapture
 
 
 class capture:
-    """Collects the shapes that this process passes to gemm_a16w16(), of all threads, while it is entered:
+    """Context manager that collects the shapes passed to gemm_a16w16() by all threads of this process:
 
         with attune.capture("captures") as shapes:
             model(x)
         attune.tune("captures/bf16_untuned_gemm.csv", "tuned.csv")
 
-    `folder` gets a list of shapes for each family, which the tuner reads as it is, and counts of the calls; shapes that
-    a list has are not added again, whoever wrote it (docs/formats/capture.md). Written when it is left.
+    On exit it writes a shape list for each family, which the tuner can read, and the call counts to `folder`. Shapes
+    that a list already has are not added again, regardless of their writer (docs/formats/capture.md).
 
-    Raises InvalidInputError for an empty folder and, when it is left, IoError for what cannot be written.
+    Raises InvalidInputError for an empty `folder`, and IoError on exit if a file cannot be written.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -26,16 +26,16 @@ class capture:
 
     @property
     def num_shapes(self) -> int:
-        """Distinct shapes that were called so far."""
+        """Number of distinct shapes called so far."""
         return self._shapes.num_shapes
 
     @property
     def num_dropped(self) -> int:
-        """Calls of shapes that no list can hold."""
+        """Number of calls that were not recorded, such as shapes that no list can hold."""
         return self._shapes.num_dropped
 
     def flush(self) -> None:
-        """Writes what is not written. Raises IoError."""
+        """Writes new shapes and the counts. Raises IoError."""
         self._shapes.flush()
 
     def __enter__(self) -> capture:

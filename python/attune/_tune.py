@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tuner as a function: the program in a process of its own, as a user starts it."""
+"""The tuner as a function, which runs the program in a process of its own."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _OF_CODE: Mapping[str, type[errors.Error]] = {kind.code: kind for kind in errors
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """Progress of a run."""
 
-    shapes: int  #: In all.
+    shapes: int  #: Number of shapes of the run.
     done: int
     doing: str  #: `racing 24 of 64x1152x896 fp32`
     elapsed_s: float
-    best_ratio: float  #: Largest gain over a default so far; 0: none yet.
-    best_shape: str  #: Whose that is.
-    failures: Mapping[str, int]  #: Candidates, by what became of them.
+    best_ratio: float  #: Largest gain over a baseline so far; 0: none yet.
+    best_shape: str  #: Shape with that gain.
+    failures: Mapping[str, int]  #: Number of failed candidates by status.
 
 
 def program() -> Path:
-    """$ATTUNE_PROGRAM, else that of the installed tree the library is of. Raises NotFoundError."""
+    """Returns $ATTUNE_PROGRAM, else the program in the library's installation tree. Raises NotFoundError."""
     named = os.environ.get("ATTUNE_PROGRAM")
     folder = Path(_attune.library).resolve().parent
     places = (
@@ -58,20 +58,20 @@ def tune(
     progress: Callable[[Progress], None] | None = None,
     **flags: object,
 ) -> list[dict[str, Any]]:
-    """Finds the fastest correct kernel of each shape and publishes them in a table.
+    """Finds the fastest correct kernel of each shape and publishes the kernels in a table.
 
-    untuned   a list of shapes, as capture() writes it; None when flags say what to tune (m=, n=, k=, dtype=)
-    tuned     the table: made, or what it has is kept
-    progress  called in this thread about twice a second, and once at the end; what it raises stops the run
-    flags     of `attune tune` (docs/cli.md), with `_` for `-`: budget="10m", max_trials=50, devices="cpu:0". True is a
-              flag without a value, False and None are left out, a list is joined by commas
+    untuned   a shape list, for example from capture(); None if flags select the shapes (m=, n=, k=, dtype=)
+    tuned     the table, which is created or keeps its rows
+    progress  called in this thread about twice a second, and once at the end; an exception in it stops the run
+    flags     of `attune tune` (docs/cli.md), with `_` for `-`: budget="10m", max_trials=50, devices="cpu:0". True adds
+              a flag without a value, False and None add nothing, a list is joined by commas
 
-    Returns a dict for each shape: problem, ending, seconds, candidates, failed and, when one won, decision (winner, us,
-    default, default_us, speedup, interval, ...). Other threads run meanwhile, and would disturb what is measured.
-    Calls from then on see the table if it is one of theirs (ATTUNE_CONFIG_GEMM_BF16).
+    Returns a dict for each shape: problem, ending, seconds, candidates, failed and, if one won, decision (winner, us,
+    default, default_us, speedup, interval, ...). Other threads keep running; their work would disturb the measurements.
+    Later calls use the table if it is one of theirs (ATTUNE_CONFIG_GEMM_BF16).
 
-    Raises TypeError for a flag that there is not, the class of the program's error with its sentence, and Error for
-    an end by a signal.
+    Raises TypeError for an unknown flag, the class of the program's error with its sentence, and Error if a signal
+    ended the program.
     """
     attune = program()
     arguments = [f"--tuned_file={os.fspath(tuned)}", "--json", *_arguments(attune, flags)]
@@ -94,7 +94,7 @@ def tune(
 
 
 def _arguments(attune: Path, flags: Mapping[str, object]) -> list[str]:
-    """As the program writes them: some have `-`, some `_`."""
+    """Returns the flags in the program's spelling: some have `-`, some `_`."""
     if not flags:
         return []
     text = subprocess.run([attune, "tune", "--help"], capture_output=True, text=True, check=True).stdout
@@ -119,7 +119,7 @@ def _arguments(attune: Path, flags: Mapping[str, object]) -> list[str]:
 
 
 def _progress_files(attune: Path) -> Path | None:
-    """Folder where runs say how far they are; reading them starts no process, which would disturb what is measured."""
+    """Returns the folder of progress files. Reading them starts no process, which would disturb the measurements."""
     done = subprocess.run([attune, "paths", "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         return None
@@ -129,7 +129,7 @@ def _progress_files(attune: Path) -> Path | None:
 def _follow(
     process: subprocess.Popen[bytes], folder: Path | None, progress: Callable[[Progress], None] | None
 ) -> Progress:
-    """Waits for the end. However this is left, the process has ended."""
+    """Waits for the process to end. It has ended even if this raises."""
     last = Progress(0, 0, "", 0.0, 0.0, "", {})
     try:
         if progress is None:
@@ -141,7 +141,7 @@ def _follow(
                 progress(last)
             time.sleep(_EVERY_S)
     except BaseException:
-        process.send_signal(signal.SIGINT)  # It publishes what is decided, and ends.
+        process.send_signal(signal.SIGINT)  # The program publishes its decisions and ends.
         try:
             process.wait(timeout=30)
         except subprocess.TimeoutExpired:
@@ -166,12 +166,12 @@ def _read_progress(folder: Path | None, pid: int) -> Progress | None:
                     said["failures"],
                 )
         except (OSError, ValueError, KeyError, TypeError):
-            pass  # Removed meanwhile, or of a run that died.
+            pass  # Removed meanwhile, or left by a dead run.
     return None
 
 
 def _results(status: int, answer: str, said: str) -> list[dict[str, Any]]:
-    """Of a program that has ended; where SIGCHLD is ignored its status is not known, and taken for 0."""
+    """Returns the results of a finished program. If SIGCHLD is ignored, its status is unknown and reads as 0."""
     if status == 0:
         try:
             results: list[dict[str, Any]] = json.loads(answer)["results"]
@@ -182,7 +182,7 @@ def _results(status: int, answer: str, said: str) -> list[dict[str, Any]]:
 
 
 def _failure(status: int, answer: str, said: str) -> errors.Error:
-    """What a program failed with that was asked for JSON; one that was killed has not answered."""
+    """Returns the error of a program run with --json. A killed program has written no answer."""
     try:
         error = json.loads(answer)["error"]
         return _OF_CODE[error["code"]](error["message"])

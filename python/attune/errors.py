@@ -5,25 +5,25 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """What Attune raises. The message is one sentence that says what to do; `code` is its kind, as in JSON output."""
+    """Base class of errors. The message is one sentence that says what to do; `code` is the code of JSON output."""
 
     code: str = "internal"
 
 
 class InvalidInputError(Error, ValueError):
-    """The caller's mistake: a problem, a file or a flag that means nothing."""
+    """The caller's mistake: an invalid problem, file or flag."""
 
     code = "invalid_input"
 
 
 class NotFoundError(Error, LookupError):
-    """Something that was named is not there."""
+    """Something named by the caller does not exist."""
 
     code = "not_found"
 
 
 class UnavailableError(Error):
-    """No library here does it, or there is no memory."""
+    """No library on this machine can do it, or there is no memory."""
 
     code = "unavailable"
 
@@ -35,25 +35,25 @@ class IoError(Error, OSError):
 
 
 class DatabaseError(Error):
-    """The journal refused."""
+    """The journal reported an error."""
 
     code = "database"
 
 
 class DeviceError(Error):
-    """The device, or the library that was to run, refused."""
+    """The device or a library reported an error."""
 
     code = "device"
 
 
 class TimedOutError(Error, TimeoutError):
-    """It took longer than it may."""
+    """An operation exceeded its time limit."""
 
     code = "timeout"
 
 
 class InternalError(Error):
-    """A bug of Attune's."""
+    """A bug in Attune."""
 
     code = "internal"
 

@@ -17,46 +17,46 @@ from torch.autograd import forward_ad as _forward_ad
 from attune import errors
 from attune._attune import run_addresses
 
-_MISALIGNED = 15  # Bits of an address that are 0 at a multiple of 16.
+_MISALIGNED = 15  # Address bits that are 0 at a multiple of 16.
 _STRIDED = torch.strided
-_NUMBERS = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}  # Of attune::DType.
-_KINDS = (torch.Tensor, torch.nn.Parameter)  # Subclasses have a meaning of their own.
+_NUMBERS = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}  # Numbers of attune::DType.
+_KINDS = (torch.Tensor, torch.nn.Parameter)  # Subclasses may behave differently.
 _original: Any = None
 _routed = _passed_on = 0
 
 
 def patch() -> None:
-    """torch.nn.functional.linear, and with it torch.nn.Linear, goes through Attune from now on, in all threads.
+    """Routes torch.nn.functional.linear, and with it torch.nn.Linear, through Attune, in all threads.
 
-    What goes: tensors on the CPU, fp32, bf16 or fp16, of one type, contiguous and aligned to 16 bytes, none of whose
-    gradients are asked for (torch.no_grad(), torch.inference_mode(), or none requires one). All else, and what no
-    library takes, goes to PyTorch's function as before: training, other devices, autocast, tracing, subclasses of
-    tensors, wrong shapes. A second call does nothing.
+    Attune handles contiguous CPU tensors of one type (fp32, bf16 or fp16), aligned to 16 bytes, if no gradients are
+    needed (torch.no_grad(), torch.inference_mode(), or no tensor requires one). PyTorch's function handles all other
+    calls, and those that no library supports: training, other devices, autocast, tracing, subclasses of tensors, wrong
+    shapes. A second call does nothing.
     """
     global _original
     if _original is None:
         _original = torch.nn.functional.linear
         torch.nn.functional.linear = linear
-        # A scripted module that names the function means the operator.
+        # In a scripted module the function stands for the operator.
         register = getattr(getattr(torch.jit, "_builtins", None), "_register_builtin", None)
         if register is not None:
             register(linear, "aten::linear")
 
 
 def unpatch() -> None:
-    """PyTorch's own function again. Nothing when there is no patch."""
+    """Restores PyTorch's own function. Does nothing without a patch."""
     global _original
     if _original is not None:
         torch.nn.functional.linear, _original = _original, None
 
 
 def calls() -> dict[str, int]:
-    """How many calls of the patched function went through Attune (`routed`), how many to PyTorch's (`passed_on`)."""
+    """Returns the numbers of calls that Attune (`routed`) and PyTorch (`passed_on`) have handled."""
     return {"routed": _routed, "passed_on": _passed_on}
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """What patch() puts in the place of torch.nn.functional.linear: (..., k), (n, k), (n,) -> (..., n)."""
+    """Replacement of torch.nn.functional.linear: (..., k), (n, k), (n,) -> (..., n)."""
     global _routed, _passed_on
     if _is_ours(input, weight, bias):
         out = _run(input, weight, bias)
@@ -74,7 +74,7 @@ def _is_plain(tensor: Any, dtype: Any) -> bool:
         and tensor.is_cpu
         and tensor.layout is _STRIDED
         and tensor.is_contiguous()
-        and not tensor.is_neg()  # Its numbers lie there with the other sign.
+        and not tensor.is_neg()  # Its memory has the opposite sign.
     )
 
 
@@ -108,23 +108,23 @@ if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
 
 
 def _run(x: Any, w: Any, bias: Any) -> Any:
-    """None when PyTorch must do it."""
+    """Returns None if PyTorch must handle the call."""
     try:
         at_x, at_w, at_bias = x.data_ptr(), w.data_ptr(), 0 if bias is None else bias.data_ptr()
     except RuntimeError:
-        return None  # A tensor of a transform, which has no memory of its own.
+        return None  # A transform's tensor has no memory of its own.
     if (at_x | at_w | at_bias) & _MISALIGNED:
         return None
     n, k = w.shape
     *leading, _ = x.shape
-    out = torch.empty((*leading, n), dtype=x.dtype, device="cpu")  # Quicker than x.new_empty().
+    out = torch.empty((*leading, n), dtype=x.dtype, device="cpu")  # Faster than x.new_empty().
     threads = torch.get_num_threads()
     try:
         run_addresses(at_x, at_w, at_bias, out.data_ptr(), x.numel() // k, n, k, _NUMBERS[x.dtype])
     except errors.UnavailableError:
         return None
     finally:
-        # Libraries that share OpenMP with PyTorch set its number of threads for their kernel.
+        # Libraries that share OpenMP with PyTorch change its number of threads.
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
     return out

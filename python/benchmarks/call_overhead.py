@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a call from Python costs: gemm_a16w16 of 1x16x16 fp32, beside a bare nanobind function of the same arguments.
+"""Measures the cost of a call from Python: gemm_a16w16 of 1x16x16 fp32, and a bare nanobind function for comparison.
 
-usage: python call_overhead.py [--json]        on a quiet machine; medians of rounds whose order changes
+usage: python call_overhead.py [--json]        on a quiet machine; medians of rounds in changing order
 """
 
 import argparse

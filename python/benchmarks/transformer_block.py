@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A small transformer block in PyTorch, before and after: its shapes captured, tuned, and served from the table.
+"""A small transformer block in PyTorch: captures its shapes, tunes them, and compares it before and after.
 
 usage: python transformer_block.py [--dtype fp32] [--tokens 64] [--width 512] [--threads N] [--budget 2m] [--keep DIR]
 
-PyTorch's own linear, the patch without a table and the patch with the tuned table are timed in rounds whose order
-changes. Exit status 1 when the results differ by more than the tolerance, or the tuned block is more than 5 % slower
-than PyTorch's.
-PyTorch's own BLAS should be as fast as it can be: Debian's OpenBLAS takes a slow core type on recent processors unless
+It times PyTorch's own linear, the patch without a table and the patch with the tuned table, in rounds of changing
+order. The exit status is 1 if the results differ by more than the tolerance, or if the tuned block is more than 5 %
+slower than PyTorch's.
+PyTorch's own BLAS should run at its best: Debian's OpenBLAS chooses a slow core type on recent processors unless
 OPENBLAS_CORETYPE=SkylakeX is set when Python starts.
 """
 
@@ -56,7 +56,7 @@ def time_us(block, x, calls):
 
 
 def switch_to(mode, table, threads):
-    """How the block's products are computed from now on."""
+    """Selects how the block's products are computed."""
     attune.torch.unpatch()
     torch.set_num_threads(threads)
     os.environ.pop("ATTUNE_CONFIG_GEMM_BF16", None)

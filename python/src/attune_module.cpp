@@ -49,7 +49,7 @@ bool reload() {
 std::vector<nb::dict> tables() {
   std::vector<TableInUse> in_use;
   {
-    const GilRelease others_run;  // It may wait for a library that packs weights.
+    const GilRelease others_run;  // tables() may wait for a library that packs weights.
     in_use = Dispatcher::global().tables();
   }
   std::vector<nb::dict> all;
@@ -84,7 +84,7 @@ nb::dict counts() {
   return all;
 }
 
-/// The file of libattune.
+/// Returns the path of libattune.
 std::string library() {
   Dl_info found{};
   if (::dladdr(reinterpret_cast<void*>(&attune_version), &found) == 0 || found.dli_fname == nullptr) return {};
@@ -179,7 +179,7 @@ NB_MODULE(_attune, module) {
   module.def("counts", &counts, kCountsDoc);
   module.def("tables", &tables, kTablesDoc);
   module.def("notices", &notices, kNoticesDoc);
-  // What benchmarks/call_overhead.py measures against.
+  // Baseline function for benchmarks/call_overhead.py.
   module.def(
       "bare", [](nb::handle, nb::handle, nb::handle, nb::handle) {}, "x"_a, "w"_a, "bias"_a.none() = nb::none(),
       "out"_a.none() = nb::none());

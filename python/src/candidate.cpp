@@ -38,7 +38,7 @@ void check(const std::string& role, const Operand& operand, const TensorSpec& sp
 nb::object list_of(nb::handle tensors) {
   PyObject* list = in_python([&] { return PySequence_List(tensors.ptr()); });
   if (list == nullptr) {
-    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();  // What iterating raised.
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();  // The error of the iteration.
     PyErr_Clear();
     fail_type("tensors must be a sequence of arrays in the order of the problem's operands");
   }
@@ -58,7 +58,7 @@ void run_candidate(const std::string& problem, const std::string& candidate, nb:
     fail_value("the problem has " + std::to_string(specs.size()) + " operands (" + wanted + "), got " +
                std::to_string(count));
   std::list<std::string> roles;  // Operands keep pointers to them.
-  std::list<Operand> operands;   // Neither moves.
+  std::list<Operand> operands;   // A list does not move its elements.
   std::vector<void*> places;
   for (size_t i = 0; i < count; ++i) {
     const bool is_output = specs[i].use == Use::output;

@@ -12,7 +12,7 @@
 
 namespace attune::python {
 namespace {
-std::vector<Capture*> started;  ///< The GIL guards it.
+std::vector<Capture*> started;  ///< Guarded by the GIL.
 }
 
 void ShapeCapture::start() {

@@ -7,7 +7,7 @@
 
 namespace attune::python {
 
-/// Collects the shapes of this process's calls between start() and stop(). Under the GIL.
+/// Collects the shapes of this process's calls between start() and stop(). Requires the GIL.
 class ShapeCapture {
  public:
   explicit ShapeCapture(const std::filesystem::path& folder) : capture_(folder) {}
@@ -16,13 +16,13 @@ class ShapeCapture {
   ShapeCapture& operator=(const ShapeCapture&) = delete;
 
   void start();
-  void stop() noexcept;  ///< Nothing for one that was not started.
-  /// Throws io. Lets other threads run.
+  void stop() noexcept;  ///< Does nothing if it was not started.
+  /// Writes new shapes and the counts. Throws io. Releases the GIL.
   void flush();
   uint64_t num_shapes() const noexcept { return capture_.num_shapes(); }
   uint64_t num_dropped() const noexcept { return capture_.num_dropped(); }
 
-  /// Tells all that are started.
+  /// Notes a call in all started captures.
   static void note(const GemmKey& key) noexcept;
 
  private:

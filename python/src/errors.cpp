@@ -9,7 +9,8 @@ namespace nb = nanobind;
 namespace attune::python {
 namespace {
 
-/// attune.errors.CLASSES, name of a code to class; never released: the module is not unloaded.
+/// attune.errors.CLASSES, which maps the name of a code to its class. Never released, because the module is not
+/// unloaded.
 PyObject* classes = nullptr;
 
 void translate(const std::exception_ptr& thrown, void*) {

@@ -4,10 +4,10 @@
 
 namespace attune::python {
 
-/// From now on attune::Error reaches Python as the class of its code in attune.errors.
+/// Makes attune::Error reach Python as its code's class in attune.errors.
 void register_errors();
 
-/// A mistake in an argument: its value, its type.
+/// Raise ValueError or TypeError for a wrong argument.
 [[noreturn]] void fail_value(const std::string& sentence);
 [[noreturn]] void fail_type(const std::string& sentence);
 

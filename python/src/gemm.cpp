@@ -38,7 +38,7 @@ void check_bias(const Operand& bias, DType dtype, int64_t n) {
     fail_value("bias must have the shape (" + std::to_string(n) + ",), got " + bias.shape_text());
 }
 
-/// `w` may be null: packed weights are not the caller's memory.
+/// `w` may be null: packed weights are not in the caller's memory.
 void check_out(const Operand& out, const Operand& x, int64_t n, const Operand* w, const Operand* bias) {
   bool fits = out.ndim() == x.ndim() && out.dim(out.ndim() - 1) == n;
   for (int axis = 0; fits && axis + 1 < x.ndim(); ++axis) fits = out.dim(axis) == x.dim(axis);
@@ -109,7 +109,7 @@ nb::object gemm_a16w16(nb::handle x_array, nb::handle w_array, nb::handle bias_a
   if (!is_given) out_array = x.make_out(x_array, w.dim(0), x.dtype());
   const Operand out("out", out_array, true);
   if (is_given) check_out(out, x, w.dim(0), &w, bias ? &*bias : nullptr);
-  if (x.elements() == 0) return out_array;  // No rows, so nothing to write.
+  if (x.elements() == 0) return out_array;  // Without rows there is nothing to write.
 
   const GemmKey key{.op = OpId::gemm_a16w16,
                     .m = x.elements() / w.dim(1),

@@ -6,11 +6,12 @@
 
 namespace attune::python {
 
-/// out[..., n] = x[..., k] · w[n, k]ᵀ (+ bias[n]). `bias` and `out` may be None. Returns out. The GIL is released while
-/// the kernel runs.
+/// Computes out[..., n] = x[..., k] · w[n, k]ᵀ (+ bias[n]). `bias` and `out` may be None. Returns out. Releases the GIL
+/// while the kernel runs.
 nanobind::object gemm_a16w16(nanobind::handle x, nanobind::handle w, nanobind::handle bias, nanobind::object out);
 
-/// The same for a caller that has checked everything itself: addresses (bias 0: none), `dtype` a number of DType.
+/// Like gemm_a16w16(), but for a caller that has checked everything: takes addresses (bias 0: none) and a number of
+/// DType.
 void run_addresses(uintptr_t x, uintptr_t w, uintptr_t bias, uintptr_t out, int64_t m, int64_t n, int64_t k, int dtype);
 
 }  // namespace attune::python

@@ -6,12 +6,12 @@
 
 namespace attune::python {
 
-/// Keeps the calling thread for ever, asleep: the interpreter has ended under it and no code of it may run any more.
+/// Puts the calling thread to sleep forever: the interpreter has ended, so the thread may not run Python code any more.
 [[noreturn]] void park() noexcept;
 
-/// While it lives, other threads of Python run. A daemon thread that wants to go on in Python when the interpreter has
-/// ended is parked. Python itself (before 3.14) ends such a thread by unwinding its stack, which std::terminate() stops
-/// at the first frame that nothing may be thrown through; nanobind's own have no other.
+/// Releases the GIL while it lives. A daemon thread that returns to Python after the interpreter has ended is parked.
+/// Before 3.14, Python itself ends such a thread by unwinding its stack, which calls std::terminate() at the first
+/// noexcept frame; nanobind's own frames are noexcept.
 class GilRelease {
  public:
   GilRelease() noexcept : thread_(PyEval_SaveThread()) {}
@@ -23,13 +23,13 @@ class GilRelease {
   PyThreadState* thread_;
 };
 
-/// What a call of Python's C interface returns that may run code of Python's, in which threads take turns: parks as
-/// GilRelease does. No object may live in the call itself.
+/// Returns the result of a call of Python's C interface that may run Python code, which lets other threads take the
+/// GIL. Parks the thread like GilRelease. No object may live inside the call itself.
 template <typename Call>
 auto in_python(const Call& call) {
   try {
     return call();
-  } catch (...) {  // Nothing is thrown in C but the end of the thread.
+  } catch (...) {  // C code throws nothing but the end of the thread.
     park();
   }
 }

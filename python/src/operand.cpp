@@ -18,7 +18,7 @@ namespace {
 constexpr uintptr_t kAlignment = 16;
 constexpr const char* kDTypes = "fp32, fp16 or bf16";
 
-/// What a capsule named `dltensor` points to (DLPack, before its versions).
+/// The contents of a capsule named `dltensor` (unversioned DLPack).
 struct ManagedTensor {
   nb::dlpack::dltensor tensor;
   void* context;
@@ -31,7 +31,7 @@ std::string tuple_text(const int64_t* values, int count) {
   return text + (count == 1 ? ",)" : ")");
 }
 
-/// struct's letter of a native type.
+/// Converts a format letter of Python's module struct, for native types.
 std::optional<DType> dtype_of_format(const char* format) {
   if (format == nullptr) return std::nullopt;
   if (*format == '<' || *format == '=' || *format == '@') ++format;
@@ -51,13 +51,13 @@ std::optional<DType> dtype_of(const nb::dlpack::dtype& dtype) {
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 
-/// The sentence of the exception that is set, which is cleared.
+/// Returns the text of the current Python exception and clears it.
 std::string taken_error() {
   nb::python_error error;
   return text_of(error.value());
 }
 
-/// numpy.empty and the types it is called with; kept for good.
+/// Returns numpy.empty; the reference is kept forever.
 PyObject* numpy_empty() {
   static PyObject* const function = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
   return function;
@@ -105,7 +105,7 @@ bool Operand::take_buffer(nb::handle array, bool writable) {
   return true;
 }
 
-/// NumPy does not export the memory of types that are not its own.
+/// Handles bf16 arrays: NumPy does not export the memory of types that are not its own.
 bool Operand::take_bf16_view(nb::handle array, bool writable) {
   if (view_.is_valid() || !nb::hasattr(array, "dtype") || text_of(array.attr("dtype")) != "bfloat16") return false;
   PyObject* const view = in_python([&] { return PyObject_CallMethod(array.ptr(), "view", "s", "uint16"); });
@@ -124,7 +124,7 @@ void Operand::take_dlpack(nb::handle array) {
     fail_value(std::string(role_) + " does not give its memory: " + text_of(error.value()));
   }
   capsule_ = nb::steal(capsule);
-  // The capsule keeps its name: it is not taken over, only read, and its owner's function frees the tensor.
+  // The capsule keeps its name, because the tensor is only read: the producer's function frees it.
   auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), "dltensor"));
   if (managed == nullptr) fail_type(std::string(role_) + " gives no tensor by DLPack: " + taken_error());
   const nb::dlpack::dltensor& tensor = managed->tensor;
@@ -154,14 +154,14 @@ void Operand::count_elements() {
       return;
     }
   }
-  constexpr int64_t kMaxBytes = 16;  // So that sizes in bytes fit, too.
+  constexpr int64_t kMaxBytes = 16;  // Sizes in bytes must fit, too.
   for (int axis = 0; axis < ndim_; ++axis) {
     if (__builtin_mul_overflow(elements_, shape_[axis], &elements_) || elements_ > INT64_MAX / kMaxBytes)
       fail_value(std::string(role_) + " is too large, its shape is " + shape_text());
   }
 }
 
-/// `strides` in units, of which an element has `unit`; null: contiguous.
+/// `strides` are in units, and an element has `unit` of them; null: contiguous.
 void Operand::check_layout(const int64_t* strides, int64_t unit, bool writable) const {
   if (elements_ == 0) return;
   int64_t wanted = unit;

@@ -8,13 +8,13 @@
 
 namespace attune::python {
 
-/// An array that Python passed, as the library takes it: on the host, fp32, fp16 or bf16, C-contiguous, aligned to 16
-/// bytes. Nothing is copied. Arrays come through the buffer protocol (NumPy, with ml_dtypes for bf16) or DLPack
-/// (PyTorch and others); both keep the memory in place while this lives. Needs the GIL, to be made and to end.
+/// A Python array that the library can use: on the host, fp32, fp16 or bf16, C-contiguous, aligned to 16 bytes. Nothing
+/// is copied. Arrays come through the buffer protocol (NumPy, with ml_dtypes for bf16) or DLPack (PyTorch and others);
+/// both keep the memory in place while this lives. Construction and destruction require the GIL.
 class Operand {
  public:
-  /// Throws ValueError or TypeError, which name the argument, for what the library cannot take. `writable`: it will be
-  /// written to.
+  /// Throws ValueError or TypeError, naming the argument, if the library cannot use the array. `writable`: the array
+  /// will be written.
   Operand(const char* role, nanobind::handle array, bool writable = false);
   ~Operand();
   Operand(const Operand&) = delete;
@@ -26,8 +26,8 @@ class Operand {
   int64_t dim(int axis) const noexcept { return shape_[axis]; }
   int64_t elements() const noexcept { return elements_; }
   std::string shape_text() const;  ///< `(4, 96)`
-  /// An uninitialised array of the same kind with the last axis of `length`, of `dtype`. Throws TypeError when the
-  /// library that the array is of has no way that is known here.
+  /// Returns an uninitialised array of the same kind and type `dtype`, with a last axis of `length`. Throws TypeError
+  /// if the array's library is not supported.
   nanobind::object make_out(nanobind::handle array, int64_t length, DType dtype) const;
   bool overlaps(const Operand& other) const noexcept;
 
@@ -47,7 +47,7 @@ class Operand {
   DType dtype_ = DType::fp32;
   bool has_buffer_ = false;
   Py_buffer buffer_;
-  nanobind::object capsule_;  ///< Of DLPack; its owner's function frees it.
+  nanobind::object capsule_;  ///< From DLPack; the producer's function frees it.
   nanobind::object view_;     ///< The 16-bit integers of a bf16 array.
 };
 

@@ -9,7 +9,7 @@
 
 namespace attune::python {
 
-/// Weights of the process's own dispatcher, and the calls that they serve. Immutable.
+/// Packed weights of the process's own dispatcher, and the key of the calls that they serve. Immutable.
 class PackedWeights {
  public:
   PackedWeights(const GemmKey& key, Weights weights) : key_(key), weights_(std::move(weights)) {}
@@ -20,7 +20,7 @@ class PackedWeights {
   uint64_t bytes() const noexcept { return weights_.bytes(); }
   nanobind::tuple shape() const { return nanobind::make_tuple(key_.n, key_.k); }
 
-  /// What a Python object is; null for another. A few nanoseconds.
+  /// Returns the object behind a Python object; null if it is another type. Takes a few nanoseconds.
   static const PackedWeights* of(nanobind::handle object);
 
  private:
@@ -28,7 +28,7 @@ class PackedWeights {
   Weights weights_;
 };
 
-/// Packs a matrix (n, k). The GIL is released while it is packed.
+/// Packs a matrix (n, k). Releases the GIL while it packs.
 PackedWeights pack_weights(nanobind::handle w, bool bias, nanobind::handle out_dtype, bool per_shape,
                            uint64_t max_bytes);
 

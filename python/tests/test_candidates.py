@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""run(): one candidate of a problem, and what it says of all that it cannot run."""
+"""run(): one candidate of a problem, and the errors for candidates that it cannot run."""
 
 import json
 import os
@@ -54,7 +54,7 @@ class Runs(unittest.TestCase):
             self.skipTest("no kernels are generated here")
         x, w, out = operands()
         with tempfile.TemporaryDirectory() as cache:
-            # Of another process: this one has looked at its own cache already.
+            # Run in another process, because this one has already opened its own cache.
             code = (
                 "import attune, numpy as np, sys; x, w, out = (np.ones(s, np.float32) for s in ((5, 32), (24, 32), (5, 24)));"
                 "attune.run(*sys.argv[1:], [x, w, out]); sys.exit(0 if (out == 32).all() else 1)"

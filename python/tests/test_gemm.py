@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gemm_a16w16 with NumPy arrays: what it computes, and what it says of arguments that it cannot take."""
+"""gemm_a16w16 with NumPy arrays: its results, and its errors for invalid arguments."""
 
 import re
 import threading
@@ -24,7 +24,7 @@ def product(x, w, bias=None):
 
 
 def unaligned(array, by=4, multiple=16):
-    """The same values, `by` bytes from a multiple."""
+    """Returns a copy that begins `by` bytes after a multiple of `multiple`."""
     memory = np.zeros(array.nbytes + 2 * multiple, np.uint8)
     start = (-memory.ctypes.data) % multiple + by
     part = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Processes that fork, and interpreters that end while threads are in Attune: each in a process of its own."""
+"""Processes that fork, and interpreters that end while threads run in Attune, each in a process of its own."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ def products(n):
 
 class AnInterpreter(unittest.TestCase):
     def run_script(self, text):
-        """Runs a program that must end well; returns its standard error."""
+        """Runs a program that must succeed; returns its standard error."""
         with tempfile.TemporaryDirectory(prefix="attune_guest_") as folder:
             environment = dict(os.environ, ATTUNE_HOME=folder, ATTUNE_CACHE=folder + "/kernels")
             done = subprocess.run(

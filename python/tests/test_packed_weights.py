@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""pack_weights(): the same results as plain weights, and what is said of calls that they do not serve."""
+"""pack_weights(): the same results as plain weights, and the errors for calls that they do not serve."""
 
 import re
 import unittest
@@ -12,7 +12,7 @@ from attune import errors
 
 
 def pack(w, **how):
-    """Packed weights; skips where no library takes them."""
+    """Returns packed weights; skips the test if no library supports them."""
     try:
         return attune.pack_weights(w, **how)
     except errors.UnavailableError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Errors, capture, tables, tuning: one way from a call that no row serves to one that a row does."""
+"""Errors, capture, tables and tuning: from a call that no row serves to one that a row serves."""
 
 import csv
 import os
@@ -201,7 +201,7 @@ class Tunes(InAFolder):
             attune.tune(self.folder / "none.csv", self.folder / "t.csv")
         with self.assertRaises(errors.InvalidInputError):
             attune.tune(self.shapes((1, 8, 8)), self.folder / "t.csv", max_trials=0)
-        before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Then no status is known.
+        before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Hides the exit status.
         self.addCleanup(signal.signal, signal.SIGCHLD, before)
         with self.assertRaisesRegex(errors.InvalidInputError, "none.csv"):
             attune.tune(self.folder / "none.csv", self.folder / "t.csv")

@@ -197,7 +197,7 @@ class Patch(unittest.TestCase):
         with torch.autocast("cpu", dtype=torch.bfloat16):
             self.assertEqual(layer(x).dtype, torch.bfloat16)
         self.assertEqual(self.counted()[0], 0)
-        traced = torch.jit.trace(layer, x, check_trace=False)  # The check calls the layer itself.
+        traced = torch.jit.trace(layer, x, check_trace=False)  # The check would call the layer itself.
         self.assertEqual(self.counted()[0], 0)
         torch.testing.assert_close(traced(2 * x), self.original(2 * x, layer.weight, layer.bias))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a type checker says of a program that uses the package; checked by mypy, never run."""
+"""A program that uses the package, checked by mypy and never run."""
 
 from pathlib import Path
 from typing import Any, assert_type

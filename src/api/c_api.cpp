@@ -13,13 +13,13 @@ namespace {
 using namespace attune;
 
 constexpr size_t kCountersSize = 80, kKeySize = 56;
-constexpr size_t kFirstCountersSize = 56;  ///< Before plan_bytes.
+constexpr size_t kFirstCountersSize = 56;  ///< Size before plan_bytes was added.
 static_assert(sizeof(attune_hit) == kHitSize && sizeof(attune_counters) == kCountersSize);
 
-/// A plan reads as many operands as its problem has.
+/// Checks the number of operands, because a plan reads as many as its problem has.
 void check_operands(const GemmKey& key, std::span<void* const> operands) {
   const size_t wanted = (key.flags & GemmKey::bias) != 0 ? 4 : 3;
-  // The only op that runs in this version; run() refuses the others by name.
+  // This is the only op that runs in this version; run() refuses the others by name.
   if (key.op == OpId::gemm_a16w16 && operands.size() != wanted)
     fail(ErrorCode::invalid_input, "the problem has {} operands, not {}", wanted, operands.size());
   check_places(operands);
@@ -106,7 +106,7 @@ int attune_gemm(attune_dispatcher* dispatcher, const attune_gemm_key* key, const
                 const void* bias, void* out, void* stream) {
   return guarded([&] {
     const GemmKey problem = key_of(*needed(key, "key"));
-    // Inputs are not written to: one list of operands holds both.
+    // One list holds inputs and output; the inputs are not written.
     std::array<void*, 4> operands = {const_cast<void*>(x), const_cast<void*>(w), const_cast<void*>(bias), out};
     const size_t count = has_bias(problem, bias) ? 4 : 3;
     if (count == 3) operands[2] = out;

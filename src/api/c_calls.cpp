@@ -18,7 +18,7 @@ int failed(int status, const char* text) noexcept {
   try {
     last_error() = text;
   } catch (...) {
-    last_error().clear();  // No memory for the sentence either.
+    last_error().clear();  // There is no memory for the sentence either.
   }
   return status;
 }

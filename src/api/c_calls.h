@@ -8,21 +8,21 @@
 
 #include "api/c_values.h"
 
-/// What a C caller holds: its own dispatcher, or the process's.
+/// A C caller's handle of a dispatcher, either its own or the process's.
 struct attune_dispatcher {
   std::unique_ptr<attune::Dispatcher> own;
   attune::Dispatcher* used = nullptr;
-  std::atomic<int64_t> num_weights{0};  ///< Packed by it and not freed.
+  std::atomic<int64_t> num_weights{0};  ///< Packed by the dispatcher and not yet freed.
 };
 
 namespace attune {
 
-inline constexpr size_t kHitSize = 24;  ///< Of attune_hit in the first version.
+inline constexpr size_t kHitSize = 24;  ///< Size of attune_hit in the first version.
 
-/// Keeps the sentence for attune_last_error() of this thread; returns `status`.
+/// Stores the sentence for this thread's attune_last_error(); returns `status`.
 int failed(int status, const char* text) noexcept;
 
-/// Runs what may throw, and says how it ended. Nothing passes it.
+/// Calls `call` and converts any exception to a status; none leaves the function.
 template <typename Call>
 int guarded(const Call& call) noexcept {
   try {
@@ -47,10 +47,10 @@ Pointer needed(Pointer pointer, const char* what) {
 
 inline Dispatcher& used(attune_dispatcher* dispatcher) { return *needed(dispatcher, "dispatcher")->used; }
 
-/// A plan trusts the alignment of its operands. Throws invalid_input.
+/// Throws invalid_input for a null or misaligned operand; plans assume the alignment.
 void check_places(std::span<void* const> operands);
 
-/// Whether there is a bias, which key and pointer must agree on. Throws invalid_input.
+/// Whether there is a bias. Throws invalid_input if key and pointer disagree.
 bool has_bias(const GemmKey& key, const void* bias);
 
 }  // namespace attune

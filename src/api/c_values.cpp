@@ -7,7 +7,7 @@
 namespace attune {
 namespace {
 
-// The numbers of the C interface are those of the enumerators.
+// The numbers of the C interface equal the enumerators.
 template <typename Enum>
 constexpr bool same(int number, Enum value) {
   return number == static_cast<int>(value);
@@ -36,9 +36,9 @@ static_assert(same(ATTUNE_INVALID_INPUT - 1, ErrorCode::invalid_input) &&
               same(ATTUNE_DATABASE - 1, ErrorCode::database) && same(ATTUNE_DEVICE - 1, ErrorCode::device) &&
               same(ATTUNE_TIMEOUT - 1, ErrorCode::timeout) && same(ATTUNE_INTERNAL - 1, ErrorCode::internal));
 
-// Of version 0.1, the shortest that there can be.
+// Sizes in version 0.1, the smallest valid ones.
 constexpr size_t kKeySize = 56, kOptionsSize = 80;
-constexpr size_t kFirstOptionsSize = 64;  ///< Before max_regret.
+constexpr size_t kFirstOptionsSize = 64;  ///< Size before max_regret was added.
 static_assert(sizeof(attune_gemm_key) == kKeySize && sizeof(attune_options) == kOptionsSize);
 
 constexpr uint32_t kAllFlags = ATTUNE_BIAS | ATTUNE_SCALE_AB | ATTUNE_BPRESHUFFLE | ATTUNE_TRANS_A | ATTUNE_B_IS_KN;

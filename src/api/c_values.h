@@ -11,8 +11,8 @@
 
 namespace attune {
 
-/// A caller's struct as this library knows it. Fields that the caller's version lacks are those of `otherwise`; what
-/// the caller's has more must be 0, for it would be ignored. Throws invalid_input.
+/// Converts a caller's struct to this library's version. Fields that the caller's version lacks get the values of
+/// `default_value`; fields that this version lacks must be 0, because they would be ignored. Throws invalid_input.
 template <typename Struct>
 Struct taken(const Struct& given, const Struct& default_value, size_t least_size) {
   if (given.size < least_size || given.size > 4096)
@@ -28,14 +28,14 @@ Struct taken(const Struct& given, const Struct& default_value, size_t least_size
   return known;
 }
 
-/// Throws invalid_input when bytes that a later version may give a meaning are set.
+/// Throws invalid_input if a reserved byte is set, because a later version may give it a meaning.
 inline void check_reserved(std::span<const uint8_t> reserved) {
   for (const uint8_t byte : reserved) {
     if (byte != 0) fail(ErrorCode::invalid_input, "a struct's reserved bytes must be 0, one is {}", byte);
   }
 }
 
-/// Writes a result as far as the caller's struct goes, and leaves its size. Throws invalid_input.
+/// Writes the part of a result that fits the caller's struct, and keeps its size. Throws invalid_input.
 template <typename Struct>
 void give(Struct& wanted, const Struct& result, size_t least_size) {
   const size_t size = wanted.size;
@@ -45,9 +45,9 @@ void give(Struct& wanted, const Struct& result, size_t least_size) {
   wanted.size = size;
 }
 
-/// Throws invalid_input for a number that stands for nothing and a size below 1.
+/// Throws invalid_input for a number that no enumerator has, and for a size below 1.
 GemmKey key_of(const attune_gemm_key& key);
-/// Of a problem in text. Throws invalid_input.
+/// Converts a problem in text. Throws invalid_input.
 GemmKey key_of(std::string_view text);
 attune_gemm_key c_key(const GemmKey& key) noexcept;
 attune_hit c_hit(const Hit& hit) noexcept;

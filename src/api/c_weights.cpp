@@ -6,7 +6,7 @@
 #include "attune/weights.h"
 #include "base/text.h"
 
-/// Packed copies, counted by the dispatcher that they must not outlive.
+/// Packed copies. The dispatcher counts them and must outlive them.
 struct attune_weights {
   attune_weights(attune_dispatcher& dispatcher, attune::Weights packed) : maker(dispatcher), own(std::move(packed)) {
     ++maker.num_weights;
@@ -87,7 +87,7 @@ int attune_gemm_packed(attune_dispatcher* dispatcher, const attune_gemm_key* key
                        const attune_weights* weights, const void* bias, void* out, void* stream) {
   return guarded([&] {
     const GemmKey problem = key_of(*needed(key, "key"));
-    // Inputs are not written to: one list of operands holds both.
+    // One list holds inputs and output; the inputs are not written.
     std::array<void*, 3> operands = {const_cast<void*>(x), const_cast<void*>(bias), out};
     const size_t count = has_bias(problem, bias) ? 3 : 2;
     if (count == 2) operands[1] = out;

@@ -22,7 +22,7 @@
 namespace attune {
 namespace {
 
-/// An application must not end because of a variable: one line, and the default.
+/// Prints one line: an invalid variable must not end the application.
 void complain(std::string_view sentence) {
   constexpr size_t kMaxCharacters = 2000;
   const std::string line = fmt::format("attune: {}\n", shown(sentence, kMaxCharacters));
@@ -30,7 +30,7 @@ void complain(std::string_view sentence) {
   [[maybe_unused]] const size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-/// The first of the names that is set and not empty; the older program's comes last.
+/// The first of several variables that is set and not empty; the older program's name comes last.
 struct Variable {
   const char* name = nullptr;
   std::string_view value;
@@ -91,8 +91,8 @@ DispatcherOptions options_of_environment() {
   return options;
 }
 
-/// Not atexit(), which shared/no_destructors.cpp keeps out. The last one registered runs first, the others find nothing
-/// to do.
+/// Uses on_exit() and not atexit(), which shared/no_destructors.cpp disables. The last registration runs first; the
+/// others find nothing to do.
 void finish_at_exit(Dispatcher* dispatcher) {
   ::on_exit(
       [](int, void* made) {
@@ -118,7 +118,8 @@ Dispatcher* make_global() {
     made = new Dispatcher(std::move(fallback));
   }
   finish_at_exit(made);
-  // A library makes static objects when it is first used, and they are taken down in the opposite order.
+  // A library creates static objects at its first use; exit functions run in reverse order, so this one is registered
+  // again.
   static Dispatcher* const the_one = made;
   after_library_use = [] { finish_at_exit(the_one); };
   return made;
@@ -127,8 +128,8 @@ Dispatcher* make_global() {
 }  // namespace
 
 Dispatcher& Dispatcher::global() {
-  // Never destroyed: other threads may be in it while the process ends. Not made by a static's own initialisation,
-  // which a child of fork() would wait for in vain if a thread that it does not have is in it.
+  // Never destroyed, because other threads may use it while the process ends. It is no static with an initialiser: a
+  // child of fork() would wait forever for an initialisation begun by a thread that the child lacks.
   static std::atomic<Dispatcher*> instance{nullptr};
   if (Dispatcher* const made = instance.load(std::memory_order_acquire)) return *made;
   ForkGuard::prepare();

@@ -7,8 +7,8 @@
 
 namespace attune {
 
-/// Prints a line for a person. Names and cells in it may come from any file: control characters are escaped, so that
-/// it stays one line and harms no terminal, and what is longer than 2000 characters is cut.
+/// Prints a line for a person. Names and cells in it may come from any file: control characters are escaped, so that it
+/// stays one line and harmless to terminals. Lines are cut to 2000 characters.
 void print_line(std::FILE* to, std::string_view line);
 
 /// Prints each text as a line `note: …` on standard error.

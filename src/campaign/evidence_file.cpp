@@ -20,7 +20,7 @@ const std::vector<std::string> kEvidenceColumns = {
     "stage",   "status",        "dropped",         "spread_us", "max_relative_error",
     "samples", "clean_samples", "workspace_bytes", "detail"};
 
-/// Cells of kEvidenceColumns.
+/// Returns the cells of kEvidenceColumns.
 std::vector<std::string> evidence_cells(const Record& record) {
   const Outcome& outcome = record.outcome;
   std::string spread, samples, clean, workspace;
@@ -110,7 +110,7 @@ void write_profile(const std::filesystem::path& file, const Journal& journal, co
       std::vector<std::string> cells;
       for (size_t i = 0; i < num_table_columns; ++i) {
         const bool of_time = columns[i] == "us" || columns[i] == "tflops" || columns[i] == "bw";
-        // No time, no number: a candidate that failed must not look fast to whoever reads this.
+        // Without a time the cell stays empty: a failed candidate must not look fast.
         cells.push_back(of_time && row.us <= 0 ? "" : table_cell(family, row, columns[i]).value_or(""));
       }
       for (std::string& cell : evidence_cells(record)) cells.push_back(std::move(cell));

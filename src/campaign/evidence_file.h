@@ -7,18 +7,20 @@
 
 namespace attune {
 
-/// `-o2`: every record of the run's candidates as CSV, from the journal: the columns of the family's tuned table, then
-/// stage, status, spread, samples and detail. Cells of times are empty where there is none. Rewritten whole. Throws io.
+/// Implements `-o2`: writes all records of the run's candidates from the journal as CSV. The columns are those of the
+/// family's tuned table, then stage, status, spread, samples and detail. Cells without a time are empty. Replaces the
+/// whole file. Throws io.
 void write_profile(const std::filesystem::path& file, const Journal& journal, const TuneInputs& inputs,
                    const DeviceInfo& device, const Protocol& protocol);
 
-/// What `--keep` calls that file.
+/// Name of that file with `--keep`.
 inline constexpr const char* kKeptCandidates = "candidates.csv";
 
-/// check_output() for both of these: throws invalid_input for a file that is there and holds anything else.
+/// Like check_output(), for both of these files; also throws invalid_input for an existing file with other contents.
 void check_evidence_output(const std::filesystem::path& file);
 
-/// The records a query finds, of any family, for `attune journal export`; and how many entries are damaged.
+/// Returns the records that match a query, of any family, for `attune journal export`, and the number of damaged
+/// entries.
 std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& query);
 
 }  // namespace attune

@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-/// The row's candidate when it is one of this program and can be run here; other kernels are tuned anew.
+/// Returns the row's candidate if it is one of this program and can run on this device; other kernels are tuned again.
 std::optional<Candidate> usable_candidate(const TableRow& row, const Problem& problem, Executor& executor) {
   std::optional<Candidate> candidate;
   try {
@@ -29,7 +29,7 @@ void apply_existing_rows(const TuneOptions& options, const DeviceInfo& device, E
   if (inputs.merged_tables.empty()) return;
   std::string existing;
   for (const auto& path : split_table_paths(inputs.merged_tables)) {
-    // The first is written: it may be new. The others are there to be read.
+    // The first file is the output and may be new. The others must exist.
     const bool is_new = path == inputs.table && (!std::filesystem::exists(path) || std::filesystem::is_empty(path));
     if (!is_new) {
       if (!existing.empty()) existing += ':';
@@ -45,7 +45,7 @@ void apply_existing_rows(const TuneOptions& options, const DeviceInfo& device, E
                          std::filesystem::exists(inputs.table) &&
                          std::filesystem::equivalent(options.input, inputs.table);
   for (WorkItem& item : inputs.items) {
-    // Also a row whose time is unusable is this device's.
+    // A row with an unusable time still belongs to this device.
     if (same_file && table.all(item.problem, device.gfx, device.num_units).empty()) continue;
     const TableRow* row = table.find(item.problem, device.gfx, device.num_units, device.model);
     if (row) {

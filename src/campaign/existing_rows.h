@@ -5,8 +5,8 @@
 
 namespace attune {
 
-/// Looks into the tables that are there already: old winners that can be run here become incumbents, and their shapes
-/// are marked as having a row. `--all` with one file for input and output leaves the rows of other devices out. Throws
+/// Reads the existing tables: old winners that can run on this machine become incumbents, and their shapes are marked
+/// as having a row. `--all` with the same file for input and output excludes the rows of other devices. Throws
 /// invalid_input for a table that cannot be read or that the run could not write.
 void apply_existing_rows(const TuneOptions& options, const DeviceInfo& device, Executor& executor, TuneInputs& inputs);
 

@@ -23,11 +23,11 @@ namespace {
 std::vector<std::string> command_line() {
   std::vector<std::string> arguments;
   for (const std::string_view argument : split(read_file("/proc/self/cmdline"), '\0')) arguments.emplace_back(argument);
-  if (!arguments.empty() && arguments.back().empty()) arguments.pop_back();  // After the last NUL.
+  if (!arguments.empty() && arguments.back().empty()) arguments.pop_back();  // The text after the last NUL is empty.
   return arguments;
 }
 
-/// Variables that libraries and Attune read. A journal travels, so whatever is named like a secret stays out.
+/// Whether libraries or Attune read the variable. Journals may be shared, so names that suggest a secret are excluded.
 bool is_of_interest(std::string_view variable) {
   static constexpr std::array<std::string_view, 13> kPrefixes = {"ATTUNE_", "AITER_", "OMP_",    "GOMP_", "OPENBLAS_",
                                                                  "BLIS_",   "MKL_",   "ONEDNN_", "DNNL_", "LIBXSMM_",
@@ -87,7 +87,7 @@ JournalRun::~JournalRun() {
   try {
     end("failed", kUnknown);
   } catch (const std::exception&) {
-    // The error that ends the verb is the one to tell.
+    // The error that ends the verb is the one to report.
   }
 }
 

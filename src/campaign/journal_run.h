@@ -10,15 +10,15 @@
 
 namespace attune {
 
-/// The entries that a verb which measures leaves in the journal about itself: a RunBegin when this is made, a RunEnd
-/// when end() is called or, as `failed`, when this goes away.
+/// Records the run of a measuring verb in the journal: a RunBegin at construction, a RunEnd when end() is called, or
+/// one with `failed` at destruction.
 class JournalRun {
  public:
-  /// `journal` outlives this. Throws as Journal::append().
+  /// `journal` must outlive this. Throws like Journal::append().
   JournalRun(Journal& journal, const DeviceInfo& device);
-  /// The same in the journal that `--journal` names, else the user's if there is one: what is timed needs no journal,
-  /// so none is made for it. Where the user's cannot be written the verb goes on without an entry, and a note on
-  /// standard error says why.
+  /// Records in the journal that `--journal` names, else in the user's if it exists; it is not created for this,
+  /// because timing needs no journal. If the user's cannot be written, the verb continues without an entry, and a note
+  /// on standard error gives the reason.
   JournalRun(const std::string& journal_option, const DeviceInfo& device);
   ~JournalRun();
   JournalRun(const JournalRun&) = delete;
@@ -30,7 +30,7 @@ class JournalRun {
 
  private:
   std::unique_ptr<Journal> own_;
-  Journal* journal_ = nullptr;  ///< Null: nothing is recorded, or the end is.
+  Journal* journal_ = nullptr;  ///< Null: nothing is recorded, or end() was called.
   int64_t number_ = 0;
 };
 

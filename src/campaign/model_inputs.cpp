@@ -13,7 +13,7 @@ namespace attune {
 namespace {
 
 constexpr size_t kMaxNumbers = 1000;
-/// `1,512,1024`, each once.
+/// Parses unique numbers such as `1,512,1024`.
 std::vector<int64_t> numbers_of(const std::string& text, std::string_view flag) {
   std::vector<int64_t> all;
   const auto pieces = split(text, ',');

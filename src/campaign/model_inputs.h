@@ -11,21 +11,21 @@ class App;
 
 namespace attune {
 
-/// Shapes of a model, as `shapes` and `tune` ask for them.
+/// Options of `shapes` and `tune` that select a model's shapes.
 struct ModelOptions {
-  std::string folder;  ///< `--model_dir`; empty: not asked for.
+  std::string folder;  ///< `--model_dir`; empty: not given.
   int64_t tp = 1;
-  std::string nsets = "1,512,1024,2048,3072,4096,8192,16384";  ///< The older tuner's.
+  std::string nsets = "1,512,1024,2048,3072,4096,8192,16384";  ///< Default of the older tuner.
   std::string sequences = "1";
 };
 
 /// Adds --model_dir, --tp, --nsets and --sequences under a heading of the help.
 void add_model_flags(CLI::App& verb, ModelOptions& options, const std::string& group);
 
-/// Reads the model's config.json. `dtype` and `outdtype` as typed; empty: the model's. Throws invalid_input.
+/// Reads the model's config.json. `dtype` and `outdtype`: as typed; empty: the model's. Throws invalid_input.
 ModelShapes shapes_of_model(const ModelOptions& options, const std::string& dtype, const std::string& outdtype);
 
-/// A type of gemm_a16w16 as typed for `flag`; nothing when it was not given. Throws invalid_input.
+/// Parses a type of gemm_a16w16 typed for `flag`; nothing if it was not given. Throws invalid_input.
 std::optional<DType> dtype_option(const std::string& text, std::string_view flag);
 
 }  // namespace attune

@@ -51,7 +51,7 @@ void OnlineAttempts::undone(const Problem& problem) {
 }
 
 void OnlineAttempts::give_up(const Problem& problem, const std::string& reason) {
-  // In one line, and short: libraries' own sentences are in it.
+  // Shortened and on one line, because the reason contains libraries' messages.
   attempts_[problem.key()] = {0, shown(reason, 500)};
 }
 

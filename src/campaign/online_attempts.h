@@ -10,25 +10,26 @@
 
 namespace attune {
 
-/// What `attune online` keeps of shapes that it does not come to an end with: which were begun and how often, and which
-/// it has given up. A file `attempts.csv` (problem, attune, begun, given_up), replaced with every change. Rows of
-/// another version of Attune are not looked at: it may be able to. For the process that has the turn.
+/// The shapes that `attune online` has begun without finishing, with the number of attempts, and those that it has
+/// given up. They are stored in a file `attempts.csv` (problem, attune, begun, given_up), replaced with every change.
+/// Rows of another version of Attune are ignored, because that version may succeed. Only the process that has the turn
+/// uses this.
 class OnlineAttempts {
  public:
   static constexpr int64_t kMaxBegun = 5;
 
-  /// A file that cannot be read is as good as none. Throws io.
+  /// An unreadable file counts as empty. Throws io.
   explicit OnlineAttempts(std::filesystem::path file);
 
-  /// Why a shape is not tried any more; empty: it is.
+  /// Returns why a shape was given up; empty: it may be tried.
   std::string given_up(const Problem& problem) const;
-  /// It was begun before, and the process ended in the middle of it.
+  /// Whether an earlier process ended while it was tuning the shape.
   bool is_suspect(const Problem& problem) const;
-  void begin(const Problem& problem);   ///< One time more.
-  void done(const Problem& problem);    ///< Nothing is kept of it.
-  void undone(const Problem& problem);  ///< Its run ended in good order, without it: this time does not count.
+  void begin(const Problem& problem);   ///< Counts one more attempt.
+  void done(const Problem& problem);    ///< Forgets the shape.
+  void undone(const Problem& problem);  ///< Discounts an attempt whose run ended normally without the shape.
   void give_up(const Problem& problem, const std::string& reason);
-  /// Forgets all; returns those that it had given up.
+  /// Forgets all shapes; returns those that were given up.
   std::vector<Problem> forget_all();
   /// Throws io.
   void save() const;

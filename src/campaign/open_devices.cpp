@@ -28,7 +28,7 @@ namespace attune {
 
 namespace {
 
-/// Libraries keep large arrays on the stack (libxsmm 130 KiB) and end the program where there is no room.
+/// Checks the stack limit: libraries keep large arrays on the stack (libxsmm 130 KiB) and crash without room.
 void check_stack() {
   constexpr rlim_t kLeastBytes = 512 << 10;
   rlimit stack{};
@@ -37,13 +37,13 @@ void check_stack() {
        stack.rlim_cur >> 10);
 }
 
-/// One of the devices that a list names.
+/// One of the devices in a list.
 struct Part {
   std::string name;        ///< `cpu:1`
   std::vector<int> cores;  ///< Empty: all.
 };
 
-/// `cpu:0,cpu:1`: as many parts of the processor as are named. Throws invalid_input.
+/// Splits the processor into as many parts as `cpu:0,cpu:1` names. Throws invalid_input.
 std::vector<Part> parts_of(const std::string& devices) {
   const std::string list = devices.empty() ? "cpu:0" : devices;
   std::vector<Part> parts;
@@ -64,7 +64,7 @@ std::vector<Part> parts_of(const std::string& devices) {
 
 std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays* strays,
                                             const std::function<bool()>& stop) {
-  // A part of the processor, or another fake device, is the whole one to the worker.
+  // For the worker, a part of the processor or another fake device is the whole device.
   WorkerOptions options = worker_options(only ? part.name : part.name.substr(0, part.name.find(':')) + ":0", strays);
   options.name = only ? "" : part.name;
   options.stopped = stop;
@@ -79,7 +79,7 @@ std::vector<Environment> open_environments(const std::string& devices, Isolation
   std::vector<Part> parts = parts_of(devices);
   if (parts.size() > 1 && isolation == Isolation::none)
     fail(ErrorCode::invalid_input, "several devices need a process each, leave out --isolation none");
-  // The modules' load variables must be set before anything starts a thread.
+  // The modules' load variables must be set before any thread starts.
   const Registry& solvers = registry();
   for (const std::string& notice : solvers.notices()) print_line(stderr, "note: " + notice);
   if (kernels.cache.empty())
@@ -122,7 +122,7 @@ void wait_for_quiet(const Environment& environment, double wait_s, const std::fu
   if (environment.device().kind != "host" || wait_s <= 0) return;
   auto own = environment.executor->processes();
   own.push_back(getpid());
-  constexpr int kSilentWindows = 2;  // What a quiet machine takes.
+  constexpr int kSilentWindows = 2;  // Windows that a quiet machine needs.
   int num_windows = 0;
   const auto ask = [&] {
     if (num_windows++ == kSilentWindows)

@@ -17,38 +17,38 @@ namespace attune {
 
 class WorkerExecutor;
 
-/// A device a verb works on and what it needs there. Opened by the verbs that run kernels.
+/// A device and what a verb needs to run kernels on it.
 struct Environment {
-  std::shared_ptr<Strays> strays;  ///< With an executor across a process wall; outlives it.
-  std::unique_ptr<Device> opened;  ///< With an executor in this process.
+  std::shared_ptr<Strays> strays;  ///< Used with an executor across a process wall; outlives it.
+  std::unique_ptr<Device> opened;  ///< Used with an executor in this process.
   std::unique_ptr<Executor> executor;
-  const WorkerExecutor* worker = nullptr;  ///< The executor, if it is one across a process wall.
+  const WorkerExecutor* worker = nullptr;  ///< The executor, if it is across a process wall.
   std::unique_ptr<Kernels> kernels;
-  std::vector<int> cores;  ///< Of which the device is made, if it is a part of the processor.
+  std::vector<int> cores;  ///< Cores of the device, if it is a part of the processor.
   const DeviceInfo& device() const { return executor->device(); }
 };
-/// Where candidates run: in a worker behind a process wall, or in this process, which dies with them.
+/// Where candidates run: in a worker behind a process wall, or in this process, which a crash then ends.
 enum class Isolation : uint8_t { process, none };
-/// `process` or `none`.
+/// Parses `process` or `none`.
 Isolation isolation_option(const std::string& text);
-/// How kernels are compiled.
+/// Options for compiling kernels.
 struct KernelOptions {
   std::string cache;       ///< Folder of compiled kernels; empty: the user's.
-  uint32_t jobs = 0;       ///< Compilers at once; 0: one a core.
-  std::string keep;        ///< Folder where sources and binaries stay; empty: nowhere.
-  double deadline_s = 60;  ///< Of one compilation.
+  uint32_t jobs = 0;       ///< Number of concurrent compilers; 0: one per core.
+  std::string keep;        ///< Folder that keeps sources and binaries; empty: none.
+  double deadline_s = 60;  ///< Deadline of one compilation.
 };
-/// One device, `cpu:0` when none is named. Throws invalid_input for several.
+/// Opens one device; default: `cpu:0`. Throws invalid_input for several.
 Environment open_environment(const std::string& devices, Isolation isolation, const KernelOptions& kernels = {});
 
-/// The devices of a list: `cpu:0,cpu:1` are two halves of this process's cores, `fake:0,fake:1` two fake devices. They
-/// are equal, so that a row of one is a row of all. Several only behind a wall. Throws invalid_input.
-/// `stop` is asked while a worker comes up, and later while one is replaced: then its executor gives up.
+/// Opens the devices of a list: `cpu:0,cpu:1` are two halves of this process's cores, `fake:0,fake:1` two fake devices.
+/// The devices are equal, so that a row of one is valid for all. Several devices require a process wall. Throws
+/// invalid_input. `stop` is polled while a worker starts or is replaced; once true, the executor gives up.
 std::vector<Environment> open_environments(const std::string& devices, Isolation isolation,
                                            const KernelOptions& kernels, const std::function<bool()>& stop = {});
 
-/// On a host, waits up to `wait_s` until other programs use little of the processors; says so on standard error when
-/// they do not stop.
+/// On a host, waits up to `wait_s` until other programs use little of the processors; reports on standard error if they
+/// do not.
 void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop = {});
 
 }  // namespace attune

@@ -20,16 +20,16 @@ namespace {
 constexpr double kRedrawS = 0.1, kPlainS = 9, kSilentS = 10;
 constexpr size_t kBarCells = 24;
 
-/// What print_alarm() says; written while no alarm is set.
+/// Text that print_alarm() writes; only changed while no alarm is set.
 std::string alarm_text;
 
-/// A step that lasts longer than kSilentS (a reference, one launch) reports nothing meanwhile, and a thread that did
-/// would be taken for one of a library's and pinned as such (device/host/thread_watch.h).
+/// Prints from a signal handler, because a step longer than kSilentS (a reference, one launch) reports nothing
+/// meanwhile. A thread would be mistaken for a library's and pinned (device/host/thread_watch.h).
 extern "C" void print_alarm(int) {
   [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, alarm_text.data(), alarm_text.size());
 }
 
-/// First after `seconds`, then again and again; 0: never.
+/// Sets the alarm to `seconds` from now, then every kSilentS seconds; 0: never.
 void set_alarm(double seconds) {
   const auto whole = static_cast<time_t>(seconds);
   const auto rest_us = static_cast<suseconds_t>((seconds - static_cast<double>(whole)) * 1e6);
@@ -37,12 +37,12 @@ void set_alarm(double seconds) {
   ::setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-/// A line longer than the terminal is wide could not be cleared.
+/// Cuts a line to the terminal's width; a longer one could not be cleared.
 std::string fit_to_terminal(std::string line) {
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return line;
   size_t cells = 0, at = 0;
-  for (; at < line.size() && cells < size.ws_col; ++at) cells += (line[at] & 0xc0) != 0x80;  // UTF-8: first bytes.
+  for (; at < line.size() && cells < size.ws_col; ++at) cells += (line[at] & 0xc0) != 0x80;  // First bytes of UTF-8.
   while (at < line.size() && (line[at] & 0xc0) == 0x80) ++at;
   return line.substr(0, at);
 }

@@ -7,15 +7,15 @@
 
 namespace attune {
 
-/// A live line on standard error, on a terminal only; elsewhere a plain line every ten seconds, also while a step lasts
-/// longer (SIGALRM is this object's then). One thread, one object.
+/// Shows progress on standard error: a live line on a terminal, otherwise a plain line every ten seconds, even during a
+/// longer step (for which it uses SIGALRM). Requires: one object, used by one thread.
 class ProgressDisplay {
  public:
   explicit ProgressDisplay(RunProgress start);
   ~ProgressDisplay();
   void update(const Problem& problem, Phase phase, size_t num_candidates);
   void shape_done(const TuneResult& result);
-  /// Clears the live line, prints a line of result, and draws the live line again.
+  /// Clears the live line, prints a line of results, and redraws the live line.
   void print_line(const std::string& line, bool to_stdout);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace attune {
 
-/// A candidate's row of its family's table, with the rates of its time (0 µs: none).
+/// Makes a candidate's row of its family's table, with the rates for its time (0 µs: none).
 PublishedRow published_row(const Problem& problem, const Candidate& candidate, double us, double err_ratio);
 
 }  // namespace attune

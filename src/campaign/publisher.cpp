@@ -47,7 +47,7 @@ void TunePublisher::add(const Decision& decision, bool is_new) {
   }
   if (!is_new) return;
   pending_.push_back(decision);
-  // The YAML file is written after every shape: it has no journal of its own that older tools could read.
+  // The YAML file is written after every shape, because older tools have no journal to read.
   if (static_cast<int64_t>(pending_.size()) >= options_.batch || !inputs_.yaml.empty()) publish_pending();
 }
 
@@ -56,8 +56,8 @@ void TunePublisher::flush() {
   publish_pending();
 }
 
-/// One layout for the rows of each weight group: weights are packed once for every M. A row's decision, with its own
-/// winner, stays in the journal.
+/// Chooses one layout for the rows of each weight group, because weights are packed once for every M. The journal keeps
+/// each row's own decision and winner.
 void TunePublisher::choose_layouts() {
   std::map<std::string, std::vector<GroupRow>> groups;
   std::set<std::string> changed;
@@ -99,7 +99,7 @@ size_t TunePublisher::position(const Problem& problem) const {
 
 void TunePublisher::publish_pending() {
   if (pending_.empty()) return;
-  // Shapes end in another order than they stand in the input: a tie at once, a gain after its confirm.
+  // Shapes do not end in input order: a tie ends at once, a gain after its confirm.
   const auto in_input_order = [&](const Decision& a, const Decision& b) {
     return position(a.problem) < position(b.problem);
   };

@@ -8,15 +8,15 @@
 
 namespace attune {
 
-/// Turns decisions into rows of the table and entries of the YAML file, a batch at a time. Rows with packed weights
-/// wait for the end of the run: those of one weight group get one layout.
+/// Turns decisions into rows of the table and entries of the YAML file, in batches. Rows with packed weights wait for
+/// the end of the run, because the rows of a weight group share one layout.
 class TunePublisher {
  public:
   TunePublisher(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device);
-  /// Takes a decision; publishes when a batch is full. `is_new` false: its row was published by an earlier run and
-  /// stays as it is, unless the layout of its weight group is chosen again because of rows that are new.
+  /// Adds a decision; publishes when a batch is full. `is_new` false: an earlier run published the row, and it stays
+  /// unchanged unless new rows cause a new choice of its weight group's layout.
   void add(const Decision& decision, bool is_new);
-  /// Publishes what is left, weight groups included. Throws io; the decisions stay in the journal.
+  /// Publishes the remaining decisions, weight groups included. Throws io; the decisions stay in the journal.
   void flush();
   const std::vector<std::string>& notices() const noexcept { return notices_; }
 

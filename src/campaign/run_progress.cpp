@@ -20,14 +20,14 @@ constexpr double kEveryS = 0.5;
 
 std::filesystem::path folder() { return home_location().path / "runs"; }
 
-/// When the process of a number was started, in ticks since the machine was; 0 when there is none. With the number it
-/// names a process for good.
+/// Returns the start time of a process in ticks since the machine's start; 0: no such process. Number and start time
+/// together identify a process.
 int64_t started_ticks(int64_t pid) {
   const auto stat = process_stat(static_cast<pid_t>(pid));
   return stat.empty() ? 0 : stat[kStartTicks];
 }
 
-/// This start of this machine: home folders are shared between machines, process numbers are not.
+/// Returns the id of this boot of this machine: machines share home folders, but not process numbers.
 std::string boot() {
   try {
     return std::string(trim(read_file("/proc/sys/kernel/random/boot_id")));
@@ -53,7 +53,7 @@ nlohmann::ordered_json json_of(const RunProgress& progress) {
           {"journal", progress.journal}};
 }
 
-/// Throws what nlohmann throws for a file that is not ours.
+/// Throws nlohmann's errors for a file that is not ours.
 std::optional<RunningRun> run_from(const std::string& text) {
   const auto json = nlohmann::json::parse(text);
   RunningRun run;

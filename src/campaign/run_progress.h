@@ -11,25 +11,26 @@
 
 namespace attune {
 
-/// How far a run of `attune tune` is: what its live line and `attune status` say. Data.
+/// Progress of a run of `attune tune`, for its live line and `attune status`. Plain data.
 struct RunProgress {
   size_t num_shapes = 0, num_done = 0;
   std::string doing;                       ///< `racing 24 of 64×1152×896 fp32`
-  double elapsed_s = 0, budget_s = 0;      ///< budget 0: none.
-  double best_ratio = 0;                   ///< Of the decisions so far, over their defaults; 0: none yet.
-  std::string best_shape;                  ///< Whose that is.
-  std::map<std::string, size_t> failures;  ///< Candidates by status.
+  double elapsed_s = 0, budget_s = 0;      ///< budget_s 0: no budget.
+  double best_ratio = 0;                   ///< Best decision so far, relative to its baseline; 0: none yet.
+  std::string best_shape;                  ///< Shape of that decision.
+  std::map<std::string, size_t> failures;  ///< Number of candidates by status.
   std::string device, table, journal;      ///< For `attune status`.
 
-  /// By the shapes done so far, and no more than the budget leaves; nothing before the first.
+  /// Estimates the remaining time from the shapes done, limited by the budget; nothing before the first shape.
   std::optional<double> left_s() const;
   double shapes_a_minute() const;
-  /// `about 3 min left, best 1.52× (1×896×4864 fp32), failed: 3 crashed, 1 wrong_result`; may be empty.
+  /// Returns remarks such as `about 3 min left, best 1.52× (1×896×4864 fp32), failed: 3 crashed, 1 wrong_result`; may
+  /// be empty.
   std::string remarks() const;
 };
 
-/// A run's progress in a file of the user's state folder, for other terminals: written at most twice a second, removed
-/// at the end. A run that cannot write it goes on without.
+/// A file in the user's state folder that shows a run's progress to other terminals. It is written at most twice a
+/// second and removed at the end. A run that cannot write it continues without it.
 class ProgressFile {
  public:
   ProgressFile();
@@ -43,12 +44,12 @@ class ProgressFile {
   double written_s_ = 0;
 };
 
-/// A run that is going on.
+/// A run in progress.
 struct RunningRun {
   int64_t pid = 0;
   RunProgress progress;
 };
-/// Of this user, on this machine. Files of runs that died are removed.
+/// Returns the runs of this user on this machine, and removes the files of dead runs.
 std::vector<RunningRun> running_runs();
 
 }  // namespace attune

@@ -61,7 +61,7 @@ void TuneDisplay::finished(const TuneResult& result) {
   num_reused_ += result.ending == Ending::reused;
   if (result.decision) {
     decisions_.push_back(*result.decision);
-    // A row that is in the table already was published when it was decided, and may have been replaced since.
+    // A row that is already in the table was published when it was decided, and may have been replaced since.
     publisher_.add(*result.decision, result.ending == Ending::decided || !rows_.contains(result.problem.key()));
   } else if (options_.verbose || (result.ending != Ending::kept && result.ending != Ending::cut)) {
     display_.print_line(fmt::format("{}: {}: {}", short_shape(result.problem), name(result.ending), result.reason),

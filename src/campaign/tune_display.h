@@ -14,7 +14,7 @@
 
 namespace attune {
 
-/// Shows a run while it goes on and hands its decisions to the publisher.
+/// Displays a running `tune` and passes its decisions to the publisher.
 class TuneDisplay final : public TuneObserver {
  public:
   TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device, TunePublisher& publisher,
@@ -28,9 +28,9 @@ class TuneDisplay final : public TuneObserver {
   const std::vector<Decision>& decisions() const noexcept { return decisions_; }
   size_t num_kept() const noexcept { return num_kept_; }
   size_t num_reused() const noexcept { return num_reused_; }
-  /// One line a reason for the shapes that were not decided, on standard error.
+  /// Prints one line per reason for the undecided shapes, on standard error.
   void note_cut_shapes();
-  /// Prints the results that wait for one before them; finished() does when that one ends.
+  /// Prints results that still wait for an earlier shape; finished() prints them once that shape ends.
   void flush();
 
  private:
@@ -42,23 +42,24 @@ class TuneDisplay final : public TuneObserver {
   const DeviceInfo& device_;
   TunePublisher& publisher_;
   ProgressDisplay display_;
-  std::set<std::string> rows_;                 // Problems whose row is in a table already.
-  std::multimap<std::string, size_t> places_;  // Of the shapes that have not ended, in the input.
-  std::map<size_t, std::string> waiting_;      // By place: lines that wait for shapes before them.
+  std::set<std::string> rows_;                 // Problems that already have a row in a table.
+  std::multimap<std::string, size_t> places_;  // Input positions of unfinished shapes.
+  std::map<size_t, std::string> waiting_;      // Lines that wait for earlier shapes, by position.
   size_t next_place_ = 0;
   bool header_printed_ = false;
   std::vector<Decision> decisions_;
-  std::map<std::string, size_t> cut_;  // Reason → shapes.
+  std::map<std::string, size_t> cut_;  // Reason → number of shapes.
   size_t num_kept_ = 0, num_reused_ = 0;
 };
 
-/// `--json`: the whole run as one document.
-/// `recoveries`: how long each death of a worker took to mend.
+/// Implements `--json`: prints the whole run as one document. `recoveries`: time to recover from each death of a
+/// worker.
 void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs, const DeviceInfo& device,
                         const std::vector<Milliseconds>& recoveries);
-/// `--compare`: the row as it was (or the default, where there was none) and the row now, from the same finals.
+/// Implements `--compare`: prints the previous row (or the baseline, if there was none) and the new row, from the same
+/// finals.
 void print_comparison(const std::vector<TuneResult>& results, const TuneInputs& inputs);
-/// The last lines: geometric mean, and where everything lies.
+/// Prints the last lines: the geometric mean, and the output files.
 void print_summary(const TuneOptions& options, const TuneInputs& inputs, const TuneDisplay& display,
                    const std::filesystem::path& journal);
 

@@ -30,12 +30,12 @@ std::string today() {
   return text;
 }
 
-/// Adds a shape, or says why it cannot be tuned: a family without an op, values the op does not take.
+/// Adds a shape, or records why it cannot be tuned: a family without an op, or values that the op does not accept.
 void add_shape(TuneInputs& inputs, const Problem& problem, const std::string& where, const DeviceInfo& device) {
   try {
     inputs.items.push_back({op_of(problem).normalise(problem, device), std::nullopt});
   } catch (const Error& error) {
-    // Text after the table's syntax was accepted: a shape of another kind, not a broken file.
+    // The syntax was accepted, so this is an unsupported shape and not a broken file.
     inputs.skipped.push_back({where.empty() ? problem.key() : where + " " + problem.key(), error.what()});
   }
 }
@@ -91,7 +91,7 @@ void read_csv_shapes(const TuneOptions& options, const std::string& file, const 
     add_shape(inputs, shape.problem, file + ":" + std::to_string(shape.line), device);
 }
 
-/// The family of a model's shapes that is tuned. Said and left out: families that this build cannot tune.
+/// Chooses the family of a model's shapes to tune; reports and skips families that this build cannot tune.
 const FamilySpec* choose_family(const TuneOptions& options, const ModelShapes& shapes, TuneInputs& inputs) {
   const FamilySpec* named = family_option(options.op);
   std::vector<const FamilySpec*> tunable;
@@ -134,7 +134,7 @@ void read_model_shapes(const TuneOptions& options, const DeviceInfo& device, Tun
         fmt::format("{} with more than {} rows left out (--max-m)", counted(num_large, "shape"), *options.max_m));
 }
 
-/// The family's untuned file in the configuration folder, for a run without -i.
+/// Returns the family's untuned file in the configuration folder, for a run without -i.
 std::string default_input(const TuneOptions& options) {
   const std::string op = options.op.empty() ? "gemm_a16w16" : options.op;
   const FamilySpec* family = find_family(op);

@@ -11,24 +11,24 @@
 
 namespace attune {
 
-/// A shape that is not tuned, and why.
+/// A shape that is not tuned, and the reason.
 struct SkippedShape {
   std::string shape, reason;
 };
 
-/// What a run of `attune tune` is about, read and checked before anything is measured.
+/// Inputs of a run of `attune tune`, read and checked before anything is measured.
 struct TuneInputs {
   const FamilySpec* family = nullptr;
-  std::string source;           ///< Where the shapes came from, for messages.
-  std::vector<WorkItem> items;  ///< Normalised; in input order.
+  std::string source;           ///< Source of the shapes, for messages.
+  std::vector<WorkItem> items;  ///< Normalised, in input order.
   std::vector<SkippedShape> skipped;
   std::vector<std::string> notices;
-  std::filesystem::path table;  ///< Written; empty: none.
-  std::string merged_tables;    ///< All of `-o F:F2`: read.
-  std::filesystem::path yaml;   ///< Written; empty: none.
+  std::filesystem::path table;  ///< Output table; empty: none.
+  std::string merged_tables;    ///< All files of `-o F:F2`, which are read.
+  std::filesystem::path yaml;   ///< Output YAML file; empty: none.
 };
 
-/// Reads shapes and existing tables and fixes where results go. Throws invalid_input or io; nothing is written.
+/// Reads shapes and existing tables and determines the output files. Throws invalid_input or io; writes nothing.
 TuneInputs read_tune_inputs(const TuneOptions& options, const DeviceInfo& device);
 
 }  // namespace attune

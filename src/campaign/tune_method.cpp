@@ -18,7 +18,7 @@ double duration_option(const std::string& text, std::string_view flag) {
   return *seconds;
 }
 
-/// Checks names against the solvers of this build; `all` gives the empty list.
+/// Checks library names against the solvers of this build; `all` gives the empty list.
 std::vector<std::string> libraries_option(const std::string& text) {
   if (text == "all") return {};
   std::set<std::string> known;
@@ -37,7 +37,7 @@ std::vector<std::string> libraries_option(const std::string& text) {
   return libraries;
 }
 
-/// What makes a decision one of this kind of search: a later run reuses only decisions of the same.
+/// Returns the search procedure's name; a later run reuses only decisions with the same one.
 std::string procedure_text(const TuneOptions& options, const TunerOptions& tuner) {
   std::string text = tuner.exhaustive ? fmt::format("exhaustive/1 {}+{}", tuner.warmup, tuner.iters)
                                       : fmt::format("race/1 {}/{}", tuner.strategy.name, tuner.strategy.max_trials);

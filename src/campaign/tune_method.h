@@ -5,7 +5,7 @@
 
 namespace attune {
 
-/// How to tune, from the command line. Throws invalid_input for what cannot be, with what can.
+/// Converts the command line to tuner options. For an invalid value, throws invalid_input with the valid ones.
 TunerOptions tuner_options(const TuneOptions& options);
 
 }  // namespace attune

@@ -12,20 +12,20 @@ namespace attune {
 
 struct TuneResult;
 
-/// `attune tune` as plain data. Defaults are those of the older tuners (docs/cli.md).
+/// Options of `attune tune` as plain data. The defaults are those of the older tuners (docs/cli.md).
 struct TuneOptions {
-  // What to tune.
+  // Shapes to tune.
   std::string input;      ///< `-i`
   std::string size_file;  ///< `--gemm_size_file`
   std::optional<int64_t> m, n, k;
   ModelOptions model;
   std::string indtype, outdtype;
   bool bias = false, trans_a = false;
-  bool trans_b = true;  ///< Weights stored N×K.
+  bool trans_b = true;  ///< Weights are stored N×K.
   std::string op;
   std::optional<int64_t> max_m;
   bool all = false;
-  // Where results go.
+  // Outputs.
   std::string output;        ///< `-o`
   std::string results_file;  ///< `--tuning_results_file`
   std::string profile_file;  ///< `-o2`
@@ -36,7 +36,7 @@ struct TuneOptions {
   double min_improvement_pct = 3.0;
   int64_t batch = 100;
   bool json = false, verbose = false;
-  // How.
+  // Method.
   std::string libtype = "all", devices, search = "race", inputs = "cold", journal, isolation = "process";
   bool no_split_k = false, compare = false;
   std::string compare_without_tuning;
@@ -49,10 +49,10 @@ struct TuneOptions {
   double load_deadline_s = 60, run_deadline_s = 2;
   double quiet_wait_s = 45;
   int64_t mp = 1;
-  std::vector<TuneResult>* results = nullptr;  ///< The caller's: gets how each shape ended, once rows are written.
+  std::vector<TuneResult>* results = nullptr;  ///< Receives the results once rows are written, unless null.
 };
 
-/// Runs the verb. Returns the exit status: 0, 1 when no shape could be tuned or a checked row is wrong, 130 on Ctrl-C.
+/// Runs the verb. Returns 0; 1 if no shape could be tuned or a checked row is wrong; 130 on Ctrl-C.
 int run_tune(const TuneOptions& options);
 
 }  // namespace attune

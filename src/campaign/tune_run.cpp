@@ -37,7 +37,7 @@ extern "C" void on_interrupt(int signal) {
   }
 }
 
-/// Variables with which libraries are not what they are by themselves. Read before Attune sets any.
+/// Returns the set variables that change how libraries perform. Reads them before Attune sets any.
 std::vector<std::string> library_variables() {
   std::vector<std::string> set;
   for (const char* variable :
@@ -48,7 +48,7 @@ std::vector<std::string> library_variables() {
   return set;
 }
 
-/// What a reader of the results should know about this machine and environment.
+/// Adds notices about this machine and environment for readers of the results.
 void note_surroundings(const DeviceInfo& device, const std::vector<std::string>& variables, TuneInputs& inputs) {
   if (!variables.empty()) {
     inputs.notices.push_back(
@@ -68,7 +68,7 @@ void note_surroundings(const DeviceInfo& device, const std::vector<std::string>&
   }
 }
 
-/// `--run_config` and `--compare_wo_tuning`: `attune check` under its older names.
+/// Runs `attune check` for its older names, `--run_config` and `--compare_wo_tuning`.
 int check_only(const TuneOptions& options) {
   CheckOptions check{.op = options.op,
                      .devices = options.devices,
@@ -112,8 +112,8 @@ KernelOptions kernel_options(const TuneOptions& options) {
   return kernels;
 }
 
-/// The winners of YAML or of one size verified once more, as the older tuner's --compare does; those for which the
-/// budget leaves no time are counted. `end_s`: on the steady clock.
+/// Verifies the winners for YAML output or of a single size once more, like the older tuner's --compare, and reports
+/// how many the budget leaves no time for. `end_s`: on the steady clock.
 bool winners_are_right(const std::vector<TuneResult>& results, const Environment& environment, const TunerOptions& how,
                        double end_s) {
   bool right = true;
@@ -156,7 +156,7 @@ std::vector<Milliseconds> recoveries_of(const std::vector<Environment>& environm
   return all;
 }
 
-/// None when the user left while a worker came up.
+/// Opens the devices; returns none if the run was interrupted while a worker started.
 std::vector<Environment> open_environments_to_tune(const TuneOptions& options) {
   try {
     return open_environments(options.devices, isolation_option(options.isolation), kernel_options(options),
@@ -167,7 +167,7 @@ std::vector<Environment> open_environments_to_tune(const TuneOptions& options) {
   }
 }
 
-/// What was decided before a fault is not lost with it.
+/// Runs the tuner; publishes the decisions made before an error.
 std::vector<TuneResult> run_tuner(Tuner tuner, const TuneInputs& inputs, TuneDisplay& display,
                                   TunePublisher& publisher) {
   try {
@@ -179,7 +179,7 @@ std::vector<TuneResult> run_tuner(Tuner tuner, const TuneInputs& inputs, TuneDis
   }
 }
 
-/// Of all solvers that took part.
+/// Returns the versions of all solvers that took part.
 Versions versions_of(const std::vector<TuneResult>& results) {
   Versions versions;
   for (const TuneResult& result : results) versions.insert(result.versions.begin(), result.versions.end());
@@ -192,14 +192,14 @@ int run_tune(const TuneOptions& options) {
   TunerOptions how = tuner_options(options);
   if (options.run_config || !options.compare_without_tuning.empty()) return check_only(options);
   const auto variables = library_variables();
-  // From here on there are folders and processes to be tidied away.
+  // Folders and processes that need cleaning up are created below.
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   const auto environments = open_environments_to_tune(options);
   if (environments.empty()) return 128 + interrupting;
   const Environment& environment = environments.front();
   const DeviceInfo& device = environment.device();
-  // Virtual time does not drift, so nothing is gained by letting it pass.
+  // Virtual time does not drift, so waiting has no use.
   if (device.kind == "fake") how.contest.confirm.delay_s = 0;
   TuneInputs inputs = read_tune_inputs(options, device);
   apply_existing_rows(options, device, *environment.executor, inputs);
@@ -211,8 +211,8 @@ int run_tune(const TuneOptions& options) {
     return 0;
   }
   const auto file_of_journal = journal_file(options.journal);
-  const auto journal = open_sql_journal(file_of_journal);  // Not before all input is known to be good.
-  std::vector<std::unique_ptr<Journal>> more_journals;     // One a thread, on the same file.
+  const auto journal = open_sql_journal(file_of_journal);  // Opened after all input is validated.
+  std::vector<std::unique_ptr<Journal>> more_journals;     // One per further thread, on the same file.
   for (size_t i = 1; i < environments.size(); ++i) more_journals.push_back(open_sql_journal(file_of_journal));
   JournalRun recorded(*journal, device);
   for (const auto& each : more_journals) each->join_run(recorded.number());
@@ -242,7 +242,7 @@ int run_tune(const TuneOptions& options) {
     print_summary(options, inputs, display, file_of_journal);
   }
   const auto end = [&](int status) {
-    // Throws when the journal was removed or replaced meanwhile, as every entry does.
+    // Throws, like every entry, if the journal was removed or replaced meanwhile.
     recorded.end(interrupted ? "interrupted" : "done", status, versions_of(results));
     return status;
   };

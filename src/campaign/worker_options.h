@@ -6,11 +6,11 @@
 
 namespace attune {
 
-/// What workers and their supervisor must share; another build's worker is refused.
+/// Returns the build name that a worker must share with its supervisor; a worker of another build is refused.
 std::string build_name();
 
-/// A worker of this program for a device, with a clean environment: what finds libraries and the user's folders, what
-/// the libraries read, and Attune's own variables.
+/// Returns the options of this program's worker for a device. Its clean environment holds the variables that locate
+/// libraries and the user's folders, those that the libraries read, and Attune's own.
 WorkerOptions worker_options(const std::string& device, Strays* strays);
 
 }  // namespace attune

@@ -5,16 +5,16 @@
 
 namespace attune {
 
-/// Arguments with the single-dash spellings of the older tools written as CLI11 reads them: `-o2 F` → `--profile_file
-/// F`, `-col_a` → `--col_a`. Throws invalid_input for a bare `-k`, which there was the split-K switch and here is K.
+/// Rewrites the single-dash spellings of the older tools for CLI11: `-o2 F` → `--profile_file F`, `-col_a` → `--col_a`.
+/// Throws invalid_input for a bare `-k`, which was the split-K switch in the older tools and is K in Attune.
 std::vector<std::string> rewrite_arguments(std::vector<std::string> arguments);
 
-/// For CLI11's check(): empty, or why a text is no such number. CLI11 itself takes 0x10 and 010, and cuts what does not
-/// fit to the largest value.
+/// For CLI11's check(): returns why a text is no such number; empty: it is one. CLI11 itself accepts 0x10 and 010, and
+/// clamps values that do not fit.
 std::string whole_number_error(const std::string& text);
 std::string positive_number_error(const std::string& text);
-std::string natural_number_error(const std::string& text);  ///< Whole, 0 or more.
-/// Any number, 0 or more; CLI11's ranges let NaN pass, and print 300 digits for others.
+std::string natural_number_error(const std::string& text);  ///< An integer, 0 or more.
+/// Any number, 0 or more; CLI11's ranges accept NaN, and print 300 digits for others.
 std::string amount_error(const std::string& text);
 
 }  // namespace attune

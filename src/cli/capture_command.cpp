@@ -41,11 +41,11 @@ struct ShownShape {
   const CalledShape* shape = nullptr;
   std::string row;           ///< `t.csv:17`; empty: none.
   std::string match;         ///< `exact`; `fallback` without a row.
-  std::optional<double> us;  ///< Of the row.
-  double total_us = 0;       ///< Calls × time; 0 when one of them is not known.
+  std::optional<double> us;  ///< Time of the row.
+  double total_us = 0;       ///< Calls × time; 0 if either is unknown.
 };
 
-/// The families of what was captured.
+/// Returns the families of the captured shapes.
 std::vector<const FamilySpec*> families_of(const std::vector<CapturedShapes>& captured) {
   std::vector<const FamilySpec*> families;
   for (const CapturedShapes& one : captured) families.push_back(one.family);
@@ -64,7 +64,7 @@ ShownShape look_at(const CalledShape& shape, const TableLookup& tables, const De
   return shown_shape;
 }
 
-/// All families in one list: by time, then what has no time by calls.
+/// Lists the shapes of all families, sorted by time; shapes without a time follow, sorted by calls.
 std::vector<ShownShape> shown_shapes(const std::vector<CapturedShapes>& captured, const std::vector<Table>& tables,
                                      const DeviceInfo& device) {
   const TableLookup lookup(tables, device);
@@ -164,7 +164,7 @@ int show_captures(const CaptureOptions& options) {
   return 0;
 }
 
-/// The one family that is merged.
+/// Returns the only captured family; fails if there are several.
 CapturedShapes merged_family(std::vector<CapturedShapes> captured, const std::vector<fs::path>& sources) {
   if (captured.empty()) fail(ErrorCode::invalid_input, "there are no captured shapes to merge in {}", list_of(sources));
   if (captured.size() > 1) {
@@ -176,14 +176,15 @@ CapturedShapes merged_family(std::vector<CapturedShapes> captured, const std::ve
   return std::move(captured.front());
 }
 
-/// Whether read_captures() of the source may come upon a file there.
+/// Whether read_captures() of the source may read a file at this path.
 bool is_read_with(const fs::path& source, const fs::path& file) {
   const fs::path folder = file.parent_path();
   if (fs::is_directory(source)) return folder == source || folder == source / "counts";
   return file == source || file == fs::path(source.string() + ".counts") || folder == source.parent_path() / "counts";
 }
 
-/// Calls would be counted twice by whoever reads a source with its sums; and other files are not to be lost.
+/// Refuses outputs that would be read with the sources (calls would count twice), and outputs that would overwrite
+/// other files.
 void check_merge_outputs(const fs::path& output, const fs::path& counts, const std::vector<fs::path>& sources,
                          const FamilySpec& family) {
   const auto whole = [](const fs::path& path) { return fs::weakly_canonical(fs::absolute(path)); };

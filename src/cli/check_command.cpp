@@ -29,17 +29,17 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// How a row stands here, from best to worst.
+/// Result of checking a row, from best to worst.
 enum class CheckStatus { ok, loaded, foreign, unusable, not_its_time, slower, wrong };
 constexpr std::string_view kStandings[] = {
     "ok", "loaded", "foreign device", "unusable", "slower than its row says", "slower than the default", "wrong"};
 
-/// A row of a table or of a results file, as far as checking goes.
+/// A row of a table or results file, as needed for checking.
 struct CheckedRow {
   size_t line = 0;
   Problem problem;
-  std::string device;  ///< DeviceInfo::key() of the row; empty: not said.
-  std::string model;   ///< Its column `device`; empty: not said.
+  std::string device;  ///< DeviceInfo::key() of the row; empty: not given.
+  std::string model;   ///< Column `device` of the row; empty: not given.
   std::string kernel;
   std::optional<double> us;
   CheckStatus status = CheckStatus::loaded;
@@ -77,7 +77,7 @@ std::vector<CheckedRow> read_rows(const CheckOptions& options) {
   return rows;
 }
 
-/// Everything that can be said without running the kernel. Gives the candidate when it can be run.
+/// Checks everything that needs no run of the kernel. Returns the candidate if it can run.
 std::optional<Candidate> load(CheckedRow& row, Environment& environment) {
   const DeviceInfo& device = environment.device();
   if (!row.device.empty() && row.device != device.key()) {
@@ -98,7 +98,7 @@ std::optional<Candidate> load(CheckedRow& row, Environment& environment) {
     const auto here = contenders(*environment.executor, row.problem, {});
     if (const auto why = why_unusable(candidate, row.problem, here, device)) {
       row.reason = *why;
-      // Of the solver and version that are here, but no config of theirs: it never computed this.
+      // Solver and version match, but the config is none of theirs, so the row's result cannot come from it.
       const bool is_here = std::any_of(here.begin(), here.end(), [&](const Contender& one) {
         return one.solver == candidate.solver && one.support.yes && one.version == candidate.version;
       });
@@ -128,7 +128,7 @@ void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& op
   how.limits = {milliseconds_of(options.load_deadline_s), milliseconds_of(options.run_deadline_s)};
   std::vector<Candidate> both = {default_of(row.problem, environment), candidate};
   if (both[0] == candidate || options.verify_only) both.erase(both.begin());
-  // A suspect is run again before it is called slower.
+  // A slow row is timed again before it is called slower.
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto timed = time_interleaved(*environment.executor, row.problem, both, how);
     const TimedCandidate& mine = timed.back();

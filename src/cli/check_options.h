@@ -4,20 +4,20 @@
 
 namespace attune {
 
-/// `attune check` as plain data: is every row of a table loaded, right and as fast as it says?
+/// Options of `attune check`, which checks that every row of a table loads, is correct and is as fast as it claims.
 struct CheckOptions {
-  std::string table;  ///< CSV, or YAML results.
+  std::string table;  ///< A CSV table, or YAML results.
   std::string op, devices, journal, inputs = "cold";
   bool no_run = false;
-  bool verify_only = false;      ///< `--compare_wo_tuning`: correctness, no times.
-  double max_slowdown_pct = 10;  ///< Against the default.
-  /// Against the row's own time. Another day, another mix: a time differs by several percent with nothing wrong.
+  bool verify_only = false;      ///< `--compare_wo_tuning`: checks correctness only.
+  double max_slowdown_pct = 10;  ///< Allowed slowdown against the baseline.
+  /// Allowed slowdown against the row's own time. Times of different days differ by several percent without a fault.
   double slower_than_pct = 25;
   double quiet_wait_s = 45, load_deadline_s = 60, run_deadline_s = 60;
   bool json = false;
 };
-/// 0; 1 when a row of this device is wrong (or, when timed, confirmed slower than the default or than the row says), or
-/// when nothing could be checked.
+/// Returns 0; 1 if a row of this device is wrong (or, when timed, is confirmed slower than the baseline or its own
+/// time), or if nothing could be checked.
 int run_check(const CheckOptions& options);
 
 }  // namespace attune

@@ -8,11 +8,11 @@ class App;
 
 namespace attune {
 
-/// What the command line asks for; returns the exit status. Set by the verb that was given.
+/// Runs the verb of the command line; returns the exit status.
 using Action = std::function<int()>;
 
-/// Each adds its verb with flags and help; when the verb is on the command line, `chosen` runs it. One pair of files a
-/// verb: options are plain data, and `run` can be tested without a command line.
+/// Each function adds its verb with flags and help; the parsed verb sets `chosen`. Each verb has one pair of files:
+/// options are plain data, and `run` can be tested without a command line.
 void add_tune_command(CLI::App& app, Action& chosen);
 void add_bench_command(CLI::App& app, Action& chosen);
 void add_list_command(CLI::App& app, Action& chosen);
@@ -31,7 +31,7 @@ void add_coverage_command(CLI::App& app, Action& chosen);
 void add_online_command(CLI::App& app, Action& chosen);
 void add_worker_command(CLI::App& app, Action& chosen);
 
-/// Leaves the flags that `tune` only knows to refuse out of its help: `--help-all` shows them.
+/// Hides the flags that `tune` only accepts to refuse them from its help; `--help-all` shows them.
 void hide_refused_flags(CLI::App& app);
 
 }  // namespace attune

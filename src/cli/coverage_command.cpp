@@ -34,22 +34,22 @@ struct CoverageOptions {
   bool json = false;
 };
 
-/// A row of this device that no lookup gets.
+/// A row of this device that no lookup uses.
 struct UnusedRow {
   std::string place;  ///< `t.csv:17`
-  std::string kind;   ///< What is counted: `has no usable time`.
+  std::string kind;   ///< Category for counting: `has no usable time`.
   std::string detail;
   Problem problem;
 };
 
-/// How captured shapes are served.
+/// Number of shapes and calls of captured shapes that are served in the same way.
 struct ServedShapes {
   size_t num_shapes = 0;
   uint64_t calls = 0;
 };
 
 struct Coverage {
-  size_t num_rows = 0;  ///< Of this device.
+  size_t num_rows = 0;  ///< Rows of this device.
   std::vector<UnusedRow> lost;
   std::map<Match, ServedShapes> served;
   size_t num_shapes = 0;
@@ -61,7 +61,8 @@ std::string place_of(const Table& table, const TableRow& row) {
   return fmt::format("{}:{}", table.documents()[row.file].name(), row.line);
 }
 
-/// As far as it is known without opening a library: its own version and what it says of the problem.
+/// Returns why a candidate cannot run, as far as known without opening a library: from the solver's own version and its
+/// support of the problem.
 std::optional<std::string> why_not_here(const Candidate& candidate, const Problem& problem, const DeviceInfo& device) {
   const Solver* solver = registry().find(candidate.solver);
   if (!solver) return "no solver of that name is available here: " + candidate.solver;
@@ -73,7 +74,7 @@ std::optional<std::string> why_not_here(const Candidate& candidate, const Proble
   return std::nullopt;
 }
 
-/// Why the kernel of a row that a lookup takes is passed over, or no problem has the row's key.
+/// Returns why a lookup skips the kernel of a row that it finds, or why no problem can have the row's key.
 std::optional<std::string> why_passed_over(const TableRow& row, const DeviceInfo& device) {
   std::optional<Candidate> candidate;
   try {
@@ -113,7 +114,7 @@ void look_at_rows(Coverage& coverage, const Table& table, const DeviceInfo& devi
   }
 }
 
-/// The step of the lookup that serves the shape; fallback: no row does.
+/// Returns the step of the lookup that serves the shape; fallback: no row does.
 Match match_of(const CalledShape& shape, const TableLookup& tables, const DeviceInfo& device) {
   const Problem problem = as_looked_up(shape.problem, device);
   const auto usable = [&](const Candidate& candidate) { return why_not_here(candidate, problem, device); };
@@ -138,7 +139,7 @@ void look_at_shapes(Coverage& coverage, const std::vector<CapturedShapes>& captu
                    [](const CalledShape* one, const CalledShape* other) { return one->calls > other->calls; });
 }
 
-/// A word of a command line for a shell to read.
+/// Quotes a word of a command line for a shell.
 std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,+=@%-";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
@@ -147,7 +148,8 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-/// The table that the rows belong into: the first that the verb or a variable names; empty: the family's default one.
+/// Returns the table that new rows belong to: the first one that the verb or a variable names; empty: the family's
+/// default file.
 std::string output_for(const FamilySpec& family, const std::vector<Table>& tables, const CoverageOptions& options) {
   if (options.tables.empty()) {
     const auto sources = table_sources(family);
@@ -158,7 +160,7 @@ std::string output_for(const FamilySpec& family, const std::vector<Table>& table
   return own == tables.end() ? std::string(family.default_file) : own->documents().front().name();
 }
 
-/// The commands that tune a family's captured shapes.
+/// Returns the commands that tune a family's captured shapes.
 std::vector<std::string> tune_commands(const FamilySpec& family, const std::vector<Table>& tables,
                                        const CoverageOptions& options) {
   const auto sources = capture_sources(options.captured);
@@ -180,7 +182,7 @@ std::vector<std::string> tune_commands(const FamilySpec& family, const std::vect
   return commands;
 }
 
-/// Of the families with shapes that no row serves, as far as this build tunes them.
+/// Returns the commands for families with unserved shapes, as far as this build can tune them.
 std::vector<std::string> all_commands(const Coverage& coverage, const std::vector<Table>& tables,
                                       const CoverageOptions& options) {
   std::vector<std::string> commands;
@@ -203,7 +205,7 @@ ServedShapes served_by(const Coverage& coverage, Match match) {
   return found == coverage.served.end() ? ServedShapes() : found->second;
 }
 
-/// `--top 0`: all.
+/// `--top 0` prints all.
 size_t num_printed(size_t count, const CoverageOptions& options) {
   return options.top > 0 ? std::min(options.top, count) : count;
 }

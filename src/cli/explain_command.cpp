@@ -33,10 +33,10 @@ struct ExplainOptions {
   bool json = false;
 };
 
-/// What became of every candidate, by reason: the rules before measuring, the journal after.
+/// Number of candidates by what became of them: rules count before measuring, the journal after.
 struct CandidateSummary {
-  std::map<std::string, uint64_t> counts;      ///< reason → candidates
-  std::map<std::string, std::string> example;  ///< reason → one of them: a solver, or the command that repeats it
+  std::map<std::string, uint64_t> counts;      ///< Reason → number of candidates.
+  std::map<std::string, std::string> example;  ///< Reason → an example: a solver, or a repeating command.
   std::optional<Decision> decision;
 };
 
@@ -64,7 +64,7 @@ CandidateSummary summary_of(const ExplainOptions& options, const Problem& proble
   }
   const auto file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
   if (options.journal.empty() && !std::filesystem::exists(file)) return summary;
-  std::map<std::string, std::string> last;  // A candidate counts once, with its last record.
+  std::map<std::string, std::string> last;  // Each candidate counts once, with its last record.
   const size_t num_damaged = open_sql_journal_read_only(file)->scan(
       {.problem = problem, .device = device.key(), .started = false, .pardons = false},
       [&](const Entry& entry, const Stamp&) {
@@ -89,8 +89,8 @@ CandidateSummary summary_of(const ExplainOptions& options, const Problem& proble
   return summary;
 }
 
-/// The tables to look in: those that were named, else those of the run time, of which one that is wrong is left out as
-/// it is there.
+/// The tables to search: the named ones, else those of the run time, of which wrong ones are skipped as the run time
+/// does.
 struct LookupTables {
   std::optional<Table> table;
   std::string name;
@@ -127,7 +127,7 @@ ordered_json near_json(const std::vector<const TableRow*>& rows) {
   return near;
 }
 
-/// `t.csv:17 kernel`.
+/// Returns `t.csv:17 kernel`.
 std::string place_and_kernel(const Table& table, const TableRow& row) {
   return fmt::format("{}:{} {}", table.documents()[row.file].name(), row.line, row.kernel_name);
 }

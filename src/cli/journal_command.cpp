@@ -32,7 +32,7 @@ Query query_of(const JournalOptions& options) {
   return query;
 }
 
-/// Candidates of problems, each once: by what was announced and what was measured, since compaction drops the former.
+/// Counts unique candidates of problems, from both announcements and measurements, because compaction drops the former.
 class CandidateCount {
  public:
   void add(const Entry& entry) {
@@ -52,7 +52,7 @@ class CandidateCount {
 int run_show(const JournalOptions& options) {
   const auto file = journal_file(options.journal);
   const auto journal = open_sql_journal_read_only(file);
-  // The command that repeats a decision names the device as it is called here.
+  // A command that repeats a decision uses this machine's name of the device.
   const auto devices = list_devices();
   size_t num_records = 0, num_decisions = 0;
   CandidateCount candidates;

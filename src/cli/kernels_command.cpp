@@ -41,7 +41,7 @@ int list_kernels(const KernelsOptions& options) {
   for (const Binary& binary : binaries) {
     std::error_code gone;
     const uintmax_t bytes = std::filesystem::file_size(binary.file, gone);
-    if (gone) continue;  // cleared meanwhile
+    if (gone) continue;  // Cleared meanwhile.
     total += bytes;
     if (options.json) {
       list.push_back({{"arch", binary.arch},
@@ -77,7 +77,8 @@ struct KernelRow {
   Candidate candidate;
 };
 
-/// The rows of this device that a solver here could run, others with the reason on standard error (`num_unusable`).
+/// Returns the rows of this device that some solver could run; reports the others on standard error and counts them in
+/// `num_unusable`.
 std::vector<KernelRow> wanted_rows(const Table& table, const KernelsOptions& options, const Environment& environment,
                                    size_t& num_unusable) {
   const DeviceInfo& device = environment.device();
@@ -104,8 +105,8 @@ std::vector<KernelRow> wanted_rows(const Table& table, const KernelsOptions& opt
   return wanted;
 }
 
-/// Compiles what the rows of a table need on this device, so that a program that uses the table never waits for it. 1
-/// when a row of this device has no kernel then.
+/// Compiles the kernels that a table's rows need on this device, so that a program never waits for them. Returns 1 if a
+/// row of this device still lacks a kernel.
 int build_kernels(const KernelsOptions& options) {
   const Table table = Table::read(options.table, family_option(options.op));
   Environment environment = open_environment(options.devices, Isolation::none, {options.cache, options.jobs, {}});

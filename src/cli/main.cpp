@@ -29,8 +29,7 @@ int run(int argc, char** argv) {
   CLI::App app("Attune finds the fastest correct kernel for every operator shape on the hardware at hand.", "attune");
   app.set_version_flag("--version", std::string("attune ") + kVersion);
   app.require_subcommand(0, 1);
-  app.option_defaults()->multi_option_policy(
-      CLI::MultiOptionPolicy::TakeLast);  // A script's default can be overridden.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // A script's value can be overridden.
   app.set_help_all_flag("--help-all", "Help of every verb");
   app.footer("Tables, journal and kernels: `attune paths`. Every flag with examples: docs/cli.md.");
   Action chosen;
@@ -53,11 +52,11 @@ int run(int argc, char** argv) {
   add_worker_command(app, chosen);
   auto arguments = rewrite_arguments({argv + 1, argv + argc});
   if (std::find(arguments.begin(), arguments.end(), "--help-all") == arguments.end()) hide_refused_flags(app);
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back.
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 reads them from the back.
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version.
     const auto verbs = app.get_subcommands();
     const std::string help = verbs.empty() ? kVerbs : "see attune " + verbs.front()->get_name() + " --help";
     fail(ErrorCode::invalid_input, "{}; {}", error.what(), help);
@@ -66,14 +65,14 @@ int run(int argc, char** argv) {
   return chosen();
 }
 
-/// What a full disk or a closed pipe swallowed is known only at the end.
+/// Checks for write errors, which a full disk or a closed pipe may only show at the end.
 void check_standard_output() {
-  std::cout.flush();  // CLI11's help.
+  std::cout.flush();  // CLI11 writes its help there.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) || !std::cout)
     attune::fail(attune::ErrorCode::io, "standard output cannot be written, not all of it is there");
 }
 
-/// One sentence for a person, and where JSON is asked for the same for a program. Returns the exit status.
+/// Prints one sentence, and with `wants_json` the same as JSON. Returns the exit status.
 int say_failure(attune::ErrorCode code, const std::string& sentence, bool wants_json) {
   attune::print_line(stderr, "attune: " + sentence);
   if (wants_json) attune::print_json({{"error", {{"code", attune::name(code)}, {"message", sentence}}}});
@@ -103,14 +102,14 @@ int guarded_run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGCHLD, SIG_DFL);  // Some supervisors leave it ignored, and then no child can be waited for.
-  std::signal(SIGXFSZ, SIG_IGN);  // A file-size limit is an error of the write, with a sentence, not a silent death.
+  std::signal(SIGCHLD, SIG_DFL);  // Some supervisors ignore it, and then no child can be waited for.
+  std::signal(SIGXFSZ, SIG_IGN);  // A write over a file-size limit then fails instead of killing the process.
   const int status = guarded_run(argc, argv);
   std::fflush(nullptr);
 #if defined(ATTUNE_SANITIZED) || defined(ATTUNE_NORMAL_EXIT)
   return status;
 #else
-  // Without the destructors of the solver modules' libraries: OpenBLAS joins threads there that may never end.
+  // Skips the destructors of the solver modules' libraries: OpenBLAS joins threads there that may never end.
   std::_Exit(status);
 #endif
 }

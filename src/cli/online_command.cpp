@@ -46,19 +46,19 @@ struct OnlineCommandOptions {
   pid_t starter = 0;
 };
 
-/// Shapes of one run of the tuner. A few: they share the wait between finals and confirm, and a process whose starter
-/// has gone ends after them.
+/// Maximum number of shapes in one run of the tuner. They share the wait between finals and confirm; a process whose
+/// starter has gone ends after them.
 constexpr size_t kMaxAtOnce = 4;
 
-/// What a stranger's process needs to be a good neighbour to its starter. The spawn facility has it killed when the
-/// thread ends that started it; here it may finish what it has begun.
+/// Detaches the process from its starter and lowers its priority. spawn() asks the kernel to kill it when the starting
+/// thread ends; this process may instead finish its current shapes.
 void leave_starter() {
   ::prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
   constexpr int kNiceness = 10;
   static_cast<void>(::nice(kNiceness));
 }
 
-/// Both streams into the log from now on.
+/// Redirects standard output and error to the log.
 void write_to_log(const fs::path& log) {
   constexpr off_t kMaxBytes = 1 << 20;
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -70,7 +70,7 @@ void write_to_log(const fs::path& log) {
   ::dup2(file, STDOUT_FILENO);
   ::dup2(file, STDERR_FILENO);
   ::close(file);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // In the order it was said.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // Keeps the order of the output.
 }
 
 std::string now_text() {
@@ -80,7 +80,7 @@ std::string now_text() {
   return text;
 }
 
-/// The queue's shapes, a few at a time, through the same run as `attune tune`.
+/// Tunes the queue's shapes, a few at a time, with the same run as `attune tune`.
 class OnlineRun {
  public:
   OnlineRun(const OnlineCommandOptions& options, const DeviceInfo& device, const OnlineQueue& queue)
@@ -90,7 +90,7 @@ class OnlineRun {
         attempts_(queue.folder() / "attempts.csv"),
         folder_("online") {}
 
-  /// What was given up waits again.
+  /// Returns the given-up shapes to the queue.
   void retry() {
     const auto problems = attempts_.forget_all();
     for (const FamilySpec& family : families()) {
@@ -102,10 +102,10 @@ class OnlineRun {
     attempts_.save();
   }
 
-  /// Its starter has gone without a word.
+  /// Whether the starter has ended without stopping this process.
   bool is_orphan() const { return options_.background && ::getppid() != options_.starter; }
 
-  /// Until nothing waits, or it is an orphan. Returns an exit status other than 0 when it was stopped.
+  /// Runs until nothing waits or the starter is gone. Returns a nonzero exit status if it was stopped.
   int work() {
     while (!is_orphan()) {
       const auto [family, problems] = next();
@@ -126,7 +126,7 @@ class OnlineRun {
     std::vector<Problem> problems;
   };
 
-  /// Why a shape cannot be tuned here; empty: it can.
+  /// Returns why a shape cannot be tuned on this device; empty: it can.
   std::string why_not(const FamilySpec& family, const Problem& problem) const {
     if (!family.tunable) return fmt::format("this version cannot tune {}", family.op);
     try {
@@ -143,7 +143,7 @@ class OnlineRun {
     print_line(stderr, fmt::format("given up: {}: {}", problem.key(), reason));
   }
 
-  /// What is not to be tuned leaves the queue here, with lines that are no shape.
+  /// Returns the next shapes to tune, and removes untunable shapes and invalid lines from the queue.
   Batch next() {
     for (const WaitingShapes& waiting : queue_.read()) {
       for (const std::string& notice : waiting.notices) print_line(stderr, "note: " + notice);
@@ -159,7 +159,8 @@ class OnlineRun {
         give_up(problem, reason);
         out.push_back(problem);
       }
-      // The notes first: what is not in the queue any more must not be tried for ever by being asked for again.
+      // Save the attempts first: a shape removed from the queue must not be tried forever because it is requested
+      // again.
       if (!out.empty()) attempts_.save();
       if (!out.empty() || !waiting.notices.empty() || left.empty()) queue_.remove(family, out);
       if (!left.empty()) return {&family, chosen_of(left)};
@@ -167,7 +168,7 @@ class OnlineRun {
     return {};
   }
 
-  /// A shape in whose run the process was ended before is tuned alone: it may be the reason.
+  /// A shape whose tuning ended the process before is tuned alone, because it may be the cause.
   std::vector<Problem> chosen_of(const std::vector<Problem>& left) const {
     std::vector<Problem> chosen;
     for (const Problem& problem : left) {
@@ -187,7 +188,7 @@ class OnlineRun {
     options.timeout = options_.timeout;
     options.max_trials = options_.max_trials;
     options.quiet_wait_s = options_.quiet_wait_s;
-    options.batch = 1;  // A row serves as soon as it is known.
+    options.batch = 1;  // Publishes each row as soon as it is known.
     return options;
   }
 
@@ -216,10 +217,11 @@ class OnlineRun {
     return status > kSignals ? status : 0;
   }
 
-  /// Of a run. `stopped`: by a signal, a file, a journal, which are no shape's doing; `failed`: it may be one's.
+  /// How a run ended. `stopped`: by a signal, a file or a journal, which no shape causes; `failed`: a shape may be the
+  /// cause.
   enum class End : uint8_t { good, stopped, failed };
-  /// Takes out of the queue what was tuned, and what came to no end unless the run was cut short; where that may be the
-  /// shape's doing it stays an attempt.
+  /// Removes tuned shapes from the queue, and gives up failed ones; unfinished shapes stay if the run was cut short.
+  /// Their attempts count if a shape may be the cause.
   void settle(const FamilySpec& family, const std::vector<Problem>& problems, const std::vector<TuneResult>& results,
               End end) {
     std::vector<Problem> out;
@@ -253,7 +255,7 @@ class OnlineRun {
   size_t num_tuned_ = 0, num_given_up_ = 0;
 };
 
-/// The turn, unless another process has it.
+/// Takes the turn; returns nothing if another process has it.
 std::optional<FileLock> take_turn(const OnlineQueue& queue) {
   try {
     return std::optional<FileLock>(std::in_place, queue.turn(), FileLock::Use::alone, 0);
@@ -263,18 +265,18 @@ std::optional<FileLock> take_turn(const OnlineQueue& queue) {
   }
 }
 
-/// A shape is never left lying. Whoever adds one writes it first and starts this program then. If that finds the turn
-/// taken it ends, and relies on the one who has it: who looks at the queue again *after* giving the turn back. Either
-/// the shape was written before that look, and is seen by it; or it was written after the turn was free, and the
-/// program that is started for it gets the turn. Two may find it free at once: one gets it, the other ends, and the
-/// same holds for the one that got it. A process that is killed gives the turn back without a look: the applications
-/// start another, though not at once (OnlineOptions::pause).
+/// Ensures that no shape is left in the queue. An application writes a shape first and then starts this program. If the
+/// program finds the turn taken it ends, and relies on the holder, which looks at the queue again *after* releasing the
+/// turn. Either the shape was written before that look, which then sees it; or it was written after the turn was free,
+/// and the program started for it gets the turn. If two find the turn free, one gets it, the other ends, and the same
+/// holds for the one that got it. A killed process releases the turn without a look: the applications start another,
+/// though not at once (OnlineOptions::pause).
 int run_online(OnlineCommandOptions options) {
   options.starter = ::getppid();
   if (options.background) leave_starter();
   TuneOptions checked;
   checked.timeout = options.timeout;
-  static_cast<void>(tuner_options(checked));  // Refused before a folder is made.
+  static_cast<void>(tuner_options(checked));  // Refuses invalid options before a folder is created.
   check_home_location();
   const DeviceInfo device = open_device(options.device)->info();
   const OnlineQueue queue(fs::absolute(home_location().path), device);

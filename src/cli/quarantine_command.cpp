@@ -25,12 +25,12 @@ struct QuarantineOptions {
   bool json = false;
 };
 
-/// Whether a candidate that ended so was a danger to its worker.
+/// Whether a candidate with this status endangered its worker.
 bool is_dangerous(Status status) { return status == Status::crashed || status == Status::timed_out; }
 
 using Key = std::tuple<std::string, std::string, std::string>;  // Device, candidate, problem.
 
-/// The newest verdict on each candidate of each problem that is dangerous and was not pardoned since.
+/// Returns the newest dangerous verdict on each candidate of each problem, unless it was pardoned since.
 std::map<Key, Record> quarantined(const Journal& journal, const QuarantineOptions& options) {
   Query query{.started = false, .decisions = false};
   if (!options.problem.empty()) query.problem = parse_problem(options.problem, {});
@@ -112,7 +112,7 @@ void add_quarantine_command(CLI::App& app, Action& chosen) {
     part->add_option("--journal", options->journal, "Journal file; default: attune paths");
     part->add_option("--device", options->device, "Of this device only, as the list names it: x86-64-v4/2");
     part->add_option("--candidate", options->candidate, "This candidate only, by its whole name");
-    // A pardon is of a candidate, whatever the problem.
+    // A pardon applies to a candidate, whatever the problem.
     if (run == &list) part->add_option("--problem", options->problem, "Of this problem only");
     if (run == &list) part->add_flag("--json", options->json, "Machine-readable");
     part->callback([&chosen, options, run = run] { chosen = [options, run] { return run(*options); }; });

@@ -28,14 +28,14 @@ struct ShapesOptions {
   bool json = false;
 };
 
-/// A list of shapes that is to be written.
+/// A shape list to write.
 struct OutputFile {
   const FamilySpec* family = nullptr;
   std::filesystem::path path;
   size_t num_shapes = 0;
 };
 
-/// One file for one family, a folder with the families' default names for several.
+/// Returns one file for one family, or a folder with the families' default names for several.
 std::vector<OutputFile> output_files(const ShapesOptions& options, const ModelShapes& shapes) {
   const auto families = families_of(shapes);
   const std::filesystem::path output(options.output);
@@ -54,7 +54,7 @@ std::vector<OutputFile> output_files(const ShapesOptions& options, const ModelSh
   return files;
 }
 
-/// All or none: whatever can be known to fail is looked at before the first is written.
+/// Writes all files or none: checks for all predictable failures first.
 std::vector<OutputFile> write_files(const ShapesOptions& options, const ModelShapes& shapes) {
   if (options.output.empty()) return {};
   std::vector<OutputFile> files = output_files(options, shapes);
@@ -75,7 +75,7 @@ std::vector<OutputFile> write_files(const ShapesOptions& options, const ModelSha
   return files;
 }
 
-/// `1,512,1024`: M of a product.
+/// Returns the M of a product's problems, such as `1,512,1024`.
 std::string rows_of(const LayerProduct& product) {
   std::vector<std::string> rows;
   for (const Problem& problem : product.problems)
@@ -83,7 +83,7 @@ std::string rows_of(const LayerProduct& product) {
   return join(rows, ",");
 }
 
-/// What else a person wants to know of a product: types, bias, experts.
+/// Returns further details of a product: types, bias, experts.
 std::string details_of(const LayerProduct& product) {
   const Problem& problem = product.problems.front();
   if (product.family->op == "fmoe")

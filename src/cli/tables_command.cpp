@@ -19,13 +19,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// One file of the run time, as far as it is listed.
+/// Listed facts about one file of the run time.
 struct ListedTable {
   size_t num_rows = 0, num_of_device = 0, num_without_time = 0;
-  size_t num_shadowed = 0;  ///< Keys that a file before it has.
+  size_t num_shadowed = 0;  ///< Keys that an earlier file has.
 };
 
-/// Of each document of the table.
+/// Returns the facts for each document of the table.
 std::vector<ListedTable> listed_tables(const Table& table, const DeviceInfo& device) {
   std::vector<ListedTable> listed(table.documents().size());
   std::vector<std::set<std::string>> shadowed(listed.size());

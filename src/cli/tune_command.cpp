@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-/// Flags of the older tuners that mean nothing on this device or in this version: each is refused with a sentence.
+/// Flags of the older tuners without a meaning on this device or in this version; each is refused with a sentence.
 struct Refused {
   const char* names;
   bool takes_value;

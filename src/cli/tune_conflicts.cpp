@@ -48,7 +48,7 @@ constexpr Need kNeeds[] = {
     {"--update_improved", {"--tune_file", "--config-dir", "--untune_file"}, "there is no table, name one with -o"},
 };
 
-/// What matters where rows are checked and nothing is tuned.
+/// Flags that have an effect when rows are checked and nothing is tuned.
 constexpr const char* kOfChecks[] = {
     "--run_config", "--compare_wo_tuning", "--gemm_size_file", "--untune_file", "--tune_file", "--op", "--devices",
     "--inputs",     "--quiet-wait",        "--json",           "--help"};

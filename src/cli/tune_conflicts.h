@@ -7,8 +7,8 @@ class App;
 
 namespace attune {
 
-/// Throws invalid_input for flags of `attune tune` that were given and would have no effect beside the others. Looks at
-/// the parsed verb, because a default and a value that was given are the same in TuneOptions.
+/// Throws invalid_input for given flags of `attune tune` that would have no effect beside the others. Uses the parsed
+/// verb, because TuneOptions does not tell a default from an equal value that was given.
 void refuse_conflicts(const CLI::App& verb);
 
 }  // namespace attune

@@ -19,7 +19,7 @@ extern char** environ;
 namespace attune {
 namespace {
 
-/// Variables that a worker is given. A name that ends in `_` stands for all that begin so.
+/// Variables that a worker inherits. A name that ends in `_` is a prefix.
 constexpr std::array<std::string_view, 24> kPassedOn = {
     "PATH",     "LD_LIBRARY_PATH", "HOME",  "LANG",  "LC_ALL",       "XDG_",          "ATTUNE_",      "OMP_",
     "GOMP_",    "OPENBLAS_",       "GOTO_", "BLIS_", "ONEDNN_",      "DNNL_",         "MKL_",         "KMP_",
@@ -32,13 +32,13 @@ bool is_passed_on(std::string_view name) {
   return false;
 }
 
-/// A worker has a folder of its own, so these must not be relative.
+/// Whether the variable holds paths, which must be absolute because a worker has a folder of its own.
 bool names_paths(std::string_view name) {
   return name == "ATTUNE_MODULES" || name == "ATTUNE_HOME" || name == "ATTUNE_CACHE" || name == "ATTUNE_FAKE_FAULTS" ||
          name == "LD_LIBRARY_PATH";
 }
 
-/// Of paths with colons between, the relative ones from here.
+/// Makes the relative ones of colon-separated paths absolute.
 std::string absolute_paths(const std::string& paths) {
   std::vector<std::string> absolute;
   for (const auto path : split(paths, ':')) {
@@ -62,7 +62,7 @@ std::string build_name() { return fmt::format("{}/{}", kVersion, kSolverInterfac
 
 WorkerOptions worker_options(const std::string& device, Strays* strays) {
   WorkerOptions options;
-  // The file this process runs, also when another has been put in its place since.
+  // The running executable, even if its file has been replaced since.
   options.command = {"/proc/self/exe", "worker"};
   options.build = build_name();
   options.device = device;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Plans of candidates that a caller names, beside those that tables name.
+// Plans of candidates that a caller names, as opposed to those named by tables.
 #include "base/error.h"
 #include "dispatch/dispatch_state.h"
 #include "ops/op.h"

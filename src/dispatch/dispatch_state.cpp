@@ -20,7 +20,7 @@
 namespace attune {
 namespace {
 
-constexpr size_t kMaxShapesKept = 16384;  // With a refusal, or for whose kernel a compiler was asked.
+constexpr size_t kMaxShapesKept = 16384;  // Maximum size of refusals_ and of asked_for_.
 
 FileStamp stamp_of(const std::filesystem::path& file) {
   FileStamp stamp{.file = file};
@@ -46,7 +46,7 @@ Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKe
   const RowIndex& rows = *now.tables[static_cast<size_t>(key.op)].rows;
   const LookupSteps steps(pads_m, key.m, key.n);
   for (const auto& step : steps) {
-    // The padded ones, and those to predict from, are fetched side by side, once the problem's own is not there.
+    // If the problem has no row of its own, prefetch the padded rows and those to predict from together.
     if (step.match == Match::padded_fine) {
       rows.prefetch_group(half);
       if (&step != steps.end() - 1) rows.prefetch(half.with_m((&step)[1].m));
@@ -75,7 +75,7 @@ Dispatcher::State::State(DispatcherOptions wanted)
   bool changed = false;
   now.store(read_tables(nullptr, changed).release());
   const auto all = notices();
-  // Those of the solver modules come first, and are the process's: its first dispatcher says them.
+  // The notices of the solver modules come first and belong to the process, so only its first dispatcher logs them.
   static std::atomic<bool> are_said{false};
   const size_t num_said = are_said.exchange(true) ? registry(HostProcess::application).notices().size() : 0;
   for (size_t i = num_said; i < all.size(); ++i) log_.say(all[i]);
@@ -94,7 +94,7 @@ Dispatcher::State::State(DispatcherOptions wanted)
 Dispatcher::State::~State() {
   stop_ = true;
   inbox.wake();
-  thread_.reset();  // What it uses goes away now: it is waited for.
+  thread_.reset();  // Wait for the thread: the members that it uses are destroyed next.
   finish();
   forget_hazard_owner(plans_.holder());
   delete now.load();
@@ -117,7 +117,7 @@ ProblemKey Dispatcher::State::hash_of(const LookupRequest& request) const noexce
   return request.hash(codes[static_cast<size_t>(request.key.op)]);
 }
 
-/// `changed` when anything differs from `before`, of which all is taken over that does not.
+/// Sets `changed` if anything differs from `before`; reuses the tables that do not differ.
 std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const Snapshot* before, bool& changed) const {
   auto fresh = std::make_unique<Snapshot>();
   changed = before == nullptr;
@@ -165,14 +165,14 @@ std::vector<TableInUse> Dispatcher::State::tables() {
   return all;
 }
 
-/// Under making_.
+/// Requires: making_ is held.
 Resolution Dispatcher::State::make(const Snapshot& tables, const LookupRequest& request) {
   const auto op = static_cast<size_t>(request.key.op);
   return resolver_.resolve(codes.at(op), *tables.tables[op].rows, request, options.max_regret);
 }
 
-/// Answers a problem from now on; a plan that is too large to be kept is of this answer alone. Under making_, and
-/// make_room() comes after it.
+/// Stores and returns the answer to a problem. A plan too large to be kept serves this call only. Requires: making_ is
+/// held, and make_room() is called afterwards.
 Resolution Dispatcher::State::serve(const LookupRequest& request) {
   Snapshot& tables = *now.load();
   Resolution made;
@@ -185,7 +185,7 @@ Resolution Dispatcher::State::serve(const LookupRequest& request) {
   const ProblemKey hash = hash_of(request);
   tables.served.put(served_with(tables, made, request, tables.served.find(hash)));
   if (made.hit.plan == nullptr && made.hit.is_stand_in && options.compile_mode != CompileMode::never) {
-    // No refusal: it waits for a compiler.
+    // Not a refusal: the answer waits for a compiler.
   } else if (made.hit.plan == nullptr) {
     if (refusals_.size() < kMaxShapesKept) refusals_.insert_or_assign({hash.high, hash.low}, made.refusal);
     log_.say(fmt::format("a shape cannot be served: {}", made.refusal.why));
@@ -194,15 +194,16 @@ Resolution Dispatcher::State::serve(const LookupRequest& request) {
   return made;
 }
 
-/// What stands in for a row's kernel is looked at again when that is compiled; once, until the tables change.
+/// Queues a stand-in for compilation, after which it is resolved again; once per shape until the tables change.
 void Dispatcher::State::want_compiled(const LookupRequest& request, const Resolution& made) {
   if (options.compile_mode != CompileMode::background || !made.hit.is_stand_in || made.missing.empty()) return;
   const ProblemKey hash = hash_of(request);
   if (asked_for_.size() < kMaxShapesKept && asked_for_.insert({hash.high, hash.low}).second) wanted_.push_back(request);
 }
 
-/// Counts and says a shape that is answered for the first time, or that no row serves any more: its kernel cannot be
-/// compiled, or it left the table. Remembers it for online tuning. Returns whether the shape was ever missed.
+/// Counts and logs a shape that is answered for the first time, or that no row serves any more because its kernel
+/// cannot be compiled or the row left the table. Records it for online tuning. Returns whether the shape was ever
+/// missed.
 bool Dispatcher::State::note(const Snapshot& tables, const CachedAnswer* before, const CachedAnswer& served) {
   const GemmKey& key = served.key;
   const Hit& hit = served.hit;
@@ -210,7 +211,7 @@ bool Dispatcher::State::note(const Snapshot& tables, const CachedAnswer* before,
   const bool is_missed = hit.row == 0 && !served.was_missed;
   if (is_first) ++num_shapes_;
   if (is_missed) ++num_missed_shapes_;
-  // A prediction's bound is no proof: its shape is tuned, too.
+  // A prediction's bound is no proof, so its shape is tuned too.
   const bool is_predicted = hit.match == Match::predicted && (is_first || !before->was_predicted);
   if (online_ && (is_missed || is_predicted) && served.layouts == nullptr && missed_.size() < OnlineTuning::kMaxShapes)
     missed_.push_back(key);
@@ -242,15 +243,15 @@ Hit Dispatcher::State::require(const LookupRequest& request) {
       protect_plan(plans_.holder(), served->plan);
       return served->hit;
     }
-    // What was refused once is refused until the tables change.
+    // A refused problem stays refused until the tables change.
     const auto refused = refusals_.find({hash.high, hash.low});
     if (refused != refusals_.end()) fail(refused->second.code, "{}", refused->second.why);
   }
   Resolution made = serve(request);
-  // Types, or a layout of weights, that only a generated kernel takes: there is nothing to serve them with meanwhile.
+  // Without a plan, only a generated kernel takes these types or this layout of weights: there is no stand-in.
   const bool waits = options.compile_mode == CompileMode::blocking ||
                      (made.hit.plan == nullptr && options.compile_mode != CompileMode::never);
-  // What cannot be compiled gives way to another row, whose kernel may be to be compiled, too.
+  // If a kernel cannot be compiled, another row may serve, whose kernel may need compiling too.
   constexpr int kMaxRounds = 8;
   for (int round = 0; waits && !made.missing.empty() && round < kMaxRounds; ++round) {
     lock.unlock();
@@ -266,23 +267,23 @@ Hit Dispatcher::State::require(const LookupRequest& request) {
   return made.hit;
 }
 
-/// In children, behind limits and a deadline. Returns what could not be compiled, by recipe, and why.
+/// Compiles in child processes with limits and a deadline. Returns the failed recipes with the reasons.
 std::map<std::string, std::string> Dispatcher::State::compile(const std::vector<CompileTask>& tasks) const {
   std::map<std::string, std::string> failures;
   constexpr uint64_t kCacheBytes = uint64_t{4} << 30;
   try {
-    // Compilers are started under locks, too, which a child of fork() must find open.
+    // Starting compilers takes locks, which a child of fork() must find open.
     std::optional<LibraryUse> use(std::in_place);
     if (cache_.empty()) fail(ErrorCode::unavailable, "there is no folder for compiled kernels, set ATTUNE_CACHE");
     KernelCache cache({cache_}, kCacheBytes);
     CompilePool pool(cache, {.jobs = 1});
     for (const CompileTask& task : tasks) pool.submit(task);
-    // A program that ends does not wait for a compiler: the pool takes its processes with it.
+    // An ending program does not wait for a compiler: the pool kills its processes.
     while (pool.unanswered() > 0 && !stop_) {
       for (const CompileResult& one : pool.wait(Milliseconds(20))) {
         if (!one.outcome.ok()) failures.emplace(one.recipe, one.outcome.detail);
       }
-      use.reset();  // Who forks, or ends the process, has its turn.
+      use.reset();  // Lets a thread that forks, or ends the process, proceed.
       use.emplace();
     }
   } catch (const Error& error) {
@@ -303,7 +304,7 @@ void Dispatcher::State::work_on(const Inbox::Item& item) {
   inbox.done(item);
 }
 
-/// One shape that waits for its kernel; false: none does.
+/// Compiles the kernel of one waiting shape; returns false if none waits.
 bool Dispatcher::State::compile_one() {
   LookupRequest request;
   Resolution made;
@@ -318,7 +319,7 @@ bool Dispatcher::State::compile_one() {
   auto failures = compile(made.missing);
   const std::lock_guard lock(guard_);
   if (!failures.empty()) {
-    // Another row may serve now, with a kernel that is to be compiled, too.
+    // Another row may serve now, and its kernel may need compiling too.
     const ProblemKey hash = hash_of(request);
     asked_for_.erase({hash.high, hash.low});
     maker_.note_failures(std::move(failures));
@@ -328,7 +329,7 @@ bool Dispatcher::State::compile_one() {
   return true;
 }
 
-/// The dispatcher's own thread. Whatever goes wrong in it, the application goes on with the answers there are.
+/// Body of the dispatcher's thread. After any error in it, the application continues with the existing answers.
 void Dispatcher::State::work() noexcept {
   constexpr std::chrono::milliseconds kMax = std::chrono::hours(24), kFlush = std::chrono::seconds(5);
   const bool looks = options.poll_interval.count() > 0;
@@ -344,11 +345,12 @@ void Dispatcher::State::work() noexcept {
         try {
           work_on(item);
         } catch (...) {
-          inbox.done(item);  // Asked for again by a later lookup.
+          inbox.done(item);  // A later lookup posts it again.
         }
       }
       if (!stop_ && compile_one())
-        inbox.wake();  // One at a time: new shapes, files and missed ones do not wait for all.
+        inbox.wake();  // One shape at a time, so that new shapes, changed files and missed shapes need not wait for
+                       // all.
       if (online_) tune_missed();
       const auto time = std::chrono::steady_clock::now();
       if (time >= next_look) {
@@ -359,7 +361,7 @@ void Dispatcher::State::work() noexcept {
       next_flush = time + kFlush;
       if (const std::string why = capture->flush(); !why.empty()) log_.say(why);
     } catch (...) {
-      // Out of memory, most likely; what was to be done is asked for again.
+      // Most likely out of memory. Later lookups ask for the work again.
     }
   }
 }
@@ -367,7 +369,7 @@ void Dispatcher::State::work() noexcept {
 bool Dispatcher::State::reload() {
   {
     const std::lock_guard lock(making_);
-    // In the caller's thread, which knows whether another one changes the environment now.
+    // The environment is read in the caller's thread, which must know whether another thread changes it now.
     for (size_t op = 0; op < kNumOps; ++op) places_[op] = table_places(families()[op]);
     maker_.forget_failures();
   }
@@ -401,12 +403,12 @@ void Dispatcher::State::finish() {
   if (thread_ && !is_child) {
     stop_ = true;
     inbox.wake();
-    // A library that is being taken down may hold the thread for ever: the process's end does not wait for it. Else the
-    // destructor does, if there is one.
+    // A library that is being destroyed may block the thread forever, so the end of the process does not wait for it.
+    // Otherwise the destructor does, if it runs.
     if (thread_->wait(std::chrono::seconds(2))) thread_.reset();
   }
   const std::string why = capture ? capture->flush() : std::string();
-  if (is_child) return;  // The log's lock may be another thread's of the parent for ever.
+  if (is_child) return;  // Another thread of the parent may have held the log's lock.
   if (!why.empty()) log_.insist(why);
   log_.finish(counts(), capture != nullptr);
 }

@@ -37,66 +37,68 @@ namespace attune {
 
 inline constexpr size_t kNumOps = static_cast<size_t>(OpId::fmoe) + 1;
 
-/// What a file looked like when it was read.
+/// Identity, size and modification time of a file when it was read.
 struct FileStamp {
   std::filesystem::path file;
   uint64_t inode = 0, bytes = 0;
-  int64_t changed_ns = 0;  ///< All 0: it was not there.
+  int64_t changed_ns = 0;  ///< 0, like inode and bytes, if the file did not exist.
   bool operator==(const FileStamp&) const = default;
 };
 
-/// The tables of all ops at one time, and what has been answered from them.
+/// The tables of all ops at one time, and the answers derived from them.
 struct Snapshot {
   struct Tables {
     std::shared_ptr<const RowIndex> rows;
     std::vector<FileStamp> stamps;
-    std::vector<std::string_view> origins;  ///< Of the stamps' files.
-    std::vector<std::string> notices;       ///< Of the sources; the rows have theirs.
+    std::vector<std::string_view> origins;  ///< Origins of the files in `stamps`.
+    std::vector<std::string> notices;       ///< Notices of the sources; `rows` has its own.
   };
   std::array<Tables, kNumOps> tables;
   AnswerCache served;
 };
 
-/// The first row that a lookup meets, without a look at its kernel.
+/// Returns the first row that matches a lookup, without checking its kernel.
 Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half, double max_regret) noexcept;
 
-/// All of a dispatcher. Readers use `now`, `inbox`, `capture` and `counters`; what makes plans holds `making_`.
+/// The dispatcher's implementation. Readers use `now`, `inbox`, `capture` and `counters`; code that makes plans holds
+/// `making_`.
 struct Dispatcher::State {
   explicit State(DispatcherOptions wanted);
   ~State();
 
-  /// Whether a lookup tells the dispatcher's own thread a problem that is not answered: not one of require().
+  /// Whether a lookup posts an unanswered problem to the dispatcher's thread. Lookups of require() do not.
   enum class OnMiss : uint8_t { post, ignore };
-  /// The answer kept for a problem, else what `first_row` finds in the tables. `hash` is asked.hash(). No lock, no I/O;
-  /// allocates nothing but for a thread's first call.
+  /// Returns the cached answer to a problem, else the row that `first_row` finds in the tables. `hash` is
+  /// request.hash(). Takes no lock and does no I/O; allocates only in a thread's first call.
   template <typename FirstRow>
   Hit look_up(const LookupRequest& request, const ProblemKey& hash, OnMiss on_miss, const FirstRow& first_row) noexcept;
   Hit choose(const GemmKey& key, OnMiss on_miss) noexcept;
   Hit require(const LookupRequest& request);
-  /// Whether require() has nothing to do: with CompileMode::blocking a stand-in is not what it waits for.
+  /// Whether require() can return the hit. With CompileMode::blocking a stand-in is not enough.
   bool is_final(const Hit& hit) const noexcept {
     return hit.plan != nullptr && !(hit.is_stand_in && options.compile_mode == CompileMode::blocking);
   }
-  /// Of weights packed ahead: as Dispatcher's. In weights.cpp.
+  /// Like Dispatcher's functions for weights packed ahead. Defined in weights.cpp.
   Hit choose(GemmKey key, const Weights& weights, OnMiss on_miss = OnMiss::post) noexcept;
   Hit require(GemmKey key, const Weights& weights);
   Weights pack(GemmKey key, const void* plain, const PackOptions& wanted);
-  static void* copy_of(const Weights& weights, const Hit& hit) noexcept;  ///< What the hit's plan reads.
+  static void* copy_of(const Weights& weights, const Hit& hit) noexcept;  ///< The copy that hit.plan reads.
   std::shared_ptr<const Plan> keep(const Hit& hit) const;
-  /// The plan of a candidate, compiled first if need be; as long as Hit::plan. Throws as Dispatcher::run_candidate().
+  /// Returns the plan of a candidate and compiles it first if needed. The plan lives as long as Hit::plan. Throws like
+  /// Dispatcher::run_candidate().
   const Plan& require(const Problem& problem, const Candidate& candidate);
-  /// A problem in text, normalised. Throws invalid_input. Both are in candidate_plan.cpp.
+  /// Parses and normalises a problem. Throws invalid_input. This and require() above are defined in candidate_plan.cpp.
   Problem read_problem(std::string_view text) const;
   std::string explain(const GemmKey& key);
   bool reload();
   std::vector<std::string> notices();
   std::vector<TableInUse> tables();
   DispatchCounts counts() const;
-  /// Ends the thread, writes what is captured and says what was missed; called once more does nothing new.
+  /// Ends the thread, writes captured shapes and logs the misses. Further calls do nothing.
   void finish();
 
   const DispatcherOptions options;
-  std::vector<KeyCodes> codes;  ///< By OpId.
+  std::vector<KeyCodes> codes;  ///< Indexed by OpId.
   std::unique_ptr<Capture> capture;
   std::atomic<Snapshot*> now{nullptr};
   Inbox inbox;
@@ -109,7 +111,8 @@ struct Dispatcher::State {
   Resolution serve(const LookupRequest& request);
   CachedAnswer served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& request,
                            const CachedAnswer* before);
-  /// Lets plans leave while there are too many, from `coming` too, the tables to come; frees what nobody sees any more.
+  /// Evicts plans while they exceed the bound, also from the coming tables `coming`; frees what no reader can see any
+  /// more.
   void make_room(Snapshot* coming = nullptr);
   void serve_again(Snapshot& before, Snapshot& fresh);
   std::unique_lock<ForkGuard> begin_making() { return std::unique_lock(guard_); }
@@ -119,7 +122,7 @@ struct Dispatcher::State {
   bool compile_one();
   void begin_online_tuning();
   void tune_missed();
-  bool look_again();  ///< At the files that there are places for.
+  bool look_again();  ///< Re-reads the tables if files at `places_` have changed.
   void work() noexcept;
   void work_on(const Inbox::Item& item);
   ProblemKey hash_of(const LookupRequest& request) const noexcept;
@@ -130,18 +133,18 @@ struct Dispatcher::State {
   PlanCache plans_;
   Resolver resolver_;
   WeightsPacker packer_;
-  std::mutex making_;  ///< Of resolver_, plans_ and maker_, of all below to places_, and of swapping `now`.
-  std::map<std::pair<uint64_t, uint64_t>, Refusal> refusals_;  ///< By hash, until the tables change.
-  std::set<std::pair<uint64_t, uint64_t>> asked_for_;          ///< Shapes whose kernel was compiled or is to be.
-  std::vector<LookupRequest> wanted_;                          ///< Of those, which still wait.
-  std::vector<GemmKey> missed_;                                ///< For online_, not handed to it yet.
+  std::mutex making_;  ///< Guards resolver_, plans_, maker_, refusals_ to places_, and replacing `now`.
+  std::map<std::pair<uint64_t, uint64_t>, Refusal> refusals_;  ///< By problem hash; cleared when the tables change.
+  std::set<std::pair<uint64_t, uint64_t>> asked_for_;  ///< Hashes of shapes whose kernel was or will be compiled.
+  std::vector<LookupRequest> wanted_;                  ///< Requests of asked_for_ that still wait.
+  std::vector<GemmKey> missed_;                        ///< Shapes not yet handed to online_.
   bool is_limit_said_ = false;
-  std::vector<TablePlaces> places_;  ///< By OpId, as the environment was.
+  std::vector<TablePlaces> places_;  ///< Indexed by OpId; from the environment at construction or the last reload().
   std::atomic<uint64_t> num_reloads_{0}, num_missed_shapes_{0}, num_shapes_{0};
-  std::atomic<bool> stop_{false};  ///< The thread is to end.
+  std::atomic<bool> stop_{false};  ///< Tells the thread to end.
   std::atomic<bool> finished_{false};
-  std::unique_ptr<OnlineTuning> online_;  ///< The thread's own. Null: shapes are not tuned.
-  ForkGuard guard_{making_, log_};        ///< Locked by who makes plans.
+  std::unique_ptr<OnlineTuning> online_;  ///< Used by the dispatcher's thread only. Null: online tuning is off.
+  ForkGuard guard_{making_, log_};        ///< Locked by code that makes plans.
   std::unique_ptr<BackgroundThread> thread_;
 };
 
@@ -156,7 +159,7 @@ Hit Dispatcher::State::look_up(const LookupRequest& request, const ProblemKey& h
   {
     const ReadGuard reading;
     const Snapshot& current = *now.load(std::memory_order_seq_cst);
-    // A hash says where to look; that it is the same problem is looked at, for its plan runs on the caller's memory.
+    // The hash only locates the answer. The full key is compared too, because the plan runs on the caller's memory.
     const CachedAnswer* served = current.served.find(hash);
     if (served != nullptr && !served->has_left && served->layouts == request.layouts &&
         own.same(served->key, request.key)) {

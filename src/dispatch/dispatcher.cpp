@@ -18,7 +18,7 @@
 namespace attune {
 namespace {
 
-/// The calling thread's memory for plans that need some between calls.
+/// Workspace memory of the calling thread, kept between calls.
 class ThreadWorkspace {
  public:
   ~ThreadWorkspace() {
@@ -43,7 +43,7 @@ class ThreadWorkspace {
         fail(ErrorCode::unavailable, "there is no memory for a workspace of {} bytes", traits.workspace_bytes);
       }
     }
-    // A plan leaves its prefix zero, but another one's run may lie between.
+    // A plan leaves its prefix zeroed, but another plan may have run in between.
     if (traits.zeroed_bytes > 0) std::memset(data_, 0, traits.zeroed_bytes);
     return data_;
   }
@@ -85,7 +85,7 @@ Hit Dispatcher::State::choose(const GemmKey& key, OnMiss on_miss) noexcept {
   Hit hit = look_up({key}, half.with_m(key.m), on_miss, [&](const Snapshot& tables) {
     return first_row(tables, key, own.pads_m(), half, options.max_regret);
   });
-  // What packed weights are answered with is kept elsewhere; should a hash ever say otherwise, nothing runs.
+  // Answers for packed weights are stored under other hashes. If a hash matches by accident, the plan must not run.
   if ((key.flags & GemmKey::bpreshuffle) != 0) hit.plan = nullptr;
   return hit;
 }

@@ -50,7 +50,7 @@ class DispatcherTest : public testing::Test {
     }
     return *dispatcher_;
   }
-  /// A hit that meets the wish, once the dispatcher's thread has come so far.
+  /// Looks up until the hit satisfies `wish`, for at most 2000 tries 1 ms apart.
   Hit wait_for(const GemmKey& wanted, const std::function<bool(const Hit&)>& wish) {
     Hit hit;
     for (int i = 0; i < 2000; ++i) {
@@ -86,7 +86,7 @@ TEST_F(DispatcherTest, FindsTheExactRowThenPaddedFineThenCoarse) {
 }
 
 TEST_F(DispatcherTest, PredictsFromNearRowsWithABoundAndNotBeyondIt) {
-  // Between 40 and 60 times hardly grow: the kernel of 60 cannot take more than 1.1, the best not less than 1.
+  // Between M = 40 and 60 the times hardly grow: the kernel of 60 takes at most 1.1, the best at least 1.
   write(row(40, kGood, 1) + row(60, kOther, 1.1));
   options_.lookup_only = true;
   const Hit between = dispatcher().choose(key(50));
@@ -162,11 +162,11 @@ TEST_F(DispatcherTest, RunsWhatItFound) {
   }
 }
 
-/// Of a 2×2 product of ones and twos over k = 16.
+/// Runs candidates on a 2×2 product of ones and twos with k = 16.
 class CandidateRun : public DispatcherTest {
  protected:
   static constexpr const char* kProblem = "gemm_a16w16 m=2 n=2 k=16 dtype=fp32";
-  /// The error's code and sentence; empty when it ran and computed what it should.
+  /// Returns the error's code and sentence; empty if it ran with the expected result.
   std::string run(std::string_view candidate, std::string_view problem = kProblem, size_t num_operands = 3) {
     c_.fill(0);
     const std::array<void*, 5> operands = {a_.data(), b_.data(), c_.data(), c_.data(), c_.data()};
@@ -348,7 +348,7 @@ TEST_F(DispatcherTest, WithoutRoomAReloadLeavesNoPlanThatIsGone) {
   EXPECT_NE(dispatcher().require(key(5)).plan, nullptr);
 }
 
-/// Plans of about 128 KB each, of which the bound takes a few.
+/// Plans of about 128 KB each; the bound admits a few.
 class PlanBound : public DispatcherTest {
  protected:
   static constexpr int64_t kN = 128, kK = 256;
@@ -362,7 +362,7 @@ class PlanBound : public DispatcherTest {
   void call(int64_t first, int64_t end) {
     for (int64_t m = first; m < end; ++m) EXPECT_NE(dispatcher().require(shape(m)).plan, nullptr) << m;
   }
-  /// Runs a plan of a product of ones of one row. What it writes is its own.
+  /// Runs a plan with m rows of ones, into its own output.
   static void run(const Plan& plan, int64_t m) {
     std::vector<float> x(static_cast<size_t>(m * kK), 1), w(kN * kK, 1), y(static_cast<size_t>(m * kN));
     plan.run({.operands = std::array<void*, 3>{x.data(), w.data(), y.data()}});
@@ -377,7 +377,7 @@ TEST_F(PlanBound, IsKeptAndReachingItIsSaidOnce) {
   [[maybe_unused]] const size_t before = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
   call(13, 81);
   [[maybe_unused]] const size_t after = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
-#ifndef ATTUNE_SANITIZED  // Its allocator tells nothing.
+#ifndef ATTUNE_SANITIZED  // The sanitizers' allocator does not report its memory.
   EXPECT_LT(after, before + kMaxBytes);
 #endif
   const DispatchCounts counts = dispatcher().counts();
@@ -401,7 +401,7 @@ TEST_F(PlanBound, HoldsForSmallPlansWithAllThatIsAroundThem) {
   [[maybe_unused]] const size_t after = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
   testing::internal::GetCapturedStderr();
   EXPECT_EQ(dispatcher().counts().evicted_plans, 0u);
-#ifndef ATTUNE_SANITIZED  // Its allocator tells nothing.
+#ifndef ATTUNE_SANITIZED  // The sanitizers' allocator does not report its memory.
   EXPECT_LT(after - before, dispatcher().counts().plan_bytes);
 #endif
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a lookup does, in lines for a person.
+// Dispatcher::explain(): describes a lookup in lines for a person.
 #include <fmt/format.h>
 
 #include <limits>
@@ -12,7 +12,7 @@ namespace {
 /// A problem in one layout of its weights.
 struct LayoutKey {
   HalfKey half;
-  std::string remark;  ///< ` host.k16.v1` for weights that are packed ahead.
+  std::string remark;  ///< ` host.k16.v1` for weights packed ahead; else empty.
 };
 
 std::vector<LayoutKey> layout_keys(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key) {
@@ -44,7 +44,7 @@ std::string steps_text(const RowIndex& rows, const LookupSteps& steps, const std
   return text;
 }
 
-/// Of one layout; those with too large a bound too, and that they are not used.
+/// Describes the predictions of one layout, including those with too large a bound, which are marked as such.
 std::string predictions_text(const RowIndex& rows, const LayoutKey& layout, int64_t m, double max_regret) {
   std::string text;
   if (max_regret <= 0) return text;

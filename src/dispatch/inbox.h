@@ -12,11 +12,11 @@
 
 namespace attune {
 
-/// Shapes that lookups found nothing ready for, on their way to the dispatcher's own thread. A shape that is on its way
-/// is not posted twice; one that finds no room is posted by a later lookup.
+/// Passes shapes that have no ready answer from lookups to the dispatcher's thread. A pending shape is not posted
+/// twice; a shape that finds no free slot is posted by a later lookup.
 class Inbox {
  public:
-  /// Any thread; no lock, no allocation. Wakes the thread that takes.
+  /// Posts a request and wakes the receiving thread. Thread-safe, lock-free, no allocation.
   void post(const LookupRequest& request, const ProblemKey& hash) noexcept {
     Slot& slot = slots_[hash.low % kSlots];
     State empty = State::empty;
@@ -26,14 +26,14 @@ class Inbox {
     slot.state.store(State::full, std::memory_order_release);
     news_.release();
   }
-  /// Wakes the thread that takes without a shape.
+  /// Wakes the receiving thread without a request.
   void wake() noexcept { news_.release(); }
-  /// Sleeps until there is news, at most so long.
+  /// Sleeps until something is posted or wake() is called, for at most `at_most`.
   void wait(std::chrono::milliseconds at_most) {
     if (!news_.try_acquire_for(at_most)) return;
     while (news_.try_acquire()) continue;
   }
-  /// What was posted; each keeps its place until done(). One thread.
+  /// Returns the posted requests; each keeps its slot until done(). Only the receiving thread calls this.
   struct Item {
     LookupRequest request;
     size_t place = 0;

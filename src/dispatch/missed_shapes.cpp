@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the dispatcher's thread does for shapes that no row serves: they are tuned by another program.
+// Online tuning in the dispatcher's thread: another program tunes the shapes that no row serves.
 #include <fmt/format.h>
 
 #include <utility>
@@ -12,7 +12,7 @@
 
 namespace attune {
 
-/// Before there are threads.
+/// Called before the dispatcher's thread starts.
 void Dispatcher::State::begin_online_tuning() {
   OnlineProgram program = online_program();
   std::filesystem::path home = path_if_any(home_location);
@@ -29,7 +29,7 @@ void Dispatcher::State::begin_online_tuning() {
         OnlineOptions{.program = std::move(program.path), .state = std::move(home), .device = maker_.device()});
 }
 
-/// Hands missed shapes to the program that tunes them, but for those whose tables its own does not count among.
+/// Passes missed shapes to online tuning, except those for which its results would not be used.
 void Dispatcher::State::tune_missed() {
   std::vector<Problem> missed;
   {
@@ -54,7 +54,7 @@ void Dispatcher::State::tune_missed() {
         missed.push_back(known->normalise(*problem, maker_.device()));
     }
   }
-  const LibraryUse use;  // It starts a process under locks that a child of fork() must find open.
+  const LibraryUse use;  // Starting a process takes locks that a child of fork() must find open.
   for (const Problem& problem : missed) online_->want(problem);
   for (const std::string& sentence : online_->poll()) log_.say(sentence);
 }

@@ -8,7 +8,7 @@
 namespace attune {
 namespace {
 
-/// So much memory as there can be, when the sizes are larger than that.
+/// Returns half of the address space if the product overflows.
 uint64_t bytes_of(uint64_t rows, uint64_t columns, DType dtype) noexcept {
   uint64_t product = 0;
   if (__builtin_mul_overflow(rows, columns, &product) ||

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-/// What is said of operands at these places of one memory; empty: nothing.
+/// Returns the error for operands at these offsets of one buffer; empty: none.
 template <size_t N>
 std::string said(const GemmKey& key, const std::array<size_t, N>& at, OperandRoles roles = OperandRoles::all) {
   alignas(16) static std::array<std::byte, 4096> memory;
@@ -27,7 +27,7 @@ std::string said(const GemmKey& key, const std::array<size_t, N>& at, OperandRol
   return {};
 }
 
-/// a has 128 bytes, b 256, bias 32, c 64.
+/// Operand sizes: a 128 bytes, b 256, bias 32, c 64.
 constexpr GemmKey kKey{.m = 4, .n = 8, .k = 16, .in = DType::bf16, .out = DType::bf16};
 constexpr GemmKey kBias{.m = 4, .n = 8, .k = 16, .in = DType::fp32, .out = DType::bf16, .flags = GemmKey::bias};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Answers and the plans that they name, inside the bound of both. All but keep() under making_.
+// Keeps answers and their plans within the bounds. All functions but keep() require that making_ is held.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace attune {
 
-/// `before`: what the problem was answered with; may be null.
+/// `before`: the previous answer to the problem, or null.
 CachedAnswer Dispatcher::State::served_with(const Snapshot& tables, const Resolution& made,
                                             const LookupRequest& request, const CachedAnswer* before) {
   CachedAnswer served{.hash = hash_of(request), .key = request.key, .hit = made.hit, .layouts = request.layouts};
@@ -33,7 +33,7 @@ CachedAnswer Dispatcher::State::served_with(const Snapshot& tables, const Resolu
   return served;
 }
 
-/// Under making_, after what was made is held by who is to have it.
+/// Requires: making_ is held, and new plans are already protected for their callers.
 void Dispatcher::State::make_room(Snapshot* coming) {
   constexpr size_t kMaxWithoutPlan = 65536, kMaxReplaced = 1024;
   AnswerCache& served = now.load()->served;
@@ -56,8 +56,8 @@ void Dispatcher::State::make_room(Snapshot* coming) {
   plans_.free_unheld(is_grace_over);
 }
 
-/// What was answered stays answered, the most recently used first, as far as their plans go into the bound beside those
-/// of before. The rest is answered when it is called for.
+/// Carries answers over to the new tables, most recently used first, as long as their plans fit into the bound beside
+/// the old ones. The rest is answered at the next call.
 void Dispatcher::State::serve_again(Snapshot& before, Snapshot& fresh) {
   std::vector<std::pair<uint64_t, CachedAnswer>> by_use;
   for (const CachedAnswer& one : before.served.all())
@@ -78,7 +78,7 @@ void Dispatcher::State::serve_again(Snapshot& before, Snapshot& fresh) {
       const uint64_t began = plans_.time();
       const Resolution made = make(fresh, request);
       if (made.plan == nullptr) continue;
-      // One for a changed row has been used when its shape was.
+      // A plan made for a changed row takes over the time of use of its shape.
       if (made.plan->last_use > began) made.plan->last_use = last_use;
       if (made.plan->is_kept) {
         again = served_with(fresh, made, request, &served);
@@ -88,7 +88,7 @@ void Dispatcher::State::serve_again(Snapshot& before, Snapshot& fresh) {
       want_compiled(request, made);
       make_room(&fresh);
     } catch (const Error&) {
-      // It was none before, and is said again when it is asked for.
+      // It had no plan before either; the error is reported when the shape is called again.
     }
   }
 }

@@ -45,7 +45,7 @@ Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOption
     } catch (const Error& error) {
       fail(ErrorCode::unavailable, "there is no memory for packed weights, call with plain ones: {}", error.what());
     }
-    // Seconds for large weights: others make plans and fork meanwhile, but for what a library packs by itself.
+    // Packing takes seconds for large weights. Other threads may make plans and fork meanwhile, unless a library packs.
     if (packing.opaque) lock.lock();
     packing.pack({static_cast<const std::byte*>(plain), chosen.plain_bytes},
                  {state->copies.back().data, packing.bytes});
@@ -54,7 +54,7 @@ Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOption
   return Weights(std::move(state));
 }
 
-/// Whether the weights are this dispatcher's, and of the problem.
+/// Whether this dispatcher packed the weights, and for this problem.
 bool Dispatcher::State::holds(const Weights& weights, GemmKey key) const noexcept {
   if (!weights.state_ || &weights.state_->device != &maker_.owner()) return false;
   const GemmKey& packed = weights.state_->key;

@@ -9,7 +9,7 @@
 
 namespace attune {
 
-/// Packed copies and what lookups with them need. Frees the copies.
+/// Packed copies of weights and what lookups with them need. Owns the copies.
 struct Weights::State {
   State(Device& where, const GemmKey& problem, const LayoutSet& set) : device(where), key(problem), layouts(set) {}
   ~State() {
@@ -18,10 +18,10 @@ struct Weights::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  Device& device;  ///< Of the dispatcher; says whose weights they are, too.
-  GemmKey key;     ///< Of all problems that they serve, but for M.
+  Device& device;  ///< The dispatcher's device; also identifies the dispatcher.
+  GemmKey key;     ///< Key of all problems that the weights serve; its M is ignored.
   const LayoutSet& layouts;
-  std::vector<HalfKey> halves;  ///< Of rows, by layout.
+  std::vector<HalfKey> halves;  ///< Half keys of rows, by layout.
   HalfKey answers;
   std::vector<Buffer> copies;  ///< By layout.
 };

@@ -21,7 +21,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr int64_t kN = 20, kK = 16;  // N is padded by the packed layout.
+constexpr int64_t kN = 20, kK = 16;  // The packed layout pads N.
 constexpr const char* kPanels = "host.k16.v1";
 constexpr uint64_t kPlainBytes = kN * kK * sizeof(float), kPackedBytes = 32 * kK * sizeof(float);
 
@@ -33,7 +33,7 @@ std::string kernel(const std::string& layout, int tile = 32) {
   return fmt::format("fake.gemm@1:b_layout={};split_k=1;tile_m={};tile_n=32", layout, tile);
 }
 
-/// x[i,k] = i + 1, w[j,k] = j + k: the sum is whole, and another one for weights in another order.
+/// x[i,k] = i + 1, w[j,k] = j + k: the sum is an integer, and differs for weights in another order.
 float wanted(int64_t i, int64_t j) { return static_cast<float>((i + 1) * (kK * j + kK * (kK - 1) / 2)); }
 
 class WeightsTest : public testing::Test {
@@ -63,7 +63,7 @@ class WeightsTest : public testing::Test {
     return *dispatcher_;
   }
   Weights pack(PackOptions options = {}) { return dispatcher().pack_weights(key(0), plain_.data(), options); }
-  /// Runs the problem, checks the result, and returns what served it.
+  /// Runs the problem, checks the result, and returns the hit.
   Hit run(const Weights& weights, int64_t m, bool has_bias = false) {
     std::vector<float> x(static_cast<size_t>(m * kK)), y(static_cast<size_t>(m * kN), -1), bias(kN, 0.5F);
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i / kK + 1);
@@ -98,7 +98,7 @@ TEST_F(WeightsTest, RowsOfTheirLayoutServeAtEveryStep) {
   const Weights weights = pack();
   EXPECT_THAT(weights.layouts(), ElementsAre(kPanels));
   EXPECT_EQ(weights.bytes(), kPackedBytes);
-  plain_.fill(0);  // Not needed any more.
+  plain_.fill(0);  // No longer needed.
   EXPECT_EQ(run(weights, 5).match, Match::exact);
   EXPECT_EQ(run(weights, 6).match, Match::padded_fine);
   EXPECT_EQ(run(weights, 50).match, Match::predicted);
@@ -130,7 +130,7 @@ TEST_F(WeightsTest, OneLayoutIsThatOfMostRowsThenOfTheLeastTime) {
   write(row(1, "plain", 1) + row(2, kPanels, 9));
   dispatcher().reload();
   EXPECT_THAT(pack().layouts(), ElementsAre("plain"));
-  // Rows that serve nothing here do not count.
+  // Rows that cannot serve here do not count.
   write(row(1, "plain") + row(2, kPanels, "gone.gemm@1:b_layout=host.k16.v1") + row(4, kPanels, kernel("plain")));
   dispatcher().reload();
   EXPECT_THAT(pack().layouts(), ElementsAre("plain"));
@@ -162,8 +162,8 @@ TEST_F(WeightsTest, CopiesBeyondTheLimitAreLeftOut) {
 }
 
 TEST_F(WeightsTest, ARowWhoseKernelReadsAnotherLayoutIsNotRun) {
-  // The column says one layout, the kernel reads the other; the first row makes a plan of the same kernel for plain
-  // ones.
+  // The row's layout column differs from its kernel's layout. The first row makes a plan of the same kernel for plain
+  // weights.
   write(row(4, "plain", kernel("plain"), 2) + row(2, kPanels, kernel("plain"), 1) + row(8, kPanels) + row(16, kPanels));
   const Weights weights = pack({.packing = Packing::per_shape});
   ASSERT_THAT(weights.layouts(), ElementsAre(kPanels, "plain"));

@@ -4,7 +4,8 @@
 
 namespace attune {
 
-/// Prints a JSON document on standard output. Bytes that are no UTF-8 (a file's name) are replaced, never thrown at.
+/// Prints a JSON document on standard output. Bytes that are no UTF-8 (in a file's name) are replaced and cause no
+/// exception.
 void print_json(const nlohmann::ordered_json& document);
 
 }  // namespace attune

@@ -20,7 +20,7 @@ PublishedRow row_of(const TuneGemmEntry& entry) {
   return row;
 }
 
-/// Names of keys that are no columns of a table, each once.
+/// Returns the unique keys that are no columns of a table.
 std::vector<std::string> parameters_of(const std::vector<TuneGemmEntry>& entries,
                                        const std::vector<std::string>& columns) {
   std::vector<std::string> names;

@@ -6,10 +6,10 @@
 
 namespace attune {
 
-/// Whether a file of results is YAML, by the end of its name.
+/// Whether a results file is YAML, by the extension of its name.
 bool is_yaml(const std::string& file);
 
-/// The results of a YAML file as a table of gemm_a16w16: keys that a table has no column for become columns. Throws as
+/// Reads a YAML results file as a table of gemm_a16w16; keys without a column in the table become columns. Throws like
 /// read_tune_gemm().
 Table read_yaml_results(const std::string& file);
 

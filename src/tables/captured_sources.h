@@ -11,15 +11,16 @@
 
 namespace attune {
 
-/// Folders and files of captured shapes that a verb reads: those that are named, else the user's own folder. Throws
-/// invalid_input for one that is named and not there.
+/// Returns the folders and files of captured shapes that a verb reads: the named ones, else the user's folder. Throws
+/// invalid_input for a named one that does not exist.
 std::vector<std::filesystem::path> capture_sources(std::span<const std::string> named);
-/// What they hold; `op` as in read_captures(). Nothing was captured yet when the user's own folder is not there.
+/// Reads the captured shapes; `op` selects a family as in read_captures(). If the user's folder does not exist, nothing
+/// was captured yet.
 std::vector<CapturedShapes> captured_shapes(std::span<const std::string> named, const std::string& op);
-/// `'a', 'b'`
+/// Formats the sources as `'a', 'b'`.
 std::string list_of(std::span<const std::filesystem::path> sources);
 
-/// As tables spell it; a family that cannot be tuned yet is looked up as it was captured.
+/// Normalises a problem as tables spell it; a family that cannot be tuned yet keeps the captured spelling.
 Problem as_looked_up(const Problem& problem, const DeviceInfo& device);
 
 }  // namespace attune

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 bool same_name(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
 
-/// Named ones, else the run time's of the family.
+/// Returns the named files, else the run time's of the family.
 std::vector<fs::path> inputs_of(const TablesOptions& options) {
   std::vector<fs::path> files;
   for (const std::string& paths : options.tables) {
@@ -45,7 +45,7 @@ std::vector<fs::path> inputs_of(const TablesOptions& options) {
   return files;
 }
 
-/// A part of the rows must not pass for the whole: a wrong file stops the merge, unlike the run time.
+/// Unlike the run time, a merge fails on a wrong file: some of the rows must not pass for all.
 Table read_inputs(const std::vector<fs::path>& files, const TablesOptions& options) {
   std::vector<CsvDocument> documents;
   for (const fs::path& file : files) documents.push_back(CsvDocument::read(file));
@@ -54,7 +54,7 @@ Table read_inputs(const std::vector<fs::path>& files, const TablesOptions& optio
   return Table::of(std::move(documents), family);
 }
 
-/// Other files are not to be lost.
+/// Refuses to overwrite files that are no table of the family.
 void check_merged_output(const fs::path& output, const std::vector<fs::path>& inputs, const FamilySpec& family) {
   check_output(output);
   std::error_code missing;
@@ -73,7 +73,7 @@ void check_merged_output(const fs::path& output, const std::vector<fs::path>& in
   }
 }
 
-/// The columns of the first file, then what others have and it lacks.
+/// Returns the columns of the first file, then those that only others have.
 std::vector<std::string> merged_columns(const Table& table) {
   std::vector<std::string> columns = table.documents().front().columns();
   for (const CsvDocument& document : table.documents()) {
@@ -85,7 +85,8 @@ std::vector<std::string> merged_columns(const Table& table) {
   return columns;
 }
 
-/// What the row's file has no column for, where the key would be another for older tools without it.
+/// Returns the cell of a column that the row's file lacks: the key's value, because older tools would read an empty
+/// cell as another key; empty for other columns.
 std::string cell_of_none(const Table& table, const TableRow& row, const std::string& column) {
   if (same_name(column, "gfx")) return row.gfx;
   for (const KeyColumn& key : table.family().key) {
@@ -96,7 +97,7 @@ std::string cell_of_none(const Table& table, const TableRow& row, const std::str
 
 std::string merged_text(const Table& table, const std::vector<RowReport>& statuses) {
   const auto columns = merged_columns(table);
-  std::vector<std::vector<std::optional<size_t>>> places;  // Of each document, of each merged column.
+  std::vector<std::vector<std::optional<size_t>>> places;  // For each document and merged column.
   for (const CsvDocument& document : table.documents()) {
     auto& own = places.emplace_back();
     for (const std::string& column : columns) own.push_back(document.find_column(column));
@@ -119,9 +120,10 @@ std::string merged_text(const Table& table, const std::vector<RowReport>& status
   return text;
 }
 
-/// In one table the lower time wins, whichever file it came from.
+/// Reports rows of no model that would win over rows of a model: in one table the lower time wins, regardless of the
+/// file.
 void note_models(const Table& table, const std::vector<RowReport>& statuses) {
-  std::map<std::string, double> of_a_model;  // The slowest row of a key that names one.
+  std::map<std::string, double> of_a_model;  // The slowest row of each key that names a model.
   size_t count = 0;
   for (const RowReport& one : statuses) {
     if (one.status != RowStatus::taken || one.row->device.empty()) continue;

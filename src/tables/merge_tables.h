@@ -6,15 +6,15 @@
 namespace attune {
 
 struct TablesOptions {
-  std::vector<std::string> tables;  ///< Of merge; none: the run time's.
+  std::vector<std::string> tables;  ///< For merge; empty: the run time's.
   std::string op, device, output;
   bool json = false;
 };
 
-/// `attune tables merge`: writes of each key, layout and device the row that the run time would take, in the order of
-/// the files, with the columns of the first file and then those that only others have. Says where the rows came from.
-/// Throws invalid_input, and then nothing was written: a wrong table, an output that is one of the inputs or something
-/// else than a table of the family, nothing to merge.
+/// Implements `attune tables merge`: writes, for each key, layout and device, the row that the run time would use. Rows
+/// are in the order of the files; the columns are those of the first file, then those that only others have. Prints
+/// where the rows came from. Throws invalid_input, before anything is written, for a wrong table, an output that is one
+/// of the inputs or is no table of the family, and when there is nothing to merge.
 int merge_tables(const TablesOptions& options);
 
 }  // namespace attune

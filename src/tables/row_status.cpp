@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-/// What is to be said without a look at other rows.
+/// Returns the status as far as it does not depend on other rows.
 RowStatus own_status(const TableRow& row, const DeviceInfo* device) {
   if (device && (row.gfx != device->gfx || row.num_units != device->num_units)) return RowStatus::other_device;
   if (!row.tag.empty()) return RowStatus::tagged;
@@ -35,7 +35,7 @@ std::string_view name(RowStatus status) noexcept {
 }
 
 std::string contested_key(const Table& table, const TableRow& row) {
-  // No layout is the plain one.
+  // An empty layout means plain.
   return fmt::format("{} {} {} {}", row.gfx, row.num_units, row.layout == "plain" ? "" : row.layout,
                      key_text(table.family(), row.problem));
 }

@@ -10,28 +10,29 @@
 
 namespace attune {
 
-/// What the run time makes of a row.
+/// How the run time treats a row.
 enum class RowStatus : uint8_t { taken, shadowed, slower, without_time, tagged, other_model, other_device };
 inline constexpr size_t kNumRowStatuses = 7;
-/// What became of a row, as a clause: `has no usable time`.
+/// Returns the status as a clause, such as `has no usable time`.
 std::string_view name(RowStatus status) noexcept;
 
 struct RowReport {
   const TableRow* row = nullptr;
   RowStatus status = RowStatus::taken;
-  const TableRow* by = nullptr;  ///< The row that wins: of a file before (shadowed), of its own file (slower).
+  const TableRow* by = nullptr;  ///< The winning row: of an earlier file (shadowed) or of the same file (slower).
 };
 
-/// What becomes of each row, in the order of the table. Of a key, layout and device the first file that has it with a
-/// usable time wins, inside one file the lowest time (of equal ones the first); whether the kernel can be run does not
-/// matter. With `device`, as on that one. Without, for all devices at once: then a row that names a model loses only
-/// to one of its model or of none, a row of none to one of none. O(n log n).
+/// Returns the status of each row, in the order of the table. For each key, layout and device, the first file with a
+/// usable time wins, and inside one file the lowest time (the first of equal ones); it does not matter whether the
+/// kernel can run. With `device`, the statuses are those on that device. Without, they are for all devices at once: a
+/// row that names a model then loses only to a row of that model or of no model, and a row of no model only to another
+/// such row. O(n log n).
 std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device = nullptr);
 
-/// How many rows have each status.
+/// Counts the rows of each status.
 std::array<size_t, kNumRowStatuses> count_statuses(const std::vector<RowReport>& statuses);
 
-/// The key of a row with its device and layout: of the rows that have it one is taken on a device.
+/// Returns a row's key with its device and layout. A device uses one of the rows with the same one.
 std::string contested_key(const Table& table, const TableRow& row);
 
 }  // namespace attune

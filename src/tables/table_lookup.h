@@ -10,23 +10,23 @@
 
 namespace attune {
 
-/// Shapes of all families looked up in tables as the run time does it. The tables outlive this.
+/// Looks up shapes of all families in tables like the run time. The tables must outlive this.
 class TableLookup {
  public:
-  /// With predictions up to the bound of the environment (ATTUNE_MAX_REGRET, of which a wrong value is said).
+  /// Uses predictions up to the bound in ATTUNE_MAX_REGRET; reports an invalid value.
   TableLookup(std::span<const Table> tables, const DeviceInfo& device);
 
   struct TableMatch {
     const Table* table = nullptr;
     LookupResult result;  ///< fallback: no row.
   };
-  /// In the first table of the problem's op that has a row for it.
+  /// Returns the match in the first table of the problem's op that has a row for it.
   TableMatch find(const Problem& problem, const RowCheck& usable) const;
 
  private:
   std::span<const Table> tables_;
   const DeviceInfo& device_;
-  std::vector<TableGroups> groups_;  ///< Of each table.
+  std::vector<TableGroups> groups_;  ///< One for each table.
 };
 
 }  // namespace attune

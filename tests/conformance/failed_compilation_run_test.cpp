@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a dispatcher does about kernels whose compiler fails: it asks once, says so, and goes on with what there is.
+// Tests a dispatcher whose kernels fail to compile: it tries once, reports it, and continues with what it has.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -25,8 +25,8 @@ namespace {
 constexpr int64_t kM = 6, kN = 90, kK = 130;
 constexpr GemmKey kKey{.m = kM, .n = kN, .k = kK, .in = DType::fp32, .out = DType::fp32};
 
-/// A compiler that knows its version and fails at every product, counted (what packs operands is shared by all and
-/// compiles); an empty cache; kernels that are to be compiled, for plain weights and for packed ones.
+/// Sets up a compiler that reports its version but fails at every product and counts its calls (sources that pack
+/// operands still compile), an empty cache, and kernels to compile for plain and for packed weights.
 class FailedJitCompilation : public testing::Test {
  protected:
   FailedJitCompilation() {
@@ -43,7 +43,7 @@ class FailedJitCompilation : public testing::Test {
     cache_.emplace("ATTUNE_CACHE", (folder_.path() / "cache").string());
   }
 
-  /// Candidates of the generated kernels for weights in a layout; two of different sources.
+  /// Returns two candidates of the generated kernels with different sources, for plain or packed weights.
   std::vector<std::string> candidates(bool packed) const {
     const auto device = open_device("cpu:0");
     const Problem asked =
@@ -64,7 +64,7 @@ class FailedJitCompilation : public testing::Test {
     }
     return found;
   }
-  /// A table of rows of the shape and of the M that it is padded to.
+  /// Writes a table with rows for the shape's M and for the M that it is padded to.
   std::filesystem::path table(const std::vector<std::string>& kernels, bool packed) const {
     const auto device = open_device("cpu:0");
     std::string text = "gfx,cu_num,M,N,K,bias,dtype,outdtype,bpreshuffle,us,kernelName,layout\n";
@@ -178,14 +178,14 @@ TEST_F(FailedJitCompilation, OfAGivenCandidateIsSaidAtOnceTheSecondTime) {
 TEST_F(FailedJitCompilation, ForPackedWeightsIsARefusalAndNoWait) {
   const auto kernels = candidates(true);
   if (kernels.empty()) GTEST_SKIP() << "no generated kernels of packed weights here";
-  // One layout, which no library knows: nothing stands in.
+  // There is a single layout, which no library reads, so there is no stand-in.
   Dispatcher dispatcher(options(CompileMode::background, {kernels[0]}, true));
   const std::vector<float> plain(kN * kK, 1);
   const Weights weights = dispatcher.pack_weights(kKey, plain.data());
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   dispatcher.choose(kKey, &weights);
   size_t before = 0;
-  do {  // The dispatcher's own thread compiles: until it has nothing left to try.
+  do {  // Wait until the dispatcher's thread has nothing left to compile.
     before = num_calls();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   } while ((before == 0 || num_calls() != before || dispatcher.choose(kKey, &weights).is_stand_in) &&

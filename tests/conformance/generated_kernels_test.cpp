@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random configs of the generated kernels at random sizes, odd and prime ones among them, verified between guard bands
-// and run between pages that may not be touched. ATTUNE_KERNEL_SAMPLES=300x40 tries 300 configs at 40 sizes each.
+// Verifies random configs of the generated kernels at random sizes, including odd and prime ones, with guard bands, and
+// runs them between inaccessible pages. ATTUNE_KERNEL_SAMPLES=300x40 tries 300 configs at 40 sizes each.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@
 namespace attune {
 namespace {
 
-/// Memory with a page before and after it that faults when touched; `at_end` chooses which side it lies close to.
+/// Memory between two pages that fault when touched; `at_end` places it next to the second one.
 class FencedBuffer {
  public:
   FencedBuffer(size_t bytes, bool at_end) : page_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))) {
@@ -34,7 +34,7 @@ class FencedBuffer {
     base_ = ::mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     auto* first = static_cast<std::byte*>(base_) + page_;
     ::mprotect(first, inner, PROT_READ | PROT_WRITE);
-    constexpr size_t kAlignment = 64;  // What operands promise.
+    constexpr size_t kAlignment = 64;  // The guaranteed alignment of operands.
     data_ = at_end ? first + (inner - bytes) / kAlignment * kAlignment : first;
   }
   ~FencedBuffer() { ::munmap(base_, size_); }
@@ -74,14 +74,14 @@ class GeneratedKernels : public testing::Test {
     const auto problem = Problem::parse(fmt::format("gemm_a16w16 m={} n={} k={} {}", m, n, k, kind));
     return op_of(problem).normalise(problem, device_->info());
   }
-  /// From 1, each power of two as likely as the next; half of them odd.
+  /// Draws a size from 1 on a logarithmic scale, at least half of them odd.
   int64_t size(int64_t below) {
     const auto drawn = static_cast<int64_t>(std::exp(random_.uniform() * std::log(static_cast<double>(below))));
     return std::max<int64_t>(1, random_.below(2) == 0 ? drawn : drawn | 1);
   }
   Problem draw(const std::string& kind) { return problem_of(kind, size(200), size(200), size(1500)); }
 
-  /// A config that no rule leaves out, drawn from all of them; nothing after many tries.
+  /// Draws a config that no rule excludes; returns nothing after many tries.
   std::optional<Config> draw_config(const Problem& problem) {
     const SearchSpace space = backend_->space(problem);
     for (int i = 0; i < 100'000; ++i) {
@@ -100,7 +100,7 @@ class GeneratedKernels : public testing::Test {
     return binaries;
   }
 
-  /// How the weights get into the layout that a config reads; nothing for plain ones.
+  /// Returns the packing for the layout that a config reads; nothing for plain weights.
   std::optional<WeightPacking> packing(const Problem& problem, const Config& config) {
     if (!config.has("b_layout")) return std::nullopt;
     return packing_of({layout_of(config)}, problem, *backend_);
@@ -124,7 +124,7 @@ class GeneratedKernels : public testing::Test {
     EXPECT_EQ(found.status, Status::ok) << problem.key() << " " << config.key() << ": " << found.detail;
   }
 
-  /// A read or write beyond an operand or the workspace ends the test program.
+  /// Runs a plan; an access outside an operand or the workspace crashes the test program.
   void run_between_fences(const Problem& problem, const Config& config, const Plan& plan) {
     const bool at_end = random_.below(3) > 0;
     std::vector<std::unique_ptr<FencedBuffer>> buffers;
@@ -169,7 +169,7 @@ TEST_F(GeneratedKernels, RandomConfigsAreRightAtRandomSizes) {
     if (!config) continue;
     const auto binaries = compiled(first, *config);
     ++num_configs;
-    // Sizes at which the rules allow the config too; some draws find none.
+    // The rules must allow the config at each size; some draws find none.
     for (int size = 0, tries = 0; size < samples.sizes && tries < 100 * samples.sizes; ++tries) {
       const Problem problem = size == 0 ? first : draw(kind);
       if (!solver_->supports(problem, device_->info()).yes) continue;

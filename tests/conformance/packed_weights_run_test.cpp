@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Weights packed ahead, at run time: every layout of every solver that packs, from a table's rows to the result.
+// Tests packed weights at run time: every layout of every solver that packs, from a table's rows to the result.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -43,7 +43,7 @@ GemmKey key_of(const Sort& sort, int64_t m) {
           .flags = static_cast<uint8_t>(sort.bias ? GemmKey::bias : 0)};
 }
 
-/// The operands of a problem, 64 bytes aligned, filled.
+/// Filled operands of a problem, aligned to 64 bytes.
 class Operands {
  public:
   explicit Operands(const Problem& problem) : problem_(problem), op_(op_of(problem)), specs_(op_.tensors(problem)) {
@@ -58,7 +58,7 @@ class Operands {
     op_.fill(problem, Distribution::normal, 7, inputs);
   }
   const void* weights() const { return host_.operands[1].data(); }
-  /// All but the weights.
+  /// Returns all operands but the weights.
   std::vector<void*> others() const {
     std::vector<void*> all;
     for (size_t i = 0; i < host_.operands.size(); ++i) {
@@ -89,7 +89,7 @@ class Operands {
   HostTensors host_;
 };
 
-/// A candidate for each layout that a solver reads at an M.
+/// Returns a candidate for each layout that a solver reads at a problem's M.
 std::map<std::string, std::string> candidates_of(const Solver& solver, Backend& backend, const Problem& problem,
                                                  const DeviceInfo& device) {
   std::map<std::string, std::string> found;
@@ -122,12 +122,12 @@ void run_all(const Sort& sort, const std::string& layout, const std::map<int64_t
   ASSERT_EQ(std::vector<std::string>(weights.layouts().begin(), weights.layouts().end()), std::vector{layout});
   std::set<Match> matches;
   for (const int64_t m : {int64_t{4}, int64_t{1}, int64_t{3}, int64_t{33}, int64_t{60}, int64_t{64}, int64_t{700}}) {
-    const Operands operands(problem_of(sort, m, device));  // The weights do not depend on M, as the seed does not.
+    const Operands operands(problem_of(sort, m, device));  // The weights do not depend on M, because the seed does not.
     const std::string what = fmt::format("{} {} m={}", solver, layout, m);
     try {
       dispatcher.run(key_of(sort, m), weights, operands.others());
     } catch (const Error& error) {
-      // A library's own layout may be one of some M only: then nothing runs.
+      // A library's own layout may only exist for some M; otherwise nothing runs.
       EXPECT_EQ(error.code(), ErrorCode::unavailable) << what << ": " << error.what();
       EXPECT_FALSE(rows.contains(m)) << what << ": " << error.what();
       continue;
@@ -156,7 +156,7 @@ TEST(PackedWeightsAtRunTime, EveryLayoutOfEverySolverGivesThePlainProduct) {
           for (auto& [layout, kernel] : candidates_of(*entry.solver, *backend, problem, device->info()))
             rows[layout].emplace(m, kernel);
         } catch (const Error&) {
-          continue;  // A library finds out late that this processor lacks a type.
+          continue;  // A library may find out late that this processor lacks a type.
         }
       }
       for (const auto& [layout, kernels] : rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a plan says it holds of the host's memory (PlanTraits::host_bytes), held against what the process grows by: a
-// dispatcher bounds its plans by what they say.
+// Compares the host memory that a plan states (PlanTraits::host_bytes) with the growth of the process, because a
+// dispatcher bounds its plans by their statements.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -23,16 +23,16 @@
 namespace attune {
 namespace {
 
-constexpr size_t kNumFirst = 8;  // Not measured: what a library makes once.
-// So few that all of a solver's are fewer than the 1024 that oneDNN keeps: one would take the place of another.
+constexpr size_t kNumFirst = 8;  // Not measured: includes a library's one-time allocations.
+// All of a solver's plans must be fewer than the 1024 that oneDNN caches, or one would replace another.
 constexpr size_t kNumPlans = 32;
-/// A plan may hold so many times what it says, and so many bytes for what a page more or less is of one plan.
+/// A plan may hold this factor of its stated bytes, plus this many bytes for page granularity.
 constexpr double kMaxFactor = 1.5;
 constexpr uint64_t kMaxNoiseBytes = 1024;
 
 struct ProcessMemory {
-  uint64_t heap_bytes = 0;     ///< What malloc has given out.
-  uint64_t private_bytes = 0;  ///< Resident, of no file: generated code lies there, too.
+  uint64_t heap_bytes = 0;     ///< Bytes allocated by malloc.
+  uint64_t private_bytes = 0;  ///< Resident without a file, which includes generated code.
 
   static ProcessMemory now() {
     const struct mallinfo2 heap = ::mallinfo2();
@@ -72,8 +72,8 @@ class PlanMemory : public testing::TestWithParam<std::string> {
     }
     return all;
   }
-  /// One of `count` configs, evenly spread over the space; the untuned one where a space of thousands would have to be
-  /// gone through for each shape.
+  /// Returns one of `count` configs, evenly spread over the space; the untuned config if a large space would have to be
+  /// searched for each shape.
   Config config(const Problem& problem, size_t number, size_t count) {
     if (!solver_->compile_tasks(problem, backend_->untuned(problem), device_->info()).empty())
       return backend_->untuned(problem);
@@ -81,7 +81,7 @@ class PlanMemory : public testing::TestWithParam<std::string> {
     const auto allowed = prune(space, problem, device_->info(), 0).allowed;
     return space.at(allowed[number * (allowed.size() - 1) / (count - 1)]);
   }
-  /// Of plans that are all there at once.
+  /// Bytes per plan, of plans that exist at the same time.
   struct PlanWeight {
     double measured = 0, stated = 0;
   };
@@ -108,7 +108,7 @@ class PlanMemory : public testing::TestWithParam<std::string> {
   std::unique_ptr<Backend> backend_;
 };
 
-/// Shapes that differ in all of M, N and K: `size` is about N and K.
+/// Returns shapes that differ in all of M, N and K; `size` is about N and K.
 Problem problem_of(const char* types, int64_t size, size_t number, const DeviceInfo& device) {
   const auto step = static_cast<int64_t>(number);
   const Problem problem = Problem::parse(
@@ -122,9 +122,9 @@ TEST_P(PlanMemory, IsNotMoreThanAPlanSays) {
   int64_t size = 32;
   for (const char* types : {"dtype=fp32", "dtype=fp32 bias=1", "dtype=bf16", "dtype=bf16 outdtype=fp32"}) {
     for (size_t number = 0; number < kNumConfigs; ++number) {
-      size += 82;  // No shape of another round comes again: a library remembers what it generated.
+      size += 82;  // No shape of another round repeats: a library caches generated code.
       if (!solver_->supports(problem_of(types, size, 0, device_->info()), device_->info()).yes) continue;
-      // All that is not the plan's own is there before.
+      // Everything that is not the plan's own is allocated first.
       std::vector<Problem> problems;
       std::vector<Config> configs;
       std::vector<std::vector<Binary>> compiled;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One suite for every registered solver. A solver that is not available is skipped with its reason; the ones named in
-// ATTUNE_EXPECT_SOLVERS (blank-separated ids) must be there, so that CI cannot lose one silently.
+// One suite for every registered solver. An unavailable solver is skipped with its reason; those named in
+// ATTUNE_EXPECT_SOLVERS (blank-separated ids) must be available, so that CI cannot lose one silently.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@
 namespace attune {
 namespace {
 
-/// Small problems of every type, layout and remainder; each solver takes those it supports.
+/// Small problems of every type, layout and remainder; each solver runs those it supports.
 const char* const kProblems[] = {"gemm_a16w16 m=1 n=64 k=128 dtype=fp32",
                                  "gemm_a16w16 m=7 n=33 k=65 dtype=fp32 bias=1",
                                  "gemm_a16w16 m=32 n=48 k=64 dtype=fp32 trans_b=0",
@@ -57,8 +57,8 @@ const char* const kProblems[] = {"gemm_a16w16 m=1 n=64 k=128 dtype=fp32",
                                  "gemm_a16w16 m=5 n=1024 k=1030 dtype=fp32 bias=1 bpreshuffle=1",
                                  "gemm_a16w16 m=3 n=2000 k=1500 dtype=bf16 outdtype=fp32 bpreshuffle=1"};
 
-constexpr size_t kMaxCandidates = 30, kMaxBroken = 200;  // Of a problem.
-/// Nothing is timed but to see that a time is plausible: operands that differ from launch to launch would only cost.
+constexpr size_t kMaxCandidates = 30, kMaxBroken = 200;  // Per problem.
+/// Times are only checked for plausibility, so operands need not change between launches.
 const Protocol kProtocol{.cache = CachePolicy::warm};
 
 template <typename Answer>
@@ -70,7 +70,7 @@ Answer answer(Executor& executor) {
   }
 }
 
-/// At most `most` of them, evenly spread, the first and the last among them: a generated space holds thousands.
+/// Returns at most `most` elements, evenly spread, including the first and the last: a generated space has thousands.
 template <typename One>
 std::vector<One> spread(std::vector<One> all, size_t most) {
   if (all.size() <= most) return all;
@@ -79,8 +79,8 @@ std::vector<One> spread(std::vector<One> all, size_t most) {
   return some;
 }
 
-/// Sanitizers slow the measuring of the bandwidth down, and with it what the device is thought able to do: there a time
-/// says nothing of a kernel, which is not instrumented.
+/// Sanitizers slow down the bandwidth measurement, and so lower the expected limit of the device; the kernels are not
+/// instrumented, so implausible times are ignored.
 Status judged(Status status) {
 #ifdef ATTUNE_SANITIZED
   if (status == Status::implausible_time) return Status::ok;
@@ -116,7 +116,8 @@ class SolverConformance : public testing::TestWithParam<std::string> {
     ADD_FAILURE() << "no contender";
     return {};
   }
-  /// What each config's compile tasks give, all compiled at once; empty for a solver that compiles nothing.
+  /// Compiles the tasks of all configs at once; returns each config's binaries, empty for a solver that compiles
+  /// nothing.
   std::vector<std::vector<Binary>> binaries(const Problem& problem, const std::vector<Config>& configs) {
     std::vector<CompileTask> tasks;
     std::vector<size_t> counts;
@@ -191,7 +192,7 @@ TEST_P(SolverConformance, ComputesEveryCandidateOfEveryProblemRight) {
   }
 }
 
-/// Configs that are one step from a valid one and outside the space, each with what is wrong with it.
+/// Returns configs one step from a valid one but outside the space, each with its error.
 std::vector<std::pair<std::string, Config>> broken_configs(const Contender& one, const Problem& problem,
                                                            const DeviceInfo& device) {
   std::vector<std::pair<std::string, Config>> broken;
@@ -217,7 +218,7 @@ std::vector<std::pair<std::string, Config>> broken_configs(const Contender& one,
   return broken;
 }
 
-/// What was verified is a build: of the vendor's library, or of the solver's own sources.
+/// The versions identify a build: of the vendor's library, or of the solver's own sources.
 TEST_P(SolverConformance, SaysWhichBuildItsResultsComeFrom) {
   const auto problems = supported();
   ASSERT_FALSE(problems.empty());
@@ -245,12 +246,12 @@ TEST_P(SolverConformance, RefusesAConfigThatIsNotInItsSpaceAndGoesOn) {
   }
 }
 
-/// File in which a solver's entry points lie.
+/// Returns the file that contains a solver's entry points.
 std::string library_of_solver(const std::string& id) {
   static const std::map<std::string, std::string> others = {{"onednn.gemm", "libdnnl.so.2"},
                                                             {"onednn3.gemm", "libdnnl.so.3"},
                                                             {"mkl.gemm", "libmkl_intel_lp64.so"},
-                                                            // An archive: it lies in its module.
+                                                            // A static library: it is linked into its module.
                                                             {"libxsmm.gemm", "attune_solver_libxsmm.so"}};
   const auto found = others.find(id);
   return found == others.end() ? "lib" + id.substr(0, id.find('.')) : found->second;
@@ -272,7 +273,7 @@ TEST_P(SolverConformance, CallsItsOwnLibrary) {
   }
 }
 
-/// Nanoseconds that each thread of this process has run.
+/// Returns the run time of each thread of this process in nanoseconds.
 std::map<std::string, uint64_t> running_times() {
   std::map<std::string, uint64_t> times;
   std::error_code gone;
@@ -284,9 +285,9 @@ std::map<std::string, uint64_t> running_times() {
   return times;
 }
 
-/// How many threads work while a plan runs: those that run for at least a fifth as long as the busiest.
+/// Counts the threads that work while a plan runs: those that run for at least a fifth as long as the busiest.
 int num_working(const Plan& plan, const Launch& launch, int launches) {
-  plan.run(launch);                                            // Its pool stands.
+  plan.run(launch);                                            // Starts the thread pool.
   std::this_thread::sleep_for(std::chrono::milliseconds(60));  // Pools spin for a while after their work.
   const auto before = running_times();
   for (int i = 0; i < launches; ++i) plan.run(launch);
@@ -299,7 +300,7 @@ int num_working(const Plan& plan, const Launch& launch, int launches) {
   return static_cast<int>(std::count_if(ran.begin(), ran.end(), [&](uint64_t one) { return one >= most / 5; }));
 }
 
-/// A library that works on fewer threads than its config says is no fair default, and its times are another config's.
+/// A library that uses fewer threads than its config says is no fair baseline, and its times belong to another config.
 TEST_P(SolverConformance, WorksOnAsManyThreadsAsItsConfigSays) {
   const int64_t units = device_->info().num_units;
   if (device_->info().kind != "host") GTEST_SKIP() << "virtual time has no threads";
@@ -346,8 +347,8 @@ TEST(Solvers, ThatCIExpectsAreThere) {
 }
 
 TEST(Solvers, KeepTheirLibrariesApart) {
-  // OpenBLAS, BLIS and MKL all export cblas_sgemm, two versions of oneDNN all of each other's symbols: opened in one
-  // process, each module must still call its own.
+  // OpenBLAS, BLIS and MKL all export cblas_sgemm, and two versions of oneDNN the same symbols. Opened in one process,
+  // each module must still call its own.
   const auto device = open_device("cpu:0");
   std::map<std::string, std::string> module_of_library;
   size_t modules = 0;

@@ -34,7 +34,7 @@ void sleep_for(double seconds) noexcept {
   nanosleep(&pause, nullptr);
 }
 
-/// Runs in a child forked from a process with threads: system calls and arithmetic only, no heap.
+/// Runs in a child forked from a process with threads, so it only uses system calls and arithmetic, no heap.
 [[noreturn]] void disturb(Condition condition, pid_t parent) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);

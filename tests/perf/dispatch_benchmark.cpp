@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a lookup costs: attune_dispatch_benchmark [--benchmark_filter=…]. Tables are made in the temporary folder; rows,
-// and the keys that are looked up, are random. attune_dispatch_benchmark --flood [NUM_SHAPES [MAX_PLAN_BYTES]]: as many
-// shapes are called once, then 16 again and again, with the libraries and the bound that an application has.
+// Measures the cost of a lookup: attune_dispatch_benchmark [--benchmark_filter=…]. Tables are made in the temporary
+// folder; their rows and the looked-up keys are random. attune_dispatch_benchmark --flood [NUM_SHAPES [MAX_PLAN_BYTES]]
+// calls that many shapes once, then 16 again and again, with the libraries and the bound of an application.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -30,7 +30,7 @@ namespace {
 constexpr size_t kNumKeys = size_t{1} << 16;
 constexpr int64_t kStep = 64;
 
-/// A folder of its own, removed at the end of the program.
+/// A temporary folder, removed at the end of the program.
 class Folder {
  public:
   Folder() {
@@ -50,7 +50,7 @@ const DeviceInfo& device() {
   return info;
 }
 
-/// A shape of which a table may hold a row: M is a power of two, so that a smaller M is padded to it.
+/// Returns a shape that a table may have a row for: M is a power of two, so that a smaller M is padded to it.
 GemmKey random_key(Random& random) {
   return {.m = int64_t{1} << (5 + random.below(7)),
           .n = kStep * static_cast<int64_t>(1 + random.below(1000)),
@@ -59,7 +59,7 @@ GemmKey random_key(Random& random) {
           .out = DType::bf16};
 }
 
-/// A table of as many rows, as the tuner writes them.
+/// Writes a table of `num_rows` rows in the tuner's format.
 std::filesystem::path table_of(size_t num_rows) {
   static const Folder folder;
   const auto file = folder.path / fmt::format("{}.csv", num_rows);
@@ -91,7 +91,7 @@ Dispatcher& dispatcher_of(size_t num_rows) {
   return *slot;
 }
 
-/// Keys of rows, each changed.
+/// Returns the keys of rows, each changed by `change`.
 template <typename Change>
 std::vector<GemmKey> keys(size_t num_rows, const Change& change) {
   Random random(1), order(2);
@@ -124,7 +124,7 @@ void exact(benchmark::State& state) {
   static const auto all = keys(100'000, [](GemmKey&) {});
   look_up(state, Match::exact, all);
 }
-/// Odd M below a power of two, padded to it by the fine steps up to 256, by the coarse one above.
+/// Looks up odd M below a power of two, which fine steps pad to it up to 256 and the coarse step above.
 void padded(benchmark::State& state) {
   static const auto all = [] {
     auto some = keys(100'000, [](GemmKey& key) { key.m -= 1; });
@@ -141,7 +141,7 @@ void miss(benchmark::State& state) {
   });
   look_up(state, Match::fallback, all);
 }
-/// A shape whose plan is ready, among 1,000.
+/// Looks up one of 1,000 shapes whose plans are ready.
 void served(benchmark::State& state) {
   static Dispatcher dispatcher([] {
     DispatcherOptions options{.device = "fake:0"};
@@ -164,7 +164,7 @@ BENCHMARK(padded)->Threads(1)->Threads(2)->UseRealTime();
 BENCHMARK(miss)->Threads(1)->Threads(2)->UseRealTime();
 BENCHMARK(served)->Threads(1)->Threads(2)->UseRealTime();
 
-/// One of 1,000 shapes that were captured before.
+/// Counts one of 1,000 shapes that were captured before.
 void capture(benchmark::State& state) {
   static const Folder folder;
   static Capture captured(folder.path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two candidates whose truth is known, in whole contests: the same kernel twice, and a kernel against itself slowed.
+// Complete contests of two candidates with a known truth: the same kernel twice, and a kernel against itself slowed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace attune::experiments {
 namespace {
 
-/// Kernels of 0.1 to 0.3 ms, of both thread pools and both types; `share` of the trials, in twentieths. OpenBLAS has
-/// few: beside a busy neighbour its threads wait for each other, and a trial takes 9 s instead of 1.
+/// Kernels of 0.1 to 0.3 ms, of both thread pools and both types; `share` of the trials, in twentieths. OpenBLAS gets
+/// few: with a busy neighbour its threads wait for each other, and a trial takes 9 s instead of 1.
 struct Kernel {
   std::string_view problem, solver;
   size_t share;
@@ -30,7 +30,7 @@ constexpr std::array<Kernel, 4> kKernels = {{{"gemm_a16w16 m=8 n=896 k=896 dtype
                                              {"gemm_a16w16 m=128 n=1152 k=896 dtype=bf16", "onednn.gemm", 6},
                                              {"gemm_a16w16 m=2 n=960 k=576 dtype=fp32", "onednn.gemm", 6}}};
 
-/// So many contests run at a time, each waiting its 5 s between finals and confirm while others are measured.
+/// Number of concurrent contests; each waits its 5 s between finals and confirm while others are measured.
 constexpr size_t kTogether = 24;
 
 struct Tally {
@@ -58,7 +58,7 @@ struct Duel {
   uint64_t seed = 0;
 };
 
-/// Plays many contests of one pair on one executor, a few at a time.
+/// Runs many contests of one pair on one executor, a few at a time.
 class Duels {
  public:
   Duels(Executor& executor, Duel duel) : executor_(executor), duel_(std::move(duel)) {}
@@ -92,7 +92,7 @@ class Duels {
     double ready_at_s = 0, finals_began_s = 0;
   };
 
-  /// Both plans are made anew for every trial: what one placement in memory does to one of them does not last.
+  /// Makes both plans anew for every trial, so that the effect of one placement in memory does not last.
   Slot admit(const Candidate& candidate, std::map<Slot, uint32_t>& batch) {
     const Slot slot = next_slot_++;
     executor_.admit(kId, slot, {.candidate = candidate, .verify = slot < 2});
@@ -106,12 +106,12 @@ class Duels {
   Trial begin(size_t number) {
     ContestOptions options = race_options({.seed = derive_seed(duel_.seed, std::to_string(number))}).contest;
     Trial trial{.contest = Contest(options)};
-    // Whichever is prepared first may get the better place.
+    // The one prepared first may get the better place.
     const bool baseline_first = number % 2 == 0;
     if (baseline_first) trial.baseline = admit(duel_.baseline, trial.batch);
     trial.challenger = admit(duel_.challenger, trial.batch);
     if (!baseline_first) trial.baseline = admit(duel_.baseline, trial.batch);
-    // One kernel has one batch, whatever its first run looked like.
+    // One kernel has one batch, regardless of its first run.
     trial.batch[trial.challenger] = trial.batch[trial.baseline];
     return trial;
   }
@@ -171,7 +171,7 @@ class Duels {
   Slot next_slot_ = 0;
 };
 
-/// The untuned config of a solver for a problem, as a candidate.
+/// Returns a solver's untuned config for a problem as a candidate.
 Candidate untuned_candidate(Workbench& bench, const Problem& problem, std::string_view solver) {
   const auto opened = open_problem(*bench.executor, 0, problem, {});
   bench.executor->close(0);

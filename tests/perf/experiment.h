@@ -7,39 +7,40 @@
 
 namespace attune::experiments {
 
-/// What all experiments are told.
+/// Settings of all experiments.
 struct Settings {
-  bool quick = false;  ///< A smoke run: everything is exercised, no figure means much.
+  bool quick = false;  ///< A smoke run that exercises everything; its figures mean little.
   uint64_t seed = 1;
-  size_t num_trials = 0;  ///< Of `aa` and `slowed`, over all kernels; 0: their default.
+  size_t num_trials = 0;  ///< For `aa` and `slowed`, over all kernels; 0: their default.
   double quiet_wait_s = 45;
   size_t part = 0,
-         num_parts = 1;  ///< Every num_parts-th shape from `part` on: parts run beside each other on other cores.
-  /// Asks of a solver at most, in a race; 0: the tuner's default. `regret` takes each, the others the first.
+         num_parts = 1;  ///< Uses every num_parts-th shape from `part` on; parts run concurrently on different cores.
+  /// Maximum number of candidates to try per solver in a race; 0: the tuner's default. `regret` uses each value, the
+  /// others the first.
   std::vector<uint64_t> max_trials = {0};
-  std::vector<std::string> libraries;  ///< Whose solvers compete; empty: all.
-  bool packed = false;                 ///< Weights packed ahead (bpreshuffle=1).
-  std::filesystem::path shapes;        ///< The shipped list, an untuned table.
+  std::vector<std::string> libraries;  ///< Libraries whose solvers compete; empty: all.
+  bool packed = false;                 ///< Weights are packed ahead (bpreshuffle=1).
+  std::filesystem::path shapes;        ///< An untuned table; default: the shipped list.
   std::filesystem::path noise;         ///< Recorded noise: read by `regret`, written by `record`.
 };
 
-/// What an experiment found: the same figures for docs/performance.md and for scripts.
+/// Results of an experiment: the same figures for docs/performance.md and for scripts.
 struct Findings {
   std::string markdown, json;
 };
 
 Findings describe_machine(const Settings& settings);
-/// Records noise of real kernels to `settings.noise`. About 20 s.
+/// Records noise of real kernels to `settings.noise`. Takes about 20 s.
 Findings record_noise(const Settings& settings);
-/// The race against the exhaustive oracle: on real kernels, and on planted times with recorded noise.
+/// Compares the race with the exhaustive oracle, on real kernels and on planted times with recorded noise.
 Findings measure_regret(const Settings& settings);
-/// One kernel under two names: how often is one called faster?
+/// Measures how often one kernel under two names is called faster.
 Findings measure_aa(const Settings& settings);
-/// A kernel against itself slowed by a known fraction: how often is it told apart?
+/// Measures how often a kernel is told apart from itself, slowed by a known fraction.
 Findings measure_slowed(const Settings& settings);
-/// Two complete tunings of the shipped shapes: same winners, and none slower than its default?
+/// Tunes the shipped shapes twice and checks for equal winners, none slower than its baseline.
 Findings measure_repeat(const Settings& settings);
-/// Winners of a tuning against oneDNN's default.
+/// Compares winners of a tuning with oneDNN's untuned config.
 Findings measure_speed(const Settings& settings);
 
 }  // namespace attune::experiments

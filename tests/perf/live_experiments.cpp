@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Experiments on real kernels of this machine, not tests: attune_live_experiments EXPERIMENT [--quick] [--json FILE] …
-// Figures and what they are held against: docs/performance.md; tests/perf/run_all runs them all.
+// docs/performance.md has the figures and their targets; tests/perf/run_all runs all experiments.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Arguments {
   std::string json, markdown;
 };
 
-/// `0/3`: the first of three parts.
+/// Parses `0/3`: the first of three parts.
 bool parse_part(std::string_view text, Settings& settings) {
   const auto slash = text.find('/');
   if (slash == std::string_view::npos) return false;
@@ -56,7 +56,7 @@ bool parse_part(std::string_view text, Settings& settings) {
   return true;
 }
 
-/// False when a word is not understood.
+/// Returns false for an unknown word.
 bool parse(int argc, char** argv, Arguments& arguments) {
   for (int i = 2; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
   arguments.settings.noise = std::filesystem::path(ATTUNE_SOURCE_DIR) / "tests/perf/data/host_noise.txt";
   if (experiment == std::end(kExperiments) || !parse(argc, argv, arguments)) return usage();
   try {
-    registry();  // Sets variables that the libraries read: before any thread.
+    registry();  // Sets variables that the libraries read; must precede any thread.
     const Findings findings = experiment->run(arguments.settings);
     fmt::print("{}", findings.markdown);
     if (!arguments.json.empty()) write_file_atomically(arguments.json, findings.json + "\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The procedure of docs/measurement.md on synthetic noise: does it end, what does it cost, how often is it wrong?
-// Prints one line per condition and field; `--trials N` runs each N times (default: enough for a first look), `--json`
-// prints one object a line, `--markdown` a table; further words select conditions (quiet burst neighbour heavy).
+// Simulates the procedure of docs/measurement.md on synthetic noise: whether it ends, its cost, its error rate. Prints
+// one line per condition and field; `--trials N` runs each N times (default: enough for a first look), `--json` prints
+// one object per line, `--markdown` a table; further words select conditions (quiet burst neighbour heavy).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace attune;
 
-/// What an exhaustive tuning with 5 + 101 launches a candidate costs: the unit of cost.
+/// Launches per candidate of an exhaustive tuning (5 + 101), the unit of cost.
 constexpr double kExhaustiveLaunches = 106;
 
 /// True times by slot; slot 0 is the baseline.
@@ -28,7 +28,7 @@ using Times = std::map<Slot, double>;
 struct Trial {
   size_t num_candidates = 0;
   uint64_t screen = 0, finals = 0, confirm = 0, publish = 0;
-  double regret = 0, shown_error = 0;  ///< |published time of the winner / true time − 1|.
+  double regret = 0, shown_error = 0;  ///< shown_error is |published time of the winner / true time − 1|.
   Verdict verdict = Verdict::baseline;
   bool noisy = false;
   size_t num_tied = 0;
@@ -80,7 +80,7 @@ Times spread_times(size_t n, uint64_t seed) {
   return times;
 }
 
-/// A baseline, perhaps a better one, and `rest` others from `first` on, 1 % apart.
+/// Makes a baseline, a better candidate unless `better` is 0, and `rest` others, starting at `first`, 1 µs apart.
 Times ladder(double baseline, double better, double first, Slot rest) {
   Times times = {{0, baseline}};
   if (better > 0) times[1] = better;

@@ -20,9 +20,9 @@ namespace attune::experiments {
 namespace {
 
 constexpr std::array kConditions = {Condition::quiet, Condition::bursts, Condition::neighbour};
-/// Between 0.1 and 0.6 ms with most of the libraries' candidates, and of both thread pools.
+/// Most libraries' candidates take 0.1 to 0.6 ms for this problem; both thread pools are among them.
 constexpr std::string_view kProblem = "gemm_a16w16 m=8 n=896 k=896 dtype=fp32";
-constexpr double kSlowestUs = 1000;  // A sample of a slower candidate says the same and takes longer.
+constexpr double kSlowestUs = 1000;  // Samples of slower candidates add nothing and take longer.
 constexpr uint32_t kRoundsAtOnce = 10;
 
 struct Recording {
@@ -30,7 +30,7 @@ struct Recording {
   std::vector<Sample> samples;
 };
 
-/// The libraries' candidates of the problem that are right and not slow, admitted; their turns with their batches.
+/// Admits the libraries' correct and fast candidates of the problem; returns their turns with their batches.
 std::vector<Turn> admit_all(Workbench& bench, const Problem& problem, const Settings& settings) {
   const TunerOptions options = race_options(settings);
   auto opened = open_problem(*bench.executor, 0, problem, options.protocol);
@@ -46,7 +46,7 @@ std::vector<Turn> admit_all(Workbench& bench, const Problem& problem, const Sett
     const auto sampled = wait_for<Sampled>(*bench.executor);
     if (!sampled.samples.empty() && sampled.samples.front().us <= kSlowestUs) admitted.push_back(turn);
   }
-  // A kernel's turn leaves this thread on one core, and LoadMeter looks at those it may use.
+  // A kernel's turn leaves this thread pinned to one core, but LoadMeter reads the cores that the thread may use.
   bench.device->settle({}, false);
   return admitted;
 }

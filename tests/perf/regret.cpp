@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The race against the oracle that measures every candidate 5 + 101 times.
+// Compares the race with the oracle that measures every candidate 5 + 101 times.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace attune::experiments {
 namespace {
 
-/// All at most 2 ms and of 100 to 400 candidates; M from 1 to 256, tall, wide and deep.
+/// Problems of at most 2 ms with 100 to 400 candidates; M from 1 to 256, tall, wide and deep.
 constexpr std::array<std::string_view, 12> kProblems = {
     "gemm_a16w16 m=12 n=576 k=1536 dtype=fp32",         "gemm_a16w16 m=16 n=2048 k=2048 dtype=bf16",
     "gemm_a16w16 m=64 n=1152 k=896 dtype=fp32 bias=1",  "gemm_a16w16 m=2 n=960 k=576 dtype=fp32",
@@ -31,10 +31,10 @@ constexpr uint32_t kOracleTurns = 5 + 101;
 struct ShapeRegret {
   Problem problem;
   size_t num_candidates = 0;
-  uint64_t max_trials = 0;  ///< Of a solver, in the race.
+  uint64_t max_trials = 0;  ///< Per solver, in the race.
   Candidate best, winner;
   Verdict verdict = Verdict::baseline;
-  double best_us = 0, regret = 0;  ///< By the oracle's own medians.
+  double best_us = 0, regret = 0;  ///< From the oracle's own medians.
   double fresh_regret = 0, fresh_low = 0,
          fresh_high = 0;  ///< Winner over best on fresh samples, and its 95 % interval.
   uint64_t race_launches = 0, oracle_launches = 0;
@@ -43,7 +43,7 @@ struct ShapeRegret {
   double launch_share() const { return static_cast<double>(race_launches) / static_cast<double>(oracle_launches); }
 };
 
-/// Timed turns of a problem: of each candidate the longest evidence, which holds the earlier ones.
+/// Counts the timed turns of a problem: each candidate's longest evidence, which contains its earlier ones.
 double count_turns(const Journal& journal, const Problem& problem) {
   std::map<std::string, size_t> turns;
   journal.scan({.problem = problem, .started = false, .decisions = false, .pardons = false}, [&](const Entry& entry,
@@ -77,7 +77,7 @@ ShapeRegret compare(const Decision& race, const Decision& oracle, double race_tu
   return found;
 }
 
-/// The rows of one limit of asks.
+/// Totals of the rows with one limit of trials.
 struct Totals {
   size_t num_shapes = 0, max_candidates = 0;
   double regret = 0, fresh_regret = 0, worst = 0, launch_share = 0, turn_share = 0;
@@ -101,8 +101,8 @@ Totals totals(const std::vector<ShapeRegret>& rows, uint64_t max_trials) {
   return sum;
 }
 
-/// The race's winner beside the oracle's best on fresh samples: the oracle's own medians favour the luckiest of its
-/// candidates, and so charge the race with the luck.
+/// Times the race's winner beside the oracle's best on fresh samples. The oracle's own medians favour its luckiest
+/// candidate, and would count that luck as the race's regret.
 void duel(Workbench& bench, const Settings& settings, ShapeRegret& row, const Protocol& protocol) {
   if (row.winner == row.best) return;
   const std::array<Candidate, 2> pair = {row.winner, row.best};
@@ -197,7 +197,7 @@ ContestResult play(Contest& contest, RecordedWorld& world, const std::vector<Ent
   }
 }
 
-/// Planted times as attune_procedure_simulation spreads them: |N(0, 0.4)| above the best possible one.
+/// Plants times like attune_procedure_simulation: |N(0, 0.4)| above the best possible one.
 Replay replay(Condition condition, const std::vector<NoiseSample>& noise, size_t num_candidates, size_t num_trials,
               uint64_t first_seed) {
   Replay found{.condition = condition, .num_candidates = num_candidates, .num_trials = num_trials};

@@ -7,9 +7,9 @@
 
 namespace attune::experiments {
 
-/// Another solver under a new name, version 1, whose every run takes `slow_by` longer (0.05: 5 %): it reads the clock
-/// around the real run and then spins on the calling thread for that fraction of the time the run took. With 0 the run
-/// is passed through without a look at the clock. `inner` must outlive it.
+/// Wraps a solver under a new name, version 1, with every run slowed by the fraction `slow_by` (0.05: 5 %). It times
+/// the real run and then spins on the calling thread for that fraction of its time. With 0 it passes the run through
+/// without reading the clock. `inner` must outlive it.
 std::unique_ptr<Solver> make_slowed(std::string id, const Solver& inner, double slow_by);
 
 }  // namespace attune::experiments

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What tuning the shipped shapes gains: each winner beside every library's default, interleaved, on fresh samples.
+// Measures the gain of tuning the shipped shapes: times each winner beside every library's untuned config, interleaved,
+// on fresh samples.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ struct Ratio {
   double value = 1, low = 1, high = 1;
 };
 
-/// slower / faster by samples of the same rounds that are both clean.
+/// Returns slower / faster from samples of the same rounds that are both clean.
 Ratio paired_ratio(const TimedCandidate& slower, const TimedCandidate& faster) {
   const auto &a = slower.outcome.measurement->samples, &b = faster.outcome.measurement->samples;
   std::vector<double> logs;
@@ -46,7 +47,7 @@ struct Row {
 
 bool is_generated(const Candidate& candidate) { return candidate.solver.starts_with("jit_"); }
 
-/// A library's default is what people use today; the program's own kernels are not.
+/// Libraries' untuned configs are what users run today; the program's own kernels do not count.
 bool is_library(const Candidate& candidate) { return !is_generated(candidate) && candidate.solver != "portable.gemm"; }
 
 Row measure(Workbench& bench, const Decision& decision, const Settings& settings) {
@@ -89,7 +90,8 @@ Row measure(Workbench& bench, const Decision& decision, const Settings& settings
   return row;
 }
 
-/// Geometric mean; the interval from the rows' own, so of the machine's noise, not of the choice of shapes.
+/// Geometric mean. Its interval comes from the rows' intervals: it covers the machine's noise, not the choice of
+/// shapes.
 Ratio mean_of(const std::vector<Row>& rows, Ratio Row::*ratio) {
   double sum = 0, variance = 0;
   for (const Row& row : rows) {
@@ -135,7 +137,8 @@ nlohmann::ordered_json json_of(const Ratio& ratio) {
   return {{"value", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
 }
 
-/// Shapes where no library's default reaches 70 % of the roofline, and how many of them a generated kernel wins.
+/// Counts the shapes where no library's untuned config reaches 70 % of the roofline, and those of them that a generated
+/// kernel wins.
 std::string unexploited(const std::vector<Row>& rows) {
   size_t open = 0, won = 0;
   for (const Row& row : rows) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole tunings of the shipped shapes: are they the same twice, is nothing made slower?
+// Complete tunings of the shipped shapes: checks that two agree, and that no shape becomes slower.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ bool is_tied(const Decision& decision, const Candidate& candidate) {
   return std::find(decision.tied.begin(), decision.tied.end(), candidate) != decision.tied.end();
 }
 
-/// The winner beside another candidate on fresh samples: time of the other / time of the winner.
+/// Times the winner beside another candidate on fresh samples: time of the other / time of the winner.
 TimedCandidate time_beside(Workbench& bench, const Decision& decision, const Candidate& other, uint32_t rounds,
                            uint64_t seed) {
   const std::array<Candidate, 2> pair = {other, decision.winner};
@@ -33,7 +33,7 @@ TimedCandidate time_beside(Workbench& bench, const Decision& decision, const Can
   return timed[1];
 }
 
-/// The value of a field of the first processor in /proc/cpuinfo.
+/// Returns a field of the first processor in /proc/cpuinfo.
 std::string cpu_field(std::string_view cpuinfo, std::string_view field) {
   for (const auto line : split(cpuinfo, '\n')) {
     const auto colon = line.find(':');
@@ -49,7 +49,7 @@ struct Suspect {
   bool slower() const { return first.ratio_high < 1 && second.ratio_high < 1; }
 };
 
-/// Winners that looked slower than their default on a second run, each run again.
+/// Finds winners that look slower than their baseline on fresh samples, and times each again.
 std::vector<Suspect> find_suspects(Workbench& bench, const std::vector<TuneResult>& results, const Settings& settings) {
   const uint32_t rounds = settings.quick ? 21 : 51;
   std::vector<Suspect> suspects;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a shape loses whose M has no row: recorded times of kernels, one M left out of its group at a time, and the
-// rows of published tables. docs/performance.md, Unseen M, has the method.
+// Measures the regret of shapes whose M has no row, from recorded times of kernels, with one M removed from its group
+// at a time, and from the rows of published tables. docs/performance.md, Unseen M, has the method.
 //   attune_unseen_m [--json FILE] [RECORDING …]
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@
 namespace attune::experiments {
 namespace {
 
-constexpr double kNoise = 0.02;  ///< A regret is above its bound when it is more than this above it.
+constexpr double kNoise = 0.02;  ///< Regrets count as above their bound if they exceed it by more.
 constexpr double kTolerance = 0.05;
 constexpr double kAnyBound = NextRows::kNone / 2;
 constexpr size_t kNumWorst = 8;
@@ -36,15 +36,15 @@ struct Row {
   double us = 0;
   std::string_view kernel;
 };
-/// Of one group, by M.
+/// Rows of one group, by M.
 using Rows = std::map<int64_t, Row>;
 
 struct Offer {
-  int64_t m = 0;     ///< Of the row.
-  double bound = 0;  ///< Of a predicted one.
+  int64_t m = 0;     ///< M of the row.
+  double bound = 0;  ///< Bound of a predicted row; else 0.
 };
 
-/// In the order of a lookup, as if `rows` had none for `m`.
+/// Returns the padded rows in a lookup's order, as if `rows` had none for `m`.
 std::vector<Offer> padded_offers(const Rows& rows, int64_t m, int64_t n) {
   std::vector<Offer> offers;
   for (const int64_t padded : {padded_m_fine(m), padded_m_coarse(m, n)}) {
@@ -55,7 +55,7 @@ std::vector<Offer> padded_offers(const Rows& rows, int64_t m, int64_t n) {
 
 std::vector<Offer> predicted_offers(const Rows& rows, int64_t m, double limit) {
   const auto at = rows.lower_bound(m), next = rows.upper_bound(m);
-  Neighbour below, above;  // Times as the run time's index holds them.
+  Neighbour below, above;  // Times as the run time's index stores them.
   if (at != rows.begin()) below = {std::prev(at)->first, static_cast<float>(std::prev(at)->second.us)};
   if (next != rows.end()) above = {next->first, static_cast<float>(next->second.us)};
   const NextRows rule = NextRows::of(m, below, above);
@@ -68,8 +68,8 @@ std::vector<Offer> predicted_offers(const Rows& rows, int64_t m, double limit) {
 struct Shape {
   std::string group;  ///< `1152×896 bf16`
   int64_t m = 0, n = 0;
-  double default_us = 0;                                       ///< In run 2.
-  std::map<std::string_view, std::pair<double, double>> runs;  ///< µs of each kernel in run 1 and 2.
+  double default_us = 0;                                       ///< From run 2.
+  std::map<std::string_view, std::pair<double, double>> runs;  ///< µs of each kernel in runs 1 and 2.
 };
 
 struct Recording {
@@ -85,8 +85,8 @@ double number(std::string_view text, const std::string& where) {
   return *value;
 }
 
-/// `kernel <id> <name>` and `shape <m> <n> <k> <dtype> <default's µs> <id>:<µs>:<µs> …`, between tabs; `-` for µs: not
-/// in run 1, so no row has this kernel from here.
+/// Reads tab-separated lines `kernel <id> <name>` and `shape <m> <n> <k> <dtype> <default's µs> <id>:<µs>:<µs> …`. `-`
+/// instead of µs: the kernel did not take part in run 1, so no row of this shape names it.
 Recording read_recording(const std::string& path) {
   std::ifstream file(path);
   if (!file) fail(ErrorCode::io, "cannot read a recording; give a file that exists: {}", path);
@@ -128,19 +128,19 @@ struct OfferRegret {
   double regret = 0;
 };
 
-/// One shape with its row left out.
+/// A shape with its row removed.
 struct ShapeVerdicts {
   const Recording* recording = nullptr;
   const Shape* shape = nullptr;
-  std::string_view best, picked;  ///< Kernels: of run 2, of the prediction.
-  double own_regret = 0;          ///< Of the row that was left out.
+  std::string_view best, picked;  ///< Kernels: the best of run 2, and the predicted one.
+  double own_regret = 0;          ///< Regret of the removed row.
   double default_regret = 0;
   std::optional<OfferRegret> padded;
-  std::vector<std::optional<OfferRegret>> predicted;  ///< For each limit.
-  std::vector<OfferRegret> neighbours;                ///< Both, whatever their bounds; only such as can run there.
+  std::vector<std::optional<OfferRegret>> predicted;  ///< One for each limit.
+  std::vector<OfferRegret> neighbours;  ///< Both neighbours, regardless of their bounds; only if their kernels can run.
 };
 
-/// The first that can run there: only such kernels were measured.
+/// Returns the first offer whose kernel can run for the shape: only such kernels were measured.
 std::optional<OfferRegret> serve(const std::vector<Offer>& offers, const Rows& rows, const Shape& shape,
                                  double best_us) {
   for (const Offer& offer : offers) {
@@ -201,7 +201,7 @@ struct Summary {
   std::string name;
   Mean own, padded, both_padded, both_predicted, padded_or_default, by_default;
   size_t neighbours = 0, neighbours_above_bound = 0;
-  size_t worse_than_padded = 0;  ///< By more than 1 %, where both serve.
+  size_t worse_than_padded = 0;  ///< By more than 1 %, if both serve.
   std::vector<LimitRegrets> limits = std::vector<LimitRegrets>(kLimits.size());
 
   void add(const ShapeVerdicts& one) {
@@ -254,7 +254,7 @@ std::string regrets_markdown(const std::vector<Summary>& columns) {
         line(fmt::format("limit {}: mean bound; regrets above theirs", kLimits[i]), columns, [i](const Summary& one) {
           return fmt::format("{:.0f} %; {}", 100 * one.limits[i].bound.mean(), one.limits[i].above_bound);
         });
-    if (i + 1 == kLimits.size()) break;  // The rest is above.
+    if (i + 1 == kLimits.size()) break;  // Regrets above the last limit.
     text += line(fmt::format("limit {}: predicted alone", kLimits[i]), columns,
                  [i](const Summary& one) { return one.limits[i].regret.text(); });
     text += line(fmt::format("limit {}: padded, else predicted, else the default", kLimits[i]), columns,
@@ -265,7 +265,7 @@ std::string regrets_markdown(const std::vector<Summary>& columns) {
   return text;
 }
 
-/// `jit_cpu width=3`: the solver and the parameters that the other kernel has not.
+/// Returns the solver and the parameters that differ from the other kernel's: `jit_cpu width=3`.
 std::string in_short(std::string_view kernel, std::string_view other) {
   const auto words = [](std::string_view name) { return split(name.substr(name.find(':') + 1), ';'); };
   std::string text(kernel.substr(0, kernel.find('.')));
@@ -292,9 +292,9 @@ std::string worst_markdown(std::vector<ShapeVerdicts> all) {
   return text;
 }
 
-/// The rows of published tables, whose kernels cannot be run here: only names are compared.
+/// The rows of published tables. Their kernels cannot run on this machine, so only names are compared.
 struct PublishedTables {
-  std::string why_not;  ///< There are none.
+  std::string why_not;  ///< If there are no tables: the reason.
   size_t files = 0, groups = 0, pairs = 0, time_rises = 0, time_a_row_falls = 0;
   size_t rows = 0, padded = 0, padded_same = 0, any = 0, any_same = 0, common = 0, common_same = 0;
   size_t limited = 0, limited_same = 0;  ///< Within the default limit.
@@ -331,14 +331,14 @@ void count_group(const Rows& rows, int64_t n, PublishedTables& counts) {
   }
 }
 
-/// A tuned table of plain products; nothing: it is another file.
+/// Reads a tuned table of plain products; nothing for other files.
 std::optional<Table> product_table(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
   if (name.find("untuned") != name.npos || name.find("gemm") == name.npos) return std::nullopt;
   try {
     Table table = Table::read(file.string());
     if (table.family().pads_m) return table;
-  } catch (const Error&) {  // The folder has files of other kinds.
+  } catch (const Error&) {  // The folder has other kinds of files.
   }
   return std::nullopt;
 }
@@ -356,7 +356,7 @@ PublishedTables published() {
         "aiter_configs).";
     return counts;
   }
-  std::map<std::string, std::pair<int64_t, Rows>> groups;  // N beside them.
+  std::map<std::string, std::pair<int64_t, Rows>> groups;  // With their N.
   for (const Table& table : tables) {
     for (const TableRow& row : table.rows()) {
       const auto m = parse_int(row.problem.text("m")), n = parse_int(row.problem.text("n"));

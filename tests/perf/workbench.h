@@ -19,14 +19,14 @@ namespace attune::experiments {
 
 /// This machine's processor and an executor on it.
 struct Workbench {
-  /// All solvers of this build; with `solvers`, those.
+  /// Uses the given solvers; default: all of this build.
   explicit Workbench(const Registry& solvers = registry());
   std::unique_ptr<Device> device;
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Kernels> kernels;
 };
 
-/// The executor's next answer, which must be an `Answer`.
+/// Returns the executor's next answer, which must be an `Answer`.
 template <typename Answer>
 Answer wait_for(Executor& executor) {
   for (;;) {
@@ -38,37 +38,37 @@ Answer wait_for(Executor& executor) {
   }
 }
 
-/// Opens a problem. Throws unavailable when it cannot be run here.
+/// Opens a problem. Throws unavailable if it cannot run on this machine.
 Opened open_problem(Executor& executor, ProblemId id, const Problem& problem, const Protocol& protocol);
 
-/// What `attune tune` sets without further flags but those of the settings; `exhaustive` as with
-/// `--search exhaustive --iters N`.
+/// Returns the options of `attune tune` with the flags of the settings only; `exhaustive_options` adds `--search
+/// exhaustive --iters N`.
 TunerOptions race_options(const Settings& settings);
 TunerOptions exhaustive_options(const Settings& settings, uint32_t iters);
 
-/// Normalised work items of the settings' part of problem texts, or of the shape list (the first `at_most`, evenly
-/// spread; 0: all).
+/// Returns normalised work items of the settings' part: of problem texts, or of the shape list (`at_most` of them,
+/// evenly spread; 0: all).
 std::vector<WorkItem> items_of(std::span<const std::string_view> problems, const Settings& settings,
                                const DeviceInfo& device);
 std::vector<WorkItem> shipped_items(const Settings& settings, const DeviceInfo& device, size_t at_most);
 
-/// Tunes with nothing known from before. One line a problem to standard error. Throws unavailable unless all are
+/// Tunes without earlier results. Prints one line per problem on standard error. Throws unavailable unless all are
 /// decided.
 std::vector<TuneResult> tune(Workbench& bench, const std::vector<WorkItem>& items, const TunerOptions& options,
                              Journal& journal);
 
-/// Waits for a quiet machine, and says afterwards how much of the processors other processes used.
+/// Waits for a quiet machine, and later reports how much of the processors other processes used.
 class LoadMeter {
  public:
   explicit LoadMeter(double quiet_wait_s);
-  /// 0 … 1, since the constructor returned; the experiment's own neighbour counts as another process.
+  /// Share since the constructor returned, 0 … 1; the experiment's own neighbour counts as another process.
   double others_share() const;
 
  private:
   CpuTimes before_;
 };
 
-/// 95 % interval of a frequency (Wilson).
+/// A frequency with its 95 % interval (Wilson).
 struct Frequency {
   double share = 0, low = 0, high = 0;
 };

@@ -25,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using ListStatus = ShapeCounters::ListStatus;
 
-/// What the counts of this process are called: `<host>.<pid>.<start>`. The start is in nanoseconds, so that neither a
-/// process number that comes again nor a second capture in the process meets the same name.
+/// Returns the name of this process's counts: `<host>.<pid>.<start>`. The start is in nanoseconds, so that neither a
+/// reused process number nor a second capture in the process gets the same name.
 std::string process_name() {
   std::array<char, 64> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0 || host[0] == 0) host = {'h', 'o', 's', 't'};
@@ -40,7 +40,7 @@ std::string process_name() {
   return fmt::format("{}.{}.{}", name, ::getpid(), std::chrono::duration_cast<std::chrono::nanoseconds>(start).count());
 }
 
-/// A process may stand elsewhere when it writes.
+/// Returns the absolute path, because the process may change its working directory before it writes.
 fs::path whole_path(const fs::path& folder) {
   std::error_code error;
   auto whole = fs::absolute(folder, error);
@@ -50,10 +50,10 @@ fs::path whole_path(const fs::path& folder) {
   return whole;
 }
 
-/// A shape on its way to the files.
+/// A shape to be written to the files.
 struct Line {
   CalledShape shape;
-  std::vector<ListStatus*> standings;  ///< Of all that is this shape: a typed call and a problem in text may be one.
+  std::vector<ListStatus*> standings;  ///< States of this shape as a typed call and as text.
 };
 
 bool is_fresh(const Line& line) { return *line.standings.front() == ListStatus::fresh; }
@@ -82,13 +82,14 @@ struct Capture::State {
   std::mutex texts_mutex;
   std::map<std::string, Text> texts;
   std::atomic<uint64_t> num_dropped{0}, num_refused{0}, num_texts{0};
-  /// Set while a thread writes. No mutex: the child of a fork must be able to take it from a thread that it lacks.
+  /// Set while a thread writes. This is not a mutex, because the child of a fork must be able to reset it after a
+  /// thread that the child lacks.
   std::atomic_flag writing;
   std::string process = process_name();
-  std::vector<uint64_t> written_calls = std::vector<uint64_t>(families().size());  ///< In the counts of each family.
+  std::vector<uint64_t> written_calls = std::vector<uint64_t>(families().size());  ///< Written calls, by family.
 };
 
-/// All captures of the process: what fork() must know. Never destroyed, as the end of a process may fork.
+/// All captures of the process, for the fork() handlers. Never destroyed, because the end of a process may fork.
 class Capture::State::Live {
  public:
   static Live& get() {
@@ -105,7 +106,7 @@ class Capture::State::Live {
   }
 
  private:
-  // Only what is held for microseconds is waited for: a fork() never waits for a disk.
+  // fork() only waits for locks that are held for microseconds, never for a disk.
   Live() {
     ::pthread_atfork([] { get().lock(); }, [] { get().unlock(); },
                      [] {
@@ -126,7 +127,7 @@ class Capture::State::Live {
   std::vector<State*> all_;
 };
 
-/// The child's calls are its own, the parent's are the parent's to write.
+/// Resets the capture in a child: the parent writes the calls made before the fork.
 void Capture::State::start_in_child() {
   counters.reset();
   texts.clear();
@@ -136,7 +137,7 @@ void Capture::State::start_in_child() {
   writing.clear();
 }
 
-/// Every shape so far, by family.
+/// Returns all shapes so far, by family.
 std::vector<std::vector<Line>> Capture::State::lines() {
   std::vector<std::vector<Line>> all(families().size());
   uint64_t refused_calls = 0;
@@ -162,7 +163,7 @@ std::vector<std::vector<Line>> Capture::State::lines() {
   return all;
 }
 
-/// Takes out what is new and could not be read back, and brings together what is one shape.
+/// Removes new shapes that could not be read back, and merges entries of the same shape.
 void Capture::State::refuse_unreadable(const FamilySpec& family, std::vector<Line>& lines) {
   std::vector<Problem> fresh;
   for (const Line& line : lines) {
@@ -217,7 +218,7 @@ void Capture::State::write_family(const FamilySpec& family, std::vector<Line>& l
   });
   uint64_t& written = written_calls[static_cast<size_t>(op_id(family))];
   if (written == calls) return;
-  // Though the list could not be written: counts alone are a list of shapes too.
+  // The counts are written even if the list could not be: they are a shape list too.
   guarded([&] {
     write_counts(counts_file(file, process), family, called);
     written = calls;
@@ -246,10 +247,10 @@ void Capture::note(const GemmKey& key) noexcept {
   if (!state_->counters.count(key)) state_->num_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// A problem that is called for the first time, in the form that it will be read in.
+/// Converts a new problem to the form in which it will be read.
 Capture::State::Text Capture::State::text_of(const Problem& problem) {
   const FamilySpec& family = *find_family(problem.op());
-  const Problem named(std::string(family.op), problem.attributes());  // Older names of ops are known too.
+  const Problem named(std::string(family.op), problem.attributes());  // Accepts older names of ops.
   const auto read = as_read(family, {&named, 1});
   if (!read.front()) return {named, 1, ListStatus::refused};
   return {*read.front(), 1, ListStatus::fresh};

@@ -28,19 +28,19 @@ std::optional<Problem> problem_or_nothing(const KeyCells& cells, size_t row) {
   }
 }
 
-/// The lines of a text that ends with a line end.
+/// Splits a text that ends with a line end into lines.
 std::vector<std::string_view> lines_of(std::string_view text) {
   auto lines = split(text, '\n');
   lines.pop_back();
   return lines;
 }
 
-/// Whether the last line, which has no end, is a whole row. A row that lost its last cells, or a part of a word, is
-/// none; that digits are missing from the last cell cannot be seen.
+/// Whether the unterminated last line is a complete row. A row without its last cells, or with a truncated word, is
+/// incomplete; missing digits in the last cell cannot be detected.
 bool last_row_is_whole(std::string_view content, const fs::path& file, const FamilySpec& family) {
   try {
     const auto document = CsvDocument::parse(content, file.string());
-    if (document.num_rows() == 0) return true;  // The header.
+    if (document.num_rows() == 0) return true;  // Only the header exists.
     const size_t last = document.num_rows() - 1;
     if (document.num_cells(last) != document.columns().size()) return false;
     return problem_or_nothing(KeyCells(document, family, Strictness::shape), last).has_value();
@@ -49,7 +49,7 @@ bool last_row_is_whole(std::string_view content, const fs::path& file, const Fam
   }
 }
 
-/// The content that is kept of a file: without what a torn write left.
+/// Returns the file's content without the remains of a torn write.
 std::string kept_content(const fs::path& file, const FamilySpec& family) {
   std::error_code missing;
   if (!fs::exists(file, missing)) return {};
@@ -57,7 +57,7 @@ std::string kept_content(const fs::path& file, const FamilySpec& family) {
   if (trim(content).empty()) return {};
   if (content.ends_with('\n')) return content;
   if (content.find('\n') == std::string::npos) {
-    // Nothing but a header: a part of the one that stands in new files, or somebody's.
+    // There is only a header: either a truncated header of our own, or a user's.
     return untuned_text(family, {}).starts_with(content) ? std::string() : content + '\n';
   }
   if (last_row_is_whole(content, file, family)) return content + '\n';
@@ -65,7 +65,7 @@ std::string kept_content(const fs::path& file, const FamilySpec& family) {
   return content;
 }
 
-/// A list of shapes that is there, and what is added to it.
+/// An existing shape list and the shapes to append.
 class ExistingList {
  public:
   ExistingList(CsvDocument document, const FamilySpec& family)
@@ -81,7 +81,7 @@ class ExistingList {
     }
   }
 
-  /// False when the list has it.
+  /// Returns false if the list already has the shape.
   bool add(const Problem& problem) {
     if (!known_.insert(key_text(family_, problem)).second) return false;
     added_.push_back(&problem);
@@ -106,7 +106,7 @@ class ExistingList {
   }
 
  private:
-  /// What a reader takes a cell for that is not there.
+  /// Returns the value that a reader uses for a missing cell.
   static std::string value_when_missing(const Problem& problem, const KeyColumn& key) {
     if (key.attribute == "outdtype" && problem.has("dtype")) return problem.text("dtype");
     return std::string(key.default_value);

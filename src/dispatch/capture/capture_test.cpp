@@ -154,7 +154,7 @@ TEST_F(CaptureTest, EveryFieldThatTheFamilyHasMakesAShapeAndNoOther) {
   others[9].flags = GemmKey::b_is_kn;
   for (const GemmKey& other : others) capture.note(other);
   GemmKey same = key;
-  same.batch = 7;  // No column of this family.
+  same.batch = 7;  // The family has no such column.
   capture.note(same);
   EXPECT_EQ(capture.num_shapes(), 10u);
   EXPECT_EQ(capture.flush(), "");
@@ -238,7 +238,7 @@ TEST(ShapeCounters, OneShapeTooManyIsNotCounted) {
   EXPECT_EQ(counters.num_shapes(), 2u);
 }
 
-/// Starts a child that runs `deed` and ends without destructors; returns its process id.
+/// Starts a child that runs `deed` and exits without destructors; returns its process id.
 template <typename Deed>
 pid_t in_child(Deed deed) {
   const pid_t child = ::fork();
@@ -334,7 +334,7 @@ TEST_F(CaptureTest, AKilledProcessLeavesNoPartOfALine) {
     EXPECT_TRUE(text().ends_with(kRest));
     EXPECT_NO_THROW(read_captures(std::vector{folder_}));
   }
-  Capture capture(folder_);  // The locks of the dead are free.
+  Capture capture(folder_);  // The locks of the killed processes are free.
   capture.note(shape(1));
   EXPECT_EQ(capture.flush(), "");
 }
@@ -389,7 +389,7 @@ TEST_F(CaptureTest, ATornLastLineIsTakenOutOrClosed) {
 TEST_F(CaptureTest, AFileKeepsItsOrderAndLinesAndGetsTheColumnsItLacks) {
   put("note,K,M,N,dtype\r\nmine,3,1,2,bf16\r\n\r\n");
   Capture capture(folder_);
-  capture.note(GemmKey{.m = 1, .n = 2, .k = 3});  // There already.
+  capture.note(GemmKey{.m = 1, .n = 2, .k = 3});  // Already in the list.
   capture.note(GemmKey{.m = 4, .n = 5, .k = 6, .in = DType::fp32, .out = DType::fp32});
   EXPECT_EQ(capture.flush(), "");
   EXPECT_EQ(text(), "note,K,M,N,dtype\r\nmine,3,1,2,bf16\r\n\r\n,6,4,5,torch.float32\r\n");

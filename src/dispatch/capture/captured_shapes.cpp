@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The name a file had before its counts were named after it: `bf16_untuned_gemm.csv.host.1.2` is of bf16, whatever
-/// the host is called.
+/// Returns the family from the part of the name before the process: `bf16_untuned_gemm.csv.host.1.2` belongs to bf16,
+/// regardless of the host's name.
 const FamilySpec* family_of_counts(const fs::path& file) {
   const std::string name = file.filename().string();
   return family_of_name(name.substr(0, name.find(".csv")));
@@ -58,7 +58,7 @@ class CaptureReader {
  private:
   struct ShapeIndex {
     std::vector<CalledShape> shapes;
-    std::map<std::string, size_t> places;  ///< By key.
+    std::map<std::string, size_t> places;  ///< Indices into `shapes`, by key.
   };
 
   void add_file(const fs::path& file) {
@@ -96,7 +96,7 @@ class CaptureReader {
     const auto [place, is_new] = found.places.emplace(problem.key(), found.shapes.size());
     if (is_new) found.shapes.push_back({std::move(problem), 0});
     uint64_t& sum = found.shapes[place->second].calls;
-    // What a file holds, so that a sum can be read again.
+    // Saturates at the largest value that a file can hold, so that a sum can be read again.
     sum = std::min<uint64_t>(sum + calls, std::numeric_limits<int64_t>::max());
   }
 

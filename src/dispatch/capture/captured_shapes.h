@@ -9,21 +9,21 @@
 
 namespace attune {
 
-/// What captured files say about one family.
+/// The contents of captured files for one family.
 struct CapturedShapes {
   const FamilySpec* family = nullptr;
-  std::vector<CalledShape> shapes;  ///< Each once, most called first, else in the order read; 0 calls: not known.
+  std::vector<CalledShape> shapes;  ///< Unique, most called first, then in the order read; 0 calls: unknown.
 };
 
-/// Reads and adds up captured files: a folder stands for the untuned files in it with their counts, a file for itself
-/// with the counts beside it (counts_files()), a file with a column `calls` for its own counts. A file that is reached
-/// twice counts once. In the order of families(); `family`, unless null, leaves the others out of folders and is that
-/// of files whose name does not tell. Throws invalid_input for a path that is not there, a file that is no list of
-/// shapes (`file:line: …`), or one of another family than the one asked for.
+/// Reads captured files and adds up their calls. A folder stands for the untuned files in it and their counts, a file
+/// for itself and the counts beside it (counts_files()), a file with a column `calls` for its own counts. A file that
+/// is reached twice counts once. The result is in the order of families(). A non-null `family` restricts folders to
+/// that family, and is the family of files whose name does not tell it. Throws invalid_input for a path that does not
+/// exist, a file that is no shape list (`file:line: …`), or a file of another family than `family`.
 std::vector<CapturedShapes> read_captures(std::span<const std::filesystem::path> sources,
                                           const FamilySpec* family = nullptr);
 
-/// M of a product, tokens of fmoe.
+/// Returns M of a product, or the number of tokens of fmoe.
 int64_t rows_of_a(const Problem& problem);
 
 }  // namespace attune

@@ -10,10 +10,10 @@ namespace {
 
 using Word = std::atomic_ref<uint64_t>;
 
-constexpr size_t kFirstSlots = 4096;  // 32 KiB of tags: what a model calls stays in the first level.
-constexpr size_t kGrowth = 8;         // A shape of a million is found with four cache lines at most.
+constexpr size_t kFirstSlots = 4096;  // 32 KiB of tags: a model's shapes fit into the first level.
+constexpr size_t kGrowth = 8;         // A shape among a million is found in at most four cache lines.
 
-/// A number from 1 for each thread.
+/// Returns this thread's number, counted from 1.
 uint32_t thread_number() noexcept {
   static std::atomic<uint32_t> last{0};
   thread_local constinit uint32_t own = 0;
@@ -80,9 +80,9 @@ bool ShapeCounters::add_call(Level& level, size_t slot) noexcept {
   return true;
 }
 
-/// True when the slot is this shape's now; else another's, or the shape is one too many. Threads that come at once may
-/// go beyond the limit by one shape each, for which there is room: were the shape counted before it is taken, a call
-/// of a known one could be lost to the thread that is about to give way.
+/// Returns true if the slot holds this shape now; false if it holds another, or if the limit is reached (`dropped`).
+/// Concurrent threads may exceed the limit by one shape each, for which there is room. Counting the shape before
+/// claiming the slot could lose a call of a known shape to a thread that is about to give up its claim.
 bool ShapeCounters::claim(Level& level, size_t slot, uint64_t tag, const GemmKey& key, bool& dropped) noexcept {
   if (num_shapes() >= max_shapes_) {
     dropped = true;
@@ -100,7 +100,7 @@ bool ShapeCounters::claim(Level& level, size_t slot, uint64_t tag, const GemmKey
 ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, uint64_t tag, const GemmKey& key,
                                                    bool is_last) noexcept {
   const size_t bucket = tag & (level.num_slots - 1) & ~(kBucket - 1);
-  // The last level goes on behind a full bucket, so that only max_shapes_ limits it.
+  // The last level continues after a full bucket, so that only max_shapes_ limits it.
   const size_t num_tried = is_last ? level.num_slots : kBucket;
   for (size_t i = 0; i < num_tried; ++i) {
     const size_t slot = (bucket + i) & (level.num_slots - 1);

@@ -12,13 +12,13 @@
 
 namespace attune {
 
-/// Counts calls by shape without locks: tables of tags in buckets of one cache line, each eight times as large as the
-/// one before. Nothing is ever taken out, so a shape has one place, the first free one on its path, whoever comes
-/// first. The calls stand apart from the tags, once for each of kShards threads, so that threads on the same shape do
-/// not share a line. Two shapes whose hashes have the same 64 bits would be counted as one.
+/// Counts calls by shape without locks. Tags are kept in tables of cache-line buckets, each table eight times as large
+/// as the one before. Nothing is ever removed, so a shape has one slot, the first free one on its path, regardless of
+/// which thread comes first. The counts are kept apart from the tags, in kShards copies, so that threads on the same
+/// shape do not share a cache line. Two shapes whose hashes agree in 64 bits are counted as one.
 class ShapeCounters {
  public:
-  /// What became of a shape in the files. Looked at and set by the one thread that writes.
+  /// State of a shape in the files. Only the writing thread reads and sets it.
   enum class ListStatus : uint8_t { fresh, listed, refused };
 
   explicit ShapeCounters(uint64_t max_shapes);
@@ -26,15 +26,15 @@ class ShapeCounters {
   ShapeCounters(const ShapeCounters&) = delete;
   ShapeCounters& operator=(const ShapeCounters&) = delete;
 
-  /// Any thread; wait-free but for the allocation of a table. False when the shape is not counted: one too many, no
-  /// memory, or an op without a typed key.
+  /// Thread-safe; wait-free except when a table is allocated. Returns false if the shape is not counted: the limit is
+  /// reached, memory is short, or the op has no typed key.
   bool count(const GemmKey& key) noexcept;
   uint64_t num_shapes() const noexcept { return num_shapes_.load(std::memory_order_relaxed); }
 
   using Visit = std::function<void(const GemmKey& key, uint64_t calls, ListStatus& list_status)>;
-  /// Every shape that is complete. One thread at a time; others may count meanwhile.
+  /// Visits every complete shape. One thread may call it at a time; others may count meanwhile.
   void visit(const Visit& visit) const;
-  /// Forgets all. Nobody may count meanwhile.
+  /// Forgets all shapes. Requires: no thread counts meanwhile.
   void reset() noexcept;
 
   const KeyCodes& codes(OpId op) const noexcept { return codes_[static_cast<size_t>(op)]; }
@@ -43,10 +43,10 @@ class ShapeCounters {
   static constexpr size_t kBucket = 8, kShards = 16, kLevels = 4;
   struct Entry {
     GemmKey key;
-    uint8_t complete;  ///< Set with release when the key stands.
+    uint8_t complete;  ///< Set with release once the key is written.
     ListStatus list_status;
   };
-  /// Plain memory of the C library: its pages come when they are touched, and it is looked at through atomic_ref.
+  /// Plain memory of the C library, so that pages are allocated on first touch; accessed through atomic_ref.
   struct Level {
     size_t num_slots = 0;
     uint64_t* tags = nullptr;  ///< 0: free.
@@ -63,7 +63,7 @@ class ShapeCounters {
   static bool add_call(Level& level, size_t slot) noexcept;
 
   const uint64_t max_shapes_;
-  std::vector<KeyCodes> codes_;  ///< By OpId.
+  std::vector<KeyCodes> codes_;  ///< Indexed by OpId.
   std::atomic<uint64_t> num_shapes_{0};
   std::array<std::atomic<Level*>, kLevels> levels_{};
 };

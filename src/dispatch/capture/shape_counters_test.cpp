@@ -54,7 +54,7 @@ TEST(ShapeCounters, CountsEachShapeByItself) {
   EXPECT_EQ(counters.num_shapes(), 2u);
 }
 
-/// The calls of a shape stand once for each of 16 threads: only a seventeenth shares a place with another.
+/// Each of 16 threads has its own counts; the seventeenth shares those of the first.
 TEST(ShapeCounters, NoCallIsLostWhereThreadsShareACounter) {
   const std::vector<size_t> cores = usable_cores();
   if (cores.size() < 2) GTEST_SKIP() << "one core never counts twice at the same time";
@@ -65,14 +65,14 @@ TEST(ShapeCounters, NoCallIsLostWhereThreadsShareACounter) {
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&, i] {
-      // Each gets its number in turn; the first and the last have the same place.
+      // Threads get their numbers in turn; the first and the last share their counts.
       for (int turn = 0; turn < kThreads; ++turn) {
         if (turn == i) counters.count(shape(1));
         numbered.arrive_and_wait();
       }
       if (i != 0 && i != kThreads - 1) return;
-      // A busy machine gives both threads one core, and then one may be through before the other has begun: each has
-      // its own, and they meet before every round.
+      // A busy machine may put both threads on one core, where one ends before the other begins. So each has its own
+      // core, and they meet before every round.
       stay_on(cores[i == 0 ? 0 : 1]);
       for (int round = 0; round < kRounds; ++round) {
         together.arrive_and_wait();

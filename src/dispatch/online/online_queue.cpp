@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// `cpu_0-x86-64-v3-2`: what it is keyed by may hold anything.
+/// Returns a name such as `cpu_0-x86-64-v3-2`; unsafe characters of the device's facts become `_`.
 std::string folder_name(const DeviceInfo& device) {
   std::string name = fmt::format("{}-{}-{}", device.id, device.gfx, device.num_units);
   for (char& letter : name) {
@@ -27,14 +27,14 @@ std::string folder_name(const DeviceInfo& device) {
   return name;
 }
 
-/// A document of a queue, and which of its rows are shapes.
+/// A parsed queue file, and which of its rows are shapes.
 struct QueueFile {
   CsvDocument document;
-  std::vector<std::optional<Problem>> problems;  ///< By row.
+  std::vector<std::optional<Problem>> problems;  ///< By row; empty: no shape.
   std::vector<std::string> notices;
 };
 
-/// Throws invalid_input for a file that is no list of shapes at all.
+/// Throws invalid_input for a file that is no shape list at all.
 QueueFile read_queue(const fs::path& file, const FamilySpec& family) {
   QueueFile queue{CsvDocument::read(file), {}, {}};
   const KeyCells cells(queue.document, family, Strictness::shape);
@@ -58,7 +58,7 @@ OnlineQueue::OnlineQueue(const fs::path& state, const DeviceInfo& device)
 fs::path OnlineQueue::file(const FamilySpec& family) const { return folder_ / untuned_file_name(family); }
 
 size_t OnlineQueue::add(const FamilySpec& family, std::span<const Problem> problems) const {
-  // The dispatcher's thread has other things to do; it tries again.
+  // A short wait: the dispatcher's thread has other work and tries again later.
   constexpr double kLockWaitS = 0.2;
   return add_shapes(file(family), family, problems, kLockWaitS);
 }
@@ -69,7 +69,7 @@ bool OnlineQueue::is_waiting() const noexcept {
     return std::any_of(families().begin(), families().end(),
                        [&](const FamilySpec& family) { return fs::exists(file(family), missing); });
   } catch (...) {
-    return false;  // No memory for a path: asked again soon.
+    return false;  // No memory for a path; the caller asks again soon.
   }
 }
 

@@ -45,11 +45,12 @@ std::map<std::string, std::string> environment_with(const fs::path& state) {
   return all;
 }
 
-/// Programs that were told to stop and not waited for. Without it they would be zombies for the rest of the process.
+/// Programs that were told to stop without being waited for. They are reaped later; otherwise they would stay zombies
+/// until the process ends.
 class UnreapedPrograms {
  public:
   static UnreapedPrograms& instance() {
-    static UnreapedPrograms& one = *new UnreapedPrograms;  // The process may end while a thread is in here.
+    static UnreapedPrograms& one = *new UnreapedPrograms;  // Never freed: the process may end while a thread is inside.
     return one;
   }
   void add(Spawned program) {
@@ -71,7 +72,7 @@ class UnreapedPrograms {
   std::vector<Spawned> programs_;
 };
 
-/// The last line with something in it, shortened.
+/// Returns the last non-blank line, shortened.
 std::string last_line(int descriptor) {
   constexpr off_t kMaxBytes = 4096;
   const off_t size = ::lseek(descriptor, 0, SEEK_END);
@@ -130,7 +131,7 @@ std::vector<std::string> OnlineTuning::poll() {
   return said;
 }
 
-/// What cannot be written now is tried again, and said when the reason is another than before.
+/// Failed writes are tried again, and reported when the reason changes.
 void OnlineTuning::enqueue(std::vector<std::string>& said) {
   const auto now = Clock::now();
   if (waiting_.empty() || now < next_write_) return;
@@ -138,7 +139,7 @@ void OnlineTuning::enqueue(std::vector<std::string>& said) {
   try {
     while (!waiting_.empty()) {
       const auto& [family, problems] = *waiting_.begin();
-      // One that a reader refuses would make it refuse the whole list.
+      // Shapes that a reader refuses would make it refuse the whole list.
       std::vector<Problem> readable;
       for (auto& problem : as_read(*family, problems)) {
         if (problem) readable.push_back(std::move(*problem));
@@ -152,7 +153,8 @@ void OnlineTuning::enqueue(std::vector<std::string>& said) {
     if (std::exchange(last_write_error_, error.what()) != error.what())
       said.push_back(fmt::format("shapes cannot be queued for online tuning: {}", error.what()));
   }
-  // Not one start for each shape of a burst: another process may be the one that tunes, and ours then ends at once.
+  // Delay the start, so that a burst of shapes does not cause one start each: if another process tunes, our program
+  // ends at once.
   constexpr std::chrono::milliseconds kGap(1000);
   if (num_added > 0 && num_failures_ == 0)
     next_start_ = std::min(next_start_, last_start_ + std::min(options_.pause, kGap));
@@ -172,8 +174,8 @@ void OnlineTuning::reap(std::vector<std::string>& said) {
   else if (is_known || !told.empty())
     failed(fmt::format("attune online {}{}{}", is_known ? status->describe() : "ended", told.empty() ? "" : ": ", told),
            said);
-  // Else the application reaped it, or has SIGCHLD ignored: how it ended is not known. One that works says nothing
-  // here.
+  // Otherwise the application reaped it or ignores SIGCHLD, so its status is unknown. A working program writes nothing
+  // to this output.
 }
 
 void OnlineTuning::failed(const std::string& how, std::vector<std::string>& said) {
@@ -187,7 +189,7 @@ void OnlineTuning::failed(const std::string& how, std::vector<std::string>& said
 void OnlineTuning::start(std::vector<std::string>& said) {
   if (running_.pid != 0 || num_failures_ >= kMaxFailures || Clock::now() < next_start_ || !queue_.is_waiting()) return;
   last_start_ = Clock::now();
-  // What it says before it has its log: that a library of its own is missing, that it knows no such verb.
+  // Collects output written before the log exists, such as a missing shared library or an unknown verb.
   const int output = ::memfd_create("attune-online", MFD_CLOEXEC);
   try {
     ChildCommand command;
@@ -209,15 +211,16 @@ void OnlineTuning::forget_running() noexcept {
 }
 
 void OnlineTuning::end() noexcept {
-  // A fork's copies of the descriptors are its own, the process is not.
+  // A forked child has its own copies of the descriptors, but not the program.
   const bool is_ours = process_ == ::getpid();
   if (running_.pid != 0 && is_ours) {
-    // By the descriptor: the number may be another's by now if the application has reaped it.
+    // Signal through the descriptor: if the application has reaped the program, its number may belong to another
+    // process.
     ::syscall(SYS_pidfd_send_signal, running_.process, SIGTERM, nullptr, 0);
     try {
       UnreapedPrograms::instance().add({running_.pid, std::exchange(running_.process, -1)});
     } catch (...) {
-      // A zombie then, for as long as this process lives.
+      // Out of memory: the program stays a zombie until this process ends.
     }
   }
   if (is_ours) is_ended_ = true;

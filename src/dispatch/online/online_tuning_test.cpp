@@ -39,7 +39,7 @@ const FamilySpec& bf16() { return *find_family("gemm_a16w16"); }
 
 class OnlineTuningTest : public testing::Test {
  protected:
-  /// A program for the queue's other end; `$Q` is the queue's folder.
+  /// Writes a script that replaces the tuning program; `$Q` is the queue's folder.
   fs::path program(const std::string& script) const {
     const fs::path file = root_ / "program";
     std::ofstream(file) << "#!/bin/sh\nQ='" << queue().folder().string() << "'\n" << script;
@@ -51,7 +51,7 @@ class OnlineTuningTest : public testing::Test {
   OnlineTuning tuning(const std::string& script, milliseconds pause = milliseconds(0)) const {
     return OnlineTuning({.program = program(script), .state = root_, .device = device(), .pause = pause});
   }
-  /// Polls until `met`; what was said.
+  /// Polls until `met`; returns the sentences.
   template <typename Met>
   std::vector<std::string> poll_until(OnlineTuning& tuning, Met met) const {
     std::vector<std::string> said;
@@ -140,7 +140,7 @@ TEST_F(OnlineTuningTest, AKilledProgramIsAFailureAndTheNextWaitsLonger) {
   online.poll();
   const auto said = poll_until(online, [&] { return !online.is_running(); });
   ASSERT_EQ(said.size(), 1u);
-  // With much memory in use it is taken for the kernel's doing.
+  // With much memory in use, the end is attributed to the kernel.
   EXPECT_TRUE(said[0].find("was ended by SIGKILL") != std::string::npos || said[0].find("killed") != std::string::npos)
       << said[0];
   online.want(shape(4));
@@ -190,7 +190,7 @@ TEST_F(OnlineTuningTest, TheEndStopsTheProgramWithoutWaitingAndNothingComesAfter
   EXPECT_FALSE(online.is_running());
   for (int i = 0; i < 4000 && !fs::exists(queue().folder() / "end"); ++i) std::this_thread::sleep_for(milliseconds(1));
   EXPECT_EQ(word(("online/" + queue().folder().filename().string() + "/end").c_str()), "stopped");
-  // A later one reaps what was left behind.
+  // A later object reaps the program.
   auto next = tuning("exit 0\n", milliseconds(60'000));
   for (int i = 0; i < 4000; ++i) {
     next.poll();
@@ -216,7 +216,7 @@ TEST_F(OnlineTuningTest, AForkedChildStartsAndStopsNothing) {
   ASSERT_EQ(::waitpid(fork, &word, 0), fork);
   EXPECT_EQ(word, 0);
   EXPECT_EQ(read_shapes(list()).shapes.size(), 1u);
-  std::this_thread::sleep_for(milliseconds(30));  // One that was told to stop would have ended by now.
+  std::this_thread::sleep_for(milliseconds(30));  // A program told to stop would have ended by now.
   online.poll();
   EXPECT_TRUE(online.is_running());
 }

@@ -9,8 +9,8 @@ namespace {
 constexpr size_t kFewest = 64;
 }
 
-// Sequentially consistent, as wait_for_readers() asks of a pointer that is changed before it: a lookup that it does not
-// wait for sees the new one.
+// Sequentially consistent, because wait_for_readers() requires this of pointers changed before it: lookups that it does
+// not wait for see the new pointer.
 std::atomic<const CachedAnswer*>& AnswerCache::Places::of(const ProblemKey& hash) noexcept {
   for (size_t at = hash.low & mask;; at = (at + 1) & mask) {
     const CachedAnswer* there = places[at].load();
@@ -26,7 +26,7 @@ AnswerCache::~AnswerCache() {
 
 const CachedAnswer* AnswerCache::find(const ProblemKey& hash) const noexcept {
   const Places& now = *current_.load();
-  // What was looked at is returned: a place that was empty may hold another problem's a moment later.
+  // Return the loaded pointer: a place that was empty may hold another problem's answer a moment later.
   for (size_t at = hash.low & now.mask;; at = (at + 1) & now.mask) {
     const CachedAnswer* there = now.places[at].load();
     if (there == nullptr || there->hash == hash) return there;
@@ -38,7 +38,7 @@ void AnswerCache::put(CachedAnswer served) {
   served.number = ++num_put_;
   std::atomic<const CachedAnswer*>* place = &owned_->of(served.hash);
   if (place->load() == nullptr && 2 * (size_ + 1) > owned_->places.size()) {
-    // Readers of the old ones still find all but the newest.
+    // Readers of the old table still find all answers but the newest.
     auto larger = std::make_unique<Places>(2 * owned_->places.size());
     for (const auto& one : owned_->places) {
       if (const CachedAnswer* there = one.load()) larger->of(there->hash) = there;
@@ -46,7 +46,7 @@ void AnswerCache::put(CachedAnswer served) {
     move_to(std::move(larger));
     place = &owned_->of(served.hash);
   }
-  replaced_.reserve(replaced_.size() + 1);  // What readers may look at must not end for want of memory.
+  replaced_.reserve(replaced_.size() + 1);  // A failing push_back() would free an answer that readers see.
   auto fresh = std::make_unique<CachedAnswer>(served);
   if (served.plan == nullptr) ++num_without_plan_;
   std::unique_ptr<const CachedAnswer> old(place->exchange(fresh.release()));
@@ -79,7 +79,7 @@ void AnswerCache::bound_without_plan(size_t max) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::nth_element(numbers.begin(), middle, numbers.end());
   const size_t num_left = size_ - numbers.size() / 2;
-  // A place cannot be made empty: what lies behind it would not be found.
+  // A place cannot be emptied: lookups would no longer find the entries probed after it.
   auto smaller = std::make_unique<Places>(std::max(kFewest, std::bit_ceil(2 * num_left + 2)));
   replaced_.reserve(replaced_.size() + numbers.size());
   old_places_.reserve(old_places_.size() + 1);

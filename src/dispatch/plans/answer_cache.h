@@ -14,22 +14,22 @@ namespace attune {
 struct CachedPlan;
 struct LayoutSet;
 
-/// What a problem is answered with.
+/// The answer to a problem.
 struct alignas(64) CachedAnswer {
   ProblemKey hash;
   GemmKey key;
   Hit hit;
-  const LayoutSet* layouts = nullptr;  ///< Of its weights, packed ahead; null: they are an operand.
-  CachedPlan* plan = nullptr;          ///< Of hit.plan.
-  uint64_t number = 0;                 ///< In the order in which they were put.
-  bool was_served = false;             ///< It had a plan, now or before.
-  bool was_missed = false;             ///< No row served it, now or before.
-  bool was_predicted = false;          ///< By a predicted row, the last time.
-  bool has_left = false;               ///< No answer any more: its plan had to leave; the rest is remembered.
+  const LayoutSet* layouts = nullptr;  ///< Layouts of the packed weights; null: the weights are a plain operand.
+  CachedPlan* plan = nullptr;          ///< The entry that owns hit.plan.
+  uint64_t number = 0;                 ///< Sequence number of the put().
+  bool was_served = false;             ///< The problem has a plan, or had one before.
+  bool was_missed = false;             ///< No row serves the problem, or none did before.
+  bool was_predicted = false;          ///< A predicted row gave the last answer.
+  bool has_left = false;               ///< The plan was evicted; the entry only keeps the history of the problem.
 };
 
-/// Answers by problem. Reading takes no lock and may go on while one is put. What another took the place of stays where
-/// it is until free_replaced().
+/// Maps problems to answers. find() takes no lock and may run during a put(). Replaced answers stay allocated until
+/// free_replaced().
 class AnswerCache {
  public:
   AnswerCache();
@@ -37,24 +37,26 @@ class AnswerCache {
   AnswerCache(const AnswerCache&) = delete;
   AnswerCache& operator=(const AnswerCache&) = delete;
 
-  /// Null when there is none. About 5 ns. What it points to is valid under a ReadGuard, or for who puts.
+  /// Returns null if there is no answer. About 5 ns. The returned pointer is valid under a ReadGuard, or in the thread
+  /// that calls put().
   const CachedAnswer* find(const ProblemKey& hash) const noexcept;
-  /// Adds, or takes the place of the one of the same problem. Any thread.
+  /// Adds an answer, or replaces the one of the same problem. Thread-safe.
   void put(CachedAnswer served);
-  /// An answer with this plan is none any more.
+  /// Marks the problem's answer as evicted if it has this plan.
   void withdraw(const ProblemKey& hash, const CachedPlan& plan);
-  /// Forgets the older half of the answers without a plan when there are more than so many.
+  /// Forgets the older half of the answers without a plan if there are more than `max`.
   void bound_without_plan(size_t max);
-  /// The ones in force, in no order.
+  /// Returns the current answers, in no order.
   std::vector<CachedAnswer> all() const;
   size_t size() const;
 
-  /// What lookups that are going on may still see. To be freed when wait_for_readers() has returned true.
+  /// Number of replaced answers that lookups in progress may still see. free_replaced() requires that
+  /// wait_for_readers() has returned true.
   size_t num_replaced() const;
   void free_replaced();
 
  private:
-  /// Open addressing; at most half of the places are taken.
+  /// A hash table with open addressing; at most half of the places are used.
   struct Places {
     explicit Places(size_t size) : mask(size - 1), places(size) {}
     std::atomic<const CachedAnswer*>& of(const ProblemKey& hash) noexcept;
@@ -64,7 +66,7 @@ class AnswerCache {
   void move_to(std::unique_ptr<Places> places);
 
   std::atomic<Places*> current_;
-  mutable std::mutex mutex_;  ///< Of all below.
+  mutable std::mutex mutex_;  ///< Guards all members below.
   std::unique_ptr<Places> owned_;
   size_t size_ = 0, num_without_plan_ = 0;
   uint64_t num_put_ = 0;

@@ -11,8 +11,7 @@ namespace {
 class LibraryPlan final : public Plan {
  public:
   explicit LibraryPlan(std::unique_ptr<Plan> plan) : plan_(std::move(plan)) {}
-  /// A library's plan ends as it runs: not while another thread forks. At the end of the process it is left where it
-  /// is.
+  /// Destroying a library's plan is a LibraryUse like running it. At the end of the process the plan is leaked.
   ~LibraryPlan() override {
     try {
       const LibraryUse use;

@@ -6,8 +6,8 @@
 
 namespace attune {
 
-/// The plan of a library with a thread pool, for any thread of an application that forks and ends: its runs are
-/// LibraryUses, and those of a thread that came through a fork() are made by another (forked_thread.h).
+/// Wraps a plan of a library with a thread pool, so that any thread may run it in an application that forks and ends.
+/// Each run is a LibraryUse. A thread that survived a fork() has another thread run it (forked_thread.h).
 std::unique_ptr<Plan> library_plan(std::unique_ptr<Plan> plan);
 
 }  // namespace attune

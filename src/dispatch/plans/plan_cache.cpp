@@ -39,7 +39,7 @@ CachedPlan* PlanCache::insert(const Name& name, std::unique_ptr<Plan> plan, bool
 void PlanCache::shrink(const std::function<void(const CachedPlan&)>& withdraw) {
   if (!is_over()) return;
   ++counts_.limit_reached;
-  // Some at a time: going through all for each new plan would cost more than making it.
+  // Evict many at once: sorting all plans for each new one would cost more than making it.
   constexpr uint64_t kShareFreed = 8;
   const uint64_t wanted = max_bytes_ - max_bytes_ / kShareFreed;
   std::vector<std::pair<uint64_t, PlanMap::iterator>> by_use;
@@ -62,14 +62,15 @@ void PlanCache::shrink(const std::function<void(const CachedPlan&)>& withdraw) {
 }
 
 void PlanCache::free_unheld(bool is_grace_over) {
-  // Who holds one of those is known only once every lookup that found it has said so.
+  // The holders of these plans are known only once every lookup that found one has announced it.
   if (is_grace_over) {
     std::move(leaving_.begin(), leaving_.end(), std::back_inserter(left_));
     leaving_.clear();
   }
   if (left_.empty()) return;
   const std::vector<const CachedPlan*> held = protected_plans(holder_);
-  // On a host the work of a plan is done when run() returns. One with streams waits here for what its plan was put on.
+  // On a host the work of a plan is done when run() returns. A device with streams must wait here for the plan's
+  // streams.
   std::erase_if(left_, [&](const std::unique_ptr<CachedPlan>& one) {
     if (std::binary_search(held.begin(), held.end(), one.get())) return false;
     bytes_left_ -= one->bytes;

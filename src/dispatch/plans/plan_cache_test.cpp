@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-/// Says that it holds so many bytes, and when it ends.
+/// A plan that states its size and tracks whether it is alive.
 class WeighedPlan final : public Plan {
  public:
   WeighedPlan(uint64_t bytes, int number, std::set<int>& alive) : number_(number), alive_(alive) {
@@ -40,7 +40,7 @@ class PlanCacheTest : public testing::Test {
   CachedPlan* insert(int number, uint64_t bytes = kBytes) {
     return cache_.insert(name(number), std::make_unique<WeighedPlan>(bytes, number, alive_), false, 0);
   }
-  /// As the dispatcher does after each plan that it makes.
+  /// Like the dispatcher after each plan that it makes.
   void make_room() {
     cache_.shrink([](const CachedPlan&) {});
     cache_.free_unheld(wait_for_readers());

@@ -25,7 +25,8 @@
 namespace attune {
 namespace {
 
-/// Of the compiler of a task here; empty: it is not here, and any toolchain's binary is as good as another's.
+/// Returns the toolchain of the task's compiler on this machine. Empty: there is none, and a binary of any toolchain is
+/// accepted.
 std::string toolchain_of(const CompileTask& task) {
   const Compiler* compiler = find_compiler(task.compiler);
   try {
@@ -35,10 +36,10 @@ std::string toolchain_of(const CompileTask& task) {
   }
 }
 
-/// How often this process was forked, from 1. In a child the thread that held a lock may be gone.
+/// Number of forks of this process plus one. In a child, the thread that held a lock may be gone.
 std::atomic<uint32_t> num_forks{1};
 
-/// A lock that a child of fork() finds open.
+/// A lock that is open in a child of fork().
 class Turn {
  public:
   void lock() noexcept {
@@ -60,10 +61,10 @@ class Turn {
   }
 
  private:
-  std::atomic<uint32_t> holder_{0};  ///< 0, or num_forks of the process that holds it.
+  std::atomic<uint32_t> holder_{0};  ///< 0, or num_forks of the holding process.
 };
 
-/// A plan that one thread at a time may run.
+/// Serialises the runs of a plan that only one thread at a time may run.
 class SerialPlan final : public Plan {
  public:
   explicit SerialPlan(std::unique_ptr<Plan> plan) : plan_(std::move(plan)), traits_(plan_->traits()) {
@@ -101,7 +102,7 @@ PlanMaker::OpenBackend& PlanMaker::opened(const Solver& solver) {
   return entry->second;
 }
 
-/// Throws for what the candidate is not, or not here.
+/// Throws if the candidate is invalid or unavailable on this machine.
 void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout) {
   const Solver* solver = solvers_.find(candidate.solver);
   std::optional<Contender> contender;
@@ -115,10 +116,10 @@ void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate,
       if (contender->version == candidate.version) contender->space = library.backend->space(problem);
     }
   }
-  // Bytes in another order than a kernel reads are wrong at best: a packed copy is of another size.
   if (const auto why = why_unusable(candidate, problem, contender ? &*contender : nullptr, device()))
     fail(contender && contender->version == candidate.version ? ErrorCode::invalid_input : ErrorCode::unavailable, "{}",
          *why);
+  // A kernel must not read bytes in another order than its own; packed copies differ in size as well.
   if (const std::string read = layout_of(candidate); read != layout)
     fail(ErrorCode::invalid_input, "it reads weights in the layout {}, these are {}", read, layout);
 }
@@ -137,7 +138,7 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
       made.missing.push_back(std::move(task));
       continue;
     }
-    // Asking the compiler here may take long: only for a kernel that there is.
+    // Asking the compiler may take long, so it is done only for cached kernels.
     const std::string toolchain = asks_compilers_ ? toolchain_of(task) : std::string();
     if (!toolchain.empty() && binary->toolchain != toolchain)
       binary = cache_->find(task.arch, task.recipe(), toolchain);
@@ -173,8 +174,8 @@ PlanMaker::PlanResult PlanMaker::make(const Problem& problem, std::string_view n
   return made;
 }
 
-/// Visits the solvers that take the problem and are here, baselines first, until `visit` returns true. Libraries are
-/// opened as they come.
+/// Visits the available solvers that support the problem, baselines first, until `visit` returns true. Libraries are
+/// opened on the way.
 void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit) {
   std::vector<std::string_view> ids;
   for (const SolverEntry& entry : solvers_.entries()) ids.push_back(entry.id);
@@ -202,7 +203,7 @@ PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem) {
   return last;
 }
 
-/// The config of a layout that is nearest to the untuned one. Throws what the backend throws.
+/// Returns the config with this layout that is nearest to the untuned one. Throws what the backend throws.
 std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver& solver, const std::string& layout) {
   Backend& backend = *opened(solver).backend;
   Config untuned = backend.untuned(problem);
@@ -212,7 +213,7 @@ std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver
   std::erase_if(values, [](const auto& value) { return value.first == "b_layout"; });
   values.emplace_back("b_layout", layout);
   if (Config changed(std::move(values)); !why_outside(space, changed, problem, device())) return changed;
-  // Others must change with it: the engine, the kernel.
+  // Other parameters, such as the engine or the kernel, must change with the layout.
   constexpr uint64_t kMaxTried = 4096;
   std::optional<Config> nearest;
   size_t max_equal = 0;
@@ -271,7 +272,7 @@ std::vector<std::pair<std::string, std::string>> PlanMaker::untuned_layouts(cons
       all.emplace_back(solver.id(), layout_of(opened(solver).backend->untuned(problem)));
       if (untuned_in(problem, solver, "plain")) plain.emplace_back(solver.id(), "plain");
     } catch (const std::exception&) {
-      // It has no config for this problem.
+      // This solver has no config for the problem.
     }
     return false;
   });
@@ -285,7 +286,7 @@ bool PlanMaker::reads(const Problem& problem, const std::string& layout) {
     try {
       is_read = untuned_in(problem, solver, layout).has_value();
     } catch (const std::exception&) {
-      // As above.
+      // This solver has no config for the problem.
     }
     return is_read;
   });

@@ -21,51 +21,53 @@
 
 namespace attune {
 
-/// Makes plans of candidates on one device. Solvers are opened when first needed and stay open. One thread at a time.
+/// Makes plans of candidates on one device. Solvers are opened when first needed and stay open. Not thread-safe.
 class PlanMaker {
  public:
-  /// Opens the device. `cache`: the folder of compiled kernels; empty: there is none. `asks_compilers`: for their
-  /// version, by running them once; without it no plan is known to have drifted. Throws as open_device().
+  /// Opens the device. `cache`: folder of compiled kernels; empty: none. `asks_compilers`: whether to run each compiler
+  /// once to get its version; without it no plan is known to have drifted. Throws like open_device().
   PlanMaker(std::string_view device, const Registry& solvers, std::filesystem::path cache, bool asks_compilers);
 
   const DeviceInfo& device() const noexcept { return device_->info(); }
 
   struct PlanResult {
-    std::unique_ptr<Plan> plan;               ///< Any thread may run it.
-    std::string why_not;                      ///< No plan: one sentence's end, as in `its kernel …`.
-    ErrorCode code = ErrorCode::unavailable;  ///< No plan: invalid_input when it is the candidate's text that is wrong.
-    std::vector<CompileTask> missing;         ///< No plan, but these would do: kernels that the cache does not have.
-    bool drifted = false;                     ///< A kernel is of another compiler than the one here.
-    uint8_t layout = 0;                       ///< Of make_untuned() with layouts: which of them the plan reads.
+    std::unique_ptr<Plan> plan;               ///< Thread-safe.
+    std::string why_not;                      ///< If no plan: the end of a sentence, such as `its kernel …`.
+    ErrorCode code = ErrorCode::unavailable;  ///< If no plan: invalid_input when the candidate's text is wrong.
+    std::vector<CompileTask> missing;  ///< If no plan: kernels to compile that the cache lacks, if those suffice.
+    bool drifted = false;              ///< A kernel was compiled by another compiler than this machine's.
+    uint8_t layout = 0;                ///< For make_untuned() with layouts: index of the one that the plan reads.
   };
-  /// Of a candidate by its name, for weights in a layout: one of another is refused. The problem is normalised. Does
-  /// not throw for what is the candidate's fault.
+  /// Makes the plan of a named candidate for weights in a layout; a candidate of another layout is refused. Requires:
+  /// the problem is normalised. Errors of the candidate are returned, not thrown.
   PlanResult make(const Problem& problem, std::string_view candidate, std::string_view layout = "plain");
-  /// Of the first solver that takes the problem, baselines first, untuned. No plan: none does.
+  /// Makes an untuned plan of the first solver that supports the problem, baselines first. No plan: no solver does.
   PlanResult make_untuned(const Problem& problem);
-  /// The same for weights packed ahead, of the first solver (baselines first) that reads one of the layouts: its
-  /// untuned config, with as few parameters changed as the layout wants.
+  /// Like above for packed weights: uses the first solver (baselines first) that reads one of the layouts, with its
+  /// untuned config, changed in as few parameters as the layout requires.
   PlanResult make_untuned(const Problem& problem, std::span<const std::string> layouts);
 
-  /// The solver of a candidate that make() would take; nothing for one that it would refuse.
+  /// Returns the solver of a candidate that make() would accept; nothing if it would refuse it.
   std::optional<std::string> who_serves(const Problem& problem, std::string_view candidate, std::string_view layout);
-  /// Of packed weights: solver and layout of the untuned configs, baselines first; then plain by who reads that.
+  /// Returns solver and layout of the untuned configs for packed weights, baselines first; then `plain` for each solver
+  /// that reads it.
   std::vector<std::pair<std::string, std::string>> untuned_layouts(const Problem& problem);
   /// Whether some solver reads weights of this layout.
   bool reads(const Problem& problem, const std::string& layout);
-  /// As packing_of(), by an opened solver; used before the next call of anything here.
+  /// Like packing_of(), but by an opened solver. The result is valid until the next call of a member function.
   WeightPacking packing(const Problem& problem, const std::string& layout, std::string_view solver);
-  /// Kernels that could not be compiled, by recipe, with the reason: they are not in PlanResult::missing any more.
+  /// Records kernels that could not be compiled, by recipe, with the reason. They no longer appear in
+  /// PlanResult::missing.
   void note_failures(std::map<std::string, std::string> failures) { failures_.merge(failures); }
   void forget_failures() { failures_.clear(); }
-  /// The device that plans run on.
+  /// Returns the device that plans run on.
   Device& owner() const noexcept { return *device_; }
 
  private:
   struct OpenBackend {
     std::unique_ptr<Backend> backend;
     std::string unavailable;
-    bool used = false;  ///< Has made a plan.
+    bool used = false;  ///< A plan was made.
   };
   OpenBackend& opened(const Solver& solver);
   void check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout);
@@ -76,7 +78,7 @@ class PlanMaker {
   std::unique_ptr<Device> device_;
   const Registry& solvers_;
   const bool asks_compilers_;
-  std::optional<KernelCache> cache_;  ///< Nothing where there is no home folder.
+  std::optional<KernelCache> cache_;  ///< Empty if there is no cache folder.
   std::map<std::string, OpenBackend, std::less<>> opened_;
   std::map<std::string, std::string> failures_;
 };

@@ -12,13 +12,13 @@
 namespace attune {
 namespace {
 
-/// Runs of plans that are going on, and whether two ever were at once.
+/// Number of running plans, and whether two ever overlapped.
 struct Overlap {
   std::atomic<int> running{0};
   std::atomic<bool> seen{false};
 };
 
-/// A solver whose plans say that one thread at a time may run them.
+/// A solver whose plans only one thread at a time may run.
 class SerialSolver final : public Solver {
  public:
   explicit SerialSolver(Overlap& overlap) : overlap_(overlap) {}

@@ -9,8 +9,8 @@
 
 namespace attune {
 
-/// The kept plan, or one made now; false: none can be made. A kernel is never kept for weights in another layout than
-/// it was made for.
+/// Sets a cached plan or makes one; returns false if none can be made. The name includes the layouts, so that a plan is
+/// never used for weights in another layout than it was made for.
 bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resolution& answer, std::string& why_not) {
   PlanCache::Name name(problem.key(), std::string(wanted.candidate));
   for (const std::string& layout : wanted.layouts) name.second += '\n' + layout;
@@ -54,7 +54,7 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
   }
   const Problem problem = known->normalise(read, maker_.device());
   if ((key.flags & GemmKey::bpreshuffle) != 0 && request.layouts == nullptr) {
-    // A key does not say in which layout its weights are, so no kernel may touch them.
+    // A key does not tell the layout of its weights, so no kernel may read them.
     fail(ErrorCode::invalid_input,
          "weights packed ahead (bpreshuffle=1) come from Dispatcher::pack_weights(), pass them with the key: {}",
          problem.key());

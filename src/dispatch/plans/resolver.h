@@ -16,38 +16,39 @@
 
 namespace attune {
 
-/// Why a problem is not computed: the error that who requires it gets.
+/// Why a problem is not computed: the error that callers of require() get.
 struct Refusal {
   ErrorCode code = ErrorCode::unavailable;
   std::string why;
 };
 
-/// What a problem is answered with, and what must be compiled for a better answer.
+/// The answer to a problem, and the kernels to compile for a better one.
 struct Resolution {
   Hit hit;
   std::vector<CompileTask> missing;
-  std::string why_not;         ///< No plan.
-  Refusal refusal;             ///< No plan; the sentence is set by who serves the answer.
-  CachedPlan* plan = nullptr;  ///< Of hit.plan.
+  std::string why_not;         ///< If no plan: the reason.
+  Refusal refusal;             ///< If no plan: the error; the caller that serves the answer sets the sentence.
+  CachedPlan* plan = nullptr;  ///< The entry that owns hit.plan.
 };
 
-/// Makes answers: walks the rows that a lookup meets until the plan of one can be made, else the untuned one. One
-/// thread at a time.
+/// Makes answers: tries the rows that match a lookup until a plan of one can be made, else the untuned config. Not
+/// thread-safe.
 class Resolver {
  public:
-  /// `plans`: where plans are kept. `log`: where rows that do not serve are said. All outlive this.
+  /// `plans`: cache of the plans. `log`: receives messages about rows that do not serve. All must outlive this.
   Resolver(PlanMaker& maker, PlanCache& plans, DispatchLog& log) : maker_(maker), plans_(plans), log_(log) {}
 
   /// Throws invalid_input for a key that is no problem of its op.
   Resolution resolve(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& request, double max_regret);
-  /// Of one candidate of a normalised problem, whatever tables say. No plan: `refusal` says of what kind why_not is.
+  /// Resolves one candidate of a normalised problem, regardless of tables. If no plan: `refusal` has the error code of
+  /// why_not.
   Resolution resolve(const Problem& problem, const Candidate& candidate);
 
  private:
-  /// What a plan is wanted of: a candidate, or nothing for the untuned one, for weights in one of some layouts.
+  /// A request for a plan: of a candidate (empty: the untuned config), for weights in one of some layouts.
   struct PlanRequest {
     std::string_view candidate;
-    std::span<const std::string> layouts;  ///< One for a candidate; none: plain.
+    std::span<const std::string> layouts;  ///< One for a candidate; empty: plain.
   };
   bool set_plan(const Problem& problem, const PlanRequest& wanted, Resolution& answer, std::string& why_not);
 

@@ -15,7 +15,7 @@
 namespace attune {
 namespace {
 
-/// Throws invalid_input for a key that is no problem of its op, unavailable for an op that is not computed here.
+/// Throws invalid_input for a key that is no problem of its op, unavailable for an op that this build does not compute.
 Problem normalised(const KeyCodes& codes, GemmKey key, int64_t m, const DeviceInfo& device) {
   key.m = m;
   const Problem asked = asked_problem(codes, key);
@@ -29,7 +29,7 @@ Problem normalised(const KeyCodes& codes, GemmKey key, int64_t m, const DeviceIn
 
 }  // namespace
 
-/// Of rows that serve here, the layout of most rows first.
+/// Collects the layouts of usable rows, the layout with most rows first.
 std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(const KeyCodes& codes, const RowIndex& rows,
                                                                   const GemmKey& key) const {
   std::vector<Choice> choices;
@@ -39,7 +39,7 @@ std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(const KeyCodes
     choice.layout = layout;
     for (uint32_t number = rows.next(half, 0); number != 0; number = rows.next(half, rows.row(number).m)) {
       const RowIndex::Row& row = rows.row(number);
-      if (rows.find(half.with_m(row.m)) != number) continue;  // Another group with the same half of a hash.
+      if (rows.find(half.with_m(row.m)) != number) continue;  // A group whose hash collides with this one.
       const auto solver =
           maker_.who_serves(normalised(codes, key, row.m, maker_.device()), rows.kernel_name(row), layout);
       if (!solver) continue;
@@ -57,9 +57,10 @@ std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(const KeyCodes
   return choices;
 }
 
-/// The layout that the first library takes untuned, if something reads it at every M; else plain.
+/// Returns the first untuned layout (baselines first, `plain` last) that some solver reads at every probed M; else the
+/// first.
 WeightsPacker::Choice WeightsPacker::choice_without_rows(const KeyCodes& codes, const GemmKey& key) const {
-  // What oneDNN makes of weights may depend on M: few rows, some, many.
+  // oneDNN's layout may depend on whether M is small, medium or large.
   constexpr std::array<int64_t, 3> kProbed = {1, 64, 2048};
   std::vector<Choice> choices;
   for (const auto& [solver, layout] : maker_.untuned_layouts(normalised(codes, key, kProbed[0], maker_.device())))

@@ -11,35 +11,35 @@
 
 namespace attune {
 
-/// Chooses the layouts that tables name for some weights, and how they are packed. One thread at a time.
+/// Chooses the layouts that tables name for some weights, and how to pack them. Not thread-safe.
 class WeightsPacker {
  public:
-  /// `maker` outlives this and all weights.
+  /// `maker` must outlive this and all weights.
   explicit WeightsPacker(PlanMaker& maker) : maker_(maker) {}
 
   struct PackingChoice {
     const LayoutSet* layouts = nullptr;
-    std::vector<WeightPacking> packings;  ///< By layout. Opaque ones belong to a library: one thread at a time.
+    std::vector<WeightPacking> packings;  ///< By layout. Opaque ones call a library: one thread at a time.
     uint64_t plain_bytes = 0;
   };
-  /// `key`: with the flag bpreshuffle; its M is not looked at. Throws invalid_input for a key that is no problem,
-  /// unavailable when nothing here packs its weights or no copy is within the limit.
+  /// `key`: with the flag bpreshuffle; its M is ignored. Throws invalid_input for a key that is no problem; unavailable
+  /// when no solver packs its weights or no copy is within the limit.
   PackingChoice choose(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key, const PackOptions& options);
 
  private:
-  /// A layout that weights may get, and what packs it.
+  /// A candidate layout for the weights, and the solver that packs it.
   struct Choice {
     std::string layout, solver;
-    int64_t m = 1;  ///< Of a problem that the solver offers the layout for: what a library offers may depend on M.
+    int64_t m = 1;  ///< M for which the solver offers the layout; a library's offer may depend on M.
     size_t num_rows = 0;
-    double us = 0;  ///< Of all rows.
+    double us = 0;  ///< Sum over all rows.
   };
   std::vector<Choice> choices_of_rows(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key) const;
   Choice choice_without_rows(const KeyCodes& codes, const GemmKey& key) const;
   const LayoutSet& set_of(std::vector<std::string> names);
 
   PlanMaker& maker_;
-  std::map<std::vector<std::string>, std::unique_ptr<const LayoutSet>> sets_;  ///< Kept: answers point to them.
+  std::map<std::vector<std::string>, std::unique_ptr<const LayoutSet>> sets_;  ///< Never freed: answers point to them.
 };
 
 }  // namespace attune

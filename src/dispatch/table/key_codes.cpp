@@ -10,10 +10,10 @@
 namespace attune {
 namespace {
 
-/// Below 0, where no enumerator and no extent is.
+/// Returns a negative number, which no enumerator and no extent is.
 int64_t code_of_text(std::string_view text) { return static_cast<int64_t>(hash128(text).low | (uint64_t{1} << 63)); }
 
-/// `128` and `0`, without a blank or a dot: what nearly all cells of a table are.
+/// Fast path for plain digits such as `128` and `0`, which nearly all cells of a table are.
 std::optional<int64_t> plain_number(std::string_view cell) {
   if (cell.empty() || cell.size() > 9) return std::nullopt;
   int64_t number = 0;
@@ -73,7 +73,7 @@ std::optional<int64_t> KeyCodes::code(size_t column, std::string_view cell) cons
 }
 
 int64_t KeyCodes::code_of_none(size_t column, const Codes& so_far) const {
-  // A result has its inputs' type unless something says otherwise.
+  // The result type defaults to the inputs' type.
   if (fields_[column] == Field::out && dtype_column_) return so_far[*dtype_column_];
   return defaults_[column];
 }
@@ -162,7 +162,7 @@ HalfKey KeyCodes::half(const Codes& codes, int64_t layout) const noexcept {
       case Field::none:
         break;
     }
-    // What no typed key has: the columns of fmoe, types without a number.
+    // Numbers that no typed key has: the columns of fmoe, and types without an enumerator.
     const bool is_type = fields_[i] == Field::in || fields_[i] == Field::out;
     if (fields_[i] == Field::none || (is_type && has_no_number))
       words.rest = mix(words.rest ^ code ^ kSecrets[i % kSecrets.size()], kSecrets[3] + i);

@@ -11,9 +11,10 @@
 
 namespace attune {
 
-/// The key columns of a family as numbers, in the family's order. A number is the value itself, an enumerator of DType,
-/// or a hash of text that has no number. And what a typed key, or a row of such numbers, is found by: two of the same
-/// numbers have the same hash, others (but for one in 2^100 or so) another. Const after construction; any thread.
+/// Encodes the key columns of a family as numbers, in the family's order, and hashes them. A number is the value
+/// itself, an enumerator of DType, or a hash of a text that is neither. Equal numbers have equal hashes, whether they
+/// come from a typed key or a row; different ones collide with a probability of about 2^-100. Const after construction,
+/// hence thread-safe.
 class KeyCodes {
  public:
   static constexpr size_t kMax = 16;
@@ -22,17 +23,17 @@ class KeyCodes {
   explicit KeyCodes(const FamilySpec& family);
 
   size_t size() const noexcept { return num_columns_; }
-  /// Of a cell, or an attribute's value. Nothing when it is neither empty nor what the column holds.
+  /// Returns the code of a cell or attribute value; nothing if the column cannot hold it.
   std::optional<int64_t> code(size_t column, std::string_view cell) const;
-  /// Of a cell that is empty or missing: the column's default. `so_far`: of the columns before it.
+  /// Returns the default code for an empty or missing cell. `so_far`: codes of the columns before it.
   int64_t code_of_none(size_t column, const Codes& so_far) const;
-  /// `plain` and nothing are 0.
+  /// Returns 0 for `plain` and for an empty name.
   static int64_t layout_code(std::string_view layout);
 
   /// Throws invalid_input for a value that the column cannot hold.
   Codes codes(const Problem& problem) const;
   Codes codes(const GemmKey& key) const noexcept;
-  /// Of a typed key; fields that the family has no column for are not looked at. About 5 ns.
+  /// Hashes a typed key without its M; ignores fields that the family has no column for. About 5 ns.
   HalfKey half(const GemmKey& key) const noexcept {
     return HalfKey::of({op_, head_of(key) & head_mask_, static_cast<uint64_t>(key.n), static_cast<uint64_t>(key.k),
                         static_cast<uint64_t>(key.batch) & batch_mask_, 0});
@@ -42,21 +43,21 @@ class KeyCodes {
   ProblemKey hash(const Codes& codes, int64_t layout = 0) const noexcept {
     return half(codes, layout).with_m(m_of(codes));
   }
-  /// Whether two typed keys are the same problem: equal but for fields that the family has no column for. About 2 ns.
+  /// Whether two typed keys are the same problem: equal in all fields that the family has columns for. About 2 ns.
   bool same(const GemmKey& a, const GemmKey& b) const noexcept {
     return a.m == b.m && a.n == b.n && a.k == b.k && ((head_of(a) ^ head_of(b)) & head_mask_) == 0 &&
            ((static_cast<uint64_t>(a.batch) ^ static_cast<uint64_t>(b.batch)) & batch_mask_) == 0;
   }
-  /// Whether the family has a column for the batch, the bias and the orders that a key asks for: without one, they
-  /// would be passed over, and another product computed.
+  /// Whether the family has columns for the batch, the bias and the operand orders that a key asks for. Without a
+  /// column the field would be ignored and another product computed.
   bool fits(const GemmKey& key) const noexcept {
     constexpr uint64_t kAsked = GemmKey::bias | GemmKey::trans_a | GemmKey::b_is_kn;
     return (key.batch == 1 || batch_mask_ != 0) && (key.flags & kAsked & ~head_mask_) == 0;
   }
-  /// Throws invalid_input for one that does not fit.
+  /// Throws invalid_input unless fits(key).
   void check_fits(const GemmKey& key) const;
   bool pads_m() const noexcept { return family_.pads_m; }
-  /// M among the codes; 0 for a family without.
+  /// Returns M from the codes; 0 for a family without M.
   int64_t m_of(const Codes& codes) const noexcept { return m_column_ ? codes[*m_column_] : 0; }
   const FamilySpec& family() const noexcept { return family_; }
 
@@ -73,14 +74,14 @@ class KeyCodes {
   uint16_t op_;
   size_t num_columns_;
   std::optional<size_t> m_column_, dtype_column_;
-  uint64_t head_mask_ = 0, batch_mask_ = 0;  ///< Of the fields of a GemmKey that there are columns for.
+  uint64_t head_mask_ = 0, batch_mask_ = 0;  ///< Masks of the GemmKey fields that have columns.
   std::array<Field, kMax> fields_{};
-  std::array<uint8_t, kMax> flags_{};  ///< Mask of a Field::flag,
-  std::array<uint8_t, kMax> flips_{};  ///< and whether the column is its opposite (trans_b).
+  std::array<uint8_t, kMax> flags_{};  ///< Mask of a Field::flag column.
+  std::array<uint8_t, kMax> flips_{};  ///< Whether the column is the opposite of the flag (trans_b).
   Codes defaults_{};
 };
 
-/// Of a family: its place in families().
+/// The OpId of a family is its index in families().
 OpId op_id(const FamilySpec& family);
 const FamilySpec& family_of(OpId op);
 

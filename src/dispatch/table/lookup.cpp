@@ -18,7 +18,7 @@ LookupSteps steps_of(const Problem& problem, const FamilySpec& family) {
 LookupResult look_up(const Table& table, const Problem& problem, const DeviceInfo& device, const RowCheck& usable,
                      const TableGroups* groups) {
   LookupResult result;
-  /// False: the next step.
+  /// Returns false if the lookup goes on with the next step.
   const auto serves = [&](LookupStep step) {
     std::optional<Candidate> candidate;
     if (step.row) {
@@ -40,7 +40,7 @@ LookupResult look_up(const Table& table, const Problem& problem, const DeviceInf
     return true;
   };
   for (const LookupSteps::Step& wanted : steps_of(problem, table.family())) {
-    // The problem's own M may not even be an attribute.
+    // The exact step keeps the problem as it is: M may not even be an attribute.
     const Problem key = wanted.match == Match::exact ? problem : problem.with("m", std::to_string(wanted.m));
     const TableRow* row = table.find(key, device.gfx, device.num_units, device.model);
     if (serves({.match = wanted.match, .key = key, .row = row})) return result;

@@ -14,13 +14,13 @@
 
 namespace attune {
 
-/// One place a lookup looked at, for `attune explain`.
+/// One step of a lookup, for `attune explain`.
 struct LookupStep {
   Match match = Match::fallback;
-  Problem key;  ///< The problem asked for at this step.
+  Problem key;  ///< The problem looked up in this step.
   const TableRow* row = nullptr;
-  double regret_bound = 0;  ///< Of a predicted row.
-  std::string remark;       ///< Why a row that was found was not taken, or what else is to be said.
+  double regret_bound = 0;  ///< Bound on the regret of a predicted row.
+  std::string remark;       ///< Why the row was not used, or another remark.
 };
 
 struct LookupResult {
@@ -30,12 +30,12 @@ struct LookupResult {
   std::vector<LookupStep> steps;
 };
 
-/// Whether a row's kernel can be run here: the reason when not.
+/// Returns why a row's kernel cannot run on this machine; nothing if it can.
 using RowCheck = std::function<std::optional<std::string>(const Candidate& candidate)>;
 
 /// Finds the row that serves a problem: exact, then M padded fine, then coarse (families with pads_m only), then the
-/// predicted ones of `groups` (null: none), else fallback to the untuned config. A row whose kernel is unknown, or that
-/// `usable` refuses, falls through to the next step. The problem is normalised. O(log rows).
+/// predicted rows of `groups` (null: none), else fallback to the untuned config. A row whose kernel is unknown, or that
+/// `usable` refuses, falls through to the next step. Requires: the problem is normalised. O(log rows).
 LookupResult look_up(const Table& table, const Problem& problem, const DeviceInfo& device, const RowCheck& usable,
                      const TableGroups* groups = nullptr);
 

@@ -8,7 +8,8 @@
 
 namespace attune {
 
-/// The M of a lookup, in order: the problem's own, then padded fine, then coarse, where the family pads; none twice.
+/// The values of M that a lookup tries, in order and without duplicates: the problem's own, then, if the family pads, M
+/// padded fine and M padded coarse.
 class LookupSteps {
  public:
   struct Step {

@@ -33,7 +33,7 @@ class Lookup : public testing::Test {
     const auto problem =
         Problem::parse("gemm_a16w16 m=" + std::to_string(m) + " n=64 k=64 dtype=fp32 outdtype=fp32 bias=0");
     auto result = look_up(table, problem, device_, usable);
-    line_ = result.row ? result.row->line : 0;  // The table goes away here.
+    line_ = result.row ? result.row->line : 0;  // The table is destroyed here.
     result.row = nullptr;
     return result;
   }
@@ -83,7 +83,7 @@ TEST_F(Lookup, PadsWhatTheFamilySaysAndNothingElse) {
 TEST_F(Lookup, FallsThroughARowWithAForeignKernel) {
   const auto result = look(64);
   EXPECT_EQ(result.match, Match::fallback);
-  ASSERT_EQ(result.steps.size(), 1u);  // 64 pads to itself
+  ASSERT_EQ(result.steps.size(), 1u);  // M = 64 pads to itself.
   EXPECT_NE(result.steps[0].remark.find("_ZN5aiter"), std::string::npos);
 }
 TEST_F(Lookup, NamesThePredictionsThatAreNotAllowed) {
@@ -96,7 +96,7 @@ TEST_F(Lookup, NamesThePredictionsThatAreNotAllowed) {
     EXPECT_EQ(result.match, max_regret < 2 ? Match::fallback : Match::predicted);
     return result.steps;
   };
-  // The row of 64 is of a foreign kernel; that of 16 can be two times slower than the best.
+  // The row of M = 64 names a foreign kernel; the one of M = 16 has a bound of 2.
   const auto steps = steps_with(1);
   ASSERT_EQ(steps.size(), 5u);
   EXPECT_NE(steps[3].remark.find("_ZN5aiter"), std::string::npos);
@@ -122,7 +122,7 @@ TEST_F(Lookup, PredictsPackedWeightsFromTheRowsOfEachLayout) {
       rows.push_back(fmt::format("{}:{}", one.row->layout, one.row->line));
     return rows;
   };
-  // The nearer of each layout, the smaller bound first, then what is left.
+  // The nearer row of each layout, smaller bounds first; then the other rows.
   EXPECT_EQ(predicted("1"), (std::vector<std::string>{"p.v1:3", ":5", "q.v1:4", "p.v1:2"}));
   EXPECT_EQ(predicted("0"), std::vector<std::string>());
 }

@@ -10,8 +10,8 @@
 namespace attune {
 namespace {
 
-/// How far a row is from the problem: below 1000 by the ratio of M, above by the number of other differences; nothing
-/// for a row that is not near, or the problem's own.
+/// Returns the distance of a row from the problem: below 1000 by the ratio of M, above by the number of other
+/// differences; nothing for a row that is not near, or that is the problem's own.
 std::optional<double> distance(const FamilySpec& family, const TableRow& row, const Problem& problem) {
   constexpr double kOtherThanM = 1000;
   size_t others = 0;

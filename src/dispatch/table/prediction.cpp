@@ -14,7 +14,7 @@
 namespace attune {
 
 NextRows NextRows::of(int64_t m, const Neighbour& below, const Neighbour& above) noexcept {
-  // A kernel for more rows does fewer with idle lanes, one for fewer rows may need another pass over the weights.
+  // A kernel for more rows wastes some lanes; one for fewer rows may need another pass over the weights.
   constexpr double kAbovePower = 0.75;
   const auto ratio = [m](const Neighbour& row) { return static_cast<double>(m) / static_cast<double>(row.m); };
   NextRows next;

@@ -46,7 +46,7 @@ TEST(NextRowsTest, TimesThatBreakTheRulesHaveNoNegativeBound) {
   EXPECT_EQ(NextRows::of(12, {8, 1}, {16, 50}).below_regret, 0);
 }
 
-/// The bounds hold for all kernels that keep to the rules, blocks of any size among them.
+/// The bounds hold for all kernels that satisfy the assumptions, including blocks of any size.
 TEST(NextRowsTest, HoldForKernelsThatWorkInBlocks) {
   std::mt19937 random(7);
   const auto up_to = [&](uint32_t most) -> uint32_t { return static_cast<uint32_t>(1 + random() % most); };
@@ -58,7 +58,7 @@ TEST(NextRowsTest, HoldForKernelsThatWorkInBlocks) {
     };
     std::array<Kernel, 4> kernels;
     for (Kernel& kernel : kernels) kernel = {up_to(64), 1.0 * up_to(50), 1.0 * up_to(9)};
-    // One without blocks, so that the best time for one row of M does not rise by much.
+    // A kernel without blocks limits the rise of the best time per row of M.
     kernels[0] = {1, 1.0 * up_to(50), 0.1 * up_to(9)};
     const auto best = [&](int64_t m) {
       return *std::min_element(kernels.begin(), kernels.end(),

@@ -9,23 +9,24 @@
 
 namespace attune {
 
-/// Rows that differ in M alone, in the order of M. Immutable: any thread. 8 bytes a row and at most 32 a group.
+/// Groups of rows that differ in M alone, sorted by M. Immutable, hence thread-safe. Takes 8 bytes per row and at most
+/// 32 per group.
 class RowGroups {
  public:
   struct Member {
-    uint64_t group = 0;  ///< print_of() all but the row's M.
+    uint64_t group = 0;  ///< print_of() the row's key without M.
     uint32_t m = 0, row = 0;
   };
   static uint64_t print_of(const HalfKey& half) noexcept { return (half.low ^ half.high) | 1; }
 
   RowGroups() : RowGroups(std::vector<Member>()) {}
-  /// In any order.
+  /// The members may be in any order.
   explicit RowGroups(std::vector<Member> members);
 
   struct AdjacentRows {
-    uint32_t below = 0, above = 0;  ///< Numbers of the next rows of another M; 0: there is none.
+    uint32_t below = 0, above = 0;  ///< Row numbers of the nearest smaller and larger M; 0: none.
   };
-  /// A cache miss for the group, and one or two in it.
+  /// Costs one cache miss for the group, and one or two inside it.
   AdjacentRows around(const HalfKey& half, int64_t m) const noexcept;
   void prefetch(const HalfKey& half) const noexcept {
     __builtin_prefetch(&groups_[(print_of(half) >> 8) & (groups_.size() - 1)]);
@@ -34,7 +35,7 @@ class RowGroups {
 
  private:
   struct Group {
-    uint64_t print = 0;  ///< 0: a free place.
+    uint64_t print = 0;  ///< 0: a free slot.
     uint32_t first = 0, count = 0;
   };
   struct Place {
@@ -47,8 +48,8 @@ class RowGroups {
     return at;
   }
 
-  std::vector<Group, HugePages<Group>> groups_;  ///< Open addressing; a power of two, at most 7 of 10 taken.
-  std::vector<Place, HugePages<Place>> places_;  ///< By group and M.
+  std::vector<Group, HugePages<Group>> groups_;  ///< Open addressing; the size is a power of two, at most 70 % used.
+  std::vector<Place, HugePages<Place>> places_;  ///< Sorted by group and M.
 };
 
 }  // namespace attune

@@ -20,10 +20,10 @@ namespace attune {
 namespace {
 
 constexpr size_t kFewest = 16;
-constexpr size_t kMaxLayouts = 64;  ///< That are named; a table of more is none of ours.
+constexpr size_t kMaxLayouts = 64;  ///< Maximum number of named layouts; our own tables have fewer.
 constexpr uint64_t kMaxNameBytes = std::numeric_limits<uint32_t>::max();
 
-/// Counts one kind of oddity of a file and remembers where it was met first.
+/// Counts rows of one kind and remembers the line of the first.
 struct CountedNotice {
   size_t count = 0, first = 0;
   void note(size_t line) {
@@ -31,7 +31,7 @@ struct CountedNotice {
   }
 };
 
-/// A column whose cells are mostly the same few: the last cell's code is kept.
+/// A column that mostly repeats a few cells, so the last cell's code is cached.
 struct CodedColumn {
   std::optional<size_t> column;
   std::string last;
@@ -97,14 +97,14 @@ class RowIndexBuilder {
     return column ? scan.cell(*column) : std::string_view();
   }
 
-  /// Tools that know missing values write `80.0`.
+  /// Tools with missing values write `80.0`.
   static int64_t units_of(std::string_view text) {
     if (const auto units = parse_int(text)) return *units;
     const auto value = attribute_value(text, ColumnKind::integer);
     return value ? parse_int(*value).value_or(0) : 0;
   }
 
-  /// Whether something stands beyond the last column: its cells may be others' then.
+  /// Whether there is text beyond the last column; then the row's cells may be shifted.
   static bool has_too_many_cells(const CsvScan& scan) {
     for (size_t i = scan.head().columns().size(); i < scan.num_cells(); ++i) {
       if (!scan.cell(i).empty()) return true;
@@ -112,7 +112,7 @@ class RowIndexBuilder {
     return false;
   }
 
-  /// Whether the row is one of this device.
+  /// Whether the row is for this device.
   bool is_ours(const CsvScan& scan) const {
     if (units_of(cell(scan, units_)) != device_.num_units) return false;
     std::string_view gfx = cell(scan, gfx_);
@@ -122,7 +122,7 @@ class RowIndexBuilder {
     return model.empty() || device_.model.empty() || model == device_.model;
   }
 
-  /// Codes of the key columns; false: a cell is none of its column.
+  /// Reads the codes of the key columns; returns false if a cell is invalid.
   bool read_codes(const CsvScan& scan, KeyCodes::Codes& codes) {
     for (size_t i = 0; i < keys_.size(); ++i) {
       CodedColumn& column = keys_[i];
@@ -192,7 +192,7 @@ class RowIndexBuilder {
     there = row;
   }
 
-  /// Most kernels serve many rows.
+  /// Stores each name once: most kernels serve many rows.
   uint32_t name_of(std::string_view kernel) {
     const auto [entry, fresh] =
         names_.try_emplace(hash128(kernel), static_cast<uint32_t>(index_.name_ends_.size() - 1));

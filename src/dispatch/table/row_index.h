@@ -17,57 +17,58 @@
 
 namespace attune {
 
-/// The rows of one family's tables that serve one device, found by their keys: the run time's form of a Table. Of rows
-/// with one key and layout that of the first file wins, inside a file the lowest usable time. Rows of other devices or
-/// models, with a `_tag`, without a usable time, and (said in notices) wrong ones are left out. Immutable: any thread.
-/// About 1 µs a row to build, at most 170 bytes a row and its kernels' names.
+/// The rows of one family's tables that serve one device, indexed by key: the run-time form of a Table. Among rows with
+/// the same key and layout, the first file wins, and inside a file the lowest usable time. Rows of other devices or
+/// models, with a `_tag`, or without a usable time are skipped; malformed rows are skipped and reported in notices().
+/// Immutable, hence thread-safe. Building takes about 1 µs per row, memory at most 170 bytes per row plus the kernels'
+/// names.
 class RowIndex {
  public:
   struct Row {
     ProblemKey key;
     int64_t m = 0;
     uint32_t line = 0;
-    uint32_t name = 0;  ///< In names().
+    uint32_t name = 0;  ///< Index in names().
     float us = 0;
-    uint16_t file = 0;  ///< In files().
+    uint16_t file = 0;  ///< Index in files().
   };
 
-  /// A file that cannot be read, or is no table of the family, is left out and said in notices(): an application runs
-  /// on without it.
+  /// A file that cannot be read, or is no table of the family, is skipped and reported in notices(): an application
+  /// must run on without it.
   RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device);
 
-  /// The number of the key's row; 0: there is none. A cache miss.
+  /// Returns the number of the key's row; 0: none. Costs one cache miss.
   uint32_t find(const ProblemKey& key) const noexcept {
     const size_t slot = slot_of(key);
     return prints_[slot] == 0 ? 0 : static_cast<uint32_t>(slot + 1);
   }
-  /// Before a find() of a key that is a little later.
+  /// Prefetches for a find() of the key that follows soon.
   void prefetch(const ProblemKey& key) const noexcept { __builtin_prefetch(&prints_[key.low & (prints_.size() - 1)]); }
-  /// Before a predict() that is a little later.
+  /// Prefetches for a predict() that follows soon.
   void prefetch_group(const HalfKey& half) const noexcept { groups_.prefetch(half); }
-  /// Rows of another M whose kernels are at most so much slower than the best, as far as times can tell.
+  /// Returns rows of another M whose kernels, judged by the rows' times, are at most `max_regret` slower than the best.
   Predictions predict(const HalfKey& half, int64_t m, double max_regret) const noexcept;
-  /// The row with the next larger M, all else the same; 0: there is none.
+  /// Returns the row with the next larger M that is otherwise the same; 0: none.
   uint32_t next(const HalfKey& half, int64_t m) const noexcept { return groups_.around(half, m).above; }
-  /// Layouts of packed weights that rows name, each once.
+  /// Unique layouts of packed weights that rows name.
   const std::vector<std::string>& layouts() const noexcept { return layouts_; }
   size_t num_rows() const noexcept { return num_rows_; }
-  /// Of a number that find() gave.
+  /// Requires: `number` came from find() and is not 0.
   const Row& row(uint32_t number) const noexcept { return slots_[number - 1]; }
   std::string_view kernel_name(const Row& row) const noexcept {
     return std::string_view(names_).substr(name_ends_[row.name], name_ends_[row.name + 1] - name_ends_[row.name]);
   }
   std::span<const TableSource> files() const noexcept { return files_; }
-  /// `t.csv:17`
+  /// Returns the location of a row, such as `t.csv:17`.
   std::string where(const Row& row) const;
-  /// One sentence each: what was left out that should not have been, and keys that two rows have.
+  /// One sentence for each kind of skipped row or file that should have been usable, and for duplicate keys.
   const std::vector<std::string>& notices() const noexcept { return notices_; }
-  uint64_t num_bytes() const noexcept;  ///< That it holds.
+  uint64_t num_bytes() const noexcept;  ///< Memory used by the index.
 
  private:
   friend class RowIndexBuilder;
   static uint64_t print_of(const ProblemKey& key) noexcept { return key.high | 1; }
-  /// Of the key, or the free one where it would be.
+  /// Returns the slot of the key, or the free one where it would be stored.
   size_t slot_of(const ProblemKey& key) const noexcept {
     const size_t mask = prints_.size() - 1;
     size_t at = key.low & mask;
@@ -76,8 +77,8 @@ class RowIndex {
   }
   void grow();
 
-  // Open addressing; a power of two, at most 7 of 10 taken. A row is found by the prints alone, which are small: half
-  // of a key, and 0 for a free slot.
+  // Open addressing; the size is a power of two, at most 70 % used. Prints alone locate a row and are small: half of a
+  // key, and 0 for a free slot.
   std::vector<uint64_t, HugePages<uint64_t>> prints_;
   std::vector<Row, HugePages<Row>> slots_;
   size_t num_rows_ = 0;

@@ -23,7 +23,7 @@ namespace {
 
 using namespace attune;
 
-/// A file in memory that is written anew for every input.
+/// A file in memory, rewritten for every input.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(::memfd_create("fuzz.csv", MFD_CLOEXEC)) {
@@ -40,7 +40,7 @@ class MemoryFile {
   int descriptor_;
 };
 
-/// One whose rows without a gfx are ours by their number of units.
+/// A device that also owns rows without a gfx, by their number of units.
 DeviceInfo device() {
   DeviceInfo info;
   info.gfx = "gfx942";
@@ -58,8 +58,8 @@ const KeyCodes& codes_of(const FamilySpec& family) {
   return all[static_cast<size_t>(op_id(family))];
 }
 
-/// The rows that a Table takes, read slowly, with their lines in the whole file: a Table refuses a file for one wrong
-/// row, an index leaves the row out.
+/// The rows that a Table accepts when read one by one, with their lines in the whole file. A Table refuses a file with
+/// one wrong row, an index skips the row.
 struct SlowRows {
   std::optional<Table> table;
   std::vector<size_t> lines;
@@ -98,7 +98,7 @@ class Comparison {
   }
 
  private:
-  /// Keys of calls that are padded to a row, and of what the row's own M is padded to.
+  /// Looks up keys of calls that are padded to a row, and keys that the row's own M pads to.
   void look_around(const Problem& problem) const {
     const int64_t m = problem.integer("m"), n = problem.integer("n");
     for (const int64_t called : {m, m > 1 ? m - 1 : 1, m / 2 + 1}) {
@@ -107,7 +107,7 @@ class Comparison {
     }
   }
 
-  /// As Table::find(), but of one layout, and with times as an index has them: of equal ones the first wins.
+  /// Like Table::find(), but for one layout and with the index's float times; the first of equal times wins.
   const TableRow* wanted(const Problem& problem, int64_t layout) const {
     const TableRow* best = nullptr;
     bool has_others = false;
@@ -143,8 +143,8 @@ class Comparison {
 
 }  // namespace
 
-/// Any bytes are a table of a family (that of the first byte where it is a number below 32, else of gemm_a16w16) of
-/// which an index serves what a Table serves, row by row; or neither reads it.
+/// Checks that an index and a Table read any bytes alike: both serve the same rows, or neither reads the file. The
+/// first byte, if below 32, selects the family; the default is gemm_a16w16.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view content(reinterpret_cast<const char*>(data), size);
   size_t number = 0;

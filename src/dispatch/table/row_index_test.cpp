@@ -118,7 +118,7 @@ TEST_F(RowIndexTest, RowsOfPackedWeightsAreFoundByTheirLayout) {
 
 TEST_F(RowIndexTest, AnEmptyOneFindsNothing) { EXPECT_EQ(kernel(index({}), "gemm_a16w16 m=1 n=2 k=3"), "none"); }
 
-/// The row that each finds for a problem, by its line and kernel.
+/// Checks that table and index find the same row, by line and kernel.
 void expect_same(const Table& table, const RowIndex& index, const KeyCodes& codes, const DeviceInfo& here,
                  const Problem& problem) {
   const TableRow* wanted = table.find(problem, here.gfx, here.num_units, here.model);
@@ -126,14 +126,14 @@ void expect_same(const Table& table, const RowIndex& index, const KeyCodes& code
   ASSERT_EQ(number == 0, wanted == nullptr) << problem.key();
   if (number == 0) return;
   const RowIndex::Row* got = &index.row(number);
-  // Of two rows with the same lowest time either will do.
+  // Either of two rows with the same lowest time is correct.
   EXPECT_FLOAT_EQ(got->us, static_cast<float>(wanted->us.value())) << problem.key();
   if (wanted->line == got->line) {
     EXPECT_EQ(index.kernel_name(*got), wanted->kernel_name);
   }
 }
 
-/// A table of a known family that can be read.
+/// A readable table of a known family.
 struct RealTable {
   std::filesystem::path file;
   Table table;
@@ -154,7 +154,7 @@ std::vector<RealTable> real_tables() {
   return tables;
 }
 
-/// Those of the real tables.
+/// Devices of the real tables.
 std::vector<DeviceInfo> real_devices() {
   std::vector<DeviceInfo> devices;
   for (const auto& [gfx, units] :
@@ -186,7 +186,7 @@ TEST(RowIndexProperty, AgreesWithTheTableOverAllRowsOfTheRealTables) {
   EXPECT_GT(num_rows, 10000u);
 }
 
-/// The tables with kernels that this program could have written, one for each row: look_up() passes over others.
+/// Replaces the kernels by ones of this program, one per row, because look_up() skips others.
 std::string with_own_kernels(const Table& table, const std::string& tag) {
   std::string text = "gfx,cu_num,us,device,_tag,kernelName";
   for (const KeyColumn& key : table.family().key) text += fmt::format(",{}", key.column);
@@ -200,7 +200,7 @@ std::string with_own_kernels(const Table& table, const std::string& tag) {
   return text;
 }
 
-/// `exact t.csv:17 kernel`, as an index finds it.
+/// Returns the index's answer, such as `exact t.csv:17 kernel`.
 std::string fast_answer(const RowIndex& index, const KeyCodes& codes, const Problem& problem) {
   const bool pads = codes.pads_m();
   for (const auto& step : LookupSteps(pads, pads ? problem.integer("m") : 0, pads ? problem.integer("n") : 0)) {
@@ -213,7 +213,7 @@ std::string fast_answer(const RowIndex& index, const KeyCodes& codes, const Prob
   return std::string(name(Match::fallback));
 }
 
-/// The same, as the slow model finds it.
+/// Returns the slow model's answer in the same form.
 std::string slow_answer(const Table& table, const Problem& problem, const DeviceInfo& here) {
   const auto found = look_up(table, problem, here, [](const Candidate&) { return std::optional<std::string>(); });
   if (!found.row) return std::string(name(found.match));
@@ -221,7 +221,7 @@ std::string slow_answer(const Table& table, const Problem& problem, const Device
                      found.row->kernel_name);
 }
 
-/// A problem whose sizes are those of rows, near them or anything.
+/// Returns a problem with the sizes of a row, near them, or arbitrary.
 Problem some_problem(std::span<const TableRow> rows, Random& random) {
   const Problem& one = rows[random.below(rows.size())].problem;
   if (!one.has("m")) return one;

@@ -7,24 +7,24 @@
 
 namespace attune {
 
-/// Both halves of the product, folded: the step of wyhash (public domain, github.com/wangyi-fudan/wyhash).
+/// Multiplies and folds both halves of the product: the step of wyhash (public domain, github.com/wangyi-fudan/wyhash).
 inline uint64_t mix(uint64_t a, uint64_t b) noexcept {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
   return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
 }
 
-/// Numbers with as many ones as zeros: digits of pi in hexadecimal.
+/// Constants with about as many ones as zeros: digits of pi in hexadecimal.
 inline constexpr std::array<uint64_t, 8> kSecrets = {0x243f6a8885a308d3, 0x13198a2e03707345, 0xa4093822299f31d1,
                                                      0x082efa98ec4e6c89, 0x452821e638d01377, 0xbe5466cf34e90c6d,
                                                      0xc0ac29b7c97c50dd, 0x3f84d5b5b5470917};
 
-/// The numbers of a shape but M. `head`: types and flags. `rest`: what no typed key has.
+/// The numbers of a shape without M. `head`: types and flags. `rest`: fields that no typed key has.
 struct ShapeWords {
   uint64_t op = 0, head = 0, n = 0, k = 0, batch = 0, rest = 0;
 };
 
-/// All that a row is found by but M, mixed; adding an M is then cheap. The same on every machine.
+/// Hash of a row's key without M; adding an M is cheap. Equal on all machines.
 struct HalfKey {
   uint64_t high = 0, low = 0;
 

@@ -17,7 +17,7 @@ std::string group_of(const FamilySpec& family, const Problem& problem) {
 
 std::string layout_of(const TableRow& row) { return row.layout.empty() ? "plain" : row.layout; }
 
-/// Whether a row is the one that lookups of its key and layout get.
+/// Whether lookups of the row's key and layout find this row.
 bool is_taken(const Table& table, const TableRow& row, const DeviceInfo& device) {
   const TableRow* best = nullptr;
   for (const TableRow* one : table.all(row.problem, device.gfx, device.num_units)) {
@@ -64,7 +64,7 @@ std::vector<TableGroups::PredictedRow> TableGroups::predict(const Problem& probl
     first.push_back(one);
     second.push_back(other);
   }
-  // As a lookup goes: the first choice of each layout before any second one.
+  // In a lookup's order: the first choice of each layout comes before any second choice.
   const auto by_regret = [](const PredictedRow& a, const PredictedRow& b) { return a.regret < b.regret; };
   std::stable_sort(first.begin(), first.end(), by_regret);
   std::stable_sort(second.begin(), second.end(), by_regret);

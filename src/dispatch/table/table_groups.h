@@ -11,27 +11,27 @@
 
 namespace attune {
 
-/// The rows of a Table that serve one device, by all but their M and by the layout of packed weights: the slow model of
-/// RowGroups. The table outlives this.
+/// The rows of a Table that serve one device, grouped by their key without M and by the layout of packed weights: the
+/// slow model of RowGroups. The table must outlive this.
 class TableGroups {
  public:
-  /// Predictions with a larger bound than `max_regret` are not allowed; 0: none are made. O(n log n).
+  /// Predictions with a bound larger than `max_regret` are not allowed; 0: no predictions. O(n log n).
   TableGroups(const Table& table, const DeviceInfo& device, double max_regret);
 
   struct PredictedRow {
     const TableRow* row = nullptr;
-    double regret = 0;  ///< Bound.
+    double regret = 0;  ///< Bound on the regret.
     bool is_allowed = false;
   };
-  /// The one to be tried first at the front, those that are not allowed too. None for a family that does not pad M. For
-  /// weights that are packed ahead those of every layout. O(log n).
+  /// Returns predicted rows in the order to try them, including those that are not allowed. Returns none for a family
+  /// that does not pad M. For packed weights it returns rows of every layout. O(log n).
   std::vector<PredictedRow> predict(const Problem& problem) const;
 
  private:
   const FamilySpec& family_;
   double max_regret_;
   using Rows = std::map<int64_t, const TableRow*>;
-  std::map<std::string, std::map<std::string, Rows>> groups_;  ///< By layout.
+  std::map<std::string, std::map<std::string, Rows>> groups_;  ///< By group, then layout.
 };
 
 }  // namespace attune

@@ -21,7 +21,7 @@ std::string value_of(const std::string& variable) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-/// Asked for only where a variable names tables: nothing else could be replaced.
+/// Called only if a variable names tables: otherwise nothing could be replaced.
 bool is_strict(TablePlaces& places) {
   const std::string value = value_of("ATTUNE_CONFIG_STRICT");
   if (value == "1") return true;
@@ -32,7 +32,7 @@ bool is_strict(TablePlaces& places) {
   return false;
 }
 
-/// Tables of the family in a folder, by name.
+/// Returns the family's tables in a folder, sorted by name.
 std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder, const FamilySpec& family) {
   std::vector<std::filesystem::path> files;
   std::error_code missing;

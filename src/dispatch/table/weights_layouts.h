@@ -14,15 +14,15 @@
 
 namespace attune {
 
-/// Layouts that the copies of some weights are in. A dispatcher has one object for each set, for good: two are the same
-/// when their addresses are.
+/// The layouts of some weights' copies. A dispatcher has one object for each set and never frees it; two sets are equal
+/// if their addresses are.
 struct LayoutSet {
   static constexpr size_t kMax = 8;
   std::vector<std::string> names;
-  std::vector<int64_t> codes;  ///< Of rows in them, by name.
-  int64_t code = 0;            ///< Of answers for all of them; never 0, which stands for plain operands.
+  std::vector<int64_t> codes;  ///< Codes of the layouts, in the order of `names`.
+  int64_t code = 0;            ///< Code of the whole set, for answers; never 0, which means plain operands.
 
-  /// Of a problem's rows, by layout.
+  /// Returns the half keys of a problem's rows, one for each layout.
   std::vector<HalfKey> halves(const KeyCodes& own, const GemmKey& key) const {
     const KeyCodes::Codes values = own.codes(key);
     std::vector<HalfKey> all;
@@ -31,17 +31,17 @@ struct LayoutSet {
   }
 };
 
-/// What an answer is for: a problem, and where its weights are packed ahead, the layouts that they are in.
+/// A lookup request: a problem, and the layouts of its weights if they are packed ahead.
 struct LookupRequest {
   GemmKey key;
-  const LayoutSet* layouts = nullptr;  ///< Null: the weights are an operand.
+  const LayoutSet* layouts = nullptr;  ///< Null: the weights are a plain operand.
 
   ProblemKey hash(const KeyCodes& codes) const noexcept {
     return layouts == nullptr ? codes.hash(key) : codes.half(codes.codes(key), layouts->code).with_m(key.m);
   }
 };
 
-/// A row that a lookup meets.
+/// A row that matches a lookup.
 struct MatchedRow {
   Match match = Match::exact;
   uint32_t number = 0;
@@ -49,9 +49,9 @@ struct MatchedRow {
   uint8_t layout = 0;  ///< Index of its half key.
 };
 
-/// Calls `visit` with the rows that a lookup meets, until it returns true; returns whether it did. `halves`: of the
-/// problem in each layout of its weights, at most LayoutSet::kMax. Of several at one step the fastest comes first, of
-/// several layouts' predictions that with the smallest bound. Allocates nothing.
+/// Calls `visit` with the rows that match a lookup, until it returns true; returns whether it did. `halves`: half keys
+/// of the problem in each layout of its weights, at most LayoutSet::kMax. Rows of the same step are visited fastest
+/// first, predictions of several layouts with the smallest bound first. Allocates nothing.
 template <typename Visit>
 bool visit_rows(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const HalfKey> halves,
                 double max_regret, const Visit& visit) {
@@ -62,7 +62,7 @@ bool visit_rows(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span
   std::array<RankedRow, 2 * LayoutSet::kMax> found;
   size_t count = 0;
   const auto visit_found = [&] {
-    // By hand: few, and what is equal stays in order.
+    // Insertion sort: there are few elements, and it is stable.
     for (size_t i = 1; i < count; ++i) {
       for (size_t j = i; j > 0 && found[j].order < found[j - 1].order; --j) std::swap(found[j], found[j - 1]);
     }
@@ -80,8 +80,8 @@ bool visit_rows(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span
     if (visit_found()) return true;
   }
   for (size_t i = 0; i < halves.size(); ++i) {
-    // The first choice of each layout before any second one: its row is nearer, whatever the bounds are.
-    constexpr float kNextRank = 1000;  // Above all bounds that are allowed.
+    // The first choice of each layout comes before any second choice: its row is nearer, regardless of the bounds.
+    constexpr float kNextRank = 1000;  // Above all allowed bounds.
     float rank = 0;
     for (const auto& one : rows.predict(halves[i], key.m, max_regret)) {
       found[count++] = {{Match::predicted, one.number, one.regret, static_cast<uint8_t>(i)}, rank + one.regret};

@@ -15,7 +15,7 @@ namespace {
 
 std::atomic<int> alive{0};
 
-/// A new thread has the mask of the one that starts it.
+/// Blocks all signals while a thread is started, because the new thread inherits the mask.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -52,7 +52,7 @@ BackgroundThread::~BackgroundThread() {
   if (is_of_this_process())
     thread_.join();
   else
-    new std::thread(std::move(thread_));  // It is the parent's, and nothing can be done with it here.
+    new std::thread(std::move(thread_));  // Leak it: the parent's thread can be neither joined nor detached.
 }
 
 bool BackgroundThread::is_of_this_process() const noexcept { return process_ == ::getpid(); }

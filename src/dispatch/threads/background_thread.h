@@ -7,25 +7,26 @@
 
 namespace attune {
 
-/// A thread of the library's in an application: the application's signals are not for it, and a child of fork() knows
-/// that it has none.
+/// A thread of the library in an application. It receives none of the application's signals, and a child of fork()
+/// detects that it does not have the thread.
 class BackgroundThread {
  public:
   /// Throws unavailable when no thread can be started.
   explicit BackgroundThread(std::function<void()> work);
-  /// Waits for the thread's end; not in a child of fork(), which does not have it.
+  /// Waits for the thread's end, except in a child of fork(), which does not have the thread.
   ~BackgroundThread();
   BackgroundThread(const BackgroundThread&) = delete;
   BackgroundThread& operator=(const BackgroundThread&) = delete;
 
-  /// False in a child of the process that started it.
+  /// False in a child of the process that started the thread.
   bool is_of_this_process() const noexcept;
-  /// Waits for its end, at most so long; whether it has ended. To be told to end is the work's own affair.
+  /// Waits for the thread's end, for at most `at_most`; returns whether it has ended. The work itself must provide the
+  /// way to stop it.
   bool wait(std::chrono::milliseconds at_most) const;
 
-  /// Of this process and alive; fewer while one starts or ends.
+  /// Number of these threads alive in this process; it may be lower while a thread starts or ends.
   static int num_alive() noexcept;
-  /// In a child of fork().
+  /// Resets num_alive() in a child of fork().
   static void forget_all() noexcept;
 
  private:

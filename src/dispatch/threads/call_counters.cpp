@@ -6,7 +6,7 @@
 namespace attune {
 namespace {
 
-/// The first threads of a process have a counter each, the others share the last one.
+/// Returns a counter of its own for each of the first threads of a process; the others share the last one.
 size_t counter_of_this_thread(size_t num_counters) noexcept {
   static std::atomic<size_t> next{0};
   thread_local constinit size_t mine = ~size_t{0};
@@ -14,7 +14,7 @@ size_t counter_of_this_thread(size_t num_counters) noexcept {
   return std::min(mine, num_counters - 1);
 }
 
-/// Of a counter that this thread alone changes.
+/// Requires: only this thread changes the counter.
 void add_one(std::atomic<uint64_t>& counter) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }

@@ -7,15 +7,15 @@
 
 namespace attune {
 
-/// Lookups, and those that no row served. Any thread, without a lock; a thread counts in a cache line of its own (but
-/// for those beyond the first 63 of a process).
+/// Counts lookups, and those that no row served. Thread-safe and lock-free. Each of the first 63 threads of a process
+/// has a cache line of its own; the others share one.
 class CallCounters {
  public:
   struct Sums {
     uint64_t calls = 0, misses = 0;
   };
 
-  /// One lookup. About 1 ns.
+  /// Counts one lookup. About 1 ns.
   void count(bool missed) noexcept;
   Sums sums() const noexcept;
 

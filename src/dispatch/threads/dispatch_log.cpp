@@ -10,8 +10,8 @@
 
 namespace attune {
 
-/// Standard error may be closed or full: that is not the application's end. Names and cells in a sentence may come from
-/// any file: it stays one line and harms no terminal.
+/// A closed or full standard error must not end the application. Names and cells in a sentence may come from any file;
+/// shown() keeps the sentence on one line and harmless to terminals.
 void DispatchLog::print(const std::string& sentence) {
   constexpr size_t kMaxCharacters = 2000;
   const std::string line = "attune: " + shown(sentence, kMaxCharacters) + "\n";

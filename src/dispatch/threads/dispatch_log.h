@@ -9,19 +9,19 @@
 
 namespace attune {
 
-/// What a dispatcher says on standard error of a program that is not ours: a bounded number of lines, each once, and a
-/// sentence at the end for what was left out. Any thread.
+/// Writes a dispatcher's messages to the application's standard error: a bounded number of lines, each once, and at the
+/// end a sentence about the suppressed ones. Thread-safe.
 class DispatchLog {
  public:
   static constexpr uint64_t kMaxLines = 90;
 
   void say(const std::string& sentence);
-  /// The same, whatever was said before.
+  /// Prints a sentence even if it was printed before or the limit is reached.
   void insist(const std::string& sentence);
-  /// Around a fork(): a child must not find it locked for ever.
+  /// Locks the log around a fork(), so that the child does not find it locked forever.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
-  /// The last line: what was not said.
+  /// Prints the last lines: the number of suppressed lines, and the missed lookups.
   void finish(const DispatchCounts& all, bool are_captured);
 
  private:
@@ -30,7 +30,7 @@ class DispatchLog {
 
   std::mutex mutex_;
   uint64_t num_said_ = 0;
-  std::set<std::string> said_;  ///< Or left out; the first kMaxKept.
+  std::set<std::string> said_;  ///< Printed and suppressed sentences; the first kMaxKept.
 };
 
 }  // namespace attune

@@ -11,15 +11,15 @@
 
 namespace attune {
 
-/// The guards of this process; never freed.
+/// The guards of this process. Never freed.
 struct ForkGuard::Live {
-  std::mutex forking;  ///< From before a fork() until after it: one at a time, or the end of one would open for all.
+  std::mutex forking;  ///< Held throughout a fork(), because the end of one would unlock for all.
   std::mutex mutex;
   std::set<ForkGuard*> all;
 
   void lock() {
     forking.lock();
-    // First, so that nobody who makes a plan is waited for below.
+    // This comes first, so that the locks below are not held by a thread that makes a plan.
     LibraryUse::close_for_fork();
     mutex.lock();
     for (ForkGuard* one : all) {
@@ -43,7 +43,8 @@ ForkGuard::Live& ForkGuard::live() {
 }
 
 void ForkGuard::come_first() {
-  // How many of the registered calls of one fork() by this thread have been made: the first one locks, the last opens.
+  // Number of registered handlers that have run for the current fork() of this thread: the first one locks, the last
+  // unlocks.
   static constinit thread_local int num_calls = 0;
   static_cast<void>(::pthread_atfork(
       [] {

@@ -6,26 +6,26 @@
 
 namespace attune {
 
-/// A dispatcher's locks, which a child of fork() must not find taken by a thread that it does not have, and the lock
-/// that its plans are made under: held as a std::mutex is, it is a LibraryUse, too.
+/// Makes a dispatcher's locks safe across fork(): a child never finds them held by a thread that it does not have. The
+/// guard is also the lock for making plans: while it is held like a std::mutex, it counts as a LibraryUse.
 class ForkGuard {
  public:
-  /// `making` and `log` are held by every fork() from now on, until the guard ends.
+  /// Every fork() holds `making` and `log` from now on until the guard is destroyed.
   ForkGuard(std::mutex& making, DispatchLog& log);
   ~ForkGuard();
   ForkGuard(const ForkGuard&) = delete;
   ForkGuard& operator=(const ForkGuard&) = delete;
 
-  /// Throws as LibraryUse::enter().
+  /// Throws like LibraryUse::enter().
   void lock();
   void unlock() noexcept;
   /// Whether this process is a child of the one that made the dispatcher.
   bool is_in_child() const noexcept;
 
-  /// To be called before the first LibraryUse of a process. A guard does it.
+  /// Call it before the first LibraryUse of a process; the constructor does so.
   static void prepare();
-  /// Has every fork() wait for LibraryUses before it calls what was registered with pthread_atfork() until now: a
-  /// library may end its threads there, which others must not be waiting for, or take a lock that they want.
+  /// Makes every fork() wait for LibraryUses before it calls the handlers registered with pthread_atfork() so far. A
+  /// library's handler may end its threads while others wait for them, or take a lock that they need.
   static void come_first();
 
  private:

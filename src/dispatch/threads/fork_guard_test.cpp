@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A status of 0: what the child found is so. One that hangs is killed by its alarm.
+/// Runs `look` in a child and returns its exit status; 0: `look` returned true. An alarm kills a hanging child.
 int status_of_child(const std::function<bool()>& look) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -31,7 +31,7 @@ int status_of_child(const std::function<bool()>& look) {
   return status;
 }
 
-/// Another thread that is somewhere until the object ends.
+/// A thread that stays inside `be` until the object ends.
 class Elsewhere {
  public:
   explicit Elsewhere(const std::function<void(const std::function<void()>&)>& be) {
@@ -109,7 +109,7 @@ TEST(ForkGuard, a_thread_that_forks_does_not_wait_for_itself) {
             0);
 }
 
-/// Says which thread ran it.
+/// Records which thread ran it.
 class ThreadPlan final : public Plan {
  public:
   explicit ThreadPlan(std::thread::id& ran) : ran_(ran) {}
@@ -196,7 +196,7 @@ TEST(LibraryUse, when_the_process_ends_who_ends_it_waits_for_the_others_and_goes
                 user.leave();
               });
               LibraryUse::close_for_exit();
-              const LibraryUse own;  // Who ends the process goes on.
+              const LibraryUse own;  // The thread that ends the process may go on.
               later.join();
               return is_out.load();
             }),

@@ -15,7 +15,7 @@
 
 #include "dispatch/threads/background_thread.h"
 
-/// What the loader is asked with for thread-local data (the psABI's tls_index; glibc has it in no header).
+/// Argument of __tls_get_addr() (the psABI's tls_index; no glibc header declares it).
 struct TlsIndex {
   size_t module, offset;
 };
@@ -24,11 +24,11 @@ extern "C" void* __tls_get_addr(TlsIndex* index);
 namespace attune {
 namespace {
 
-std::atomic<bool> is_forked{false};  ///< This process has a thread that came through. Saves others the look.
+std::atomic<bool> is_forked{false};  ///< Whether a thread of this process survived a fork(); a fast check.
 constinit thread_local bool is_here = false;
-bool has_threads = true;  ///< Of the process that forks. Under the lock of who forks.
+bool has_threads = true;  ///< Whether the forking process has other threads than ours. Guarded by the fork lock.
 
-/// What runs calls for the one thread of a process that came through its fork(): it is never asked by two at once.
+/// Runs calls for the one thread that survived the process's fork(); hence never for two callers at once.
 class FreshThread {
  public:
   FreshThread() : thread_([this] { work(); }) {}
@@ -54,7 +54,7 @@ class FreshThread {
       hand_over(Turn::caller);
     }
   }
-  /// False: there is no more to do.
+  /// Returns false when there is no more work.
   bool wait_for(Turn wanted) {
     for (Turn now = turn_; now != wanted; now = turn_) {
       if (now == Turn::nobody) return false;
@@ -70,14 +70,15 @@ class FreshThread {
   const std::function<void()>* call_ = nullptr;
   std::exception_ptr thrown_;
   std::atomic<Turn> turn_{Turn::caller};
-  BackgroundThread thread_;  ///< The last member: it uses the others.
+  BackgroundThread thread_;  ///< The last member, because it uses the others.
 };
 
-/// Ends with the thread that it computes for: a process whose last thread returns would not end beside it.
+/// Ends with the thread that it works for: otherwise it would keep a process alive whose last thread returns.
 thread_local std::unique_ptr<FreshThread> fresh;
 
-/// Which of the calling thread's keys libgomp's state hangs on, of all copies of libgomp that there are: in the child
-/// the thread would otherwise wait for its team when it ends. A key's value lies in libgomp's own thread-local data.
+/// Finds the calling thread's keys that hold libgomp's state, of all loaded copies of libgomp, so that the child can
+/// clear them. Otherwise the thread would wait for its team when it ends. A key's value points into libgomp's own
+/// thread-local data.
 class TeamKeys {
  public:
   void look() noexcept {
@@ -96,7 +97,7 @@ class TeamKeys {
 
  private:
   struct Module {
-    size_t number = 0, bytes = 0;  ///< Of its thread-local data.
+    size_t number = 0, bytes = 0;  ///< Number and size of its thread-local data.
   };
 
   void add(const dl_phdr_info& info) noexcept {
@@ -107,7 +108,7 @@ class TeamKeys {
     }
   }
   void look_in(const Module& module) noexcept {
-    // dlpi_tls_data does not know of data that its library reaches without asking the loader.
+    // dlpi_tls_data omits data that its library accesses without asking the loader.
     TlsIndex index{module.number, 0};
     const auto* const begin = static_cast<const char*>(__tls_get_addr(&index));
     for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX && num_keys_ < keys_.size(); ++key) {
@@ -120,7 +121,7 @@ class TeamKeys {
   std::array<pthread_key_t, 8> keys_{};
   size_t num_modules_ = 0, num_keys_ = 0;
 };
-TeamKeys team_keys;  ///< Under the lock of who forks.
+TeamKeys team_keys;  ///< Guarded by the fork lock.
 
 }  // namespace
 
@@ -136,7 +137,7 @@ void run_with_pools(const std::function<void()>& call) {
 }
 
 void look_for_threads() noexcept {
-  // A folder has a link of each folder in it, here one of each thread, and two of its own.
+  // A folder has one link per subfolder (here one per thread) and two of its own.
   struct stat status {};
   const bool is_known = ::stat("/proc/self/task", &status) == 0 && status.st_nlink > 2;
   has_threads = !is_known || static_cast<int>(status.st_nlink) - 2 > 1 + BackgroundThread::num_alive();
@@ -144,7 +145,7 @@ void look_for_threads() noexcept {
 }
 
 void remember_fork() noexcept {
-  static_cast<void>(fresh.release());  // The parent's, if there was one.
+  static_cast<void>(fresh.release());  // Belongs to the parent, if it exists.
   BackgroundThread::forget_all();
   if (!has_threads) return;
   team_keys.forget();

@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<HazardPointer*> holds{nullptr};
 
-/// Does nothing to a record that is another's since. The thread and the dispatcher may end at the same time.
+/// Does nothing if the record has another owner by now. The thread and the dispatcher may end at the same time.
 void release(HazardPointer& hold, uint64_t holder) noexcept {
   constexpr uint64_t kReleasing = ~uint64_t{0};
   if (!hold.holder.compare_exchange_strong(holder, kReleasing, std::memory_order_acquire)) return;
@@ -22,13 +22,13 @@ void release(HazardPointer& hold, uint64_t holder) noexcept {
   hold.holder.store(0, std::memory_order_release);
 }
 
-/// What this thread has taken.
+/// The records of this thread.
 struct ThreadHazards {
   std::vector<LastHazardPointer> all;
   ~ThreadHazards();
 };
 thread_local ThreadHazards taken;
-thread_local constinit bool is_ended = false;  // Readable when destructors of other thread_locals look shapes up.
+thread_local constinit bool is_ended = false;  // Still readable when destructors of other thread_locals make lookups.
 
 ThreadHazards::~ThreadHazards() {
   is_ended = true;
@@ -36,7 +36,7 @@ ThreadHazards::~ThreadHazards() {
   last_hazard_pointer = {};
 }
 
-/// In a child of fork() the other threads are gone, and what they hold is held by nobody.
+/// In a child of fork() the other threads are gone, so their plans are no longer protected.
 void forget_other_threads() noexcept {
   for (HazardPointer* one = holds.load(std::memory_order_acquire); one != nullptr; one = one->next) {
     const bool is_mine = one == last_hazard_pointer.hold ||
@@ -55,7 +55,7 @@ HazardPointer& take_hold(uint64_t holder) noexcept {
         one->holder.compare_exchange_strong(nobody, holder, std::memory_order_acquire))
       return *one;
   }
-  // Never freed: a walk over all takes no lock. A thread's first lookup cannot go on without it.
+  // Never freed, because a walk over all records takes no lock. A thread's first lookup cannot continue without it.
   auto* fresh = new HazardPointer;  // NOLINT(bugprone-unhandled-exception-at-new)
   fresh->holder.store(holder, std::memory_order_relaxed);
   fresh->next = holds.load(std::memory_order_relaxed);
@@ -73,10 +73,10 @@ uint64_t new_hazard_owner() noexcept {
   return ++number;
 }
 
-/// Not this thread's last dispatcher.
+/// Slow path: the dispatcher is not the one that this thread called last.
 HazardPointer& find_or_take_hazard_pointer(uint64_t holder) noexcept {
   if (is_ended) {
-    // A destructor of another thread_local looks shapes up: nothing gives the record back, and one plan stays.
+    // A destructor of another thread_local makes lookups. The record is never released, so one plan stays protected.
     last_hazard_pointer = {holder, &take_hold(holder)};
     return *last_hazard_pointer.hold;
   }

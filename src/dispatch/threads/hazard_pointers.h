@@ -8,18 +8,18 @@ namespace attune {
 
 struct CachedPlan;
 
-/// The plan that a thread got from a dispatcher last, so that it is not destroyed meanwhile. One for each thread and
-/// dispatcher, on a cache line of its own; another's when the thread or the dispatcher has ended.
+/// The plan that a thread last got from a dispatcher, protected from destruction. There is one for each thread and
+/// dispatcher, on its own cache line; it is reused after the thread or the dispatcher has ended.
 struct alignas(64) HazardPointer {
-  std::atomic<uint64_t> holder{0};  ///< The dispatcher; 0: nobody's.
+  std::atomic<uint64_t> holder{0};  ///< Number of the dispatcher; 0: unused.
   std::atomic<const CachedPlan*> plan{nullptr};
   HazardPointer* next = nullptr;
 };
 
-/// A number that no other dispatcher of this process has or gets.
+/// Returns a number that is unique among the dispatchers of this process.
 uint64_t new_hazard_owner() noexcept;
 
-/// The calling thread's record of the dispatcher that it called last.
+/// The calling thread's hazard pointer of the dispatcher that it called last.
 struct LastHazardPointer {
   uint64_t holder = 0;
   HazardPointer* hold = nullptr;
@@ -27,22 +27,22 @@ struct LastHazardPointer {
 extern thread_local constinit LastHazardPointer last_hazard_pointer;
 HazardPointer& find_or_take_hazard_pointer(uint64_t holder) noexcept;
 
-/// The calling thread's record of a dispatcher; allocates at its first call. About 1 ns. What is stored into it must be
-/// found under a ReadGuard, or by who makes plans.
+/// Returns the calling thread's hazard pointer of a dispatcher; the first call allocates it. About 1 ns. A plan stored
+/// into it must be found under a ReadGuard, or by the thread that makes plans.
 inline HazardPointer& hazard_pointer(uint64_t holder) noexcept {
   return last_hazard_pointer.holder == holder ? *last_hazard_pointer.hold : find_or_take_hazard_pointer(holder);
 }
 
-/// Holds a plan until the calling thread's next call of this for the dispatcher, or until it ends.
+/// Protects a plan until the calling thread protects another plan of the dispatcher, or ends.
 inline void protect_plan(uint64_t holder, const CachedPlan* plan) noexcept {
-  // Release: who sees another plan here may destroy this one, and this thread has done with it.
+  // Release: a thread that sees the new plan here may destroy the old one, so this thread's uses of it come before.
   hazard_pointer(holder).plan.store(plan, std::memory_order_release);
 }
 
-/// What the threads hold of a dispatcher, sorted. Looks at every thread's record.
+/// Returns the protected plans of a dispatcher, sorted. Reads the records of all threads.
 std::vector<const CachedPlan*> protected_plans(uint64_t holder);
 
-/// A dispatcher has ended: its records may be others'.
+/// Releases the hazard pointers of a dispatcher that has ended.
 void forget_hazard_owner(uint64_t holder) noexcept;
 
 }  // namespace attune

@@ -14,16 +14,16 @@ namespace attune {
 namespace {
 
 constexpr uint32_t kForking = 1, kEnding = 2;
-constexpr std::chrono::seconds kMaxWait(10);  ///< For a library that is in a long product.
-constexpr std::chrono::seconds kParked(2);    ///< Longer than the rest of most processes' end.
+constexpr std::chrono::seconds kMaxWait(10);  ///< Allows a library to finish a long product.
+constexpr std::chrono::seconds kParked(2);    ///< Longer than the end of most processes takes.
 
-/// How many threads are inside, in parts that lie apart, so that threads do not share a line of the cache.
+/// Number of threads inside, split into parts on separate cache lines.
 struct alignas(64) Part {
   std::atomic<int32_t> num_inside{0};
 };
 std::array<Part, 32> parts;
 std::atomic<uint32_t> next_part{0};
-std::atomic<uint32_t> closed{0};  ///< For kForking, kEnding or both.
+std::atomic<uint32_t> closed{0};  ///< kForking, kEnding or both.
 
 struct ThreadUse {
   uint32_t depth = 0;
@@ -64,7 +64,7 @@ void LibraryUse::enter() {
   }
   if (here.part == nullptr) here.part = &parts[next_part.fetch_add(1, std::memory_order_relaxed) % parts.size()];
   for (;;) {
-    // Before the look at `closed`: either this thread sees it, or who closes sees this thread.
+    // Increment before reading `closed`: either this thread sees the closing one, or the closing thread sees this one.
     here.part->num_inside.fetch_add(1, std::memory_order_seq_cst);
     const uint32_t seen = closed.load(std::memory_order_seq_cst);
     if (seen == 0 || here.ends_process) break;
@@ -91,7 +91,7 @@ void LibraryUse::open_after_fork() noexcept {
 void LibraryUse::open_in_child() noexcept {
   for (Part& part : parts) part.num_inside.store(0, std::memory_order_relaxed);
   if (here.depth > 0) here.part->num_inside.store(1, std::memory_order_relaxed);
-  // Another thread of the parent may have been ending that process; it is not here.
+  // Another thread may have been ending the parent; the child does not have that thread.
   if (!here.ends_process) closed.fetch_and(~kEnding, std::memory_order_seq_cst);
   open_after_fork();
 }
@@ -103,7 +103,7 @@ void LibraryUse::close_for_exit() noexcept {
 }
 
 void LibraryUse::close_at_exit() noexcept {
-  // Not atexit(), which api/shared/no_destructors.cpp keeps out of the library.
+  // on_exit() and not atexit(), which api/shared/no_destructors.cpp keeps out of the library.
   ::on_exit([](int, void*) { LibraryUse::close_for_exit(); }, nullptr);
 }
 

@@ -4,9 +4,10 @@
 
 namespace attune {
 
-/// A thread's stay where only whole processes may be: in a solver's library, or under a lock that plans are made under.
-/// fork() waits until all threads are out, for a child would find the library's locks taken by a thread that it does
-/// not have. So does the end of the process, in which libraries take down what their threads use. Nests. About 10 ns.
+/// A scope in which the process must neither fork nor end: a call into a solver's library, or holding a lock for making
+/// plans. fork() waits until all threads have left their scopes, because a child would find the library's locks held by
+/// threads that it does not have. The end of the process waits too, because libraries then destroy what their threads
+/// use. Scopes may nest. About 10 ns.
 class LibraryUse {
  public:
   LibraryUse() { enter(); }
@@ -14,29 +15,30 @@ class LibraryUse {
   LibraryUse(const LibraryUse&) = delete;
   LibraryUse& operator=(const LibraryUse&) = delete;
 
-  /// Waits while another thread forks. Once the process ends, every thread but the one that ends it waits a while, so
-  /// that the process is gone before it goes on, and then gets unavailable: who ends the process may be waiting for it.
+  /// Waits while another thread forks. Once the process is ending, every thread but the one that ends it sleeps a
+  /// while, so that the process is usually gone first, and then gets the error unavailable: the ending thread may be
+  /// waiting for it.
   static void enter();
   static void leave() noexcept;
 
-  /// Around a fork(), by the thread that forks. Waits at most 10 s for the others: after that the child may find a
-  /// library's lock taken.
+  /// Called by the forking thread before the fork. Waits at most 10 s for the other threads; after that the child may
+  /// find a library's lock held.
   static void close_for_fork() noexcept;
   static void open_after_fork() noexcept;
   static void open_in_child() noexcept;
-  /// Of the thread that ends the process, once; again does nothing.
+  /// Called by the thread that ends the process. Further calls do nothing.
   static void close_for_exit() noexcept;
-  /// Has close_for_exit() called when the process ends, before what was registered for that until now.
+  /// Registers close_for_exit() for the end of the process; it runs before everything registered so far.
   static void close_at_exit() noexcept;
 };
 
-/// To be called when a library was opened, and when it was used for the first time: what is registered for the
-/// process's end now runs before the static objects that the library has made until then are taken down. That is
-/// LibraryUse::close_for_exit(), and before it after_library_use. A fork() waits for LibraryUses before it calls what
-/// the library has registered for that.
+/// Call this after a library was opened, and after its first use. It registers LibraryUse::close_for_exit() to run
+/// before the static objects that the library has created so far are destroyed, and calls after_library_use, whose
+/// registrations run earlier still. A fork() then waits for LibraryUses before it calls the handlers that the library
+/// has registered.
 void library_was_used();
 
-/// Called by library_was_used(). Null: nothing.
+/// Hook called by library_was_used(). Null: none.
 inline std::atomic<void (*)()> after_library_use{nullptr};
 
 }  // namespace attune

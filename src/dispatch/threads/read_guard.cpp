@@ -15,8 +15,8 @@ namespace {
 std::atomic<uint64_t> epoch{1};
 std::atomic<Reader*> readers{nullptr};
 
-/// A fence in every running thread of the process (membarrier(2)), so that readers need none of their own.
-/// ThreadSanitizer does not know of it.
+/// Issues a fence in every running thread of the process (membarrier(2)), so that readers need none. ThreadSanitizer
+/// does not know it.
 int membarrier(int command) noexcept {
 #ifdef ATTUNE_SANITIZED
   static_cast<void>(command);
@@ -26,14 +26,14 @@ int membarrier(int command) noexcept {
 #endif
 }
 
-/// Whether the one who frees brings the fences; else each reader does.
+/// Whether wait_for_readers() issues the fences; else each reader does.
 std::atomic<bool> fences_are_sent{false};
 
 void register_for_fences() noexcept {
   fences_are_sent.store(membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0, std::memory_order_relaxed);
 }
 
-/// In a child of fork() the other threads are gone, in the middle of what they read.
+/// In a child of fork() the other threads are gone, even if they were reading.
 void forget_readers() noexcept {
   for (Reader* one = readers.load(std::memory_order_acquire); one != nullptr; one = one->next)
     one->since.store(0, std::memory_order_relaxed);
@@ -45,7 +45,7 @@ Reader& take_reader() noexcept {
     bool free = false;
     if (one->taken.compare_exchange_strong(free, true, std::memory_order_acquire)) return *one;
   }
-  // Never freed: a walk over all readers takes no lock. A thread's first lookup cannot go on without it.
+  // Never freed, because a walk over all readers takes no lock. A thread's first lookup cannot continue without it.
   auto* fresh = new Reader;  // NOLINT(bugprone-unhandled-exception-at-new)
   fresh->taken.store(true, std::memory_order_relaxed);
   fresh->next = readers.load(std::memory_order_relaxed);
@@ -54,7 +54,7 @@ Reader& take_reader() noexcept {
   return *fresh;
 }
 
-/// Gives it back when the thread ends.
+/// Returns the record when the thread ends.
 struct ReaderClaim {
   Reader& reader = take_reader();
   ~ReaderClaim() { reader.taken.store(false, std::memory_order_release); }
@@ -76,12 +76,12 @@ void prepare_read_guards() noexcept {
 }
 
 ReadGuard::ReadGuard() noexcept : reader_(this_reader()) {
-  // This store comes before the loads of what is read: either the one who frees sees this reader, or this reader sees
+  // This store comes before the loads that it guards: either wait_for_readers() sees this reader, or this reader sees
   // the new pointer. The processor may not keep that order by itself.
-  // Acquire: who reads the new epoch sees the new pointer, too.
+  // Acquire: a reader of the new epoch also sees the new pointer.
   const uint64_t now = epoch.load(std::memory_order_acquire);
   if (fences_are_sent.load(std::memory_order_relaxed)) {
-    // Release: who sees this one of a later lookup has seen what the lookups before it did.
+    // Release: a thread that sees this store also sees the effects of this thread's earlier lookups.
     reader_.since.store(now, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   } else {
@@ -92,7 +92,7 @@ ReadGuard::ReadGuard() noexcept : reader_(this_reader()) {
 bool wait_for_readers() noexcept {
   const uint64_t now = epoch.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (fences_are_sent.load(std::memory_order_relaxed) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
-    fences_are_sent = false;  // Forbidden since: readers bring their own from now on, and who reads now is not known.
+    fences_are_sent = false;  // Forbidden since: readers issue fences from now on; current readers are unknown.
     return false;
   }
   for (Reader* one = readers.load(std::memory_order_acquire); one != nullptr; one = one->next) {

@@ -5,19 +5,19 @@
 
 namespace attune {
 
-/// What a thread that looks up announces, so that nothing it may be reading is freed. One per thread, on a cache line
-/// of its own; another thread's when its own has ended.
+/// A thread's announcement that it reads, so that nothing it may be reading is freed. There is one per thread, on its
+/// own cache line; it is reused after the thread has ended.
 struct alignas(64) Reader {
-  std::atomic<uint64_t> since{0};  ///< The epoch in which it began to read; 0: it reads nothing.
+  std::atomic<uint64_t> since{0};  ///< Epoch in which the read began; 0: not reading.
   std::atomic<bool> taken{false};
   Reader* next = nullptr;
 };
 
-/// To be called before the first guard of a process, so that a guard waits for nobody. Until then each brings a fence.
+/// Call it before the first guard of a process, so that no guard has to wait. Until then each guard issues a fence.
 void prepare_read_guards() noexcept;
 
-/// While it lives, what the pointers that its thread loads (sequentially consistent) point to is not freed. About 2 ns
-/// (8 on a kernel without membarrier). Not nested.
+/// While a guard lives, objects that its thread reaches through sequentially consistent pointer loads are not freed.
+/// About 2 ns (8 ns on a kernel without membarrier). Guards do not nest.
 class ReadGuard {
  public:
   ReadGuard() noexcept;
@@ -29,8 +29,9 @@ class ReadGuard {
   Reader& reader_;
 };
 
-/// Returns when no thread reads any more what a pointer had pointed to that was changed (sequentially consistent)
-/// before this call. Sleeps between looks; readers are never held up. False: that cannot be known, free nothing.
+/// Returns when no thread still reads objects behind a pointer that was changed (sequentially consistent) before this
+/// call. Sleeps between checks and never delays readers. Returns false if this cannot be known; then nothing may be
+/// freed.
 bool wait_for_readers() noexcept;
 
 }  // namespace attune
