@@ -118,29 +118,37 @@ Problem problem_of(const char* types, int64_t size, size_t number, const DeviceI
 
 TEST_P(PlanMemory, IsNotMoreThanAPlanSays) {
   constexpr size_t kNumConfigs = 4;
+  // Memory that others of the process take meanwhile (a library's threads, pages of the C library) is weighed with the
+  // plans and only ever adds.
+  constexpr int kMaxTries = 3;
   int num_weighed = 0;
   int64_t size = 32;
   for (const char* types : {"dtype=fp32", "dtype=fp32 bias=1", "dtype=bf16", "dtype=bf16 outdtype=fp32"}) {
     for (size_t number = 0; number < kNumConfigs; ++number) {
-      size += 82;  // No shape of another round comes again: a library remembers what it generated.
       if (!solver_->supports(problem_of(types, size, 0, device_->info()), device_->info()).yes) continue;
-      // All that is not the plan's own is there before.
-      std::vector<Problem> problems;
-      std::vector<Config> configs;
-      std::vector<std::vector<Binary>> compiled;
-      for (size_t i = 0; i < kNumFirst + kNumPlans; ++i) {
-        problems.push_back(problem_of(types, size, i, device_->info()));
-        configs.push_back(config(problems.back(), number, kNumConfigs));
-        compiled.push_back(binaries(problems.back(), configs.back()));
-      }
-      const Weighed weighed =
-          weigh([&](size_t i) { return backend_->prepare(problems[i], configs[i], {compiled[i]}); });
       ++num_weighed;
-      const std::string what = fmt::format("{} {}: a plan holds {:.0f} bytes and states {:.0f}", types,
-                                           configs[0].key(), weighed.measured, weighed.stated);
-      RecordProperty(fmt::format("weighed_{}", num_weighed), what);
-      EXPECT_LE(weighed.measured, kMaxFactor * weighed.stated + kMaxNoiseBytes) << what;
-      EXPECT_GT(weighed.stated, 0) << what;
+      for (int tries = 1;; ++tries) {
+        size += 82;  // No shape of another round comes again: a library remembers what it generated.
+        // All that is not the plan's own is there before.
+        std::vector<Problem> problems;
+        std::vector<Config> configs;
+        std::vector<std::vector<Binary>> compiled;
+        for (size_t i = 0; i < kNumFirst + kNumPlans; ++i) {
+          problems.push_back(problem_of(types, size, i, device_->info()));
+          configs.push_back(config(problems.back(), number, kNumConfigs));
+          compiled.push_back(binaries(problems.back(), configs.back()));
+        }
+        const Weighed weighed =
+            weigh([&](size_t i) { return backend_->prepare(problems[i], configs[i], {compiled[i]}); });
+        const double most = kMaxFactor * weighed.stated + kMaxNoiseBytes;
+        if (weighed.measured > most && tries < kMaxTries) continue;
+        const std::string what = fmt::format("{} {}: a plan holds {:.0f} bytes and states {:.0f}", types,
+                                             configs[0].key(), weighed.measured, weighed.stated);
+        RecordProperty(fmt::format("weighed_{}", num_weighed), what);
+        EXPECT_LE(weighed.measured, most) << what;
+        EXPECT_GT(weighed.stated, 0) << what;
+        break;
+      }
     }
   }
   EXPECT_GT(num_weighed, 0);
