@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compares the host memory that a plan states (PlanTraits::host_bytes) with the growth of the process, because a
-// dispatcher bounds its plans by their statements.
+// What a plan says it holds of the host's memory (PlanTraits::host_bytes), held against what the process grows by: a
+// dispatcher bounds its plans by what they say.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -14,7 +14,7 @@
 
 #include "base/locations.h"
 #include "compile/compile_pool.h"
-#include "device/devices.h"
+#include "device/device.h"
 #include "ops/op.h"
 #include "search/prune.h"
 #include "solver/registry.h"
@@ -23,16 +23,16 @@
 namespace attune {
 namespace {
 
-constexpr size_t kNumFirst = 8;  // Not measured: includes a library's one-time allocations.
-// All of a solver's plans must be fewer than the 1024 that oneDNN caches, or one would replace another.
+constexpr size_t kNumFirst = 8;  // Not measured: what a library makes once.
+// So few that all of a solver's are fewer than the 1024 that oneDNN keeps: one would take the place of another.
 constexpr size_t kNumPlans = 32;
-/// A plan may hold this factor of its stated bytes, plus this many bytes for page granularity.
+/// A plan may hold so many times what it says, and so many bytes for what a page more or less is of one plan.
 constexpr double kMaxFactor = 1.5;
 constexpr uint64_t kMaxNoiseBytes = 1024;
 
 struct ProcessMemory {
-  uint64_t heap_bytes = 0;     ///< Bytes allocated by malloc.
-  uint64_t private_bytes = 0;  ///< Resident without a file, which includes generated code.
+  uint64_t heap_bytes = 0;     ///< What malloc has given out.
+  uint64_t private_bytes = 0;  ///< Resident, of no file: generated code lies there, too.
 
   static ProcessMemory now() {
     const struct mallinfo2 heap = ::mallinfo2();
@@ -72,8 +72,8 @@ class PlanMemory : public testing::TestWithParam<std::string> {
     }
     return all;
   }
-  /// Returns one of `count` configs, evenly spread over the space; the untuned config if a large space would have to be
-  /// searched for each shape.
+  /// One of `count` configs, evenly spread over the space; the untuned one where a space of thousands would have to be
+  /// gone through for each shape.
   Config config(const Problem& problem, size_t number, size_t count) {
     if (!solver_->compile_tasks(problem, backend_->untuned(problem), device_->info()).empty())
       return backend_->untuned(problem);
@@ -81,17 +81,17 @@ class PlanMemory : public testing::TestWithParam<std::string> {
     const auto allowed = prune(space, problem, device_->info(), 0).allowed;
     return space.at(allowed[number * (allowed.size() - 1) / (count - 1)]);
   }
-  /// Bytes per plan, of plans that exist at the same time.
+  /// Of plans that are all there at once.
   struct PlanWeight {
     double measured = 0, stated = 0;
   };
   template <typename MakePlan>
-  static Weighed weigh(const MakePlan& make_plan) {
+  static PlanWeight weigh(const MakePlan& make_plan) {
     std::vector<std::unique_ptr<Plan>> plans;
     plans.reserve(kNumFirst + kNumPlans);
     for (size_t i = 0; i < kNumFirst; ++i) plans.push_back(make_plan(i));
     const ProcessMemory before = ProcessMemory::now();
-    Weighed weighed;
+    PlanWeight weighed;
     for (size_t i = 0; i < kNumPlans; ++i) {
       plans.push_back(make_plan(kNumFirst + i));
       weighed.stated += static_cast<double>(plans.back()->traits().host_bytes) / kNumPlans;
@@ -108,7 +108,7 @@ class PlanMemory : public testing::TestWithParam<std::string> {
   std::unique_ptr<Backend> backend_;
 };
 
-/// Returns shapes that differ in all of M, N and K; `size` is about N and K.
+/// Shapes that differ in all of M, N and K: `size` is about N and K.
 Problem problem_of(const char* types, int64_t size, size_t number, const DeviceInfo& device) {
   const auto step = static_cast<int64_t>(number);
   const Problem problem = Problem::parse(
@@ -118,29 +118,37 @@ Problem problem_of(const char* types, int64_t size, size_t number, const DeviceI
 
 TEST_P(PlanMemory, IsNotMoreThanAPlanSays) {
   constexpr size_t kNumConfigs = 4;
+  // Memory that others of the process take meanwhile (a library's threads, pages of the C library) is weighed with the
+  // plans and only ever adds.
+  constexpr int kMaxTries = 3;
   int num_weighed = 0;
   int64_t size = 32;
   for (const char* types : {"dtype=fp32", "dtype=fp32 bias=1", "dtype=bf16", "dtype=bf16 outdtype=fp32"}) {
     for (size_t number = 0; number < kNumConfigs; ++number) {
-      size += 82;  // No shape of another round repeats: a library caches generated code.
       if (!solver_->supports(problem_of(types, size, 0, device_->info()), device_->info()).yes) continue;
-      // Everything that is not the plan's own is allocated first.
-      std::vector<Problem> problems;
-      std::vector<Config> configs;
-      std::vector<std::vector<Binary>> compiled;
-      for (size_t i = 0; i < kNumFirst + kNumPlans; ++i) {
-        problems.push_back(problem_of(types, size, i, device_->info()));
-        configs.push_back(config(problems.back(), number, kNumConfigs));
-        compiled.push_back(binaries(problems.back(), configs.back()));
-      }
-      const Weighed weighed =
-          weigh([&](size_t i) { return backend_->prepare(problems[i], configs[i], {compiled[i]}); });
       ++num_weighed;
-      const std::string what = fmt::format("{} {}: a plan holds {:.0f} bytes and states {:.0f}", types,
-                                           configs[0].key(), weighed.measured, weighed.stated);
-      RecordProperty(fmt::format("weighed_{}", num_weighed), what);
-      EXPECT_LE(weighed.measured, kMaxFactor * weighed.stated + kMaxNoiseBytes) << what;
-      EXPECT_GT(weighed.stated, 0) << what;
+      for (int tries = 1;; ++tries) {
+        size += 82;  // No shape of another round comes again: a library remembers what it generated.
+        // All that is not the plan's own is there before.
+        std::vector<Problem> problems;
+        std::vector<Config> configs;
+        std::vector<std::vector<Binary>> compiled;
+        for (size_t i = 0; i < kNumFirst + kNumPlans; ++i) {
+          problems.push_back(problem_of(types, size, i, device_->info()));
+          configs.push_back(config(problems.back(), number, kNumConfigs));
+          compiled.push_back(binaries(problems.back(), configs.back()));
+        }
+        const PlanWeight weighed =
+            weigh([&](size_t i) { return backend_->prepare(problems[i], configs[i], {compiled[i]}); });
+        const double most = kMaxFactor * weighed.stated + kMaxNoiseBytes;
+        if (weighed.measured > most && tries < kMaxTries) continue;
+        const std::string what = fmt::format("{} {}: a plan holds {:.0f} bytes and states {:.0f}", types,
+                                             configs[0].key(), weighed.measured, weighed.stated);
+        RecordProperty(fmt::format("weighed_{}", num_weighed), what);
+        EXPECT_LE(weighed.measured, most) << what;
+        EXPECT_GT(weighed.stated, 0) << what;
+        break;
+      }
     }
   }
   EXPECT_GT(num_weighed, 0);
