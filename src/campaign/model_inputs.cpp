@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "campaign/model_inputs.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/arguments.h"
 #include "ops/extent.h"
 
 namespace attune {
@@ -35,20 +33,6 @@ std::optional<DType> dtype_option(const std::string& text, std::string_view flag
   if (text.empty()) return std::nullopt;
   if (const auto dtype = parse_dtype(text)) return dtype;
   fail(ErrorCode::invalid_input, "{} wants a data type such as bf16, fp16 or fp32, got '{}'", flag, text);
-}
-
-void add_model_flags(CLI::App& verb, ModelOptions& options, const std::string& group) {
-  verb.add_option("--model_dir,--model-dir", options.folder,
-                  "Shapes of a model: the folder of its Hugging Face config.json")
-      ->group(group);
-  verb.add_option("--tp", options.tp, "Devices among which the model is divided")
-      ->capture_default_str()
-      ->check(positive_number_error)
-      ->group(group);
-  verb.add_option("--nsets", options.nsets, "Rows of x: tokens of a step")->capture_default_str()->group(group);
-  verb.add_option("--sequences", options.sequences, "Rows of x for lm_head, which sees the last token of each sequence")
-      ->capture_default_str()
-      ->group(group);
 }
 
 ModelShapes shapes_of_model(const ModelOptions& options, const std::string& dtype, const std::string& outdtype) {

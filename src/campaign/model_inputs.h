@@ -5,10 +5,6 @@
 
 #include "formats/model_config/model_shapes.h"
 
-namespace CLI {
-class App;
-}
-
 namespace attune {
 
 /// Options of `shapes` and `tune` that select a model's shapes.
@@ -18,9 +14,6 @@ struct ModelOptions {
   std::string nsets = "1,512,1024,2048,3072,4096,8192,16384";  ///< Default of the older tuner.
   std::string sequences = "1";
 };
-
-/// Adds --model_dir, --tp, --nsets and --sequences under a heading of the help.
-void add_model_flags(CLI::App& verb, ModelOptions& options, const std::string& group);
 
 /// Reads the model's config.json. `dtype` and `outdtype`: as typed; empty: the model's. Throws invalid_input.
 ModelShapes shapes_of_model(const ModelOptions& options, const std::string& dtype, const std::string& outdtype);

@@ -48,8 +48,8 @@ std::string fit_to_terminal(std::string line) {
 }
 }  // namespace
 
-ProgressDisplay::ProgressDisplay(RunProgress start)
-    : progress_(std::move(start)),
+ProgressDisplay::ProgressDisplay(const RunProgress& progress)
+    : progress_(progress),
       began_s_(steady_clock().now_s()),
       reported_s_(began_s_),
       terminal_(isatty(STDERR_FILENO) == 1) {
@@ -72,22 +72,16 @@ void ProgressDisplay::set_plain(const std::string& state) {
   set_alarm(std::max(0.1, reported_s_ + kSilentS - steady_clock().now_s()));
 }
 
-void ProgressDisplay::update(const Problem& problem, Phase phase, size_t num_candidates) {
-  static constexpr std::array<const char*, 5> kPhases = {"racing", "finals of", "confirming", "last samples of",
-                                                         "done with"};
-  progress_.doing =
-      fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)], num_candidates, short_shape(problem));
+void ProgressDisplay::update() {
   const double now_s = steady_clock().now_s();
-  progress_.elapsed_s = now_s - began_s_;
-  file_.write(progress_);
   if (terminal_ && now_s - drawn_s_ > kRedrawS) draw();
   if (terminal_) return;
   if (now_s - reported_s_ > kPlainS) {
     reported_s_ = now_s;
     const std::string remarks = progress_.remarks();
     std::fprintf(stderr, "%zu of %zu shapes, %s: %s%s%s\n", progress_.num_done, progress_.num_shapes,
-                 format_duration(progress_.elapsed_s).c_str(), progress_.doing.c_str(), remarks.empty() ? "" : "; ",
-                 remarks.c_str());
+                 format_duration(steady_clock().now_s() - began_s_).c_str(), progress_.doing.c_str(),
+                 remarks.empty() ? "" : "; ", remarks.c_str());
   }
   if (now_s - drawn_s_ > kRedrawS) {
     drawn_s_ = now_s;
@@ -95,13 +89,7 @@ void ProgressDisplay::update(const Problem& problem, Phase phase, size_t num_can
   }
 }
 
-void ProgressDisplay::shape_done(const TuneResult& result) {
-  ++progress_.num_done;
-  for (const auto& [candidate, outcome] : result.failures) ++progress_.failures[std::string(name(outcome.status))];
-  if (result.decision && result.decision->ratio > progress_.best_ratio) {
-    progress_.best_ratio = result.decision->ratio;
-    progress_.best_shape = short_shape(result.problem);
-  }
+void ProgressDisplay::redraw() {
   if (terminal_) draw();
 }
 
@@ -114,15 +102,14 @@ void ProgressDisplay::print_line(const std::string& line, bool to_stdout) {
 
 void ProgressDisplay::draw() {
   drawn_s_ = steady_clock().now_s();
-  progress_.elapsed_s = drawn_s_ - began_s_;
   const size_t all = progress_.num_shapes;
   const size_t filled = all == 0 ? kBarCells : kBarCells * progress_.num_done / all;
   std::string bar;
   for (size_t cell = 0; cell < kBarCells; ++cell) bar += cell < filled ? "█" : "░";
   const std::string remarks = progress_.remarks();
-  std::string line =
-      fmt::format("{} {}/{} {}  {}{}{}", bar, progress_.num_done, all, format_duration(progress_.elapsed_s),
-                  progress_.doing, remarks.empty() ? "" : "; ", remarks);
+  std::string line = fmt::format("{} {}/{} {}  {}{}{}", bar, progress_.num_done, all,
+                                 format_duration(steady_clock().now_s() - began_s_), progress_.doing,
+                                 remarks.empty() ? "" : "; ", remarks);
   std::fprintf(stderr, "\r\033[K%s", fit_to_terminal(std::move(line)).c_str());
   std::fflush(stderr);
   visible_ = true;

@@ -11,10 +11,13 @@ namespace attune {
 /// longer step (for which it uses SIGALRM). Requires: one object, used by one thread.
 class ProgressDisplay {
  public:
-  explicit ProgressDisplay(RunProgress start);
+  /// `progress`: what is displayed; it outlives this.
+  explicit ProgressDisplay(const RunProgress& progress);
   ~ProgressDisplay();
-  void update(const Problem& problem, Phase phase, size_t num_candidates);
-  void shape_done(const TuneResult& result);
+  /// Displays the progress as it is now, as often as suits the output.
+  void update();
+  /// Redraws the live line at once.
+  void redraw();
   /// Clears the live line, prints a line of results, and redraws the live line.
   void print_line(const std::string& line, bool to_stdout);
 
@@ -22,8 +25,7 @@ class ProgressDisplay {
   void draw();
   void set_plain(const std::string& state);
   void clear();
-  RunProgress progress_;
-  ProgressFile file_;
+  const RunProgress& progress_;
   double began_s_, drawn_s_ = 0, reported_s_ = 0;
   bool terminal_, visible_ = false;
 };

@@ -38,7 +38,17 @@ TuneGemmEntry entry_of(const Decision& decision) {
 }  // namespace
 
 TunePublisher::TunePublisher(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device)
-    : options_(options), inputs_(inputs), device_(device) {}
+    : options_(options), inputs_(inputs), device_(device) {
+  for (const WorkItem& item : inputs.items) {
+    if (item.has_row) rows_.insert(item.problem.key());
+  }
+}
+
+void TunePublisher::finished(const TuneResult& result) {
+  if (!result.decision) return;
+  // A row that is in the table already was published when it was decided, and may have been replaced since.
+  add(*result.decision, result.ending == Ending::decided || !rows_.contains(result.problem.key()));
+}
 
 void TunePublisher::add(const Decision& decision, bool is_new) {
   if (has_packed_weights(decision.problem)) {

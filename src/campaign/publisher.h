@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <set>
+#include <string>
 #include <vector>
 
 #include "campaign/tune_inputs.h"
 #include "campaign/tune_options.h"
 #include "core/record.h"
+#include "tuner/tuner.h"
 
 namespace attune {
 
 /// Turns decisions into rows of the table and entries of the YAML file, in batches. Rows with packed weights wait for
 /// the end of the run, because the rows of a weight group share one layout.
-class TunePublisher {
+class TunePublisher final : public TuneObserver {
  public:
   TunePublisher(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device);
-  /// Adds a decision; publishes when a batch is full. `is_new` false: an earlier run published the row, and it stays
-  /// unchanged unless new rows cause a new choice of its weight group's layout.
-  void add(const Decision& decision, bool is_new);
+  void progress(const Problem&, Phase, size_t) override {}
+  /// Takes a decision; publishes when a batch is full. The row of a decision that the journal held was published by an
+  /// earlier run and stays as it is, unless the table has no such row or new rows change the layout of its weight
+  /// group.
+  void finished(const TuneResult& result) override;
   /// Publishes the remaining decisions, weight groups included. Throws io; the decisions stay in the journal.
   void flush();
   const std::vector<std::string>& notices() const noexcept { return notices_; }
 
  private:
+  void add(const Decision& decision, bool is_new);
   size_t position(const Problem& problem) const;
   void publish_pending();
   void choose_layouts();
@@ -28,6 +34,7 @@ class TunePublisher {
   const TuneOptions& options_;
   const TuneInputs& inputs_;
   const DeviceInfo& device_;
+  std::set<std::string> rows_;  ///< Keys of the problems that had a row in the table before the run.
   std::vector<Decision> pending_;
   struct GroupDecision {
     Decision decision;

@@ -16,20 +16,10 @@
 namespace attune {
 
 TuneDisplay::TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device,
-                         TunePublisher& publisher, const std::filesystem::path& journal)
-    : options_(options),
-      device_(device),
-      publisher_(publisher),
-      display_({.num_shapes = inputs.items.size(),
-                .budget_s = parse_duration_s(options.budget).value_or(0),
-                .device = device.id,
-                .table = inputs.table.string(),
-                .journal = journal.string()}) {
-  for (size_t place = 0; place < inputs.items.size(); ++place) {
-    const WorkItem& item = inputs.items[place];
-    places_.emplace(item.problem.key(), place);
-    if (item.has_row) rows_.insert(item.problem.key());
-  }
+                         const RunProgress& progress)
+    : options_(options), device_(device), display_(progress) {
+  for (size_t place = 0; place < inputs.items.size(); ++place)
+    places_.emplace(inputs.items[place].problem.key(), place);
 }
 
 void TuneDisplay::print_in_order(const Problem& problem, std::string line) {
@@ -55,14 +45,12 @@ void TuneDisplay::flush() {
 }
 
 void TuneDisplay::finished(const TuneResult& result) {
-  display_.shape_done(result);
+  display_.redraw();
   num_kept_ += result.ending == Ending::kept;
   if (result.ending == Ending::cut) ++cut_[result.reason];
   num_reused_ += result.ending == Ending::reused;
   if (result.decision) {
     decisions_.push_back(*result.decision);
-    // A row that is already in the table was published when it was decided, and may have been replaced since.
-    publisher_.add(*result.decision, result.ending == Ending::decided || !rows_.contains(result.problem.key()));
   } else if (options_.verbose || (result.ending != Ending::kept && result.ending != Ending::cut)) {
     display_.print_line(fmt::format("{}: {}: {}", short_shape(result.problem), name(result.ending), result.reason),
                         false);

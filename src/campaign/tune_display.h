@@ -2,26 +2,23 @@
 #pragma once
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "campaign/progress_display.h"
-#include "campaign/publisher.h"
 #include "campaign/tune_inputs.h"
 #include "campaign/tune_options.h"
 #include "tuner/tuner.h"
 
 namespace attune {
 
-/// Displays a running `tune` and passes its decisions to the publisher.
+/// Displays a running `tune`: its progress, then a line for each shape, in input order.
 class TuneDisplay final : public TuneObserver {
  public:
-  TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device, TunePublisher& publisher,
-              const std::filesystem::path& journal);
-  void progress(const Problem& problem, Phase phase, size_t num_alive) override {
-    display_.update(problem, phase, num_alive);
-  }
+  /// `progress` is kept up to date by an observer that is told before this one. All outlive this.
+  TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device,
+              const RunProgress& progress);
+  void progress(const Problem&, Phase, size_t) override { display_.update(); }
   void note(const std::string& text) { display_.print_line("note: " + text, false); }
 
   void finished(const TuneResult& result) override;
@@ -40,9 +37,7 @@ class TuneDisplay final : public TuneObserver {
 
   const TuneOptions& options_;
   const DeviceInfo& device_;
-  TunePublisher& publisher_;
   ProgressDisplay display_;
-  std::set<std::string> rows_;                 // Problems that already have a row in a table.
   std::multimap<std::string, size_t> places_;  // Input positions of unfinished shapes.
   std::map<size_t, std::string> waiting_;      // Lines that wait for earlier shapes, by position.
   size_t next_place_ = 0;

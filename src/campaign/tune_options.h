@@ -10,8 +10,6 @@
 
 namespace attune {
 
-struct TuneResult;
-
 /// Options of `attune tune` as plain data. The defaults are those of the older tuners (docs/cli.md).
 struct TuneOptions {
   // Shapes to tune.
@@ -49,10 +47,6 @@ struct TuneOptions {
   double load_deadline_s = 60, run_deadline_s = 2;
   double quiet_wait_s = 45;
   int64_t mp = 1;
-  std::vector<TuneResult>* results = nullptr;  ///< Receives the results once rows are written, unless null.
 };
-
-/// Runs the verb. Returns 0; 1 if no shape could be tuned or a checked row is wrong; 130 on Ctrl-C.
-int run_tune(const TuneOptions& options);
 
 }  // namespace attune

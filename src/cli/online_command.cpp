@@ -18,6 +18,7 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
+#include "campaign/campaign.h"
 #include "campaign/online_attempts.h"
 #include "campaign/open_devices.h"
 #include "campaign/tune_method.h"
@@ -198,23 +199,20 @@ class OnlineRun {
     make_private_folder(overlay_location().path);
     for (const Problem& problem : problems) attempts_.begin(problem);
     attempts_.save();
-    std::vector<TuneResult> results;
-    TuneOptions options = tune_options(family, input);
-    options.results = &results;
-    int status = 0;
+    CampaignResult run;
     try {
-      status = run_tune(options);
+      run = run_campaign(tune_options(family, input));
     } catch (const Error& error) {
       const bool may_be_theirs = error.code() == ErrorCode::device || error.code() == ErrorCode::internal;
-      settle(family, problems, results, may_be_theirs ? End::failed : End::stopped);
+      settle(family, problems, run.shapes, may_be_theirs ? End::failed : End::stopped);
       throw;
     } catch (...) {
-      settle(family, problems, results, End::failed);
+      settle(family, problems, run.shapes, End::failed);
       throw;
     }
     constexpr int kSignals = 128;
-    settle(family, problems, results, status > kSignals ? End::stopped : End::good);
-    return status > kSignals ? status : 0;
+    settle(family, problems, run.shapes, run.status > kSignals ? End::stopped : End::good);
+    return run.status > kSignals ? run.status : 0;
   }
 
   /// How a run ended. `stopped`: by a signal, a file or a journal, which no shape causes; `failed`: a shape may be the

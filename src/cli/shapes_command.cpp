@@ -13,6 +13,7 @@
 #include "campaign/model_inputs.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
+#include "cli/model_flags.h"
 #include "formats/csv/untuned_table.h"
 #include "ops/family.h"
 #include "report/json_output.h"

@@ -2,9 +2,13 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "campaign/campaign.h"
+#include "campaign/tune_method.h"
 #include "campaign/tune_options.h"
 #include "cli/arguments.h"
+#include "cli/check_options.h"
 #include "cli/command.h"
+#include "cli/model_flags.h"
 #include "cli/tune_conflicts.h"
 
 namespace attune {
@@ -232,6 +236,32 @@ void add_method_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_flag_callback(
           "--splitK,--shape_grouped", [] {}, "Always on: accepted for the older tuners' scripts")
       ->group("Method");
+}
+
+/// Runs `attune check` for its older names, `--run_config` and `--compare_wo_tuning`.
+int check_only(const TuneOptions& options) {
+  CheckOptions check{.op = options.op,
+                     .devices = options.devices,
+                     .journal = options.journal,
+                     .inputs = options.inputs,
+                     .quiet_wait_s = options.quiet_wait_s,
+                     .json = options.json};
+  check.verify_only = !options.run_config;
+  check.table = options.run_config                      ? *options.run_config
+                : options.compare_without_tuning == "=" ? options.size_file
+                                                        : options.compare_without_tuning;
+  if (check.table.empty()) check.table = options.output.empty() ? options.input : options.output;
+  if (check.table.empty()) {
+    fail(ErrorCode::invalid_input,
+         "name the file to check: --run_config tuned.csv, or --compare_wo_tuning results.yaml");
+  }
+  return run_check(check);
+}
+
+int run_tune(const TuneOptions& options) {
+  static_cast<void>(tuner_options(options));  // Refuses bad options of checks as well.
+  if (options.run_config || !options.compare_without_tuning.empty()) return check_only(options);
+  return run_campaign(options).status;
 }
 
 }  // namespace

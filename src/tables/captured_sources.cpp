@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "base/text.h"
-#include "campaign/open_devices.h"
 #include "ops/family.h"
 #include "ops/op.h"
 

@@ -12,7 +12,6 @@
 #include "base/line_output.h"
 #include "base/output_path.h"
 #include "base/text.h"
-#include "campaign/open_devices.h"
 #include "device/devices.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/key_cells.h"

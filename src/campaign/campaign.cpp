@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "campaign/campaign.h"
+
 #include <unistd.h>
 
 #include <atomic>
@@ -13,10 +15,12 @@
 #include "campaign/evidence_file.h"
 #include "campaign/existing_rows.h"
 #include "campaign/journal_run.h"
+#include "campaign/observers.h"
 #include "campaign/open_devices.h"
+#include "campaign/progress_tracker.h"
+#include "campaign/publisher.h"
 #include "campaign/tune_display.h"
 #include "campaign/tune_method.h"
-#include "cli/check_options.h"
 #include "report/result_table.h"
 #include "solver/registry.h"
 #include "tuner/expected_cost.h"
@@ -66,26 +70,6 @@ void note_surroundings(const DeviceInfo& device, const std::vector<std::string>&
   if (!missing.empty()) {
     inputs.notices.push_back("solvers that are not available here (`attune list solvers` says why): " + missing);
   }
-}
-
-/// Runs `attune check` for its older names, `--run_config` and `--compare_wo_tuning`.
-int check_only(const TuneOptions& options) {
-  CheckOptions check{.op = options.op,
-                     .devices = options.devices,
-                     .journal = options.journal,
-                     .inputs = options.inputs,
-                     .quiet_wait_s = options.quiet_wait_s,
-                     .json = options.json};
-  check.verify_only = !options.run_config;
-  check.table = options.run_config                      ? *options.run_config
-                : options.compare_without_tuning == "=" ? options.size_file
-                                                        : options.compare_without_tuning;
-  if (check.table.empty()) check.table = options.output.empty() ? options.input : options.output;
-  if (check.table.empty()) {
-    fail(ErrorCode::invalid_input,
-         "name the file to check: --run_config tuned.csv, or --compare_wo_tuning results.yaml");
-  }
-  return run_check(check);
 }
 
 void print_notes(TuneInputs& inputs) {
@@ -168,10 +152,10 @@ std::vector<Environment> open_environments_to_tune(const TuneOptions& options) {
 }
 
 /// Runs the tuner; publishes the decisions made before an error.
-std::vector<TuneResult> run_tuner(Tuner tuner, const TuneInputs& inputs, TuneDisplay& display,
+std::vector<TuneResult> run_tuner(Tuner tuner, const TuneInputs& inputs, TuneObserver& observers, TuneDisplay& display,
                                   TunePublisher& publisher) {
   try {
-    return tuner.run(inputs.items, display, interrupted);
+    return tuner.run(inputs.items, observers, interrupted);
   } catch (const Error&) {
     display.flush();
     publisher.flush();
@@ -188,15 +172,14 @@ Versions versions_of(const std::vector<TuneResult>& results) {
 
 }  // namespace
 
-int run_tune(const TuneOptions& options) {
+CampaignResult run_campaign(const TuneOptions& options) {
   TunerOptions how = tuner_options(options);
-  if (options.run_config || !options.compare_without_tuning.empty()) return check_only(options);
   const auto variables = library_variables();
   // Folders and processes that need cleaning up are created below.
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   const auto environments = open_environments_to_tune(options);
-  if (environments.empty()) return 128 + interrupting;
+  if (environments.empty()) return {128 + interrupting, {}};
   const Environment& environment = environments.front();
   const DeviceInfo& device = environment.device();
   // Virtual time does not drift, so waiting has no use.
@@ -208,7 +191,7 @@ int run_tune(const TuneOptions& options) {
   if (inputs.items.empty() && inputs.skipped.empty()) {
     print_line(stderr, fmt::format("note: no shapes in {}, nothing is tuned or written", inputs.source));
     if (options.json) print_results_json({}, inputs, device, {});
-    return 0;
+    return {0, {}};
   }
   const auto file_of_journal = journal_file(options.journal);
   const auto journal = open_sql_journal(file_of_journal);  // Opened after all input is validated.
@@ -224,14 +207,19 @@ int run_tune(const TuneOptions& options) {
   };
 
   TunePublisher publisher(options, inputs, device);
-  TuneDisplay display(options, inputs, device, publisher, file_of_journal);
+  ProgressTracker tracker({.num_shapes = inputs.items.size(),
+                           .budget_s = how.budget_s,
+                           .device = device.id,
+                           .table = inputs.table.string(),
+                           .journal = file_of_journal.string()});
+  TuneDisplay display(options, inputs, device, tracker.now());
+  Observers observers({&tracker, &display, &publisher});
   const double end_s = steady_clock().now_s() + how.budget_s;
-  const std::vector<TuneResult> results =
-      run_tuner(Tuner(lanes_of(environments, *journal, more_journals), how), inputs, display, publisher);
+  std::vector<TuneResult> results =
+      run_tuner(Tuner(lanes_of(environments, *journal, more_journals), how), inputs, observers, display, publisher);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   publisher.flush();
-  if (options.results != nullptr) *options.results = results;
   display.note_cut_shapes();
   for (const auto& notice : publisher.notices()) display.note(notice);
   write_profiles(options, *journal, inputs, device, how.protocol);
@@ -244,7 +232,7 @@ int run_tune(const TuneOptions& options) {
   const auto end = [&](int status) {
     // Throws, like every entry, if the journal was removed or replaced meanwhile.
     recorded.end(interrupted ? "interrupted" : "done", status, versions_of(results));
-    return status;
+    return CampaignResult{status, std::move(results)};
   };
   if (interrupted) return end(128 + interrupting);
   const bool check_again = options.compare && (!inputs.yaml.empty() || options.m);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <vector>
+
+#include "tuner/tuner.h"
+
+namespace attune {
+
+/// Passes everything that a run reports to several observers, in their order. The observers outlive this.
+class Observers final : public TuneObserver {
+ public:
+  explicit Observers(std::vector<TuneObserver*> all) : all_(std::move(all)) {}
+  void progress(const Problem& problem, Phase phase, size_t num_alive) override {
+    for (TuneObserver* one : all_) one->progress(problem, phase, num_alive);
+  }
+  void finished(const TuneResult& result) override {
+    for (TuneObserver* one : all_) one->finished(result);
+  }
+
+ private:
+  std::vector<TuneObserver*> all_;
+};
+
+}  // namespace attune

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/progress_tracker.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/clock.h"
+#include "report/result_table.h"
+
+namespace attune {
+
+ProgressTracker::ProgressTracker(RunProgress start) : progress_(std::move(start)), began_s_(steady_clock().now_s()) {}
+
+void ProgressTracker::progress(const Problem& problem, Phase phase, size_t num_candidates) {
+  static constexpr std::array<const char*, 5> kPhases = {"racing", "finals of", "confirming", "last samples of",
+                                                         "done with"};
+  progress_.doing =
+      fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)], num_candidates, short_shape(problem));
+  progress_.elapsed_s = steady_clock().now_s() - began_s_;
+  file_.write(progress_);
+}
+
+void ProgressTracker::finished(const TuneResult& result) {
+  ++progress_.num_done;
+  for (const auto& [candidate, outcome] : result.failures) ++progress_.failures[std::string(name(outcome.status))];
+  if (result.decision && result.decision->ratio > progress_.best_ratio) {
+    progress_.best_ratio = result.decision->ratio;
+    progress_.best_shape = short_shape(result.problem);
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#include "cli/model_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/arguments.h"
+
+namespace attune {
+
+void add_model_flags(CLI::App& verb, ModelOptions& options, const std::string& group) {
+  verb.add_option("--model_dir,--model-dir", options.folder,
+                  "Shapes of a model: the folder of its Hugging Face config.json")
+      ->group(group);
+  verb.add_option("--tp", options.tp, "Devices among which the model is divided")
+      ->capture_default_str()
+      ->check(positive_number_error)
+      ->group(group);
+  verb.add_option("--nsets", options.nsets, "Rows of x: tokens of a step")->capture_default_str()->group(group);
+  verb.add_option("--sequences", options.sequences, "Rows of x for lm_head, which sees the last token of each sequence")
+      ->capture_default_str()
+      ->group(group);
+}
+
+}  // namespace attune

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+
+#include "campaign/model_inputs.h"
+
+namespace CLI {
+class App;
+}
+
+namespace attune {
+
+/// Adds --model_dir, --tp, --nsets and --sequences under a heading of the help.
+void add_model_flags(CLI::App& verb, ModelOptions& options, const std::string& group);
+
+}  // namespace attune
