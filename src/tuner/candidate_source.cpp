@@ -17,7 +17,7 @@ bool is_wanted(const std::string& solver, const std::vector<std::string>& librar
   return std::find(libraries.begin(), libraries.end(), first_part) != libraries.end();
 }
 
-/// Position in the family's list of baselines; solvers that are not in it come last, by id.
+/// Position in the family's list of baselines. Solvers that are not in it come last, ordered by id.
 size_t baseline_rank(const Problem& problem, const std::string& solver) {
   const auto& order = op_of(problem).family().baselines;
   return static_cast<size_t>(std::find(order.begin(), order.end(), solver) - order.begin());
@@ -66,7 +66,7 @@ CandidateSource::CandidateSource(const Problem& problem, const DeviceInfo& devic
 
 std::vector<Candidate> CandidateSource::ask(size_t at_most) {
   std::vector<Candidate> asked;
-  // Lanes take turns, so that a large space does not keep a small one waiting.
+  // Lanes take turns, so that a large space does not delay a small one.
   for (size_t idle = 0; asked.size() < at_most && idle < lanes_.size(); next_lane_ = (next_lane_ + 1) % lanes_.size()) {
     Lane& lane = lanes_[next_lane_];
     const auto indices = lane.strategy->ask(1);
