@@ -38,7 +38,7 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-/// How one candidate is to be admitted.
+/// Parameters for the admission of one candidate.
 struct Admission {
   Candidate candidate;
   std::vector<Binary> binaries;  ///< Binaries of its compile tasks, in task order.

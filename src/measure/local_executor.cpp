@@ -18,7 +18,7 @@ namespace attune {
 namespace {
 
 constexpr size_t kMaxOpen = 2;
-// Of the device's memory: libraries pack weights and keep their own scratch memory.
+// Usable share of the device's memory: libraries pack weights and keep their own scratch memory.
 constexpr double kMemoryShare = 0.9;
 constexpr double kGigabyte = 1e9;
 constexpr Milliseconds kLibraryLimit{120'000};  // to open a library and ask it for versions and space

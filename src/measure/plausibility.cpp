@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-// Of the roofline: a measured bandwidth is accurate to about 10 %, and L2 hits help more.
+// Share of the roofline: a measured bandwidth is accurate to about 10 %, and L2 hits help more.
 constexpr double kFloorShare = 0.6;
 
 }  // namespace

@@ -35,8 +35,8 @@ struct GroupChoice {
 /// Chooses the layout in which the rows of one weight group have the lowest Σ calls·time, where a layout's time in a
 /// row is the baseline's time divided by its ratio. If the baselines share a layout, another one must gain more than
 /// `min_gain` to replace it. In the chosen layout, a row gets its winner. If its winner has another layout, it gets its
-/// baseline unless a finalist of the layout is faster by min_gain over the whole interval, else the best of these
-/// finalists. Without a common layout every row gets its winner. Pure.
+/// baseline if that is a finalist of the chosen layout and no other one is faster by min_gain over the whole interval,
+/// else the best finalist of the layout. Without a common layout every row gets its winner. Pure.
 GroupChoice choose_layout(std::span<const GroupRow> rows, double min_gain);
 
 }  // namespace attune

@@ -43,7 +43,7 @@ struct TunerOptions {
   std::function<void()> before_measuring;
 };
 
-/// How a problem ended.
+/// Result kinds of a problem.
 enum class Ending : uint8_t {
   decided,      ///< A Decision was made in this run.
   reused,       ///< The journal had a Decision.

@@ -13,8 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kMaxDeaths = 2;  // per candidate
-/// Per request, or per restoration of all slots, without a blamed candidate.
+constexpr uint32_t kMaxDeaths = 2;  // deaths of one candidate
+/// Deaths without a blamed candidate, per request or per restoration of all slots.
 constexpr uint32_t kMaxUnattributedDeaths = 3;
 constexpr int kStarts = 3;  // attempts to start a worker
 constexpr Milliseconds kForever{1'000'000'000};

@@ -22,7 +22,7 @@
 
 namespace attune {
 
-/// How workers are started.
+/// Options for starting workers.
 struct WorkerOptions {
   std::vector<std::string> command;  ///< Program (absolute) and arguments: `attune worker`.
   std::string build;                 ///< Build of this program; a worker of another build refuses.

@@ -24,7 +24,7 @@ struct PublishedRow {
   std::string kernel_name;    ///< Candidate::name().
   std::string libtype;        ///< First part of the solver's id.
   int64_t algorithm = -1;     ///< The vendor's number for `solidx` or `kernelId`, or -1.
-  int64_t split_k = 1;        ///< The factor itself, not its logarithm.
+  int64_t split_k = 1;        ///< The factor itself.
   double us = 0;              ///< > 0.
   double err_ratio = 0;       ///< Fraction.
   double tflops = 0, bw = 0;  ///< bw in GB/s.
