@@ -4,17 +4,17 @@
 
 namespace attune {
 
-/// Slots from here on stand for solvers, by their place in the registry, while their libraries are opened and asked
-/// what they offer.
+/// First of the slots that stand for solvers, by their place in the registry, while their libraries are opened and
+/// asked for their spaces.
 inline constexpr Slot kLibrarySlots = 0x8000'0000;
 
-/// Is told what is about to be touched, before it is, so that a death or a hang can be blamed on it.
+/// Receives the slot that is about to be used, before it is used, so that a death or a hang can be blamed on it.
 class Announcer {
  public:
   virtual ~Announcer() = default;
-  /// From now until the next call whatever happens is the doing of `slot`'s candidate; 0: of none. `limit`: how long
-  /// that may take; 0: no limit of its own. Called on the measuring thread, before each turn too: cheap. Throws when it
-  /// cannot be told: then nothing may be touched.
+  /// Until the next call, everything that happens is attributed to the candidate of `slot`; 0: to none. `limit`: time
+  /// allowed for it; 0: no limit of its own. Called on the measuring thread, also before each turn, so it must be
+  /// cheap. Throws when the announcement cannot be made; then nothing may be run.
   virtual void announce(Slot slot, Milliseconds limit) = 0;
 };
 

@@ -15,9 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kDirtyDelay = 0.02;       // of the sample, by the run-queue delay of its threads
-constexpr double kLeastClock = 0.75;       // of the usual: below, the sample is not taken
-constexpr uint32_t kMaxRests = 3;          // then it is taken at the clock there is
+constexpr double kDirtyDelay = 0.02;       // run-queue delay of its threads, as a fraction of the sample
+constexpr double kLeastClock = 0.75;       // as a fraction of the usual clock; below it the device rests
+constexpr uint32_t kMaxRests = 3;          // after these the sample is taken at any clock
 constexpr double kReferenceBytes = 8 * 2;  // a value and a scale
 constexpr uint64_t kWorkspaceAlignment = 64;
 constexpr double kFirstRunsUs = 2000;  // warm runs until this much time is spent, 3 at most
@@ -42,7 +42,7 @@ double tensor_bytes(const TensorSpec& spec) {
 
 }  // namespace
 
-/// Scratch memory shared by the plans, as large as the largest wants it.
+/// Scratch memory shared by the plans, as large as the largest request.
 struct Bench::Workspace {
   Workspace(Device& owner, uint64_t bytes) : device(owner), block(owner.allocate(bytes, kWorkspaceAlignment)) {}
   ~Workspace() { device.release(block); }
@@ -75,7 +75,8 @@ Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protoco
       stream_(device.open_stream()),
       references_(device, op, problem, protocol.seed),
       verification_(device, op, problem, references_) {
-  // Filled once in guarded memory, copied from there; the outputs start as whatever, every launch writes them whole.
+  // Filled once in guarded memory and copied from there. The outputs start uninitialised; every launch writes them
+  // whole.
   HostTensors operands;
   std::vector<std::unique_ptr<GuardedBuffer>> filled;
   for (const TensorSpec& spec : specs_) {
@@ -132,7 +133,7 @@ Finding Bench::verify(const Entrant& entrant, bool twice, Milliseconds limit, ui
     stream_->synchronize();
     ++launches;
     check_limit(start, limit);
-    announce(entrant.slot, {});  // What was computed is compared now, which may take longer.
+    announce(entrant.slot, {});  // The comparison of the output that follows may take longer.
   };
   return verification_.verify(plan.traits(), run,
                               {.twice = twice, .err_ratio = protocol_.err_ratio, .weights = entrant.weights.get()});
@@ -157,7 +158,7 @@ void Bench::draw(const Entrant& entrant, uint32_t launches) {
   }
 }
 
-/// Other plans use the workspace as scratch: a plan that wants a zero prefix gets it anew when it was not the last
+/// Other plans use the workspace as scratch memory, so a plan with a zero prefix gets it cleared unless it was the last
 /// user.
 void Bench::clear_prefix(const Plan& plan) {
   const PlanTraits& traits = plan.traits();
@@ -197,7 +198,7 @@ Bench::FirstRun Bench::first_run(const Entrant& entrant, Milliseconds limit) {
 }
 
 void Bench::put(Entrant entrant) {
-  // A plan's address may come again with another plan behind it.
+  // A new plan may have the address of a freed one.
   workspace_user_ = nullptr;
   plans_.insert_or_assign(entrant.slot, std::move(entrant));
 }
@@ -215,7 +216,7 @@ Bench::Sampling Bench::take(const Turn& turn) {
     device_.settle(entrant.pool, true);
     taken.sample.clock = static_cast<float>(device_.relative_clock());
     if (taken.sample.clock >= kLeastClock || taken.dropped == kMaxRests) break;
-    // 1, 2, 4 ms: a core leaves a low clock within a few; hotter than that it stays, and the sample says so.
+    // 1, 2, 4 ms: a core leaves a low clock within a few ms. A hot core stays low, and the sample is marked dirty.
     std::this_thread::sleep_for(std::chrono::milliseconds(1 << taken.dropped++));
   }
   draw(entrant, launches);
@@ -226,7 +227,7 @@ Bench::Sampling Bench::take(const Turn& turn) {
   check_limit(start, turn.limit);
   taken.sample.us = static_cast<float>(us);
   taken.sample.round = turn.round;
-  // A clock that stays low after its rests makes a sample that is kept but not trusted.
+  // A sample whose clock stayed low after the rests is kept but marked dirty.
   taken.sample.dirty = disturbance.delay_ratio >= kDirtyDelay || taken.sample.clock < kLeastClock;
   return taken;
 }

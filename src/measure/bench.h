@@ -17,25 +17,25 @@
 
 namespace attune {
 
-/// Memory a problem takes to measure, in bytes: operands of the check, references, rotation. A double, so that shapes
+/// Bytes of memory needed to measure a problem: operands of the check, references, rotation. A double, so that shapes
 /// beyond any memory do not overflow.
 double bench_bytes(const Op& op, const Problem& problem, const Protocol& protocol, const DeviceInfo& device);
 
 /// Owns everything of one problem on one device: stream, rotation, references, guarded output, workspace, packed
-/// weights, and the plans by slot. Plans borrow. Used by the device's owner thread.
+/// weights, and the plans by slot. The plans borrow these. Used by the device's owner thread only.
 class Bench {
  public:
-  /// A plan and what it runs with.
+  /// A plan and the resources it runs with.
   struct Entrant {
     std::unique_ptr<Plan> plan;
     std::string pool;
-    std::shared_ptr<PackedWeights> weights;  ///< Null: plain ones.
+    std::shared_ptr<PackedWeights> weights;  ///< Null: plain weights.
     Slot slot = 0;                           ///< Announced before each launch.
   };
   struct Sampling {
     Sample sample;
     uint64_t launches = 0;
-    uint32_t dropped = 0;  ///< Times the clock was low and the device was given a rest.
+    uint32_t dropped = 0;  ///< Number of times the clock was low and the device rested.
   };
   struct FirstRun {
     double us = 0;
@@ -44,34 +44,36 @@ class Bench {
   };
 
   /// Allocates and fills the rotation; measures a bandwidth if this size class has none. `announcer` may be null; it
-  /// outlives the bench. Throws Error{device}.
+  /// must outlive the bench. Throws Error{device}.
   Bench(Device& device, const Op& op, const Problem& problem, const Protocol& protocol, Announcer* announcer = nullptr);
   ~Bench();
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  /// Why a time is not one; empty when it may be. A time below the floor has the bandwidth measured again first: what
-  /// was measured beside a busy neighbour must not make a fast kernel a liar.
+  /// Reason why a time cannot be right; empty if it is plausible. If a time lies below the floor, the bandwidth is
+  /// measured again first, because a bandwidth measured beside a busy neighbour would make a fast kernel implausible.
   std::string why_implausible(double us);
   const RotationSize& rotation() const noexcept { return rotation_->size(); }
 
-  /// Computes the references if they are not there yet; not a candidate's time and not its fault.
+  /// Computes the references if they are missing. Counts neither as a candidate's time nor as its fault.
   void prepare_references();
-  /// The weights in a layout: those that another entrant has, or packed now, outside of any time; gone with the last
-  /// entrant that has them. `verify`: also what verify() needs. Throws Error{device} without memory and what packing
-  /// throws.
+  /// Returns the weights in a layout: those of another entrant, or newly packed ones (outside any timing). They are
+  /// freed with their last entrant. `verify`: also prepares what verify() needs. Throws Error{device} without memory,
+  /// and what packing throws.
   std::shared_ptr<PackedWeights> weights(const WeightPacking& packing, bool verify);
-  /// See Verification. A run longer than `limit` throws Error{timeout} when it ends (0: none).
+  /// See Verification. Throws Error{timeout} after a run that took longer than `limit` (0: none).
   Finding verify(const Entrant& entrant, bool twice, Milliseconds limit, uint64_t& launches);
-  /// Enlarges the workspace that the plans share and, to verify, makes one between guard bands. Throws Error{device}.
+  /// Enlarges the workspace that the plans share; with `verify`, also allocates one between guard bands. Throws
+  /// Error{device}.
   void reserve(const PlanTraits& traits, bool verify);
-  /// The fastest of a few warm runs after the entrant's pool has its places.
+  /// Runs the entrant cold once, then returns the fastest of up to three warm runs, after its pool has its cores.
   FirstRun first_run(const Entrant& entrant, Milliseconds limit);
 
   void put(Entrant entrant);
   bool has(Slot slot) const noexcept { return plans_.contains(slot); }
   void drop(Slot slot) noexcept { plans_.erase(slot); }
-  /// One turn, as described in measure/README.md. The slot must be there. Throws what its plan throws, and timeout.
+  /// One turn, as described in measure/README.md. Requires: has(turn.slot). Throws what the plan throws, and
+  /// Error{timeout}.
   Sampling take(const Turn& turn);
 
  private:
@@ -93,10 +95,10 @@ class Bench {
   std::unique_ptr<Rotation> rotation_;
   struct Workspace;
   std::unique_ptr<Workspace> workspace_;
-  const Plan* workspace_user_ = nullptr;                         ///< Whose zeroed prefix the workspace has.
+  const Plan* workspace_user_ = nullptr;                         ///< Plan whose zeroed prefix the workspace holds.
   std::map<std::string, std::weak_ptr<PackedWeights>> weights_;  ///< By layout.
   std::map<Slot, Entrant> plans_;
-  std::vector<Launch> launches_;  ///< Of the turn under way; kept for its memory.
+  std::vector<Launch> launches_;  ///< Launches of the current turn; a member to reuse its memory.
 };
 
 }  // namespace attune

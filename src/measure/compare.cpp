@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-/// Beyond it a correctly rounded result may be infinite.
+/// Values beyond it may be infinite even when rounded correctly.
 double largest_finite(DType dtype) {
   switch (dtype) {
     case DType::fp16:
@@ -24,7 +24,7 @@ double largest_finite(DType dtype) {
   }
 }
 
-/// What rounding to the type may add near zero, where its numbers stop getting denser.
+/// Largest rounding error of the type near zero, where its numbers have a fixed spacing.
 double smallest_step(DType dtype) { return dtype == DType::fp16 ? 0x1p-25 : 0x1p-134; }
 
 struct Sums {

@@ -19,78 +19,81 @@
 
 namespace attune {
 
-/// Deadlines of one candidate; 0: none. Across a process wall it is ended when one passes, in process it is blamed
-/// when it returns.
+/// Deadlines of one candidate; 0: none. Behind a process wall the candidate is ended at its deadline; in process it is
+/// blamed when it returns.
 struct Limits {
-  Milliseconds load{0};  ///< Of preparing it.
-  Milliseconds run{0};   ///< Of each of its launches.
+  Milliseconds load{0};  ///< Time allowed to prepare the candidate.
+  Milliseconds run{0};   ///< Time allowed for each of its launches.
   bool operator==(const Limits&) const = default;
 };
 
-/// How one candidate is to be admitted.
+/// Parameters for the admission of one candidate.
 struct Admission {
   Candidate candidate;
-  std::vector<Binary> binaries;  ///< Of its compile tasks, in their order.
-  bool verify = true;            ///< False: an earlier run verified it under the same protocol and versions.
-  bool twice = false;  ///< Finalists: run twice, must agree with themselves unless declared non-deterministic.
+  std::vector<Binary> binaries;  ///< Binaries of its compile tasks, in task order.
+  bool verify = true;            ///< False if an earlier run verified it under the same protocol and versions.
+  bool twice = false;  ///< For finalists: two runs must agree with each other, unless declared non-deterministic.
   Limits limits;
   bool operator==(const Admission&) const = default;
 };
 
 struct Opened {
   ProblemId problem;
-  std::string refused;  ///< Not empty: the problem cannot be run here (too large …), why and what to do.
-  bool busy = false;    ///< It fits, but not beside the problem that is open: open it again when that is closed.
+  /// Not empty if the problem cannot be run on this machine (too large …): the reason and a remedy.
+  std::string refused;
+  /// True if the problem fits, but not beside the open problem: open it again when that one is closed.
+  bool busy = false;
   std::vector<Contender> contenders;
-  /// Refused because workers died without an announced candidate: that says nothing of the problem. Set on the caller's
-  /// side of a wall, never in a message.
+  /// True if it was refused because workers died without an announced candidate, which proves nothing about the
+  /// problem. Set on the caller's side of a wall, never in a message.
   bool lost = false;
   bool operator==(const Opened&) const = default;
 };
 struct Admitted {
   Slot slot;
   Outcome verified;
-  uint32_t batch = 1;  ///< Launches a sample needs to be long enough to time.
+  uint32_t batch = 1;  ///< Launches per sample needed to make it long enough to time.
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
-  uint64_t launches = 0;  ///< Spent on the admission.
-  bool spoilt = false;    ///< It wrote to memory that was not its own; across a wall the worker is replaced.
+  uint64_t launches = 0;  ///< Number of launches made for the admission.
+  bool spoilt = false;  ///< True if it wrote to memory that was not its own; behind a wall the worker is then replaced.
   bool operator==(const Admitted&) const = default;
 };
 struct Sampled {
-  /// Life of the worker. One that differs from the last answer's: a worker died meanwhile and lives again with all that
-  /// was open and admitted, and only samples of one epoch are paired.
+  /// Life of the worker. If it differs from the last answer's, a worker died meanwhile and a new one has everything
+  /// that was open and admitted. Only samples of one epoch are paired.
   uint32_t epoch = 0;
-  bool interrupted = false;  ///< The worker died in this schedule: there are no samples.
+  bool interrupted = false;  ///< True if the worker died during this schedule; then there are no samples.
   std::vector<Turn> turns;
-  std::vector<Sample> samples;  ///< One a turn.
-  uint64_t launches = 0;        ///< Untimed ones included.
-  uint32_t dropped = 0;         ///< Samples taken again because the clock was low.
-  /// Slots that failed while sampled, or that could not be had again after a death; their samples are void.
+  std::vector<Sample> samples;  ///< One per turn.
+  uint64_t launches = 0;        ///< Includes untimed launches.
+  uint32_t dropped = 0;         ///< Samples repeated because the clock was low.
+  /// Slots that failed while they were sampled, or that could not be restored after a death; their samples are void.
   std::vector<std::pair<Slot, Outcome>> failed;
   bool operator==(const Sampled&) const = default;
 };
 using Event = std::variant<Opened, Admitted, Sampled>;
 
-/// Runs candidates on one device. Calls enqueue; wait() returns what has happened. One thread. A candidate's death, a
-/// hang and all that its worker loses with it are the executor's to mend: they show in outcomes and epochs only.
+/// Runs candidates on one device. Calls enqueue; wait() returns the answers. Not thread-safe. The executor recovers
+/// from a candidate's death or hang and restores everything its worker lost: callers see them in outcomes and epochs
+/// only.
 class Executor {
  public:
   virtual ~Executor() = default;
   virtual const DeviceInfo& device() const = 0;
-  /// Two problems may be open. Answered by Opened.
+  /// Opens a problem; two may be open. Answered by Opened.
   virtual void open(ProblemId id, const Problem& problem, const Protocol& protocol) = 0;
   virtual void close(ProblemId id) = 0;
-  /// Prepares and verifies. Answered by Admitted.
+  /// Prepares and verifies a candidate. Answered by Admitted.
   virtual void admit(ProblemId id, Slot slot, const Admission& admission) = 0;
   virtual void drop(Slot slot) = 0;
   /// Runs the turns in order without a round trip between them. Answered by Sampled.
   virtual void sample(std::vector<Turn> schedule) = 0;
   /// Blocks up to `at_most` for events; may return none.
   virtual std::vector<Event> wait(Milliseconds at_most) = 0;
-  /// Gives up what is enqueued, at once where a process wall allows it: each request is answered all the same, refused,
-  /// cancelled or interrupted. What is open and admitted may be lost: close it and go.
+  /// Abandons the enqueued requests, at once where a process wall allows it. Each is still answered: refused, cancelled
+  /// or interrupted. Open problems and admitted candidates may be lost; the caller should close them and stop.
   virtual void abort() = 0;
-  /// Processes in which candidates run, other than this one: what they use of the processors is the run's own.
+  /// Processes other than this one in which candidates run; their processor time belongs to the run.
   virtual std::vector<pid_t> processes() const { return {}; }
 };
 

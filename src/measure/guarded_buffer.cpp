@@ -13,12 +13,12 @@ namespace attune {
 namespace {
 
 constexpr uint64_t kLeastGuardBytes = 1024;
-// 0xfff5, repeated, is a NaN as fp64, fp32, bf16 and fp16.
+// 0xfff5, repeated, is a NaN in fp64, fp32, bf16 and fp16.
 constexpr std::array<std::byte, 2> kNanBytes = {std::byte{0xf5}, std::byte{0xff}};
 
 uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
 
-/// Position of the first byte that is not the canary; the pattern follows the address, whatever the band starts at.
+/// Position of the first byte that is not the canary. The pattern follows the address, wherever the band starts.
 std::optional<size_t> first_change(std::span<const std::byte> band) {
   for (size_t i = 0; i < band.size(); ++i) {
     if (band[i] != kNanBytes[reinterpret_cast<uintptr_t>(band.data() + i) % 2]) return i;
@@ -38,7 +38,7 @@ GuardedBuffer::GuardedBuffer(Device& device, uint64_t bytes, uint32_t alignment,
       guard_bytes_(std::max<uint64_t>(kLeastGuardBytes, kGuardElements * element_bytes)) {
   const uint64_t step = uint64_t{2} * alignment;
   const uint64_t before = round_up(guard_bytes_, step) + alignment;
-  // Whole pages, so that they can be protected.
+  // Whole pages, because protection works by page.
   block_ = device.allocate(in_whole_pages(before + bytes + guard_bytes_),
                            static_cast<uint32_t>(std::max<uint64_t>(step, page_bytes())));
   data_ = static_cast<std::byte*>(block_.data) + before;

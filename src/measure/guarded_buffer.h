@@ -11,10 +11,10 @@
 
 namespace attune {
 
-/// Memory of a device that the host can address (host and fake), with guard bands before and after that hold a canary.
-/// The data start at a multiple of `alignment` and never at a multiple of twice that: what a caller promises, no
-/// better. The canary is a NaN in every float type, so that a kernel that reads past an end and uses it gives itself
-/// away.
+/// Memory of a device that the host can address (host and fake), between guard bands that hold a canary. The data start
+/// at a multiple of `alignment` but never at a multiple of twice that, so that a kernel gets exactly the promised
+/// alignment. The canary is a NaN in every float type, so that a kernel that reads past an end and uses the value is
+/// found out.
 class GuardedBuffer {
  public:
   static constexpr uint64_t kGuardElements = 128;
@@ -28,10 +28,11 @@ class GuardedBuffer {
   std::byte* data() const noexcept { return data_; }
   uint64_t bytes() const noexcept { return bytes_; }
   std::span<std::byte> span() const noexcept { return {data_, bytes_}; }
-  /// Whether it can be written to; at first it can. While it cannot, a write to it or its guard bands ends the process.
+  /// Makes the buffer writable (as it is at first) or not. While it is not, a write to it or its guard bands ends the
+  /// process.
   void set_writable(bool writable) noexcept;
 
-  /// Nothing, or where a guard band was overwritten: `3 bytes after its end`, `4 bytes before its start`.
+  /// nullopt, or the place where a guard band was overwritten: `3 bytes after its end`, `4 bytes before its start`.
   std::optional<std::string> broken_guard() const;
   void restore_guards() noexcept;
 
@@ -45,12 +46,12 @@ class GuardedBuffer {
   uint64_t bytes_ = 0, guard_bytes_ = 0;
 };
 
-/// A value no correct kernel writes: a signalling NaN with a mark in its payload, by element type (integers: the mark
-/// alone). Elements that still hold it were never written; arithmetic on it gives the same value with the quiet bit
-/// set.
+/// A value that no correct kernel writes: a signalling NaN with a mark in its payload, by element type (integers: the
+/// mark alone). Elements that still hold it were never written; arithmetic on it gives the same value with the quiet
+/// bit set.
 struct Poison {
   uint64_t bits = 0;   ///< In the low bits of an element.
-  uint64_t quiet = 0;  ///< What arithmetic makes of it; equal to `bits` for integers.
+  uint64_t quiet = 0;  ///< Result of arithmetic on it; equal to `bits` for integers.
   uint32_t bytes = 0;  ///< Size of an element.
   static Poison of(DType dtype) noexcept;
 };

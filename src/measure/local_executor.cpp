@@ -18,9 +18,10 @@ namespace attune {
 namespace {
 
 constexpr size_t kMaxOpen = 2;
-constexpr double kMemoryShare = 0.9;  // of the device's memory: libraries pack weights and keep scratch of their own
+// Usable share of the device's memory: libraries pack weights and keep their own scratch memory.
+constexpr double kMemoryShare = 0.9;
 constexpr double kGigabyte = 1e9;
-constexpr Milliseconds kLibraryLimit{120'000};  // To open a library and have it say what it offers.
+constexpr Milliseconds kLibraryLimit{120'000};  // to open a library and ask it for versions and space
 
 constexpr const char* kPlain = "plain";
 
@@ -45,11 +46,11 @@ Contender without(const SolverEntry& entry, std::string reason) {
 
 }  // namespace
 
-/// A solver opened on the device, or why it could not be.
+/// A solver opened on the device, or the reason why it could not be opened.
 struct LocalExecutor::Library {
   std::unique_ptr<Backend> backend;
   std::string unavailable;
-  Versions builds;  ///< `build.<library>` of what it calls.
+  Versions builds;  ///< `build.<library>` of the libraries it calls.
 };
 
 LocalExecutor::LocalExecutor(Device& device, const Registry& registry, Announcer* announcer)
@@ -99,7 +100,7 @@ std::vector<Event> LocalExecutor::wait(Milliseconds) {
 
 void LocalExecutor::abort() {
   for (Command& command : commands_) {
-    if (!command.cancelled.empty()) command.run = nullptr;  // What is closed or dropped still is.
+    if (!command.cancelled.empty()) command.run = nullptr;  // Close and drop requests are still executed.
   }
 }
 
@@ -110,7 +111,7 @@ void LocalExecutor::announce(Slot slot, Milliseconds limit) {
 Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protocol& protocol) {
   Opened answer;
   answer.problem = id;
-  // References, bandwidth and libraries start threads: they must find all cores.
+  // References, bandwidth and libraries start threads, which need all cores.
   device_.settle({}, false);
   announce(0, {});
   try {
@@ -170,7 +171,7 @@ LocalExecutor::Library& LocalExecutor::library(const Solver& solver) {
       if (const auto build = library_build(entry_point.library); !build.empty())
         slot->builds["build." + entry_point.library] = build;
     }
-    // The module is part of what was verified, too: how it calls the library.
+    // The module determines how the library is called, so its build is recorded, too.
     for (const SolverEntry& entry : registry_.entries()) {
       const std::string module = std::filesystem::path(entry.module).filename();
       if (entry.id == solver.id() && !module.empty()) slot->builds["build." + module] = library_build(module);
@@ -201,7 +202,7 @@ Contender LocalExecutor::contender_of(const SolverEntry& entry, const Problem& p
   }
 }
 
-/// How each layout that a contender names is packed, and the memory for all of them at once.
+/// Finds the packing of each layout that a contender names, and adds the memory for all of them.
 void LocalExecutor::find_packings(OpenProblem& opening) {
   if (!has_packed_weights(opening.problem)) return;
   const auto specs = op_of(opening.problem).tensors(opening.problem);
@@ -222,7 +223,7 @@ void LocalExecutor::find_packings(OpenProblem& opening) {
   }
 }
 
-/// Throws unavailable for weights in a layout that the problem's weights are not in.
+/// Throws unavailable if the problem's weights cannot be in the layout of the config.
 void LocalExecutor::check_layout(const OpenProblem& opening, const Config& config) const {
   const std::string layout = layout_of(config);
   if (layout == kPlain) return;
@@ -253,8 +254,8 @@ Outcome LocalExecutor::prepare(OpenProblem& opening, const Admission& admission,
   });
 }
 
-/// What every candidate of a problem needs. Not having it is no candidate's fault: the same outcome for each, made
-/// once.
+/// Makes the resources that every candidate of a problem needs. A failure is no candidate's fault; the same outcome,
+/// made once, is reported for each.
 bool LocalExecutor::make_bench(OpenProblem& opening, bool references) {
   if (!opening.broken.ok()) return false;
   opening.broken = evaluate(device_, Step::memory, [&]() -> Finding {
@@ -363,7 +364,7 @@ Sampled LocalExecutor::do_sample(const std::vector<Turn>& schedule) {
     }
   }
   announce(0, {});
-  // What runs next in this process (the tuner, a quiet look) finds its thread free and the pools at rest.
+  // Later work in this process (the tuner, a check for quiet) finds its thread unpinned and the pools at rest.
   device_.settle({}, false);
   return answer;
 }
@@ -375,8 +376,8 @@ LocalExecutor::OpenProblem* LocalExecutor::opening_of(Slot slot) {
   return nullptr;
 }
 
-/// A plan may die or hang while it is given back (a destructor of its library): its doing, and it has as long as it had
-/// to be loaded.
+/// A plan may die or hang while it is freed (a destructor of its library), so the slot is announced, with the time
+/// limit it had for loading.
 void LocalExecutor::give_back(OpenProblem& opening, Slot slot) {
   announce(slot, opening.loads.at(slot));
   opening.bench->drop(slot);

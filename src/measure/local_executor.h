@@ -14,27 +14,28 @@
 
 namespace attune {
 
-/// Runs candidates in this process, on the calling thread, inside wait(): what a worker does behind its wall, and what
-/// tests and `attune bench` do without one. It cannot stop a candidate that hangs or survive one that crashes; one that
-/// ends after its deadline is `timed_out`. Epoch is always 0.
+/// Runs candidates in this process, on the calling thread, inside wait(). A worker uses it behind its wall; tests and
+/// `attune bench` use it without one. It cannot stop a candidate that hangs or survive one that crashes; a candidate
+/// that ends after its deadline is `timed_out`. Epoch is always 0.
 class LocalExecutor final : public Executor {
  public:
-  /// All must outlive it. A library is opened on the device when the first problem asks, and stays open. `announcer` is
-  /// told whose doing the next steps are; null: nobody is.
+  /// All arguments must outlive it. A library is opened on the device when the first problem needs it, and stays open.
+  /// `announcer` receives the slot responsible for the next steps; it may be null.
   LocalExecutor(Device& device, const Registry& registry, Announcer* announcer = nullptr);
   ~LocalExecutor() override;
-  /// Solvers, by their place in the registry, that are not to be opened, and why.
+  /// Sets the solvers, by their place in the registry, that must not be opened, and the reasons.
   void leave_out(std::map<uint32_t, std::string> solvers) { left_out_ = std::move(solvers); }
 
   const DeviceInfo& device() const override { return device_.info(); }
-  /// Refused (Opened::refused) when two are open, when memory does not suffice, or when the problem is not one.
+  /// Refused (Opened::refused) when two problems are open, when memory does not suffice, or when the problem is
+  /// invalid.
   void open(ProblemId id, const Problem& problem, const Protocol& protocol) override;
   void close(ProblemId id) override;
   void admit(ProblemId id, Slot slot, const Admission& admission) override;
   void drop(Slot slot) override;
   void sample(std::vector<Turn> schedule) override;
-  /// Does enqueued commands until one has an answer. Sampled holds the turns that count: those of a slot that failed
-  /// are left out. Throws only for what is no candidate's fault.
+  /// Runs enqueued commands until one has an answer. Sampled holds the turns that count: those of a slot that failed
+  /// are excluded. Throws only for errors that are no candidate's fault.
   std::vector<Event> wait(Milliseconds at_most) override;
   void abort() override;
 
@@ -44,15 +45,17 @@ class LocalExecutor final : public Executor {
     Problem problem;
     Protocol protocol;
     std::vector<Contender> contenders;
-    double bytes = 0;                               ///< What the bench takes, packed weights included.
-    std::map<std::string, WeightPacking> packings;  ///< Of the layouts that contenders name, by name; not `plain`.
-    std::unique_ptr<Bench> bench;  ///< Made by the first admission: a problem that is only asked about costs little.
-    std::map<Slot, Milliseconds> loads;  ///< Limit of loading each admitted slot, and of giving it back.
-    Outcome broken;                      ///< Why there is no bench; every candidate of the problem ends so.
+    double bytes = 0;  ///< Bytes that the bench needs, packed weights included.
+    /// Packings of the layouts that contenders name, by layout name; without `plain`.
+    std::map<std::string, WeightPacking> packings;
+    /// Made by the first admission, so that a problem that is only queried costs little.
+    std::unique_ptr<Bench> bench;
+    std::map<Slot, Milliseconds> loads;  ///< Time limit for loading each admitted slot, and for freeing it.
+    Outcome broken;  ///< Reason why there is no bench; the outcome of every candidate of the problem.
   };
   struct Command {
     std::function<std::vector<Event>()> run;
-    std::vector<Event> cancelled;  ///< Its answer after abort().
+    std::vector<Event> cancelled;  ///< Answer after abort().
   };
 
   Opened do_open(ProblemId id, const Problem& problem, const Protocol& protocol);
@@ -77,7 +80,8 @@ class LocalExecutor final : public Executor {
   Announcer* announcer_;
   std::map<uint32_t, std::string> left_out_;
   SealedBinaries binaries_;
-  std::map<std::string, std::unique_ptr<Library>, std::less<>> libraries_;  ///< By solver id; outlive the plans.
+  /// By solver id; the libraries outlive the plans.
+  std::map<std::string, std::unique_ptr<Library>, std::less<>> libraries_;
   std::map<ProblemId, OpenProblem> open_;
   std::deque<Command> commands_;
 };

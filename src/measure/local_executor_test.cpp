@@ -18,10 +18,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Configs name a fault and a time: `fault=none;us=5`. Records the prepares it was asked for.
+/// Configs name a fault and a time: `fault=none;us=5`. Records the calls of prepare.
 class PlantedSolver final : public Solver {
  public:
-  /// `at_end`: called when a plan is given back.
+  /// `at_end`: called when a plan is freed.
   explicit PlantedSolver(std::string id = "planted.gemm", int* opened = nullptr,
                          const std::function<void()>* at_end = nullptr)
       : id_(std::move(id)), opened_(opened), at_end_(at_end) {}
@@ -244,7 +244,7 @@ TEST_F(LocalExecutorTest, ASlotThatFailsWhileSampledLosesItsSamplesAndSparesTheO
   open(1);
   admit(1, "fault=none;us=5");
   admit(2, "fault=none;us=6");
-  // A deadline no run can meet makes the second turn of slot 2 fail.
+  // A deadline that no run can meet makes the second turn of slot 2 fail.
   auto late = Turn{.slot = 2, .round = 1, .launches = 40, .limit = Milliseconds(1)};
   executor_->sample({{.slot = 2}, {.slot = 1}, late, {.slot = 2, .round = 2}, {.slot = 1, .round = 2}});
   const Sampled answer = next<Sampled>();
@@ -268,7 +268,7 @@ TEST_F(LocalExecutorTest, DropAndCloseFreeWhatTheyHeld) {
   EXPECT_EQ(device_->allocated_bytes(), 0u);
 }
 
-/// What was announced last.
+/// Records the last announcement.
 class Page final : public Announcer {
  public:
   void announce(Slot slot, Milliseconds limit) override { said = {slot, limit}; }

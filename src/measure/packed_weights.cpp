@@ -16,7 +16,7 @@ uint32_t num_copies(const WeightPacking& packing, const RotationSize& rotation) 
   return static_cast<uint32_t>(std::min<uint64_t>(rotation.copies, std::max<uint64_t>(2, fitting)));
 }
 
-/// The first place from `cursor` on that is a multiple of the alignment and not of twice that.
+/// A position after `cursor` that is a multiple of the alignment but not of twice that.
 uint64_t place(uint64_t cursor, uint64_t alignment) {
   const uint64_t step = 2 * alignment;
   return (cursor + step - 1) / step * step + alignment;

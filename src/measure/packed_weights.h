@@ -15,15 +15,15 @@
 
 namespace attune {
 
-/// Memory that the weights of one layout take beside a rotation, in bytes: copies and what the check uses.
+/// Bytes of memory that the weights of one layout take beside a rotation: copies, and those of the check.
 double packed_weights_bytes(const WeightPacking& packing, const RotationSize& rotation);
 
-/// The weights of a problem in one layout: copies that take the place of operand `b` in a rotation, and one between
-/// guard bands for each distribution of the check. Aligned as the plain operand and no better.
+/// The weights of a problem in one layout: copies that replace operand `b` in a rotation, and one copy between guard
+/// bands for each distribution of the check. Aligned like the plain operand, and no better.
 class PackedWeights {
  public:
-  /// Allocates and packs the copies. As many as the rotation has, unless that is more than kMaxBytes. `rotation` must
-  /// outlive it. Throws Error{device} without memory and what packing throws.
+  /// Allocates and packs the copies: as many as the rotation has, unless they exceed kMaxBytes. `rotation` must outlive
+  /// it. Throws Error{device} without memory, and what packing throws.
   PackedWeights(Device& device, std::span<const TensorSpec> specs, const Rotation& rotation, WeightPacking packing);
   ~PackedWeights();
   PackedWeights(const PackedWeights&) = delete;
@@ -32,21 +32,21 @@ class PackedWeights {
   static constexpr uint64_t kMaxBytes = 2 * kRotationBytes;
 
   const Layout& layout() const noexcept { return packing_.layout; }
-  /// Operands of a copy of the rotation, `b` in this layout.
+  /// Operands of one copy of the rotation, with `b` in this layout.
   std::span<void* const> copy(uint32_t index) const noexcept {
     return std::span(pointers_).subspan(index * num_operands_, num_operands_);
   }
 
-  /// Allocates and packs what the check uses, if that was not done yet. Throws as the constructor.
+  /// Allocates and packs the weights of the check, if that was not done yet. Throws what the constructor throws.
   void prepare_check(ReferenceCache& references);
-  /// The weights of a distribution between guard bands; after prepare_check().
+  /// The weights of a distribution between guard bands. Requires: prepare_check() was called.
   void* checked(Distribution distribution) const noexcept;
-  /// As ReferenceCache::begin_run() and end_run(), of the weights between guard bands. No copy can be written to.
+  /// Like ReferenceCache::begin_run() and end_run(), but for the weights between guard bands. No copy is ever writable.
   void begin_run(Distribution distribution) noexcept { set_checked_writable(distribution, true); }
   void end_run(Distribution distribution) noexcept { set_checked_writable(distribution, false); }
-  /// What a candidate did to them: a clause such as `changed …`; empty for nothing.
+  /// Damage that a candidate did to them, as a clause such as `changed …`; empty if none.
   std::string spoilt(Distribution distribution) const;
-  /// Packs them again after a candidate spoilt them.
+  /// Packs them again after a candidate damaged them.
   void repack(Distribution distribution, ReferenceCache& references);
 
  private:

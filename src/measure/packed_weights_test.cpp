@@ -20,16 +20,17 @@ constexpr const char* kPlainProblem = "gemm_a16w16 m=20 n=40 k=64 dtype=fp32";
 constexpr const char* kPacked = " bpreshuffle=1";
 constexpr const char* kOpaque = "library.pack@1";
 
-/// Weights in the planted library's own order: where the buffer lies, then the plain bytes. Moved, they are worthless.
+/// Weights in the planted library's own order: the address of the buffer, then the plain bytes. A moved copy is
+/// invalid.
 struct OpaqueWeights {
   const void* place;
   static uint64_t bytes(uint64_t plain) { return sizeof(OpaqueWeights) + plain; }
 };
 
-/// What the planted kernel finds wrong or does wrong.
+/// Damage that the planted kernel does.
 enum class Damage { none, changes_weights, overruns_weights, changes_timed_weights };
 
-/// A correct GEMM of weights in a layout.
+/// A correct GEMM on weights in a layout.
 class PackedPlan final : public Plan {
  public:
   PackedPlan(const Problem& problem, Layout layout, Damage deed, FakeDevice& device)
@@ -42,8 +43,8 @@ class PackedPlan final : public Plan {
 
   void run(const Launch& launch) const override {
     auto* packed = static_cast<std::byte*>(launch.operands[1]);
-    // Packed ones are ours, and timed ones lie as frameworks allocate; plain ones are verified where callers may have
-    // them.
+    // Packed weights have our alignment, timed ones that of frameworks; plain ones are verified at the alignment that
+    // callers promise.
     const auto place = reinterpret_cast<uintptr_t>(packed);
     if (place % 128 != 64 && !(layout_.name == "plain" && place % 32 == 16))
       fail(ErrorCode::device, "aligned by chance");
@@ -58,7 +59,7 @@ class PackedPlan final : public Plan {
     std::vector<void*> operands(launch.operands.begin(), launch.operands.end());
     operands[1] = plain_.data();
     gemm_.run({operands, launch.workspace, launch.stream});
-    const bool is_verified = ++runs_ <= 3;  // Twice on normal data, once on integers.
+    const bool is_verified = ++runs_ <= 3;  // twice on normal data, once on integers
     if (deed_ == Damage::changes_timed_weights && !is_verified) packed[9] ^= std::byte{1};
     if (deed_ == Damage::changes_weights) packed[9] ^= std::byte{1};
     if (deed_ == Damage::overruns_weights) packed[packed_bytes(layout_, weights_)] = std::byte{7};

@@ -14,20 +14,20 @@
 
 namespace attune {
 
-/// What is wrong with a planted kernel. For tests.
+/// Faults of a planted kernel. For tests.
 enum class Fault : uint8_t {
   none,
-  tile_dropped,         // a 16×16 tile is not written
-  tile_zeroed,          // … is written as zero
-  rows_permuted,        // two rows change places
-  k_tail_ignored,       // the last K % 16 terms are left out
+  tile_dropped,         // does not write a 16×16 tile
+  tile_zeroed,          // writes zeros to it
+  rows_permuted,        // swaps two rows
+  k_tail_ignored,       // skips the last K % 16 terms
   one_term_twice,       // parts of a split K overlap by one
-  accumulates,          // C += A·B on memory nobody cleared
+  accumulates,          // C += A·B on uninitialised memory
   writes_past_end,      // one element
   writes_before_start,  // one element
   nan_in_output,
   stale,              // does not run
-  stale_after_first,  // believes that nothing changed since its first run
+  stale_after_first,  // runs only once and assumes that nothing changes
   reads_past_end,     // one element after the end of A
   narrow_sum,         // accumulates in bf16
   changes_input,
@@ -56,8 +56,8 @@ inline constexpr std::array<std::string_view, 19> kFaultNames = {"none",
                                                                  "unsteady",
                                                                  "throws"};
 
-/// A plain GEMM with a planted fault; needs M > 4 and N > 32. Calls `on_run` in every
-/// run, where a fake device lets time go by.
+/// A naive GEMM with a planted fault; needs M > 4 and N > 32. Calls `on_run` in every run; a fake device advances its
+/// time there.
 class PlantedGemm final : public Plan {
  public:
   explicit PlantedGemm(const GemmShape& shape, Fault fault, std::function<void()> on_run = {})

@@ -9,7 +9,8 @@
 namespace attune {
 namespace {
 
-constexpr double kFloorShare = 0.6;  // of the roofline: a measured bandwidth is good to some 10 %, an L2 hit helps more
+// Share of the roofline: a measured bandwidth is accurate to about 10 %, and L2 hits help more.
+constexpr double kFloorShare = 0.6;
 
 }  // namespace
 

@@ -9,12 +9,13 @@
 
 namespace attune {
 
-/// The time in µs below which no kernel can have done the work: 0.6 × the larger of flops at the device's peak rate for
-/// `dtype` and bytes at the bandwidth measured for this working set. May measure that bandwidth (150 ms, with threads).
+/// Lower bound in µs for the time of any kernel that does the work: 0.6 × the larger of flops at the device's peak rate
+/// for `dtype` and bytes at the bandwidth measured for this working set. May measure that bandwidth (150 ms, with
+/// threads).
 double roofline_floor_us(const Work& work, DType dtype, uint64_t working_set_bytes, Device& device,
                          Reading reading = Reading::remembered);
 
-/// Why a time is not one (zero, negative, not finite, below the floor); empty when it may be.
+/// Reason why a time cannot be right (zero, negative, not finite, below the floor); empty if it is plausible.
 std::string implausible(double us, double floor_us);
 
 }  // namespace attune

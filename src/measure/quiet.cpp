@@ -20,7 +20,7 @@ namespace {
 
 double ticks_a_second() { return static_cast<double>(sysconf(_SC_CLK_TCK)); }
 
-/// User and system time of a process, exact for this one; 0 when it has ended.
+/// User and system time of a process, exact for this process; 0 when it has ended.
 double process_s(pid_t process) {
   if (process == getpid()) {
     rusage usage{};
@@ -43,7 +43,7 @@ CpuTimes parse_cpu_times(std::string_view stat, std::span<const int> cores) {
     const auto fields = split(line, ' ');
     const auto core = parse_int(fields[0].substr(3));  // the line `cpu` is the sum of all
     if (!core || std::find(cores.begin(), cores.end(), *core) == cores.end() || fields.size() < 8) continue;
-    // user nice system idle iowait irq softirq (steal guest …); guests are in user already.
+    // user nice system idle iowait irq softirq (steal guest …); user includes guests.
     double ticks[8] = {};
     for (size_t i = 1; i < 8; ++i) ticks[i] = static_cast<double>(parse_int(fields[i]).value_or(0));
     const double idle = ticks[4] + ticks[5], busy = ticks[1] + ticks[2] + ticks[3] + ticks[6] + ticks[7];

@@ -34,7 +34,7 @@ TEST(Quiet, TheShareIsOfOthersOnly) {
   EXPECT_DOUBLE_EQ(others_share({}, {}), 0);
 }
 
-/// A machine of one processor whose others' load is given window by window.
+/// A machine with one processor whose load by others is given window by window.
 struct Script {
   std::vector<double> loads;
   size_t windows = 0;

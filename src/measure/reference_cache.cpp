@@ -15,12 +15,12 @@ namespace attune {
 namespace {
 
 constexpr double kCheckedRows = 8;
-// The naive path takes about 10 ns a term: beyond a second or two, fewer rows are checked.
+// The naive path takes about 10 ns per term; above a second or two, fewer rows are checked.
 constexpr double kMaxTerms = 1 << 27;
-// Both paths sum in double: they differ by 1e-13 of the scale. A lost or doubled term is 1/√K of it or more.
+// Both paths sum in double: they differ by 1e-13 of the scale. A lost or doubled term changes it by 1/√K or more.
 constexpr double kPathsAgree = 1e-9;
 
-/// Calls work(range) for parts of [0, rows) on a thread for each processor of the machine.
+/// Calls work(range) for parts of [0, rows), one thread per processor of the machine.
 void over_all_cores(int64_t rows, const std::function<void(RowRange)>& work) {
   const int64_t threads = std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, std::max<int64_t>(rows, 1));
   std::vector<std::jthread> others;
@@ -65,7 +65,7 @@ TestData& ReferenceCache::get(Distribution distribution) {
   for (const GuardedBuffer& input : data->inputs)
     data->hashes.push_back(hash128(std::span<const std::byte>(input.span())));
   compute(*data);
-  // The paths are the same code for every distribution, and normal data hide nothing.
+  // The paths are the same code for every distribution, and normal data hide no difference.
   if (distribution == Distribution::normal) check(*data);
   data->set_inputs_writable(false);
   slot = std::move(data);
@@ -86,7 +86,7 @@ void ReferenceCache::fill(Distribution distribution, TestData& data) const {
 HostTensors ReferenceCache::tensors(const TestData& data) const {
   HostTensors tensors;
   for (const GuardedBuffer& input : data.inputs) tensors.operands.push_back(input.span());
-  tensors.operands.emplace_back();  // the output has no part in filling or in the reference
+  tensors.operands.emplace_back();  // neither filling nor the reference reads the output
   return tensors;
 }
 
@@ -106,7 +106,7 @@ void ReferenceCache::check(const TestData& data) const {
   const double terms_a_row = op_.work(problem_).flops / 2 / static_cast<double>(rows);
   const auto wanted =
       static_cast<size_t>(std::clamp(kMaxTerms / terms_a_row, 1.0, std::min(kCheckedRows, static_cast<double>(rows))));
-  std::set<int64_t> picked = {rows - 1};  // where blocks are cut short
+  std::set<int64_t> picked = {rows - 1};  // where blocks are truncated
   if (wanted > 1) picked.insert(0);
   Random random(derive_seed(seed_, "reference rows"));
   while (picked.size() < wanted) picked.insert(static_cast<int64_t>(random.below(static_cast<uint64_t>(rows))));

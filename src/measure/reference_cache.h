@@ -10,11 +10,11 @@
 
 namespace attune {
 
-/// The inputs of one distribution in guarded buffers, what they hash to, and the reference computed from them.
+/// The inputs of one distribution in guarded buffers, their hashes, and the reference computed from them.
 struct TestData {
   std::vector<GuardedBuffer> inputs;  ///< The operands before the output.
   std::vector<Hash128> hashes;
-  Reference reference;  ///< Cannot be written to once it is computed.
+  Reference reference;  ///< Read-only once it is computed.
   TestData() = default;
   ~TestData();
   TestData(const TestData&) = delete;
@@ -23,19 +23,20 @@ struct TestData {
   bool set_reference_writable(bool writable) noexcept;
 };
 
-/// Computes a problem's references once, on the op's fast path over all cores, and checks 8 rows (fewer where a row is
-/// of more than 16 million terms) against the naive path. Its threads have ended when a call returns, so nothing is
-/// timed beside them. No candidate can write to what it holds, but for the inputs of the run under way.
+/// Computes a problem's references once, on the op's fast path over all cores, and checks 8 rows (fewer if a row has
+/// more than 16 million terms) against the naive path. Its threads have ended when a call returns, so nothing is timed
+/// beside them. Candidates can write to none of its memory, except to the inputs during a run.
 class ReferenceCache {
  public:
   ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed);
   /// Throws Error{device} without memory; Error{internal} when the two paths of the op disagree.
   TestData& get(Distribution distribution);
-  /// A candidate is about to run on the inputs of a distribution: what it does to them is told from their hashes, for
-  /// a sentence says more than a death. Ended by end_run().
+  /// Makes the inputs of a distribution writable for a run, until end_run(). Changes to them are found by their hashes,
+  /// because a message explains more than a death.
   void begin_run(Distribution distribution) { get(distribution).set_inputs_writable(true); }
   void end_run(Distribution distribution) noexcept;
-  /// Writes the inputs of a distribution again after a candidate spoilt them. Between begin_run() and end_run().
+  /// Writes the inputs of a distribution again after a candidate damaged them. Requires: between begin_run() and
+  /// end_run().
   void refill(Distribution distribution);
 
  private:

@@ -9,10 +9,10 @@
 namespace attune {
 namespace {
 
-/// Tiny operands: more copies than this take seconds to lay out, and their addresses alone fill a cache.
+/// For tiny operands, more copies than this take seconds to fill, and their addresses alone fill a cache.
 constexpr uint64_t kMaxCopies = 1 << 14;
 
-/// The first place from `cursor` on that is a multiple of the alignment and not of twice that.
+/// A position after `cursor` that is a multiple of the alignment but not of twice that.
 uint64_t place(uint64_t cursor, uint64_t alignment) {
   const uint64_t step = 2 * alignment;
   return (cursor + step - 1) / step * step + alignment;
@@ -55,7 +55,7 @@ uint32_t CopyPicker::next() noexcept {
   uint32_t& drawn = ready_[random_.below(ready_.size())];
   const uint32_t copy = drawn;
   if (!resting_.empty()) {
-    // Its place goes to the copy that has rested longest.
+    // The copy that has rested longest takes its place.
     drawn = resting_[oldest_];
     resting_[oldest_] = copy;
     oldest_ = (oldest_ + 1) % resting_.size();

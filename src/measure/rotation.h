@@ -13,20 +13,21 @@
 
 namespace attune {
 
-/// How many copies of a problem's operands take turns so that none is found in a cache.
+/// Number of copies of a problem's operands that are used in turn so that none is found in a cache.
 struct RotationSize {
   uint32_t copies = 1;
-  uint64_t copy_bytes = 0;  ///< Of one set of operands, outputs included.
+  uint64_t copy_bytes = 0;  ///< Size of one set of operands, outputs included.
   uint64_t bytes() const noexcept { return copies * copy_bytes; }
 };
-inline constexpr uint64_t kRotationBytes = 256u
-                                           << 20;  ///< Default bound: a virtual machine may report 480 MiB of cache.
+/// Default bound of a rotation: a virtual machine may report 480 MiB of cache.
+inline constexpr uint64_t kRotationBytes = 256u << 20;
 
-/// cold: as many copies as exceed twice the cache with their inputs, at most `limit_bytes` in all, at least 2; warm: 1.
+/// cold: as many copies as are needed for their inputs to exceed twice the cache, at most `limit_bytes` in all, at
+/// least 2; warm: 1.
 RotationSize size_rotation(std::span<const TensorSpec> specs, CachePolicy policy, int64_t cache_bytes,
                            uint64_t limit_bytes = kRotationBytes);
 
-/// Draws copies at random such that none comes again before half of the others (rounded down) were drawn. O(1).
+/// Draws copies at random so that none repeats before half of the others (rounded down) were drawn. O(1).
 class CopyPicker {
  public:
   CopyPicker(uint32_t copies, uint64_t seed);
@@ -39,14 +40,14 @@ class CopyPicker {
   Random random_;
 };
 
-/// How operands lie while they are timed: as frameworks allocate them (PyTorch on a CPU: 64 bytes), which is more than
-/// callers promise. Verification gives a candidate no more than the promise.
+/// Alignment of operands while they are timed: as frameworks allocate them (PyTorch on a CPU: 64 bytes), which is more
+/// than callers promise. Verification gives a candidate only the promised alignment.
 inline uint32_t timed_alignment(const TensorSpec& spec) noexcept {
   return std::max<uint32_t>(spec.alignment_bytes, 64);
 }
 
-/// The copies themselves, inputs in one block of the device and outputs in another; every operand at timed_alignment()
-/// and no better. The inputs cannot be written to: a candidate that does so ends its process. The host must be able to
+/// The copies themselves: inputs in one block of the device and outputs in another, every operand at timed_alignment()
+/// and no better. The inputs are read-only: a candidate that writes to them ends its process. The host must be able to
 /// address the device's memory.
 class Rotation {
  public:

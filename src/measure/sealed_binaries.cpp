@@ -47,7 +47,7 @@ std::vector<Binary> SealedBinaries::load(std::span<const Binary> binaries) {
     if (found == sealed_.end()) found = sealed_.emplace(binary.sha256, seal(binary)).first;
     if (inode_of(found->second.descriptor) != found->second.inode)
       fail(ErrorCode::io, "the memory of a compiled kernel was closed: {}", binary.recipe);
-    // The loader takes a name that it has seen for the same library: this one is of one content alone.
+    // The loader assumes that a known name is the same library, so each name stands for one content only.
     binary.file = fmt::format("/proc/self/fd/{}", found->second.descriptor);
   }
   return loaded;

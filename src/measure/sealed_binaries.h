@@ -9,9 +9,9 @@
 
 namespace attune {
 
-/// Compiled kernels as this process loads them: the very bytes that were hashed, in memory that nobody can change. A
-/// file of the cache may be replaced, cut or removed at any moment by another process; what is verified under a sha256
-/// must be that. Each content is read once and has a name of its own for the life of the object. One thread.
+/// Compiled kernels as this process loads them: the bytes that were hashed, in memory that cannot be changed. Another
+/// process may replace, truncate or remove a file of the cache at any moment, but a kernel verified under a sha256 must
+/// have that content. Each content is read once and has its own file name for the life of the object. Not thread-safe.
 class SealedBinaries {
  public:
   SealedBinaries() = default;
@@ -19,14 +19,14 @@ class SealedBinaries {
   SealedBinaries(const SealedBinaries&) = delete;
   SealedBinaries& operator=(const SealedBinaries&) = delete;
 
-  /// The same binaries with files that name the sealed bytes. Throws io when a file cannot be read or its content is
-  /// not the one of its sha256. About 50 µs for each that is new.
+  /// Returns the same binaries with file names of the sealed bytes. Throws io when a file cannot be read or its content
+  /// does not match its sha256. Takes about 50 µs for each new binary.
   std::vector<Binary> load(std::span<const Binary> binaries);
 
  private:
   struct SealedFile {
     int descriptor = -1;
-    uint64_t inode = 0;  ///< A candidate may close descriptors: then the number names something else.
+    uint64_t inode = 0;  ///< Detects a reused descriptor number: a candidate may close descriptors.
   };
   SealedFile seal(const Binary& binary) const;
   std::map<std::string, SealedFile> sealed_;  ///< By sha256.

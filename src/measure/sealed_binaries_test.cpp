@@ -45,7 +45,7 @@ TEST_F(SealedBinariesTest, AFileThatIsNotWhatWasCompiledIsNoVerdict) {
     sealed_.load(std::vector{kernel});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::io);  // load_failed: of the moment, tried again by the next run.
+    EXPECT_EQ(error.code(), ErrorCode::io);  // load_failed: transient, so the next run tries again
   }
   put("kernel", "good");
   EXPECT_EQ(read_file(sealed_.load(std::vector{kernel})[0].file), "good");

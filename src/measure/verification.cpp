@@ -17,7 +17,7 @@ GuardedBuffer output_buffer(Device& device, const std::vector<TensorSpec>& specs
   return GuardedBuffer(device, specs.back().bytes(), specs.back().alignment_bytes, element_bytes(specs.back()));
 }
 
-/// How many elements hold a bit pattern, and the first that does.
+/// Number of elements that hold a bit pattern, and the first of them.
 struct PatternCount {
   uint64_t count = 0;
   int64_t first = 0;
@@ -40,7 +40,7 @@ std::string_view data_name(Distribution distribution) {
   return distribution == Distribution::normal ? "normal data" : "integers";
 }
 
-/// While it lives the inputs of one distribution can be written to.
+/// Makes the inputs of one distribution writable for its lifetime.
 class WritableInputs {
  public:
   WritableInputs(ReferenceCache& references, PackedWeights* weights, Distribution distribution)
@@ -84,7 +84,7 @@ void Verification::reserve(const PlanTraits& traits) {
 Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, const VerifyOptions& options) {
   launches_ = 0;
   if (!workspace_) reserve(traits);
-  const auto workspace = std::move(workspace_);  // for this plan alone, whatever becomes of it
+  const auto workspace = std::move(workspace_);  // for this plan only, whatever the result
   used_workspace_ = workspace.get();
   used_weights_ = options.weights;
   if (used_weights_ != nullptr) used_weights_->prepare_check(references_);
@@ -96,7 +96,8 @@ Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, con
   return integers;
 }
 
-/// On the same inputs, next to the first run: what changes from run to run, or every other run, shows.
+/// Runs again on the same inputs, right after the first run, to find results that change from run to run or every other
+/// run.
 Finding Verification::run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run,
                                 double err_ratio) {
   const std::vector<std::byte> before(output_.span().begin(), output_.span().end());
@@ -128,7 +129,7 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   try {
     run({.operands = operands, .workspace = used_workspace_ ? used_workspace_->data() : nullptr, .stream = nullptr});
   } catch (...) {
-    refill(distribution);  // a launch that failed half-way may have spoilt them
+    refill(distribution);  // a launch that failed half-way may have damaged them
     throw;
   }
   ++launches_;
@@ -148,7 +149,7 @@ void Verification::refill(Distribution distribution) {
   if (used_weights_ != nullptr) used_weights_->repack(distribution, references_);
 }
 
-/// A clause about memory that was not the candidate's to write; empty when there is none.
+/// A clause about memory that the candidate must not write; empty if it is intact.
 std::string Verification::spoilt_memory(const PlanTraits& traits, Distribution distribution) {
   TestData& data = references_.get(distribution);
   if (const auto where = output_.broken_guard())
@@ -205,8 +206,8 @@ Finding Verification::judge_output(Distribution distribution, double err_ratio) 
   return {Status::ok, {}, errors};
 }
 
-/// Elements that still hold the poison, or what arithmetic makes of it. In an integer type a result may happen to be
-/// the mark: there it counts only where the reference says otherwise, that is as an error.
+/// Elements that still hold the poison, or the result of arithmetic on it. In an integer type a result may happen to
+/// equal the mark, so it counts only where the reference differs, that is as an error.
 std::string Verification::unwritten(const Comparison& comparison) const {
   const Poison poison = Poison::of(specs_.back().dtype);
   if (comparison.num_non_finite == 0) return {};

@@ -14,12 +14,13 @@
 
 namespace attune {
 
-/// What one step of a candidate came to; evaluate() makes the Outcome of it.
+/// Result of one step of a candidate; evaluate() makes its Outcome.
 struct Finding {
   Status status = Status::ok;
-  std::string detail;  ///< What was found and where; empty when ok.
+  std::string detail;  ///< Fault and place; empty when ok.
   Errors errors;
-  bool spoilt = false;  ///< It wrote to memory that was not its own: nothing in this process can be trusted any more.
+  /// True if it wrote to memory that was not its own; then nothing in this process can be trusted any more.
+  bool spoilt = false;
 };
 
 /// Runs one launch to its end. Throws what the plan throws, or Error{timeout}.
@@ -27,22 +28,23 @@ using RunLaunch = std::function<void(const Launch&)>;
 
 struct VerifyOptions {
   bool twice = false;       ///< Two runs on the same inputs must agree bit by bit, unless declared non-deterministic.
-  double err_ratio = 0.05;  ///< Mismatches must be strictly below this fraction; never the only gate.
-  PackedWeights* weights = nullptr;  ///< In the place of operand `b`; null: the weights are plain.
+  double err_ratio = 0.05;  ///< Mismatches must stay strictly below this fraction; never the only criterion.
+  PackedWeights* weights = nullptr;  ///< Used instead of operand `b`; null: the weights are plain.
 };
 
-/// Holds a candidate's results against the reference, on poisoned outputs and workspace between canaries. In each run
-/// it looks, in this order, for: an overwritten guard band, a changed input, a zeroed prefix that is not left zero, an
+/// Compares a candidate's results with the reference, on poisoned outputs and workspace between canaries. Each run is
+/// checked, in this order, for: an overwritten guard band, a changed input, a zeroed prefix that is not left zero, an
 /// element never written, a value computed from unwritten memory, a non-finite value, an error above the op's bounds.
 class Verification {
  public:
   Verification(Device& device, const Op& op, const Problem& problem, ReferenceCache& references);
-  /// Allocates the workspace of the plan that is verified next; verify() does it otherwise. Throws Error{device}.
+  /// Allocates the workspace of the plan that is verified next. Optional: verify() allocates it if needed. Throws
+  /// Error{device}.
   void reserve(const PlanTraits& traits);
-  /// A cold run on normal data (`twice`: and another), then one on integers. The errors are the worst of the runs.
-  /// Throws what `run` throws.
+  /// Runs once cold on normal data (with `twice`: and once more), then once on integers. The errors are the worst of
+  /// the runs. Throws what `run` throws.
   Finding verify(const PlanTraits& traits, const RunLaunch& run, const VerifyOptions& options);
-  /// Launches of the last verify().
+  /// Number of launches in the last verify().
   uint64_t launches() const noexcept { return launches_; }
 
  private:
@@ -61,9 +63,9 @@ class Verification {
   Tolerance tolerance_;
   int64_t columns_ = 1;
   GuardedBuffer output_;
-  std::unique_ptr<GuardedBuffer> workspace_;       ///< Of the next plan.
-  const GuardedBuffer* used_workspace_ = nullptr;  ///< Of the plan being verified; null without one.
-  PackedWeights* used_weights_ = nullptr;          ///< Likewise.
+  std::unique_ptr<GuardedBuffer> workspace_;       ///< Workspace of the next plan.
+  const GuardedBuffer* used_workspace_ = nullptr;  ///< Workspace of the plan being verified; null if it has none.
+  PackedWeights* used_weights_ = nullptr;          ///< Weights of the plan being verified; null: plain.
   uint64_t launches_ = 0;
 };
 

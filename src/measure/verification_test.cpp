@@ -61,7 +61,7 @@ TEST_P(VerificationOf, CatchesEveryPlantedFault) {
   Checker checker(problem_of(GetParam()));
   for (size_t i = 1; i < kFaultNames.size(); ++i) {
     const auto fault = static_cast<Fault>(i);
-    // In 16-bit outputs another order of summation mostly rounds to the same: nothing to find.
+    // In 16-bit outputs another order of summation mostly rounds to the same value, so there is nothing to find.
     if (fault == Fault::throws || (fault == Fault::unsteady && std::string_view(GetParam().out) != "fp32")) continue;
     const Finding found = checker.check(fault, true);
     EXPECT_EQ(found.status, Status::wrong_result) << kFaultNames[i];
@@ -132,7 +132,7 @@ TEST(ReferenceCache, RestoresInputsThatACandidateChanged) {
   EXPECT_EQ(hash128(std::span<const std::byte>(data.inputs[0].span())), before);
 }
 
-/// An op whose fast path loses the last term, or that forgives all but the share of mismatches.
+/// An op whose fast path loses the last term, or that tolerates everything but the share of mismatches.
 class ChangedGemm final : public Op {
  public:
   explicit ChangedGemm(bool broken_path) : broken_path_(broken_path) {}
@@ -183,7 +183,7 @@ TEST(ReferenceCache, WhatItHoldsCannotBeWrittenToButInARunsOwnInputs) {
   EXPECT_DEATH(*normal.inputs.front().data() = std::byte{1}, "");
 }
 
-/// `--errRatio`: a gate of its own, whatever the other bounds forgive.
+/// `--errRatio` is a criterion of its own, whatever the other bounds tolerate.
 TEST(Verification, TheShareOfMismatchesMustStayBelowItsLimit) {
   FakeDevice device;
   const ChangedGemm op(false);

@@ -6,10 +6,11 @@
 
 namespace attune {
 
-/// The command that repeats a candidate's measurement: `attune bench "…" --solver … --config "…" --device …`.
+/// Returns the command that repeats a candidate's measurement: `attune bench "…" --solver … --config "…" --device …`.
 std::string repeat_command(const Problem& problem, const Candidate& candidate, const std::string& device_id);
 
-/// A Decision as a JSON object (one line): winner, baseline, times, ratio with interval, tied set, finalists, errors.
+/// Returns a Decision as a JSON object (one line): winner, baseline, times, ratio with interval, tied set, finalists,
+/// errors.
 std::string decision_json(const Decision& decision, const std::string& device_id);
 
 }  // namespace attune

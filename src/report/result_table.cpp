@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kLayout = "{:<34} {:>10} {:<46} {:>10} {:>8} {:>17} {:>9}  {}";
 
-/// Display width: counts characters, not bytes, so that × and … line up.
+/// Pads to a display width: counts characters, not bytes, so that × and … line up.
 std::string pad(std::string text, size_t width) {
   const auto shown =
       static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));

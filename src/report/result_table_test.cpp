@@ -34,7 +34,7 @@ TEST(ResultTable, TheMeanGainIsGeometricWithAnIntervalThatShrinksWithTheShapes) 
   EXPECT_EQ(summary.num_faster, 2u);
   EXPECT_EQ(summary.num_tied, 1u);
   EXPECT_NEAR(summary.mean, std::pow(1.331, 0.25), 1e-12);
-  // Four equal deviations of ln(1.1): that of their mean is half of it.
+  // Four equal deviations of ln(1.1): the deviation of their mean is half of it.
   EXPECT_NEAR(summary.high, summary.mean * std::sqrt(1.1), 1e-9);
   EXPECT_NEAR(summary.low, summary.mean / std::sqrt(1.1), 1e-9);
 }

@@ -18,7 +18,7 @@ bool is_slower_than_default(double median_us, double ratio_high, double percent)
 }
 
 bool is_slower_than_stated(const Measurement& measurement, double stated_us, double percent) {
-  constexpr size_t kLeastSamples = 7;  // For an interval of 95 % that is not the whole range.
+  constexpr size_t kLeastSamples = 7;  // for a 95 % interval that is not the whole range
   std::vector<double> clean;
   for (const Sample& sample : measurement.samples) {
     if (!sample.dirty && sample.us > 0) clean.push_back(sample.us);

@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-/// The first rounds that hold enough of the slot (beside the baseline), else the widest that hold anything.
+/// The first range with enough samples of the slot (paired with the baseline), else all rounds.
 Rounds rounds_with(const Field& field, const Evidence& evidence, Slot slot, Slot baseline) {
   for (const auto& rounds : evidence.rounds) {
     if (field.samples().log_ratios(slot, baseline, rounds).size() >= SampleTable::kMinClean) return rounds;
@@ -56,7 +56,7 @@ void fill_figures(const Field& field, const Evidence& evidence, ContestResult& r
     result.baseline_us = 0;
     return;
   }
-  // Beside the winner's time: of the same rounds.
+  // Uses the rounds of the winner's time, so that the two times are comparable.
   const Rounds rounds = rounds_with(field, evidence, result.winner, result.baseline);
   const double us = field.samples().median_us(result.baseline, rounds);
   result.baseline_us = std::isfinite(us) ? us : 0;

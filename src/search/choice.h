@@ -7,13 +7,14 @@
 
 namespace attune {
 
-/// The tied one to stand against the baseline: the incumbent if it is among them, else the fastest.
+/// Picks the tied slot that is compared with the baseline: the incumbent if it is tied, else the fastest.
 Slot choose(const Field& field, std::span<const Slot> tied, Rounds rounds);
 
-/// What the end of a contest is made from.
+/// Samples that the result of a contest is computed from.
 struct Evidence {
   std::vector<Slot> finalists;
-  std::vector<Rounds> rounds;  ///< Best first: a slot's figures come from the first that holds enough of it.
+  /// Best first: a slot's figures come from the first range that holds enough samples of it.
+  std::vector<Rounds> rounds;
 };
 /// Figures of one finalist: its time, and the ratio of the baseline's time to it over common rounds.
 FinalistResult figures_of(const Field& field, const Evidence& evidence, Slot slot);

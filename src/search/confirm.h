@@ -7,25 +7,26 @@
 
 namespace attune {
 
-/// Who is compared in the confirmation, and what must be shown.
+/// The two slots compared in the confirmation, and the gain to be proven.
 struct Claim {
   Slot winner = 0, baseline = 0;
-  double min_gain = 0;  ///< By which fraction the winner must beat the baseline.
+  double min_gain = 0;  ///< Fraction by which the winner must beat the baseline.
 };
 
-/// Tests the finals' winner against the baseline on samples that did not choose it: same rotation, later in time, a
-/// one-sided group-sequential Wilcoxon test. After the look `narrow_after` the rotation shrinks to these and two
+/// Tests the winner of the finals against the baseline on samples that did not choose it: same rotation, later in time,
+/// a one-sided group-sequential Wilcoxon test. After the look `narrow_after` the rotation shrinks to these two and two
 /// others.
 class Confirm {
  public:
   Confirm(ConfirmOptions options, uint32_t max_pairs, Field& field, Claim claim, std::vector<Slot> finalists);
 
-  /// Rounds up to the next look, taking the looks that are due; empty when decided.
+  /// Takes the looks that are due and returns the rounds up to the next look; empty when decided.
   std::vector<Turn> next();
   bool accepted() const noexcept { return accepted_; }
   const Claim& claim() const noexcept { return claim_; }
   Rounds rounds() const noexcept { return {first_round_, field_.last_round()}; }
-  /// Rounds of the rotation in use last: times in another mix of candidates are another quantity (0.6–2.5 %).
+  /// Rounds of the latest rotation. Times measured in another mix of candidates are not comparable (they differ by
+  /// 0.6–2.5 %).
   Rounds mix_rounds() const noexcept { return {mix_first_, field_.last_round()}; }
   std::span<const Slot> mix() const noexcept { return mix_; }
 
@@ -44,12 +45,13 @@ class Confirm {
   bool accepted_ = false;
 };
 
-/// Runs a rotation on until the slots that are published have enough clean samples in it (pairs, for two of them).
+/// Continues a rotation until the published slots have enough clean samples in it (clean pairs if two slots are
+/// published).
 class Publish {
  public:
-  /// `mix_first`: the round from which this rotation's samples count.
+  /// `mix_first`: the first round of this rotation whose samples count.
   Publish(uint32_t num_clean, Field& field, std::vector<Slot> mix, std::vector<Slot> published, uint32_t mix_first);
-  /// Further rounds; empty when enough are clean, or after twice as many rounds.
+  /// Further rounds; empty when enough samples are clean, or after twice that many rounds.
   std::vector<Turn> next();
   Rounds rounds() const noexcept { return {mix_first_, field_.last_round()}; }
 

@@ -16,7 +16,7 @@
 
 namespace attune {
 
-/// Composes the phases: each gives the rounds it wants until it is decided, then the next one starts.
+/// Composes the phases: each returns the rounds it wants until it is decided, then the next one starts.
 struct Contest::State {
   explicit State(ContestOptions given) : options(std::move(given)), field(options.seed), race(options.race, field) {}
 
@@ -44,10 +44,10 @@ struct Contest::State {
   std::optional<Publish> publish;
   Phase phase = Phase::race;
   std::vector<Turn> wanted;  ///< Schedule not yet reported.
-  uint32_t may_join = 0;     ///< Entrants still welcome before the next round.
-  bool asked = false;        ///< Entrants were asked for since the last round.
+  uint32_t may_join = 0;     ///< Entrants that may still join before the next round.
+  bool asked = false;        ///< True if entrants were requested since the last round.
   bool closed = false, cut = false, waited = false;
-  std::vector<Slot> finalists;  ///< Of finals that start again, too.
+  std::vector<Slot> finalists;  ///< Kept across a restart of the finals.
   std::vector<Slot> dropped;
   ContestResult result;
 };
@@ -83,7 +83,7 @@ std::optional<Want> Contest::State::advance_race() {
   asked = false;
   may_join = 0;
   if (auto turns = race.next(!closed); !turns.empty()) return want_samples(std::move(turns));
-  if (!closed) return std::nullopt;  // nobody to measure yet: ask again
+  if (!closed) return std::nullopt;  // nothing to measure yet: ask again
   finalists = race.shortlist();
   for (const Slot slot : race.alive()) {
     if (!contains(finalists, slot)) dropped.push_back(slot);
@@ -176,7 +176,7 @@ void Contest::State::finish_exhaustive() {
     result.tied = {result.winner};
   }
   finish();
-  // The samples that chose it also time it, so the gain must show in the whole interval.
+  // The samples that chose the winner also time it, so the whole interval must show the gain.
   if (result.verdict == Verdict::faster && result.ratio_low <= 1 + options.min_gain) {
     result.tied = {result.winner, result.baseline};
     result.verdict = Verdict::tie;
@@ -195,12 +195,12 @@ void Contest::State::finish() {
   if (confirm) evidence.rounds.push_back(confirm->rounds());
   if (finals) evidence.rounds.push_back({.first = finals->rounds().first});
   if (finals && confirm) evidence.rounds.back().last = confirm->rounds().first - 1;
-  if (!result.decided && !publish) {  // cut: only what there is, for the report
+  if (!result.decided && !publish) {  // cut: report what was measured
     result.winner = evidence.finalists.front();
     result.baseline = field.baseline().value_or(result.winner);
   }
   fill_figures(field, evidence, result);
-  // A row without a time is no row.
+  // A row must have a time.
   if (result.winner_us <= 0 || (field.baseline() && result.baseline_us <= 0)) result.decided = false;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What goes wrong while a contest runs: odd conditions, a spent budget, deaths.
+// Faults while a contest runs: unusual conditions, a spent budget, deaths.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::vector<Sample> measure(SyntheticWorld& world, const std::vector<Turn>& sche
   for (const auto& turn : schedule) samples.push_back(world.sample(turn.slot));
   return samples;
 }
-/// Plays until a phase wants samples; that schedule is not yet reported.
+/// Plays until a phase wants samples. That schedule is not reported yet.
 std::vector<Turn> play_to(Contest& contest, SyntheticWorld& world, const std::vector<Entrant>& entrants, Phase phase) {
   size_t num_joined = 0;
   while (true) {
@@ -76,7 +76,7 @@ TEST(ContestFaults, AClockThatMovesAtEveryLookStillEnds) {
   EXPECT_EQ(result.winner, 0u);
 }
 
-/// A decision with a dirty final, over candidates of which slot 1 is faster by a gain.
+/// A decision with a dirty final in which slot 1 is faster by `gain`.
 ContestResult decide_dirty(double gain, bool incumbent, double dirty) {
   const std::map<Slot, double> times = {{0, 100 * (1 + gain)}, {1, 100}};
   SyntheticWorld world(times, kSteady, 1);
@@ -211,7 +211,7 @@ TEST(ContestFaults, AnInterruptedFinalStartsAgainWithNewRounds) {
     EXPECT_GT(schedule.front().round, lost.back().round);
     EXPECT_EQ(num_rounds(schedule), 8u);
     contest.report(measure(world, schedule));
-    EXPECT_TRUE(std::holds_alternative<WantDelay>(contest.next()));  // the finals began anew
+    EXPECT_TRUE(std::holds_alternative<WantDelay>(contest.next()));  // the finals restarted
     EXPECT_EQ(play(contest, world, {}).winner, 1u);
   }
 }
@@ -245,7 +245,7 @@ TEST(ContestFaults, AWithdrawnFinalistTakesNoFurtherPart) {
 
 TEST(ContestFaults, AnotherBaselineTakesThePlaceOfOneThatDied) {
   const std::map<Slot, double> times = {{0, 110}, {1, 100}, {2, 108}, {3, 107}};
-  for (const Slot next : {2u, 3u}) {  // a finalist, or one who was not there before
+  for (const Slot next : {2u, 3u}) {  // a finalist, or a new entrant
     SyntheticWorld world(times, kSteady, 1);
     Contest contest({});
     auto entrants = entrants_of(times);

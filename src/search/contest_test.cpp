@@ -17,7 +17,7 @@ using testing::Contains;
 using testing::Not;
 using testing::UnorderedElementsAreArray;
 
-/// Entrants for times given by slot; slot 0 is the baseline.
+/// Entrants with the given times by slot; slot 0 is the baseline.
 std::vector<Entrant> entrants_of(const std::map<Slot, double>& times) {
   std::vector<Entrant> entrants;
   for (const auto& [slot, us] : times) {
@@ -273,7 +273,7 @@ TEST(Contest, AsksForAtMostABatchARoundAndStopsMeasuringWhenNobodyComes) {
     const auto* samples = std::get_if<WantSamples>(&want);
     if (!samples) continue;
     EXPECT_EQ(samples->schedule.size(),
-              3u);  // one round: somebody may join after it
+              3u);  // one round: a candidate may join after it
     ++num_rounds;
     contest.report(std::vector<Sample>(samples->schedule.size(), Sample{.us = 100}));
   }
@@ -352,16 +352,16 @@ TEST(Contest, MaxPairsCapsTheLooksOfFinalsAndConfirm) {
   EXPECT_LE(rounds[Phase::confirm].size(), 16u);
 }
 
-/// The rounds that chose a winner flatter it; what is published is of rounds that chose nothing.
+/// The rounds that chose a winner flatter it, so the published figures come from later rounds.
 TEST(Contest, PublishedTimesAreOfTheRoundsAfterTheChoice) {
   for (const bool gains : {true, false}) {
     const std::map<Slot, double> times = {{0, 100}, {1, gains ? 80.0 : 120.0}};
     SyntheticWorld before(times, {0, 0, 0, 0}, 1);
     ContestOptions options = options_of(1);
-    options.finals.looks = {64};  // Most rounds are of the choice.
+    options.finals.looks = {64};  // Most rounds belong to the choice.
     Contest contest(options);
     const std::vector<Entrant> entrants = entrants_of(times);
-    // The machine is half as fast once the winner is chosen.
+    // The machine slows down to half its speed once the winner is chosen.
     const auto result = [&] {
       size_t num_joined = 0;
       for (;;) {

@@ -11,7 +11,7 @@ double distance_of_values(const Parameter& parameter, const Value* a, const Valu
   if (!a || !b) return a == b ? 0 : 1;
   if (*a == *b) return 0;
   if (!std::holds_alternative<int64_t>(*a) || !std::holds_alternative<int64_t>(*b)) return 1;
-  // Both point into the parameter's list.
+  // Both pointers point into the parameter's list.
   return std::abs(static_cast<double>(a - b)) / static_cast<double>(parameter.values.size() - 1);
 }
 

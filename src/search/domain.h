@@ -11,19 +11,19 @@
 
 namespace attune {
 
-/// The configs a strategy may ask for: those that pruning left, or a whole space.
+/// The configs a strategy may ask for: those that survived pruning, or a whole space.
 class Domain {
  public:
   Domain(SearchSpace space, std::optional<std::vector<uint64_t>> allowed);
 
   const SearchSpace& space() const noexcept { return space_; }
-  /// Number of positions; of a whole space, indices that repeat a config included.
+  /// Number of positions. For a whole space this includes indices that repeat a config.
   uint64_t size() const noexcept { return allowed_ ? allowed_->size() : space_.size(); }
   uint64_t index(uint64_t position) const { return allowed_ ? (*allowed_)[position] : position; }
-  /// Allowed, and the first index of its config.
+  /// True if the index is allowed and is the first one of its config.
   bool contains(uint64_t index) const;
-  /// How different two configs are, by parameter: 0 (the same) … 1. Numbers by the distance of their places, texts 0
-  /// or 1.
+  /// Mean difference of two configs over their parameters: 0 (equal) … 1. Numbers differ by the distance of their
+  /// positions in the value list, texts by 0 or 1.
   double distance(uint64_t a, uint64_t b) const;
 
  private:
@@ -31,8 +31,8 @@ class Domain {
   std::optional<std::vector<uint64_t>> allowed_;
 };
 
-/// Gives the positions of a domain in random order, each once, in memory that grows with those given: a Fisher-Yates
-/// shuffle of which only the touched places are kept.
+/// Returns the positions of a domain in random order, each once: a Fisher-Yates shuffle that stores only the touched
+/// positions, so memory grows with the number returned.
 class RandomOrder {
  public:
   RandomOrder(uint64_t size, uint64_t seed) : size_(size), random_(seed) {}
@@ -45,7 +45,7 @@ class RandomOrder {
   std::unordered_map<uint64_t, uint64_t> moved_;
 };
 
-/// Indices asked for or told of: none is asked for twice.
+/// Indices that were asked for or told; none is asked for twice.
 class Trials {
  public:
   Trials(uint64_t max_trials) : max_trials_(max_trials) {}

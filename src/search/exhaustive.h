@@ -6,13 +6,14 @@
 
 namespace attune {
 
-/// The oracle: every entrant gets the same number of rounds, exactly as asked for.
+/// The oracle: every entrant gets the same number of rounds.
 class Exhaustive {
  public:
   Exhaustive(uint32_t warmup, uint32_t iters, Field& field) : warmup_(warmup), iters_(iters), field_(field) {}
-  /// The next rounds of all `slots`: some at a time, so that a cut or a death costs little. Empty: done.
+  /// The next rounds of all `slots`, a few at a time, so that a cut or a death costs little. Empty when done.
   std::vector<Turn> next(const std::vector<Slot>& slots);
-  bool is_warmup() const noexcept { return num_rounds_ < warmup_; }  ///< Of the rounds wanted last.
+  /// True if the last rounds returned are warm-up rounds.
+  bool is_warmup() const noexcept { return num_rounds_ < warmup_; }
   void reported() noexcept { num_rounds_ += num_wanted_; }
 
  private:

@@ -13,7 +13,7 @@
 
 namespace attune {
 
-/// Who takes part in a contest, what was measured of them, and the contest's one source of chance.
+/// The entrants of a contest, their samples, and the contest's only random generator.
 class Field {
  public:
   explicit Field(uint64_t seed);
@@ -28,17 +28,17 @@ class Field {
   bool is_protected(Slot slot) const;  ///< Baseline or incumbent.
   std::vector<Slot> slots() const;     ///< Ascending.
 
-  /// `num_rounds` further rounds: one turn of each slot, each round in a new random permutation. (A palindromic order,
-  /// with always the same neighbours, is biased by up to 1 %.)
+  /// Schedules `num_rounds` further rounds: one turn of each slot, each round in a new random permutation. (A
+  /// palindromic order, in which the neighbours never change, is biased by up to 1 %.)
   std::vector<Turn> schedule(std::span<const Slot> slots, uint32_t num_rounds);
-  uint32_t last_round() const noexcept { return last_round_; }  ///< Last one scheduled; numbers are never used again.
+  uint32_t last_round() const noexcept { return last_round_; }  ///< Last round scheduled; numbers are never reused.
 
   SampleTable& samples() noexcept { return samples_; }
   const SampleTable& samples() const noexcept { return samples_; }
 
-  /// Slots by median over some rounds; equal medians: less workspace, then name.
+  /// Slots ordered by median over some rounds. Ties are broken by less workspace, then by name.
   std::vector<Slot> ranked(std::span<const Slot> slots, Rounds rounds) const;
-  /// The first of ranked(). `slots` is not empty.
+  /// The first of ranked(). Requires: `slots` is not empty.
   Slot best(std::span<const Slot> slots, Rounds rounds) const;
   /// The best of each layout.
   std::vector<Slot> best_of_layouts(std::span<const Slot> slots, Rounds rounds) const;

@@ -65,7 +65,8 @@ void Finals::discard_block() {
   const uint32_t block_rounds = field_.last_round() + 1 - block_first_;
   field_.samples().discard({block_first_, field_.last_round()});
   num_rounds_ -= block_rounds;
-  // One look's worth of rounds in its place, not again up to twice that: what is dirty now mostly stays dirty.
+  // Replace the block with one look's worth of rounds, not up to twice that: conditions that are dirty now mostly stay
+  // so.
   max_rounds_ = num_rounds_ + looks_[look_];
   block_first_ = field_.last_round() + 1;
   look_discarded_ = discarded_ = true;
@@ -86,7 +87,7 @@ void Finals::take_look() {
   }
   std::sort(rivals.begin(), rivals.end(),
             [](const Rival& a, const Rival& b) { return std::pair(a.p, a.slot) < std::pair(b.p, b.slot); });
-  for (size_t i = 0; i < rivals.size(); ++i) {  // Holm: the first that is not rejected keeps the rest
+  for (size_t i = 0; i < rivals.size(); ++i) {  // Holm: the first hypothesis not rejected keeps the rest
     if (rivals[i].p >= options_.level / 2 / static_cast<double>(rivals.size() - i)) break;
     std::erase(tied_, rivals[i].slot);
   }

@@ -7,20 +7,23 @@
 
 namespace attune {
 
-/// Looks of a sequential test that a cap on pairs leaves; the cap itself if it lies before the first. 0: no cap.
+/// Looks of a sequential test that lie within a cap on pairs, or the cap itself if it lies before the first look. 0: no
+/// cap.
 std::vector<uint32_t> capped_looks(std::vector<uint32_t> looks, uint32_t max_pairs);
 
-/// Says among the finalists which are as fast as the best: rounds of all of them, and at each look a one-sided Wilcoxon
-/// signed rank test against the leader at Holm-adjusted Pocock levels. All stay in the rotation to the end.
+/// Finds the finalists that are as fast as the best. It schedules rounds of all finalists; at each look a one-sided
+/// Wilcoxon signed rank test compares each with the leader at Holm-adjusted Pocock levels. All stay in the rotation to
+/// the end.
 class Finals {
  public:
   Finals(FinalsOptions options, uint32_t max_pairs, Field& field, std::vector<Slot> finalists);
 
-  /// Rounds up to the next look, taking the looks that are due; empty when decided.
+  /// Takes the looks that are due and returns the rounds up to the next look; empty when decided.
   std::vector<Turn> next();
-  /// As fast as the best, as far as could be told.
+  /// Finalists not shown to be slower than the best.
   std::span<const Slot> tied() const noexcept { return tied_; }
-  bool discarded() const noexcept { return discarded_; }  ///< A block was measured under odd conditions.
+  /// True if a block was discarded because of unusual conditions.
+  bool discarded() const noexcept { return discarded_; }
   Rounds rounds() const noexcept { return {first_round_, field_.last_round()}; }
 
  private:
@@ -34,11 +37,11 @@ class Finals {
   std::vector<Slot> finalists_, tied_;
   std::vector<uint32_t> looks_;
   size_t look_ = 0;
-  uint32_t num_rounds_ = 0;  ///< Kept ones.
-  uint32_t max_rounds_ = 0;  ///< Cap of the look under way.
+  uint32_t num_rounds_ = 0;  ///< Rounds kept.
+  uint32_t max_rounds_ = 0;  ///< Round limit of the current look.
   uint32_t first_round_, block_first_;
-  double usual_clock_;           ///< Of the block before; 0: not known.
-  bool look_discarded_ = false;  ///< At most once a look: so it ends.
+  double usual_clock_;           ///< Clock of the previous block; 0: unknown.
+  bool look_discarded_ = false;  ///< A look discards at most one block, so that it ends.
   bool discarded_ = false;
 };
 

@@ -10,11 +10,11 @@
 namespace attune {
 namespace {
 
-/// Of the trials, this many spread over the space before the neighbourhoods are searched.
+/// One trial in this many is spread over the space before the neighbourhoods are searched.
 constexpr uint64_t kSpreadShare = 4;
-/// Draws from which each of the spread configs is chosen: the one farthest from all before it.
+/// Random draws per spread config; the one farthest from all earlier configs is chosen.
 constexpr size_t kSpreadDraws = 32;
-/// Neighbourhoods are taken from this many of the best, then chance goes on.
+/// Number of best configs whose neighbourhoods are searched before random configs are tried.
 constexpr size_t kMaxCentres = 8;
 
 class LocalStrategy : public Strategy {
@@ -43,7 +43,7 @@ class LocalStrategy : public Strategy {
     const bool is_new = trials_.add(index);
     pending_.erase(index);
     if (index >= domain_.space().size()) return;
-    if (is_new) spread_.push_back(index);  // an earlier run's: it already spread
+    if (is_new) spread_.push_back(index);  // from an earlier run: it counts as spread
     if (status == Status::ok && median_us > 0) {
       times_[index] = median_us;
     } else {
@@ -62,7 +62,7 @@ class LocalStrategy : public Strategy {
       if (auto index = next_spread()) return index;
     }
     if (auto index = next_neighbour()) return index;
-    // Answers that are still to come may show a better neighbourhood than chance does.
+    // Pending results may show a better neighbourhood than a random config.
     return pending_.empty() ? next_random() : std::nullopt;
   }
 
@@ -104,7 +104,7 @@ class LocalStrategy : public Strategy {
     return index;
   }
 
-  /// A random untried neighbour of the best that still has one.
+  /// Returns a random untried neighbour of the best config that still has one.
   std::optional<uint64_t> next_neighbour() {
     std::vector<std::pair<double, uint64_t>> ranking;
     for (const auto& [index, us] : times_) ranking.emplace_back(us, index);
@@ -133,9 +133,9 @@ class LocalStrategy : public Strategy {
   RandomOrder order_;
   Random random_;
   Trials trials_;
-  std::set<uint64_t> pending_;                            ///< Asked, not told.
-  std::map<uint64_t, double> times_;                      ///< Of those told ok.
-  std::map<uint64_t, std::vector<uint64_t>> neighbours_;  ///< Untried ones; computed once a centre.
+  std::set<uint64_t> pending_;                            ///< Asked for, not told yet.
+  std::map<uint64_t, double> times_;                      ///< Times told with status ok.
+  std::map<uint64_t, std::vector<uint64_t>> neighbours_;  ///< Untried neighbours; computed once per centre.
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using Facts = std::map<std::string, Value, std::less<>>;
 
-/// What stays the same for every config.
+/// Facts that are the same for every config.
 Facts facts_of(const Problem& problem, const DeviceInfo& device) {
   Facts facts;
   for (const auto& [name, value] : problem.attributes()) facts["problem." + name] = parse_value(value);
@@ -49,7 +49,7 @@ class Pruner {
     }
   }
 
-  /// The first rule that rejects a config; null: allowed.
+  /// Returns the first rule that rejects a config; null if it is allowed.
   const Rule* rejects(uint64_t index) const {
     if (checks_.empty()) return nullptr;
     const auto values = space_.values_at(index);

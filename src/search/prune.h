@@ -11,20 +11,22 @@
 
 namespace attune {
 
-/// What a space's rules leave. Spaces above `max_enumerated` are sampled (seeded) down to it: said in `sampled`.
+/// Configs that remain after a space's rules. Spaces above `max_enumerated` are sampled (seeded) down to it; `sampled`
+/// is then true.
 struct Pruned {
-  std::vector<uint64_t> allowed;                ///< Ascending; duplicates through inactive parameters left out.
+  std::vector<uint64_t> allowed;                ///< Ascending; without duplicates caused by inactive parameters.
   std::map<std::string, uint64_t> rejected_by;  ///< Rule id → configs it rejected first.
   bool sampled = false;
 };
-/// Variables: the config's parameters, `problem.<attribute>` (a number if it is one, else a text), `device.num_units`,
-/// `device.cache_bytes`, `device.memory_bytes` and `device.<fact>`. A rule that reads an inactive parameter does not
-/// apply. Throws invalid_input naming the rule when an expression cannot be evaluated. About 1 µs a config and rule.
+/// Applies the rules of a space. Variables of a rule: the config's parameters, `problem.<attribute>` (a number if it
+/// parses as one, else a text), `device.num_units`, `device.cache_bytes`, `device.memory_bytes` and `device.<fact>`. A
+/// rule that reads an inactive parameter does not apply. Throws invalid_input naming the rule when an expression cannot
+/// be evaluated. Costs about 1 µs per config and rule.
 Pruned prune(const SearchSpace& space, const Problem& problem, const DeviceInfo& device, uint64_t seed,
              uint64_t max_enumerated = 1'000'000);
 
-/// Why a config is none of a space's: an unknown or missing parameter, a value that is not offered, a rule broken.
-/// Nothing if it is one.
+/// Reason why a config does not belong to a space: an unknown or missing parameter, a value that is not offered, or a
+/// broken rule. nullopt if it belongs to it.
 std::optional<std::string> why_outside(const SearchSpace& space, const Config& config, const Problem& problem,
                                        const DeviceInfo& device);
 

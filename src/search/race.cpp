@@ -23,8 +23,8 @@ void Race::withdraw(Slot slot) { std::erase(alive_, slot); }
 
 uint32_t Race::first_judged() const { return alive_.size() > options_.crowd ? options_.first_crowded : options_.first; }
 
-/// Ratios that include dirty samples once dropped a true winner in 0.75 % of simulated races under a busy neighbour;
-/// waiting as long again for clean ones loses none and costs 4 to 11 % of the launches there (docs/adr/0004).
+/// Ratios that include dirty samples dropped a true winner in 0.75 % of simulated races with a busy neighbour. Waiting
+/// twice as many rounds for clean samples drops none and costs 4 to 11 % of the launches in such races (docs/adr/0004).
 uint32_t Race::first_for(Slot slot, Slot leader, uint32_t first) const {
   return field_.samples().num_clean_pairs(slot, leader) < SampleTable::kMinClean ? 2 * first : first;
 }
@@ -40,7 +40,7 @@ std::vector<Turn> Race::next(bool joining) {
   if (alive_.empty() || !has_more()) return {};
   uint32_t most = 0;
   for (const Slot slot : alive_) most = std::max(most, num_rounds_.at(slot));
-  // Nobody is judged before its own first_judged() rounds: up to there one schedule does, without waking anybody.
+  // No candidate is judged before first_judged() rounds, so one schedule covers the rounds up to there.
   const uint32_t block = !joining && most < first_judged() ? first_judged() - most : 1;
   return field_.schedule(alive_, block);
 }

@@ -8,26 +8,26 @@
 
 namespace attune {
 
-/// Who stays in the screening. Candidates join while it runs; after each round those whose confidence bound shows them
-/// slower than the leader drop out. Baseline, incumbent and the best of each layout stay.
+/// Screens the candidates. Candidates join while it runs; after each round it drops those whose confidence bound shows
+/// them slower than the leader. Baseline, incumbent and the best of each layout stay.
 class Race {
  public:
   Race(RaceOptions options, Field& field);
 
   void join(Slot slot);
   void withdraw(Slot slot);
-  /// The next rounds: one while others may join or a decision may follow it, more before the first decision. Empty:
-  /// over (if nothing joins).
+  /// The next rounds: one while others may join or a decision may follow it, several before the first decision. Empty
+  /// when the race is over, unless another candidate joins.
   std::vector<Turn> next(bool joining);
-  /// True while another round can change what is known of somebody; false: only a new candidate can.
+  /// True while another round can change a decision; false if only a new candidate can.
   bool has_more() const;
-  /// The turns were measured: counts them and drops the slow.
+  /// Counts the measured turns and drops slow candidates.
   void reported(std::span<const Turn> turns);
 
   std::span<const Slot> alive() const noexcept { return alive_; }
-  /// Those that left since the last call.
+  /// Slots dropped since the last call.
   std::vector<Slot> take_dropped();
-  /// The finalists of those alive: the best few, the best of each layout, baseline and incumbent; by median.
+  /// Finalists among the candidates alive, by median: the best few, the best of each layout, baseline and incumbent.
   std::vector<Slot> shortlist() const;
 
  private:
@@ -39,7 +39,7 @@ class Race {
   RaceOptions options_;
   Field& field_;
   std::vector<Slot> alive_, dropped_;
-  /// Own rounds, whether their samples are usable or not: the race ends whatever is measured.
+  /// Rounds per slot, with usable samples or not, so that the race ends whatever is measured.
   std::map<Slot, uint32_t> num_rounds_;
 };
 

@@ -7,7 +7,7 @@
 namespace attune {
 namespace {
 
-/// Exhaustive search is a random sample without an end.
+/// Exhaustive search is a random sample without a limit.
 class RandomStrategy : public Strategy {
  public:
   RandomStrategy(Domain domain, const StrategyOptions& options, uint64_t max_trials)

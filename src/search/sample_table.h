@@ -11,36 +11,37 @@
 
 namespace attune {
 
-/// Rounds first … last of a contest. Each phase looks at its own.
+/// Rounds first … last of a contest. Each phase reads its own range.
 struct Rounds {
   uint32_t first = 1;
   uint32_t last = std::numeric_limits<uint32_t>::max();
 };
 
-/// The usable samples of a contest, by slot and round; a round holds at most one of a slot. Estimates use the clean
-/// samples, or all of them while fewer than 3 are clean.
+/// The usable samples of a contest, by slot and round, at most one per slot and round. Estimates use the clean samples,
+/// or all samples while fewer than 3 are clean.
 class SampleTable {
  public:
   static constexpr size_t kMinClean = 3;
 
-  /// Rounds of a slot ascend from call to call. A sample whose time is no time (us = 0) is only counted.
+  /// Rounds of a slot must ascend from call to call. A sample without a valid time (us = 0) is only counted.
   void add(Slot slot, uint32_t round, Sample sample);
-  /// Takes rounds back; their samples count as dropped.
+  /// Removes rounds; their samples count as dropped.
   void discard(Rounds rounds);
 
   std::span<const Sample> samples(Slot slot, Rounds rounds = {}) const;
   uint32_t num_dropped(Slot slot) const;
   uint32_t num_clean(Slot slot, Rounds rounds = {}) const;
-  /// +inf when there is nothing: it sorts behind everything that was measured.
+  /// Returns +inf without samples, so that the slot sorts behind all measured ones.
   double median_us(Slot slot, Rounds rounds = {}) const;
 
-  /// ln(time of a / time of b) over the rounds in which both are clean (in which both are, while fewer than 3 are).
+  /// ln(time of a / time of b) over the rounds in which both are clean (over all common rounds while fewer than 3 are
+  /// clean).
   std::vector<double> log_ratios(Slot a, Slot b, Rounds rounds = {}) const;
   uint32_t num_clean_pairs(Slot a, Slot b, Rounds rounds = {}) const;
 
-  /// Fraction of the samples of some rounds that are clean; 1 when there are none.
+  /// Fraction of clean samples in some rounds; 1 without samples.
   double clean_share(Rounds rounds) const;
-  /// Median speed of the clock kernel over some rounds; 0 where no sample carries one.
+  /// Median speed of the clock kernel over some rounds; 0 if no sample has one.
   double median_clock(Rounds rounds) const;
 
  private:
@@ -51,7 +52,7 @@ class SampleTable {
   std::map<Slot, Track> tracks_;
 };
 
-/// Times a median may use: those of the clean samples, or all of them while fewer than 3 are clean.
+/// Times used for a median: those of the clean samples, or of all samples while fewer than 3 are clean.
 std::vector<double> usable_times(std::span<const Sample> samples);
 
 }  // namespace attune

@@ -18,7 +18,7 @@ TEST(SampleTable, EstimatesFromCleanSamplesOnceThereAreThree) {
   table.add(1, 1, clean(10));
   table.add(1, 2, clean(20));
   table.add(1, 3, dirty(90));
-  EXPECT_EQ(table.median_us(1), 20);  // of all three
+  EXPECT_EQ(table.median_us(1), 20);  // median of all three
   table.add(1, 4, clean(12));
   EXPECT_EQ(table.median_us(1), 12);
   EXPECT_EQ(table.num_clean(1), 3u);

@@ -35,7 +35,7 @@ SearchSpace conditional() {
 StrategyOptions options_of(std::string name, uint64_t seed = 1, uint64_t max_trials = 96) {
   return {.name = std::move(name), .seed = seed, .max_trials = max_trials, .start = {}};
 }
-/// A bowl with its least time, 100, at (5, 2, 6, 1).
+/// A bowl-shaped function with its minimum, 100, at (5, 2, 6, 1).
 double bowl_us(const SearchSpace& space, uint64_t index) {
   const auto config = space.at(index);
   double us = 100;
@@ -45,7 +45,7 @@ double bowl_us(const SearchSpace& space, uint64_t index) {
   }
   return us;
 }
-/// Asks in batches and tells at once, to the end; all that was asked.
+/// Asks in batches and tells each result at once, to the end. Returns all indices asked for.
 std::vector<uint64_t> drive(Strategy& strategy, const std::function<double(uint64_t)>& time_us = {}) {
   std::vector<uint64_t> asked;
   while (!strategy.exhausted()) {

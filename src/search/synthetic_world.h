@@ -12,15 +12,15 @@
 
 namespace attune {
 
-/// Noise of a shared host, as measured on one (docs/measurement.md).
+/// Noise of a shared host, with values measured on one (docs/measurement.md).
 struct SyntheticNoise {
-  double white = 0.02;    ///< Standard deviation of ln(time), fresh in each sample.
-  double wander = 0.005;  ///< Slow drift: a common one (1 % forgotten a sample) and each candidate's own (2 %).
-  double dirty = 0.02;    ///< Share of samples slowed by up to 80 % and seen to be.
-  double hidden = 0.05;   ///< Share of the others slowed by up to 30 % unseen.
+  double white = 0.02;    ///< Standard deviation of ln(time), independent in each sample.
+  double wander = 0.005;  ///< Slow drift: one common to all (decays by 1 % per sample) and one per candidate (2 %).
+  double dirty = 0.02;    ///< Share of samples slowed by up to 80 % and marked dirty.
+  double hidden = 0.05;   ///< Share of the other samples slowed by up to 30 % without a mark.
 };
 
-/// Candidates whose true times are known, for tests and for the experiment on the procedure.
+/// Candidates with known true times, for tests and for simulating the procedure.
 class SyntheticWorld {
  public:
   SyntheticWorld(std::map<Slot, double> times_us, SyntheticNoise noise, uint64_t seed)
@@ -44,7 +44,7 @@ class SyntheticWorld {
   uint64_t num_samples() const noexcept { return num_samples_; }
   SyntheticNoise& noise() noexcept { return noise_; }
 
-  float clock = 1;  ///< Of the samples to come.
+  float clock = 1;  ///< Clock of the following samples.
 
  private:
   std::map<Slot, double> times_us_;
@@ -55,8 +55,8 @@ class SyntheticWorld {
   uint64_t num_samples_ = 0;
 };
 
-/// Plays a contest to its end. `entrants` join in their order; `watch` sees each schedule before it is measured, and
-/// the phase it belongs to.
+/// Runs a contest to its end. `entrants` join in their order; `watch` receives each schedule and its phase before the
+/// schedule is measured.
 inline ContestResult play(Contest& contest, SyntheticWorld& world, const std::vector<Entrant>& entrants,
                           const std::function<void(const std::vector<Turn>&, Phase)>& watch = {}) {
   size_t num_joined = 0;

@@ -10,13 +10,13 @@
 namespace attune {
 namespace {
 
-/// A candidate to publish and its speed beside the baseline of its row.
+/// A candidate to publish and its speed relative to the baseline of its row.
 struct Pick {
   GroupPick published;
   double ratio = 1;
 };
 
-/// What stands for a layout in a row; nothing when none of its finalists has it.
+/// Returns the candidate that represents a layout in a row; nullopt when none of its finalists has the layout.
 std::optional<Pick> pick_of(const Decision& decision, const std::string& layout, double min_gain) {
   if (layout_of(decision.winner) == layout)
     return Pick{{decision.winner, decision.winner_us, decision.errors}, decision.ratio};
@@ -34,7 +34,7 @@ std::optional<Pick> pick_of(const Decision& decision, const std::string& layout,
   return Pick{{best->candidate, best->us, best->errors}, best->ratio};
 }
 
-/// Σ calls·time of a layout over the rows; infinite when a row has nobody of it.
+/// Σ calls·time of a layout over the rows; infinite when a row has no candidate of it.
 double total_us(std::span<const GroupRow> rows, const std::string& layout, double min_gain) {
   double sum = 0;
   for (const GroupRow& row : rows) {
@@ -45,7 +45,7 @@ double total_us(std::span<const GroupRow> rows, const std::string& layout, doubl
   return sum;
 }
 
-/// Of the baselines, if it is the same in all rows.
+/// Layout of the baselines, if all rows have the same.
 std::optional<std::string> default_layout(std::span<const GroupRow> rows) {
   std::string layout = layout_of(rows.front().decision->baseline);
   for (const GroupRow& row : rows) {

@@ -14,12 +14,12 @@ Candidate candidate(const std::string& layout, int number = 0) {
 }
 Candidate baseline() { return candidate("usual"); }
 
-/// A finalist that is `ratio` times as fast as a baseline of 100 µs, give or take one percent.
+/// A finalist that is `ratio` times as fast as a baseline of 100 µs, ± 1 %.
 Finalist finalist(const Candidate& who, double ratio) {
   return {who, 100 / ratio, ratio, ratio * 0.99, ratio * 1.01, 30, {0.001 * ratio, 0, 0}};
 }
 
-/// A decision whose winner is the first.
+/// A decision whose winner is the first finalist.
 Decision decision(int m, double baseline_us, std::vector<Finalist> finalists) {
   Decision made;
   made.problem = Problem::parse("gemm_a16w16 m=" + std::to_string(m) + " n=8 k=8 bpreshuffle=1");
@@ -76,8 +76,7 @@ TEST(WeightGroup, CountsCalls) {
 }
 
 TEST(WeightGroup, ComparesRowsThroughTheRatioToTheBaseline) {
-  // The machine was slow while the second row's finalist was timed alone; its ratio to the baseline knows nothing of
-  // it.
+  // The machine was slow while the second row's finalist was timed alone; its ratio to the baseline is unaffected.
   auto rows = std::vector{decision(1, 100, {finalist(candidate("a"), 1.5), finalist(candidate("b"), 1.4)})};
   rows[0].finalists[0].us *= 3;
   EXPECT_EQ(choose(rows).layout, "a");

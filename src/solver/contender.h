@@ -17,7 +17,8 @@ namespace attune {
 
 /// A solver opened for one problem on one device, as data.
 struct Contender {
-  std::string solver, version;  ///< `onednn.gemm`, `1+2.6.3`: with the config they make a Candidate.
+  /// Solver id such as `onednn.gemm`, and version such as `1+2.6.3`; with the config they make a Candidate.
+  std::string solver, version;
   Versions versions;
   Support support;
   SearchSpace space;  ///< Empty when not supported.

@@ -14,7 +14,7 @@ std::string attempt(const Tried& tried) {
 }  // namespace
 
 Compaction::Action Compaction::judge(const Started& started) {
-  // A Started that no Record follows is the trace of a death; the others have done their work.
+  // A Started entry without a later Record is the trace of a death; the others are no longer needed.
   return measured_.contains(hash128(attempt(started))) ? Action::drop : Action::keep;
 }
 

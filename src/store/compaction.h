@@ -7,10 +7,10 @@
 
 namespace attune {
 
-/// Says what compact() does with each entry; the same for every journal. Entries are shown newest first.
+/// Decides what compact() does with each entry; the same for every journal. Requires: entries are passed newest first.
 class Compaction {
  public:
-  /// `strip`: keep it without its samples; statuses and medians stay, since crashes are counted.
+  /// `strip`: keep it without its samples. Statuses and medians stay, because crashes are counted.
   enum class Action : uint8_t { keep, strip, drop };
   Action judge(const Entry& entry);
 
@@ -20,7 +20,7 @@ class Compaction {
   std::set<Hash128> measured_, superseded_;
 };
 
-/// The record without its samples.
+/// Returns the record without its samples.
 Record stripped(Record record);
 
 }  // namespace attune

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows whose columns and payload do not belong together.
+// Rows whose columns and payload contradict each other.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -16,7 +16,7 @@ using nlohmann::json;
   fail(ErrorCode::invalid_input, "{} of an entry is not known: '{}'", what, text);
 }
 
-/// JSON has no number that is not finite.
+/// JSON has no numbers that are not finite, so they are written as words.
 void write_words(json& value) {
   if (value.is_structured()) {
     for (json& inner : value) write_words(inner);
@@ -193,7 +193,7 @@ Record record_from(const json& value) {
           value.contains("deadlines") ? deadlines_from(value.at("deadlines")) : Deadlines{}};
 }
 
-/// Members that entries of schema 1 do not have.
+/// Reads the members that entries of schema 1 do not have.
 void read_schema_2(const json& value, Decision& decision) {
   decision.fingerprint = value.at("fingerprint").get<std::string>();
   decision.num_candidates = uint64_from(value.at("num_candidates"));

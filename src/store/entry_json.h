@@ -7,10 +7,10 @@
 
 namespace attune {
 
-/// One line of JSON (docs/formats/journal.md). entry_from_json(entry_to_json(e)) == e, numbers to the last bit; bytes
-/// of a text that are not UTF-8 (a compiler's message) become U+FFFD.
+/// Encodes an entry as one line of JSON (docs/formats/journal.md). entry_from_json(entry_to_json(e)) == e, numbers to
+/// the last bit; bytes of a text that are not UTF-8 (a compiler's message) become U+FFFD.
 std::string entry_to_json(const Entry& entry);
-/// Throws invalid_input. Members that are not known are ignored; missing ones are errors.
+/// Throws invalid_input. Unknown members are ignored; missing ones are errors.
 Entry entry_from_json(std::string_view json);
 
 }  // namespace attune

@@ -13,7 +13,7 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 namespace attune {
 namespace {
 
-/// One entry of each type with every member set: from nothing no mutation would find the members.
+/// One entry of each type with every member set, because no mutation would find the members from nothing.
 std::string whole_entry(unsigned which) {
   const Problem problem = Problem::parse("gemm_a16w16 m=8 n=64 k=64 dtype=bf16 outdtype=bf16 bias=0");
   const Candidate candidate{"fake.gemm", "1", Config::parse("split_k=1;tile_m=64")};
@@ -42,7 +42,7 @@ std::string whole_entry(unsigned which) {
 }  // namespace
 }  // namespace attune
 
-/// Grows what is too short to be an entry into one.
+/// Replaces inputs too short to be an entry by an entry.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   if (size < 16) {
     const std::string entry = attune::whole_entry(seed);
@@ -52,7 +52,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   return LLVMFuzzerMutate(data, size, max_size);
 }
 
-/// Any bytes are an entry that survives being written, or an Error.
+/// Any bytes are either an entry that is re-encoded unchanged, or an Error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace attune;
   try {
@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string text = entry_to_json(entry);
     ATTUNE_CHECK(entry_to_json(entry_from_json(text)) == text, "an entry changed on its way");
   } catch (const Error&) {
-    // The expected end of most inputs.
+    // Most inputs end here.
   }
   return 0;
 }

@@ -32,7 +32,7 @@ constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr size_t kHeaderBytes = 100,
                  kApplicationIdOffset = 68;  // https://sqlite.org/fileformat2.html#the_database_header
 constexpr std::array kCompanions = {"-wal", "-shm"};
-/// Not waiting: opening a pipe that nobody writes to would never return.
+/// Non-blocking, because opening a pipe without a writer would never return.
 constexpr int kOpenToLook = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
 
 Identity identity_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
@@ -73,14 +73,14 @@ std::optional<struct stat> look_at(const fs::path& file) {
   return std::nullopt;
 }
 
-/// The application id where the header of a database stands.
+/// Application id in the header of a database; nullopt if the bytes are no such header.
 std::optional<uint32_t> application_id(std::span<const unsigned char> header) {
   if (header.size() < kHeaderBytes || std::memcmp(header.data(), kMagic.data(), kMagic.size()) != 0) return {};
   return big_endian(header.data() + kApplicationIdOffset);
 }
 
-/// A journal begun by a version before this one and killed before SQLite first copied its write-ahead log into it: the
-/// first page, with the application id, is in the log alone, among the pages of the first transaction.
+/// Finds a journal that an earlier version started and that was killed before SQLite first copied its write-ahead log
+/// into it: the first page, with the application id, is only in the log, among the pages of the first transaction.
 bool log_has_application_id(const fs::path& file) {
   const int descriptor = ::open((file.string() + "-wal").c_str(), kOpenToLook);
   if (descriptor < 0) return false;
@@ -94,7 +94,7 @@ bool log_has_application_id(const fs::path& file) {
     found = big_endian(frame.data()) == 1 &&
             application_id(std::span(frame).subspan(kFrameHeaderBytes)) == kJournalApplicationId;
   }
-  ::close(descriptor);  // SQLite locks no byte of the log.
+  ::close(descriptor);  // SQLite locks no byte of the log
   return found;
 }
 
@@ -109,20 +109,21 @@ void check_header(const fs::path& file, int descriptor, const struct stat& statu
   if (!begun || !log_has_application_id(file)) fail_foreign(file, id.has_value());
 }
 
-/// Throws unless what lies beside a journal is what SQLite keeps there, or nothing. Its log is emptied, and its shared
-/// memory filled again, after a loss of power.
+/// Throws unless a file beside a journal is SQLite's or does not exist. SQLite empties the log and rebuilds the shared
+/// memory after a power loss.
 void check_companion(const fs::path& path) {
   const auto status = look_at(path);
   if (!status) return;
   if (!S_ISREG(status->st_mode)) fail_kind(path, status->st_mode);
   const int descriptor = ::open(path.c_str(), kOpenToLook);
   if (descriptor < 0 && errno == ELOOP) fail_kind(path, S_IFLNK);
-  if (descriptor < 0) return;  // It is gone, or SQLite will say why it cannot be read.
+  if (descriptor < 0) return;  // it is gone, or SQLite will report why it cannot be read
   std::array<unsigned char, 4> first{};
   [[maybe_unused]] const ssize_t count = ::pread(descriptor, first.data(), first.size(), 0);
-  // No connection of this process is open yet whose locks this would drop.
+  // No connection of this process is open yet, so no locks are dropped.
   ::close(descriptor);
-  constexpr uint32_t kLogMagic = 0x377f0682, kSharedMemoryVersion = 3007000;  // The log's last bit: its byte order.
+  // The last bit of the log's magic is its byte order.
+  constexpr uint32_t kLogMagic = 0x377f0682, kSharedMemoryVersion = 3007000;
   uint32_t native = 0;
   std::memcpy(&native, first.data(), sizeof native);
   if (native == 0 || (big_endian(first.data()) & ~1u) == kLogMagic || native == kSharedMemoryVersion) return;
@@ -132,35 +133,35 @@ void check_companion(const fs::path& path) {
        path.string());
 }
 
-/// A database of one page without tables, which has no other mark than the application id.
+/// A database of one page without tables; the application id is its only mark.
 Page empty_journal() {
   Page page{};
   std::memcpy(page.data(), kMagic.data(), kMagic.size());
   page[16] = sizeof(Page) >> 8;
-  page[18] = page[19] = 1;  // Written and read with a rollback journal; SQLite turns the write-ahead log on.
-  page[21] = 64;            // These three are fixed.
+  page[18] = page[19] = 1;  // rollback journal for reads and writes; SQLite turns the write-ahead log on
+  page[21] = 64;            // these three values are fixed
   page[22] = page[23] = 32;
-  put_big_endian(&page[24], 1);  // Changes, equal to those at 92: the size that follows is valid.
-  put_big_endian(&page[28], 1);  // Pages.
+  put_big_endian(&page[24], 1);  // number of changes; equal to the one at 92, so the size that follows is valid
+  put_big_endian(&page[28], 1);  // number of pages
   put_big_endian(&page[kApplicationIdOffset], kJournalApplicationId);
   put_big_endian(&page[92], 1);
-  page[100] = 13;                 // The table of tables: a leaf without cells,
-  page[105] = sizeof(Page) >> 8;  // whose content begins at the page's end.
+  page[100] = 13;                 // the schema table: a leaf without cells,
+  page[105] = sizeof(Page) >> 8;  // whose content starts at the end of the page
   return page;
 }
 
-/// Whether `from` now has the name `to`, which did not exist before; false if it did. Throws io.
+/// Renames `from` to `to`. Returns false if `to` exists. Throws io.
 bool rename_to_new(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
-  // Network file systems cannot do that, and FAT has no second names.
+  // Network file systems do not support RENAME_NOREPLACE, and FAT has no hard links.
   if (errno == EINVAL && ::link(from.c_str(), to.c_str()) == 0) return true;
   if (errno == EEXIST) return false;
   fail(ErrorCode::io, "cannot create the journal ({}), name another with --journal: '{}'", std::strerror(errno),
        to.string());
 }
 
-/// Creates an empty journal; another process that does so at the same time is as good. Nobody ever sees a file without
-/// its application id.
+/// Creates an empty journal; if another process does so at the same time, that file is kept. A file without its
+/// application id is never visible.
 void create(const fs::path& file) {
   if (file.has_parent_path()) make_private_folder(file.parent_path());
   const auto fail_create = [&](int error) {
@@ -171,10 +172,10 @@ void create(const fs::path& file) {
          std::strerror(error), file.string());
   };
   std::string temporary = (file.has_parent_path() ? file.parent_path() : fs::path(".")) / ".journal.XXXXXX";
-  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);  // With mode 0600.
+  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);  // with mode 0600
   if (descriptor < 0) fail_create(errno);
   const Page page = empty_journal();
-  errno = ENOSPC;  // What a write that is cut short means.
+  errno = ENOSPC;  // a short write sets no error
   const bool written =
       ::write(descriptor, page.data(), page.size()) == static_cast<ssize_t>(page.size()) && ::fsync(descriptor) == 0;
   const int error = errno;
@@ -189,7 +190,7 @@ void create(const fs::path& file) {
   ::unlink(temporary.c_str());
 }
 
-/// What lies where SQLite would keep the log of a journal that is new: it would be taken for the journal's own.
+/// A file that lies where SQLite would keep the log of a new journal, and would be mistaken for it.
 std::optional<fs::path> left_beside(const fs::path& file) {
   for (const char* ending : {"-wal", "-shm", "-journal"}) {
     fs::path beside = file.string() + ending;
@@ -198,7 +199,7 @@ std::optional<fs::path> left_beside(const fs::path& file) {
   return std::nullopt;
 }
 
-/// Takes the rights of others from an open file of this user.
+/// Removes the rights of others from an open file of this user.
 void take_rights_of_others(const fs::path& file, int descriptor) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) fail_open(file, errno);
@@ -209,13 +210,13 @@ void take_rights_of_others(const fs::path& file, int descriptor) {
   }
 }
 
-/// The journals this process has open.
+/// The journals that this process has open.
 struct OpenJournals {
   std::mutex mutex;
   std::map<Identity, std::weak_ptr<JournalFile>> files;
 };
 OpenJournals& open_journals() {
-  static auto* const all = new OpenJournals;  // Outlives threads that end with the process.
+  static auto* const all = new OpenJournals;  // outlives threads that end with the process
   return *all;
 }
 
@@ -228,7 +229,7 @@ JournalFile::~JournalFile() {
   ::close(descriptor_);
 }
 
-/// To be called with the list of open journals locked; null when there is no such file.
+/// Requires: the list of open journals is locked. Returns null if the file does not exist.
 std::shared_ptr<JournalFile> JournalFile::open(const fs::path& file) {
   const auto status = look_at(file);
   if (!status) return nullptr;
@@ -249,8 +250,8 @@ std::shared_ptr<JournalFile> JournalFile::open(const fs::path& file) {
   if (::fstat(descriptor, &now) != 0) fail_open(file, errno);
   if (!S_ISREG(now.st_mode)) fail_kind(file, now.st_mode);
   auto& entry = files[identity_of(now)];
-  if (auto held = entry.lock()) {      // The path was given to a journal that is open meanwhile.
-    held->further_.push_back(opened);  // Not to be closed before it.
+  if (auto held = entry.lock()) {      // the path was replaced by a journal that is already open
+    held->further_.push_back(opened);  // must not be closed before it
     return held;
   }
   check_header(file, descriptor, now);
@@ -274,7 +275,7 @@ std::shared_ptr<const JournalFile> JournalFile::claim(const fs::path& file) {
       found->make_private();
       return found;
     }
-    // Looked at before the file is asked for again: another process may just be making both.
+    // Checked before the file is looked for again, because another process may be creating both.
     const auto beside = left_beside(file);
     if (!beside)
       create(file);
@@ -297,11 +298,11 @@ void JournalFile::make_private() {
     if (status->st_uid != ::geteuid() || (status->st_mode & kOthers) == 0) continue;
     const int descriptor = ::open(path.c_str(), kOpenToLook);
     if (descriptor < 0) {
-      if (errno == ENOENT) continue;  // SQLite removes them with the last connection.
+      if (errno == ENOENT) continue;  // SQLite removes these files with the last connection
       if (errno == ELOOP) fail_kind(path, S_IFLNK);
       fail_open(path, errno);
     }
-    // Kept open: SQLite locks bytes of the shared memory's file.
+    // Kept open, because SQLite locks bytes of the shared-memory file.
     beside_.push_back(descriptor);
     take_rights_of_others(path, descriptor);
   }

@@ -10,26 +10,28 @@ namespace attune {
 /// The application id in the header of a journal ("Attu").
 inline constexpr uint32_t kJournalApplicationId = 0x41747475;
 
-/// A file that is known to be a journal: its application id was read from a descriptor, and no link was followed. The
-/// descriptor stays open with the object, and all objects of one file in a process share it: closing any descriptor of
-/// a SQLite file drops the locks that other connections of the process hold, and an open one keeps the file's number
-/// from naming another. So it has to outlive every connection to the file. May be used by several threads.
+/// A file known to be a journal: its application id was read from a descriptor, and no link was followed. The
+/// descriptor stays open with the object, and all objects of one file in a process share it. Closing any descriptor of
+/// a SQLite file drops the locks of the process's other connections, and an open descriptor keeps the inode number from
+/// being reused. The object must therefore outlive every connection to the file. Thread-safe.
 class JournalFile {
  public:
-  /// For a writer. A file that is not there is created, private (0600, its folder 0700), empty and with the application
-  /// id. One of this user that others may read is made private, with what SQLite keeps beside it (-wal, -shm). Throws
-  /// invalid_input, with the file's mode, bytes and times as they were, for a link, for what is no plain file or no
-  /// journal, and when such lies where SQLite would write beside the journal; io when it cannot be created or opened.
+  /// Opens a journal for writing. A missing file is created, private (0600, its folder 0700), empty and with the
+  /// application id. A file of this user that others may read is made private, together with SQLite's files beside it
+  /// (-wal, -shm). Throws invalid_input for a link, for anything other than a plain file or a journal, and for a
+  /// foreign file where SQLite would write beside the journal; mode, bytes and times of the file are then unchanged.
+  /// Throws io when the file cannot be created or opened.
   static std::shared_ptr<const JournalFile> claim(const std::filesystem::path& file);
-  /// For a reader: changes nothing. Throws as claim(), and not_found when the file is not there.
+  /// Opens a journal for reading; changes nothing. Throws what claim() throws, and not_found when the file does not
+  /// exist.
   static std::shared_ptr<const JournalFile> find(const std::filesystem::path& file);
 
   ~JournalFile();
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;
 
-  /// Throws Error{database} when the path names another file by now, or none: what is written would be lost. About 1
-  /// µs.
+  /// Throws Error{database} when the path now names another file or none, because further writes would be lost. Takes
+  /// about 1 µs.
   void check_in_place() const;
 
  private:
@@ -39,9 +41,10 @@ class JournalFile {
 
   std::filesystem::path file_;
   const int descriptor_;
-  // Used under the lock of the list of open journals.
-  std::vector<int> beside_;                            ///< Of -wal and -shm.
-  std::vector<std::shared_ptr<JournalFile>> further_;  ///< Of the same file, when it was opened once too often.
+  // Guarded by the lock of the list of open journals.
+  std::vector<int> beside_;  ///< Descriptors of -wal and -shm.
+  /// Surplus objects of the same file, opened in a race; kept so that no descriptor is closed early.
+  std::vector<std::shared_ptr<JournalFile>> further_;
 };
 
 }  // namespace attune

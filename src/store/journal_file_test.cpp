@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 const std::vector<Entry> kEntries = {Pardoned{"g/2", {"fake.gemm", "1", Config::parse("a=1")}}};
 
-/// All that must not change of a file that is another's.
+/// All properties of a foreign file that must not change.
 struct Trace {
   mode_t mode;
   off_t size;
@@ -184,7 +184,7 @@ TEST_F(JournalFiles, AJournalWhoseFirstPageIsInTheLogAloneIsOurs) {
   {
     const auto journal = open_sql_journal(file_);
     journal->append(kEntries);
-    put(killed, read_file(file_).replace(68, 4, std::string(4, '\0')), 0600);  // As earlier versions began.
+    put(killed, read_file(file_).replace(68, 4, std::string(4, '\0')), 0600);  // as earlier versions started it
     put(killed.string() + "-wal", read_file(file_.string() + "-wal"), 0600);
   }
   size_t num_entries = 0;

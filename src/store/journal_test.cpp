@@ -116,7 +116,7 @@ struct Kind {
   std::unique_ptr<Journal> (*open)(const fs::path&);
 };
 
-/// Every journal keeps these promises.
+/// Guarantees of every journal.
 class JournalConformance : public testing::TestWithParam<Kind> {
  protected:
   Folder folder_;
@@ -209,7 +209,7 @@ TEST_P(JournalConformance, NoIdIsUsedTwice) {
   journal_->append(std::vector<Entry>{record("a=1"), started("a=1")});
   const int64_t last = stamps(*journal_).back().id;
   journal_->append(std::vector<Entry>{record("a=1")});
-  journal_->compact();  // Drops the announcement, the newest but one.
+  journal_->compact();  // drops the announcement, the newest entry but one
   journal_->append(std::vector<Entry>{started("a=2")});
   EXPECT_GT(stamps(*journal_).back().id, last + 1);
 }
@@ -418,7 +418,7 @@ TEST_F(SqlJournal, ATruncatedFileIsTold) {
 
 TEST_F(SqlJournal, ANewerSchemaIsRefused) {
   open_sql_journal(file_);
-  overwrite(60, std::string("\0\0\0\x63", 4));  // PRAGMA user_version, in the header of the file.
+  overwrite(60, std::string("\0\0\0\x63", 4));  // PRAGMA user_version, in the header of the file
   EXPECT_THAT(error_of([&] { open_sql_journal(file_); }).what(),
               HasSubstr("the journal has schema 99 and this program knows up to 2"));
   EXPECT_THAT(error_of([&] { open_sql_journal_read_only(file_); }).what(), HasSubstr("schema 99"));
@@ -426,7 +426,7 @@ TEST_F(SqlJournal, ANewerSchemaIsRefused) {
 
 TEST_F(SqlJournal, AnotherProgramsDatabaseIsRefused) {
   open_sql_journal(file_);
-  overwrite(68, std::string("abcd", 4));  // PRAGMA application_id.
+  overwrite(68, std::string("abcd", 4));  // PRAGMA application_id
   EXPECT_THAT(error_of([&] { open_sql_journal(file_); }).what(), HasSubstr("a database of another program"));
 }
 

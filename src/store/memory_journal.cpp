@@ -34,7 +34,7 @@ bool is_wanted(const Query& query, const Decision& decision) {
                               query.protocol->searched_key() == decision.protocol.searched_key()));
 }
 
-/// A pardon is of a candidate, whatever the problem.
+/// A pardon belongs to a candidate, whatever the problem.
 bool is_wanted(const Query& query, const Pardoned& pardoned) {
   return query.pardons && is_device(query, pardoned.device);
 }

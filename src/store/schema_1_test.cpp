@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files that the first released schema wrote: read for ever, as of unknown time and place.
+// Files of the first released schema stay readable for ever, with unknown time and place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -59,7 +59,7 @@ class Schema1 : public testing::Test {
   }
   ~Schema1() override { std::filesystem::remove_all(folder_); }
 
-  /// Everything is there, of unknown time and run, and nothing of it is reused.
+  /// Checks that every entry is there with unknown time and run, and that none is reused.
   static void expect_all_of_unknown_place(const Journal& journal) {
     std::vector<size_t> kinds;
     journal.scan({}, [&](const Entry& entry, const Stamp& stamp) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-// Debian's SOCI is configured with Boost, whose only use is in header templates for types that are not bound here.
+// Debian's SOCI is configured with Boost, which it uses only in header templates for types that are not bound here.
 #include <soci/soci-config.h>
 #undef SOCI_HAVE_BOOST
 #include <soci/soci.h>
@@ -30,13 +30,13 @@ constexpr int kBusyWaitMs = 60'000;
 
 enum class Access { read_write, read_only };
 
-/// The database is damaged; for readers, who look for what is left.
+/// The database is damaged. Readers catch it to recover the other entries.
 class Damaged final : public Error {
  public:
   using Error::Error;
 };
 
-/// A connection whose errors are sentences for a person.
+/// A connection whose errors are sentences for users.
 class Connection {
  public:
   Connection(const std::filesystem::path& file, Access access) : file_(file) {
@@ -46,7 +46,7 @@ class Connection {
     guard([&] {
       session_.open(soci::sqlite3,
                     fmt::format("db=\"{}\"{}", path, access == Access::read_only ? " readonly=true" : ""));
-      // SQLite's own back-off starves one of several writers; asking each millisecond is fair.
+      // SQLite's own back-off starves one of several writers; polling each millisecond is fair.
       api::sqlite3_busy_handler(
           raw(),
           [](void*, int count) {
@@ -60,8 +60,9 @@ class Connection {
 
   soci::session& session() { return session_; }
 
-  /// Outside a transaction, a busy file is asked again: SQLite does not call the busy handler while a connection turns
-  /// the write-ahead log on, and the last one to close locks the file for a moment. Nothing was read or written then.
+  /// Runs an action, and repeats it while the file is busy outside a transaction: SQLite does not call the busy handler
+  /// while a connection turns the write-ahead log on, and the last connection to close locks the file for a moment.
+  /// Nothing was read or written in these cases.
   template <typename Action>
   auto guard(Action action) -> decltype(action()) {
     for (int waited_ms = 0;; ++waited_ms) {
@@ -75,7 +76,8 @@ class Connection {
     }
   }
 
-  /// All of it or nothing. IMMEDIATE: a transaction that begins as a reader cannot wait for a writer later.
+  /// Runs an action as a whole or not at all. IMMEDIATE, because a transaction that starts as a reader cannot wait for
+  /// a writer later.
   template <typename Action>
   void transaction(Action action) {
     guard([&] { session_ << "BEGIN IMMEDIATE"; });
@@ -88,7 +90,7 @@ class Connection {
       try {
         session_ << "ROLLBACK";
       } catch (const soci::soci_error&) {
-        // SQLite has rolled back itself (disk full); the first error is the one to tell.
+        // SQLite has already rolled back (disk full); the first error is the one to report.
       }
       throw;
     }
@@ -114,7 +116,7 @@ class Connection {
  private:
   api::sqlite3* raw() { return static_cast<soci::sqlite3_session_backend*>(session_.get_backend())->conn_; }
 
-  /// SQLite's primary code.
+  /// SQLite's primary error code.
   int code_of(const soci::soci_error& error) {
     if (const auto* own = dynamic_cast<const soci::sqlite3_soci_error*>(&error)) return own->result() & 0xff;
     return session_.is_connected() ? api::sqlite3_errcode(raw()) & 0xff : SQLITE_CANTOPEN;
@@ -149,9 +151,9 @@ class Connection {
   soci::session session_;
 };
 
-/// Checks whose file it is and of which version.
+/// Checks the application id and returns the version.
 int checked_version(Connection& connection, const std::filesystem::path& file) {
-  // The tables first: another process that makes them now sets the owner in the same transaction.
+  // The tables are counted first: another process that creates them sets the application id in the same transaction.
   const int tables = connection.integer("SELECT count(*) FROM sqlite_master");
   const int owner = connection.integer("PRAGMA application_id");
   const int version = connection.integer("PRAGMA user_version");
@@ -170,11 +172,11 @@ int checked_version(Connection& connection, const std::filesystem::path& file) {
 void migrate(Connection& connection, const std::filesystem::path& file) {
   if (checked_version(connection, file) == kSchemaVersion) return;
   connection.transaction([&] {
-    // Another process may have done it while this one waited for the lock.
+    // Another process may have migrated while this one waited for the lock.
     const int version = checked_version(connection, file);
     for (int step = version; step < kSchemaVersion; ++step) {
       std::string_view statements = schema_migrations()[static_cast<size_t>(step)];
-      while (!statements.empty()) {  // SOCI runs one statement at a time.
+      while (!statements.empty()) {  // SOCI runs one statement at a time
         const size_t end = statements.find(';');
         connection.session() << std::string(statements.substr(0, end));
         statements.remove_prefix(end == std::string_view::npos ? statements.size() : end + 1);
@@ -201,8 +203,8 @@ class SqlJournal final : public Journal {
            "the journal's file system has no shared memory (mode '{}'), name a local file with --journal: '{}'", mode,
            file.string());
     }
-    // FULL: each commit reaches the disk, so what was announced before a power loss is known after it. NORMAL would
-    // survive kill -9 as well, but not that; it saves about 0.15 ms of a candidate that takes milliseconds at least.
+    // FULL: each commit reaches the disk, so an announcement survives a power loss. NORMAL would survive kill -9, but
+    // not a power loss; it saves about 0.15 ms per candidate, which takes milliseconds at least.
     connection_.guard([&] { connection_.session() << "PRAGMA synchronous = FULL"; });
     migrate(connection_, file);
   }
@@ -252,8 +254,8 @@ class SqlJournal final : public Journal {
       select(query_text + " ORDER BY id", values, take);
     } catch (const Damaged&) {
       if (access_ != Access::read_only) throw;
-      // A damaged page ends the walk; entries on other pages can still be asked for one by one.
-      constexpr long long kMaxAsked = 1'000'000;  // The newest id may be damaged itself.
+      // A damaged page ends the scan; entries on other pages can still be read one by one.
+      constexpr long long kMaxAsked = 1'000'000;  // the newest id may itself be damaged
       const long long newest = connection_.integer("SELECT max(id) FROM entries");
       const long long end = std::min(newest, last + kMaxAsked);
       for (long long id = last + 1; id <= end; ++id) {
@@ -357,7 +359,7 @@ class SqlJournal final : public Journal {
     }
   }
 
-  /// The condition of a query, and the values of its parameters in their order.
+  /// Returns the condition of a query, and the values of its parameters in order.
   static std::pair<std::string, std::vector<std::string>> condition_of(const Query& query) {
     std::string kinds;
     const auto add_kind = [&](bool wanted, std::string_view kind) {
@@ -371,7 +373,7 @@ class SqlJournal final : public Journal {
     std::string condition = fmt::format("kind IN ({}) AND id > {}", kinds, query.after);
     std::vector<std::string> values;
     if (query.problem) {
-      condition += " AND problem IN (:p, '')";  // A pardon is of a candidate, whatever the problem.
+      condition += " AND problem IN (:p, '')";  // a pardon belongs to a candidate, whatever the problem
       values.push_back(query.problem->key());
     }
     if (query.device) {
@@ -413,7 +415,7 @@ class SqlJournal final : public Journal {
     }
   }
 
-  /// Whether an entry is of a kind that was asked for. A row whose payload is of another kind than it says is damaged.
+  /// True if an entry is of a requested kind. A row whose payload is of another kind than its column is damaged.
   bool is_wanted(const Entry& entry, const Query& query) const {
     const std::array<bool, 6> wanted = {query.started, query.records, query.decisions,
                                         query.pardons, query.runs,    query.runs};
@@ -422,7 +424,7 @@ class SqlJournal final : public Journal {
     return false;
   }
 
-  /// Nothing for a damaged one, where only reading was asked for; else throws.
+  /// Returns nullopt for a damaged entry of a read-only journal; otherwise throws.
   std::optional<Entry> read_entry(const std::string& payload) const {
     try {
       return entry_from_json(payload);
@@ -433,12 +435,12 @@ class SqlJournal final : public Journal {
   }
 
   std::filesystem::path file_;
-  std::shared_ptr<const JournalFile> held_;  ///< Outlives the connection.
+  std::shared_ptr<const JournalFile> held_;  ///< Must outlive the connection.
   Access access_;
   mutable Connection connection_;
-  std::string_view entries_ = "entries";  ///< What to select from.
-  int64_t run_ = 0;                       ///< Of the entries to come.
-  bool empty_ = false;                    ///< Opened for reading before anything was written.
+  std::string_view entries_ = "entries";  ///< Table or query to select from.
+  int64_t run_ = 0;                       ///< Run of the entries to come.
+  bool empty_ = false;                    ///< True if opened read-only before anything was written.
 };
 
 }  // namespace

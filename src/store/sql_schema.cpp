@@ -9,14 +9,15 @@ namespace attune {
 namespace {
 
 constexpr std::array<std::string_view, 2> kMigrations = {
-    // `kind` is the index of the entry's type in the variant. The texts are those of the payload, for the indexes.
+    // `kind` is the index of the entry's type in the variant. The other columns repeat texts of the payload, for the
+    // indexes.
     "CREATE TABLE entries ("
     " id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, problem TEXT NOT NULL, device TEXT NOT NULL,"
     " protocol TEXT NOT NULL, payload TEXT NOT NULL);"
     "CREATE INDEX entries_by_problem ON entries (problem, device, kind);"
     "CREATE INDEX decisions_by_problem ON entries (problem, device, protocol) WHERE kind = 2;",
-    // Time, place and run. AUTOINCREMENT, so that an id which a reader remembers never names another entry. What schema
-    // 1 has is of unknown time and place (0 and ''), so nothing of it is reused.
+    // Adds time, place and run. AUTOINCREMENT, so that an id remembered by a reader never names another entry. Entries
+    // of schema 1 get unknown time and place (0 and ''), so they are not reused.
     "CREATE TABLE placed_entries ("
     " id INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, run INTEGER NOT NULL, kind INTEGER NOT NULL,"
     " problem TEXT NOT NULL, device TEXT NOT NULL, fingerprint TEXT NOT NULL, measured TEXT NOT NULL,"

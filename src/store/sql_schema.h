@@ -8,17 +8,17 @@
 
 namespace attune {
 
-/// Statements, with a semicolon after each, that bring the schema from their index to the next version; what was
-/// released is never changed. docs/formats/journal.md describes what they make.
+/// SQL statements, each followed by a semicolon, that migrate the schema from version i (the index) to the next.
+/// Released ones never change. docs/formats/journal.md describes the tables.
 std::span<const std::string_view> schema_migrations();
 inline constexpr int kSchemaVersion = 2;
 
-/// The table of a file of schema 1 in the columns of schema 2, for readers, who never change a file.
+/// The table of schema 1 with the columns of schema 2, for readers, which never change a file.
 inline constexpr std::string_view kSchema1Entries =
     "(SELECT id, 0 AS at_ms, 0 AS run, kind, problem, device, '' AS fingerprint, '' AS measured, '' AS searched,"
     " '' AS solver, '' AS candidate, '' AS stage, '' AS status, payload FROM entries)";
 
-/// The cells of an entry's row, but for its id, which is SQLite's, and time and run, which are the writer's.
+/// The cells of an entry's row, except its id, which SQLite assigns, and its time and run, which the writer sets.
 struct SqlRow {
   explicit SqlRow(const Entry& entry);
 

@@ -6,7 +6,8 @@
 namespace attune {
 namespace {
 
-/// Whether an earlier run's outcome holds today. A launch may fail for want of a resource that libraries do not name.
+/// True if an earlier run's outcome still holds. A launch may have failed for lack of a resource, which libraries do
+/// not report.
 bool is_lasting(const Record& record, const Deadlines& present) {
   const Status status = record.outcome.status;
   if (status == Status::timed_out) return record.deadlines.cover(present);
@@ -33,13 +34,13 @@ void CandidateHistory::recall(const Journal& journal, const Source& place,
     }
     const auto& record = std::get<Record>(entry);
     const Versions* present = versions_of(record.candidate.solver);
-    // What drifted is verified again, too: a driver or compiler may have changed what the candidate computes.
+    // Drifted results are verified again, too: a driver or compiler may have changed what the candidate computes.
     if (present == nullptr || compare(record.versions, *present) != Age::current) return;
     if (record.stage == Stage::verify && !is_lasting(record, place.deadlines)) return;
     if (record.stage == Stage::screen && !place.with_screening) return;
     take(record);
   });
-  // A screening without a verification beside it verified nothing.
+  // Ignore a screening without a verification of the same binaries.
   for (auto& [name, results] : results_)
     std::erase_if(results, [](const Result& one) { return one.verified.status == Status::cancelled; });
   std::erase_if(results_, [](const auto& one) { return one.second.empty(); });

@@ -10,12 +10,12 @@
 
 namespace attune {
 
-/// What is known of one problem's candidates on one device: from the journal, and from the run that goes on. A result
-/// belongs to the binaries that it was found with: under the same name another compiler's kernel is another candidate.
-/// One thread.
+/// Known results of one problem's candidates on one device, from the journal and from the current run. A result belongs
+/// to the binaries that it was measured with: a kernel of another compiler is another candidate, even with the same
+/// name. Not thread-safe.
 class CandidateHistory {
  public:
-  /// Outcome of the verification and, when the race is over for it, how that ended.
+  /// Outcome of the verification and, if the race is over for the candidate, how its race ended.
   struct Result {
     std::vector<BinaryIdentity> binaries;
     Outcome verified;
@@ -23,22 +23,22 @@ class CandidateHistory {
     double median_us = 0;
     uint64_t workspace_bytes = 0;
   };
-  /// What an earlier result must share with this run to be reused.
+  /// Conditions under which an earlier result is reused; it must share them with this run.
   struct Source {
     Problem problem;
     std::string device, fingerprint;
     Protocol protocol;
-    Deadlines deadlines;         ///< A time-out under shorter ones says nothing here.
+    Deadlines deadlines;         ///< Deadlines of this run; a time-out under shorter ones does not count.
     bool with_screening = true;  ///< False: only verifications count (an exhaustive search times everything).
   };
 
-  /// Takes in the journal's records of this place that were made with exactly the present versions. `versions_of`:
-  /// of a solver by its id, null when it does not take part.
+  /// Reads the journal's records for this place that were made with exactly the present versions. `versions_of` returns
+  /// the versions of a solver by its id, or null if the solver does not take part.
   void recall(const Journal& journal, const Source& place,
               const std::function<const Versions*(const std::string& solver)>& versions_of);
-  /// Null: not known with these binaries.
+  /// Result of a candidate with these binaries; null if unknown.
   const Result* find(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries) const;
-  /// Whether anything is known under this name, with whatever binaries.
+  /// True if any result is known under this name, with whatever binaries.
   bool has(const Candidate& candidate) const { return results_.contains(candidate.name()); }
   void set_verified(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries, const Outcome& outcome);
 

@@ -25,7 +25,7 @@ CandidateHistory::Source place() {
   return {.problem = kProblem, .device = "g/2", .fingerprint = "here", .deadlines = kDeadlines};
 }
 
-/// What a run finds in a journal that holds these.
+/// The history that a run recalls from a journal with these entries.
 CandidateHistory recalled(std::vector<Entry> entries, const CandidateHistory::Source& where = place(),
                           const Versions& versions = kVersions) {
   const auto journal = open_memory_journal();

@@ -14,31 +14,31 @@
 
 namespace attune {
 
-/// What a search need not begin without.
+/// Candidates that a search starts from.
 struct StartingPoints {
   std::optional<Candidate> incumbent;
   std::vector<Candidate> neighbours;  ///< Winners of similar problems, nearest first.
 };
 
-/// The candidates of one problem over all its contenders, in the order they should be tried: the untuned configs (the
-/// family's baselines first), the incumbent, then what each contender's strategy asks for, in turn.
+/// The candidates of one problem over all its contenders, in the order in which they should be tried: the untuned
+/// configs (the family's baselines first), the incumbent, then the requests of each contender's strategy in turn.
 class CandidateSource {
  public:
   CandidateSource(const Problem& problem, const DeviceInfo& device, std::vector<Contender> contenders,
                   const TunerOptions& options, const StartingPoints& start);
 
-  /// Untuned candidates in the order of the family's baselines, then the other solvers'.
+  /// Untuned candidates in the order of the family's baselines, followed by those of the other solvers.
   const std::vector<Candidate>& untuned() const noexcept { return untuned_; }
-  /// The incumbent, when its solver takes part in the version the row was made with.
+  /// The incumbent, if its solver takes part with the version of the row.
   const std::optional<Candidate>& incumbent() const noexcept { return incumbent_; }
-  /// Up to `at_most` further candidates, each once; none when nothing is left for now.
+  /// Returns up to `at_most` further candidates, each once; none if nothing is left for now.
   std::vector<Candidate> ask(size_t at_most);
   void tell(const Candidate& candidate, Status status, double median_us);
   bool exhausted() const;
   const Versions& versions() const noexcept { return versions_; }
-  /// Of one solver: what a record of its candidate depends on. Null when it does not take part.
+  /// Versions of one solver, on which the records of its candidates depend. Null if it does not take part.
   const Versions* versions_of(const std::string& solver) const;
-  /// Contenders that were left out and why: one line a solver.
+  /// Contenders that were excluded, and the reason: one line per solver.
   const std::vector<std::string>& refusals() const noexcept { return refusals_; }
 
  private:

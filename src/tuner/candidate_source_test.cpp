@@ -20,7 +20,7 @@ Contender contender(std::string_view solver) {
   return one;
 }
 
-/// The first of them that is correct is what everything is compared with.
+/// The first correct one becomes the baseline.
 TEST(CandidateSource, DefaultsComeInTheOrderOfTheFamilyWhateverTheIds) {
   const auto problem = Problem::parse("gemm_a16w16 m=16 n=16 k=32 dtype=fp32 outdtype=fp32 bias=0");
   std::vector<Contender> contenders;

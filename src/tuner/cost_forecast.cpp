@@ -26,7 +26,7 @@ double CostForecast::launch_s(Slot slot) const {
   return own != launch_s_.end() ? own->second : any_launch_s();
 }
 
-/// The first candidate's, which is a default: for others for want of better.
+/// The launch time of the first candidate, an untuned config; an estimate for all others.
 double CostForecast::any_launch_s() const {
   if (!launch_s_.empty()) return launch_s_.begin()->second;
   // Comparing a result takes about as long as a launch.
@@ -34,12 +34,12 @@ double CostForecast::any_launch_s() const {
 }
 
 double CostForecast::decision_s() const {
-  constexpr double kLeastLaunches = 42;  // 21 published samples, each with an untimed launch before it.
+  constexpr double kLeastLaunches = 42;  // 21 published samples, each with an untimed launch before it
   return kLeastLaunches * any_launch_s();
 }
 
 double CostForecast::best_launch_s() const {
-  constexpr double kSlowDefault = 10;  // Times the roofline.
+  constexpr double kSlowDefault = 10;  // times the roofline
   double best_s = kSlowDefault * least_launch_s_;
   for (const auto& [slot, seconds] : launch_s_) best_s = std::min(best_s, seconds);
   return best_s;
@@ -47,7 +47,7 @@ double CostForecast::best_launch_s() const {
 
 double CostForecast::turns_s(std::span<const Turn> turns) const {
   double sum_s = 0;
-  for (const Turn& turn : turns) sum_s += (turn.launches + 1) * launch_s(turn.slot);  // One at least is untimed.
+  for (const Turn& turn : turns) sum_s += (turn.launches + 1) * launch_s(turn.slot);  // at least one launch is untimed
   return sum_s;
 }
 

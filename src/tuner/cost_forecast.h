@@ -10,20 +10,20 @@
 
 namespace attune {
 
-/// What the next steps of tuning one problem will take, by what its steps have taken so far; before there are any, the
-/// least they can take (tuner/expected_cost.h). Seconds.
+/// Forecast of the time that the next steps of tuning one problem will take, from the duration of its steps so far;
+/// without any, the shortest possible time (tuner/expected_cost.h). In seconds.
 class CostForecast {
  public:
   CostForecast(const Problem& problem, const DeviceInfo& device);
 
-  double admission_s() const noexcept;  ///< Of the next candidate that must be verified.
+  double admission_s() const noexcept;  ///< Time to admit the next candidate that must be verified.
   double turns_s(std::span<const Turn> turns) const;
-  double decision_s() const;  ///< The least that samples of a decision take, once candidates are admitted.
-  /// Of the fastest candidate sampled so far; before there is one, a slow default's.
+  double decision_s() const;  ///< Shortest time to sample for a decision, once the candidates are admitted.
+  /// Launch time of the fastest candidate sampled so far; without one, that of a slow untuned config.
   double best_launch_s() const;
-  double whole_s() const noexcept { return whole_s_; }  ///< The problem from beginning to end, roughly.
+  double whole_s() const noexcept { return whole_s_; }  ///< Rough time for the problem from beginning to end.
 
-  /// A candidate was verified. The first one bears the references and does not count.
+  /// Reports the verification of a candidate. The first one includes the references and does not count.
   void admitted(double seconds);
   void sampled(std::span<const Turn> turns, std::span<const Sample> samples);
 
@@ -34,7 +34,7 @@ class CostForecast {
   double first_admission_s_, whole_s_, least_launch_s_;
   double admissions_s_ = 0;
   size_t num_admitted_ = 0;
-  std::map<Slot, double> launch_s_;  // As sampled last.
+  std::map<Slot, double> launch_s_;  // from the last samples
 };
 
 }  // namespace attune

@@ -10,11 +10,11 @@ namespace attune {
 namespace {
 
 constexpr double kSetUpS = 0.4, kLaunches = 2000, kShortestLaunchS = 200e-6;
-// Where nothing was measured: a slow core's.
+// Rates of a slow core, for devices without measured ones.
 constexpr double kLeastGflops = 30, kLeastGbs = 10;
-// A core of an AVX-512 server computes the reference, which sums in double, at 12.
+// A core of an AVX-512 server computes the reference, which sums in double, at 12 GFLOP/s.
 constexpr double kReferenceGflops = 12, kReferences = 2;
-constexpr double kAdmissionLaunches = 5;  // Three verify, one warms up, one is timed.
+constexpr double kAdmissionLaunches = 5;  // three verify, one warms up, one is timed
 
 double roofline_s(const Work& work, const Problem& problem, const DeviceInfo& device) {
   const auto peak = device.peak_gflops.find(problem.has("dtype") ? problem.text("dtype") : "fp32");
@@ -33,7 +33,7 @@ double least_launch_s(const Problem& problem, const DeviceInfo& device) {
   try {
     return roofline_s(op_of(problem).work(problem), problem, device);
   } catch (const Error&) {
-    return 0;  // It will be refused when it is opened.
+    return 0;  // open() will refuse it
   }
 }
 

@@ -29,9 +29,10 @@ struct PendingTurn {
   std::vector<Sample> samples;
 };
 
-/// Of a turn: launches long enough to be timed alone may all take what one may; shorter ones are far from it.
+/// Time limit of a turn. With one launch per batch, each launch may take the whole run limit; shorter ones stay far
+/// below it.
 Milliseconds turn_limit(const PendingTurn& timed, const Limits& limits) {
-  constexpr int kMaxLaunches = 8;  // Untimed ones, repeated after rests, and the timed one.
+  constexpr int kMaxLaunches = 8;  // untimed ones, repeated after rests, and the timed one
   return timed.batch == 1 ? kMaxLaunches * limits.run : limits.run;
 }
 
@@ -74,7 +75,7 @@ void fill_measurement(PendingTurn& timed) {
   timed.result->outcome.measurement = std::move(measurement);
 }
 
-/// A death voids a schedule: it is run again without the dead, until one is run to its end.
+/// A death voids a schedule, so it is run again without the dead candidates until it completes.
 Sampled sample(Executor& executor, std::vector<Turn> schedule) {
   std::vector<std::pair<Slot, Outcome>> failed;
   for (;;) {
@@ -127,7 +128,7 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   if (!schedule.empty()) {
     const Sampled sampled = sample(executor, std::move(schedule));
     for (PendingTurn& timed : alive) {
-      // Turns of a candidate that failed are not among the answers.
+      // The answer contains no turns of a candidate that failed.
       for (size_t i = 0; i < sampled.turns.size(); ++i) {
         if (sampled.turns[i].slot == timed.slot) timed.samples.push_back(sampled.samples[i]);
       }

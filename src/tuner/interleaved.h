@@ -11,12 +11,13 @@ namespace attune {
 
 class Kernels;
 
-/// One candidate as verified and timed beside others.
+/// Result of one candidate that was verified and timed beside others.
 struct TimedCandidate {
   Candidate candidate;
-  Outcome outcome;  ///< With the measurement when ok and timed.
-  double ratio = 1, ratio_low = 1,
-         ratio_high = 1;  ///< First ok candidate / this one: median of paired samples, 95 % interval.
+  Outcome outcome;  ///< Includes the measurement if it is ok and was timed.
+  /// Time of the first verified candidate / time of this one: median of paired samples and its 95 % interval. All 1 if
+  /// the first one failed while it was timed.
+  double ratio = 1, ratio_low = 1, ratio_high = 1;
 };
 
 struct InterleavedOptions {
@@ -24,11 +25,11 @@ struct InterleavedOptions {
   uint32_t rounds = 31;  ///< 0: verify only.
   uint64_t seed = 0;
   Kernels* kernels = nullptr;                                 ///< Null: candidates that need compiled kernels fail.
-  Limits limits{Milliseconds(60'000), Milliseconds(60'000)};  ///< Of each candidate.
+  Limits limits{Milliseconds(60'000), Milliseconds(60'000)};  ///< Limits for each candidate.
 };
 
-/// Verifies candidates of one problem and times those that are right, interleaved in fresh random permutations: what
-/// `bench` and `check` do. Throws unavailable with the reason when the problem cannot be run on the device.
+/// Verifies candidates of one problem and times the correct ones, interleaved in fresh random permutations, for `bench`
+/// and `check`. Throws unavailable with the reason if the problem cannot be run on the device.
 std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& problem,
                                              std::span<const Candidate> candidates, const InterleavedOptions& options);
 

@@ -7,7 +7,8 @@
 
 namespace attune {
 
-/// Nothing for what the executor will refuse: a text is generated only from values that are in the solver's space.
+/// Returns nothing for candidates that the executor will refuse: sources are generated only from values in the solver's
+/// space.
 std::vector<CompileTask> Kernels::tasks_of(const Request& request) const {
   const Candidate& candidate = request.candidate;
   const Solver* solver = solvers_.find(candidate.solver);
@@ -15,7 +16,7 @@ std::vector<CompileTask> Kernels::tasks_of(const Request& request) const {
   return solver->compile_tasks(*request.problem, candidate.config, device_);
 }
 
-/// The cache may have been cleared since.
+/// Checks the file, because the cache may have been cleared since.
 bool Kernels::has(const std::string& recipe) const {
   const auto found = compiled_.find(recipe);
   if (found == compiled_.end()) return false;

@@ -18,33 +18,34 @@ namespace attune {
 
 inline constexpr uint64_t kCacheBytes = uint64_t{1} << 30;
 
-/// The compiled kernels that candidates need: from the cache, or made by the pool. Compiling and measuring alternate on
-/// a host, so nothing is under way when a call returns, unless it was stopped. One thread.
+/// The compiled kernels that candidates need, from the cache or from the pool. Compiling and measuring alternate on a
+/// host, so no compiler runs when a call returns, unless it was stopped. Not thread-safe.
 class Kernels {
  public:
-  /// A candidate of a problem and what its solver says there; null: the solver is not here.
+  /// A candidate of a problem and its solver's contender; null: the solver is not available.
   struct Request {
     const Problem* problem;
     const Contender* contender;
     Candidate candidate;
   };
-  /// What a candidate is admitted with. Candidates that need nothing compiled are ok with no binaries; so are those
-  /// that are none of their solver's (another version, a config outside its space): the executor refuses them with the
-  /// reason, and nothing is generated from their values.
+  /// Outcome and binaries for the admission of a candidate. Candidates that need no compiled kernel are ok with no
+  /// binaries. So are candidates that do not belong to their solver (another version, a config outside its space): the
+  /// executor refuses them with the reason, and nothing is generated from their values.
   struct BuildResult {
     Outcome outcome;
     std::vector<Binary> binaries;
   };
 
-  /// `folder`: of the kernel cache, which it may fill up to `kCacheBytes`.
+  /// `folder`: folder of the kernel cache, which may grow to `kCacheBytes`.
   Kernels(const Registry& solvers, const DeviceInfo& device, const std::filesystem::path& folder,
           const PoolOptions& options = {})
       : solvers_(solvers), device_(device), cache_({folder}, kCacheBytes), pool_(cache_, options) {}
 
-  /// One BuildResult a request, in their order. What several need is compiled once, all of it on all cores. `stop` is
-  /// asked five times a second; after it said yes, what is not there is `cancelled`. Throws as CompilePool::wait().
+  /// Returns one BuildResult per request, in order. A kernel that several requests need is compiled once; all are
+  /// compiled on all cores. `stop` is called five times a second; after it returned true, missing kernels are
+  /// `cancelled`. Throws what CompilePool::wait() throws.
   std::vector<BuildResult> build(std::span<const Request> requests, const std::function<bool()>& stop = {});
-  /// The same for candidates of one problem.
+  /// Like the above, for candidates of one problem.
   std::vector<BuildResult> build(const Problem& problem, std::span<const Contender> contenders,
                                  std::span<const Candidate> candidates, const std::function<bool()>& stop = {});
 
@@ -58,7 +59,7 @@ class Kernels {
   KernelCache cache_;
   CompilePool pool_;
   std::map<std::string, CompileResult> compiled_;  ///< By recipe.
-  std::set<std::string> under_way_;                ///< Submitted, not answered.
+  std::set<std::string> under_way_;                ///< Submitted, not answered yet.
 };
 
 }  // namespace attune

@@ -11,7 +11,7 @@ namespace {
 
 using testing::IsEmpty;
 
-/// Needs one compiled file a config: `source=good` or `source=bad`; `source=odd` is none.
+/// Needs one compiled file per config: `source=good` or `source=bad`; `source=odd` is not in its space.
 class CompiledSolver final : public Solver {
  public:
   std::string_view id() const override { return "compiled.gemm"; }

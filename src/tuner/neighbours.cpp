@@ -12,7 +12,7 @@ namespace attune {
 namespace {
 
 struct Features {
-  std::string group;  ///< Op, attributes and their values but for sizes.
+  std::string group;  ///< Op and attributes with their values, but `#` for sizes.
   std::vector<double> log_sizes;
 };
 
@@ -35,13 +35,13 @@ void NeighbourIndex::refresh(const Journal& journal) {
     try {
       add(winner);
     } catch (const Error&) {
-      // A problem that this version cannot read is nobody's neighbour.
+      // A winner that this version cannot parse is never a neighbour.
     }
   });
 }
 
 void NeighbourIndex::add(const Winner& winner) {
-  static_cast<void>(Candidate::parse(winner.candidate_name));  // Throws here, so that nearest() does not.
+  static_cast<void>(Candidate::parse(winner.candidate_name));  // throws here, so that nearest() does not
   const Features features = features_of(Problem::parse(winner.problem));
   Group& group = groups_[features.group];
   const auto [place, is_new] = group.rows.try_emplace(winner.problem, group.winners.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of ProblemRun that records and decides.
+// The part of ProblemRun that records results and decides.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -24,7 +24,8 @@ Record ProblemRun::record_of(const Competitor& entry, Stage stage, Outcome outco
           .deadlines = timed_out ? deadlines() : Deadlines{}};
 }
 
-/// What the race measured of a candidate; kept for what a Decision says of those that do not reach the final.
+/// Returns the race's measurement of a candidate, and keeps its time for the Decision's data on candidates that do not
+/// reach the final.
 Measurement ProblemRun::screened(const Competitor& entry) {
   Measurement measurement = contest_.measurement(entry.slot);
   measurement.workspace_bytes = entry.workspace_bytes;
@@ -54,10 +55,10 @@ void ProblemRun::shortlist() {
   std::vector<Entry> records;
   for (const Slot slot : contest_.finalists()) {
     Competitor& entry = entries_.at(slot);
-    if (entry.shortlisted) continue;  // Recorded by the run that raced it.
+    if (entry.shortlisted) continue;  // recorded by the run that raced it
     Outcome outcome = entry.verified;
     outcome.measurement = screened(entry);
-    if (outcome.measurement->samples.empty()) continue;  // An exhaustive search has no race.
+    if (outcome.measurement->samples.empty()) continue;  // an exhaustive search has no race
     records.emplace_back(record_of(entry, Stage::screen, std::move(outcome)));
   }
   if (!records.empty()) context_.journal.append(records);
@@ -106,8 +107,7 @@ Decision ProblemRun::make_decision(const ContestResult& outcome) const {
   for (const Slot slot : outcome.tied) decision.tied.push_back(entries_.at(slot).candidate);
   decision.verdict = outcome.verdict;
   decision.noisy = outcome.noisy;
-  // A candidate that the machine failed at this moment may be the best: the next run tries it, and goes on from the
-  // rest.
+  // A candidate that failed transiently may be the best: the next run tries it and reuses the rest.
   const auto has_failed = [&](const auto& is_so) {
     return std::any_of(result_.failures.begin(), result_.failures.end(),
                        [&](const auto& one) { return is_so(one.second.status); });

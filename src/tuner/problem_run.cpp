@@ -13,8 +13,8 @@
 namespace attune {
 namespace {
 
-constexpr double kOverrun = 0.05;  // Share of the budget by which a step may be expected to pass it.
-constexpr size_t kNeighbours = 3;  // Whose winners a search begins with.
+constexpr double kOverrun = 0.05;  // share of the budget by which a step may overrun it
+constexpr size_t kNeighbours = 3;  // number of neighbours whose winners start a search
 
 Contest make_contest(const TunerOptions& options) {
   return options.exhaustive ? Contest::exhaustive(options.warmup, options.iters, options.contest)
@@ -48,7 +48,8 @@ void ProblemRun::cut(const std::string& reason) {
   ready_at_s_ = 0;
 }
 
-/// Of the request just made. An interrupt does not wait for a candidate: the executor is told to give up.
+/// Waits for the answer to the last request. After an interrupt it does not wait for a candidate: it aborts the
+/// executor.
 Event ProblemRun::wait_for_answer() {
   for (bool aborted = false;;) {
     if (!aborted && context_.interrupted()) {
@@ -73,15 +74,15 @@ void ProblemRun::step() {
     const Want want = contest_.next();
     if (contest_.phase() != Phase::race && !std::exchange(shortlisted_, true)) {
       shortlist();
-      warm_up();  // May lose a finalist: what is wanted then is asked anew.
+      warm_up();  // may lose a finalist, so the request is dropped and asked for again
     } else if (const auto* entrants = std::get_if<WantEntrants>(&want))
       admit_more(entrants->at_most);
     else if (const auto* samples = std::get_if<WantSamples>(&want))
       sample(samples->schedule);
     else if (const auto* delay = std::get_if<WantDelay>(&want)) {
-      // The executor works on another problem meanwhile; a lone problem is waited for by the tuner.
+      // The executor works on another problem meanwhile; for a single problem the tuner waits.
       const double until = finals_began_s_.value_or(began) + delay->seconds;
-      // A budget that ends before the delay does is better spent on a confirm at once than on none.
+      // If the budget ends before the delay does, an early confirmation is better than none.
       const bool affordable = until - began < context_.left_s() / 2;
       if (began >= until || !affordable)
         contest_.delayed();
@@ -126,14 +127,14 @@ void ProblemRun::open() {
     result_.decision = std::move(*decision);
     return finish(Ending::reused, "");
   }
-  // A row that was decided with another binary than it names here is decided again.
+  // A row whose decision was made with another binary is decided again.
   if (item_.has_row && !decision && !is_of_another_binary)
     return finish(Ending::kept, "its row is in the table already");
   recall();
 }
 
-/// A decision is about binaries: what would be published must be what was verified. In a weight group any finalist may
-/// be published, elsewhere the winner alone.
+/// A decision belongs to its binaries: only verified ones may be published. In a weight group any finalist may be
+/// published, elsewhere only the winner.
 bool ProblemRun::is_reusable(const Decision& decision) {
   std::vector<Candidate> candidates = {decision.winner};
   std::vector<std::vector<BinaryIdentity>> verified = {decision.winner_binaries()};
@@ -172,13 +173,13 @@ void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome
   source_->tell(candidate, outcome.status, 0);
 }
 
-/// Compiles what the candidates need, together; a second call for one of them finds it done.
+/// Compiles the kernels of the candidates together; a second call for one of them finds them in the cache.
 std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> candidates) {
   if (context_.kernels == nullptr) return std::vector<Kernels::BuildResult>(candidates.size());
   return context_.kernels->build(item_.problem, contenders_, candidates, context_.must_stop);
 }
 
-/// Whether a step of this length ends within the run's budget and the problem's own time.
+/// True if a step of this length ends within the run's budget and the problem's own time.
 bool ProblemRun::fits(double expected_s) const {
   const TunerOptions& options = context_.options;
   if (expected_s > context_.left_s() + kOverrun * options.budget_s) return false;
@@ -192,7 +193,7 @@ void ProblemRun::cut_unless_fits(double expected_s) {
                   format_duration(forecast_.whole_s())));
 }
 
-/// The least time to a decision once this candidate is tried.
+/// Shortest time to a decision if this candidate is tried.
 double ProblemRun::until_decision_s(const Candidate& candidate) const {
   return (history_.has(candidate) ? 0 : forecast_.admission_s()) + forecast_.decision_s();
 }
@@ -225,7 +226,8 @@ bool ProblemRun::is_known_failure(const Candidate& candidate) {
   return known != nullptr && !known->verified.ok();
 }
 
-/// Nobody is left. Where a candidate was lost with its worker, and not by its own doing, another run may decide it.
+/// Ends a problem with no candidate left. If one was lost with its worker through no fault of its own, another run may
+/// decide it.
 void ProblemRun::finish_without_row() {
   const std::string nobody =
       baseline_ == 0 ? "no default of any solver is correct, so there is nothing to compare with; " : "";
@@ -246,7 +248,7 @@ std::string ProblemRun::failure_summary() const {
                      result_.num_candidates, name(outcome.status), outcome.detail);
 }
 
-/// `keep`: it is needed even if an earlier run's race dropped it (a baseline, the incumbent).
+/// `keep`: admit it even if an earlier run's race dropped it (a baseline, the incumbent).
 ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep) {
   result_.num_candidates += tried_.insert(candidate.name()).second;
   Kernels::BuildResult built = std::move(build({&candidate, 1}).front());
@@ -263,7 +265,7 @@ ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep)
   return admit_built(candidate, std::move(built), known);
 }
 
-/// `known`: its verification in an earlier run, of the very same binaries; null: it is verified now.
+/// `known`: its verification in an earlier run, with the very same binaries; null: verify it now.
 ProblemRun::Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildResult built,
                                                 const CandidateHistory::Result* known) {
   const Slot slot = context_.next_slot++;
@@ -296,7 +298,7 @@ ProblemRun::Competitor* ProblemRun::admit_built(const Candidate& candidate, Kern
     note_failure(candidate, admitted.verified);
     return nullptr;
   }
-  // One that is shortlisted already is not raced, and the strategy hears of its time in no other way.
+  // A shortlisted candidate is not raced, so the strategy gets its time only here.
   if (entry.shortlisted) source_->tell(candidate, Status::ok, earlier_us);
   return &entries_.emplace(slot, std::move(entry)).first->second;
 }
@@ -315,7 +317,7 @@ void ProblemRun::join(Competitor& entry) {
 
 void ProblemRun::admit_untuned() {
   untuned_admitted_ = true;
-  // All defaults first: the first of the family's order that is correct is the baseline of this problem.
+  // Untuned configs first: the first correct one in the family's order is the baseline of this problem.
   const Want want = contest_.next();
   ATTUNE_CHECK(std::holds_alternative<WantEntrants>(want), "a fresh contest wants entrants");
   std::vector<Competitor*> admitted;
@@ -335,7 +337,8 @@ void ProblemRun::admit_untuned() {
     if (Competitor* entry = admit(*source_->incumbent(), true)) admitted.push_back(entry);
   }
   for (Competitor* entry : admitted) {
-    // Told now, not by the first round: a run that resumes has none for it, and must ask for the same.
+    // Tell the strategy now, not after the first round: a resumed run has no round for it and must ask for the same
+    // configs.
     if (!entry->shortlisted) source_->tell(entry->candidate, Status::ok, 0);
     join(*entry);
   }
@@ -360,8 +363,8 @@ void ProblemRun::admit_more(uint32_t at_most) {
     }
   }
   if (joined > 0 && asking_ && !source_->exhausted()) return;
-  // A local search that has nothing for now is asked again after the next round has told it more; twice in a row
-  // without a round between, and it never will have.
+  // A local search with nothing to ask for is asked again after the next round. If that happens twice without a round
+  // in between, it is exhausted.
   if (asking_ && !source_->exhausted() && !entries_.empty() && !std::exchange(starved_, true)) return;
   if (entries_.empty()) return finish_without_row();
   shortened_ = !asking_ && !source_->exhausted();

@@ -17,44 +17,45 @@
 
 namespace attune {
 
-/// What the runs of one Tuner share.
+/// State that the runs of one Tuner share.
 struct TuningContext {
   Executor& executor;
   Journal& journal;
   const TunerOptions& options;
   Clock& clock;
   TuneObserver& observer;
-  Kernels* kernels;                 ///< Null: candidates that need compiled kernels fail.
-  std::function<double()> left_s;   ///< Of the budget; huge without one.
-  std::function<bool()> must_stop;  ///< Interrupted, or the budget is spent: asked between candidates.
+  Kernels* kernels;                ///< Null: candidates that need compiled kernels fail.
+  std::function<double()> left_s;  ///< Time left of the budget; huge without a budget.
+  /// True after an interrupt or when the budget is spent; checked between candidates.
+  std::function<bool()> must_stop;
   std::function<bool()> interrupted;
   NeighbourIndex neighbours;
   Slot next_slot = 1;
 };
 
-/// One problem on its way from open to Decision. step() does one piece of work on the executor and returns.
+/// One problem from open to Decision. step() does one piece of work on the executor and returns.
 class ProblemRun {
  public:
   ProblemRun(TuningContext& context, ProblemId id, const WorkItem& item);
   ~ProblemRun();
 
   bool finished() const noexcept { return finished_; }
-  /// The next step() runs its first candidate.
+  /// True if the next step() runs the first candidate.
   bool is_about_to_measure() const noexcept { return opened_ && !untuned_admitted_ && cut_reason_.empty(); }
-  /// Earliest time step() has something to do: later than now only while it waits for its confirm.
+  /// Earliest time at which step() has work; in the future only while it waits for its confirmation or to open.
   double ready_at_s() const noexcept { return ready_at_s_; }
   void step();
-  /// Time is up: ends the problem at the next step(), in confirm as a tie, otherwise without a row.
+  /// Ends the problem at the next step(): as a tie during the confirmation, otherwise without a row.
   void cut(const std::string& reason);
-  /// Ends it at the next step() without a row: the records stay, a later run starts the finals again.
+  /// Ends the problem at the next step() without a row. The records stay; a later run restarts the finals.
   void abandon(const std::string& reason);
-  /// Stops asking for candidates; what is admitted goes on to the finals, and the Decision says it is incomplete.
+  /// Stops asking for candidates. Admitted ones continue to the finals, and the Decision is marked incomplete.
   void stop_asking() noexcept { asking_ = false; }
   const TuneResult& result() const noexcept { return result_; }
   double busy_s() const noexcept { return result_.seconds; }
 
  private:
-  struct Competitor;  // A candidate that was admitted, by slot.
+  struct Competitor;  // An admitted candidate, by slot.
 
   void open();
   void recall();
@@ -106,14 +107,15 @@ class ProblemRun {
   std::set<std::string> tried_;
   Slot baseline_ = 0;
   uint64_t launches_ = 0;
-  std::optional<uint32_t> epoch_;      // Of the last samples.
-  Phase sampled_phase_ = Phase::race;  // Theirs; publish counts as confirm, whose rounds it goes on with.
+  std::optional<uint32_t> epoch_;  // of the last samples
+  // Phase of the last samples; publish counts as confirm, because it continues its rounds.
+  Phase sampled_phase_ = Phase::race;
   uint32_t dropped_samples_ = 0;
   double ready_at_s_ = 0, step_began_s_ = 0;
   bool opened_ = false, untuned_admitted_ = false, asking_ = true, shortlisted_ = false, finished_ = false;
-  bool starved_ = false;  // The strategies had nothing the last time, and no round has passed since.
+  bool starved_ = false;  // the strategies returned nothing the last time, and no round has passed since
   std::string cut_reason_;
-  bool abandoned_ = false, shortened_ = false;  // shortened_: candidates were left unasked.
+  bool abandoned_ = false, shortened_ = false;  // shortened_: some candidates were not asked for
   std::optional<double> finals_began_s_;
 };
 

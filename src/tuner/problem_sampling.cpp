@@ -10,9 +10,9 @@
 namespace attune {
 namespace {
 
-constexpr double kPieceS = 2;  // Of a schedule between two looks at the clock.
+constexpr double kPieceS = 2;  // duration of a piece of a schedule, after which the clock is checked
 
-/// Publishing goes on with the rounds of confirm.
+/// Publishing continues the rounds of confirm.
 Phase paired_phase(Phase phase) { return phase == Phase::publish ? Phase::confirm : phase; }
 
 }  // namespace
@@ -21,15 +21,15 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   if (contest_.phase() == Phase::finals && !finals_began_s_) finals_began_s_ = context_.clock.now_s();
   for (Turn& turn : schedule) {
     turn.launches = entries_.at(turn.slot).batch;
-    turn.limit = run_limit(2 * turn.launches + 1);  // About as many are untimed.
+    turn.limit = run_limit(2 * turn.launches + 1);  // about as many launches are untimed
   }
   const auto answer = sample_in_pieces(schedule);
   if (!answer) return;
   const Sampled& sampled = *answer;
   starved_ = false;
   dropped_samples_ += sampled.dropped;
-  // Samples beside one that failed cannot be paired with it, nor with those of another epoch: the schedule is asked for
-  // again.
+  // Samples beside a failed one cannot be paired with it, nor with samples of another epoch, so the schedule is
+  // requested again.
   if (sampled.interrupted) start_again();
   withdraw_failed(sampled.failed);
   if (sampled.interrupted || !sampled.failed.empty()) return retire_dropped();
@@ -44,12 +44,13 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   retire_dropped();
 }
 
-/// Short launches go to the executor as one piece. Long ones in several: the time they take is then known before it is
-/// spent, and an interrupt need not wait for all. Nothing when time or patience ran out; the samples are void then.
+/// Short launches go to the executor in one piece. Long ones are split into several pieces, so that the time they need
+/// is checked before it is spent, and an interrupt does not wait for all. Returns nullopt when the time ran out or
+/// after an interrupt; the samples are then void.
 std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) {
   Sampled all;
   while (!left.empty() && all.failed.empty() && !all.interrupted) {
-    // In the race a decision is still far; later it may be had without all of this.
+    // During the race a decision still needs more time; later it may be reached with part of these turns.
     const double decision_s = contest_.phase() == Phase::race ? forecast_.decision_s() : 0;
     cut_unless_fits(std::max(forecast_.turns_s(left), decision_s));
     if (context_.must_stop() || !cut_reason_.empty()) return std::nullopt;
@@ -59,8 +60,8 @@ std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) 
     const auto turns = left.first(count);
     context_.executor.sample({turns.begin(), turns.end()});
     Sampled piece = std::get<Sampled>(wait_for_answer());
-    // Samples of the race are paired within their rounds, those of confirm among themselves: there a death before the
-    // first of them takes nothing away.
+    // Samples of the race are paired within their rounds, those of confirm with each other, so a death before the first
+    // of them loses nothing.
     const bool alone = contest_.phase() == Phase::race || paired_phase(contest_.phase()) != sampled_phase_;
     const bool torn = epoch_ && piece.epoch != *epoch_ && !(alone && all.turns.empty());
     all.interrupted = piece.interrupted || torn;
@@ -77,7 +78,7 @@ std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) 
   return all;
 }
 
-/// A worker died: what was measured cannot be paired with what comes. Later phases start again from the finals.
+/// After a worker's death, earlier samples cannot be paired with later ones, and later phases restart from the finals.
 void ProblemRun::start_again() {
   contest_.interrupt();
   finals_began_s_.reset();
@@ -100,9 +101,9 @@ void ProblemRun::withdraw(Slot slot) {
   contest_.withdraw(slot);
   context_.executor.drop(slot);
   entries_.erase(slot);
-  finals_began_s_.reset();  // Later phases start again from the finals.
+  finals_began_s_.reset();  // later phases restart from the finals
   if (slot != baseline_) return;
-  // The next default of the family's order takes its place, also one that the race had dropped.
+  // The next correct untuned config in the family's order replaces it, even one that the race had dropped.
   baseline_ = 0;
   for (const Candidate& candidate : source_->untuned()) {
     const auto present = std::find_if(entries_.begin(), entries_.end(),
@@ -115,7 +116,7 @@ void ProblemRun::withdraw(Slot slot) {
   }
 }
 
-/// Untimed launches of the finalists (`--warmup`), interleaved; a turn is one untimed and one timed launch.
+/// Runs untimed launches of the finalists (`--warmup`), interleaved; a turn is one untimed and one timed launch.
 void ProblemRun::warm_up() {
   const uint32_t turns = context_.options.exhaustive ? 0 : (context_.options.warmup + 1) / 2;
   std::vector<Turn> schedule;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run takes over from an earlier one's records, and what it measures again.
+// Results that a run reuses from an earlier one's records, and results that it measures again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ class Reuse : public testing::Test {
         .front();
   }
 
-  /// A journal as a kill in the finals leaves it, each record changed.
+  /// A journal as left by a kill during the finals, with each record changed.
   static std::unique_ptr<Journal> torn(const Journal& journal, const std::function<void(Record&)>& change) {
     auto left = open_memory_journal();
     journal.scan({.decisions = false}, [&](const Entry& entry, const Stamp&) {
@@ -63,7 +63,7 @@ class Reuse : public testing::Test {
     return left;
   }
 
-  /// Names of what was verified by the entries after the first `num_before`.
+  /// Names of the candidates verified by the entries after the first `num_before`.
   static std::multiset<std::string> verified(const Journal& journal, size_t num_before = 0) {
     std::multiset<std::string> names;
     size_t index = 0;

@@ -17,21 +17,21 @@
 namespace attune {
 namespace {
 
-/// Two problems are open at a time: one waits for its confirm while the other races.
+/// Two problems are open at a time: one waits for its confirmation while the other races.
 constexpr size_t kOpenProblems = 2;
 constexpr double kForever = 1e300;
-/// A problem may take this many times its share of the budget before it is cut, so that one cannot use up the others'.
+/// A problem is cut after this many times its share of the budget, so that it cannot use up the time of the others.
 constexpr double kMaxShares = 2;
 
 /// One lane of one call of Tuner::run().
 class Campaign {
  public:
-  /// What the lanes of a run share.
+  /// State that the lanes of a run share.
   struct SharedState {
     const std::vector<WorkItem>& items;
     WorkQueue& queue;
     size_t num_lanes;
-    std::once_flag has_begun;  ///< To measure.
+    std::once_flag has_begun;  ///< Guards before_measuring.
     std::vector<TuneResult>& results;
   };
   Campaign(TuningContext& context, SharedState& shared)
@@ -59,7 +59,7 @@ class Campaign {
     }
   }
 
-  /// The device is gone: others may do what was begun here.
+  /// Returns the active problems to the queue for other lanes, because the device was lost.
   void give_back() {
     for (const Active& one : active_) queue_.give_back(one.index);
     active_.clear();
@@ -69,14 +69,14 @@ class Campaign {
   struct Active {
     size_t index = 0;
     std::unique_ptr<ProblemRun> run;
-    double share_s = 0;  ///< Of the budget.
+    double share_s = 0;  ///< Share of the budget.
   };
 
   double left_s() const {
     return context_.options.budget_s > 0 ? began_s_ + context_.options.budget_s - context_.clock.now_s() : kForever;
   }
 
-  /// The oldest active run that has something to do; null when all wait.
+  /// The oldest active run that has work; null if all wait.
   Active* next_ready() {
     const double now_s = context_.clock.now_s();
     for (Active& one : active_) {
@@ -86,8 +86,8 @@ class Campaign {
   }
 
   bool begin_next() {
-    // What is left, shared by what the problems are expected to cost. Where it does not suffice for all, those that
-    // come first still get what they need: half-measured shapes help nobody.
+    // The time left is divided by the expected costs of the problems. If it does not suffice for all, the first
+    // problems still get the time they need, because half-measured shapes are useless.
     const double shares = std::max(1.0, num_lanes_ * left_s() / queue_.cost_left_s());
     const auto index = queue_.take();
     if (!index) return false;
@@ -143,7 +143,7 @@ class Campaign {
     }
   }
 
-  /// All active runs wait. Short naps: an interrupt should not wait for the whole delay.
+  /// Sleeps while all active runs wait; briefly, so that an interrupt does not wait for the whole delay.
   void nap() {
     constexpr double kNapS = 0.2;
     double ready_s = kForever;
@@ -161,7 +161,7 @@ class Campaign {
   std::list<Active> active_;
 };
 
-/// Lets the lanes' threads speak one at a time.
+/// Lets the lanes' threads call the observer one at a time.
 class SharedObserver final : public TuneObserver {
  public:
   explicit SharedObserver(TuneObserver& inner) : inner_(inner) {}
@@ -179,7 +179,7 @@ class SharedObserver final : public TuneObserver {
   TuneObserver& inner_;
 };
 
-/// How a lane ended that did not end well.
+/// Error that ended a lane.
 struct LaneFailure {
   std::exception_ptr error;
   bool device = false;
@@ -236,12 +236,12 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
     }
     if (failures[number].error && !failures[number].device) stop = true;
   };
-  // The last lane is the caller's: a run on one device has no other thread.
+  // The last lane runs on the caller's thread, so a run on one device starts no other thread.
   std::vector<std::thread> threads;
   for (size_t number = 0; number + 1 < lanes_.size(); ++number) threads.emplace_back(run_lane, number);
   run_lane(lanes_.size() - 1);
   for (std::thread& thread : threads) thread.join();
-  // A lane that was lost after the others had ended leaves its problems: one that lives takes them.
+  // If a lane was lost after the others had ended, a surviving one takes its problems.
   for (size_t number = 0; number < lanes_.size() && !queue.empty() && !stop; ++number) {
     if (!failures[number].error) run_lane(number);
   }

@@ -18,38 +18,38 @@ namespace attune {
 
 class Kernels;
 
-/// One problem to tune. Normalised.
+/// One problem to tune; normalised.
 struct WorkItem {
   Problem problem;
-  std::optional<Incumbent> incumbent;  ///< The published winner: a finalist, kept when tied.
-  bool has_row = false;                ///< A table has a row that can be used: nothing is measured unless `retune`.
+  std::optional<Incumbent> incumbent;  ///< The published winner: a finalist, preferred when tied.
+  bool has_row = false;                ///< True if a table has a usable row: nothing is measured unless `retune`.
 };
 
 struct TunerOptions {
   ContestOptions contest;
   StrategyOptions strategy;
   Protocol protocol;
-  bool exhaustive = false;  ///< Measure every candidate `warmup` + `iters` times: the oracle.
+  bool exhaustive = false;  ///< If true, every candidate is measured `warmup` + `iters` times: the oracle.
   uint32_t warmup = 5, iters = 101;
-  std::vector<std::string> libraries;  ///< First parts of solver ids (`onednn`); empty: all.
-  bool split_k = true;                 ///< False: candidates whose config has split_k > 1 are left out.
-  bool retune = false;                 ///< Ignore what the journal knows.
-  double budget_s = 0;                 ///< For the whole run; 0: none.
-  double problem_timeout_s = 0;        ///< `--timeout`; 0: none.
-  double load_deadline_s = 60;         ///< Of preparing a candidate.
-  double run_deadline_s = 2;           ///< Of a launch, at least: 50 times the best so far if that is more.
-  /// Called once in a run, before the first candidate is run, by the lane that comes first while the others wait; not
-  /// when nothing is to be measured. What it takes is charged to no budget.
+  std::vector<std::string> libraries;  ///< First parts of solver ids (`onednn`); empty: all solvers.
+  bool split_k = true;                 ///< If false, candidates whose config has split_k > 1 are excluded.
+  bool retune = false;                 ///< If true, results in the journal are ignored.
+  double budget_s = 0;                 ///< Time for the whole run; 0: unlimited.
+  double problem_timeout_s = 0;        ///< Time per problem, `--timeout`; 0: unlimited.
+  double load_deadline_s = 60;         ///< Time allowed to prepare a candidate.
+  double run_deadline_s = 2;           ///< Minimum time allowed for a launch; 50 times the best so far if that is more.
+  /// Called once per run, before the first candidate is run, by the first lane while the others wait; not called if
+  /// nothing is measured. Its duration counts against no budget.
   std::function<void()> before_measuring;
 };
 
-/// How a problem ended.
+/// Result kinds of a problem.
 enum class Ending : uint8_t {
-  decided,      ///< A Decision was made now.
-  reused,       ///< The journal held one.
-  kept,         ///< A table has its row and the journal knows no more.
-  refused,      ///< It cannot run here (too large …).
-  unsupported,  ///< No solver takes it, or every candidate failed.
+  decided,      ///< A Decision was made in this run.
+  reused,       ///< The journal had a Decision.
+  kept,         ///< A table has its row, and the journal has no newer result.
+  refused,      ///< It cannot run on this machine (too large …).
+  unsupported,  ///< No solver supports it, or every candidate failed.
   cut,          ///< Budget, --timeout or interrupt before the finals ended: no row.
 };
 std::string_view name(Ending ending) noexcept;
@@ -57,44 +57,44 @@ std::string_view name(Ending ending) noexcept;
 struct TuneResult {
   Problem problem;
   Ending ending = Ending::unsupported;
-  std::string reason;  ///< One sentence unless decided or reused.
+  std::string reason;  ///< One sentence; empty if decided or reused.
   std::optional<Decision> decision;
   size_t num_candidates = 0;
-  std::vector<std::pair<Candidate, Outcome>> failures;  ///< Now or in an earlier run.
+  std::vector<std::pair<Candidate, Outcome>> failures;  ///< In this run or an earlier one.
   double seconds = 0;
-  Versions versions;  ///< Of the solvers that took part.
+  Versions versions;  ///< Versions of the solvers that took part.
 };
 
-/// What a run tells while it goes on. Called on the tuning thread.
+/// Receives the progress of a run. Called on the tuning thread.
 class TuneObserver {
  public:
   virtual ~TuneObserver() = default;
   virtual void progress(const Problem& problem, Phase phase, size_t num_alive) = 0;
-  /// Once a problem, in the order they end.
+  /// Called once per problem, in the order in which they end.
   virtual void finished(const TuneResult& result) = 0;
 };
 
-/// One device of a run: what does its work, and a journal and kernels of its own (all lanes' journals may be one file,
-/// their kernels one cache).
+/// One device of a run: its executor, and its own journal and kernels (the journals of all lanes may be one file, their
+/// kernels one cache).
 struct TuningLane {
   Executor& executor;
   Journal& journal;
   Kernels* kernels = nullptr;  ///< Null: candidates that need compiled kernels fail.
-  std::vector<int> cores;      ///< To which its thread and its compilers keep; empty: anywhere.
+  std::vector<int> cores;      ///< Cores for its thread and its compilers; empty: any.
 };
 
-/// Tunes problems one after another on each device; while one waits for its confirm, the next is begun. All candidates
-/// of a problem compete on one device. Announces and records everything in the journal, reuses what is there. Knows no
-/// backend, no database, no file.
+/// Tunes problems one after another on each device; while one waits for its confirmation, the next one starts. All
+/// candidates of a problem compete on one device. Announces and records everything in the journal and reuses recorded
+/// results. Depends on no backend, database or file.
 class Tuner {
  public:
   Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& clock = steady_clock(),
         Kernels* kernels = nullptr);
-  /// Lanes of equal devices. More than one: each has a thread while run() lasts, the observer is called by one at a
-  /// time, and the problems of a lane whose device is lost (Error{device}) go to the others.
+  /// Lanes must be of equal devices. With more than one, each has a thread during run(), the observer is called by one
+  /// thread at a time, and the problems of a lane whose device is lost (Error{device}) go to the others.
   Tuner(std::vector<TuningLane> lanes, TunerOptions options, Clock& clock = steady_clock());
-  /// Results in the order of the items. `interrupted` ends the run soon: what is decided stays decided. Throws what the
-  /// last lane threw, and at once what is no fault of a device.
+  /// Returns results in the order of the items. `interrupted` ends the run soon; decisions made before stay valid.
+  /// Throws the error of the last lane that is lost, and at once any error that is not a device's.
   std::vector<TuneResult> run(const std::vector<WorkItem>& items, TuneObserver& observer,
                               const std::atomic<bool>& interrupted);
 

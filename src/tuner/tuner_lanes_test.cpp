@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-/// An executor on a fake device of its own that works until it has opened some problems, then throws.
+/// An executor on its own fake device that throws after it has opened some problems.
 class FailingExecutor final : public Executor {
  public:
   FailingExecutor(int num_opens, ErrorCode code) : left_(num_opens), code_(code) {}

@@ -20,7 +20,7 @@ namespace {
 
 class TestClock final : public Clock {
  public:
-  double now_s() override { return now_s_ += 1e-3; }  // Every look takes a millisecond, so budgets run out.
+  double now_s() override { return now_s_ += 1e-3; }  // each call takes a millisecond, so budgets run out
   void sleep_s(double seconds) override { now_s_ += seconds; }
 
  private:
@@ -40,7 +40,7 @@ Problem problem(int m, int n = 16, int k = 32) {
   return op_of(Problem::parse(text)).normalise(Problem::parse(text), {});
 }
 
-/// A solver of the fake device whose config says how long a run takes and in which run it starts to fail.
+/// A solver of the fake device whose config gives the duration of a run and the run in which it starts to fail.
 class MortalSolver final : public Solver {
  public:
   MortalSolver(std::string id, std::vector<std::string> rows) : id_(std::move(id)), rows_(std::move(rows)) {}
@@ -94,7 +94,7 @@ class MortalSolver final : public Solver {
   std::vector<std::string> rows_;
 };
 
-/// One tuning of one problem over given solvers.
+/// Tunes one problem with the given solvers.
 TuneResult tune_with(std::vector<std::unique_ptr<Solver>> solvers, Journal& journal, const TunerOptions& options = {}) {
   FakeDevice device;
   Registry mortal;
@@ -106,7 +106,7 @@ TuneResult tune_with(std::vector<std::unique_ptr<Solver>> solvers, Journal& jour
   return Tuner(executor, journal, options, clock).run({{.problem = problem(16, 48)}}, observer, interrupted).front();
 }
 
-/// Registered under the ids of the family's baselines, in their order.
+/// Registers the solvers under the ids of the family's baselines, in their order.
 std::vector<std::unique_ptr<Solver>> mortal(std::vector<std::string> first, std::vector<std::string> second) {
   std::vector<std::unique_ptr<Solver>> solvers;
   solvers.push_back(std::make_unique<MortalSolver>("onednn.gemm", std::move(first)));
@@ -170,7 +170,7 @@ class TunerOnFake : public testing::Test {
 };
 
 TEST_F(TunerOnFake, FindsThePlantedWinner) {
-  // The fake's formula likes tiles of the problem's own extents: 16 × 16 here; the default is 64 × 64.
+  // The fake's formula favours tiles of the problem's own extents: 16 × 16 here; the untuned config is 64 × 64.
   const auto result = run_one(problem(16));
   ASSERT_EQ(result.ending, Ending::decided) << result.reason;
   EXPECT_EQ(result.decision->winner.config.integer("tile_m"), 16);
@@ -209,7 +209,7 @@ TEST_F(TunerOnFake, WhatItWaitsIsNotTakenFromTheBudget) {
 
 TEST_F(TunerOnFake, ResumesFromRecordsWithoutADecision) {
   const auto first = run_one(problem(16));
-  // A journal as a kill in the finals leaves it: everything but the final records and the Decision.
+  // A journal as left by a kill during the finals: everything but the final records and the Decision.
   auto torn = open_memory_journal();
   journal_->scan({}, [&](const Entry& entry, const Stamp&) {
     const auto* record = std::get_if<Record>(&entry);
@@ -313,7 +313,7 @@ TEST_F(TunerOnFake, ExhaustiveSearchMeasuresEveryCandidate) {
   EXPECT_EQ(result.decision->winner.config.integer("tile_m"), 16);
 }
 
-/// A death in every phase: run 3 is the admission's, later ones lie in the race, the finals and the confirm.
+/// A death in every phase: run 3 is in the admission, later ones in the race, the finals and the confirmation.
 TEST(TunerWithMortalCandidates, LosesOnlyTheCandidateThatDies) {
   for (const char* dies : {"3", "12", "25", "60", "90", "130"}) {
     const auto journal = open_memory_journal();
@@ -344,7 +344,7 @@ TEST(TunerWithMortalCandidates, SaysSoWhenNobodyIsLeft) {
 TEST(TunerWithMortalCandidates, DoesNotHoldAPassingFailureAgainstACandidate) {
   const auto journal = open_memory_journal();
   tune_with(mortal({"us=10", "us=6;dies=3"}, {}), *journal);
-  // A launch that failed once may have met a busy device: with the decision gone, it is tried again.
+  // A launch that failed once may have met a busy device, so it is tried again when the decision is gone.
   auto torn = open_memory_journal();
   journal->scan({.decisions = false}, [&](const Entry& entry, const Stamp&) { torn->append({&entry, 1}); });
   const auto again = tune_with(mortal({"us=10", "us=6;dies=3"}, {}), *torn);
@@ -352,7 +352,7 @@ TEST(TunerWithMortalCandidates, DoesNotHoldAPassingFailureAgainstACandidate) {
 }
 
 TEST_F(TunerOnFake, ADecisionCutShortIsNotReused) {
-  options_.budget_s = 0.3;  // Enough for some: the test clock lets a millisecond go by at every look.
+  options_.budget_s = 0.3;  // enough for some: the test clock advances a millisecond at every call
   const auto results = run({{.problem = problem(16)}, {.problem = problem(32)}});
   options_.budget_s = 0;
   for (const auto& result : run({{.problem = problem(16)}, {.problem = problem(32)}})) {

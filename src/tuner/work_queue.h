@@ -7,21 +7,21 @@
 
 namespace attune {
 
-/// The problems of a run that nobody has begun, by their place in the input; what each is expected to cost. Any thread.
+/// Problems of a run that were not started yet, by their position in the input, with their expected costs. Thread-safe.
 class WorkQueue {
  public:
-  /// `longest_first`: for several devices, so that none is left alone with a long one at the end; otherwise in the
-  /// order of the input: where a budget does not suffice for all, those that come first get what they need.
+  /// `longest_first`: start with the longest problems, for several devices, so that no long one runs alone at the end.
+  /// Otherwise input order: if a budget does not suffice for all, the first problems get the time they need.
   WorkQueue(std::vector<double> costs_s, bool longest_first);
 
   std::optional<size_t> take();
-  /// Back into the queue: its device is gone.
+  /// Returns a problem to the queue because its device was lost.
   void give_back(size_t index);
-  /// A problem that was taken has ended.
+  /// Marks a problem as ended.
   void done(size_t index);
   bool empty() const;
-  size_t num_left() const;     ///< Not done yet, begun ones included.
-  double cost_left_s() const;  ///< Of these.
+  size_t num_left() const;     ///< Number of problems not done yet, started ones included.
+  double cost_left_s() const;  ///< Expected cost of the problems not done yet.
   double cost_s(size_t index) const { return costs_s_.at(index); }
 
  private:

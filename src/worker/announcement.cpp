@@ -20,8 +20,8 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 
-/// The page's bytes. The writer counts up before it changes anything and after; the reader reads what was written last
-/// first, so that equal counts mean that nothing changed between.
+/// Bytes of the page. The writer increments `begun` before a change and `ended` after it. The reader reads them in the
+/// reverse order, so that equal counts mean that nothing changed in between.
 struct Written {
   uint32_t begun = 0;
   uint32_t slot = 0;
@@ -48,7 +48,7 @@ AnnouncementPage::AnnouncementPage()
 AnnouncementPage::~AnnouncementPage() { ::close(descriptor_); }
 
 Announcement AnnouncementPage::read() {
-  constexpr int kTries = 1000;  // A write takes a few microseconds.
+  constexpr int kTries = 1000;  // a write takes a few microseconds
   Written written;
   for (int i = 0; i < kTries; ++i) {
     uint32_t ended = 0, begun = 0;
@@ -93,7 +93,7 @@ void PageAnnouncer::allow_writing(bool allowed) noexcept {
     ::mprotect(page_, kPageBytes, allowed ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
-/// Bytes that the supervisor has not read yet are none of ours: it reads answers at once and nothing else at all.
+/// Unread bytes cannot be the worker's: the supervisor reads answers at once, and nothing else.
 void PageAnnouncer::check_channel() const {
   int unread = 0;
   if (::ioctl(channel_, SIOCOUTQ, &unread) == 0 && unread == 0) return;

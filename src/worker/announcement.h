@@ -7,37 +7,37 @@
 
 namespace attune {
 
-/// Whose doing it is now, and since when.
+/// The slot that is responsible for what happens now, and since when.
 struct Announcement {
   Slot slot = 0;
   Milliseconds limit{0};
-  uint64_t began_ns = 0;   ///< On the monotonic clock, which the processes of a machine share.
-  bool answering = false;  ///< No candidate runs any more: what comes over the channel is the worker's own.
+  uint64_t began_ns = 0;   ///< On the monotonic clock, which all processes of a machine share.
+  bool answering = false;  ///< True when no candidate runs any more: data on the channel come from the worker itself.
 };
 
-/// A page of memory in which a worker announces and its supervisor reads. The worker has it mapped, read-only but for
-/// the moment of writing, and keeps no descriptor of it: neither a candidate that scribbles over memory nor one that
-/// writes to every descriptor can change what it says. The supervisor makes it; its size is sealed.
+/// A page of memory that a worker writes and its supervisor reads. The worker maps it read-only except while it writes,
+/// and keeps no descriptor of it: neither a candidate that overwrites memory nor one that writes to every descriptor
+/// can change its content. The supervisor creates it; its size is sealed.
 class AnnouncementPage {
  public:
-  /// A new page that says nothing. Throws device.
+  /// Creates an empty page. Throws device.
   AnnouncementPage();
   ~AnnouncementPage();
   AnnouncementPage(const AnnouncementPage&) = delete;
   AnnouncementPage& operator=(const AnnouncementPage&) = delete;
 
   int descriptor() const noexcept { return descriptor_; }
-  /// What was announced last; of slot 0 when nothing was.
+  /// Returns the last announcement; slot 0 if there was none.
   Announcement read();
   void clear();
 
  private:
   int descriptor_ = -1;
-  Announcement last_;  ///< Read whole; stands in while the worker writes.
+  Announcement last_;  ///< Last one read completely; returned while the worker writes.
 };
 
-/// The worker's end. It also watches the channel: a candidate that wrote to it or closed it is found out before the
-/// next is announced, and the process ended (exit status 1) while the page still names the culprit.
+/// The worker's side of the page. It also watches the channel: if a candidate wrote to it or closed it, the process
+/// ends (exit status 1) before the next announcement, while the page still names the faulty candidate.
 class PageAnnouncer final : public Announcer {
  public:
   /// Maps the page and closes its descriptor. Throws device.
@@ -50,8 +50,8 @@ class PageAnnouncer final : public Announcer {
     slot_ = slot;
     write({slot, limit, 0, false});
   }
-  /// From now on what is written to the channel is an answer, until the next announcement. Who was announced last is
-  /// still to blame: a heap that a candidate damaged may fall apart now.
+  /// Marks what is written to the channel from now on as an answer, until the next announcement. The last announced
+  /// candidate stays responsible: a heap that it damaged may crash now.
   void answer() { write({slot_, {}, 0, true}); }
 
  private:
@@ -61,7 +61,8 @@ class PageAnnouncer final : public Announcer {
 
   void* page_;
   int channel_;
-  int key_;  ///< Of the page's protection, which a thread changes for itself without a system call; -1: none here.
+  /// Memory protection key of the page, which a thread changes for itself without a system call; -1: not available.
+  int key_;
   Slot slot_ = 0;
   uint32_t count_ = 0;
 };

@@ -15,8 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Walks over an encoded item without making anything of it. nlohmann::json recurses into what is nested and wraps
-/// integers that do not fit, so it is given only what passed here.
+/// Validates an encoded item without decoding it. nlohmann::json recurses into nested items and wraps integers that do
+/// not fit, so it only gets bytes that passed this check.
 class CborCheck {
  public:
   explicit CborCheck(std::string_view bytes) : bytes_(bytes) {}
@@ -47,7 +47,7 @@ class CborCheck {
   }
 
   void item() {
-    // What stands inside a list counts as one of its items from here on.
+    // The item counts as one of the items of its list.
     if (depth_ > 0) --left_[depth_ - 1];
     const auto first = static_cast<uint8_t>(take(1));
     const auto major = static_cast<Major>(first >> 5);
@@ -66,7 +66,7 @@ class CborCheck {
   }
 
   void enter(uint64_t length, uint64_t items_each) {
-    // Every item has a byte at least.
+    // Every item has at least one byte.
     if (length > num_left() / items_each) refuse("the end is missing");
     if (depth_ == kMaxCborDepth) refuse("nested too deep");
     left_[depth_++] = length * items_each;
@@ -74,10 +74,10 @@ class CborCheck {
 
   std::string_view bytes_;
   size_t at_ = 0, depth_ = 0;
-  std::array<uint64_t, kMaxCborDepth> left_{};  ///< Items still to come in each of the open lists and maps.
+  std::array<uint64_t, kMaxCborDepth> left_{};  ///< Items still expected in each open list or map.
 };
 
-/// nlohmann::json writes every NaN as the same one.
+/// nlohmann::json writes every NaN with the same bits.
 void pack_nans(json& value) {
   if (value.is_structured()) {
     for (json& inner : value) pack_nans(inner);

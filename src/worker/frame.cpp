@@ -12,10 +12,10 @@ namespace attune {
 namespace {
 
 constexpr std::string_view kMagic = "ATTUNE";
-// Where the header's fields lie; each ends where the next begins.
+// Offsets of the header's fields; each field ends at the next offset.
 constexpr size_t kVersionAt = 6, kNumberAt = 8, kLengthAt = 16, kHeaderSumAt = 24, kPayloadSumAt = 28;
 
-/// Little-endian on every machine.
+/// Writes little-endian on every machine.
 template <typename Integer>
 void put(std::string& bytes, Integer value) {
   for (size_t i = 0; i < sizeof(Integer); ++i) bytes += static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
@@ -49,7 +49,8 @@ std::string encode_frame(const Frame& frame) {
 }
 
 void FrameReader::feed(std::span<const std::byte> bytes) {
-  // What was taken is dropped here, and only when it is the larger part: each byte is moved once on average.
+  // Bytes already returned are dropped here, and only when they are the larger part, so each byte is moved once on
+  // average.
   if (at_ == buffer_.size()) {
     buffer_ = std::string();
     at_ = 0;
@@ -62,13 +63,13 @@ void FrameReader::feed(std::span<const std::byte> bytes) {
 
 std::optional<Frame> FrameReader::next() {
   const auto bytes = std::string_view(buffer_).substr(at_);
-  // At once: who writes a line of text here may never write 32 bytes.
+  // Checked at once: a writer of plain text may never write 32 bytes.
   if (!bytes.starts_with(kMagic.substr(0, std::min(bytes.size(), kMagic.size())))) {
     fail(ErrorCode::invalid_input, "a frame begins with {}, the stream goes on with '{}'", kMagic,
          shown(bytes.substr(0, kFrameHeaderBytes)));
   }
   if (bytes.size() < kNumberAt) return std::nullopt;
-  // Before the checksum, which may lie elsewhere in another version's header.
+  // Checked before the checksum, which may have another offset in another version's header.
   if (const auto version = get<uint16_t>(bytes, kVersionAt); version != kFrameVersion) {
     fail(ErrorCode::invalid_input,
          "supervisor and worker are of one build and speak version {} on their channel, got version {}", kFrameVersion,

@@ -20,7 +20,7 @@ struct Reading {
   bool operator==(const Reading&) const = default;
 };
 
-/// The frames of a stream that comes in pieces of a size.
+/// Reads the frames of a stream that arrives in pieces of the given size.
 Reading read(std::string_view stream, size_t piece) {
   Reading reading;
   FrameReader reader;
@@ -39,7 +39,7 @@ Reading read(std::string_view stream, size_t piece) {
 }  // namespace
 }  // namespace attune
 
-/// No mutation finds a checksum: of three inputs, one becomes a frame, and one two.
+/// No mutation finds a checksum, so two of three inputs are made into one or two frames.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   size = LLVMFuzzerMutate(data, size, max_size);
   if (seed % 3 == 0) return size;
@@ -51,7 +51,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   return size;
 }
 
-/// Any bytes are frames that are written as they were read, or an Error, and the pieces they come in change nothing.
+/// Any bytes are either frames that are re-encoded unchanged, or an Error; the piece size makes no difference.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace attune;
   const std::string_view stream(reinterpret_cast<const char*>(data), size);

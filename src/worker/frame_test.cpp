@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 void feed(FrameReader& reader, std::string_view bytes) { reader.feed(std::as_bytes(std::span(bytes))); }
 
-/// The message of the Error that next() throws; empty when it throws none.
+/// The message of the Error that next() throws; empty if it throws none.
 std::string refusal(FrameReader& reader) {
   try {
     reader.next();
@@ -32,7 +32,7 @@ std::string refusal(std::string_view bytes) {
   return refusal(reader);
 }
 
-/// A header whose own checksum holds, whatever it says.
+/// A header with a valid checksum of its own, for any length.
 std::string header(uint64_t length) {
   std::string bytes = encode_frame({1, ""}).substr(0, 16);
   for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(length >> shift);
@@ -154,14 +154,14 @@ TEST(Frame, ALengthIsBoundedEvenWhenTheHeaderHolds) {
 
 TEST(Frame, ALengthIsNotBelievedBeforeTheHeadersChecksumHolds) {
   std::string bytes = encode_frame({1, "payload"}).substr(0, kFrameHeaderBytes);
-  bytes[18] = 1;  // 64 KiB more would be waited for
+  bytes[18] = 1;  // would wait for 64 KiB more
   EXPECT_THAT(refusal(bytes), HasSubstr("the header of a frame was changed"));
 }
 
 TEST(Frame, WhatWasTakenIsNotKept) {
   FrameReader reader;
   const std::string bytes = encode_frame({1, std::string(1000, 'x')});
-  // The streams' pieces never end where frames end.
+  // The pieces of the stream never end at the end of a frame.
   std::string stream;
   for (int i = 0; i < 100; ++i) stream += bytes;
   size_t num_frames = 0, max_pending = 0;

@@ -28,7 +28,7 @@ ErrorCode error_code_from(const json& value) {
   fail(ErrorCode::invalid_input, "the code of an error is not known: '{}'", shown(text));
 }
 
-/// Of a deadline: a moment so far away can be counted in nanoseconds.
+/// Deadlines are bounded so that the time can be counted in nanoseconds.
 Milliseconds limit_from(int64_t limit) {
   if (limit < 0 || Milliseconds(limit) > kLongestLimit) {
     fail(ErrorCode::invalid_input, "a limit lies between 0 and {} ms, got {}", kLongestLimit.count(), limit);
@@ -36,13 +36,13 @@ Milliseconds limit_from(int64_t limit) {
   return Milliseconds(limit);
 }
 
-/// A problem that was never set has no text that Problem::parse() takes.
+/// An empty Problem has no text that Problem::parse() accepts.
 Problem problem_from(const json& value) {
   const auto key = text_from(value);
   return key.empty() ? Problem() : Problem::parse(key);
 }
 
-/// Its own text once more as a value, so that its nesting is bounded with the rest.
+/// The space's JSON text, parsed into a value, so that its nesting is bounded with the rest.
 json json_of(const SearchSpace& space) { return json::parse(space.to_json()); }
 SearchSpace space_from(const json& value) { return SearchSpace::from_json(value.dump()); }
 
@@ -56,8 +56,8 @@ Binary binary_from(const json& value) {
           text_from(value.at("file")),      value.at("metadata").get<std::map<std::string, std::string>>()};
 }
 
-/// Turns and samples come by the thousand: a text of their bytes, one after the other, little-endian, is read and
-/// written many times faster than a list of numbers.
+/// Turns and samples come by the thousand. Their little-endian bytes in one text are read and written many times faster
+/// than a list of numbers.
 static_assert(std::endian::native == std::endian::little);
 template <typename... Numbers>
 void append(std::string& bytes, Numbers... numbers) {
@@ -86,7 +86,7 @@ json packed(const std::vector<Sample>& samples) {
   return bytes;
 }
 
-/// `read` makes an item of the bytes before it and takes them away.
+/// `read` consumes the bytes of one item and returns the item.
 template <typename Read>
 auto unpacked(const json& value, size_t item_bytes, Read read) {
   std::string_view bytes = value.get_ref<const std::string&>();
@@ -160,7 +160,7 @@ std::pair<Slot, Outcome> failed_from(const json& value) {
   return {uint32_from(value.at(0)), outcome_from(value.at(1))};
 }
 
-/// A list; `read` makes one of its items.
+/// Reads a list; `read` converts one item.
 template <typename Read>
 auto list_from(const json& value, Read read) {
   std::vector<decltype(read(value))> items;
@@ -306,7 +306,7 @@ std::string payload_of(const Message& message) {
   try {
     return encode_cbor(std::visit([](const auto& one) { return json_of(one); }, message));
   } catch (const json::exception& error) {
-    // The text of a search space is the only thing that can be unwritable: a reason of a rule that is not UTF-8.
+    // Only the text of a search space can be unwritable: a rule whose reason is not UTF-8.
     fail(ErrorCode::internal, "a message of the worker's channel cannot be written: {}", error.what());
   }
 }

@@ -12,13 +12,15 @@
 
 namespace attune {
 
-/// What a supervisor asks of its worker. Each is answered once, close and drop too, in the order of asking.
+/// Requests of a supervisor to its worker. Each is answered once, close and drop included, in the order of the
+/// requests.
 namespace request {
 struct Hello {
-  std::string device;                        ///< Id to open: `cpu:0`.
-  std::string build;                         ///< build_name() of the supervisor: another build's worker refuses.
-  std::vector<uint32_t> cores;               ///< That the device is made of; empty: all it may use.
-  std::map<uint32_t, std::string> left_out;  ///< Solvers that are not to be opened, by place in the registry, and why.
+  std::string device;           ///< Id to open: `cpu:0`.
+  std::string build;            ///< build_name() of the supervisor; a worker of another build refuses.
+  std::vector<uint32_t> cores;  ///< Cores of the device; empty: all that the worker may use.
+  /// Solvers that must not be opened, by place in the registry, with the reason.
+  std::map<uint32_t, std::string> left_out;
   bool operator==(const Hello&) const = default;
 };
 struct Open {
@@ -49,17 +51,17 @@ struct Sample {
 using Request =
     std::variant<request::Hello, request::Open, request::Close, request::Admit, request::Drop, request::Sample>;
 
-/// What a worker answers.
+/// Answers of a worker.
 namespace reply {
 struct Ready {
   DeviceInfo device;
   std::string build;
   bool operator==(const Ready&) const = default;
 };
-struct Done {  ///< To close and drop.
+struct Done {  ///< Answer to close and drop.
   bool operator==(const Done&) const = default;
 };
-/// The request could not be done, and no candidate is to blame: an Error of the worker.
+/// The request failed and no candidate is to blame: an Error of the worker.
 struct Failed {
   ErrorCode code = ErrorCode::internal;
   std::string message;
@@ -68,16 +70,16 @@ struct Failed {
 }  // namespace reply
 using Reply = std::variant<reply::Ready, reply::Done, reply::Failed, Opened, Admitted, Sampled>;
 
-/// The longest deadline that is read: 100 years. A moment so far away can still be counted in nanoseconds.
+/// Longest deadline accepted: 100 years. Such a time can still be counted in nanoseconds.
 inline constexpr Milliseconds kLongestLimit{int64_t{100} * 365 * 24 * 3600 * 1000};
 
-/// CBOR of a message, the payload of a frame. x_from(to_payload(x)) == x, numbers to the last bit (NaNs too), any bytes
-/// in texts. Two exceptions: a limit beyond kLongestLimit or below 0 is not read, and the rules of a search space are
-/// UTF-8, because their JSON is (throws internal).
+/// Encodes a message as CBOR, the payload of a frame. x_from(to_payload(x)) == x, numbers to the last bit (NaNs too),
+/// any bytes in texts. Two exceptions: a limit below 0 or beyond kLongestLimit is rejected by the reader, and the rules
+/// of a search space must be UTF-8 because they are JSON (throws internal).
 std::string to_payload(const Request& request);
 std::string to_payload(const Reply& answer);
-/// Throws invalid_input, whatever the bytes are; nothing deeper nested than 64 levels is followed. Only a message is
-/// checked, not whether it fits the conversation: ids, slots and numbers of samples are the reader's to judge.
+/// Throws invalid_input for any invalid bytes; nesting is limited to 64 levels. Only the message itself is checked: the
+/// caller checks that ids, slots and numbers of samples fit the conversation.
 Request request_from(std::string_view payload);
 Reply answer_from(std::string_view payload);
 

@@ -20,7 +20,7 @@ Outcome whole_outcome() {
   return outcome;
 }
 
-/// One message of each type with every member set: from nothing no mutation would find the members.
+/// One message of each type with every member set, because no mutation would find the members from nothing.
 std::string whole_message(unsigned which) {
   const Problem problem = Problem::parse("gemm_a16w16 m=8 n=64 k=64 dtype=bf16 outdtype=bf16 bias=0");
   const Candidate candidate{"fake.gemm", "1", Config::parse("split_k=1;tile_m=64")};
@@ -71,7 +71,7 @@ void check(std::string_view payload, Read read) {
     const std::string written = to_payload(read(payload));
     ATTUNE_CHECK(to_payload(read(written)) == written, "a message changed on its way");
   } catch (const Error& error) {
-    // The expected end of most inputs.
+    // Most inputs end here.
     ATTUNE_CHECK(error.code() == ErrorCode::invalid_input, "{}", error.what());
   }
 }
@@ -79,7 +79,7 @@ void check(std::string_view payload, Read read) {
 }  // namespace
 }  // namespace attune
 
-/// Grows what is too short to be a message into one.
+/// Replaces inputs too short to be a message by a message.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   if (size < 8) {
     const std::string message = attune::whole_message(seed);
@@ -89,7 +89,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   return LLVMFuzzerMutate(data, size, max_size);
 }
 
-/// Any bytes are a message that survives being written, or an Error that says it is the input's fault.
+/// Any bytes are either a message that is re-encoded unchanged, or an Error that blames the input.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace attune;
   const std::string_view payload(reinterpret_cast<const char*>(data), size);

@@ -143,7 +143,7 @@ std::string answer_refusal(const std::string& payload) {
   return refusal([&] { answer_from(payload); });
 }
 
-/// What a reader says of a message with one member replaced (`/samples/0/2`).
+/// The reader's error for a message with one member replaced (`/samples/0/2`).
 template <typename Message>
 std::string refusal_with(const Message& message, const std::string& member, const json& value) {
   json changed = decode_cbor(to_payload(message));
@@ -187,7 +187,7 @@ void expect_all_members_wanted(const std::vector<Message>& messages) {
       const auto payload = encode_cbor(less);
       const bool asks = std::is_same_v<Message, Request>;
       EXPECT_THAT(asks ? request_refusal(payload) : answer_refusal(payload), HasSubstr("'" + member + "'"));
-      // No member takes null, and none takes both a list and a text.
+      // No member accepts null, and none accepts both a list and a text.
       EXPECT_NE(refusal_with(message, "/" + member, nullptr), "") << member;
       EXPECT_NE(refusal_with(message, "/" + member, value.is_array() ? json("x") : json::array()), "") << member;
     }
@@ -264,7 +264,7 @@ TEST(Messages, TornAnywhereIsRefused) {
 }
 
 TEST(Messages, WhatIsChangedIsReadOrRefused) {
-  // The frame's checksum finds changes; here nothing but an Error may come of them.
+  // The frame's checksum finds changes; without it they must cause nothing but an Error.
   const std::string whole = to_payload(Reply(Admitted{1, outcome()}));
   size_t num_refused = 0;
   for (size_t at = 0; at < whole.size(); ++at) {
@@ -283,7 +283,7 @@ TEST(Cbor, NestingIsBounded) {
   EXPECT_THAT(refusal([&] { decode_cbor('\x81' + nested + '\x00'); }), HasSubstr("nested too deep"));
   EXPECT_THAT(refusal([] { decode_cbor(std::string(1 << 20, '\x81')); }), HasSubstr("nested too deep"));
   EXPECT_THAT(request_refusal(std::string(1 << 20, '\xa1')), HasSubstr("no CBOR"));
-  // Many beside each other are not deep.
+  // Many lists side by side are not deep.
   std::string flat = "\x99\x10";
   flat += '\0';
   for (int i = 0; i < 4096; ++i) flat += "\x81\x80";

@@ -10,9 +10,9 @@ namespace attune {
 namespace {
 
 constexpr double kBaseS = 10;
-// An eighth of what the fast path of a reference reached on a core of 2.0 GHz, and of filling and comparing memory.
+// An eighth of the rate of a reference's fast path on a 2.0 GHz core, and of filling and comparing memory.
 constexpr double kFlopsPerSecond = 2.5e8, kBytesPerSecond = 2e8;
-constexpr double kReferences = 2;  // One for each distribution.
+constexpr double kReferences = 2;  // one for each distribution
 
 }  // namespace
 

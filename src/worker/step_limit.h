@@ -7,9 +7,9 @@
 
 namespace attune {
 
-/// How long a worker may take for a step of a problem that is no candidate's: filling its operands, computing a
-/// reference, comparing an output. Ten seconds, and eight times what its arithmetic and its memory took on the slowest
-/// host seen: a worker that was stopped is noticed after that. Normalised problems of this build's ops only.
+/// Time allowed to a worker for a step of a problem that runs no candidate: filling operands, computing a reference,
+/// comparing an output. Ten seconds, plus eight times the duration of its arithmetic and memory traffic on the slowest
+/// host tested; a stopped worker is noticed after that. Requires: a normalised problem of this build's ops.
 Milliseconds step_limit(const Problem& problem, const Protocol& protocol, const DeviceInfo& device);
 
 }  // namespace attune

@@ -18,7 +18,7 @@ TEST(StepLimit, OfASmallShapeIsSecondsAndOfALargeOneFollowsItsArithmetic) {
   using std::chrono_literals::operator""s;
   EXPECT_GE(limit_of("m=4 n=256 k=256"), 10s);
   EXPECT_LE(limit_of("m=4 n=256 k=256"), 20s) << "a run of 25 s must outlive a stopped worker";
-  // Two references of 1.1e12 operations each, at 2e9 a second on each of four cores, are 275 s.
+  // Two references of 1.1e12 operations each, at 2e9 per second on each of four cores, take 275 s.
   EXPECT_GT(limit_of("m=8192 n=8192 k=8192"), 275s);
   EXPECT_LT(limit_of("m=1073741824 n=1073741824 k=1073741824"), std::chrono::hours(24 * 400));
 }

@@ -13,26 +13,26 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kMaxDeaths = 2;  // Deaths of one candidate.
-constexpr uint32_t kMaxUnattributedDeaths =
-    3;                      // Deaths in one request, or while all is brought back, that were nobody's doing.
-constexpr int kStarts = 3;  // Tries to bring a worker up.
+constexpr uint32_t kMaxDeaths = 2;  // deaths of one candidate
+/// Deaths without a blamed candidate, per request or per restoration of all slots.
+constexpr uint32_t kMaxUnattributedDeaths = 3;
+constexpr int kStarts = 3;  // attempts to start a worker
 constexpr Milliseconds kForever{1'000'000'000};
-constexpr Milliseconds kLook{100};  // Between two looks whether all is to stop.
+constexpr Milliseconds kLook{100};  // interval for checking whether to stop
 
-/// Thrown where a death is mended, caught before the caller sees it.
+/// Thrown during the recovery from a death; caught before the caller sees it.
 struct StopRequested {};
 
 Milliseconds left_until(Clock::time_point end) {
   return std::max(std::chrono::ceil<Milliseconds>(end - Clock::now()), Milliseconds(0));
 }
 
-/// Of a death that is nobody's doing: it says nothing of a candidate that lasts.
+/// Outcome of a death without a blamed candidate; it proves nothing about the candidates.
 Outcome unattributed(const Outcome& outcome) {
   return {.status = Status::device_lost, .detail = "no candidate's doing: " + outcome.detail};
 }
 
-/// Whether an answer is one to the request: a worker may be damaged.
+/// True if an answer matches its request; a damaged worker may send any other.
 bool fits(const Request& request, const Reply& answer) {
   if (std::holds_alternative<reply::Failed>(answer)) return true;
   if (std::holds_alternative<request::Hello>(request)) return std::holds_alternative<reply::Ready>(answer);
@@ -91,7 +91,8 @@ std::vector<Event> WorkerExecutor::wait(Milliseconds at_most) {
   return std::exchange(events_, {});
 }
 
-/// The first request is answered, or is to be asked again after a death. False: neither, `end` came.
+/// Handles the first request: it is answered, or will be sent again after a death. False if neither happened before
+/// `end`.
 bool WorkerExecutor::answer_first(Clock::time_point end) {
   const Request& request = requests_.front();
   bool settled = is_moot(request);
@@ -127,7 +128,7 @@ void WorkerExecutor::abort() {
   solo_problem_.reset();
 }
 
-/// Whether there is nothing to ask: what it is about is not there (any more).
+/// True if the problem or slot of the request does not exist (any more).
 bool WorkerExecutor::is_moot(const Request& request) const {
   if (const auto* close = as<request::Close>(request)) return !open_.contains(close->id);
   if (const auto* admit = as<request::Admit>(request)) return !open_.contains(admit->id);
@@ -139,7 +140,8 @@ bool WorkerExecutor::is_moot(const Request& request) const {
 }
 
 void WorkerExecutor::begin(const Request& request) {
-  // With two problems open there may be no good moment: then a bad one, which costs the other problem its final.
+  // With two problems open there may be no good moment; then a worker is replaced anyway, which costs the other problem
+  // its final.
   const uint32_t most = open_.empty() ? options_.max_admissions : 2 * options_.max_admissions;
   if (worker_ && as<request::Open>(request) && num_admissions_ >= most) replace();
   const auto* admit = as<request::Admit>(request);
@@ -152,14 +154,14 @@ void WorkerExecutor::begin(const Request& request) {
   asked_ = true;
 }
 
-/// The next request finds a fresh one.
+/// The next request starts a fresh worker.
 void WorkerExecutor::replace() {
   worker_.reset();
   solo_problem_.reset();
   ++epoch_;
 }
 
-/// What ends a worker's life: its death, an answer to something else, or that it cannot go on.
+/// Returns the reason to end a worker's life: its death, a mismatched answer, or its failure to continue.
 std::optional<Death> WorkerExecutor::death_of(const Request& request, const WorkerProcess::Event& news) {
   if (const auto* death = std::get_if<Death>(&news)) return *death;
   const auto* answer = std::get_if<Reply>(&news);
@@ -171,7 +173,7 @@ std::optional<Death> WorkerExecutor::death_of(const Request& request, const Work
   return Death{{.status = Status::crashed, .detail = "the worker cannot go on: " + failed->message}, 0};
 }
 
-/// The answer of a worker that is up, or its death. Throws StopRequested.
+/// Returns the answer of a running worker, or its death. Throws StopRequested.
 std::variant<Reply, Death> WorkerExecutor::exchange(const Request& request, Milliseconds at_most) {
   const auto end = Clock::now() + at_most;
   WorkerProcess::Event news;
@@ -184,7 +186,7 @@ std::variant<Reply, Death> WorkerExecutor::exchange(const Request& request, Mill
   return std::move(std::get<Reply>(news));
 }
 
-/// By the problem that the request is about; the largest of those that are open where it is about none.
+/// Depends on the problem of the request; without one, on the largest open problem.
 Milliseconds WorkerExecutor::longest_step(const Request& request) const {
   if (const auto* open = as<request::Open>(request))
     return std::min(options_.longest, step_limit(open->problem, open->protocol, device_));
@@ -209,7 +211,7 @@ void WorkerExecutor::start() {
     auto& answer = std::get<Reply>(news);
     if (const auto* failed = std::get_if<reply::Failed>(&answer)) fail(failed->code, "{}", failed->message);
     num_admissions_ = 0;
-    // The first worker's facts hold: a second measurement of the bandwidth must not change keys or rules.
+    // The facts of the first worker stay valid: a second measurement of the bandwidth must not change keys or rules.
     if (device_.id.empty()) {
       device_ = std::get<reply::Ready>(std::move(answer)).device;
       if (!options_.name.empty()) device_.id = options_.name;
@@ -220,7 +222,7 @@ void WorkerExecutor::start() {
   fail(ErrorCode::device, "no worker comes up on {}: {}", options_.device, why);
 }
 
-/// A fresh worker with all that was open and admitted, but for what dies of it again.
+/// Starts a worker and restores everything that was open and admitted, except candidates that kill it again.
 void WorkerExecutor::revive() {
   for (uint32_t num_unattributed = 0;;) {
     start();
@@ -232,7 +234,7 @@ void WorkerExecutor::revive() {
   }
 }
 
-/// For the second try of a candidate that may have died of what another had left behind: its problem and nothing else.
+/// Restores only one problem, for the second try of a candidate that may have died from another's leftovers.
 void WorkerExecutor::revive_for(ProblemId id) {
   start();
   const auto found = open_.find(id);
@@ -246,7 +248,7 @@ void WorkerExecutor::revive_for(ProblemId id) {
   revive();
 }
 
-/// Brings the others back beside the problem that was alone.
+/// Restores the other problems beside the one that was alone.
 void WorkerExecutor::complete() {
   if (const auto death = bring_back()) {
     record_death(*death);
@@ -281,7 +283,7 @@ std::optional<Death> WorkerExecutor::bring_back() {
   return std::nullopt;
 }
 
-/// `sampled`: in a schedule, where a second death convicts nobody yet.
+/// `sampled`: the death was in a schedule, where a second death does not disqualify yet.
 void WorkerExecutor::record_death(const Death& death, bool sampled) {
   worker_.reset();
   ++epoch_;
@@ -297,13 +299,14 @@ void WorkerExecutor::record_death(const Death& death, bool sampled) {
   disqualify(death.blamed, death.outcome);
 }
 
-/// What others died of may have been its doing: a thread that it left behind, memory that it wrote to.
+/// Clears the other slots: the disqualified candidate may have caused their deaths, by a thread that it left behind or
+/// memory that it overwrote.
 void WorkerExecutor::disqualify(Slot slot, const Outcome& outcome) {
   std::erase_if(deaths_, [&](const auto& one) { return one.first < kLibrarySlots && one.first != slot; });
   lose(slot, outcome);
 }
 
-/// After a second death in sampling at which the same candidate was announced: whoever dies alone did it.
+/// After a second death in sampling with the same announced candidate, the candidate that dies alone is at fault.
 void WorkerExecutor::find_faulty_slot(const request::Sample& sample, const Death& death) {
   std::vector<Slot> suspects = {death.blamed};
   for (const Turn& turn : sample.schedule) {
@@ -321,7 +324,7 @@ void WorkerExecutor::find_faulty_slot(const request::Sample& sample, const Death
   if (++num_acquittals_[death.blamed] >= kMaxDeaths) lose(death.blamed, unattributed(death.outcome));
 }
 
-/// A candidate's turns, repeated, in a fresh worker that has nothing else; how that died, if it did.
+/// Repeats a candidate's turns in a fresh worker that runs nothing else. Returns its death, if it died.
 std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vector<Turn>& schedule,
                                                       Milliseconds at_most) {
   constexpr size_t kTurns = 64;
@@ -345,7 +348,7 @@ std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vect
   return std::nullopt;
 }
 
-/// Nothing when the slot is not one that had been admitted.
+/// Does nothing if the slot was not admitted.
 void WorkerExecutor::lose(Slot slot, const Outcome& outcome) {
   for (auto& [id, opening] : open_) {
     if (opening.slots.erase(slot) == 0) continue;
@@ -380,7 +383,7 @@ void WorkerExecutor::settle(const Request& request, Reply& answer) {
     } else {
       solo_slot_ = 0;
     }
-    deaths_.erase(admit.slot);  // If it died before: what it died of was not its own doing.
+    deaths_.erase(admit.slot);  // an earlier death was not its fault
     if (admitted->spoilt) replace();
     end_strays();
     events_.emplace_back(std::move(*admitted));
@@ -398,7 +401,8 @@ void WorkerExecutor::settle(const Request& request, Reply& answer) {
   }
 }
 
-/// What candidates left behind must not disturb the next ones. What it has no time for comes the next time.
+/// Kills processes that candidates left behind, so that they do not disturb the next ones. If the time is too short,
+/// the rest is killed the next time.
 void WorkerExecutor::end_strays() const {
   if (options_.strays != nullptr) options_.strays->kill();
 }
@@ -410,11 +414,11 @@ bool WorkerExecutor::mend(const Request& request, const Death& death) {
   return settled;
 }
 
-/// Whether a death settles the request; if not, it is asked again.
+/// Returns true if a death settles the request; if false, it is sent again.
 bool WorkerExecutor::handle_death(const Request& request, const Death& death) {
   const auto* sample = as<request::Sample>(request);
   record_death(death, sample != nullptr);
-  forget(request);  // Not before: what died while it was closed or dropped leaves no record.
+  forget(request);  // After record_death(): a candidate that died while it was closed or dropped leaves no record.
   const auto* admission = as<request::Admit>(request);
   if (admission != nullptr && death.blamed == admission->slot && deaths_[admission->slot] < kMaxDeaths) {
     revive_for(admission->id);
@@ -440,7 +444,7 @@ bool WorkerExecutor::handle_death(const Request& request, const Death& death) {
   return true;
 }
 
-/// The slots of the schedule that are gone.
+/// Reports the slots of the schedule that were lost.
 void WorkerExecutor::tell_lost(const request::Sample& sample, Sampled& sampled) {
   const auto concerns = [&](const LostSlot& lost) {
     return std::any_of(sample.schedule.begin(), sample.schedule.end(),
@@ -471,7 +475,7 @@ void WorkerExecutor::cancel(const Request& request) {
   if (as<request::Sample>(request)) events_.emplace_back(cancelled_sampling());
 }
 
-/// What a request closes or drops is not brought back.
+/// Ensures that a closed problem or dropped slot is not restored.
 void WorkerExecutor::forget(const Request& request) {
   if (const auto* close = as<request::Close>(request)) {
     if (const auto found = open_.find(close->id); found != open_.end()) {

@@ -14,23 +14,24 @@
 
 namespace attune {
 
-/// An executor across a process wall: one worker process, one device. When it dies, hangs past a deadline or says what
-/// is no message, its group is killed, the candidate it had announced is blamed, a fresh worker is started, and all
-/// that was open and admitted is so again. A candidate blamed once is tried again; blamed twice it is convicted: its
-/// admission is answered with how it died, or it is in Sampled::failed. One that dies while it is closed or dropped
-/// costs nobody else but time. A death with no announced candidate is retried; the third fails the request. One thread;
-/// sleeps in poll() while the worker measures.
+/// An executor across a process wall: one worker process, one device. When the worker dies, hangs past a deadline or
+/// sends an invalid message, its process group is killed, the announced candidate is blamed, a fresh worker is started,
+/// and everything that was open and admitted is restored. A candidate blamed once is tried again. A candidate blamed
+/// twice is disqualified: its admission is answered with the outcome of its death, or it is in Sampled::failed. A
+/// candidate that dies while it is closed or dropped costs the others only time. A death with no announced candidate is
+/// retried; the third fails the request. Not thread-safe. Sleeps in poll() while the worker measures.
 ///
-/// Nobody is convicted for what another did: the second try of an admission is alone in a fresh worker, and a candidate
-/// that was announced at two deaths while sampled takes its turns alone in one, then each of the others that had
-/// turns; who dies there is convicted. When nobody does, as when somebody kills the workers from outside, a candidate
-/// that it happens to twice leaves the contest undecided (Status::device_lost). Processes that a candidate left are
-/// ended after each admission and each schedule; its threads live as long as the worker.
+/// No candidate is disqualified for another's fault. The second try of an admission runs alone in a fresh worker. A
+/// candidate that was announced at two deaths while sampled takes its turns alone in a fresh worker, then so does each
+/// other candidate of the schedule; the one that dies there is disqualified. If none dies, as when the workers are
+/// killed from outside, the candidate is cleared; one that is cleared twice leaves the contest undecided
+/// (Status::device_lost). Processes that a candidate left behind are killed after each admission and each schedule; its
+/// threads live as long as the worker.
 class WorkerExecutor final : public Executor {
  public:
-  /// Starts the first worker. Throws device when three in a row do not come up, with the last one's words; what
-  /// WorkerProcess throws; what the worker says of a device or a build that it does not have; and unavailable when
-  /// WorkerOptions::stopped says yes before it is up.
+  /// Starts the first worker. Throws device with the last message when three workers in a row fail to start; what
+  /// WorkerProcess throws; the worker's error for an unknown device or another build; and unavailable when
+  /// WorkerOptions::stopped returns true before the worker is up.
   explicit WorkerExecutor(WorkerOptions options);
   ~WorkerExecutor() override;
 
@@ -40,14 +41,15 @@ class WorkerExecutor final : public Executor {
   void admit(ProblemId id, Slot slot, const Admission& admission) override;
   void drop(Slot slot) override;
   void sample(std::vector<Turn> schedule) override;
-  /// Throws device when no worker comes up any more, and what a worker says is no candidate's fault. Mending a death
-  /// may take longer than `at_most`; when WorkerOptions::stopped says yes meanwhile, this is as abort().
+  /// Throws device when no worker can be started any more, and a worker's errors that are no candidate's fault.
+  /// Recovery from a death may take longer than `at_most`; if WorkerOptions::stopped returns true meanwhile, this acts
+  /// like abort().
   std::vector<Event> wait(Milliseconds at_most) override;
   void abort() override;
   std::vector<pid_t> processes() const override;
 
   uint32_t num_deaths() const noexcept { return num_deaths_; }
-  /// How long each death took to mend: until a worker was up again with what it was wanted for.
+  /// Duration of the recovery from each death: until a worker was up again with everything it needed.
   const std::vector<Milliseconds>& recoveries() const noexcept { return recoveries_; }
 
  private:
@@ -91,22 +93,24 @@ class WorkerExecutor final : public Executor {
 
   WorkerOptions options_;
   DeviceInfo device_;
-  std::unique_ptr<WorkerProcess> worker_;  ///< Null after abort(), until there is something to do again.
+  std::unique_ptr<WorkerProcess> worker_;  ///< Null after abort(), until the next request.
   uint32_t epoch_ = 0, num_deaths_ = 0, num_admissions_ = 0;
   std::vector<Milliseconds> recoveries_;
   std::deque<Request> requests_;
-  bool asked_ = false;                  ///< The first request is under way.
-  uint32_t num_deaths_of_request_ = 0;  ///< Of the first one, that were nobody's doing.
-  std::vector<Event> events_;           ///< To be returned by the next wait().
+  bool asked_ = false;                  ///< True if the first request was sent and not answered.
+  uint32_t num_deaths_of_request_ = 0;  ///< Deaths during the first request without a blamed candidate.
+  std::vector<Event> events_;           ///< Events for the next wait().
   std::map<ProblemId, OpenProblem> open_;
-  std::map<ProblemId, Outcome> broken_;       ///< Problems that could not be brought back, until they are closed.
-  std::optional<ProblemId> solo_problem_;     ///< The only problem that is open in the worker, for a second try.
-  Slot solo_slot_ = 0;                        ///< Admitted in it since.
-  std::map<Slot, uint32_t> deaths_;           ///< Blamed on each slot that is alive, since its admission or another's
-                                              ///< conviction, and on libraries.
-  std::map<Slot, uint32_t> num_acquittals_;   ///< Times that each outlived its turns alone.
-  std::map<uint32_t, std::string> left_out_;  ///< Solvers that end every worker that opens them, and why.
-  std::vector<LostSlot> lost_;  ///< Convicted, or not had again; told with the next Sampled that they are wanted in.
+  std::map<ProblemId, Outcome> broken_;    ///< Problems that could not be restored, until they are closed.
+  std::optional<ProblemId> solo_problem_;  ///< The only problem open in the worker, during a second try.
+  Slot solo_slot_ = 0;                     ///< The slot admitted in it since.
+  /// Number of deaths blamed on each live slot since its admission or since another slot was disqualified, and on
+  /// libraries.
+  std::map<Slot, uint32_t> deaths_;
+  std::map<Slot, uint32_t> num_acquittals_;   ///< Number of times that each slot survived its turns alone.
+  std::map<uint32_t, std::string> left_out_;  ///< Solvers that killed every worker that opened them, and the reason.
+  /// Slots disqualified or not restored, to be reported with the next Sampled whose schedule has them.
+  std::vector<LostSlot> lost_;
 };
 
 }  // namespace attune

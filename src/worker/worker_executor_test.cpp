@@ -24,10 +24,10 @@ namespace {
 
 constexpr const char* kBuild = "test";
 
-/// This program is its own worker: run with this one test, it is one.
+/// This program is its own worker: it acts as one when started with this test only.
 TEST(Worker, DISABLED_IsThisProcess) { ::_exit(run_worker(registry(), kBuild)); }
 
-/// A damaged one: greets as it should and answers every question as if something had been closed.
+/// A damaged worker: it greets correctly and then answers every request as if something had been closed.
 TEST(Worker, DISABLED_AnswersSomethingElse) {
   PageAnnouncer announcer(kWorkerAnnouncements, kWorkerChannel);
   FrameReader reader;
@@ -55,14 +55,14 @@ class WorkerExecutorTest : public testing::Test {
                         "--gtest_filter=Worker.DISABLED_IsThisProcess"};
     options_.build = kBuild;
     options_.device = "fake:0";
-    // No modules: they would be opened anew by each worker.
+    // No modules, because each worker would open them again.
     options_.environment = {{"ATTUNE_MODULES", "/nowhere"}, {"PATH", "/usr/bin"}};
     options_.strays = &strays_;
     problem_ = op_of(problem_).normalise(problem_, {});
   }
   void TearDown() override { std::filesystem::remove(faults_); }
 
-  /// Lines as src/solvers/fake/README.md describes: config, fault, step, when.
+  /// Fault lines as described in src/solvers/fake/README.md: config, fault, step, when.
   void plant(std::initializer_list<std::array<std::string, 4>> lines) {
     std::ofstream file(faults_);
     for (const auto& line : lines)
@@ -100,7 +100,7 @@ class WorkerExecutorTest : public testing::Test {
     return wait<Sampled>();
   }
 
-  /// Kills the worker in the middle of launches that are slow.
+  /// Kills the worker in the middle of slow launches.
   Sampled sample_and_kill(Slot slot) {
     executor().sample({Turn{slot, 0, 6, Milliseconds(20'000)}});
     EXPECT_TRUE(executor().wait(Milliseconds(200)).empty()) << "it is under way";
@@ -219,7 +219,7 @@ TEST_F(WorkerExecutorTest, AWorkerKilledFromOutsideCostsNoCandidateItsPlace) {
 }
 
 TEST_F(WorkerExecutorTest, ACandidateAnnouncedAtTwoDeathsOfAnothersDoingIsNotConvicted) {
-  // Each launch takes a second, so that whoever kills the worker meets the same candidate each time.
+  // Each launch takes a second, so that each kill hits the same candidate.
   plant({{bad_, "slow", "run", "from:7"}});
   options_.alone = Milliseconds(1);
   open();
@@ -262,7 +262,7 @@ TEST_F(WorkerExecutorTest, WhoScribblesOverWhatAllAreTimedWithDiesOfIt) {
   plant({{bad_, "scribble_inputs", "run", "from:6"}});
   open();
   admit(1, good_);
-  // Verified in three launches and timed for the first time in others: there the inputs are everybody's.
+  // Verified in three launches, then timed in others, where all candidates share the inputs.
   const auto admitted = admit(2, bad_);
   Sampled sampled;
   for (int i = 0; i < 4 && admitted.verified.ok() && sampled.failed.empty(); ++i) sampled = sample({1, 2}, 20);
@@ -366,12 +366,12 @@ TEST_F(WorkerExecutorTest, WhatHangsOrDiesWhenItIsGivenBackCostsNobodyElse) {
   executor().drop(3);
   EXPECT_EQ(sample({1}).samples.size(), 3u);
   EXPECT_EQ(executor().num_deaths(), 2u);
-  // The same slots: what is theirs now has a clean record.
+  // The same slots are reused; their new candidates have no record.
   ASSERT_EQ(admit(2, bad_).verified.status, Status::ok);
   ASSERT_EQ(admit(3, other_).verified.status, Status::ok);
   executor().close(1);
   const auto once = faults_.string() + ".once";
-  plant({{bad_, "abort", "run", "once:" + once}});  // For the next worker.
+  plant({{bad_, "abort", "run", "once:" + once}});  // for the next worker
   EXPECT_EQ(open().refused, "");
   EXPECT_EQ(executor().num_deaths(), 3u) << "the first in its problem ended the worker of both";
   EXPECT_EQ(admit(2, bad_).verified.status, Status::ok);

@@ -21,7 +21,7 @@
 namespace attune {
 namespace {
 
-/// The worker's end of the channel. False, nothing: the supervisor is gone.
+/// The worker's side of the channel. read() returns nullopt and write() false when the supervisor is gone.
 class Channel {
  public:
   std::optional<Frame> read() {
@@ -48,10 +48,10 @@ class Channel {
 
  private:
   FrameReader reader_;
-  std::vector<std::byte> bytes_ = std::vector<std::byte>(65536);  // Not on the stack, which may be small.
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(65536);  // not on the stack, which may be small
 };
 
-/// What a candidate may have changed for those after it.
+/// Process state that a candidate may have changed for later ones.
 class ProcessState {
  public:
   ProcessState() {
@@ -64,7 +64,7 @@ class ProcessState {
   ProcessState& operator=(const ProcessState&) = delete;
   void restore() const {
     ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
-    ::fesetenv(&floats_);  // Rounding, and whether denormals count: objects built for speed change it when loaded.
+    ::fesetenv(&floats_);  // Rounding and denormals: objects compiled for speed change them when loaded.
     if (folder_ != nullptr && ::chdir(folder_) != 0) fail(ErrorCode::internal, "the worker's folder is gone");
   }
 
@@ -74,12 +74,12 @@ class ProcessState {
   char* folder_ = nullptr;
 };
 
-/// One worker's state between requests.
+/// State of a worker between requests.
 class Worker {
  public:
   Worker(const Registry& solvers, std::string_view build) : solvers_(solvers), build_(build) {}
 
-  /// The page says that what follows on the channel is this.
+  /// Runs a request and marks the page, so that the following bytes on the channel count as the answer.
   Reply answer(const Request& request) {
     Reply answer = do_request(request);
     announcer_.answer();
@@ -154,9 +154,9 @@ class Worker {
 }  // namespace
 
 int run_worker(const Registry& solvers, std::string_view build) {
-  // Its supervisor ends it; what a terminal sends to all is the supervisor's to answer.
+  // The supervisor ends a worker; signals that a terminal sends to the whole group are the supervisor's to handle.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_DFL);  // A candidate that writes beyond its limit dies of it.
+  std::signal(SIGXFSZ, SIG_DFL);  // a candidate that writes beyond its limit dies of it
   Channel channel;
   Worker worker(solvers, build);
   try {

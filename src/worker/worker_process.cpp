@@ -23,13 +23,13 @@ namespace attune {
 namespace {
 
 constexpr const char* kOutput = "output";
-constexpr Milliseconds kGrace{20};  // A candidate that ends right at its deadline has its answer read.
+constexpr Milliseconds kGrace{20};  // so that the answer of a candidate that ends right at its deadline is read
 
-// The page is looked at now and then: nobody says when something new is announced, and a wake-up for each turn would
-// disturb what is measured.
+// The page is polled: there is no notification of a new announcement, and a wake-up for each turn would disturb the
+// measurement.
 constexpr Milliseconds kShortestNap{10}, kLongestNap{500};
 
-/// Of what the request may announce; deadlines are noticed a quarter of it late at most.
+/// Shortest limit that the request may announce; deadlines are noticed at most a quarter of it late.
 Milliseconds shortest_limit(const Request& request) {
   Milliseconds shortest = 4 * kLongestNap;
   const auto consider = [&](Milliseconds limit) {
@@ -54,8 +54,8 @@ uint64_t memory_of(const WorkerOptions& options) {
 
 ProcessLimits limits_of(const WorkerOptions& options, [[maybe_unused]] const MemoryCage& cage) {
   ProcessLimits limits{.file_bytes = options.file_bytes, .open_files = options.open_files};
-#ifndef ATTUNE_SANITIZED  // A sanitizer maps terabytes of shadow.
-  // Not the address space: libraries reserve much that they never use.
+#ifndef ATTUNE_SANITIZED  // a sanitizer maps terabytes of shadow memory
+  // Not the address space, because libraries reserve much more than they use.
   if (!cage.available()) limits.data_bytes = memory_of(options);
 #endif
   return limits;
@@ -86,8 +86,8 @@ WorkerProcess::Descriptor& WorkerProcess::Descriptor::operator=(Descriptor&& oth
   return *this;
 }
 
-/// A pair of connected sockets, which unlike pipes can be written to without a signal when the other end is gone. The
-/// worker's end is closed here once it has it.
+/// A pair of connected sockets. Unlike pipes, they can be written to without a signal when the other end is gone. The
+/// worker's end is closed in this process once the worker has it.
 struct WorkerProcess::Channel {
   Channel() {
     std::array<int, 2> ends{};
@@ -145,15 +145,15 @@ WorkerProcess::Event WorkerProcess::wait(Milliseconds at_most) {
     if (entries[1].revents != 0) return after_its_end();
     if ((entries[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     if (!page_.read().answering) {
-      // A candidate wrote there or closed it. The worker finds out before it touches the next one, and ends.
+      // A candidate wrote to the channel or closed it. The worker notices before it runs the next candidate, and ends.
       return death(turn_out((entries[0].revents & POLLHUP) != 0));
     }
     if (!read_answers()) return death(turn_out(true));
   }
 }
 
-/// A worker whose channel is spoilt notices and ends by itself, unless it hangs. One that hung up is ending: what it
-/// dies of says more than the channel does.
+/// Ends a worker whose channel was damaged. It notices and ends by itself, unless it hangs. If the channel was closed,
+/// the worker is already ending, and its exit status is more informative than the channel.
 WaitStatus WorkerProcess::turn_out(bool hung_up) {
   constexpr Milliseconds kToEnd{500};
   pollfd entry{child_.descriptor(), POLLIN, 0};
@@ -164,7 +164,7 @@ WaitStatus WorkerProcess::turn_out(bool hung_up) {
   return child_.reject();
 }
 
-/// What a worker said before it ended counts.
+/// An answer sent before the worker ended is accepted.
 WorkerProcess::Event WorkerProcess::after_its_end() {
   if (page_.read().answering) read_answers();
   try {
@@ -174,7 +174,7 @@ WorkerProcess::Event WorkerProcess::after_its_end() {
   return death(child_.kill());
 }
 
-/// Throws invalid_input for what is no answer to the request.
+/// Throws invalid_input for anything other than the answer to the request.
 std::optional<Reply> WorkerProcess::next_answer() {
   auto frame = reader_.next();
   if (!frame) return std::nullopt;
@@ -184,7 +184,7 @@ std::optional<Reply> WorkerProcess::next_answer() {
 
 /// False once the worker has closed its end.
 bool WorkerProcess::read_answers() {
-  std::vector<std::byte> bytes(65536);  // Not on the stack, which may be small.
+  std::vector<std::byte> bytes(65536);  // not on the stack, which may be small
   for (;;) {
     const ssize_t got = ::read(channel_.value, bytes.data(), bytes.size());
     if (got > 0)
@@ -199,7 +199,7 @@ bool WorkerProcess::read_answers() {
 void WorkerProcess::write_request() {
   const ssize_t sent = ::send(channel_.value, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
   if (sent > 0) unsent_.erase(0, static_cast<size_t>(sent));
-  // A worker that closed its end has closed it by dying, which poll() tells next.
+  // A worker closes its end only by dying, which poll() reports next.
   if (sent < 0 && errno == EPIPE) unsent_.clear();
 }
 
@@ -217,7 +217,7 @@ Death WorkerProcess::death(WaitStatus status) {
   return death;
 }
 
-/// The end of what libraries wrote to standard output and error: `free(): invalid pointer`.
+/// The last output of libraries on standard output and error, such as `free(): invalid pointer`.
 std::string WorkerProcess::last_output() const {
   constexpr std::streamoff kMax = 200;
   std::ifstream file(folder_.path() / kOutput, std::ios::binary | std::ios::ate);

@@ -22,43 +22,43 @@
 
 namespace attune {
 
-/// How workers are started.
+/// Options for starting workers.
 struct WorkerOptions {
-  std::vector<std::string> command;                ///< Program (absolute) and arguments: `attune worker`.
-  std::string build;                               ///< Of this program; a worker of another refuses.
-  std::string device = "cpu:0";                    ///< Which device a worker opens.
-  std::vector<uint32_t> cores;                     ///< That it is made of; empty: all this process may use.
-  std::string name;                                ///< What the device is called here; empty: as it calls itself.
-  std::map<std::string, std::string> environment;  ///< All of a worker's; TMPDIR is added.
-  uint64_t memory_bytes = 0;  ///< What a worker may use; 0: its share of what is free at its start.
+  std::vector<std::string> command;  ///< Program (absolute) and arguments: `attune worker`.
+  std::string build;                 ///< Build of this program; a worker of another build refuses.
+  std::string device = "cpu:0";      ///< The device that a worker opens.
+  std::vector<uint32_t> cores;       ///< Cores of the device; empty: all that this process may use.
+  std::string name;                  ///< Name of the device in results; empty: the name that the device has.
+  std::map<std::string, std::string> environment;  ///< The whole environment of a worker; TMPDIR is added.
+  uint64_t memory_bytes = 0;  ///< Memory that a worker may use; 0: memory_share of what is free at its start.
   uint64_t file_bytes = uint64_t{1} << 30;
   uint64_t open_files = 1024;
-  uint32_t max_admissions = 2000;  ///< After so many a worker is replaced by a fresh one.
-  Strays* strays = nullptr;        ///< Ends what escaped from a worker's group; null: nothing does.
-  Milliseconds start{60'000};      ///< To come up.
-  /// Asked ten times a second while a worker comes up and has back what another had; null: never.
+  uint32_t max_admissions = 2000;  ///< Number of admissions after which a worker is replaced.
+  Strays* strays = nullptr;        ///< Kills processes that escaped from a worker's group; null: none are killed.
+  Milliseconds start{60'000};      ///< Time allowed to start.
+  /// Called ten times a second while a worker starts and while its state is restored; null: never.
   std::function<bool()> stopped;
-  /// For any step without a limit of its own, however large its problem: see also step_limit(). The references of the
-  /// largest shapes take an hour on two cores.
+  /// Maximum time for any step without a limit of its own, however large its problem; see also step_limit(). The
+  /// references of the largest shapes take an hour on two cores.
   Milliseconds longest{4 * 3'600'000};
-  /// After two deaths at which one candidate was announced: how long the suspects take their turns alone, in all.
+  /// After two deaths with the same announced candidate: total time in which the suspects take their turns alone.
   Milliseconds alone{2000};
-  double memory_share = 0.9;  ///< Of what is free at its start: what a worker may use if memory_bytes does not say.
+  double memory_share = 0.9;  ///< Share of the free memory that a worker may use if memory_bytes is 0.
 };
 
-/// How a worker's life ended and whose doing that was; slot 0: nobody's.
+/// Outcome of a worker's death, and the slot to blame; slot 0: none.
 struct Death {
   Outcome outcome;
   Slot blamed = 0;
 };
 
-/// One life of a worker: its process, channel, page of announcements and private folder. One request at a time. One
-/// thread.
+/// One life of a worker: its process, channel, page of announcements and private folder. One request at a time. Not
+/// thread-safe.
 class WorkerProcess {
  public:
-  /// Throws as Child when it cannot be started.
+  /// Throws what Child throws when the process cannot be started.
   explicit WorkerProcess(const WorkerOptions& options);
-  /// Kills the group and what escaped from it; removes its folder.
+  /// Kills the process group and the processes that escaped from it; removes the folder.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -66,11 +66,11 @@ class WorkerProcess {
   pid_t pid() const noexcept { return child_.pid(); }
   using Event = std::variant<std::monostate, Reply, Death>;
 
-  /// Begins to send a request. The last one must have been answered. `longest`: for any of its steps that has no limit
+  /// Starts sending a request. Requires: the last one was answered. `longest`: time limit for each step that has none
   /// of its own.
   void ask(const Request& request, Milliseconds longest);
-  /// Sends what is left and waits up to `at_most` for the answer. A worker that ended, closed its channel, hung past
-  /// the deadline of what it had announced, or wrote what is no message, is dead when this returns: a Death, once.
+  /// Sends what is left and waits up to `at_most` for the answer. If the worker ended, closed its channel, hung past
+  /// the deadline of its announcement, or sent an invalid message, it is dead when this returns: a Death, once.
   Event wait(Milliseconds at_most);
 
  private:
@@ -105,7 +105,7 @@ class WorkerProcess {
   uint64_t number_ = 0;
   Clock::time_point asked_;
   Milliseconds longest_{0};
-  Milliseconds nap_{0};  ///< Between two looks at the page, while a request is under way.
+  Milliseconds nap_{0};  ///< Time between two reads of the page during a request.
 };
 
 }  // namespace attune

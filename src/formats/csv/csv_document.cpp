@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// What makes a line no text; empty if it is.
+/// Reason why a line is not text; empty if it is.
 std::string_view not_text(std::string_view line) {
   for (size_t i = 0; i < line.size();) {
     const auto c = static_cast<unsigned char>(line[i]);
@@ -33,12 +33,12 @@ bool is_blank(std::string_view line) { return trim(line).empty(); }
 
 }  // namespace
 
-/// Feeds physical lines to libcsv, which splits cells, and notes where each record's bytes begin.
+/// Feeds physical lines to libcsv, which splits cells, and records where the bytes of each record begin.
 class CsvBuilder {
  public:
   explicit CsvBuilder(std::string name) {
     document_.name_ = std::move(name);
-    // STRICT: a quotation mark in the middle of a cell is an error, not a guess.
+    // STRICT: a quotation mark in the middle of a cell is an error.
     if (csv_init(&parser_, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();
   }
   ~CsvBuilder() { csv_free(&parser_); }
@@ -84,7 +84,7 @@ class CsvBuilder {
     fail(ErrorCode::invalid_input, "{}:{}: {}", document_.name_, line, message);
   }
 
-  /// An unfinished line is bounded too: a line without an end must not fill the memory.
+  /// Bounds an unfinished line, too, because a line without an end must not fill the memory.
   void check_length() const {
     if (document_.content_.size() - (in_record_ ? record_begin_ : line_begin_) > kMaxCsvLineBytes) fail_long();
   }
@@ -118,7 +118,7 @@ class CsvBuilder {
       if (csv_error(&parser_) == CSV_ENOMEM) throw std::bad_alloc();
       fail_at(line_, "a quotation mark stands inside a cell, quote the whole cell and double the mark");
     }
-    // In a last line without an end, what stands after a carriage return is not yet counted.
+    // In a last line without an end, the text after a carriage return was not counted yet.
     const bool goes_on = records_in_line_ == 1 && !line.ends_with('\n') && !line.ends_with('\r');
     if (records_in_line_ > 1 || goes_on)
       fail_at(line_, "a carriage return stands inside the line, lines end with LF or CRLF");
@@ -179,7 +179,7 @@ CsvDocument CsvDocument::read(const std::filesystem::path& path) {
   std::vector<char> buffer(2 * kMaxCsvLineBytes);
   while (const size_t count = reader.read(buffer)) {
     builder.append({buffer.data(), count});
-    // After the first piece: a line without an end is the better message for a file that is no table at all.
+    // After the first piece: for a file that is no table at all, a missing line end is the better message.
     if (reader.size_bytes() > kMaxCsvFileBytes) builder.fail_size();
   }
   return builder.finish();

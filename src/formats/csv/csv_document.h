@@ -9,48 +9,49 @@
 
 namespace attune {
 
-/// Bounds of what is read: beyond them a file is not a table. The whole file is held in memory.
-inline constexpr size_t kMaxCsvLineBytes = 64 * 1024;  ///< Of a record, quoted line ends included.
+/// Bounds of a file that is read as a table; it is held in memory as a whole.
+inline constexpr size_t kMaxCsvLineBytes = 64 * 1024;  ///< Length of a record, quoted line ends included.
 inline constexpr size_t kMaxCsvColumns = 4096;
 inline constexpr uint64_t kMaxCsvFileBytes = 256ull << 20;
 
-/// Any CSV with a header row: the cells of its rows, and the bytes they came from, so that what is not changed can be
+/// Any CSV with a header row: the cells of its rows, and the bytes that they came from, so that unchanged rows can be
 /// written back byte for byte. head() + raw(0) + … + raw(num_rows() - 1) is the file. A byte order mark, CRLF, quotes,
-/// blanks and tabs around cells, empty lines and a missing last line end are accepted and kept.
-/// Errors are invalid_input and read `shapes.csv:17: …`.
+/// blanks and tabs around cells, empty lines and a missing last line end are accepted and kept. Errors are
+/// invalid_input and read `shapes.csv:17: …`.
 class CsvDocument {
  public:
-  /// Streams the file and stops at the first line that is out of bounds, not UTF-8, or holds control characters.
+  /// Streams the file and stops at the first line that exceeds the bounds, is not UTF-8, or contains control
+  /// characters.
   static CsvDocument read(const std::filesystem::path& path);
-  /// The same for text in memory; `name` stands in messages.
+  /// Like read(), for text in memory; `name` is used in messages.
   static CsvDocument parse(std::string_view content, std::string name);
 
   const std::string& name() const noexcept { return name_; }
   const std::vector<std::string>& columns() const noexcept { return columns_; }
-  /// Exact spelling first, then without regard to case.
+  /// Finds a column by exact spelling, then ignoring case.
   std::optional<size_t> find_column(std::string_view column) const;
-  size_t require_column(std::string_view column) const;  ///< Throws with the columns it has and the one it lacks.
+  size_t require_column(std::string_view column) const;  ///< Throws with the list of columns and the missing one.
   std::string column_list() const;                       ///< `M, N, K`, shortened when long.
 
   size_t num_rows() const noexcept { return rows_.size(); }
-  /// Trimmed; empty when the row is shorter than the header.
+  /// Trimmed; empty if the row is shorter than the header.
   std::string_view cell(size_t row, size_t column) const;
   size_t num_cells(size_t row) const;
-  void check_cells(size_t row) const;                        ///< Throws when something stands beyond the last column.
+  void check_cells(size_t row) const;                        ///< Throws if the row has more cells than the header.
   size_t line(size_t row) const { return rows_[row].line; }  ///< Counted from 1.
   std::string where(size_t row) const;                       ///< `shapes.csv:17`
 
   std::string_view head() const noexcept;           ///< Byte order mark and header row with its line end.
-  std::string_view raw(size_t row) const noexcept;  ///< With its line end and the empty lines after it.
+  std::string_view raw(size_t row) const noexcept;  ///< With its line end and the empty lines that follow it.
   std::string_view header_text() const noexcept;    ///< head() up to the line end.
   std::string_view line_end() const noexcept { return crlf_ ? "\r\n" : "\n"; }
 
  private:
   friend class CsvBuilder;
   struct Row {
-    size_t begin = 0;  ///< In content_.
+    size_t begin = 0;  ///< Offset in content_.
     size_t line = 0;
-    size_t first_cell = 0;  ///< In cell_ends_.
+    size_t first_cell = 0;  ///< Index in cell_ends_.
   };
   std::string name_, content_, cells_;
   std::vector<std::string> columns_;
@@ -60,7 +61,7 @@ class CsvDocument {
   bool crlf_ = false;
 };
 
-/// A cell as it stands in a file: quoted where it must be.
+/// Returns a cell as written to a file: quoted if necessary.
 std::string csv_cell(std::string_view text);
 
 }  // namespace attune

@@ -130,7 +130,7 @@ TEST(CsvDocument, AnEndlessLineIsRejectedFromItsFirstBytes) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "huge.csv";
   std::ofstream(path) << "M\n" << std::string(3 * kMaxCsvLineBytes, '1');
-  std::filesystem::resize_file(path, 1ull << 40);  // A hole: reading it all would take minutes.
+  std::filesystem::resize_file(path, 1ull << 40);  // a sparse file: reading it all would take minutes
   try {
     CsvDocument::read(path);
     FAIL();

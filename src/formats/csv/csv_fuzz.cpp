@@ -14,7 +14,7 @@ namespace {
 
 using namespace attune;
 
-/// Row by row the same.
+/// Checks that a scan gives the same rows.
 void check_scan(const CsvDocument& document, const std::string& content) {
   CsvScan scan(content, "fuzz.csv");
   ATTUNE_CHECK(scan.head().columns() == document.columns(), "a scan has other columns");
@@ -29,7 +29,7 @@ void check_scan(const CsvDocument& document, const std::string& content) {
 
 }  // namespace
 
-/// Any bytes are a document that gives its bytes back, or an Error.
+/// Any bytes are either a document that reproduces them, or an Error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string content(reinterpret_cast<const char*>(data), size);
   try {
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       ATTUNE_CHECK(Problem::parse(problem.key()) == problem, "a problem changed on its way: '{}'", problem.key());
     }
   } catch (const Error&) {
-    // The expected end of most inputs.
+    // Most inputs end here.
   }
   return 0;
 }

@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-/// Printable ASCII, tabs and line ends without a quotation mark. Written so that the compiler makes vectors of it.
+/// True for printable ASCII, tabs and line ends without quotation marks. Written so that the compiler vectorises it.
 bool is_simple_text(std::string_view bytes) {
   unsigned odd = 0;
   for (const char c : bytes) {
@@ -21,7 +21,7 @@ bool is_simple_text(std::string_view bytes) {
   return odd == 0;
 }
 
-/// Whether no line is longer than a table's, nor has room for more cells than one.
+/// True if no line exceeds a table's line length, nor has room for more cells than a table's row.
 bool has_short_lines(std::string_view bytes) {
   static_assert(kMaxCsvColumns < kMaxCsvLineBytes);
   for (size_t at = 0; at < bytes.size();) {

@@ -10,23 +10,23 @@
 
 namespace attune {
 
-/// The rows of a CSV one after the other, for files of a million rows: the file's bytes are held once and nothing of
-/// its cells. Reads what CsvDocument reads and refuses what it refuses, with the same messages; a file with quotation
-/// marks, or anything else that is not plain, is left to CsvDocument altogether.
+/// Reads the rows of a CSV one after another, for files of a million rows: it holds the file's bytes once, and no
+/// cells. It accepts and refuses the same files as CsvDocument, with the same messages; a file with quotation marks or
+/// anything else that is not plain is read by CsvDocument as a whole.
 class CsvScan {
  public:
-  /// Reads the file. Throws as CsvDocument::read().
+  /// Reads the file. Throws what CsvDocument::read() throws.
   explicit CsvScan(const std::filesystem::path& path);
-  /// The same for text in memory; `name` stands in messages.
+  /// Like the above, for text in memory; `name` is used in messages.
   CsvScan(std::string content, std::string name);
 
-  /// Of the header row.
+  /// The header row.
   const CsvDocument& head() const noexcept { return head_; }
-  /// Goes to the next row; false: there is none. Cells of the last row are void.
+  /// Goes to the next row; false if there is none. Invalidates the cells of the last row.
   bool next();
   size_t line() const noexcept { return line_; }  ///< Counted from 1.
   size_t num_cells() const noexcept { return cells_.size(); }
-  /// Trimmed; empty when the row is shorter than that.
+  /// Trimmed; empty if the row is shorter.
   std::string_view cell(size_t column) const noexcept {
     return column < cells_.size() ? cells_[column] : std::string_view();
   }
@@ -36,7 +36,7 @@ class CsvScan {
 
   std::string content_;
   CsvDocument head_;
-  std::optional<CsvDocument> whole_;  ///< For what is not plain.
+  std::optional<CsvDocument> whole_;  ///< Used for a file that is not plain.
   size_t at_ = 0, next_row_ = 0, next_line_ = 2, line_ = 1;
   std::vector<std::string_view> cells_;
 };

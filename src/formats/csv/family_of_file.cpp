@@ -27,7 +27,7 @@ bool is_result_column(const FamilySpec& family, std::string_view column) {
                      [&](std::string_view name) { return same_name(name, column); });
 }
 
-/// Columns of the key that have no default and that the file lacks; none if the family can be read from it.
+/// Key columns without a default that the file lacks; none if the family can be read from it.
 std::vector<std::string> missing_columns(const FamilySpec& family, const CsvDocument& document) {
   std::vector<std::string> missing;
   for (const KeyColumn& key : family.key) {
@@ -36,7 +36,7 @@ std::vector<std::string> missing_columns(const FamilySpec& family, const CsvDocu
   return missing;
 }
 
-/// Letters of the stem if all its words are in the file's name, else 0.
+/// Number of letters of the stem if all its words are in the file's name, else 0.
 size_t stem_length(const FamilySpec& family, const std::string& lower_name) {
   size_t length = 0;
   for (const auto word : split(family.stem, ' ')) {
@@ -48,13 +48,13 @@ size_t stem_length(const FamilySpec& family, const std::string& lower_name) {
 
 std::string lower_file_name(std::string_view name) { return to_lower(std::filesystem::path(name).filename().string()); }
 
-/// In a tuned table every column before the results belongs to the key; one that the family does not know is the key of
-/// another family, however well the rest fits.
+/// True if every column before the results of a tuned table is known. These columns belong to the key, so an unknown
+/// one means another family, however well the rest fits.
 bool key_is_understood(const FamilySpec& family, const CsvDocument& document) {
   const auto& columns = document.columns();
   const auto result = std::find_if(columns.begin(), columns.end(),
                                    [&](const auto& column) { return is_result_column(family, column); });
-  if (result == columns.end()) return true;  // Untuned: surplus columns are notes of the person who wrote it.
+  if (result == columns.end()) return true;  // untuned: additional columns are the author's notes
   return std::all_of(columns.begin(), result,
                      [&](const auto& column) { return is_device_column(column) || is_key_column(family, column); });
 }
@@ -66,7 +66,7 @@ size_t num_known_columns(const FamilySpec& family, const CsvDocument& document) 
   }));
 }
 
-/// Nothing of any family but M, N, K.
+/// True if M, N and K are the only columns known to any family.
 bool is_bare(const CsvDocument& document) {
   for (const std::string& column : document.columns()) {
     if (same_name(column, "M") || same_name(column, "N") || same_name(column, "K")) continue;
@@ -83,7 +83,7 @@ std::string op_list(std::span<const FamilySpec* const> some) {
   return join(names, ", ");
 }
 
-/// Those with the largest value, of what is not 0.
+/// The families with the largest nonzero value.
 template <typename Value>
 std::vector<const FamilySpec*> best_by(std::span<const FamilySpec* const> some, Value value) {
   size_t most = 1;
@@ -112,7 +112,7 @@ const FamilySpec* checked_family(const FamilySpec& family, const CsvDocument& do
        family.op, join(missing, "', '"), document.column_list());
 }
 
-/// `; gemm_a16w16 would need K too`: of the family with the most columns in the file, if it has two at least.
+/// `; gemm_a16w16 would need K too`, for the nearest family that has at least two columns in the file.
 std::string nearest_family(const CsvDocument& document) {
   const auto num_present = [&](const FamilySpec& family) {
     return static_cast<size_t>(std::count_if(family.key.begin(), family.key.end(), [&](const KeyColumn& key) {
@@ -154,7 +154,7 @@ FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op) {
   const auto name = lower_file_name(document.name());
   auto named = best_by(possible, [&](const FamilySpec& family) { return stem_length(family, name); });
   if (named.size() == 1) return {named.front(), {}};
-  // The name says nothing, or as much for two (`bf16` and `fmoe`): the columns decide.
+  // The name is no clue, or fits two families equally (`bf16` and `fmoe`), so the columns decide.
   if (named.empty() && is_bare(document) && !possible.empty()) {
     return {
         checked_family(*find_family("gemm_a16w16"), document),

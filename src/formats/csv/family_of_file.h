@@ -11,16 +11,17 @@ namespace attune {
 
 struct FamilyOfFile {
   const FamilySpec* family = nullptr;
-  std::vector<std::string> notices;  ///< What the program must say about the choice.
+  std::vector<std::string> notices;  ///< Remarks on the choice that the program must report.
 };
 
-/// Which family a file is: `op` if given; else the longest stem in the file's name whose key columns the file has; else
-/// the columns, if only one family fits; bare M,N,K without times is gemm_a16w16, with a notice.
-/// Throws invalid_input: an unknown op, a family the columns do not serve, none, or several.
+/// Finds the family of a file: `op` if given; else the family with the longest stem in the file's name among those
+/// whose key columns the file has; else by the columns, if only one family fits; bare M,N,K without times is
+/// gemm_a16w16, with a notice. Throws invalid_input for an unknown op, if the file lacks columns of the family, or if
+/// no family or several fit.
 FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op = {});
 
-/// The family whose stem is in a file's name, without a look into the file: for files that do not exist yet. Null when
-/// no stem is, or two of the same length are.
+/// Finds the family by its stem in a file's name, without reading the file, which need not exist yet. Null if no stem
+/// matches, or two of the same length.
 const FamilySpec* family_of_name(std::string_view file_name);
 
 }  // namespace attune

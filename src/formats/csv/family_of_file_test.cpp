@@ -82,7 +82,7 @@ TEST(FamilyOfFile, TheFamilyOfANewFileIsInItsName) {
   EXPECT_EQ(family_of_name("bf16_tuned_fmoe.csv"), nullptr);
 }
 
-/// What the rule must say about a shipped file, told from its name alone by a person's eye.
+/// The expected result for a shipped file, derived from its name alone.
 std::string expected_of_shipped(const std::string& name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
   if (has("chunk_gdn") || name == "tuned_fhmoe.csv") return "unknown family";

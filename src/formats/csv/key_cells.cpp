@@ -21,13 +21,13 @@ const AttributeSpec* find_attribute(const FamilySpec& family, std::string_view a
   return nullptr;
 }
 
-/// What may stand in a problem's key.
+/// True if a text may be a value in a problem's key.
 bool is_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
                                       [](char c) { return c > ' ' && c < 127 && c != '=' && c != ',' && c != '"'; });
 }
 
-/// What a cell must be: for a message.
+/// The expected content of a cell, for a message.
 std::string wanted(const FamilySpec& family, const KeyColumn& key) {
   const AttributeSpec* spec = find_attribute(family, key.attribute);
   switch (key.kind) {
@@ -70,7 +70,7 @@ std::optional<std::string> attribute_value(std::string_view cell, ColumnKind kin
     if (kind == ColumnKind::flag) return std::nullopt;
     return std::to_string(*number);
   }
-  // Tools that know missing values write whole numbers as 128.0. Beyond 2^53 a double has lost digits.
+  // Tools that support missing values write whole numbers as 128.0. Beyond 2^53 a double has lost digits.
   const auto number = parse_double(cell);
   if (!number || *number != std::floor(*number) || std::abs(*number) > 9007199254740992.0) return std::nullopt;
   if (kind == ColumnKind::flag && *number != 0 && *number != 1) return std::nullopt;
@@ -82,14 +82,14 @@ std::string cell_text(const FamilySpec& family, const KeyColumn& key, std::strin
     const auto dtype = parse_dtype(value);
     return std::string(dtype ? torch_name(*dtype) : value);
   }
-  // use_g1u1 and doweight_stage1 are numbers in every shipped file, the flags of a GEMM are Python's True and False.
+  // use_g1u1 and doweight_stage1 are numbers in every shipped file; the flags of a GEMM are Python's True and False.
   if (key.kind == ColumnKind::flag && family.op != "fmoe") return value == "1" ? "True" : "False";
   return std::string(value);
 }
 
 std::string key_value(const Problem& problem, const KeyColumn& key) {
   if (problem.has(key.attribute)) return problem.text(key.attribute);
-  // A result has its inputs' type unless something says otherwise.
+  // A result has its inputs' type by default.
   if (key.attribute == "outdtype" && problem.has("dtype")) return problem.text("dtype");
   return std::string(key.default_value);
 }
@@ -124,7 +124,7 @@ std::string KeyCells::value(size_t row, size_t index) const {
   auto value = attribute_value(cell, key.kind);
   if (strictness_ == Strictness::table && !value && key.kind == ColumnKind::dtype)
     value = attribute_value(cell, ColumnKind::text);
-  // Another device's row may hold what cannot be tuned here: a dtype, or -1 for "any".
+  // Another device's row may have values that cannot be tuned on this machine: a dtype, or -1 for "any".
   const bool lenient = strictness_ == Strictness::table;
   const bool fits = value && (lenient || in_range(family_, key, *value));
   if (fits) return *value;

@@ -66,7 +66,7 @@ bool is_column_of(const FamilySpec& family, std::string_view column) {
          std::any_of(family.results.begin(), family.results.end(), is);
 }
 
-/// Throws for a row that no table of the family can hold; a bug of the caller, or an op that grew an attribute.
+/// Throws for a row that no table of the family can hold: a bug of the caller, or an op with a new attribute.
 void check_row(const FamilySpec& family, const PublishedRow& row) {
   for (const auto& [attribute, value] : row.problem.attributes()) {
     const auto& key = family.key;
@@ -80,7 +80,7 @@ void check_row(const FamilySpec& family, const PublishedRow& row) {
   ATTUNE_CHECK(std::isfinite(row.us) && row.us > 0, "a published time is positive, got {}", row.us);
 }
 
-/// Bytes of a row without the empty lines that follow it, and those lines.
+/// Splits a row into its bytes and the empty lines that follow it.
 std::pair<std::string_view, std::string_view> split_row(std::string_view raw) {
   const size_t text_end = raw.find_last_not_of(" \t\r\n");
   const size_t line_end = raw.find('\n', text_end == std::string_view::npos ? 0 : text_end);
@@ -88,13 +88,13 @@ std::pair<std::string_view, std::string_view> split_row(std::string_view raw) {
   return {raw.substr(0, line_end + 1), raw.substr(line_end + 1)};
 }
 
-/// A line of the new file: bytes of the old one, or new text.
+/// A line of the new file: old bytes or new text.
 struct Line {
   std::string text;  ///< With its line end.
   std::vector<std::string> sort_key;
 };
 
-/// One publication: the file as read under the lock, and what becomes of each row.
+/// One publication: the file as read under the lock, and the change to each row.
 class TableEdit {
  public:
   TableEdit(const std::filesystem::path& path, const FamilySpec& family, const PublishOptions& options)
@@ -102,7 +102,7 @@ class TableEdit {
     report_.path = path;
     std::error_code missing;
     const auto size = std::filesystem::file_size(path, missing);
-    if (missing || size == 0) return;  // A file made by mktemp is new as well.
+    if (missing || size == 0) return;  // A file made by mktemp counts as new, too.
     table_ = Table::read(path.string(), &family);
     check_publishable(document(), family);
     columns_ = document().columns();
@@ -125,7 +125,7 @@ class TableEdit {
       add_new(row);
       return;
     }
-    // A file may hold the key twice; were the others left, the lower of the two times would win over the new result.
+    // A file may have the key twice. If the others stayed, the lowest time would win over the new result.
     RowEdit& edit = edits_[old.front()->row];
     if (!edit.replacement) ++report_.num_replaced;
     edit.replacement = &row;
@@ -150,7 +150,7 @@ class TableEdit {
     std::string content = head_text();
     for (Line& line : lines) {
       content += line.text;
-      if (!content.ends_with('\n')) content += line_end_;  // The last line of the old file may lack its end.
+      if (!content.ends_with('\n')) content += line_end_;  // the last line of the old file may lack its end
     }
     if (table_ && content == whole()) return std::move(report_);
     write_file_atomically(report_.path, content);
@@ -164,7 +164,7 @@ class TableEdit {
     const PublishedRow* replacement = nullptr;
   };
 
-  /// Rows with a tag are others' alternatives. A row that names no model is any model's, until one has taken it.
+  /// Rows with a tag are alternatives of other tools. A row without a model matches any model until it is replaced.
   bool is_same_row(const TableRow& old, const PublishedRow& row) const {
     const RowEdit& edit = edits_[old.row];
     if (!old.tag.empty() || edit.dropped) return false;
@@ -195,7 +195,7 @@ class TableEdit {
   }
 
   void add_new(const PublishedRow& row) {
-    // The same problem twice in one call: the later one is meant.
+    // If the same problem is given twice, the later row counts.
     const auto text = fmt::format("{} {} {} {}", row.gfx, row.num_units, row.model, key_text(family_, row.problem));
     const auto [entry, is_new] = appended_index_.emplace(text, appended_.size());
     if (!is_new) {
@@ -214,7 +214,7 @@ class TableEdit {
     if (!has_column(column)) columns_.emplace_back(column);
   }
 
-  /// The file's header and order stay; what is missing comes after it, `device` and `layout` last.
+  /// Keeps the file's header and its order; missing columns are appended, `device` and `layout` last.
   void add_columns(const PublishedRow& row) {
     if (!table_ && columns_.empty()) columns_ = table_columns(family_);
     ensure_column("gfx");
@@ -249,7 +249,7 @@ class TableEdit {
     }
     const TableRow& old = table_->rows()[row];
     Line line{std::string(text), sort_key(old.gfx, old.num_units, old.problem)};
-    if (!options_.sort) line.text += empty_lines;  // They have no place in an order.
+    if (!options_.sort) line.text += empty_lines;  // empty lines have no place in an order
     return line;
   }
 
@@ -281,7 +281,7 @@ class TableEdit {
     return key;
   }
 
-  /// Numbers as numbers, texts as texts.
+  /// Compares numbers as numbers and texts as texts.
   static bool less(const std::vector<std::string>& one, const std::vector<std::string>& other) {
     return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end(),
                                         [](const auto& a, const auto& b) {

@@ -14,7 +14,7 @@
 
 namespace attune {
 
-/// A winner on its way into a table.
+/// A winner to be written into a table.
 struct PublishedRow {
   Problem problem;  ///< Normalised.
   std::string gfx;
@@ -23,23 +23,25 @@ struct PublishedRow {
   std::string layout = "plain";
   std::string kernel_name;    ///< Candidate::name().
   std::string libtype;        ///< First part of the solver's id.
-  int64_t algorithm = -1;     ///< The vendor's number, or -1: `solidx` or `kernelId`.
-  int64_t split_k = 1;        ///< The real factor.
+  int64_t algorithm = -1;     ///< The vendor's number for `solidx` or `kernelId`, or -1.
+  int64_t split_k = 1;        ///< The factor itself.
   double us = 0;              ///< > 0.
   double err_ratio = 0;       ///< Fraction.
   double tflops = 0, bw = 0;  ///< bw in GB/s.
 };
 
-/// Columns of a new tuned table before `device` and `layout`, which every table gets at its end: gfx, cu_num, the key,
-/// the results.
+/// Columns of a new tuned table: gfx, cu_num, the key, the results. `device` and `layout` are added at the end of every
+/// table.
 std::vector<std::string> table_columns(const FamilySpec& family);
-/// What Attune writes into a column for a row; nothing for a column it knows nothing of.
+/// Text that Attune writes into a column for a row; nullopt for an unknown column.
 std::optional<std::string> table_cell(const FamilySpec& family, const PublishedRow& row, std::string_view column);
 
 struct PublishOptions {
-  bool update_improved = false;  ///< Replace a row only by one that is faster by min_improvement_pct.
+  /// If true, a row is replaced only by one that is faster by min_improvement_pct. Default: false.
+  bool update_improved = false;
   double min_improvement_pct = 3.0;
-  bool sort = false;  ///< All rows by gfx, cu_num, then the key columns with N before M.
+  /// If true, all rows are sorted by gfx, cu_num, then the key columns with N before M. Default: false.
+  bool sort = false;
   double lock_wait_s = 60;
 };
 
@@ -54,17 +56,17 @@ struct PublishReport {
   size_t num_added = 0, num_replaced = 0;
   std::vector<RetainedRow> kept_back;
   std::vector<std::string> notices;
-  bool written = false;  ///< False when there was nothing to change.
+  bool written = false;  ///< False if there was nothing to change.
 };
 
-/// Throws invalid_input for a table that rows of the family would damage: one without times, or of another family.
+/// Throws invalid_input for a table that rows of the family would damage: a table without times, or of another family.
 void check_publishable(const CsvDocument& document, const FamilySpec& family);
 
-/// Writes rows into a tuned table, under its lock and atomically: the file is read again, a row of the same problem and
-/// device is replaced in place (keeping its cells of columns that are not the family's), others are appended in order;
-/// every other row stays byte for byte. Columns the file lacks are added at its end; a new file starts with gfx.
-/// Two publishers lose no row. Throws invalid_input (a file that cannot be read, a problem the family's columns cannot
-/// hold), io, timeout; then nothing was written.
+/// Writes rows into a tuned table, under its lock and atomically. The file is read again; a row of the same problem and
+/// device is replaced in place (keeping its cells in columns that are not the family's), others are appended in order;
+/// every other row stays byte for byte. Missing columns are added at the end; a new file starts with gfx. Concurrent
+/// publishers lose no row. Throws invalid_input (an unreadable file, a problem that the family's columns cannot hold),
+/// io, timeout; then nothing was written.
 PublishReport publish(const std::filesystem::path& path, const FamilySpec& family, std::span<const PublishedRow> rows,
                       const PublishOptions& options = {});
 

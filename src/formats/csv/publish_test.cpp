@@ -91,7 +91,7 @@ TEST_F(Publish, TheOrderAndLineEndsOfTheFileAreKept) {
   folder_.put("bf16_tuned_gemm.csv",
               "\xef\xbb\xbfus,comment,K,N,m,cu_num,kernelName\r\n1,\"mine, kept\",3,2,1,2,old\r\n");
   run({row_of(kSmall, 7.5)});
-  // The old row has no architecture that cu_num 2 stands for, so it is another device's.
+  // The old row has no architecture for cu_num 2, so it belongs to another device.
   EXPECT_EQ(content(),
             "\xef\xbb\xbfus,comment,K,N,m,cu_num,kernelName,gfx,device,layout\r\n1,\"mine, kept\",3,2,1,2,old\r\n"
             "7.5000,,3,2,1,2,jit_cpu.gemm@1:bk=64;bm=32,x86-64-v4+amx,Some CPU @ 2.0GHz,plain\r\n");

@@ -19,7 +19,8 @@ const KeyColumn* find_key(const FamilySpec& family, std::string_view attribute) 
   return found == family.key.end() ? nullptr : &*found;
 }
 
-/// What the command line sets, by attribute. A setting that the family has no attribute for is an error, never ignored.
+/// Values set by the command line, by attribute. A setting without an attribute in the family is an error, never
+/// ignored.
 std::vector<std::pair<std::string, std::string>> overrides(const FamilySpec& family, const ShapeOptions& options) {
   std::vector<std::pair<std::string, std::string>> set;
   const auto add = [&](std::string_view flag, std::string_view attribute, std::string value) {
@@ -40,7 +41,7 @@ std::vector<std::pair<std::string, std::string>> overrides(const FamilySpec& fam
 
 constexpr size_t kMaxListed = 400;  // characters
 
-/// Columns that a person might expect to matter.
+/// Reports ignored columns that a user might expect to matter.
 void note_surplus(const CsvDocument& document, const FamilySpec& family, std::vector<std::string>& notices) {
   std::vector<std::string> surplus;
   for (const std::string& column : document.columns()) {

@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-/// Counts one kind of oddity and remembers where it was met first.
+/// Counts one kind of irregularity and keeps its first position.
 struct CountedNotice {
   size_t count = 0;
   std::string first;
@@ -22,7 +22,7 @@ struct CountedNotice {
   }
 };
 
-/// `0.0029`, or `0.9%`.
+/// Reads `0.0029` or `0.9%`.
 std::optional<double> fraction(std::string_view text) {
   if (!text.ends_with('%')) return parse_double(text);
   const auto percent = parse_double(trim(text.substr(0, text.size() - 1)));
@@ -99,7 +99,7 @@ std::string_view gfx_of_units(int64_t num_units) noexcept {
 
 std::optional<double> usable_time(std::string_view text) noexcept {
   const auto us = parse_double(text);
-  // From less than any clock can tell to longer than anyone has waited; ratios of such times are numbers.
+  // From shorter than any clock can measure to longer than anyone has waited, so that ratios of times stay finite.
   constexpr double kShortest = 1e-9, kLongest = 1e18;
   if (!us || !std::isfinite(*us) || *us < kShortest || *us > kLongest) return std::nullopt;
   return us;
@@ -112,7 +112,7 @@ std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
   for (const auto piece : split(paths, ':')) {
     if (!piece.empty()) files.emplace_back(piece);
   }
-  for (size_t i = 1; i < files.size(); ++i) {  // The first may be a table to come.
+  for (size_t i = 1; i < files.size(); ++i) {  // the first table may not exist yet
     if (!std::filesystem::exists(files[i], ignored))
       fail(ErrorCode::invalid_input,
            "there is no such table; a colon stands between tables, so a file with one in its name must exist before it "
@@ -191,7 +191,7 @@ const TableRow* Table::find(const Problem& problem, std::string_view gfx, int64_
                             std::string_view model) const {
   const TableRow* best = nullptr;
   for (const TableRow* row : all(problem, gfx, num_units)) {
-    if (best && best->file != row->file) break;  // Rows lie in the order of the files.
+    if (best && best->file != row->file) break;  // rows are in the order of the files
     if (!row->us || !row->tag.empty()) continue;
     if (!model.empty() && !row->device.empty() && row->device != model) continue;
     if (!best || *row->us < *best->us) best = row;

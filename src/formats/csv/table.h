@@ -18,50 +18,50 @@ namespace attune {
 
 /// One row of a tuned table.
 struct TableRow {
-  size_t file = 0, row = 0;  ///< Which document of the table, which row of it.
+  size_t file = 0, row = 0;  ///< Index of the document in the table, and of the row in the document.
   size_t line = 0;
-  Problem problem;                  ///< Of the key columns; not normalised. A dtype that is not known stays as text.
-  std::string gfx;                  ///< Filled in from cu_num where an old file has no gfx column; may be empty.
-  int64_t num_units = 0;            ///< `cu_num`; 0 when the file has none.
-  std::string device, layout, tag;  ///< Model; layout name; `_tag`. Empty when the file has none.
+  Problem problem;                  ///< From the key columns; not normalised. An unknown dtype stays as text.
+  std::string gfx;                  ///< Derived from cu_num if an old file has no gfx column; may be empty.
+  int64_t num_units = 0;            ///< `cu_num`; 0 if the file has no such column.
+  std::string device, layout, tag;  ///< Model, layout name, `_tag`; empty if the file has no such column.
   std::string kernel_name, libtype;
-  std::optional<double> us;  ///< Nothing for a time that is zero, negative, not finite, or no number.
+  std::optional<double> us;  ///< nullopt for a time that is zero, negative, not finite, or not a number.
   std::optional<double> err_ratio, tflops, bw;
 };
 
-/// What becomes of a table with a row that cannot be read: it is refused, or the row is left out, as the run time does.
+/// Treatment of unreadable rows: the table is refused, or the row is skipped, as at run time.
 enum class WrongRows : uint8_t { refused, left_out };
 
-/// A tuned table, or several merged. A value; rows in the order of the files.
+/// A tuned table, or several merged. A value type; rows are in the order of the files.
 class Table {
  public:
-  /// Reads `paths` (`a.csv:b.csv`; all of one family). Throws invalid_input with file and line.
-  /// Without `family` it is found by family_of_file() for the first file.
+  /// Reads `paths` (`a.csv:b.csv`; all of one family). Without `family`, family_of_file() of the first file decides.
+  /// Throws invalid_input with file and line.
   static Table read(std::string_view paths, const FamilySpec* family = nullptr);
-  /// The same for documents in memory; at least one.
+  /// Like read(), for documents in memory; at least one.
   static Table of(std::vector<CsvDocument> documents, const FamilySpec* family = nullptr,
                   WrongRows wrong = WrongRows::refused);
 
   const FamilySpec& family() const noexcept { return *family_; }
   std::span<const TableRow> rows() const noexcept { return rows_; }
   std::span<const CsvDocument> documents() const noexcept { return *documents_; }
-  /// Unusable times, duplicates, filled-in architectures, rows of no model: counts with the first line of each.
+  /// Unusable times, duplicates, derived architectures, rows without a model: counts with the first line of each.
   const std::vector<std::string>& notices() const noexcept { return notices_; }
-  /// By document: rows that cannot be read (WrongRows::left_out).
+  /// Unreadable rows of one document (WrongRows::left_out).
   struct LeftOut {
     size_t count = 0;
-    std::string why_first;  ///< With file and line.
+    std::string why_first;  ///< Error with file and line.
   };
   std::span<const LeftOut> left_out() const noexcept { return left_out_; }
   std::string_view cell(const TableRow& row, std::string_view column) const;
   std::string_view raw(const TableRow& row) const { return documents()[row.file].raw(row.row); }
 
-  /// The row a lookup gets: of the first file that has the key on this device, the lowest usable time without `_tag`.
-  /// `model` is compared with rows that name one. Attributes that the problem leaves out are at their defaults. O(log
-  /// n).
+  /// Returns the row that a lookup gets: from the first file that has the key on this device, the one with the lowest
+  /// usable time and without `_tag`. `model` is compared with rows that name one. Attributes missing in the problem
+  /// have their defaults. O(log n).
   const TableRow* find(const Problem& problem, std::string_view gfx, int64_t num_units,
                        std::string_view model = {}) const;
-  /// All rows of the key and device in file order: any tag and model, without a usable time too.
+  /// Returns all rows of the key and device in file order: with any tag and model, also without a usable time.
   std::vector<const TableRow*> all(const Problem& problem, std::string_view gfx, int64_t num_units) const;
 
  private:
@@ -73,14 +73,14 @@ class Table {
   std::map<std::string, std::vector<size_t>, std::less<>> index_;
 };
 
-/// Architectures of the unit counts in tables from before the column gfx (ROCm/aiter, gfx_from_cu_num); empty if none.
+/// Architecture for a unit count, for tables older than the column gfx (ROCm/aiter, gfx_from_cu_num); empty if unknown.
 std::string_view gfx_of_units(int64_t num_units) noexcept;
-/// A cell of the column us. Nothing for a time that is zero, negative, not finite, absurd (below 1e-9, above 1e18), or
-/// no number: such a row never wins.
+/// Reads a cell of the column us. nullopt for a time that is zero, negative, not finite, absurd (below 1e-9, above
+/// 1e18), or not a number: such a row never wins.
 std::optional<double> usable_time(std::string_view cell) noexcept;
 
-/// `a.csv:b.csv` → its files; a path that exists as a whole is one. Throws invalid_input when one but the first does
-/// not exist.
+/// Splits `a.csv:b.csv` into its files; a path that exists as a whole is one file. Throws invalid_input if any but the
+/// first does not exist.
 std::vector<std::filesystem::path> split_table_paths(std::string_view paths);
 
 }  // namespace attune

@@ -36,7 +36,7 @@ bool is_key(const FamilySpec& family, const CsvDocument& document, size_t column
   return document.find_column("gfx") == column || document.find_column("cu_num") == column;
 }
 
-/// Cells outside the key that differ; the columns of the new file first, then those only the old one has.
+/// Cells outside the key that differ: first the columns of the new file, then those that only the old one has.
 std::vector<ChangedCell> changed_cells(const Table& before, const TableRow& old_row, const Table& after,
                                        const TableRow& new_row) {
   std::vector<ChangedCell> cells;

@@ -19,20 +19,20 @@ struct RowChange {
   std::string gfx;
   int64_t num_units = 0;
   std::string tag;
-  size_t old_line = 0, new_line = 0;     ///< 0: not there.
+  size_t old_line = 0, new_line = 0;     ///< 0: no such row.
   std::optional<double> old_us, new_us;  ///< Usable times only.
-  std::optional<double> ratio;           ///< old_us / new_us: above 1 is faster now.
-  std::vector<ChangedCell> cells;        ///< Columns that differ as text, in the new file's order; `us` included.
+  std::optional<double> ratio;           ///< old_us / new_us: above 1 means that the new row is faster.
+  std::vector<ChangedCell> cells;        ///< Columns whose texts differ, in the order of the new file, including `us`.
 };
 
 struct TableDiff {
-  std::vector<RowChange> added, removed, changed;  ///< In the order of the file they stand in (changed: the new one).
+  std::vector<RowChange> added, removed, changed;  ///< In the order of their file (changed: of the new one).
   size_t num_same = 0;
 };
 
-/// Rows are the same by key, gfx, cu_num and `_tag`; repeated ones are paired in order. `shared_columns`: a column that
-/// one of the rows leaves empty is no difference (files of different formats do not say the same). Throws invalid_input
-/// for tables of different families.
+/// Compares two tables. Rows match by key, gfx, cu_num and `_tag`; repeated ones are paired in order. If
+/// `shared_columns` is true, a column that is empty in one of the rows is no difference (files of different formats
+/// have different columns). Throws invalid_input for tables of different families.
 TableDiff diff(const Table& before, const Table& after, bool shared_columns = false);
 
 }  // namespace attune

@@ -11,7 +11,7 @@
 /// Files for the tests of this folder.
 namespace attune {
 
-/// A folder of its own, removed at the end.
+/// A temporary folder, removed by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -34,18 +34,18 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// Excerpts that lie in the repository.
+/// An excerpt in the repository.
 inline std::filesystem::path excerpt(const std::string& name) {
   return std::filesystem::path(ATTUNE_SOURCE_DIR) / "tests" / "data" / name;
 }
 
-/// The folder of real files, where there is one: too large for the repository.
+/// The folder of real files, which are too large for the repository; it may not exist.
 inline std::filesystem::path shared_data() {
   if (const char* folder = std::getenv("ATTUNE_SHARED_DATA")) return folder;
   return std::filesystem::path(ATTUNE_SOURCE_DIR) / ".." / "shared" / "data";
 }
 
-/// The tables of ROCm/aiter as shipped; empty where the folder is not there.
+/// The tables shipped by ROCm/aiter; empty if the folder does not exist.
 inline std::vector<std::filesystem::path> shipped_tables() {
   std::vector<std::filesystem::path> files;
   std::error_code missing;

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-/// Columns of the key that a list of these problems needs.
+/// Key columns that a list of these problems needs.
 std::vector<const KeyColumn*> columns_for(const FamilySpec& family, std::span<const Problem> problems) {
   std::vector<const KeyColumn*> columns;
   for (const KeyColumn& key : family.key) {

@@ -24,7 +24,7 @@ void ConfigFields::refuse(std::string_view field, std::string_view wanted, std::
 }
 
 void ConfigFields::refuse_value(std::string_view field, std::string_view wanted, const json& value) const {
-  // A list may be megabytes long; its kind says enough.
+  // A list may be megabytes long, so only its kind is shown.
   if (value.is_structured()) refuse(field, wanted, value.is_array() ? "a list" : "an object");
   refuse(field, wanted, value.is_string() ? value.get_ref<const std::string&>() : value.dump());
 }
@@ -39,7 +39,7 @@ bool ConfigFields::is_list(std::string_view field) const {
 std::optional<int64_t> ConfigFields::integer(std::string_view field, int64_t min, int64_t max) const {
   const json* value = find(field);
   if (!value) return std::nullopt;
-  const auto number = value->is_number_integer() ? parse_int(value->dump()) : std::nullopt;  // Nothing beyond 2^63.
+  const auto number = value->is_number_integer() ? parse_int(value->dump()) : std::nullopt;  // nullopt beyond 2^63
   if (!number || *number < min || *number > max)
     refuse_value(field, fmt::format("wants a whole number from {} to {}", min, max), *value);
   return number;

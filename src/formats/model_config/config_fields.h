@@ -9,14 +9,14 @@
 
 namespace attune {
 
-/// Greatest dimension that is taken for one: products of three stay far below 2^63.
+/// Largest dimension accepted; products of three dimensions stay far below 2^63.
 inline constexpr int64_t kMaxDimension = int64_t{1} << 24;
 
-/// Typed access to the fields of one JSON object, `null` being the same as absent. What is of another type or out of
-/// range is invalid_input: `config.json: field 'num_attention_heads' …`. The object must outlive it.
+/// Typed access to the fields of one JSON object; `null` counts as absent. Throws invalid_input `config.json: field
+/// 'num_attention_heads' …` for values of another type or out of range. The object must outlive it.
 class ConfigFields {
  public:
-  /// `prefix` stands before a field's name in messages: `text_config.`.
+  /// `prefix` precedes a field's name in messages: `text_config.`.
   ConfigFields(const nlohmann::json& object, std::string file, std::string prefix = {});
 
   bool has(std::string_view field) const;
@@ -25,13 +25,13 @@ class ConfigFields {
   std::optional<std::string> text(std::string_view field) const;
   bool flag(std::string_view field) const;  ///< False when absent.
   std::vector<std::string> texts(std::string_view field) const;
-  std::vector<int64_t> integers(std::string_view field) const;  ///< From 0.
+  std::vector<int64_t> integers(std::string_view field) const;  ///< Values ≥ 0.
   bool is_list(std::string_view field) const;
   std::optional<ConfigFields> object(std::string_view field) const;
-  /// The objects in an object, whatever their names, and in order.
+  /// The objects in an object, in order, whatever their names.
   std::vector<ConfigFields> objects(std::string_view field) const;
 
-  /// Throws what reads `config.json: field 'x' <wanted>, got '<got>'`.
+  /// Throws invalid_input `config.json: field 'x' <wanted>, got '<got>'`.
   [[noreturn]] void refuse(std::string_view field, std::string_view wanted, std::string_view got) const;
   const std::string& file() const noexcept { return file_; }
 

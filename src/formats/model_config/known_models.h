@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-/// The dimensions of well-known models, for the tests of this folder: the fields of the named repository's config.json
-/// on huggingface.co that shapes are made from. Numbers are facts; everything else is left out.
+/// The dimensions of well-known models, for the tests of this folder: the fields of config.json from which shapes are
+/// made, of the named repositories on huggingface.co. Only these numbers are copied.
 namespace attune::known_models {
 
 // meta-llama/Llama-3.1-8B
@@ -40,7 +40,7 @@ inline const std::string kDeepSeekV3 = R"({"model_type": "deepseek_v3", "torch_d
   "qk_rope_head_dim": 64, "v_head_dim": 128, "num_hidden_layers": 61, "vocab_size": 129280, "attention_bias": false,
   "hidden_act": "silu", "quantization_config": {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8",
   "weight_block_size": [128, 128]}})";
-// moonshotai/Kimi-K2-Instruct, without its quantization_config: the tables are of bf16.
+// moonshotai/Kimi-K2-Instruct, without its quantization_config, because the tables are of bf16.
 inline const std::string kKimiK2 = R"({"model_type": "kimi_k2", "torch_dtype": "bfloat16", "hidden_size": 7168,
   "intermediate_size": 18432, "moe_intermediate_size": 2048, "n_routed_experts": 384, "n_shared_experts": 1,
   "num_experts_per_tok": 8, "first_k_dense_replace": 1, "moe_layer_freq": 1, "num_attention_heads": 64,
@@ -63,11 +63,11 @@ inline const std::string kQwenVl32B = R"({"model_type": "qwen3_vl", "text_config
   "num_key_value_heads": 8, "head_dim": 128, "num_hidden_layers": 64, "vocab_size": 151936, "attention_bias": false,
   "hidden_act": "silu"}, "vision_config": {"hidden_size": 1152, "num_heads": 16}})";
 
-// google/gemma-3-4b-it: numbers of heads, head_dim and vocab_size are left out, being the class's defaults.
+// google/gemma-3-4b-it: numbers of heads, head_dim and vocab_size are missing, because they are the class's defaults.
 inline const std::string kGemma3Of4B = R"({"model_type": "gemma3", "torch_dtype": "bfloat16", "text_config":
   {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34},
   "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152}})";
-// meta-llama/Llama-4-Maverick-17B-128E: every second layer has experts, beside one that is shared.
+// meta-llama/Llama-4-Maverick-17B-128E: every second layer has experts, including a shared one.
 inline const std::string kLlama4Maverick = R"({"model_type": "llama4", "text_config": {"model_type": "llama4_text",
   "torch_dtype": "bfloat16", "hidden_size": 5120, "intermediate_size": 8192, "intermediate_size_mlp": 16384,
   "interleave_moe_layer_step": 2, "num_local_experts": 128, "num_experts_per_tok": 1, "num_attention_heads": 40,

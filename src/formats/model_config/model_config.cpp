@@ -20,7 +20,7 @@ using nlohmann::json;
 
 constexpr int64_t kMaxLayers = 1 << 16;
 
-/// Decoders with the layers of Llama, Mixtral or DeepSeek; others are taken as such with a notice.
+/// Decoders with the layers of Llama, Mixtral or DeepSeek; unknown types are treated as such, with a notice.
 constexpr std::array<std::string_view, 34> kKnown = {
     "llama4_text", "mllama_text_model", "llama",       "mistral",       "mixtral",      "ministral",
     "qwen2",       "qwen2_moe",         "qwen3",       "qwen3_moe",     "qwen2_vl",     "qwen2_vl_text",
@@ -28,12 +28,12 @@ constexpr std::array<std::string_view, 34> kKnown = {
     "qwen3_next",  "deepseek_v2",       "deepseek_v3", "deepseek_v32",  "kimi_k2",      "glm_moe_dsa",
     "glm4_moe",    "gpt_oss",           "granite",     "phi3",          "olmo2",        "gemma",
     "gemma2",      "gemma3_text",       "smollm3",     "seed_oss"};
-/// Without a gate in the MLP, or without attention: the formulas do not hold.
+/// Types without a gate in the MLP, or without attention, to which the formulas do not apply.
 constexpr std::array<std::string_view, 20> kOtherKinds = {
     "gpt2",     "gpt_neox", "gptj",    "opt", "bloom", "falcon", "mpt",   "phi",     "starcoder2",  "chatglm",
     "nemotron", "bert",     "roberta", "t5",  "mamba", "mamba2", "jamba", "whisper", "gpt_bigcode", "dbrx"};
-/// Fields that files of a type leave out when they are at the defaults of its configuration class, where the general
-/// rule reads another number or none.
+/// Fields that files of a type omit when they have the defaults of its configuration class, if the general rule would
+/// give another number or none.
 struct Defaults {
   std::string_view model_type, fields;
 };
@@ -47,9 +47,9 @@ constexpr std::array<Defaults, 6> kDefaults = {{
      R"({"num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 16, "num_experts_per_tok": 1, "vocab_size": 202048,
          "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_hidden_layers": 48})"},
 }};
-/// Where the language model of one of several kinds of input is.
+/// Names of the language model in a multimodal model.
 constexpr std::array<std::string_view, 3> kLanguageModels = {"text_config", "llm_config", "language_config"};
-/// Queries, keys and values have biases although no field says so; the output has none.
+/// Types whose queries, keys and values have biases although no field says so; the output has none.
 constexpr std::array<std::string_view, 6> kBiasOfQwen2 = {"qwen2",         "qwen2_moe",  "qwen2_vl",
                                                           "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"};
 
@@ -57,7 +57,7 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// First of several spellings that the file has; nothing when it has none.
+/// The first of several spellings that the file has; nullopt if it has none.
 std::optional<std::string_view> first_of(const ConfigFields& fields, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     if (fields.has(name)) return name;
@@ -108,7 +108,7 @@ void read_attention(const ConfigFields& fields, ModelConfig& model) {
                   std::to_string(model.kv_heads));
 }
 
-/// Which layers have experts.
+/// Tells which layers have experts.
 class LayerKinds {
  public:
   explicit LayerKinds(const ConfigFields& fields)
@@ -118,7 +118,7 @@ class LayerKinds {
         dense_(fields.integers("mlp_only_layers")),
         sparse_(fields.integers("moe_layers")) {
     if (fields.is_list("moe_layer_freq"))
-      listed_ = fields.integers("moe_layer_freq");  // One flag a layer.
+      listed_ = fields.integers("moe_layer_freq");  // one flag per layer
     else
       frequency_ = fields.integer("moe_layer_freq").value_or(1);
     std::sort(dense_.begin(), dense_.end());
@@ -151,13 +151,13 @@ std::optional<Experts> read_experts(const ConfigFields& fields, const ModelConfi
   if (!field) return std::nullopt;
   Experts experts;
   experts.num = *fields.integer(*field, 0);
-  if (experts.num == 0) return std::nullopt;  // Dense members of a family say 0.
+  if (experts.num == 0) return std::nullopt;  // dense members of a family have 0
   const auto per_token = first_of(fields, {"num_experts_per_tok", "experts_per_token"});
   experts.per_token = fields.required(per_token.value_or("num_experts_per_tok"));
   if (experts.per_token > experts.num)
     fields.refuse(*per_token, fmt::format("wants no more than {} ({})", *field, experts.num),
                   std::to_string(experts.per_token));
-  // Mixtral and GPT-OSS have no dense layers and so one name for both.
+  // Mixtral and GPT-OSS have no dense layers, so they use one name for both.
   experts.intermediate_field = first_of(fields, {"moe_intermediate_size"}).value_or("intermediate_size");
   experts.intermediate = fields.required(experts.intermediate_field);
   if (const auto shared = fields.integer("shared_expert_intermediate_size", 0)) {
@@ -166,7 +166,7 @@ std::optional<Experts> read_experts(const ConfigFields& fields, const ModelConfi
   } else if (const auto num_shared = fields.integer("n_shared_experts", 0)) {
     experts.shared_intermediate = *num_shared * experts.intermediate;
     experts.shared_field = experts.intermediate_field;
-  } else if (model.model_type == "llama4_text") {  // One, which no field tells.
+  } else if (model.model_type == "llama4_text") {  // one shared expert, which no field mentions
     experts.shared_intermediate = experts.intermediate;
     experts.shared_field = experts.intermediate_field;
   }
@@ -209,7 +209,7 @@ void note_what_is_left_out(const ConfigFields& outer, const ConfigFields& fields
   }
 }
 
-/// What a file of this type leaves out; `null` is said, not left out.
+/// Adds the fields that a file of this type omits; `null` counts as given.
 json with_defaults(const json& language, std::string_view model_type) {
   for (const Defaults& known : kDefaults) {
     if (known.model_type != model_type) continue;

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "formats/model_config/model_shapes.h"
 
-/// Any bytes are shapes whose problems can be read back, or an Error.
+/// Any bytes are either shapes whose problems can be read back, or an Error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace attune;
   try {
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       }
     }
   } catch (const Error&) {
-    // The expected end of most inputs.
+    // Most inputs end here.
   }
   return 0;
 }

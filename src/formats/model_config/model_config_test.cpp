@@ -27,7 +27,7 @@ std::string message(const std::string& content) {
   return "nothing was thrown";
 }
 
-/// Llama's fields, then others: the last of the same name wins.
+/// Llama's fields, then others; the last of the same name wins.
 std::string llama_and(const std::string& fields) {
   return kLlama8B.substr(0, kLlama8B.size() - 1) + ", " + fields + "}";
 }

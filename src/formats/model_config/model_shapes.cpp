@@ -12,10 +12,10 @@
 namespace attune {
 namespace {
 
-/// Modules of a layer behind a fused product, as lists of what is not quantised name them.
+/// Modules of a layer that form one fused product, as named in lists of modules that are not quantised.
 using Modules = std::initializer_list<std::string_view>;
 
-/// A product before it is known in which type it is computed.
+/// A product whose type is not known yet.
 struct Product {
   std::string name;
   int64_t n = 0, k = 0;
@@ -40,7 +40,7 @@ std::string_view gemm_family(WeightFormat format) {
   return "gemm_a16w16";
 }
 
-/// Types and scales of the experts, as tables of fmoe spell them.
+/// Types and scales of the experts, as spelled in tables of fmoe.
 struct ExpertTypes {
   std::string activations, weights, scales;
 };
@@ -68,7 +68,7 @@ ExpertTypes expert_types(WeightFormat format, DType dtype) {
   return {own, own, "QuantType.No"};
 }
 
-/// Makes the products of one model; each call adds one.
+/// Collects the products of one model; each call adds one.
 class Shaping {
  public:
   Shaping(const ModelConfig& model, const ModelShapesOptions& options)
@@ -78,19 +78,19 @@ class Shaping {
       shapes_.notices.push_back(shown(model.file, 500) + ": no torch_dtype, bf16 is used; --dtype names another");
   }
 
-  /// Throws naming the field when tp does not divide its value.
+  /// Throws, naming the field, if tp does not divide its value.
   int64_t share(int64_t value, std::string_view field) const {
     if (value % options_.tp == 0) return value / options_.tp;
     fail(ErrorCode::invalid_input, "{}: field '{}' is no multiple of --tp {}, choose another: {}",
          shown(model_.file, 500), field, options_.tp, value);
   }
 
-  /// A product of a layer, in the model's type or quantised, or both when layers differ.
+  /// Adds a product of a layer, in the model's type or quantised, or both if layers differ.
   void add(const Product& product, Modules modules) {
     const WeightFormat format = model_.quantisation.format;
     const bool experts_only = format == WeightFormat::mxfp4_experts || format == WeightFormat::int4_experts;
     const PlainModules kept = format == WeightFormat::plain ? PlainModules::everywhere : kept_of(modules);
-    // A format without a family for dense products is an error of the model's only where it would be needed.
+    // A format without a family for dense products is an error only if such a product occurs.
     if (format == WeightFormat::int4_experts && kept == PlainModules::nowhere)
       fail(ErrorCode::invalid_input,
            "{}: field 'quantization_config' has 4-bit weights beside 16-bit activations, for which there are tables of "
@@ -99,7 +99,7 @@ class Shaping {
     if (kept != PlainModules::everywhere && !experts_only) add_gemm(product, gemm_family(format));
     if (kept != PlainModules::nowhere || experts_only) add_gemm(product, "gemm_a16w16");
   }
-  /// A product that no method quantises: the router, the head.
+  /// Adds a product that no method quantises: the router, the head.
   void add_plain(const Product& product) { add_gemm(product, "gemm_a16w16"); }
   void add_head(const Product& product) { add_gemm(product, "gemm_a16w16", options_.sequences); }
 
@@ -114,7 +114,7 @@ class Shaping {
   ModelShapes take() { return std::move(shapes_); }
 
  private:
-  /// A fused product is quantised when all of its modules are; engines refuse a mixture.
+  /// A fused product is quantised only if all of its modules are; engines refuse a mixture.
   PlainModules kept_of(Modules modules) const {
     PlainModules most = PlainModules::nowhere;
     for (const std::string_view module : modules) most = std::max(most, model_.quantisation.kept_of(module));
@@ -178,7 +178,7 @@ class Shaping {
 
 void add_attention(const ModelConfig& model, const ModelShapesOptions& options, Shaping& shaping) {
   const int64_t heads = shaping.share(model.heads, "num_attention_heads");
-  // Fewer heads of keys and values than devices: each device has one, a copy.
+  // With fewer heads of keys and values than devices, each device has a copy of one.
   const int64_t kv_heads = options.tp > model.kv_heads && options.tp % model.kv_heads == 0
                                ? 1
                                : shaping.share(model.kv_heads, "num_key_value_heads");
@@ -188,7 +188,7 @@ void add_attention(const ModelConfig& model, const ModelShapesOptions& options, 
   shaping.add({"o_proj", model.hidden, heads * model.head_dim, model.o_bias}, {"self_attn.o_proj"});
 }
 
-/// The narrow projections are the same on all devices, the wide ones are divided by heads.
+/// All devices have the same narrow projections; the wide ones are divided by heads.
 void add_latent_attention(const ModelConfig& model, Shaping& shaping) {
   const LatentAttention& latent = *model.latent;
   const int64_t heads = shaping.share(model.heads, "num_attention_heads");
@@ -196,7 +196,7 @@ void add_latent_attention(const ModelConfig& model, Shaping& shaping) {
   const int64_t kv_a = latent.kv_lora_rank + latent.qk_rope_head_dim;
   if (latent.q_lora_rank) {
     const int64_t q_a = *latent.q_lora_rank;
-    // Engines compute both in one product or each by itself: the shipped tables hold rows of either.
+    // Engines compute both in one product or separately, and the shipped tables have rows of either.
     shaping.add({"qkv_a", q_a + kv_a, model.hidden, model.qkv_bias},
                 {"self_attn.q_a_proj", "self_attn.kv_a_proj_with_mqa"});
     shaping.add({"q_a", q_a, model.hidden, model.qkv_bias}, {"self_attn.q_a_proj"});
@@ -225,7 +225,7 @@ void add_layers(const ModelConfig& model, Shaping& shaping) {
   }
   if (!model.experts) return;
   const Experts& experts = *model.experts;
-  // Whole on each device and in the model's own type (DeepSeek-V3's tables have 256×7168 as bf16).
+  // Not divided among devices, and in the model's own type (DeepSeek-V3's tables have 256×7168 as bf16).
   shaping.add_plain({"router", experts.num, model.hidden, experts.router_bias});
   shaping.add_experts(experts);
   if (experts.shared_intermediate == 0) return;

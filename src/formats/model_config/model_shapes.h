@@ -11,39 +11,40 @@
 
 namespace attune {
 
-/// Engines pad the vocabulary to a multiple of this before they divide it (vLLM, vocab_parallel_embedding.py:
+/// Engines pad the vocabulary to a multiple of this number before they divide it (vLLM, vocab_parallel_embedding.py:
 /// DEFAULT_VOCAB_PADDING_SIZE).
 inline constexpr int64_t kVocabularyPadding = 64;
 
-/// For what a model is run.
+/// Conditions under which a model is run.
 struct ModelShapesOptions {
-  int64_t tp = 1;                        ///< Devices that share each product.
-  std::vector<int64_t> tokens;           ///< M of all products but the head's.
-  std::vector<int64_t> sequences = {1};  ///< M of the head, which sees the last token of each sequence.
-  std::optional<DType> dtype, outdtype;  ///< Win over the model's; without any dtype it is bf16.
+  int64_t tp = 1;                        ///< Number of devices that share each product.
+  std::vector<int64_t> tokens;           ///< M of all products except the head's.
+  std::vector<int64_t> sequences = {1};  ///< M of the head, which is applied to the last token of each sequence.
+  std::optional<DType> dtype, outdtype;  ///< Override the model's types; without any dtype it is bf16.
 };
 
 /// A product that one of tp devices computes in a layer, for each M.
 struct LayerProduct {
   std::string name;  ///< `qkv`, `o_proj`, `gate_up` …
   const FamilySpec* family = nullptr;
-  int64_t n = 0, k = 0;  ///< x[M,k]·w[n,k]ᵀ. Of the experts: n is the intermediate size of one, k the hidden size.
+  /// x[M,k]·w[n,k]ᵀ. For experts, n is the intermediate size of one expert and k the hidden size.
+  int64_t n = 0, k = 0;
   std::vector<Problem> problems;  ///< Not normalised.
 };
 
 struct ModelShapes {
-  std::vector<LayerProduct>
-      products;  ///< In the order of a layer, dense layers before those with experts, the head last.
+  /// In the order of a layer; dense layers precede those with experts, and the head is last.
+  std::vector<LayerProduct> products;
   std::vector<std::string> notices;
 };
 
-/// The products of a model on one of `tp` devices. Throws invalid_input naming the field that tp does not divide, or
-/// a product that is larger than a table holds. Formulas: docs/formats/model_config.md.
+/// Returns the products of a model on one of `tp` devices. Throws invalid_input naming the field that tp does not
+/// divide, or a product that is too large for a table. Formulas: docs/formats/model_config.md.
 ModelShapes model_shapes(const ModelConfig& model, const ModelShapesOptions& options);
 
-/// The families of some shapes, each once, in order of appearance.
+/// Returns the families of some shapes, each once, in order of appearance.
 std::vector<const FamilySpec*> families_of(const ModelShapes& shapes);
-/// The problems of a family, each once, in order.
+/// Returns the problems of a family, each once, in order.
 std::vector<Problem> problems_of(const ModelShapes& shapes, const FamilySpec& family);
 
 }  // namespace attune

@@ -29,7 +29,7 @@ ModelShapes shapes(const std::string& config, int64_t tp, std::vector<int64_t> t
   return model_shapes(parse_model_config(config, "config.json"), {.tp = tp, .tokens = std::move(tokens)});
 }
 
-/// `qkv 1280×8192` of each product, with what differs from gemm_a16w16.
+/// `qkv 1280×8192` for each product, with its differences from gemm_a16w16.
 std::vector<std::string> products(const std::string& config, int64_t tp) {
   std::vector<std::string> all;
   for (const LayerProduct& product : shapes(config, tp).products) {
@@ -41,7 +41,7 @@ std::vector<std::string> products(const std::string& config, int64_t tp) {
   return all;
 }
 
-/// A model with a field set to another JSON value, or added.
+/// A model with a field added or set to another JSON value.
 std::string with(std::string config, const std::string& field, const std::string& value) {
   const size_t at = config.find(fmt::format("\"{}\":", field));
   if (at == std::string::npos) return fmt::format("{{\"{}\": {}, {}", field, value, config.substr(1));
@@ -207,11 +207,11 @@ TEST(ModelShapes, ModulesThatAreNotQuantisedStayInTheModelsType) {
   EXPECT_THAT(kept(R"(["model.layers.*.self_attn"])"), testing::AllOf(Contains(qkv), Contains(o)));
   EXPECT_THAT(kept(R"(["re:.*self_attn.*"])"), testing::AllOf(Contains(qkv), Not(Contains(qkv + quantised))));
   EXPECT_THAT(kept(R"(["re:.*self_attn\\.(o|q)_proj$"])"), testing::AllOf(Contains(qkv), Contains(o)));
-  // Some layers only, as Llama-3.1-405B-Instruct-FP8 has it for the first and the last: rows of both families.
+  // Only some layers, as the first and the last of Llama-3.1-405B-Instruct-FP8: rows of both families.
   EXPECT_THAT(kept(R"(["model.layers.0.self_attn.o_proj"])"), testing::AllOf(Contains(o), Contains(o + quantised)));
   EXPECT_THAT(kept(R"(["model.layers.0"])"), testing::AllOf(Contains(qkv), Contains(qkv + quantised)));
   EXPECT_THAT(kept(R"(["re:model.layers.\\d+.mlp.down_proj"])"), Contains("down 4096x14336"));
-  EXPECT_THAT(kept(R"(["re:.*m*"])"), Contains(qkv + quantised));  // Not understood, and said.
+  EXPECT_THAT(kept(R"(["re:.*m*"])"), Contains(qkv + quantised));  // not understood, and reported
   EXPECT_THAT(kept(R"(["re:.*mlp.gate$", "model.layers.0.mlp.gate"])"), Contains("gate_up 28672x4096" + quantised));
 }
 
@@ -250,8 +250,7 @@ TEST(ModelShapes, ProblemsOfAFamilyAreThereOnce) {
               ElementsAre(find_family("gemm_a8w8_blockscale"), find_family("gemm_a16w16"), find_family("fmoe")));
 }
 
-// --- the tables that are shipped for models of these names
-// ------------------------------------------------------------
+// Tables shipped for models of these names.
 
 using Pairs = std::set<std::pair<int64_t, int64_t>>;
 
@@ -297,7 +296,7 @@ Pairs others(const std::string& table, const std::string& config) { return witho
 
 TEST_F(ShippedModelTables, EveryLlamaRowIsOneOfOurs) {
   EXPECT_EQ(others("llama70B_untuned_gemm.csv", kLlama70B), Pairs{});
-  // Of another model: 192 divides no dimension of Llama-3.1-70B.
+  // Belongs to another model: 192 divides no dimension of Llama-3.1-70B.
   EXPECT_EQ(others("llama70B_untuned_gemm_bf16.csv", kLlama70B), (Pairs{{192, 1024}}));
   EXPECT_EQ(others("llama70B_bf16_tuned_gemm.csv", kLlama70B), (Pairs{{192, 1024}}));
   EXPECT_EQ(others("llama405B_untuned_gemm.csv", kLlama405B), Pairs{});
@@ -306,7 +305,7 @@ TEST_F(ShippedModelTables, EveryLlamaRowIsOneOfOurs) {
 }
 
 TEST_F(ShippedModelTables, EveryQwen32BRowIsOneOfOursButThoseOfTheWrongHeadDimension) {
-  // The tool that wrote them took hidden_size / heads = 80 for head_dim: qkv (64 + 2·8)·80 = 6400 at tp 8, 32 and 64,
+  // The tool that wrote them used hidden_size / heads = 80 as head_dim: qkv (64 + 2·8)·80 = 6400 at tp 8, 32 and 64,
   // o_proj 64·80 = 5120 at tp 4 and 8.
   const Pairs of_head_dim_80 = {{800, 5120}, {200, 5120}, {100, 5120}, {5120, 1280}, {5120, 640}};
   EXPECT_EQ(others("qwen32B_untuned_gemm.csv", kQwen32B), (Pairs{{5120, 1280}}));
@@ -326,7 +325,7 @@ TEST_F(ShippedModelTables, EveryQwen235BRowIsOneOfOurs) {
 TEST_F(ShippedModelTables, EveryKimiK2RowIsOneOfOurs) {
   for (const char* name : {"kimi_bf16_tuned_gemm.csv", "kimik2_bf16_tuned_gemm.csv", "kimik2_bf16_untuned_gemm.csv"})
     EXPECT_EQ(others(name, kKimiK2), Pairs{}) << name;
-  EXPECT_EQ(others("kimi_bf16_untuned_gemm.csv", kKimiK2), (Pairs{{8192, 8192}}));  // 8192 is no dimension of it.
+  EXPECT_EQ(others("kimi_bf16_untuned_gemm.csv", kKimiK2), (Pairs{{8192, 8192}}));  // 8192 is no dimension of the model
 }
 
 TEST_F(ShippedModelTables, EveryDeepSeekV3RowIsOneOfOursButThoseOfOtherModels) {
@@ -339,11 +338,11 @@ TEST_F(ShippedModelTables, EveryDeepSeekV3RowIsOneOfOursButThoseOfOtherModels) {
     return more;
   };
   EXPECT_EQ(others("a8w8_blockscale_bpreshuffle_untuned_gemm_dsv3.csv", kDeepSeekV3), and_indexer({}));
-  // Its weights too, and q_b with it at tp 2 and 1. The others are of no product of it: 4096 and 1280 are the hidden
-  // size of Qwen3-235B and its qkv.
+  // The weights of the indexer too, and q_b with it at tp 2 and 1. The others belong to no product of the model: 4096
+  // and 1280 are the hidden size of Qwen3-235B and its qkv.
   EXPECT_EQ(others("a8w8_blockscale_tuned_gemm_ds_v3.csv", kDeepSeekV3),
             and_indexer({{64, 7168}, {20480, 1536}, {32768, 1536}, {1024, 4096}, {4096, 1280}}));
-  // Beside them rows of Qwen3-235B (4608 and 9216 × 4096) and Llama-3.1-70B (1280×8192, 8192×1024).
+  // Also rows of Qwen3-235B (4608 and 9216 × 4096) and Llama-3.1-70B (1280×8192, 8192×1024).
   EXPECT_EQ(
       others("dsv3_a8w8_bpreshuffle_tuned_gemm.csv", kDeepSeekV3),
       and_indexer({{64, 7168}, {20480, 1536}, {32768, 1536}, {4608, 4096}, {9216, 4096}, {1280, 8192}, {8192, 1024}}));
@@ -376,9 +375,9 @@ TEST_F(ShippedModelTables, EveryQwen235BRowOfTheExpertsIsOneOfOurs) {
 TEST_F(ShippedModelTables, RowsOfQuantisedExpertsAreSpeltAsOurs) {
   const std::string blocks = R"({"quant_method": "fp8", "weight_block_size": [128, 128]})";
   const auto ours_at_4 = fmoe_rows(shapes(with(kQwen235B, "quantization_config", blocks), 4));
-  // The other rows of the file are 16 whole experts a device: expert parallelism.
+  // The other rows of the file have 16 whole experts per device: expert parallelism.
   EXPECT_THAT(fmoe_in_table("a8w8_blockscale_untuned_fmoe_qwen3_235b.csv"), testing::IsSupersetOf(ours_at_4));
-  // DeepSeek-V3 with the shared expert as the 257th, of which each token has 9: an engine's fusion. Else the same.
+  // DeepSeek-V3 with the shared expert as the 257th, of which each token has 9: an engine's fusion. Otherwise equal.
   const std::string fused = with(with(kDeepSeekV3, "n_routed_experts", "257"), "num_experts_per_tok", "9");
   EXPECT_EQ(fmoe_in_table("a8w8_blockscale_untuned_fmoe_ds_v3.csv"), fmoe_rows(shapes(fused, 8)));
 }

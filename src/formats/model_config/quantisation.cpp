@@ -13,13 +13,13 @@
 namespace attune {
 namespace {
 
-// Lists that name every expert of every layer have some ten thousand entries.
+// A list that names every expert of every layer has some ten thousand entries.
 constexpr size_t kMaxEntries = 200'000, kMaxEntryBytes = 500;
 constexpr std::string_view kRemedy =
     "wants a method that a family of tables is for; take the field out for the shapes of the model in its own type";
 
-/// `re:^model\.layers\.\d+.*self_attn` → `model.layers.**self_attn`. What it cannot say stays, with a character that no
-/// name has.
+/// Translates `re:^model\.layers\.\d+.*self_attn` to `model.layers.**self_attn`. Syntax without a translation stays,
+/// with a character that no name contains.
 std::string plain_pattern(std::string_view entry) {
   if (!entry.starts_with("re:")) return std::string(entry);
   static constexpr std::pair<std::string_view, std::string_view> kPieces[] = {
@@ -34,7 +34,7 @@ std::string plain_pattern(std::string_view entry) {
   return text;
 }
 
-/// `re:a(b|c)` → `re:ab`, `re:ac`; an entry without such a choice is itself.
+/// Splits `re:a(b|c)` into `re:ab`, `re:ac`; returns an entry without such a choice unchanged.
 std::vector<std::string> choices_of(const std::string& entry) {
   const size_t open = entry.find('('), close = entry.find(')', open == std::string::npos ? 0 : open);
   if (!entry.starts_with("re:") || open == std::string::npos || close == std::string::npos) return {entry};
@@ -48,7 +48,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Whether a part of a pattern is a part of a name; `*` at its ends stands for anything.
+/// True if a part of a pattern matches a part of a name; `*` at its ends matches anything.
 bool same_part(std::string_view pattern, std::string_view name) {
   const size_t first = pattern.find_first_not_of('*');
   if (first == std::string_view::npos) return true;
@@ -59,8 +59,8 @@ bool same_part(std::string_view pattern, std::string_view name) {
   return last + 1 < pattern.size() ? name.starts_with(literal) : name == literal;
 }
 
-/// True: `parts` stand one after the other in `module`. False: they name a part of it (`mlp.experts.3.up_proj` of
-/// `mlp.experts`). Nothing: they name something else.
+/// True: `parts` follow one another in `module`. False: they name a part of it (`mlp.experts.3.up_proj` of
+/// `mlp.experts`). nullopt: they name something else.
 std::optional<bool> matches_whole(const std::vector<std::string_view>& parts,
                                   const std::vector<std::string_view>& module) {
   for (size_t begin = 0; begin < module.size(); ++begin) {
@@ -96,14 +96,14 @@ bool is_block_of_128(const ConfigFields& fields, std::string_view field) {
   return fields.integers(field) == std::vector<int64_t>{128, 128};
 }
 
-/// DeepSeek-V3, Qwen3-…-FP8: `fp8` with or without blocks.
+/// Format of `fp8` with or without blocks, as in DeepSeek-V3 and Qwen3-…-FP8.
 WeightFormat format_of_fp8(const ConfigFields& fields) {
   if (!fields.has("weight_block_size")) return WeightFormat::fp8_tensor;
   if (is_block_of_128(fields, "weight_block_size")) return WeightFormat::fp8_blocks;
   fields.refuse("weight_block_size", "wants [128, 128], the only blocks there are tables for", "other blocks");
 }
 
-/// One group of compressed-tensors.
+/// Format of one group of compressed-tensors.
 WeightFormat format_of_group(const ConfigFields& group) {
   const auto weights = group.object("weights");
   if (!weights) group.refuse("weights", kRemedy, "none");
@@ -153,7 +153,7 @@ WeightFormat format_of(const ConfigFields& fields) {
   const std::string method = fields.text("quant_method").value_or("");
   if (method == "fp8") return format_of_fp8(fields);
   if (method == "fbgemm_fp8") return WeightFormat::fp8_channels;
-  // Of GPT-OSS: the experts alone are converted (transformers, integrations/mxfp4.py).
+  // GPT-OSS converts only the experts (transformers, integrations/mxfp4.py).
   if (method == "mxfp4") return WeightFormat::mxfp4_experts;
   if (method == "compressed-tensors") return format_of_compressed_tensors(fields);
   if (method == "quark") return format_of_quark(fields);

@@ -9,34 +9,35 @@ namespace attune {
 
 class ConfigFields;
 
-/// How the weights of the layers' products are stored.
+/// Storage format of the weights of the layers' products.
 enum class WeightFormat : uint8_t {
-  plain,          ///< In the model's own type.
-  int8_channels,  ///< a8w8, a scale for each output channel
+  plain,          ///< the model's own type
+  int8_channels,  ///< a8w8, one scale per output channel
   fp8_tensor,     ///< a8w8, one scale
-  fp8_channels,   ///< a8w8, a scale for each output channel
+  fp8_channels,   ///< a8w8, one scale per output channel
   fp8_blocks,     ///< a8w8, scales 1×128 and 128×128
-  mxfp4,          ///< a4w4, a scale for each 32
-  mxfp4_experts,  ///< 4-bit weights of the experts beside 16-bit activations; all else is plain
-  int4_experts,   ///< The same with whole numbers.
+  mxfp4,          ///< a4w4, one scale per 32 values
+  mxfp4_experts,  ///< 4-bit weights of the experts with 16-bit activations; all other products are plain
+  int4_experts,   ///< like mxfp4_experts, with integer weights
 };
 
-/// Which layers hold a product in the model's own type although the model is quantised.
+/// Layers in which a product has the model's own type although the model is quantised.
 enum class PlainModules : uint8_t { nowhere, in_some_layers, everywhere };
 
-/// `quantization_config` of a model.
+/// The `quantization_config` of a model.
 struct Quantisation {
   WeightFormat format = WeightFormat::plain;
-  std::vector<std::string> kept;  ///< Modules that are not quantised, as the file names them.
+  std::vector<std::string> kept;  ///< Modules that are not quantised, as named in the file.
 
-  /// Where a module is kept. `module` is its name within a layer: `self_attn.o_proj`. Names, names with `*`, and
-  /// patterns (`re:.*self_attn.*`) of no more than `.*`, `\d+`, `^`, `$`, `\.` and one `(a|b)` are understood.
+  /// Returns the layers in which a module is not quantised. `module` is its name within a layer: `self_attn.o_proj`.
+  /// Names, names with `*`, and patterns (`re:.*self_attn.*`) that use only `.*`, `\d+`, `^`, `$`, `\.` and one `(a|b)`
+  /// are understood.
   PlainModules kept_of(std::string_view module) const;
-  /// Whether an entry of `kept` is one that kept_of() can match; others match nothing.
+  /// True if kept_of() can match an entry of `kept`; other entries match nothing.
   static bool understood(std::string_view entry);
 };
 
-/// Reads the object. Throws invalid_input for a method, or a mixture, that no family of tables is for.
+/// Reads the object. Throws invalid_input for a method, or a mixture of methods, for which no family of tables exists.
 Quantisation read_quantisation(const ConfigFields& fields);
 
 }  // namespace attune

@@ -17,14 +17,14 @@ namespace attune {
 namespace {
 
 constexpr uint64_t kMaxFileBytes = 16ull << 20;
-constexpr size_t kMaxKeys = 256;  ///< Of one size; the older tuner writes 16.
+constexpr size_t kMaxKeys = 256;  ///< Keys of one size; the older tuner writes 16.
 struct RawEntry {
   size_t line = 0, last_line = 0;  ///< Counted from 1.
   std::vector<std::pair<std::string, std::string>> values;
 };
 
-/// Takes the parser's events as they come: a list of maps of scalars, nothing deeper. No tree is built, so nothing in a
-/// file can grow beyond its size, and the first thing that is out of place ends the reading.
+/// Handles the parser's events for a list of maps of scalars, and nothing deeper. It builds no tree, so memory stays
+/// bounded by the file's size, and it stops at the first error.
 class EntryHandler final : public YAML::EventHandler {
  public:
   explicit EntryHandler(std::string name) : name_(std::move(name)) {}
@@ -101,7 +101,7 @@ std::vector<RawEntry> parse(std::string_view content, const std::string& name) {
   return handler.take();
 }
 
-/// Turns the texts of one entry into values.
+/// Converts the texts of one entry to values.
 class EntryReader {
  public:
   EntryReader(RawEntry& raw, const std::string& name, const TuneGemmOptions& options)
@@ -196,7 +196,7 @@ class EntryReader {
   bool default_dtype_ = false;
 };
 
-/// The number after `label` in the comment of a line, if there is one.
+/// The number after `label` in the comment of a line, if any.
 std::optional<double> from_comment(std::string_view line, std::string_view label) {
   const auto comment = line.find('#');
   const auto found = comment == std::string_view::npos ? comment : line.find(label, comment);
@@ -233,12 +233,12 @@ std::string entry_line(const TuneGemmEntry& entry) {
   if (problem.integer_or("bias", 0)) add("bias", "1");
   if (!entry.device.empty()) add("device", in_quotes(entry.device));
   line += "}";
-  // Where the older tuner leaves the result, for the eyes that look for it there.
+  // The older tuner writes the result here, and its users look for it here.
   if (entry.us && entry.tflops) line += fmt::format(" # TFLOPS: {:.2f} time(us): {:.2f}", *entry.tflops, *entry.us);
   return line + "\n";
 }
 
-/// What tells one result from another: the size as a file states it, and the device.
+/// Identity of a result: the size as written in the file, and the device.
 std::string identity(const TuneGemmEntry& entry) {
   const Problem& problem = entry.problem;
   const std::string& in = problem.text("dtype");
@@ -260,7 +260,7 @@ bool same_content(const TuneGemmEntry& one, const TuneGemmEntry& other) {
          one.tflops == other.tflops && one.parameters == other.parameters;
 }
 
-/// A results file as it is now, and what becomes of each entry.
+/// A results file as read, with the change to each entry.
 class TuneGemmEdit {
  public:
   TuneGemmEdit(std::string content, std::string name) : content_(std::move(content)), name_(std::move(name)) {
@@ -281,12 +281,13 @@ class TuneGemmEdit {
       appended_[known->second] = &entry;
       return;
     }
-    // A file may hold a result twice: the other would stand beside the new one for ever.
+    // A file may hold a result twice; a second one would otherwise stay beside the new one.
     for (const size_t i : found->second) edits_[i].dropped = true;
     edits_[found->second.front()] = {.dropped = false, .replacement = &entry};
   }
 
-  /// The new content: old bytes with lines exchanged, or else, where that does not say the same, all entries anew.
+  /// Returns the new content: the old bytes with lines replaced, or, if that does not parse to the same entries, all
+  /// entries rewritten.
   std::string finish() const {
     std::vector<TuneGemmEntry> wanted;
     std::string anew;

@@ -12,17 +12,19 @@
 #include "attune/problem.h"
 
 /// The YAML files of the Triton GEMM tuner (ROCm/triton python/perf-kernels/tools/tune_gemm;
-/// docs/formats/tune_gemm.md): a list of flow maps. `rowMajorA: T` says A (M×K) is row-major: trans_a=0. `rowMajorB: N`
-/// says B (K×N) is column-major, that is N×K row-major as a linear layer holds it: trans_b=1; `T` is trans_b=0.
+/// docs/formats/tune_gemm.md): a list of flow maps. `rowMajorA: T` means that A (M×K) is row-major: trans_a=0.
+/// `rowMajorB: N` means that B (K×N) is column-major, that is N×K row-major as in a linear layer: trans_b=1; `T` means
+/// trans_b=0.
 namespace attune {
 
 struct TuneGemmOptions {
-  std::string op = "gemm_a16w16";        ///< What the files hold; there is no other yet.
-  std::optional<DType> dtype, outdtype;  ///< Win over the file's; bf16 when neither says. outdtype defaults to dtype.
+  std::string op = "gemm_a16w16";  ///< Op of the sizes in the files; there is no other yet.
+  /// Override the file's types; bf16 if neither gives one. outdtype defaults to dtype.
+  std::optional<DType> dtype, outdtype;
   std::optional<bool> bias;
 };
 
-/// One entry of a sizes or results file. Keys that have no member are kept in `parameters` as text, in order.
+/// One entry of a sizes or results file. Keys without a member of their own are kept in `parameters` as text, in order.
 struct TuneGemmEntry {
   Problem problem;  ///< Not normalised.
   size_t line = 0;
@@ -37,20 +39,21 @@ struct TuneGemmFile {
   std::vector<std::string> notices;
 };
 
-/// Throws invalid_input `sizes.yaml:17: …`: over 16 MiB, not YAML, nested values, aliases (no tool writes them, and
-/// they are how a small file becomes a large one), wrong values, an empty list. The time that the older tuner leaves in
-/// a comment after an entry (`# TFLOPS: 5.88 time(us): 0.71`) is read too.
+/// Throws invalid_input `sizes.yaml:17: …` for a file over 16 MiB, invalid YAML, nested values, aliases (no tool writes
+/// them, and they let a small file expand into a large one), wrong values, or an empty list. Also reads the time that
+/// the older tuner writes into a comment after an entry (`# TFLOPS: 5.88 time(us): 0.71`).
 TuneGemmFile read_tune_gemm(const std::filesystem::path& path, const TuneGemmOptions& options = {});
-/// The same for text in memory; `name` stands in messages.
+/// Like read_tune_gemm(), for text in memory; `name` is used in messages.
 TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, const TuneGemmOptions& options = {});
 
 /// Writes entries into a results file, under its lock and atomically. The file is read again; an entry of the same
-/// problem and device is replaced in place, others are appended in order (of two for one problem and device the later
-/// counts). All other entries, those without a device too, and comments stay byte for byte; in a file that does not
-/// give each entry lines of its own the entries stay and comments go. Two publishers lose no entry. Throws
-/// invalid_input (not such a file, a problem it cannot hold), io, timeout; then nothing was written.
+/// problem and device is replaced in place, others are appended in order (if two have the same problem and device, the
+/// later one counts). All other entries, including those without a device, and comments stay byte for byte; but if the
+/// entries of a file do not have lines of their own, they are rewritten and comments are lost. Concurrent publishers
+/// lose no entry. Throws invalid_input (not a results file, a problem that it cannot hold), io, timeout; then nothing
+/// was written.
 void publish_tune_gemm(const std::filesystem::path& path, std::span<const TuneGemmEntry> entries);
-/// Throws invalid_input when a file is there and entries could not be published into it. Changes nothing.
+/// Throws invalid_input if the file exists and entries could not be published into it. Changes nothing.
 void check_tune_gemm_results(const std::filesystem::path& path);
 
 }  // namespace attune

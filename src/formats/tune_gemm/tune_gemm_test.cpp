@@ -102,7 +102,7 @@ TuneGemmEntry result(const std::string& sizes, std::string candidate, std::strin
 
 class TuneGemmPublication : public TuneGemm {
  protected:
-  /// What is in the file after `entries` were published over `content`.
+  /// Content of the file after `entries` were published over `content`.
   std::string published(std::string_view content, const std::vector<TuneGemmEntry>& entries) {
     const auto path = folder_.put("results.yaml", content);
     publish_tune_gemm(path, entries);
@@ -142,7 +142,7 @@ TEST_F(TuneGemmPublication, ReplacesTheResultOfTheSameProblemAndDeviceInPlace) {
   EXPECT_EQ(published(head + "- {'M': 1, 'N': 2, 'K': 3, 'device': 'here/2', 'X': 1} # old\n" + tail,
                       {result("m=1 n=2 k=3", "new@1:")}),
             head + line + tail);
-  // The same in block style, in lines of Windows, and twice.
+  // The same in block style, with Windows line ends, and twice.
   EXPECT_EQ(published(head + "- M: 1\n  N: 2\n  K: 3\n  device: here/2\n" + tail, {result("m=1 n=2 k=3", "new@1:")}),
             head + line + tail);
   EXPECT_EQ(
@@ -256,7 +256,7 @@ TEST_F(TuneGemm, EveryShippedFileIsRead) {
   const auto folder = shared_data() / "triton_tune_gemm";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the folder of shipped files is not there (ATTUNE_SHARED_DATA)";
   const auto sizes = read_tune_gemm(folder / "tuning_gemm_sizes.yaml");
-  EXPECT_EQ(sizes.entries.size(), 63u);  // And six that are commented out.
+  EXPECT_EQ(sizes.entries.size(), 63u);  // six more are commented out
   EXPECT_EQ(std::count_if(sizes.entries.begin(), sizes.entries.end(),
                           [](const auto& one) { return one.problem.integer_or("trans_b", 1) == 0; }),
             25);

@@ -6,12 +6,12 @@
 #include "attune/error.h"
 #include "formats/tune_gemm/tune_gemm.h"
 
-/// Any bytes are a list of sizes or an Error.
+/// Any bytes are either a list of sizes or an Error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     attune::parse_tune_gemm({reinterpret_cast<const char*>(data), size}, "fuzz.yaml");
   } catch (const attune::Error&) {
-    // The expected end of most inputs.
+    // Most inputs end here.
   }
   return 0;
 }
