@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "core/turn.h"
-#include "search/contest.h"
+#include "search/entrant.h"
 #include "search/sample_table.h"
 
 namespace attune {

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "search/contest_options.h"
 #include "search/field.h"
 
 namespace attune {

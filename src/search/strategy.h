@@ -34,10 +34,5 @@ struct StrategyOptions {
   uint64_t max_trials = 96;
   std::vector<uint64_t> start;  ///< Indices asked for first: untuned config, incumbent, neighbours' winners.
 };
-std::vector<std::string_view> strategy_names();
-/// `allowed`: the indices that survived pruning, ascending; nullopt: all. (An empty list is a space without
-/// candidates.) Throws invalid_input for an unknown name.
-std::unique_ptr<Strategy> make_strategy(const SearchSpace& space, std::optional<std::vector<uint64_t>> allowed,
-                                        const StrategyOptions& options);
 
 }  // namespace attune

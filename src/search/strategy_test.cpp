@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "search/strategy.h"
+#include "search/strategies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

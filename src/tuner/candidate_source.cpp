@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "ops/op.h"
 #include "search/prune.h"
+#include "search/strategies.h"
 
 namespace attune {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/candidate.h"
 #include "measure/executor.h"
 #include "search/strategy.h"
-#include "tuner/tuner.h"
+#include "tuner/tuner_options.h"
 
 namespace attune {
 

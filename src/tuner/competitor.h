@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include "tuner/problem_run.h"
+#include <cstdint>
+#include <vector>
+
+#include "core/binary.h"
+#include "core/candidate.h"
+#include "core/outcome.h"
+#include "core/turn.h"
 
 namespace attune {
 
-struct ProblemRun::Competitor {
+/// An admitted candidate of one problem.
+struct Competitor {
   Candidate candidate;
   Slot slot = 0;
   Outcome verified;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "tuner/competitor.h"
 #include "tuner/problem_run.h"
 
 namespace attune {

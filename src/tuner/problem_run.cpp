@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "search/weight_group.h"
-#include "tuner/competitor.h"
 
 namespace attune {
 namespace {
@@ -249,7 +248,7 @@ std::string ProblemRun::failure_summary() const {
 }
 
 /// `keep`: admit it even if an earlier run's race dropped it (a baseline, the incumbent).
-ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep) {
+Competitor* ProblemRun::admit(const Candidate& candidate, bool keep) {
   result_.num_candidates += tried_.insert(candidate.name()).second;
   Kernels::BuildResult built = std::move(build({&candidate, 1}).front());
   const auto* known = built.outcome.ok() ? history_.find(candidate, identities(built.binaries)) : nullptr;
@@ -266,8 +265,8 @@ ProblemRun::Competitor* ProblemRun::admit(const Candidate& candidate, bool keep)
 }
 
 /// `known`: its verification in an earlier run, with the very same binaries; null: verify it now.
-ProblemRun::Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildResult built,
-                                                const CandidateHistory::Result* known) {
+Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildResult built,
+                                    const CandidateHistory::Result* known) {
   const Slot slot = context_.next_slot++;
   if (!known) {
     const Entry started = Started{item_.problem, context_.executor.device().key(), candidate,

@@ -9,11 +9,15 @@
 
 #include "tuner/candidate_history.h"
 #include "tuner/candidate_source.h"
+#include "tuner/competitor.h"
 #include "tuner/cost_forecast.h"
 #include "tuner/kernels.h"
 #include "tuner/neighbours.h"
 #include "tuner/race_times.h"
-#include "tuner/tuner.h"
+#include "tuner/tune_observer.h"
+#include "tuner/tune_result.h"
+#include "tuner/tuner_options.h"
+#include "tuner/work_item.h"
 
 namespace attune {
 
@@ -55,8 +59,6 @@ class ProblemRun {
   double busy_s() const noexcept { return result_.seconds; }
 
  private:
-  struct Competitor;  // An admitted candidate, by slot.
-
   void open();
   void recall();
   bool is_reusable(const Decision& decision);

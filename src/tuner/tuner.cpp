@@ -187,12 +187,6 @@ struct LaneFailure {
 
 }  // namespace
 
-std::string_view name(Ending ending) noexcept {
-  static constexpr std::array<std::string_view, 6> kNames = {"decided", "reused",      "kept",
-                                                             "refused", "unsupported", "cut"};
-  return kNames[static_cast<size_t>(ending)];
-}
-
 Tuner::Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& clock, Kernels* kernels)
     : Tuner({TuningLane{executor, journal, kernels, {}}}, std::move(options), clock) {}
 

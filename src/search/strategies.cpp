@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "search/strategy.h"
+#include "search/strategies.h"
 
 #include "base/error.h"
 #include "base/text.h"
-#include "search/strategies.h"
 
 namespace attune {
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "core/turn.h"
+
+namespace attune {
+
+/// A candidate that passed verification and may be sampled.
+struct Entrant {
+  Slot slot = 0;
+  std::string name;              ///< Candidate::name(); the last tie-break.
+  std::string layout = "plain";  ///< The best of each layout reaches the finals.
+  uint64_t workspace_bytes = 0;  ///< The first tie-break.
+  bool baseline = false;         ///< The slot that a winner must beat. Never dropped in the race; always a finalist.
+  /// Choice of an earlier run. Kept in the contest like the baseline, and preferred when tied.
+  bool incumbent = false;
+  bool shortlisted = false;  ///< An earlier, interrupted run already raced it: it skips the race and enters the finals.
+};
+
+}  // namespace attune

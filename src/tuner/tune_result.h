@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/candidate.h"
+#include "core/outcome.h"
+#include "core/record.h"
+
+namespace attune {
+
+/// Result kinds of a problem.
+enum class Ending : uint8_t {
+  decided,      ///< A Decision was made in this run.
+  reused,       ///< The journal had a Decision.
+  kept,         ///< A table has its row, and the journal has no newer result.
+  refused,      ///< It cannot run on this machine (too large …).
+  unsupported,  ///< No solver supports it, or every candidate failed.
+  cut,          ///< Budget, --timeout or interrupt before the finals ended: no row.
+};
+std::string_view name(Ending ending) noexcept;
+
+struct TuneResult {
+  Problem problem;
+  Ending ending = Ending::unsupported;
+  std::string reason;  ///< One sentence; empty if decided or reused.
+  std::optional<Decision> decision;
+  size_t num_candidates = 0;
+  std::vector<std::pair<Candidate, Outcome>> failures;  ///< In this run or an earlier one.
+  double seconds = 0;
+  Versions versions;  ///< Versions of the solvers that took part.
+};
+
+}  // namespace attune
