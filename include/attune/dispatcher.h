@@ -44,24 +44,31 @@ struct Hit {
 static_assert(sizeof(Hit) == 16);
 
 struct DispatcherOptions {
+  /// Id of the device that runs the kernels. Default: `cpu:0`.
   std::string device = "cpu:0";
+  /// How a row whose kernel is not in the cache is served. Default: background.
   CompileMode compile_mode = CompileMode::background;
   /// Tables to use in place of those that the environment and the folders name, by op; the first that has a key wins.
+  /// Default: none.
   std::map<std::string, std::vector<std::filesystem::path>> tables;
-  std::filesystem::path capture;                  ///< Folder in which the called shapes are collected; empty: none.
-  std::chrono::milliseconds poll_interval{1000};  ///< Between checks of the tables' files; 0: only reload() checks.
+  /// Folder in which the called shapes are collected. Default: empty, shapes are not collected.
+  std::filesystem::path capture;
+  /// Interval between checks of the tables' files; 0: only reload() checks. Default: 1 s.
+  std::chrono::milliseconds poll_interval{1000};
   /// Maximum host memory, in bytes, that kept plans may hold (PlanTraits::host_bytes and about 1.5 KB each). Beyond it
   /// the least recently used are evicted, and made again when they are next called. A plan that alone exceeds the limit
   /// (any plan, if the limit is 0) is made at each call of require() and run(), and is valid until the thread's next
-  /// call.
+  /// call. Default: 256 MiB.
   uint64_t max_plan_bytes = uint64_t{256} << 20;
-  bool lookup_only = false;  ///< If true, no plans are made: hits contain match and row only.
-  /// Largest bound of a prediction that is used; 0: no prediction is used.
+  /// If true, no plans are made: hits contain match and row only. Default: false.
+  bool lookup_only = false;
+  /// Largest bound of a prediction that is used; 0: no prediction is used. Default: 1 (100 %).
   double max_regret = 1;
   /// If true, `attune online`, a separate process, tunes shapes that no row, or only a predicted one, serves
-  /// (docs/run_time.md, Online tuning); shapes of packed weights are excluded.
+  /// (docs/run_time.md, Online tuning); shapes of packed weights are excluded. Default: false.
   bool online_tuning = false;
-  bool log_hits = false;  ///< If true, logs the first hit of each shape, one line each (ATTUNE_LOG_TUNED_CONFIG).
+  /// If true, logs the first hit of each shape, one line each (ATTUNE_LOG_TUNED_CONFIG). Default: false.
+  bool log_hits = false;
 };
 
 /// Counters since the dispatcher was created.

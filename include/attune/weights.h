@@ -14,8 +14,10 @@ namespace attune {
 enum class Packing : uint8_t { one_layout, per_shape };
 
 struct PackOptions {
+  /// How many copies are made. Default: one_layout.
   Packing packing = Packing::one_layout;
-  uint64_t max_bytes = 0;  ///< Limit on all copies together; copies beyond it are not made. 0: no limit.
+  /// Maximum size of all copies together, in bytes; copies beyond it are not made. 0: no limit. Default: 0.
+  uint64_t max_bytes = 0;
 };
 
 /// Packed weights of one layer, for every M: copies in layouts that kernels of this process read.

@@ -37,8 +37,8 @@ struct Protocol {
   bool operator==(const Protocol&) const = default;
 };
 
-/// Where in a contest a record was made. `verify`: the outcome of the correctness check; `screen`: the candidate left
-/// the race (dropped or shortlisted); `final`: timings kept as evidence.
+/// Stage of a contest in which a record was made. `verify`: the outcome of the correctness check; `screen`: the
+/// candidate left the race (dropped or shortlisted); `final`: timings kept as evidence.
 enum class Stage : uint8_t { verify, screen, final };
 std::string_view name(Stage stage) noexcept;
 std::optional<Stage> parse_stage(std::string_view text) noexcept;

@@ -61,7 +61,7 @@ struct Reference {
 };
 enum class Path : uint8_t { naive, fast };
 
-/// What a problem means, identical for every solver. Const and stateless; thread-safe.
+/// The meaning of a problem, identical for every solver. Const and stateless; thread-safe.
 class Op {
  public:
   virtual ~Op() = default;

@@ -19,12 +19,13 @@ CpuInfo parse_cpuinfo(std::string_view text);
 
 /// The architecture in the keys of records and tables: the psABI level (`x86-64-v2`, `-v3`, `-v4`; `x86-64` below),
 /// then, in this order, extensions that change a winner and are not implied by an earlier suffix:
+///   `+bf16`  AVX512-BF16 (implies VNNI)
 ///   `+vnni`  AVX512-VNNI or AVX-VNNI, where there is no BF16
 ///   `+amx`   AMX-BF16 (comes with AVX512-FP16 in every processor sold so far)
-/// On another instruction set: its name, as uname -m gives it.
+/// For another instruction set, the name that uname -m prints.
 std::string architecture_of(const CpuInfo& cpu);
 
-/// What kernels can depend on beyond the model's name, in one line: identity and enabled instruction sets.
+/// Facts that kernels can depend on beyond the model's name, in one line: identity and enabled instruction sets.
 std::string processor_of(const CpuInfo& cpu);
 
 /// Upper bounds of a core's arithmetic per clock cycle, multiplication and addition counted apart, by data type name.
