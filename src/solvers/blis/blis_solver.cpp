@@ -88,7 +88,7 @@ class BlisBackend final : public Backend {
          {"one-thread", "factor == 'auto' || threads > 1", "one thread has one factorisation"}});
   }
 
-  /// All cores, factors chosen by the library. (BLIS by default uses one thread, which would be an unfair opponent.)
+  /// All cores, factors chosen by the library. (BLIS by default uses one thread, which would be an unfair baseline.)
   Config untuned(const Problem&) override {
     return Config({{"factor", std::string("auto")}, {"sup", int64_t{1}}, {"threads", device_.num_units}});
   }
