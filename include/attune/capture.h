@@ -10,40 +10,41 @@
 
 namespace attune {
 
-/// Collects the shapes that a process calls, into files that `attune tune -i` and the older tools read as they are:
-/// `<folder>/<untuned file of the family>` gets one line for each shape that the file does not have, under a lock, so
-/// that several processes may share a folder and a shape stands there once, whoever called it. How often this process
-/// called each shape goes to `<folder>/counts/<untuned file>.<host>.<pid>.<start>` (columns of the shape, then
-/// `calls`). Files are replaced as a whole: no reader and no killed process ever has a part of a line.
-/// docs/formats/capture.md. Any thread. After fork() the child starts at nothing, with counts of its own; it writes
-/// when it calls flush() or the destructor, since it has no thread that does.
+/// Collects the shapes that a process calls, in files that `attune tune -i` and the older tools can read:
+/// `<folder>/<untuned file of the family>` gets one line per shape that the file does not yet have. The line is added
+/// under a lock, so that several processes may share a folder and each shape occurs once. Counts of calls by this
+/// process go to `<folder>/counts/<untuned file>.<host>.<pid>.<start>` (columns of the shape, then `calls`). Files are
+/// replaced atomically: no reader sees part of a line, and no killed process leaves one. docs/formats/capture.md.
+/// Thread-safe. After fork() the child starts empty, with counts of its own; it has no writing thread and writes only
+/// in flush() and the destructor.
 class ATTUNE_API Capture {
  public:
-  /// Nothing is written or made before the first shape comes. `folder`: absolute, else below where the process stands
-  /// now. Throws invalid_input for an empty one.
+  /// Creates and writes nothing before the first shape. `folder`: absolute, or relative to the current directory at the
+  /// time of this call. Throws invalid_input if it is empty.
   explicit Capture(const std::filesystem::path& folder);
-  /// Writes what is not written.
+  /// Writes all pending shapes and counts.
   ~Capture();
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  /// Counts a call. Lock-free and without I/O; at most 100 ns but for the first call of a shape, which may allocate.
-  /// Counted in num_dropped() only: a shape beyond the first kMaxShapes, one of an op without a typed key, and, from
-  /// the next flush() on, one that no list of shapes can hold (a size below 1, a type that the op does not take).
+  /// Counts a call. Lock-free and without I/O; takes at most 100 ns, except for the first call of a shape, which may
+  /// allocate. Some calls are counted in num_dropped() only: those of a shape beyond the first kMaxShapes, of an op
+  /// without a typed key, and, from the next flush() on, of a shape that no list can hold (a size below 1, a type that
+  /// the op does not support).
   void note(const GemmKey& key) noexcept;
-  /// Of an op without a typed key (fmoe); the problem is normalised, or as read from a table. Takes a lock. Dropped as
-  /// above: a problem of no family, or one that no list can hold.
+  /// Counts a call of an op without a typed key (fmoe); the problem is normalised, or as read from a table. Takes a
+  /// lock. A problem of no family, or one that no list can hold, is counted in num_dropped() only.
   void note(const Problem& problem);
 
-  /// Writes new shapes and the counts so far. Called now and then by the dispatcher's own thread, and at the end. An
-  /// error (disk full, a folder that cannot be made, a lock that another process holds for 10 s) is returned as one
-  /// sentence, and what was not written is tried again by the next call; empty: all is written. Never throws, never
-  /// blocks note(GemmKey). About 10 µs a shape, and two synced files a family that was called.
+  /// Writes new shapes and the current counts. The dispatcher's own thread calls it periodically and at the end. An
+  /// error (disk full, a folder that cannot be created, a lock that another process holds for 10 s) is returned as one
+  /// sentence, and the next call retries; empty: all is written. Never throws, never blocks note(GemmKey). Takes about
+  /// 10 µs per shape, and writes two synced files per family that was called.
   std::string flush() noexcept;
 
   static constexpr size_t kMaxShapes = size_t{1} << 20;
-  uint64_t num_dropped() const noexcept;  ///< Calls.
-  uint64_t num_shapes() const noexcept;   ///< Distinct ones that were called, those that no list can hold included.
+  uint64_t num_dropped() const noexcept;  ///< Number of calls.
+  uint64_t num_shapes() const noexcept;   ///< Distinct shapes called, including those that no list can hold.
 
  private:
   struct State;

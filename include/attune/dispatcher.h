@@ -18,137 +18,149 @@
 
 namespace attune {
 
-/// How well a row fits a problem: its own, one of a larger M that the problem can be padded to, one of another M whose
-/// kernel cannot be much slower than the best as far as the table's times tell, or none.
+/// How well a row fits a problem. exact: the problem's own row; padded_*: a row of a larger M that the problem can be
+/// padded to; predicted: a row of another M whose kernel, by the table's times, cannot be much slower than the best;
+/// fallback: no row.
 enum class Match : uint8_t { exact, padded_fine, padded_coarse, predicted, fallback };
 ATTUNE_API std::string_view name(Match match) noexcept;
 
-/// What becomes of a row whose kernel is not in the cache: it is served by the untuned config for ever, until the
-/// dispatcher's own thread has compiled it, or the caller waits for that.
+/// How a row whose kernel is not in the cache is served: by the untuned config for ever, by the untuned config until
+/// the dispatcher's own thread has compiled the kernel, or after the caller has waited for the compiler.
 enum class CompileMode : uint8_t { never, background, blocking };
 
 /// The answer for one problem. 16 bytes, so that it is returned in registers.
 struct Hit {
-  /// Ready to run until the calling thread's next call of the dispatcher; Dispatcher::keep() makes it last. Null: none
-  /// is made yet, or it had to leave (require() makes one), or no solver takes the problem.
+  /// Valid until the calling thread's next call of the dispatcher; Dispatcher::keep() extends that. Null: no plan is
+  /// made yet, or it was evicted (require() makes one), or no solver supports the problem.
   const Plan* plan = nullptr;
-  uint32_t row = 0;  ///< A number that names the row in the tables as they were then; 0: no row.
+  uint32_t row = 0;  ///< A number that names the row in the tables at the time of the lookup; 0: no row.
   Match match = Match::fallback;
-  /// Of a predicted match: at most so many percent slower than the best (docs/run_time.md); 255: or more.
+  /// Bound of a predicted match: at most this many percent slower than the best (docs/run_time.md); 255: 255 or more.
   uint8_t regret_percent = 0;
-  uint8_t layout = 0;            ///< Of Weights::layouts(), the one that `plan` reads.
+  uint8_t layout = 0;            ///< Index in Weights::layouts() of the layout that `plan` reads.
   bool is_stand_in : 1 = false;  ///< `plan` stands in for the row's, which is being made.
-  bool drifted : 1 = false;      ///< The row's kernel was made by another compiler or driver.
+  bool drifted : 1 = false;      ///< Another compiler or driver made the row's kernel.
 };
 static_assert(sizeof(Hit) == 16);
 
 struct DispatcherOptions {
+  /// Id of the device that runs the kernels. Default: `cpu:0`.
   std::string device = "cpu:0";
+  /// How a row whose kernel is not in the cache is served. Default: background.
   CompileMode compile_mode = CompileMode::background;
-  /// Tables in place of those that the environment and the folders name, by op; the first that has a key wins.
+  /// Tables to use in place of those that the environment and the folders name, by op; the first that has a key wins.
+  /// Default: none.
   std::map<std::string, std::vector<std::filesystem::path>> tables;
-  std::filesystem::path capture;  ///< Folder where the shapes that are called are collected; empty: nowhere.
-  std::chrono::milliseconds poll_interval{1000};  ///< At the tables' files; 0: only when reload() is called.
-  /// What the plans that are kept hold of the host's memory (PlanTraits::host_bytes and some 1.5 KB each); beyond it
-  /// the least recently used leave, and are made anew when they are called for. A plan that is larger alone, and any
-  /// with 0, is made at each call of require() and run(), and lasts until the thread's next.
+  /// Folder in which the called shapes are collected. Default: empty, shapes are not collected.
+  std::filesystem::path capture;
+  /// Interval between checks of the tables' files; 0: only reload() checks. Default: 1 s.
+  std::chrono::milliseconds poll_interval{1000};
+  /// Maximum host memory, in bytes, that kept plans may hold (PlanTraits::host_bytes and about 1.5 KB each). Beyond it
+  /// the least recently used are evicted, and made again when they are next called. A plan that alone exceeds the limit
+  /// (any plan, if the limit is 0) is made at each call of require() and run(), and is valid until the thread's next
+  /// call. Default: 256 MiB.
   uint64_t max_plan_bytes = uint64_t{256} << 20;
-  bool lookup_only = false;  ///< No plans: hits say match and row.
-  /// A prediction with a larger bound is not used; 0: none is.
+  /// If true, no plans are made: hits contain match and row only. Default: false.
+  bool lookup_only = false;
+  /// Largest bound of a prediction that is used; 0: no prediction is used. Default: 1 (100 %).
   double max_regret = 1;
-  /// Shapes that no row serves, or only a predicted one, are tuned by `attune online`, a process of its own
-  /// (docs/run_time.md, Online tuning); not those of weights packed ahead.
+  /// If true, `attune online`, a separate process, tunes shapes that no row, or only a predicted one, serves
+  /// (docs/run_time.md, Online tuning); shapes of packed weights are excluded. Default: false.
   bool online_tuning = false;
-  bool log_hits = false;  ///< ATTUNE_LOG_TUNED_CONFIG: a line for the first hit of each shape.
+  /// If true, logs the first hit of each shape, one line each (ATTUNE_LOG_TUNED_CONFIG). Default: false.
+  bool log_hits = false;
 };
 
-/// How often, since the dispatcher was made.
+/// Counters since the dispatcher was created.
 struct DispatchCounts {
-  uint64_t calls = 0, misses = 0;  ///< Lookups, and those that no row served.
-  /// Distinct ones; one that was not called while 65,536 others came to be without a plan may count again.
+  uint64_t calls = 0, misses = 0;  ///< Lookups; lookups that no row served.
+  /// Distinct shapes. A shape that was not called while 65,536 others appeared without a plan may be counted again.
   uint64_t shapes = 0, missed_shapes = 0;
-  uint64_t plans = 0, reloads = 0;  ///< Plans that are kept now.
-  uint64_t plan_bytes = 0;          ///< Of these, and of those that left while a thread holds their hit.
-  uint64_t evicted_plans = 0;       ///< Those that left; one that was too large to be kept at all counts each time.
-  uint64_t plan_limit_reached = 0;  ///< How often DispatcherOptions::max_plan_bytes made plans leave.
+  uint64_t plans = 0, reloads = 0;  ///< Plans kept now; reloads of the tables.
+  uint64_t plan_bytes = 0;          ///< Bytes held by kept plans, and by evicted plans whose hit a thread still holds.
+  uint64_t evicted_plans = 0;       ///< Plans evicted; a plan too large to be kept at all counts each time.
+  uint64_t plan_limit_reached = 0;  ///< Times that DispatcherOptions::max_plan_bytes forced an eviction.
 };
 
-/// A table that lookups go through.
+/// A table that lookups use.
 struct TableInUse {
   std::string op;  ///< `gemm_a16w16`
   std::filesystem::path file;
-  std::string origin;     ///< `variable` (DispatcherOptions::tables too), `overlay`, `model`, `default`.
-  bool is_there = false;  ///< One that a variable names need not be.
+  std::string origin;     ///< `variable` (also for DispatcherOptions::tables), `overlay`, `model`, `default`.
+  bool is_there = false;  ///< May be false for a file that a variable names.
 };
 
-/// Finds, for each call, the kernel that the tuned tables name, and has it ready. Tables are looked at anew when a file
-/// changes; plans are kept up to a bound of bytes. Any thread; lookups take no lock and never wait for a reload or a
-/// compiler.
+/// Finds, for each call, the kernel that the tuned tables name, and keeps it ready to run. Tables are reloaded when a
+/// file changes; plans are kept up to a limit in bytes. Thread-safe; lookups take no lock and never wait for a reload
+/// or a compiler.
 class ATTUNE_API Dispatcher {
  public:
-  /// Reads the tables; nothing is opened or compiled before the first shape comes. A wrong table is left out, and said
-  /// on standard error. Throws invalid_input for an unknown device.
+  /// Reads the tables; nothing is opened or compiled before the first shape. Invalid tables are skipped and reported on
+  /// standard error. Throws invalid_input for an unknown device.
   explicit Dispatcher(DispatcherOptions options = {});
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  /// The process's own, made at the first call from the environment (docs/run_time.md) and never destroyed.
+  /// Returns the process's own dispatcher, created at the first call from the environment (docs/run_time.md) and never
+  /// destroyed.
   static Dispatcher& global();
 
-  /// No I/O, no lock, no allocation (but for a thread's first call). A shape that is new is told to the dispatcher's
-  /// own thread, which makes its plan: a later call has it.
-  /// `weights`: packed ahead, by this dispatcher for this problem at any M (no plan otherwise); only rows in layouts
-  /// that they hold are looked at.
+  /// Looks a problem up. No I/O, no lock, no allocation (except at a thread's first call). The dispatcher's own thread
+  /// makes the plan of a new shape; a later call returns it.
+  /// `weights`: packed by this dispatcher for this problem at any M (otherwise the hit has no plan); only rows in
+  /// layouts that they hold are considered.
   Hit choose(const GemmKey& key, const Weights* weights = nullptr) const noexcept;
-  /// The same, but a plan that is missing is made here: that of the row when nothing is to be compiled for it (or
-  /// CompileMode::blocking), else the untuned one. Throws invalid_input for a key that is no problem of its op,
-  /// unavailable when no solver takes it.
-  /// Weights that no library reads but by a kernel that is to be compiled are waited for (but with CompileMode::never);
-  /// invalid_input for weights of another problem or dispatcher, and for a key with bpreshuffle without weights.
+  /// Like choose(), but makes a missing plan before it returns: the row's if nothing has to be compiled for it (or with
+  /// CompileMode::blocking), else the untuned one. Throws invalid_input for a key that is not a valid problem of its
+  /// op, unavailable when no solver supports it.
+  /// If only a kernel that is not yet compiled can read the weights, the call waits for it (except with
+  /// CompileMode::never). Throws invalid_input for weights of another problem or dispatcher, and for a key with
+  /// bpreshuffle but no weights.
   Hit require(const GemmKey& key, const Weights* weights = nullptr);
-  /// Runs the problem: operands in the order of Op::tensors() (a, b, [bias], c), contiguous and aligned to 16 bytes. No
-  /// byte of the output may be an input's (invalid_input); inputs may share theirs.
-  /// `stream`: of the device; null on a host, where the work is done when this returns. The workspace is the calling
-  /// thread's, kept for its next call. Throws as require(), and device when the library refuses.
+  /// Runs the problem. Operands are in the order of Op::tensors() (a, b, [bias], c), contiguous and aligned to 16
+  /// bytes. No byte of the output may be an input's (invalid_input); inputs may overlap each other.
+  /// `stream`: a stream of the device; null on a host, where the work is done on return. The workspace belongs to the
+  /// calling thread and is kept for its next call. Throws like require(), and device when the library refuses.
   void run(const GemmKey& key, std::span<void* const> operands, void* stream = nullptr);
-  /// The same with weights packed ahead: operands without b (a, [bias], c).
+  /// Like run(), with packed weights: the operands omit b (a, [bias], c).
   void run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
   /// Packs weights (N×K, rows contiguous) once for every M, in the layout that most rows of the key's shape name in the
-  /// tables; without such rows in one that a library takes untuned. `plain` is not needed afterwards. About 0.3 s a GB;
-  /// in a library's own layout other threads' require(), and a fork(), wait for it. Throws invalid_input for a key that
-  /// is no problem of its op, unavailable when no solver here takes packed weights, or no copy is within the limit, or
-  /// there is no memory.
+  /// tables; without such rows, in one that a library reads untuned. `plain` is not needed afterwards. Takes about 0.3
+  /// s per GB; with a library's own layout, other threads' require(), and a fork(), wait for it. Throws invalid_input
+  /// for a key that is not a valid problem of its op; unavailable when no solver on this machine reads packed weights,
+  /// no copy fits the limit, or there is no memory.
   Weights pack_weights(const GemmKey& key, const void* plain, PackOptions options = {});
-  /// Runs one candidate, as tables name it (`jit_cpu.gemm@3:bm=4;…`), of a problem in text (`gemm_a16w16 m=4 n=96 k=64
-  /// dtype=fp32`). No table is looked at and nothing is counted. A kernel that is not in the cache is compiled first:
-  /// the call waits for that, whatever DispatcherOptions::compile_mode says. The plan is kept as others are; a later
-  /// call costs about 10 µs more than run(). Throws invalid_input for a wrong text, a number of operands that is not
-  /// the problem's, a config outside its space and weights in another layout than plain; unavailable when there is no
-  /// such solver, or of another version, when it does not take the problem or its compiler failed (that is remembered
-  /// until reload()); device when the library refuses.
+  /// Runs one candidate, named as in tables (`jit_cpu.gemm@3:bm=4;…`), on a problem given as text (`gemm_a16w16 m=4
+  /// n=96 k=64 dtype=fp32`). No table is read and nothing is counted. A kernel that is not in the cache is compiled
+  /// first: the call waits, whatever DispatcherOptions::compile_mode is. The plan is kept like any other; a later call
+  /// costs about 10 µs more than run(). Throws invalid_input for a wrong text, a wrong number of operands, a config
+  /// outside its space and weights in another layout than plain; unavailable when the solver is missing, has another
+  /// version or does not support the problem, or its compiler failed (remembered until reload()); device when the
+  /// library refuses.
   void run_candidate(std::string_view problem, std::string_view candidate, std::span<void* const> operands,
                      void* stream = nullptr);
-  /// Makes the plan of this thread's last hit last until the handle ends, which must be before the dispatcher does.
-  /// What a handle holds is not counted once it left the dispatcher. Null for a hit without a plan. No lock. Throws
+  /// Returns a handle that keeps the plan of this thread's last hit alive; it must end before the dispatcher does.
+  /// Memory of an evicted plan that a handle holds is not counted. Null for a hit without a plan. No lock. Throws
   /// invalid_input for a hit that is not of this thread's last lookup with a plan.
   std::shared_ptr<const Plan> keep(const Hit& hit) const;
-  /// What run_candidate() takes, in its order: the shapes and types of a problem's operands, the output last. Throws
+  /// Shapes and types of a problem's operands in the order that run_candidate() expects, the output last. Throws
   /// invalid_input.
   std::vector<TensorSpec> operands(std::string_view problem) const;
 
-  /// What a lookup does with a problem, step by step, in lines for a person. Reads no file.
+  /// Describes what a lookup does with a problem, step by step, in lines for a person. Reads no file.
   std::string explain(const GemmKey& key) const;
-  /// Reads the variables that name tables and looks at the files now; true when something had changed. Returns when
-  /// lookups see it.
+  /// Reads the variables that name tables and checks the files now. Returns, once lookups see the changes, whether
+  /// anything had changed.
   bool reload();
-  /// What was odd about the tables as they are now: one sentence each.
+  /// Anomalies in the current tables: one sentence each.
   std::vector<std::string> notices() const;
-  /// By op; those of one in the order of precedence.
+  /// Tables in use, by op; those of one op in order of precedence.
   std::vector<TableInUse> tables() const;
   DispatchCounts counts() const;
-  /// Ends the dispatcher's own thread, writes what was captured and says what was missed. Lookups and runs go on with
-  /// what is there. For the end of a process; the destructor does it, and a second call nothing.
+  /// Ends the dispatcher's own thread, writes captured shapes and reports missed ones. Lookups and runs keep working
+  /// with the current plans and tables. Intended for the end of a process; the destructor calls it, and a second call
+  /// does nothing.
   void finish();
 
  private:
@@ -156,7 +168,7 @@ class ATTUNE_API Dispatcher {
   std::unique_ptr<State> state_;
 };
 
-/// Dispatcher::run_candidate() of the process's own dispatcher.
+/// Calls Dispatcher::run_candidate() of the process's own dispatcher.
 ATTUNE_API void run(std::string_view problem, std::string_view candidate, std::span<void* const> operands,
                     void* stream = nullptr);
 

@@ -8,14 +8,14 @@
 
 namespace attune {
 
-/// Why an operation could not go on. `main` maps it to an exit status (see base/exit_status.h).
+/// The kind of an error. `main` maps it to an exit status (exit_status() in base/error.h).
 enum class ErrorCode { invalid_input, not_found, unavailable, io, database, device, timeout, internal };
 
 /// Name of a code as it appears in JSON output.
 ATTUNE_API std::string_view name(ErrorCode code) noexcept;
 
-/// The only exception type Attune throws. The message has its fixed text first and the values last, says what to do,
-/// and is one sentence. Layers above may add where they were: `reading shapes.csv:17`.
+/// The only exception type Attune throws. The message is one sentence that says what to do; its fixed text comes first,
+/// the values last. Higher layers may add where it happened: `reading shapes.csv:17`.
 class ATTUNE_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code), message_(message) {}

@@ -9,10 +9,10 @@ namespace attune {
 
 struct PlanTraits {
   uint64_t workspace_bytes = 0;
-  uint64_t zeroed_bytes = 0;  ///< Prefix of the workspace that is zero before the first run and left zero by every run.
+  uint64_t zeroed_bytes = 0;  ///< Prefix of the workspace: zero before the first run, and left zero by every run.
   bool deterministic = true, capturable = true, reentrant = true;
-  /// What the plan holds of the host's memory until it ends, itself included and what it shares not; 0: not stated.
-  /// A dispatcher bounds its plans by it; the conformance suite measures whether it is enough.
+  /// Host memory that the plan holds until it ends: itself included, shared memory excluded; 0: not stated. A
+  /// dispatcher limits its plans by this number; the conformance suite measures whether it suffices.
   uint64_t host_bytes = 0;
 };
 
@@ -28,7 +28,7 @@ class ATTUNE_API Plan {
  public:
   virtual ~Plan() = default;
   virtual const PlanTraits& traits() const noexcept = 0;
-  /// Enqueues the work (on a host: does it). Allocates nothing. Throws Error{device} when the library refuses.
+  /// Enqueues the work (on a host: does it). Allocates nothing. Throws device when the library refuses.
   virtual void run(const Launch& launch) const = 0;
 };
 

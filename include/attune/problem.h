@@ -12,13 +12,13 @@
 
 namespace attune {
 
-/// An op name and its attributes in cold form: journal, CSV, command line. A value; `parse(p.key()) == p`.
-/// The key is database key and the text a person types:
+/// An op name and its attributes, as text: the form used in the journal, CSV files and the command line. A value;
+/// `parse(p.key()) == p`. The key is both the database key and the text a person types:
 /// `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 outdtype=bf16 bias=0`.
 class ATTUNE_API Problem {
  public:
-  /// Reads syntax only: a name, then `name=value` pairs separated by blanks. `Op::normalise()` checks values, fills in
-  /// defaults and orders the attributes. Throws invalid_input.
+  /// Parses the syntax only: a name, then `name=value` pairs separated by blanks. `Op::normalise()` checks values,
+  /// fills in defaults and orders the attributes. Throws invalid_input.
   static Problem parse(std::string_view text);
   Problem() = default;
   Problem(std::string op, std::vector<std::pair<std::string, std::string>> attributes);
@@ -26,13 +26,13 @@ class ATTUNE_API Problem {
   std::string_view op() const noexcept { return op_; }
   const std::vector<std::pair<std::string, std::string>>& attributes() const noexcept { return attributes_; }
   bool has(std::string_view name) const noexcept;
-  /// Value of an attribute. Throws invalid_input when it is missing or is not of the type.
+  /// Value of an attribute. Throws invalid_input when it is missing or has another type.
   int64_t integer(std::string_view name) const;
   DType dtype(std::string_view name) const;
   const std::string& text(std::string_view name) const;
-  /// Value of an attribute that is left out at its default.
+  /// Value of an attribute, or `default_value` when it is missing.
   int64_t integer_or(std::string_view name, int64_t default_value) const;
-  /// The same problem with one attribute set.
+  /// Returns a copy with one attribute set.
   Problem with(std::string_view name, std::string value) const;
 
   const std::string& key() const noexcept { return key_; }
@@ -45,8 +45,8 @@ class ATTUNE_API Problem {
   std::string key_;
 };
 
-/// Hot form: 128 bits hashed from the values; no text, no heap. of(): XXH3-128 over them in schema order, about 10 ns;
-/// lookups hash theirs in a way of their own.
+/// A problem as a hash of 128 bits: no text, no heap. of() computes XXH3-128 over the values in schema order, in about
+/// 10 ns; lookups use a hash of their own.
 struct ATTUNE_API ProblemKey {
   uint64_t high = 0, low = 0;
   static ProblemKey of(uint16_t op, std::span<const int64_t> values) noexcept;
@@ -66,8 +66,8 @@ enum class OpId : uint16_t {
   fmoe
 };
 
-/// What a typed call of a matrix product is looked up by: C[m,n] = A[m,k]·B (+ bias), `batch` times. A plain value,
-/// filled in by the caller; no text, no heap. Fields that an op has no attribute for are not looked at.
+/// The key of a typed call of a matrix product: C[m,n] = A[m,k]·B (+ bias), repeated `batch` times. A plain value,
+/// filled in by the caller; no text, no heap. Fields without an attribute in the op are ignored.
 struct GemmKey {
   enum Flag : uint8_t {
     bias = 1,
@@ -78,8 +78,8 @@ struct GemmKey {
   };
   OpId op = OpId::gemm_a16w16;
   int64_t m = 0, n = 0, k = 0, batch = 1;
-  DType in = DType::bf16;   ///< Of A and B; of B where an op has two (`q_dtype_w`).
-  DType out = DType::bf16;  ///< Of C.
+  DType in = DType::bf16;   ///< Type of A and B; type of B where an op has two (`q_dtype_w`).
+  DType out = DType::bf16;  ///< Type of C.
   uint8_t flags = 0;
   bool operator==(const GemmKey&) const = default;
 };

@@ -4,7 +4,7 @@
 
 namespace attune {
 
-/// Time and sleep, so that tests run without waiting. One thread.
+/// Time and sleep, replaceable so that tests run without waiting. Single-threaded.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -15,7 +15,7 @@ class Clock {
 /// CLOCK_MONOTONIC.
 Clock& steady_clock();
 
-/// Milliseconds since 1970, UTC; may go back when somebody sets the machine's clock.
+/// Milliseconds since 1970, UTC; may go backwards when the machine's clock is set.
 int64_t unix_ms();
 
 }  // namespace attune

@@ -22,7 +22,8 @@ namespace detail {
 
 }  // namespace attune
 
-/// Stops on a bug: on in release builds too, and unreachable from a user's input. Further arguments are a fmt format.
+/// Ends the process on a bug. Active in release builds too; a user's input can never trigger it. Further arguments are
+/// a fmt format.
 #define ATTUNE_CHECK(condition, ...)                                                                            \
   do {                                                                                                          \
     if (!(condition)) ::attune::detail::check_failed(__FILE__, __LINE__, #condition, fmt::format(__VA_ARGS__)); \

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kPermissionBits = 07777;
 
-/// Closes on every way out.
+/// Closes the descriptor on every exit path.
 class Descriptor {
  public:
   explicit Descriptor(int value) : value_(value) {}
@@ -45,7 +45,7 @@ class Descriptor {
 
 std::string reason(int error) { return std::strerror(error); }
 
-/// The file that a write to `path` replaces: links followed. Throws io for a dangling link.
+/// Returns the file that a write to `path` replaces, with links followed. Throws io for a dangling link.
 fs::path target_of(const fs::path& path) {
   std::error_code error;
   if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
@@ -58,7 +58,7 @@ fs::path target_of(const fs::path& path) {
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
-/// Throws io unless a temporary file beside `target` may be renamed over it. True if it exists.
+/// Throws io unless a temporary file beside `target` may be renamed over it. Returns whether it exists.
 bool check_target(const fs::path& target) {
   const fs::path folder = folder_of(target);
   struct stat status {};
@@ -88,18 +88,18 @@ bool check_target(const fs::path& target) {
 
 constexpr std::string_view kTemporaryEnd = ".tmp";
 
-/// How the names of all temporary files of a target begin: `.t.csv.`, then follow process and count. A name is at most
-/// 255 bytes.
+/// Prefix of the names of all temporary files of a target: `.t.csv.`; process and count follow. A name is at most 255
+/// bytes.
 std::string temporary_stem(const fs::path& target) {
   return fmt::format(".{}.", target.filename().string().substr(0, 200));
 }
 
-/// A file of its own name beside the target; removed unless it was renamed over it.
+/// A uniquely named file beside the target; removed unless it was renamed over the target.
 class TemporaryFile {
  public:
   TemporaryFile(const fs::path& target, unsigned mode) : target_(target) {
     static std::atomic<unsigned> counter{0};
-    // The process and a counter make the name unique, the loop deals with left-overs.
+    // Process and counter make the name unique; the loop handles left-overs.
     while (descriptor_ < 0) {
       path_ =
           folder_of(target) / fmt::format("{}{}.{}{}", temporary_stem(target), ::getpid(), counter++, kTemporaryEnd);
@@ -114,10 +114,10 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  /// Mode and, where allowed, owner of the file that is replaced.
+  /// Copies mode and, where allowed, owner of the file that is replaced.
   void take_over(const struct stat& old) {
     if (old.st_uid != ::geteuid() || old.st_gid != ::getegid()) {
-      // Only root may give a file away; anyone else's copy is his own, as with any editor.
+      // Only root may change the owner; any other user's copy is that user's own, as with any editor.
       [[maybe_unused]] const int ignored = ::fchown(descriptor_, old.st_uid, old.st_gid);
     }
     if (::fchmod(descriptor_, old.st_mode & kPermissionBits) != 0) fail_write(target_, errno);
@@ -146,14 +146,14 @@ class TemporaryFile {
   int descriptor_ = -1;
 };
 
-/// The rename itself is durable once the folder is.
+/// A rename is durable only once the folder is synced.
 void sync_folder(const fs::path& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // EINVAL: a file system that has no such notion.
+  // EINVAL: the file system does not support syncing a folder.
   if (descriptor.get() >= 0 && ::fsync(descriptor.get()) != 0 && errno != EINVAL) fail_write(folder, errno);
 }
 
-/// A pipe without a name, which someone has open already; a named one lies in a folder of a disk.
+/// Whether this is an anonymous pipe, which is already open; a named pipe lies in a folder of a disk.
 bool is_open_pipe(int descriptor, const struct stat& status) {
   constexpr auto kPipeFileSystem = 0x50495045;  // PIPEFS_MAGIC of linux/magic.h
   struct statfs system {};
@@ -168,7 +168,7 @@ bool is_open_pipe(int descriptor, const struct stat& status) {
 }  // namespace
 
 FileReader::FileReader(const fs::path& path) : path_(path) {
-  // Not waiting: opening a pipe that nobody writes to would never return.
+  // O_NONBLOCK: opening a pipe without a writer would never return.
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) {
     const int error = errno;
@@ -219,7 +219,7 @@ std::string read_file(const fs::path& path, uint64_t max_bytes) {
   if (reader.size_bytes() > max_bytes) too_large();
   std::string content;
   content.reserve(reader.size_bytes());
-  std::vector<char> buffer(1 << 16);  // Not on the stack, which may be as small as that.
+  std::vector<char> buffer(1 << 16);  // Not on the stack, which may be this small.
   while (const size_t count = reader.read(buffer)) {
     if (content.size() + count > max_bytes) too_large();
     content.append(buffer.data(), count);
@@ -248,7 +248,7 @@ void remove_stale_temporaries(const fs::path& path) {
     const auto parts = split(std::string_view(name).substr(stem.size()), '.');  // process, count, "tmp"
     const auto process = parse_int(parts.front());
     if (parts.size() != 3 || !process || *process <= 0 || !parse_int(parts[1])) continue;
-    // A process that lives is spared all the same: it may be another program's use of the same name.
+    // A file of a live process is kept even if another program uses the same name.
     if (::kill(static_cast<pid_t>(*process), 0) != 0 && errno == ESRCH) fs::remove(entry.path(), ignored);
   }
 }
@@ -258,7 +258,7 @@ FileLock::FileLock(const fs::path& path, Use use, double wait_s) {
   auto mode = static_cast<mode_t>(use);
   if (struct stat locked{}; ::stat(lock.c_str(), &locked) == 0) mode &= locked.st_mode | S_IRUSR | S_IWUSR;
   lock += ".lock";
-  // One that cannot write the lock file can still lock it.
+  // A process that cannot write the lock file can still lock it.
   Descriptor descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
   if (descriptor.get() < 0)
     descriptor_ = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -267,7 +267,7 @@ FileLock::FileLock(const fs::path& path, Use use, double wait_s) {
   if (descriptor_ < 0)
     fail(ErrorCode::io, "cannot create the lock file ({}), check the folder's mode: '{}'", reason(errno),
          lock.string());
-  // flock() cannot be given a time, so ask again; 5 ms is short beside a publication (two fsyncs).
+  // flock() has no timeout, so it is polled; 5 ms is short compared to a publication (two fsyncs).
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
   while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     const int error = errno;
@@ -284,7 +284,7 @@ FileLock::FileLock(const fs::path& path, Use use, double wait_s) {
 
 FileLock::~FileLock() {
   if (descriptor_ < 0) return;
-  // A child forked meanwhile has the descriptor too, and would keep the lock for as long as it lives.
+  // A child forked meanwhile has the descriptor too, and would keep the lock as long as it lives.
   ::flock(descriptor_, LOCK_UN);
   ::close(descriptor_);
 }
@@ -295,7 +295,7 @@ void make_private_folder(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return;
   if (path.has_parent_path() && path.parent_path() != path) make_private_folder(path.parent_path());
-  if (path.filename().empty()) return;  // `a/` is `a`.
+  if (path.filename().empty()) return;  // `a/` means `a`.
   if (::mkdir(path.c_str(), 0700) != 0 && !(errno == EEXIST && fs::is_directory(path, error))) {
     fail(ErrorCode::io, "cannot create the folder ({}), choose another: '{}'", reason(errno), path.string());
   }

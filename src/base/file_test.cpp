@@ -22,7 +22,7 @@
 
 namespace {
 
-/// What write_file_atomically() asks of the system, in its order: this program's own fsync and rename go first.
+/// The system calls of write_file_atomically(), in order: this program's own fsync and rename intercept them.
 struct SystemCall {
   std::string name, path;
 };
@@ -188,7 +188,7 @@ TEST_F(File, AReadOnlyFileIsNotReplaced) {
 TEST_F(File, AWriteThatFailsHalfwayLeavesTheOldFileAndNoTemporaryOne) {
   put("x", "old");
   const auto write_under_a_limit = [&] {
-    // A file size limit stands for a full disk: write() takes a part, then fails.
+    // A file size limit simulates a full disk: write() writes a part, then fails.
     std::signal(SIGXFSZ, SIG_IGN);
     rlimit limit{};
     limit.rlim_cur = limit.rlim_max = 4096;
@@ -276,7 +276,7 @@ TEST_F(File, APipeThatIsOpenIsReadToItsEnd) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   std::thread writer([&] {
-    std::this_thread::yield();  // The reader waits for what is still to come.
+    std::this_thread::yield();  // The reader waits for data still to come.
     EXPECT_EQ(::write(ends[1], "ab", 2), 2);
     ::close(ends[1]);
   });

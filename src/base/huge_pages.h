@@ -8,8 +8,8 @@
 
 namespace attune {
 
-/// Memory for large arrays that are read here and there: from 1 MiB on it lies in pages of 2 MiB where the kernel has
-/// them, which saves the walk through the page tables of each access.
+/// Allocator for large arrays with random access: from 1 MiB on it requests pages of 2 MiB, which save the page-table
+/// walk of each access where the kernel has them.
 template <typename T>
 struct HugePages {
   using value_type = T;

@@ -33,7 +33,7 @@ Location inside(const Location& folder, const char* name, const char* entry) {
   return {name, folder.path / entry, folder.set_by};
 }
 
-/// Folders below a location are made when they are needed; the user's own folder is not Attune's to make.
+/// Missing folders below a location are created on demand; Attune never creates the user's home folder.
 void check(const Location& location, std::string_view instead) {
   const bool of_user = location.set_by == "default";
   const std::string user_folder = variable("HOME").value_or("");
@@ -56,7 +56,7 @@ std::filesystem::path code_file() {
   link_map* object = nullptr;
   const bool found = ::dladdr1(reinterpret_cast<const void*>(&code_file), &info, reinterpret_cast<void**>(&object),
                                RTLD_DL_LINKMAP) != 0;
-  // The program itself has no name there, and what it was called as says nothing of where it is.
+  // The program itself has no name in this list, and its argv[0] does not tell its path.
   const bool is_program = !found || object == nullptr || object->l_name == nullptr || *object->l_name == '\0';
   if (is_program) return std::filesystem::read_symlink("/proc/self/exe", ignored);
   return std::filesystem::canonical(object->l_name, ignored);

@@ -6,19 +6,19 @@
 
 namespace attune {
 
-/// Where something lives and what says so: `ATTUNE_HOME`, `XDG_STATE_HOME`, `default` …
+/// A path, and the variable or rule that set it: `ATTUNE_HOME`, `XDG_STATE_HOME`, `default` …
 struct Location {
   std::string name;  ///< `journal`
   std::filesystem::path path;
   std::string set_by;
 };
 
-/// The file that holds this code, the program or the library that an application links, and its folder.
+/// The file that contains this code (the program, or the library that an application links), and its folder.
 std::filesystem::path code_file();
 std::filesystem::path code_folder();
 
 /// Tables: $ATTUNE_CONFIG_DIR; else the installed share/attune/configs beside the code's folder, or one folder further
-/// up (lib/x86_64-linux-gnu); else `configs` of the source tree whose build this is.
+/// up (lib/x86_64-linux-gnu); else `configs` of the source tree of this build.
 Location config_location();
 /// State: $ATTUNE_HOME; else $XDG_STATE_HOME/attune; else ~/.local/state/attune. XDG folders that are not absolute are
 /// ignored, as their specification demands.
@@ -30,12 +30,12 @@ Location captures_location();  ///< $ATTUNE_CAPTURE_DIR; else captures/ in the s
 Location overlay_location();
 Location cache_location();  ///< Kernels: $ATTUNE_CACHE; else $XDG_CACHE_HOME/attune; else ~/.cache/attune.
 std::vector<Location> all_locations();
-/// For a library, which must not stop its application for that: empty where there is no home folder.
+/// Path of a location, or empty where there is no home folder: a library must not stop its application for that.
 std::filesystem::path path_if_any(Location (&location)()) noexcept;
 
-/// Throws invalid_input, naming the variable at fault, when the state folder can be none: it would lie below something
-/// that is no folder, or in a home folder that does not exist.
+/// Throws invalid_input, naming the faulty variable, when the state folder is impossible: below something that is not a
+/// folder, or in a home folder that does not exist.
 void check_home_location();
-void check_cache_location();  ///< The same for the folder of kernels.
+void check_cache_location();  ///< Like check_home_location(), for the folder of kernels.
 
 }  // namespace attune

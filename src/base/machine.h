@@ -8,12 +8,12 @@
 
 namespace attune {
 
-/// Logical processors that the calling thread may use: its affinity mask, ascending; empty when the kernel does not
-/// say.
+/// Logical processors that the calling thread may use (its affinity mask), ascending; empty when the kernel does not
+/// report them.
 std::vector<int> allowed_cores();
 
-/// A line of /proc/meminfo (`MemTotal`, `MemAvailable`) in bytes; nothing when it is not there. `root` stands for `/`,
-/// for tests.
+/// A line of /proc/meminfo (`MemTotal`, `MemAvailable`) in bytes; empty when it is missing. `root` stands for `/`, for
+/// tests.
 std::optional<int64_t> meminfo_bytes(std::string_view name, const std::filesystem::path& root = "/");
 
 }  // namespace attune

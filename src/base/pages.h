@@ -8,21 +8,21 @@
 
 namespace attune {
 
-/// Bytes of a page of memory.
+/// Size of a memory page in bytes.
 size_t page_bytes() noexcept;
-/// Rounded up to whole pages.
+/// Rounds up to whole pages.
 uint64_t in_whole_pages(uint64_t bytes) noexcept;
 
-/// Fresh zeroed pages of this process that nothing else lies in; null without memory.
+/// Maps fresh zeroed pages that contain nothing else; null without memory.
 void* map_pages(uint64_t bytes) noexcept;
 void unmap_pages(void* pages, uint64_t bytes) noexcept;
 
-/// Lets whole pages be written to, or not: then a write ends the process with SIGSEGV. `memory` starts at a page and is
-/// a number of them. About 2 µs, and 10 ns for each page that was touched. True for an empty span, and when the system
-/// did it: it may have too many pieces of memory to tell apart.
+/// Makes whole pages writable or read-only; a write to a read-only page ends the process with SIGSEGV. `memory` starts
+/// at a page and is a whole number of pages. Takes about 2 µs, and 10 ns for each touched page. Returns true for an
+/// empty span and on success; the system may refuse when the process has too many mappings.
 bool set_writable(std::span<const std::byte> memory, bool writable) noexcept;
 
-/// For a container whose elements have their pages to themselves, so that they can be protected.
+/// Allocator for containers whose elements need pages of their own, so that they can be protected.
 template <typename T>
 struct PageAllocator {
   using value_type = T;

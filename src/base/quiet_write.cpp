@@ -23,7 +23,7 @@ QuietWrite::~QuietWrite() {
   const int error = errno;
   for (const int number : kRaised) {
     if (::sigismember(&pending_, number) == 1) continue;
-    // The signal of a write waits for the thread that wrote.
+    // The signal of a write is pending for the writing thread.
     sigset_t one;
     ::sigemptyset(&one);
     ::sigaddset(&one, number);

@@ -4,9 +4,10 @@
 
 namespace attune {
 
-/// While it lives, what the calling thread writes raises no signal in the application, whose dispositions are its own:
-/// a write to a pipe that nobody reads fails with EPIPE alone, one beyond the largest file (`ulimit -f`) with EFBIG.
-/// Signals of these kinds that wait for the application are left to it. Leaves errno as it was. About 1 µs.
+/// During the object's life, writes of the calling thread raise no signal in the application, which keeps its own
+/// handlers: a write to a pipe without a reader fails with EPIPE only, one beyond the largest file (`ulimit -f`) with
+/// EFBIG. Signals of these kinds that were already pending stay pending for the application. Leaves errno unchanged.
+/// Takes about 1 µs.
 class QuietWrite {
  public:
   QuietWrite() noexcept;

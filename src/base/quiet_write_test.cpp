@@ -17,7 +17,7 @@
 namespace attune {
 namespace {
 
-/// Of a child, in which signals do what they do by default.
+/// Returns the status of a child in which signals have their default actions.
 int status_of_child(const std::function<bool()>& look) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -7,8 +7,8 @@
 
 namespace attune {
 
-/// Small seeded generator (splitmix64). The standard library's distributions differ between implementations, and a
-/// schedule must be the same wherever its seed is replayed, so the few distributions needed are written here.
+/// Small seeded generator (splitmix64). The standard library's distributions differ between implementations, but a seed
+/// must give the same schedule everywhere, so the few distributions needed are implemented here.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -18,9 +18,9 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31);
   }
-  /// In [0, 1).
+  /// Uniform in [0, 1).
   double uniform() noexcept { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
-  /// In [0, bound); bound > 0.
+  /// Uniform in [0, bound); bound > 0.
   uint64_t below(uint64_t bound) noexcept { return static_cast<uint64_t>((static_cast<Wide>(next()) * bound) >> 64); }
   /// Standard normal (Box-Muller).
   double normal() noexcept {

@@ -6,10 +6,10 @@
 
 namespace attune {
 
-/// SHA-256 as 64 lower-case hexadecimal digits: for content that may have been damaged or exchanged. About 1.4 GB/s
-/// where the processor has the instructions.
+/// SHA-256 as 64 lower-case hexadecimal digits: detects damaged or exchanged content. About 1.4 GB/s on processors with
+/// the instructions.
 std::string sha256(std::string_view bytes);
-/// Of a file's content. Throws as FileReader.
+/// SHA-256 of a file's content. Throws like FileReader.
 std::string sha256_of_file(const std::filesystem::path& path);
 
 }  // namespace attune

@@ -6,11 +6,11 @@
 
 namespace attune {
 
-/// Why a file cannot be mapped as the ELF object that its header promises: a truncated one would end the process with
-/// SIGBUS while it is loaded. Nothing for a whole one, and for what is no ELF object: the loader says so by itself.
+/// Reports why a file cannot be mapped as its ELF header says: loading a truncated object would end the process with
+/// SIGBUS. Empty for an intact file, and for a file that is not an ELF object, which the loader reports itself.
 std::optional<std::string> why_truncated(const std::filesystem::path& file);
 
-/// A shared object opened for this object alone (RTLD_NOW, RTLD_LOCAL); closed when it ends. Movable, not copyable.
+/// A shared object opened with RTLD_NOW and RTLD_LOCAL; closed by the destructor. Movable, not copyable.
 class SharedLibrary {
  public:
   /// Throws io with the loader's reason.
@@ -19,7 +19,7 @@ class SharedLibrary {
   SharedLibrary(SharedLibrary&& other) noexcept;
   SharedLibrary& operator=(SharedLibrary&& other) noexcept;
 
-  /// Address of an exported function. Throws io when there is none of that name.
+  /// Address of an exported function. Throws io for an unknown name.
   template <typename Function>
   Function function(const std::string& name) const {
     return reinterpret_cast<Function>(symbol(name));

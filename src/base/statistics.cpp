@@ -10,7 +10,7 @@ namespace attune {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-/// Fewer differences than this cannot reach the levels in use, whatever their signs.
+/// With fewer differences the test cannot reach the levels in use, whatever their signs.
 constexpr size_t kMinSignedRank = 6;
 
 }  // namespace
@@ -65,8 +65,8 @@ std::pair<double, double> median_interval(std::vector<double> values, double lev
   if (values.empty()) return {kNaN, kNaN};
   std::sort(values.begin(), values.end());
   const size_t n = values.size();
-  // [x(k), x(n+1-k)] misses the median with probability 2 P(Bin(n, 1/2) < k): the largest k that still covers `level`.
-  // The terms are summed from their logarithms, 2^-n is no double beyond n = 1074.
+  // [x(k), x(n+1-k)] misses the median with probability 2 P(Bin(n, 1/2) < k); the largest k that still covers `level`
+  // is used. The terms are computed from their logarithms, since 2^-n underflows a double beyond n = 1074.
   double log_term = -static_cast<double>(n) * std::log(2.0);
   double below = std::exp(log_term);
   size_t k = 1;

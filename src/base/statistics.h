@@ -12,7 +12,7 @@ double median(std::vector<double> values);  ///< NaN when empty. O(n).
 double scaled_mad(std::span<const double> values);
 double normal_cdf(double z) noexcept;
 
-/// Wilcoxon signed rank test that the values tend to be positive. Zeros are left out, ties get mean ranks.
+/// Wilcoxon signed rank test that the values tend to be positive. Zeros are excluded, ties get mean ranks.
 struct SignedRank {
   double z = 0;           ///< Without continuity correction.
   double p_positive = 1;  ///< One-sided, with continuity correction; 1 when fewer than 6 values are not zero.

@@ -9,8 +9,8 @@
 
 namespace attune {
 
-/// Variables that are a test's alone: unset from now on, as they were when this ends. No other thread may read the
-/// environment meanwhile.
+/// Variables reserved for a test: the constructor unsets them, the destructor restores them. No other thread may read
+/// the environment meanwhile.
 class TestEnvironment {
  public:
   /// `names` are literals.

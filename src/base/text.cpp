@@ -85,7 +85,7 @@ namespace {
 template <typename T>
 std::optional<T> parse_number(std::string_view text) noexcept {
   T value{};
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);  // from_chars() takes no plus.
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);  // from_chars() does not accept a plus.
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
@@ -106,7 +106,7 @@ std::optional<double> parse_duration_s(std::string_view text) noexcept {
     std::string_view suffix;
     double seconds;
   };
-  // `ms` before `m` and `s`: the longest suffix decides.
+  // `ms` precedes `m` and `s`: the longest suffix matches first.
   static constexpr Unit kUnits[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"", 1}};
   for (const auto& unit : kUnits) {
     if (!text.ends_with(unit.suffix)) continue;

@@ -8,24 +8,25 @@
 
 namespace attune {
 
-std::string_view trim(std::string_view text) noexcept;  ///< Without blanks, tabs and line ends at both ends.
+std::string_view trim(std::string_view text) noexcept;  ///< Removes blanks, tabs and line ends at both ends.
 std::string to_lower(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);  ///< Empty pieces are kept.
 std::string join(const std::vector<std::string>& pieces, std::string_view separator);
 
-/// Length of the UTF-8 sequence at the start of `text`; 0 if there is none. Overlong forms and surrogates are none.
+/// Length of the UTF-8 sequence at the start of `text`; 0 if it is not valid. Overlong forms and surrogates are not
+/// valid.
 size_t utf8_length(std::string_view text) noexcept;
-/// A user's text as a message may hold it: control characters and bytes that are not UTF-8 are escaped (`\n`, `\x1b`),
-/// and what is longer than `at_most` characters ends in `…`.
+/// A user's text in a form fit for messages: control characters and bytes that are not UTF-8 are escaped (`
+/// `, `\x1b`), and a text longer than `at_most` characters ends in `…`.
 std::string shown(std::string_view text, size_t at_most = 80);
 std::string counted(size_t count, std::string_view noun);  ///< `1 shape`, `2 shapes`.
 
-/// The whole text as a decimal integer or number; nothing else, and no overflow. Locale-independent.
+/// Parses the whole text as a decimal integer or number, without overflow. Locale-independent.
 std::optional<int64_t> parse_int(std::string_view text) noexcept;
 std::optional<double> parse_double(std::string_view text) noexcept;  ///< Accepts inf and nan.
 std::optional<bool> parse_bool(std::string_view text) noexcept;      ///< True/true/TRUE/1, False/false/FALSE/0.
 
-/// A duration as people type it: `30s`, `10m`, `1.5h`, `250ms`; a bare number is seconds. Seconds are returned.
+/// Parses a duration as people type it: `30s`, `10m`, `1.5h`, `250ms`; a bare number is seconds. Returns seconds.
 std::optional<double> parse_duration_s(std::string_view text) noexcept;
 std::string format_duration(double seconds);  ///< `1m 12s`, `3.4 s`.
 

@@ -20,7 +20,7 @@ std::optional<Status> status_of(const fs::path& path) {
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
-/// Whether all who may write `one` may write `other`, as far as owner and mode say.
+/// Whether every user who may write `one` may write `other`, by owner and mode.
 bool is_as_closed_as(const Status& one, const Status& other) {
   const mode_t more = one.st_mode & ~other.st_mode & kOthersWrite;
   const bool of_one_group = (one.st_mode & S_IWGRP) == 0 || one.st_gid == other.st_gid;
@@ -50,7 +50,7 @@ std::optional<std::string> why_not_trusted(const fs::path& file, const fs::path&
   if (auto why = why_not(file, like)) return why;
   std::error_code error;
   const fs::path real = fs::canonical(file, error);
-  // A link may lead into a folder where the file can be replaced.
+  // A link may lead into a folder in which the file can be replaced.
   return error || real == file ? std::nullopt : why_not(folder_of(real), like);
 }
 

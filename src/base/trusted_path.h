@@ -8,14 +8,14 @@
 
 namespace attune {
 
-/// Whether nobody but this user and root could have written what `status` is of: one of them owns it, and neither its
-/// group nor others may write.
+/// Whether only this user and root could have written the file of `status`: one of them owns it, and neither its group
+/// nor others may write.
 bool is_only_ours_to_write(const struct stat& status) noexcept;
 
-/// What is wrong with a file that is to be used, as a clause for a person (`others than its owner may write it, chmod
-/// go-w: '/x'`), when others could have written it, or replaced it in its folder; nothing: it is to be trusted, or not
-/// there. Links are followed. `like`: whoever could write this file, or its folder, is trusted, too: who wrote the
-/// library that asks may write what belongs to it.
+/// Reports why a file must not be used, as a clause for a person (`others than its owner may write it, chmod go-w:
+/// '/x'`): other users could have written it, or replaced it in its folder. Empty: it is trusted, or does not exist.
+/// Links are followed. `like`: users who may write this file, or its folder, are trusted too: the writer of the calling
+/// library may write the files that belong to it.
 std::optional<std::string> why_not_trusted(const std::filesystem::path& file, const std::filesystem::path& like = {});
 
 }  // namespace attune

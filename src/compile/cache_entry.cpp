@@ -46,7 +46,7 @@ std::vector<std::string> folders_in(const fs::path& folder) {
   return names;
 }
 
-/// Throws nlohmann's exceptions for what is not a description; one of another format has no arch.
+/// Throws nlohmann's exceptions for a text that is not a description; a description of another format has no arch.
 Binary parse(const std::string& text) {
   const auto json = nlohmann::json::parse(text);
   Binary binary;
@@ -59,7 +59,8 @@ Binary parse(const std::string& text) {
   return binary;
 }
 
-/// A binary of a compiler that this build does not have may come from another machine.
+/// Whether the compiler's present command made the binary. Binaries of a compiler that this build lacks are accepted:
+/// they may come from another machine.
 bool is_of_this_command(const Binary& binary) {
   const auto name = binary.metadata.find("compiler"), number = binary.metadata.find("command");
   const Compiler* compiler = name == binary.metadata.end() ? nullptr : find_compiler(name->second);
@@ -102,7 +103,7 @@ Entry read(const fs::path& root, std::string_view arch, std::string_view recipe,
     return {Content::right, std::move(binary)};
   } catch (const nlohmann::json::exception&) {
     return {Content::wrong, {}};
-  } catch (const Error&) {  // Removed by another process since, or too long.
+  } catch (const Error&) {  // Another process has removed it, or its name is too long.
     return {is_absent(folder) ? Content::none : Content::wrong, {}};
   }
 }
@@ -122,7 +123,7 @@ void describe(const fs::path& folder, const Binary& binary) {
   const fs::path file = folder / kDescription;
   const QuietWrite quiet;
   std::ofstream stream(file);
-  // Metadata may hold what a compiler printed, in whatever encoding.
+  // Metadata may hold a compiler's output in any encoding.
   stream << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   stream.close();
   if (!stream || ::chmod(file.c_str(), 0600) != 0)

@@ -10,44 +10,45 @@
 
 namespace attune {
 
-/// Where an entry lies and what stands in it, as docs/formats/kernel_cache.md has it.
+/// Path and content of an entry, as described in docs/formats/kernel_cache.md.
 namespace cache_entry {
 
-/// Letters, digits and `._+-`, not starting with a dot: arch, recipe and toolchain are names of folders.
+/// Whether the text fits arch, recipe and toolchain, which are names of folders: letters, digits and `._+-`, not
+/// starting with a dot.
 bool is_name(std::string_view text) noexcept;
-/// A folder whose content nobody but this user and root could have written. Of the links in `root` itself only the
-/// target counts; below it there are none.
+/// Whether only this user and root could have written the folder's content. A link in `root` itself is judged by its
+/// target; below `root` no links are allowed.
 bool is_trusted_root(const std::filesystem::path& root) noexcept;
 
-/// Below the root: a folder, no link to one, that nobody but this user and root could have written.
+/// Whether a folder below the root is a real folder, not a link, that only this user and root could have written.
 bool is_trusted_folder(const std::filesystem::path& folder) noexcept;
 
 enum class Content : uint8_t {
-  none,      ///< Nothing is there.
-  not_ours,  ///< Others could have written it, or it is no entry.
-  wrong,     ///< Not readable, of another format or command, or of another arch, recipe or toolchain than its place.
+  none,      ///< There is no entry.
+  not_ours,  ///< Other users could have written it, or it is not an entry.
+  wrong,     ///< Unreadable, of another format or command, or its arch, recipe or toolchain does not match its path.
   right
 };
 struct Entry {
   Content content = Content::none;
-  Binary binary;  ///< Of `right`.
+  Binary binary;  ///< Set for `right`.
   bool is_right() const noexcept { return content == Content::right; }
 };
-/// Reads an entry's description, not its binary.
+/// Reads an entry's description, but not its binary.
 Entry read(const std::filesystem::path& root, std::string_view arch, std::string_view recipe,
            std::string_view toolchain);
-/// Whether the binary is the one that was described.
+/// Whether the binary matches its description.
 bool is_intact(const Binary& binary);
-/// Writes the description beside the binary, in a folder that nobody reads yet. Throws io.
+/// Writes the description beside the binary, in a folder that has no readers yet. Throws io.
 void describe(const std::filesystem::path& folder, const Binary& binary);
 
-/// Of all entries below a trusted root, ordered by arch, recipe and toolchain.
+/// Path of one entry. places() lists all entries below a trusted root, ordered by arch, recipe and toolchain.
 struct Place {
   std::string arch, recipe, toolchain;
   std::filesystem::path path(const std::filesystem::path& root) const { return root / arch / recipe / toolchain; }
 };
 std::vector<Place> places(const std::filesystem::path& root);
-/// Toolchains for which there is an entry, in order of name.
+/// Toolchains with an entry for the recipe, ordered by name.
 std::vector<std::string> toolchains(const std::filesystem::path& root, std::string_view arch, std::string_view recipe);
 
 constexpr const char* kBinary = "kernel";

@@ -29,8 +29,8 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kMaxFileBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxLogBytes = 1 << 20;
 constexpr uint64_t kOpenFiles = 256;
-/// Processor time is only there to end what outlives this program; a compiler with threads uses more of it than of
-/// time.
+/// The limit on processor time only ends processes that outlive this program; a compiler with threads uses more
+/// processor time than wall time.
 constexpr int kCpuPerDeadline = 2;
 
 Outcome failed(Status status, std::string detail) {
@@ -40,7 +40,7 @@ Outcome failed(Status status, std::string detail) {
   return outcome;
 }
 
-/// Nothing when all are there or the file is of a kind whose symbols are not read.
+/// Empty when all entries are defined, or the file's symbols cannot be read.
 std::string missing_entries(std::string_view file, const std::vector<std::string>& entries) {
   const auto symbols = exported_symbols(file);
   std::vector<std::string> missing;
@@ -50,7 +50,7 @@ std::string missing_entries(std::string_view file, const std::vector<std::string
   return join(missing, ", ");
 }
 
-/// Empty when the compiler removed it.
+/// Empty when the compiler removed its log.
 std::string read_log(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(fs::symlink_status(file, ignored))) return {};
@@ -62,7 +62,7 @@ std::string read_log(const fs::path& file) {
   return log;
 }
 
-/// A process that compiles.
+/// A running compiler process.
 struct Running {
   CompileTask task;
   std::string recipe, toolchain;
@@ -83,11 +83,11 @@ struct CompilePool::State {
   KernelCache& cache;
   PoolOptions options;
   TemporaryFolder scratch{"compile"};
-  std::deque<CompileTask> submitted;  ///< Not looked at yet; one of each recipe.
-  std::deque<CompileTask> ready;      ///< To be compiled.
+  std::deque<CompileTask> submitted;  ///< Not yet examined; one task per recipe.
+  std::deque<CompileTask> ready;      ///< Waiting for a free process.
   std::list<Running> running;
-  std::map<std::string, size_t> due;           ///< Answers that a recipe in one of the three above will give.
-  std::map<std::string, CompileResult> known;  ///< What failed here.
+  std::map<std::string, size_t> due;           ///< Number of answers due for each recipe in one of the three above.
+  std::map<std::string, CompileResult> known;  ///< Failures in this pool.
   std::deque<CompileResult> answers;
   bool paused = false;
 
@@ -124,7 +124,7 @@ void CompilePool::State::look_at_submitted() {
       answer(found->second);
       continue;
     }
-    // Without its compiler a binary of any toolchain will do, as it does when it came from another machine.
+    // Without its compiler, a cached binary of any toolchain is accepted, like one from another machine.
     std::string toolchain, reason;
     const Compiler* compiler = find_compiler(task.compiler);
     try {
@@ -159,7 +159,8 @@ void CompilePool::State::start_ready() {
     try {
       start(task, recipe);
     } catch (const Error& error) {
-      // What else went wrong (a full disk, no more processes) is not the task's fault; it is given up with the rest.
+      // Other errors (a full disk, no more processes) are not the task's fault; they end this call, and the task is
+      // dropped.
       if (error.code() != ErrorCode::unavailable && error.code() != ErrorCode::invalid_input) {
         due.erase(recipe);
         throw;
@@ -194,7 +195,7 @@ void CompilePool::State::collect() {
       ++job;
       continue;
     }
-    // Out of the list first: what finishing throws must not leave a process there that is gone.
+    // The job leaves the list first: if finish() throws, no dead process must remain there.
     std::list<Running> ended;
     ended.splice(ended.end(), running, job++);
     finish(ended.front(), *status);
@@ -294,7 +295,7 @@ size_t CompilePool::unanswered() const noexcept {
 }
 
 std::vector<CompileResult> CompilePool::wait(Milliseconds at_most) {
-  // So that a wait without end does not overflow the clock.
+  // The limit keeps an endless wait from overflowing the clock.
   const auto end = Clock::now() + std::min<Milliseconds>(at_most, std::chrono::hours(24 * 365));
   for (;;) {
     state_->look_at_submitted();
@@ -317,7 +318,7 @@ std::vector<CompileResult> CompilePool::compile(const std::vector<CompileTask>& 
     submit(tasks[i]);
   }
   std::vector<CompileResult> results(tasks.size());
-  std::vector<CompileResult> others;  // Of tasks that were submitted before, for wait().
+  std::vector<CompileResult> others;  // Answers of tasks submitted earlier, for wait().
   for (size_t left = tasks.size(); left > 0;) {
     for (CompileResult& compiled : wait(Milliseconds::max())) {
       auto& places = wanted[compiled.recipe];

@@ -16,47 +16,50 @@
 namespace attune {
 
 struct PoolOptions {
-  uint32_t jobs = 0;                          ///< Processes at once; 0: the cores this process may use.
-  Milliseconds deadline{60'000};              ///< Of one compilation; its clock stops while the pool is paused.
-  uint64_t memory_bytes = uint64_t{4} << 30;  ///< Address space of one compilation.
-  std::filesystem::path keep;                 ///< Sources, binaries and logs are left here, by recipe; empty: removed.
+  uint32_t jobs = 0;                          ///< Maximum number of processes at once; 0: the number of cores this
+                                              ///< process may use.
+  Milliseconds deadline{60'000};              ///< Deadline of one compilation; its clock stops while the pool is
+                                              ///< paused.
+  uint64_t memory_bytes = uint64_t{4} << 30;  ///< Limit on the address space of one compilation.
+  std::filesystem::path keep;                 ///< Folder that keeps sources, binaries and logs, by recipe; empty: they
+                                              ///< are removed.
 };
 
-/// What became of one task: a binary, or why there is none (compile_failed, timed_out, crashed, out_of_memory,
-/// unsupported when no such compiler or toolchain is here).
+/// The result of one task: a binary, or the reason why there is none (compile_failed, timed_out, crashed,
+/// out_of_memory, or unsupported when the compiler or toolchain is missing on this machine).
 struct CompileResult {
   std::string recipe;
-  Outcome outcome;  ///< ok: with the binary below. Its detail holds the compiler's first lines otherwise.
+  Outcome outcome;  ///< ok: `binary` is set. Otherwise its detail holds the compiler's first lines.
   std::optional<Binary> binary;
   bool from_cache = false;
   double seconds = 0;
 };
 
-/// Compiles tasks in child processes, each in its own process group with limits and a deadline, and puts the binaries
-/// into the cache. submit() only enqueues; wait() does the work. No threads of its own, and one thread calls it: the
-/// processes die with that thread. When the program is killed, what a driver had started (`cc1`) goes on to the end of
-/// its source, and no further than a limit on its processor time.
+/// Compiles tasks in child processes, each in its own process group with limits and a deadline, and adds the binaries
+/// to the cache. submit() only enqueues; wait() does the work. Has no threads, and one thread calls it: the processes
+/// die with that thread. If the program is killed, the children of a compiler driver (`cc1`) run on to the end of their
+/// source, at most up to a limit on their processor time.
 class CompilePool {
  public:
   explicit CompilePool(KernelCache& cache, PoolOptions options = {});
-  /// Kills what runs and removes its folders.
+  /// Kills running processes and removes their folders.
   ~CompilePool();
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
 
-  /// A task of a recipe that is known already (cached, under way, failed in this pool) is not compiled again; it is
-  /// answered all the same, once for each call. Without the task's compiler here, a cached binary of any toolchain is
-  /// its answer.
+  /// Enqueues a task. A recipe that is already known (cached, in progress, failed in this pool) is not compiled again,
+  /// but each call still gets an answer. If the task's compiler is missing, a cached binary of any toolchain is the
+  /// answer.
   void submit(const CompileTask& task);
   size_t unanswered() const noexcept;
-  /// Blocks up to `at_most` for answers; returns those there are, in the order they came, possibly none. While paused,
-  /// and when nothing is unanswered, it does not block. Throws io when the temporary folder or the cache cannot be
-  /// written, device when there can be no more processes; the task it was at is not answered then.
+  /// Blocks for at most `at_most`; returns the available answers in order of arrival, possibly none. Does not block
+  /// while paused, or when no task is unanswered. Throws io when the temporary folder or the cache cannot be written,
+  /// device when no more processes can be started; the current task is then not answered.
   std::vector<CompileResult> wait(Milliseconds at_most);
-  /// Submits all and waits for all; answers in the tasks' order. Not while paused. Throws as wait().
+  /// Submits all tasks and waits for them; answers are in the tasks' order. Not while paused. Throws like wait().
   std::vector<CompileResult> compile(const std::vector<CompileTask>& tasks);
 
-  /// Stops the processes (SIGSTOP to their groups) and their deadlines: before a host device is measured.
+  /// Stops the processes (SIGSTOP to their groups) and their deadlines; called before a host device is measured.
   void pause();
   void resume();
 

@@ -36,7 +36,7 @@ CompileTask task(const std::string& source, std::vector<std::string> entries = {
   return {.compiler = "hostcc", .source = source, .arch = kArch, .options = {}, .entries = std::move(entries)};
 }
 
-/// Gone, or a zombie that somebody else has yet to reap.
+/// Whether the process is gone, or a zombie that its parent has yet to reap.
 bool is_gone(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
@@ -52,8 +52,8 @@ bool becomes_true(Condition condition) {
   return true;
 }
 
-/// Cache, temporary folders and compiler of its own. Most tests run a shell script as the compiler: the task's source
-/// is the script, so that each task says what its compilation does. A real one takes as long as a test may.
+/// Cache, temporary folders and compiler of each test. Most tests run a shell script as the compiler: the task's source
+/// is the script, so that each task defines its own compilation. A real compiler takes as long as a whole test may.
 class CompilePoolTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -66,7 +66,7 @@ class CompilePoolTest : public testing::Test {
     fs::permissions(compiler, fs::perms::owner_all);
     fs::create_directory(temporary_);
   }
-  /// Script that writes the header of one; what is not fixed of it is this byte.
+  /// Script that writes the header of a shared object; `filler` is the value of its unspecified bytes.
   static std::string shared_object(int filler) {
     std::string script = "printf '\\177ELF\\2\\1\\1";
     for (int at = 7; at < 64; ++at) script += fmt::format("\\{:03o}", at == 16 ? 3 : at == 17 ? 0 : filler);
@@ -267,7 +267,7 @@ TEST_F(CompilePoolTest, MemoryIsLimited) {
 
 TEST_F(CompilePoolTest, NoMoreThanItsJobsRunAtOnce) {
   CompilePool pool(cache_, {.jobs = 2});
-  // Each leaves a mark while it runs and notes how many there are.
+  // Each process leaves a mark while it runs and counts the marks.
   const std::string mark = "mkdir " + marked("mark") + ".$$; ls -d " + marked("mark") + ".* | wc -l >>" +
                            marked("counts") + "; sleep 0.005; rmdir " + marked("mark") + ".$$; " + kGood;
   std::vector<CompileTask> tasks;
@@ -343,7 +343,7 @@ TEST_F(CompilePoolTest, LeavesNoProcessAndNoFolderBehind) {
     pid = pid_in("pid");
     grandchild = pid_in("child");
     EXPECT_THAT(temporary_folders(), SizeIs(1));
-    pool.pause();  // Stopped ones die as well.
+    pool.pause();  // Stopped processes are killed as well.
   }
   EXPECT_TRUE(is_gone(pid));
   EXPECT_TRUE(becomes_true([&] { return is_gone(grandchild); }));

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kLines = 3;
 constexpr size_t kCharacters = 400;
 
-/// What a log says that is no fault of the source, and how it is told.
+/// Phrases of a log that show a failure other than a faulty source, and how it is reported.
 struct Reason {
   std::span<const std::string_view> phrases;
   Status status;
@@ -33,7 +33,7 @@ constexpr std::array<Reason, 3> kReasons = {
 constexpr std::array<std::string_view, 1> kError = {"error"};
 constexpr Reason kRefused = {kError, Status::compile_failed, "refused the source"};
 
-/// Where the first of the phrases stands; npos when none does.
+/// Position of the first of the phrases; npos when none occurs.
 size_t find_any(std::string_view log, std::span<const std::string_view> phrases) {
   size_t first = std::string_view::npos;
   for (const std::string_view phrase : phrases) first = std::min(first, log.find(phrase));
@@ -50,7 +50,7 @@ bool has_source_error(std::string_view log) {
 }
 
 const Reason& reason_in(std::string_view log) {
-  // A refused source may hold any of the phrases: in a text or a comment that the compiler quotes.
+  // A faulty source may contain any of the phrases, in a text or a comment that the compiler quotes.
   if (has_source_error(log)) return kRefused;
   for (const Reason& reason : kReasons) {
     if (find_any(log, reason.phrases) != std::string_view::npos) return reason;
@@ -58,7 +58,7 @@ const Reason& reason_in(std::string_view log) {
   return kRefused;
 }
 
-/// The first line that names the reason and what follows it, in one line that any table can hold.
+/// The first line that names the reason and the lines after it, joined to one line that any table can hold.
 std::string first_lines(std::string_view log, const Reason& reason) {
   std::vector<std::string> lines;
   const size_t named = find_any(log, reason.phrases);
@@ -74,7 +74,7 @@ std::string first_lines(std::string_view log, const Reason& reason) {
 
 Outcome compiler_failure(const WaitStatus& status, std::string_view log, std::string_view toolchain) {
   const bool is_lost = status.end == WaitStatus::End::lost;
-  // One that fails says why. What it left is looked at all the same.
+  // A lost process that failed has logged why; without a log, the caller examines the output that it left.
   if (is_lost && trim(log).empty()) return {};
   if ((status.end != WaitStatus::End::exited && !is_lost) || status.ok()) return outcome_of(status, toolchain);
   const Reason& reason = reason_in(log);

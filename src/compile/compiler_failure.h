@@ -6,11 +6,11 @@
 
 namespace attune {
 
-/// The outcome of a compiler that did not end well, from its status and what it wrote; ok for exit status 0. Drivers
-/// such as gcc run the compiler proper as a child and exit with 1 or 4 when that dies, so the text decides:
-///   "No space left on device" → compile_failed, told as a full disk
+/// The outcome of a failed compiler, from its status and output; ok for exit status 0. Drivers such as gcc run the
+/// compiler proper as a child and exit with 1 or 4 when that dies, so the output decides:
+///   "No space left on device" → compile_failed, reported as a full disk
 ///   "out of memory" and the like → out_of_memory      "internal compiler error" → crashed
-///   any other exit status → compile_failed, told as a refused source
+///   any other exit status → compile_failed, reported as a rejected source
 /// The detail has the first lines from the one that names the reason on, at most 400 characters.
 Outcome compiler_failure(const WaitStatus& status, std::string_view log, std::string_view toolchain);
 

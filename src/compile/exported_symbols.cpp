@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-/// Copies: a file promises no alignment.
+/// Copies the records: positions in a file need not be aligned.
 template <typename Record>
 std::vector<Record> records_at(std::string_view file, uint64_t offset, uint64_t count) {
   if (offset > file.size() || count > (file.size() - offset) / sizeof(Record))

@@ -7,12 +7,12 @@
 
 namespace attune {
 
-/// Names that a 64-bit little-endian ELF file defines for others (shared object, cubin): its dynamic symbols, or all
-/// global ones of a file that has no dynamic table. Nothing for a file of another kind. Throws invalid_input when the
-/// file contradicts itself.
+/// Symbols that a 64-bit little-endian ELF file (shared object, cubin) exports: its dynamic symbols, or all global ones
+/// of a file without a dynamic table. Empty for a file of another kind. Throws invalid_input when the file is
+/// inconsistent.
 std::optional<std::set<std::string, std::less<>>> exported_symbols(std::string_view file);
 
-/// Whether it starts as a 64-bit little-endian ELF shared object does.
+/// Whether the file has the header of a 64-bit little-endian ELF shared object.
 bool is_shared_object(std::string_view file) noexcept;
 
 }  // namespace attune

@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-/// A shared object with no code: dynamic symbols alone, and their names.
+/// A shared object without code: only dynamic symbols and their names.
 struct Object {
   std::string names = std::string(1, '\0');
   std::vector<Elf64_Sym> symbols = {{}};
@@ -91,7 +91,7 @@ TEST(ExportedSymbols, EveryTruncatedFileIsRefusedOrReadWithinItsBounds) {
   const std::string file = object().file();
   size_t refused = 0;
   for (size_t size = sizeof(Elf64_Ehdr); size < file.size(); ++size) {
-    // A copy of exactly this size, so that AddressSanitizer sees a byte too many.
+    // The copy has exactly this size, so that AddressSanitizer detects reads beyond it.
     const std::string cut(file.data(), size);
     try {
       exported_symbols(std::string_view(cut.data(), cut.size()));

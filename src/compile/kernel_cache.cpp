@@ -24,9 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::time_t kTouchAfter_s = 60;       ///< A use this soon after another is not written to the disk.
-constexpr std::time_t kLeftOverAfter_s = 3600;  ///< Age of a temporary folder whose process must have died.
-constexpr uint32_t kScanAfter = 64;             ///< Additions; other processes add too.
+constexpr std::time_t kTouchAfter_s = 60;       ///< A use so soon after the last one is not written to the disk.
+constexpr std::time_t kLeftOverAfter_s = 3600;  ///< Age beyond which a temporary folder's process must have died.
+constexpr uint32_t kScanAfter = 64;             ///< Additions between two scans; other processes add too.
 constexpr int kAttempts = 100;
 constexpr const char* kTemporary = ".new-";
 
@@ -35,7 +35,7 @@ constexpr const char* kTemporary = ".new-";
        std::strerror(error), path.string());
 }
 
-/// A new folder that readers do not see; removed with its content unless it was renamed away.
+/// A new folder, invisible to readers; removed with its content unless it was renamed.
 class StagingFolder {
  public:
   explicit StagingFolder(const fs::path& root) {
@@ -50,7 +50,7 @@ class StagingFolder {
   StagingFolder(const StagingFolder&) = delete;
   StagingFolder& operator=(const StagingFolder&) = delete;
   const fs::path& path() const noexcept { return path_; }
-  /// False when something is there already, or a folder on the way was removed meanwhile.
+  /// Returns false when the target already exists, or a folder on its path was removed meanwhile.
   bool become(const fs::path& target) {
     if (::rename(path_.c_str(), target.c_str()) == 0) {
       path_.clear();
@@ -64,19 +64,20 @@ class StagingFolder {
   fs::path path_;
 };
 
-/// Whole or not at all for readers. Folders above that are empty then go too. False when it was not there or stays.
+/// Removes an entry atomically for readers, then the parent folders that are empty. Returns false when the entry did
+/// not exist or could not be removed.
 bool remove_entry(const fs::path& root, const fs::path& entry) noexcept {
   try {
     const StagingFolder away(root);
     if (::rename(entry.c_str(), away.path().c_str()) != 0) return false;
   } catch (const Error&) {
-    return false;  // A cache that cannot be written to: the entry stays, and is refused again next time.
+    return false;  // A read-only cache: the entry stays, and is rejected again next time.
   }
   if (::rmdir(entry.parent_path().c_str()) == 0) ::rmdir(entry.parent_path().parent_path().c_str());
   return true;
 }
 
-/// False when there is none.
+/// Returns false when the root does not exist.
 bool check_root(const fs::path& root) {
   struct stat status {};
   if (::stat(root.c_str(), &status) != 0) {
@@ -96,7 +97,7 @@ bool check_root(const fs::path& root) {
   return true;
 }
 
-/// False when another process has just removed the last entry above or below, and with it the folder.
+/// Returns false when another process has just removed the last entry above or below, and with it the folder.
 bool make_folder(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0700) != 0) {
     if (errno == ENOENT) return false;
@@ -124,7 +125,7 @@ void move_file(const fs::path& from, const fs::path& to) {
   if (::chmod(to.c_str(), 0600) != 0) fail_write(to, errno);
 }
 
-/// Marks it as used now: eviction goes by this time.
+/// Marks the binary as used now; eviction follows this time.
 void touch(const Binary& binary) {
   const fs::path description = binary.file.parent_path() / cache_entry::kDescription;
   struct stat status {};
@@ -243,7 +244,7 @@ void KernelCache::keep_size(const fs::path& added) {
   std::sort(all.begin(), all.end(), [](const StoredEntry& a, const StoredEntry& b) {
     return std::tie(a.used.tv_sec, a.used.tv_nsec, a.path) < std::tie(b.used.tv_sec, b.used.tv_nsec, b.path);
   });
-  // Some room, so that a full cache is not scanned again for every addition.
+  // The extra 10 % avoid a scan of a full cache at every addition.
   const uint64_t wanted = total > max_bytes_ ? max_bytes_ - max_bytes_ / 10 : max_bytes_;
   for (const StoredEntry& entry : all) {
     if (total <= wanted) break;
@@ -263,7 +264,7 @@ std::vector<Binary> KernelCache::list() const {
       if (entry.is_right()) all.push_back(std::move(entry.binary));
     }
   }
-  // Stable: of several folders that hold the same, the first is the one find() takes.
+  // Stable: of equal entries in several folders, the first is the one that find() returns.
   const auto key = [](const Binary& binary) { return std::tie(binary.arch, binary.recipe, binary.toolchain); };
   std::stable_sort(all.begin(), all.end(), [&](const Binary& a, const Binary& b) { return key(a) < key(b); });
   all.erase(std::unique(all.begin(), all.end(), [&](const Binary& a, const Binary& b) { return key(a) == key(b); }),

@@ -10,29 +10,29 @@
 
 namespace attune {
 
-/// Compiled kernels on disk, `<folder>/<arch>/<recipe>/<toolchain>` (docs/formats/kernel_cache.md). Safe with many
-/// processes: a binary appears whole, by rename, or not at all. Folders are 0700 and files 0600; a folder or file that
-/// another user (root excepted) owns or could have written is not used. One object may be used from one thread at a
+/// Compiled kernels on disk, `<folder>/<arch>/<recipe>/<toolchain>` (docs/formats/kernel_cache.md). Safe for concurrent
+/// processes: a binary appears complete, by rename, or not at all. Folders are 0700 and files 0600; a folder or file
+/// that another user (except root) owns or could have written is not used. One object may be used by one thread at a
 /// time.
 class KernelCache {
  public:
-  /// The first folder is written to, made when first needed; the others are read only. When the first exceeds
-  /// `max_bytes`, what was used longest ago is removed. Cheap: nothing is read.
+  /// The first folder is writable, and created when first needed; the others are read-only. When the first exceeds
+  /// `max_bytes`, the least recently used binaries are removed. Cheap: nothing is read.
   KernelCache(std::vector<std::filesystem::path> folders, uint64_t max_bytes);
 
-  /// The binary of a recipe: of the preferred toolchain, else of any other (the caller calls it drifted). Its sha256 is
-  /// checked against the file, its description against its place; what does not match is removed and not there. About
-  /// 0.1 ms and the reading.
+  /// The binary of a recipe: of the preferred toolchain, else of any other (drifted, for the caller). Its sha256 is
+  /// checked against the file, its description against its path; entries that do not match are removed and not
+  /// returned. Takes about 0.1 ms and the time to read the file.
   std::optional<Binary> find(std::string_view arch, std::string_view recipe,
                              std::string_view preferred_toolchain) const;
-  /// Moves `binary.file` in (it may lie on another file system) and returns where it lies now; fills in sha256. If
-  /// another process was faster, that one stays. Throws io, also when others could write to a folder on the way.
+  /// Moves `binary.file` into the cache (from any file system) and returns its new path; fills in sha256. If another
+  /// process was faster, its binary stays. Throws io, also when others could write to a folder on the path.
   Binary add(Binary binary);
-  /// Ordered by arch, recipe, toolchain. Reads every entry's metadata, not the binaries. A folder that does
-  /// not exist holds nothing. Throws io for one that is none or that other users can write.
+  /// All binaries, ordered by arch, recipe, toolchain. Reads every entry's metadata, but no binary. A missing folder is
+  /// empty. Throws io for a path that is not a folder, or that other users can write.
   std::vector<Binary> list() const;
-  /// Removes what lies in the first folder; returns how many binaries. Throws io as list(), and when some
-  /// could not be removed.
+  /// Removes the binaries in the first folder; returns their number. Throws io like list(), and when some could not be
+  /// removed.
   size_t clear();
 
  private:
@@ -40,8 +40,8 @@ class KernelCache {
 
   std::vector<std::filesystem::path> folders_;
   uint64_t max_bytes_;
-  std::optional<uint64_t> stored_bytes_;  ///< Of the last scan and what this object added since.
-  uint32_t num_added_ = 0;                ///< Since the last scan.
+  std::optional<uint64_t> stored_bytes_;  ///< Size at the last scan, plus additions of this object since.
+  uint32_t num_added_ = 0;                ///< Additions since the last scan.
 };
 
 }  // namespace attune

@@ -27,7 +27,7 @@ constexpr uint64_t kLarge = 1 << 30;
 
 class KernelCacheTest : public testing::Test {
  protected:
-  /// A binary as a compiler leaves it.
+  /// A binary in the state in which a compiler leaves it.
   Binary compiled(const std::string& recipe, const std::string& content, const std::string& toolchain = "gcc-12.2.0") {
     const fs::path file = folder_.path() / ("out" + std::to_string(num_files_++));
     std::ofstream(file, std::ios::binary) << content;
@@ -44,7 +44,7 @@ class KernelCacheTest : public testing::Test {
   static void used_ago(const Binary& binary, std::chrono::minutes ago) {
     fs::last_write_time(binary.file.parent_path() / "entry.json", fs::file_time_type::clock::now() - ago);
   }
-  /// Names in the cache's root that are no architecture.
+  /// Number of names in the cache's root that are not architectures.
   size_t num_temporary() const {
     size_t count = 0;
     for (const auto& entry : fs::directory_iterator(root_)) count += entry.path().filename().string().starts_with('.');
@@ -239,7 +239,7 @@ TEST_F(KernelCacheTest, FollowsNoLinksBelowItsRoot) {
   fs::rename(added.file, elsewhere);
   fs::create_symlink(elsewhere, added.file);
   EXPECT_EQ(cache_.find(kArch, "r1", "gcc-12.2.0"), std::nullopt);
-  // The root itself may be one: a cache on another disk.
+  // The root itself may be a link: a cache on another disk.
   const fs::path link = folder_.path() / "link";
   fs::create_directory_symlink(root_, link);
   KernelCache cache({link}, kLarge);
@@ -329,7 +329,7 @@ TEST_F(KernelCacheTest, ARootThatCannotBeUsedIsNoEmptyCache) {
 TEST_F(KernelCacheTest, ClearSaysWhatItCouldNotRemove) {
   const Binary added = cache_.add(compiled("r1", "x"));
   const pid_t pid = ::fork();
-  if (pid == 0) {  // Root may write everywhere: as somebody else.
+  if (pid == 0) {  // Root may write everywhere, so the child runs as another user.
     constexpr uid_t kNobody = 65534;
     if (::geteuid() == 0) {
       bool given =

@@ -6,7 +6,7 @@
 
 namespace attune {
 
-/// For tests: an environment variable has this value for the life of the object.
+/// For tests: sets an environment variable for the life of the object.
 class SetVariable {
  public:
   SetVariable(const char* name, const std::string& value) : name_(name) {

@@ -8,7 +8,7 @@
 namespace attune {
 namespace {
 
-/// Its length stands before each text, so that no two lists of texts are written alike.
+/// Writes each text after its length, so that different lists of texts never have the same key.
 void add(std::string& key, std::string_view text) { key += fmt::format("{}:{}\n", text.size(), text); }
 
 void add(std::string& key, const std::vector<std::string>& texts) {

@@ -8,19 +8,19 @@
 
 namespace attune {
 
-/// A source to be compiled to kernels. Pure data: the same task gives the same recipe on every machine.
+/// A source text to compile to kernels. Pure data: equal tasks have the same recipe on every machine.
 struct CompileTask {
   std::string compiler;              ///< Name of a Compiler: `hostcc`.
-  std::string source;                ///< The whole text; includes nothing of Attune.
-  std::string arch;                  ///< `x86-64-v4+bf16`, `sm_90`: a folder of the kernel cache.
+  std::string source;                ///< The whole text; includes no header of Attune.
+  std::string arch;                  ///< `x86-64-v4+bf16`, `sm_90`: names a folder of the kernel cache.
   std::vector<std::string> options;  ///< In the compiler's spelling.
   std::vector<std::string> entries;  ///< Symbols the binary must export.
-  /// Hash of all of the above; the toolchain is not in it. 32 hexadecimal digits.
+  /// Hash of all fields above, without the toolchain. 32 hexadecimal digits.
   std::string recipe() const;
   bool operator==(const CompileTask&) const = default;
 };
 
-/// Which compiled kernel something was found out about: a name and a recipe alone do not say what a compiler made.
+/// Identity of the compiled kernel that a finding refers to: name and recipe alone do not identify a compiler's output.
 struct BinaryIdentity {
   std::string recipe, toolchain, sha256;
   bool operator==(const BinaryIdentity&) const = default;
@@ -30,14 +30,14 @@ struct BinaryIdentity {
 struct Binary {
   std::string arch, recipe;
   std::string toolchain;                        ///< `gcc-12.2.0`
-  std::string sha256;                           ///< Of the file, 64 hexadecimal digits.
+  std::string sha256;                           ///< Hash of the file, 64 hexadecimal digits.
   std::filesystem::path file;                   ///< Shared object, cubin …
-  std::map<std::string, std::string> metadata;  ///< What the compiler reports: registers, spills …
+  std::map<std::string, std::string> metadata;  ///< Facts that the compiler reports: registers, spills …
   BinaryIdentity identity() const { return {recipe, toolchain, sha256}; }
   bool operator==(const Binary&) const = default;
 };
 
-/// Of a candidate's binaries, in their order. Empty for a candidate that has none.
+/// Identities of a candidate's binaries, in their order. Empty for a candidate without binaries.
 std::vector<BinaryIdentity> identities(std::span<const Binary> binaries);
 
 }  // namespace attune

@@ -12,9 +12,10 @@ struct Candidate {
   std::string solver, version;
   Config config;
 
-  /// `jit_cuda.gemm@3:bk=64;bm=128`: what tables carry; enough to check it and build it again. No commas.
+  /// `jit_cuda.gemm@3:bk=64;bm=128`: the form in tables; sufficient to check the candidate and build it again. No
+  /// commas.
   std::string name() const;
-  /// Inverse of name(). Throws invalid_input: table cells of older tools (`_ZN5aiter…`) end there.
+  /// Inverse of name(). Throws invalid_input, also for table cells of older tools (`_ZN5aiter…`).
   static Candidate parse(std::string_view name);
   bool operator==(const Candidate&) const = default;
   auto operator<=>(const Candidate&) const = default;

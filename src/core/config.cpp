@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-/// Text that survives a table cell and Config::parse: no separators outside [ ], brackets nest.
+/// Whether the text survives a table cell and Config::parse: no separators outside [ ], nested brackets.
 bool is_safe(std::string_view text) {
   int depth = 0;
   for (const char c : text) {

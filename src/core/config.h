@@ -13,16 +13,16 @@ namespace attune {
 using Value = std::variant<int64_t, std::string>;
 
 std::string to_text(const Value& value);
-Value parse_value(std::string_view text);  ///< A whole number if it is one, else text.
+Value parse_value(std::string_view text);  ///< A whole number if the text is one, else text.
 
-/// Named parameters of one candidate, ordered by name; only the active ones. A value.
+/// Named parameters of one candidate, ordered by name; inactive parameters are absent. A value.
 class Config {
  public:
   Config() = default;
-  /// Throws invalid_input for a name or value that could not be read back from key(): they hold no blank, comma,
-  /// semicolon, equals sign or quote; brackets must nest.
+  /// Throws invalid_input for a name or value that could not be read back from key(): names and values contain no
+  /// blank, comma, semicolon, equals sign or quote; brackets must nest.
   explicit Config(std::vector<std::pair<std::string, Value>> values);
-  /// Reads `bk=64;bm=128`; the empty text is the empty config.
+  /// Parses `bk=64;bm=128`; the empty text is the empty config.
   static Config parse(std::string_view key);
 
   bool has(std::string_view name) const noexcept;

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-/// Facts about how the device is measured; no kernel depends on them.
+/// Facts about measuring on the device; no kernel depends on them.
 constexpr std::array<std::string_view, 2> kMeasuringFacts = {"least_sample_us", "schedstat"};
 
 }  // namespace

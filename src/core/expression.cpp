@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-/// Bounds the tree's depth, and so the stack, whatever a file from elsewhere holds.
+/// Limits the tree's depth, and so the stack, for any text that a file may contain.
 constexpr size_t kMaxLength = 2048;
 constexpr int kMaxNesting = 64;
 
@@ -43,7 +43,7 @@ struct Operator {
   Kind kind;
   int precedence;
 };
-/// Longer spellings before their prefixes.
+/// Longer spellings precede their prefixes.
 constexpr std::array<Operator, 13> kOperators = {{{"||", Kind::logical_or, 1},
                                                   {"&&", Kind::logical_and, 2},
                                                   {"==", Kind::equal, 3},
@@ -133,7 +133,7 @@ class Parser {
     NodePtr node;
     skip_blanks();
     if (take("-")) {
-      // Here, so that the least 64-bit integer can be written.
+      // The sign is read here, so that the smallest 64-bit integer can be written.
       node = position_ < text_.size() && is_digit(text_[position_]) ? number(true) : make(Kind::negate, unary());
     } else if (take("!")) {
       node = make(Kind::logical_not, unary());
@@ -257,7 +257,7 @@ int64_t arithmetic(Kind kind, int64_t a, int64_t b) {
   }
 }
 
-/// Nothing when a name has no value; `missing` then holds the name.
+/// Empty when a name has no value; `missing` then holds the name.
 std::optional<Value> evaluate_node(const Expression::Node& node, const Expression::Lookup& lookup,
                                    std::string_view& missing) {
   if (node.kind == Kind::constant) return node.constant;
@@ -270,7 +270,7 @@ std::optional<Value> evaluate_node(const Expression::Node& node, const Expressio
   if (!left) return std::nullopt;
   if (node.kind == Kind::negate) return arithmetic(Kind::subtract, 0, integer_of(*left));
   if (node.kind == Kind::logical_not) return int64_t{integer_of(*left) == 0};
-  // && and || leave their right side alone when the left one decides: `b == 0 || a % b == 0`.
+  // && and || do not evaluate their right side when the left one decides: `b == 0 || a % b == 0`.
   if (node.kind == Kind::logical_and && integer_of(*left) == 0) return int64_t{0};
   if (node.kind == Kind::logical_or && integer_of(*left) != 0) return int64_t{1};
   const auto right = evaluate_node(*node.right, lookup, missing);

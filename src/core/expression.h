@@ -21,11 +21,11 @@ class Expression {
   static Expression parse(std::string_view text);  ///< Throws invalid_input with the position.
   Value evaluate(
       const Lookup& lookup) const;  ///< Throws invalid_input: unknown name, wrong type, overflow, division by zero.
-  /// Nothing when it reads a name without a value: a condition on an inactive parameter. && and || read no more than
-  /// they need. Throws as evaluate() otherwise.
+  /// Like evaluate(), but empty when the expression reads a name without a value, such as an inactive parameter. && and
+  /// || read no more operands than they need.
   std::optional<Value> evaluate_if_known(const Lookup& lookup) const;
-  bool truth(const Lookup& lookup) const;  ///< Non-zero.
-  std::vector<std::string> names() const;  ///< Variables it reads, each once, in order.
+  bool truth(const Lookup& lookup) const;  ///< True if the value is not zero.
+  std::vector<std::string> names() const;  ///< Variables in the expression, each once, in order.
 
   struct Node;
 

@@ -8,7 +8,7 @@
 
 namespace attune {
 
-/// What became of a candidate. A failed candidate is data: no exception, no sentinel time.
+/// The result of trying a candidate. A failed candidate is data: no exception, no sentinel time.
 enum class Status : uint8_t {
   ok,
   unsupported,
@@ -25,8 +25,8 @@ enum class Status : uint8_t {
 };
 std::string_view name(Status status) noexcept;
 std::optional<Status> parse_status(std::string_view text) noexcept;
-/// Whether a failure says something about the machine at that moment rather than about the candidate: memory, a device
-/// or a compiler that was not there, a stop.
+/// Whether a failure reflects the machine's state at that moment rather than the candidate: no memory, a missing device
+/// or compiler, a stop.
 constexpr bool is_transient(Status status) noexcept {
   return status == Status::compile_failed || status == Status::load_failed || status == Status::out_of_memory ||
          status == Status::device_lost || status == Status::cancelled;
@@ -34,17 +34,17 @@ constexpr bool is_transient(Status status) noexcept {
 
 /// One timed turn.
 struct Sample {
-  float us = 0;        ///< Time of one launch (of a batch: its mean).
-  float clock = 0;     ///< Speed of the clock kernel beside it, relative to the usual (1 = usual).
+  float us = 0;        ///< Time of one launch; for a batch of launches, the mean.
+  float clock = 0;     ///< Speed of the clock kernel run beside it, relative to its usual speed (1: usual).
   uint32_t round = 0;  ///< Samples of one round and epoch are paired.
   bool dirty = false;  ///< A participating thread waited in a run queue for 2 % of the sample or more.
   bool operator==(const Sample&) const = default;
 };
 
-/// How far an output is from the reference.
+/// Distance between an output and the reference.
 struct Errors {
-  double mismatch_ratio = 0;  ///< Elements outside rtol/atol, as a fraction: `errRatio`.
-  double max_relative = 0;  ///< max |got − want| / (scale of the row's dot products), compared to a c·√K·eps bound.
+  double mismatch_ratio = 0;  ///< Fraction of elements outside rtol/atol: `errRatio`.
+  double max_relative = 0;  ///< max |got − want| / (scale of the row's dot products), compared with a c·√K·eps bound.
   double cosine = 0;        ///< 1 − cos(got, want).
   bool operator==(const Errors&) const = default;
 };
@@ -53,7 +53,7 @@ enum class Timing : uint8_t { graph, events, host };
 
 struct Measurement {
   std::vector<Sample> samples;
-  bool noisy = false;                   ///< Fewer than 3 clean samples: all were used.
+  bool noisy = false;                   ///< Fewer than 3 samples were clean: all were used.
   double median_us = 0, spread_us = 0;  ///< Median and 1.4826·MAD of the samples used.
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
   Timing timing = Timing::host;
@@ -64,7 +64,7 @@ struct Measurement {
 struct Outcome {
   Status status = Status::ok;
   std::string detail;  ///< One sentence for a person; empty when ok.
-  Errors errors;       ///< Of the verification, when it ran.
+  Errors errors;       ///< Errors found by the verification, if it ran.
   std::optional<Measurement> measurement;
   bool ok() const noexcept { return status == Status::ok; }
   bool operator==(const Outcome&) const = default;

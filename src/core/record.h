@@ -12,33 +12,33 @@
 
 namespace attune {
 
-/// The components a result depends on, by name: `onednn.gemm` → `1+2.6.3`, `openblas.core` → `SkylakeX`.
-/// A name that starts with `driver.`, `compiler.`, `kernel.` (the hash of a solver's own sources) or `build.` (the
-/// build of a vendor's library) drifts; any other makes an older result void.
+/// Versions of the components that a result depends on, by name: `onednn.gemm` → `1+2.6.3`, `openblas.core` →
+/// `SkylakeX`. A change of a component drifts older results if its name starts with `driver.`, `compiler.`, `kernel.`
+/// (hash of a solver's own sources) or `build.` (build of a vendor's library); any other change makes them stale.
 using Versions = std::map<std::string, std::string>;
-enum class Age : uint8_t { current, drifted, stale };  ///< stale: void, never used.
+enum class Age : uint8_t { current, drifted, stale };  ///< stale: invalid, never used.
 Age compare(const Versions& recorded, const Versions& present);
 
 enum class CachePolicy : uint8_t { cold, warm };
 
-/// Everything about the way of measuring that makes results comparable. Two resume keys: a Record holds under any
-/// search that measures in the same way, a Decision under the same search only.
+/// All parameters of measuring that make results comparable. It has two keys for reuse: a Record is valid under any
+/// search that measures in the same way, a Decision only under the same search.
 struct Protocol {
   CachePolicy cache = CachePolicy::cold;
   std::string procedure = "race/1";  ///< `race/1`, or `exhaustive/1 5+101`.
   uint64_t seed = 0;
-  double min_gain = 0.005;  ///< A winner must beat the baseline by this fraction.
-  double err_ratio = 0.05;  ///< `--errRatio`: strictly below.
-  /// What a Record depends on, one line: temperature of the operands, data, verification. What is added later stands in
-  /// it only where it is not at its default, so that older lines stay valid.
+  double min_gain = 0.005;  ///< Minimum gain of a winner over the baseline, as a fraction.
+  double err_ratio = 0.05;  ///< `--errRatio`: exclusive upper bound.
+  /// Everything a Record depends on, in one line: temperature of the operands, data, verification. A field added later
+  /// appears only if it is not at its default, so that older lines stay valid.
   std::string measured_key() const;
-  /// What a Decision depends on beside that, one line: procedure with strategy and trials, seed, required gain.
+  /// Everything else a Decision depends on, in one line: procedure with strategy and trials, seed, required gain.
   std::string searched_key() const;
   bool operator==(const Protocol&) const = default;
 };
 
-/// Where in a contest a record was made. `verify`: the outcome of the correctness check; `screen`: left the race
-/// (dropped or shortlisted); `final`: timings kept as evidence.
+/// Stage of a contest in which a record was made. `verify`: the outcome of the correctness check; `screen`: the
+/// candidate left the race (dropped or shortlisted); `final`: timings kept as evidence.
 enum class Stage : uint8_t { verify, screen, final };
 std::string_view name(Stage stage) noexcept;
 std::optional<Stage> parse_stage(std::string_view text) noexcept;
@@ -55,7 +55,7 @@ struct Started {
 /// Deadlines of a candidate, in milliseconds; 0: none.
 struct Deadlines {
   int64_t load_ms = 0, run_ms = 0;
-  /// Whether a candidate that ran out of time under these would do so under `other`, too.
+  /// Whether a candidate that timed out under these deadlines would also time out under `other`.
   bool cover(const Deadlines& other) const noexcept;
   bool operator==(const Deadlines&) const = default;
 };
@@ -67,46 +67,47 @@ struct Record {
   Versions versions;
   Protocol protocol;
   Stage stage = Stage::verify;
-  bool dropped = false;  ///< Stage::screen only: left the race as slower.
+  bool dropped = false;  ///< Stage::screen only: the candidate left the race because it was slower.
   Outcome outcome;
-  std::string fingerprint;               ///< DeviceInfo::fingerprint(); empty: an entry of schema 1, of unknown place.
-  std::vector<BinaryIdentity> binaries;  ///< What was verified or timed under the candidate's name.
-  Deadlines deadlines;                   ///< Of a candidate that timed out; else zero.
+  std::string fingerprint;               ///< DeviceInfo::fingerprint(); empty: an entry of schema 1, its machine is
+                                         ///< unknown.
+  std::vector<BinaryIdentity> binaries;  ///< Binaries verified or timed under the candidate's name.
+  Deadlines deadlines;                   ///< Deadlines in force if the candidate timed out; else zero.
   bool operator==(const Record&) const = default;
 };
 
 struct Finalist {
   Candidate candidate;
   double us = 0, ratio = 1, ratio_low = 1,
-         ratio_high = 1;  ///< baseline time / this one's time, with its 95 % interval.
+         ratio_high = 1;  ///< Baseline's time / this candidate's time, with its 95 % interval.
   uint32_t num_clean = 0;
-  Errors errors;  ///< Of its verification.
+  Errors errors;  ///< Errors found by its verification.
   std::vector<BinaryIdentity> binaries;
   bool operator==(const Finalist&) const = default;
 };
 
-/// The best candidate of a solver none of whose candidates reached the final.
+/// The best candidate of a solver that has no candidate in the final.
 struct DroppedBest {
   Candidate candidate;
-  double us = 0;  ///< Median of the race, not of the final.
+  double us = 0;  ///< Median in the race.
   uint64_t workspace_bytes = 0;
   bool operator==(const DroppedBest&) const = default;
 };
 
-/// The published row that a contest began with.
+/// The published row at the start of a contest.
 struct Incumbent {
   Candidate candidate;
-  double us = 0;    ///< As the row says.
-  std::string row;  ///< The table's line.
+  double us = 0;    ///< Time that the row states.
+  std::string row;  ///< The row's line in the table.
   bool operator==(const Incumbent&) const = default;
 };
 
-/// The fastest of all solvers' untuned configs.
+/// The fastest untuned config of all solvers.
 struct BestUntuned {
   Candidate candidate;
   double us = 0;
-  double ratio = 1;       ///< Its time / the winner's.
-  bool screened = false;  ///< Both times are medians of the race: it was no finalist.
+  double ratio = 1;       ///< Its time / the winner's time.
+  bool screened = false;  ///< Both times are medians of the race, because it was not a finalist.
   bool operator==(const BestUntuned&) const = default;
 };
 
@@ -125,49 +126,49 @@ struct Decision {
   Verdict verdict = Verdict::baseline;
   bool noisy = false;
   /// The budget ended the search or the confirm early, or the machine failed a candidate (no memory, a compiler that
-  /// did not run): another run goes on from the records.
+  /// did not run). Another run continues from the records.
   bool incomplete = false;
-  Deadlines deadlines;     ///< As Record's: of a run in which a candidate timed out; else zero.
-  Errors errors;           ///< Of the winner.
-  uint32_t num_clean = 0;  ///< Clean pairs behind the ratio.
+  Deadlines deadlines;     ///< Deadlines in force if a candidate timed out in the run; else zero.
+  Errors errors;           ///< Errors of the winner.
+  uint32_t num_clean = 0;  ///< Number of clean pairs behind the ratio.
   double winner_us = 0, baseline_us = 0, ratio = 1, ratio_low = 1, ratio_high = 1;
-  uint64_t launches = 0;         ///< Spent on this problem, untimed ones included.
-  uint32_t dropped_samples = 0;  ///< Taken again because the clock was low.
-  std::string fingerprint;       ///< As Record's.
-  uint64_t num_candidates = 0;   ///< Tried, failed ones included.
-  double seconds = 0;            ///< Spent on the problem in the run that decided it.
+  uint64_t launches = 0;         ///< Launches for this problem, untimed ones included.
+  uint32_t dropped_samples = 0;  ///< Samples repeated because the clock was low.
+  std::string fingerprint;       ///< DeviceInfo::fingerprint(); empty: an entry of schema 1.
+  uint64_t num_candidates = 0;   ///< Candidates tried, failed ones included.
+  double seconds = 0;            ///< Time spent on the problem in the run that decided it.
   std::string strategy;          ///< `all`, `local` …
   std::optional<Incumbent> incumbent;
   std::vector<DroppedBest> dropped_bests;  ///< By solver.
   std::optional<BestUntuned> best_untuned;
-  /// Of the winner, as verified; empty for a library's.
+  /// Binaries of the winner, as verified; empty for a library's candidate.
   const std::vector<BinaryIdentity>& winner_binaries() const;
   bool operator==(const Decision&) const = default;
 };
 
-/// Taken out of quarantine by hand.
+/// A candidate removed from quarantine by hand.
 struct Pardoned {
   std::string device;
   Candidate candidate;
   bool operator==(const Pardoned&) const = default;
 };
 
-/// A verb that measures has begun. Its entries carry the run's number.
+/// The start of a verb that measures. Its entries carry the run's number.
 struct RunBegin {
   std::vector<std::string> command;  ///< The arguments, the program's name first.
-  std::string version;               ///< Of the program.
+  std::string version;               ///< Version of the program.
   std::string host;
   int64_t pid = 0;
-  std::string device, fingerprint, description;    ///< Of DeviceInfo.
+  std::string device, fingerprint, description;    ///< Facts of DeviceInfo.
   std::map<std::string, std::string> environment;  ///< Variables that libraries and Attune read.
   bool operator==(const RunBegin&) const = default;
 };
 
-/// It has ended; a run without one was killed.
+/// The end of a run; a run without one was killed.
 struct RunEnd {
   std::string ending;       ///< `done`, `failed`, `interrupted`.
-  int64_t exit_status = 0;  ///< -1: unknown, an error ended it.
-  Versions versions;        ///< Of all solvers that took part.
+  int64_t exit_status = 0;  ///< -1: unknown, because an error ended the run.
+  Versions versions;        ///< Versions of all solvers that took part.
   bool operator==(const RunEnd&) const = default;
 };
 

@@ -29,7 +29,7 @@ TEST(Versions, AnythingElseThatDiffersIsStaleWhateverDrifts) {
   EXPECT_EQ(compare({{"drivers", "1"}}, {{"drivers", "2"}}), Age::stale);
 }
 
-/// Which of the two keys a change shows in.
+/// Names the keys that a change of the protocol affects.
 std::string keys_with(const std::function<void(Protocol&)>& change) {
   Protocol other;
   change(other);

@@ -20,7 +20,7 @@ void check_parameter(const Parameter& parameter) {
   }
   std::set<std::string> seen;
   for (const auto& value : parameter.values) {
-    const Config readable({{parameter.name, value}});  // throws for what no table cell can hold
+    const Config readable({{parameter.name, value}});  // throws for values that no table cell can hold
     if (!seen.insert(to_text(value)).second) {
       fail(ErrorCode::invalid_input, "a parameter lists each value once, got {} again", readable.key());
     }
@@ -58,7 +58,7 @@ bool is_ordered(const Parameter& parameter) {
                      [](const Value& value) { return std::holds_alternative<int64_t>(value); });
 }
 
-/// Attributes that one of the two lacks or that differ; both lists are ordered by name.
+/// Number of attributes that differ or that only one of the two has; both lists are ordered by name.
 size_t num_differences(const Config& a, const Config& b) {
   size_t differences = 0;
   auto x = a.values().begin();

@@ -14,10 +14,10 @@ namespace attune {
 
 enum class Binding : uint8_t { compile_time, launch_time };
 
-/// One dimension of a space. `active_if` is an expression over the parameters before it (core/expression.h); an
-/// inactive parameter is absent from the Config, and one whose condition reads an inactive parameter is inactive too.
-/// Values that are all numbers are ordered as given (their neighbours are one step away); texts are not. `part`: index
-/// of the sub-problem whose short list gives the values.
+/// One dimension of a space. `active_if` is an expression over the parameters before it (core/expression.h). An
+/// inactive parameter is absent from the Config; a parameter whose condition reads an inactive one is inactive too.
+/// Values that are all numbers are ordered as given (neighbours are one step away); texts are not ordered. `part`:
+/// index of the sub-problem whose short list supplies the values.
 struct Parameter {
   std::string name;
   std::vector<Value> values;
@@ -27,41 +27,42 @@ struct Parameter {
   bool operator==(const Parameter&) const = default;
 };
 
-/// A reason to leave a config out: `bm*bk*2*stages <= device.shared_bytes`. The expression is true for what is allowed;
-/// variables are parameters, `problem.<attribute>` and `device.<fact>`. A rule that reads an inactive parameter allows.
+/// A reason to exclude a config: `bm*bk*2*stages <= device.shared_bytes`. The expression is true for allowed configs;
+/// its variables are parameters, `problem.<attribute>` and `device.<fact>`. A rule that reads an inactive parameter
+/// allows the config.
 struct Rule {
   std::string id, expression, reason;
   bool operator==(const Rule&) const = default;
 };
 
-/// The configs a solver offers for a problem, as pure data: crosses a worker's wire, lies in the journal.
+/// The configs a solver offers for a problem, as pure data that can be sent to a worker and stored in the journal.
 class SearchSpace {
  public:
   SearchSpace() = default;
-  /// All combinations, the last parameter varying fastest; of no parameters, one empty Config. Throws invalid_input for
-  /// an empty or repeated parameter or value, a rule or condition that does not parse, or more than 2^63 combinations.
+  /// All combinations, the last parameter varying fastest; without parameters, one empty Config. Throws invalid_input
+  /// for an empty or repeated parameter or value, an invalid rule or condition, or more than 2^63 combinations.
   static SearchSpace product(std::vector<Parameter> parameters, std::vector<Rule> rules);
-  /// A vendor's algorithms: rows of attributes, never list positions. Repeated rows are kept once.
+  /// A vendor's algorithms: rows of attributes, never list positions. Duplicate rows are kept once.
   static SearchSpace listed(std::vector<Config> configs);
 
   /// Number of indices, before pruning.
   uint64_t size() const noexcept { return size_; }
-  /// Config of an index. Indices that differ only in inactive parameters give the same Config; index_of() gives the
+  /// Config of an index. Indices that differ only in inactive parameters give equal Configs; index_of() returns the
   /// first of them. O(parameters). Throws invalid_input for an index beyond size().
   Config at(uint64_t index) const;
-  /// Values of an index by parameter, null where inactive: at() without making a Config. Empty for a listed space.
+  /// Values of an index by parameter, null where inactive: like at(), but makes no Config. Empty for a listed space.
   std::vector<const Value*> values_at(uint64_t index) const;
-  /// The first of the indices that give the same Config.
+  /// The first of the indices that give an equal Config.
   uint64_t canonical(uint64_t index) const;
   std::optional<uint64_t> index_of(const Config& config) const;
-  /// Canonical indices, ascending, that differ in one active parameter by one step (texts: by any other value), or in
-  /// the fewest attributes (listed: O(size)).
+  /// Canonical indices, ascending, that differ in one active parameter by one step (texts: by any other value), or, in
+  /// a listed space, in the fewest attributes (O(size)).
   std::vector<uint64_t> neighbours(uint64_t index) const;
 
   bool is_listed() const noexcept { return parameters_.empty(); }
   std::span<const Parameter> parameters() const noexcept { return parameters_; }
   std::span<const Rule> rules() const noexcept { return rules_; }
-  /// The same space with one parameter's values replaced: a part's short list. Throws not_found.
+  /// Returns a copy with one parameter's values replaced by a part's short list. Throws not_found.
   SearchSpace with_values(std::string_view parameter, std::vector<Value> values) const;
 
   std::string to_json() const;

@@ -20,7 +20,7 @@ Parameter numbers(std::string name, std::vector<int64_t> values, std::string act
 Parameter texts(std::string name, std::vector<std::string> values) {
   return {std::move(name), {values.begin(), values.end()}, Binding::compile_time, "", std::nullopt};
 }
-/// 3 · 2 · 2 · 3 indices, of which 3 · 2 · (1 + 3) give different configs.
+/// A space of 3 · 2 · 2 · 3 indices, of which 3 · 2 · (1 + 3) give different configs.
 SearchSpace conditional() {
   return SearchSpace::product({numbers("bm", {16, 32, 64}), texts("layout", {"plain", "packed"}),
                                numbers("split", {0, 1}), numbers("parts", {2, 4, 8}, "split == 1")},

@@ -7,7 +7,7 @@
 
 namespace attune {
 
-/// Names an admitted candidate inside an executor; unique over all problems it has open.
+/// Number of an admitted candidate in an executor; unique over all its open problems.
 using Slot = uint32_t;
 using ProblemId = uint32_t;
 using Milliseconds = std::chrono::milliseconds;
@@ -17,7 +17,7 @@ inline Milliseconds milliseconds_of(double seconds) noexcept {
   return Milliseconds(static_cast<int64_t>(std::ceil(1e3 * std::clamp(seconds, 0.0, kYearS))));
 }
 
-/// One entry of a measuring schedule: the candidate, the round its sample belongs to, launches timed together.
+/// One entry of a measuring schedule: the candidate, its sample's round, and the number of launches timed together.
 struct Turn {
   Slot slot = 0;
   uint32_t round = 0;

@@ -24,7 +24,7 @@ struct FreeBitmap {
 };
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
 
-/// The machine as far as this process may use it.
+/// The part of the machine that this process may use.
 std::unique_ptr<hwloc_topology, FreeTopology> load_topology(const std::vector<int>& cores) {
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0 || hwloc_topology_load(topology) != 0)
@@ -82,7 +82,7 @@ CoreBinding::~CoreBinding() {
   try {
     bind_to_cores(before_);
   } catch (const Error&) {
-    // They were its cores a moment ago: the machine has lost some since.
+    // The old cores were valid a moment ago: the machine has lost some since.
   }
 }
 

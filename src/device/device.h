@@ -14,7 +14,7 @@ struct Buffer {
   uint64_t bytes = 0;
 };
 
-/// An in-order queue of work. On a host it is the calling thread: enqueued work is done when the call returns.
+/// An in-order queue of work. On a host it is the calling thread: work is done when the enqueuing call returns.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -25,31 +25,33 @@ class Stream {
   virtual double elapsed_us(uint32_t from, uint32_t to) = 0;
 };
 
-/// What the scheduler did to the threads of this process between begin() and end(): a host's samples are `dirty` by it.
+/// Effect of the scheduler on this process's threads between begin_watch() and end_watch(); it makes a host's samples
+/// `dirty`.
 struct Disturbance {
-  double delay_ratio = 0;  ///< Largest run-queue delay of a participating thread, over the time between.
+  double delay_ratio = 0;  ///< Largest run-queue delay of a participating thread / elapsed time.
 };
 
-/// Whether a figure measured before will do.
+/// Whether an earlier measurement may be returned.
 enum class Reading : uint8_t { remembered, again };
 
-/// One device; one owner thread, on which it is current. Throws Error{device}.
+/// One device, current on its one owner thread. Functions throw device.
 class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
-  /// Speed now relative to the usual one (1 = usual): SM clock on a GPU, a fixed clock kernel on a host. About 20 µs.
+  /// Current speed relative to the usual one (1: usual): SM clock on a GPU, a fixed clock kernel on a host. Takes about
+  /// 20 µs.
   virtual double relative_clock() = 0;
   virtual bool healthy() noexcept = 0;
   virtual Buffer allocate(uint64_t bytes, uint32_t alignment) = 0;
   virtual void release(Buffer buffer) noexcept = 0;
   virtual void copy(void* to, const void* from, uint64_t bytes) = 0;
   virtual std::unique_ptr<Stream> open_stream() = 0;
-  /// Read bandwidth in GB/s for a working set of this size, measured once a size class (power of two) and remembered.
-  /// `again` measures once more and remembers the higher figure: a busy neighbour only ever makes it too low.
+  /// Read bandwidth in GB/s for a working set of this size, measured once per size class (power of two) and remembered.
+  /// `again` measures once more and remembers the higher figure: a busy neighbour can only lower it.
   virtual double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) = 0;
-  /// Lets threads of other pools come to rest before a turn, then gives the threads that take part their places. Called
-  /// before the untimed launches of a turn (`settled` false) and before its timed part (true). No-op on a GPU.
+  /// Lets threads of other pools come to rest before a turn, then pins the participating threads. Called before the
+  /// untimed launches of a turn (`settled` false) and before its timed part (true). No-op on a GPU.
   virtual void settle(std::string_view thread_pool, bool settled) = 0;
   /// Bracket a timed part. No-ops on a GPU.
   virtual void begin_watch() = 0;

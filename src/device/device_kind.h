@@ -8,14 +8,15 @@
 
 namespace attune {
 
-/// What a folder `device/<kind>/` registers by `void register_<kind>_devices(std::vector<DeviceKind>&)`.
+/// A kind of device. Each folder `device/<kind>/` registers one in `void
+/// register_<kind>_devices(std::vector<DeviceKind>&)`.
 struct DeviceKind {
   std::string_view name;
-  std::vector<DeviceInfo> (*list)() = nullptr;                     ///< Cheap; empty when there is none.
-  std::unique_ptr<Device> (*open)(std::string_view id) = nullptr;  ///< For an id that list() names.
+  std::vector<DeviceInfo> (*list)() = nullptr;                     ///< Cheap; empty without devices of this kind.
+  std::unique_ptr<Device> (*open)(std::string_view id) = nullptr;  ///< Opens an id that list() returned.
 };
 
-/// Called once by the generated list of this build's folders.
+/// Kinds of this build, from the generated list of folders; called once.
 std::vector<DeviceKind> device_kinds();
 
 }  // namespace attune

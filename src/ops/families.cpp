@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The families' tables as the older tuners ship them (ROCm/aiter, aiter/configs; MIT): names and columns are facts.
+// The families' tables as shipped with the older tuners (ROCm/aiter, aiter/configs; MIT): names and columns are facts.
 #include "ops/family.h"
 
 #include "base/error.h"

@@ -7,37 +7,37 @@
 
 namespace attune {
 
-/// What a table column holds, and so how it is written and read.
+/// Type of a table column; it determines how values are written and read.
 enum class ColumnKind { integer, flag, dtype, text };
 
-/// A column of the key of a table and the attribute of the problem behind it.
+/// A key column of a table and the corresponding attribute of the problem.
 struct KeyColumn {
-  std::string_view column;     ///< `M`; compared without regard to case when reading.
+  std::string_view column;     ///< `M`; case-insensitive when reading.
   std::string_view attribute;  ///< `m`
   ColumnKind kind = ColumnKind::integer;
   std::string_view default_value;  ///< Value when the column is missing (as in a Problem: `0`, `bf16`); empty: the
                                    ///< column is required.
-  bool optional = false;           ///< Attune adds the column to a table only when a row is not at its default.
+  bool optional = false;           ///< Attune adds the column to a table only when a row has a non-default value.
 };
 
 /// An operator family: its tables, names and defaults, as data. Formats of the columns: docs/formats/tables.md.
 struct FamilySpec {
-  std::string_view op;            ///< `gemm_a16w16`
-  std::string_view title;         ///< One line for `attune list ops`.
-  std::string_view default_file;  ///< `bf16_tuned_gemm.csv`; the untuned one has `untuned` for `tuned`.
-  std::string_view stem;          ///< Words of the default file's name without tuned and gemm: `bf16`, `bf16 batched`.
-  std::string_view variable;      ///< `GEMM_BF16`: ATTUNE_CONFIG_GEMM_BF16 and AITER_CONFIG_GEMM_BF16.
-  std::vector<KeyColumn> key;     ///< Without gfx and cu_num, which every family has first.
+  std::string_view op;                    ///< `gemm_a16w16`
+  std::string_view title;                 ///< One line for `attune list ops`.
+  std::string_view default_file;          ///< `bf16_tuned_gemm.csv`; the untuned one has `untuned` for `tuned`.
+  std::string_view stem;                  ///< The default file's name without tuned and gemm: `bf16`, `bf16 batched`.
+  std::string_view variable;              ///< `GEMM_BF16`: ATTUNE_CONFIG_GEMM_BF16 and AITER_CONFIG_GEMM_BF16.
+  std::vector<KeyColumn> key;             ///< Without gfx and cu_num, which every family has first.
   std::vector<std::string_view> results;  ///< Result columns in order, after the key.
   std::vector<std::string_view>
       baselines;         ///< Solver ids: the first that is available and supports the problem is the default.
-  bool pads_m = false;   ///< A row of a larger, padded M serves a problem that has none: plain products.
-  bool tunable = false;  ///< An Op of this name is registered in this build.
+  bool pads_m = false;   ///< Plain products: a row of a larger, padded M serves a problem without a row.
+  bool tunable = false;  ///< This build has an Op of this name.
 };
 
-/// All families Attune knows by their files, tunable or not.
+/// All known families of files, tunable or not.
 std::span<const FamilySpec> families();
-/// Null when there is none. The prefix `ck_` of older job names is accepted.
+/// Null for an unknown op. Accepts the prefix `ck_` of older job names.
 const FamilySpec* find_family(std::string_view op);
 /// The family of an option such as `--op`; null when the text is empty. Throws invalid_input for an unknown one.
 const FamilySpec* family_option(std::string_view op);

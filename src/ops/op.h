@@ -17,28 +17,28 @@
 
 namespace attune {
 
-/// One attribute of an op: command-line flag, table column and part of the key come from it.
+/// One attribute of an op; it defines a command-line flag, a table column and a part of the key.
 struct AttributeSpec {
   std::string_view name;
   ColumnKind kind = ColumnKind::integer;
-  std::string_view default_value;  ///< Default; empty: required.
-  bool always = true;              ///< False: in the key only when not at its default.
-  int64_t min = 0, max = 0;        ///< For integers.
+  std::string_view default_value;  ///< Empty: the attribute is required.
+  bool always = true;              ///< If false, the key contains it only when it is not at its default.
+  int64_t min = 0, max = 0;        ///< Range of integers.
   std::string_view help;
-  std::vector<std::string_view> allowed;  ///< For dtypes: the names this op takes.
+  std::vector<std::string_view> allowed;  ///< Names of the dtypes that the op supports.
 };
 
-/// Arithmetic of one call. bytes: each input read once, the output written once, true element sizes.
+/// Arithmetic of one call. `bytes`: each input is read once, the output is written once, in true element sizes.
 struct Work {
   double flops = 0, bytes = 0;
 };
 
-/// How exact an output must be. An element is a mismatch outside rtol/atol; `max_relative` bounds |got − want| over
-/// the scale Σ|a·b| of its dot product, in the form c·√K·eps.
+/// Required accuracy of an output. An element outside rtol/atol is a mismatch; `max_relative` bounds |got − want| over
+/// the scale of its dot product (Reference::scales), in the form c·√K·eps.
 struct Tolerance {
   double rtol = 0, atol = 0;
   double max_relative = 0;
-  double max_cosine = 0;  ///< Bound of 1 − cos.
+  double max_cosine = 0;  ///< Upper bound of 1 − cos.
 };
 
 /// Signed test data. `normal`: N(0,1). `integers`: small whole numbers, exact where the dtype allows it.
@@ -48,35 +48,35 @@ struct RowRange {
   int64_t begin = 0, end = 0;
 };
 
-/// Operands of one problem in host memory, in Op::tensors() order. Spans, not owned.
+/// Operands of one problem in host memory, in Op::tensors() order. The spans are not owned.
 struct HostTensors {
   std::vector<std::span<std::byte>> operands;
 };
 
-/// The reference output and, for each element, the scale of its error bound; rows × columns, row-major doubles.
+/// The reference output and the scale of each element's error bound; rows × columns, row-major doubles.
 struct Reference {
-  /// In pages of their own, so that no candidate can change them unseen.
+  /// Own pages, which can be protected from candidates.
   using Numbers = std::vector<double, PageAllocator<double>>;
   Numbers values, scales;
 };
 enum class Path : uint8_t { naive, fast };
 
-/// What a problem means, the same for every solver. Const and stateless; any thread.
+/// The meaning of a problem, identical for every solver. Const and stateless; thread-safe.
 class Op {
  public:
   virtual ~Op() = default;
   virtual std::string_view name() const = 0;
   virtual std::span<const AttributeSpec> schema() const = 0;
   virtual const FamilySpec& family() const = 0;
-  /// Checks, fills in defaults, orders attributes. Throws invalid_input naming the attribute.
+  /// Checks a problem, fills in defaults, orders attributes. Throws invalid_input naming the attribute.
   virtual Problem normalise(const Problem& problem, const DeviceInfo& device) const = 0;
   virtual Work work(const Problem& problem) const = 0;
-  /// In operand order: inputs, then the outputs. Normalised problems only, as below.
+  /// Operands in order: inputs, then outputs. This and the functions below require a normalised problem.
   virtual std::vector<TensorSpec> tensors(const Problem& problem) const = 0;
-  /// Fills the inputs. The same (distribution, seed) gives the same bytes everywhere.
+  /// Fills the inputs. Equal (distribution, seed) give equal bytes on every machine.
   virtual void fill(const Problem& problem, Distribution distribution, uint64_t seed,
                     const HostTensors& tensors) const = 0;
-  /// Rows of the output in double from the same (quantised) inputs. `naive`: a naive loop; `fast`: blocked and
+  /// Computes rows of the output in double from the same (quantised) inputs. `naive`: a naive loop; `fast`: blocked and
   /// vectorised, an independent implementation. Callers split rows over threads; `out` is sized for all rows.
   virtual void reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
                          Reference& out) const = 0;
@@ -87,7 +87,7 @@ class Op {
 /// The ops of this build, by name.
 std::span<const Op* const> ops();
 const Op* find_op(std::string_view name);
-/// Throws invalid_input with the list of ops when there is none of that name.
+/// Throws invalid_input with the list of ops for an unknown name.
 const Op& op_of(const Problem& problem);
 
 }  // namespace attune

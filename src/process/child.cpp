@@ -34,7 +34,7 @@ Child::Child(Child&& other) noexcept
 std::optional<WaitStatus> Child::poll() {
   if (!status_) {
     siginfo_t info{};
-    // Looks without reaping: while the process is a zombie, its number and that of its group are nobody else's.
+    // Checks without reaping: while the process is a zombie, no other process can have its number or its group's.
     if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
       return std::nullopt;
     kill();
@@ -47,7 +47,7 @@ WaitStatus Child::wait(Milliseconds deadline) {
   const auto end = Clock::now() + deadline;
   for (;;) {
     if (const auto status = poll()) return *status;
-    // Rounded up, so that the loop does not spin through the last millisecond.
+    // The time is rounded up, so that the loop does not spin through the last millisecond.
     const auto left = std::chrono::ceil<Milliseconds>(end - Clock::now());
     if (left.count() <= 0) break;
     pollfd entry{descriptor_, POLLIN, 0};
@@ -69,7 +69,7 @@ WaitStatus Child::expire(Milliseconds deadline) noexcept {
 }
 
 WaitStatus Child::reject() noexcept {
-  // An exit says less than what was read: a program that was the wrong one may have ended by now, or not quite yet.
+  // The invalid message says more than an exit: a wrong program may have ended by now, or not quite yet.
   if (const auto ended = poll(); ended && ended->end != WaitStatus::End::exited) return *ended;
   kill();
   if (status_->end == WaitStatus::End::exited || status_->end == WaitStatus::End::lost || status_->code == SIGKILL) {
@@ -91,7 +91,8 @@ void Child::stop() noexcept { signal_group(SIGSTOP); }
 void Child::resume() noexcept { signal_group(SIGCONT); }
 
 void Child::signal_group(int number) noexcept {
-  // Reaped by somebody else, or by the kernel where SIGCHLD is ignored: the number may be a stranger's by now.
+  // If it was reaped elsewhere (by the kernel, where SIGCHLD is ignored), the number may belong to another process by
+  // now.
   siginfo_t info{};
   if (!status_ && pid_ != 0 && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0)
     ::kill(-pid_, number);

@@ -35,7 +35,7 @@ ChildCommand shell(const std::string& script) { return {.arguments = {"/bin/sh",
 std::string output_of(ChildCommand command) { return run_command(std::move(command), kLong).output; }
 WaitStatus status_of(const ChildCommand& command) { return Child(command).wait(kLong); }
 
-/// Gone, or a zombie that somebody else has yet to reap.
+/// Whether the process is gone, or a zombie that its parent has yet to reap.
 bool is_gone(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
@@ -58,7 +58,7 @@ bool becomes_true(Condition condition) {
   }
   return true;
 }
-/// Starts a shell whose grandchild sleeps for ever; returns both.
+/// A shell whose grandchild sleeps for ever.
 struct Family {
   TemporaryFolder folder{"child-test"};
   Child child{ChildCommand{.arguments = {"/bin/sh", "-c", "sleep 1000 & echo $!; wait"},
@@ -113,13 +113,13 @@ TEST(Child, InheritsNoDescriptorAndReadsNothing) {
   ::close(leak);
 }
 
-/// A file in memory that holds `text`, under a number of the test's choice; what had the number gets it back.
+/// A file in memory that holds `text`, under a chosen number; the destructor restores the number's old descriptor.
 class FileAt {
  public:
   FileAt(int number, const std::string& text) : number_(number), before_(::fcntl(number, F_DUPFD_CLOEXEC, 100)) {
     const int file = ::memfd_create("test", MFD_CLOEXEC);
     EXPECT_EQ(::write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
-    // Far from the number first: the file may have been made under it.
+    // The file is first moved away from the number, under which it may have been made.
     const int far = ::fcntl(file, F_DUPFD_CLOEXEC, 100);
     ::close(file);
     EXPECT_EQ(::dup3(far, number, O_CLOEXEC), number);
@@ -136,7 +136,7 @@ class FileAt {
  private:
   int number_, before_;
 };
-/// What a shell and the `cat` it starts find under 3, 4 … of `inherited`.
+/// Returns what a shell and its `cat` read from 3, 4 … of `inherited`.
 std::string contents(std::vector<int> inherited) {
   ChildCommand command = shell("for d in \"$@\"; do cat /proc/self/fd/$d; done");
   command.environment["PATH"] = "/usr/bin:/bin";
@@ -178,7 +178,7 @@ TEST(Child, NoCopyOfAnInheritedPipeStaysHere) {
   const Child child(command);
   ::close(ends[1]);
   std::string read;
-  // Ends when the last writer has closed, though the child lives.
+  // The loop ends when the last writer has closed, though the child lives.
   for (char byte = 0; ::read(ends[0], &byte, 1) == 1;) read += byte;
   ::close(ends[0]);
   EXPECT_EQ(read, "hello\n");
@@ -369,7 +369,7 @@ TEST(Child, SignalsNobodyUnderANumberThatIsNoLongerIts) {
   }
   EXPECT_EQ(status->end, WaitStatus::End::lost);
   EXPECT_FALSE(status->ok()) << "how it ended is not known, so it did not end well";
-  // It still has the number of the group.
+  // The process still has the number of the group.
   const auto other = parse_int(trim(read_file(command.output)));
   ASSERT_TRUE(other);
   EXPECT_FALSE(is_gone(static_cast<pid_t>(*other)));

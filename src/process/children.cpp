@@ -30,7 +30,7 @@ void OwnedChildren::add(pid_t pid) {
 
 void OwnedChildren::remove(pid_t pid) noexcept {
   const std::lock_guard lock(mutex_);
-  // Only one: once reaped the number may be another child's already, and then it is here twice.
+  // Erases one entry only: once reaped, the number may already be another child's, and then it is listed twice.
   if (const auto found = std::find(pids_.begin(), pids_.end(), pid); found != pids_.end()) pids_.erase(found);
 }
 

@@ -47,8 +47,8 @@ bool has_memory_controller(const fs::path& group) {
   return false;
 }
 
-/// Whether a process loses a limit by leaving the group. The number of processes is not looked at: systemd limits that
-/// in every group, generously.
+/// Whether a process loses a limit by leaving the group. The limit on the number of processes is ignored: systemd sets
+/// it in every group, generously.
 bool is_limited(const fs::path& group) {
   for (const char* name : {"memory.max", "memory.high", "memory.swap.max", "cpu.max", "cpuset.cpus", "cpuset.mems"}) {
     const std::string limit = text_of(group / name);
@@ -109,7 +109,7 @@ bool MemoryCage::build(const fs::path& parent, uint64_t bytes) {
     remove();
     return false;
   };
-  // Who moves a process needs this one's file too: it is the nearest group that holds both ends.
+  // Moving a process also requires write access to this file: it belongs to the nearest group that holds both ends.
   if (::access((parent / "cgroup.procs").c_str(), W_OK) != 0) return give_up("no process can be moved in the cgroup");
   remove_left_overs(parent);
   std::string name = (parent / fmt::format("{}XXXXXX", kPrefix)).string();
@@ -119,7 +119,7 @@ bool MemoryCage::build(const fs::path& parent, uint64_t bytes) {
   if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) return give_up("a new cgroup cannot be locked");
   if (!write_to(leaf_ / "memory.max", std::to_string(bytes)))
     return give_up("the memory of a cgroup cannot be limited");
-  // Older kernels lack these, or count no swap: the limit holds without them.
+  // Older kernels lack these files, or do not count swap; the limit holds without them.
   write_to(leaf_ / "memory.swap.max", "0");
   write_to(leaf_ / "memory.oom.group", "1");
   descriptor_ = ::open((leaf_ / "cgroup.procs").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -138,7 +138,7 @@ void MemoryCage::remove() noexcept {
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
   if (!leaf_.empty()) {
-    write_to(leaf_ / "cgroup.kill", "1");  // Linux 5.14. Who was killed is in it until its memory is gone.
+    write_to(leaf_ / "cgroup.kill", "1");  // Linux 5.14. A killed process stays in it until its memory is freed.
     for (int i = 0; ::rmdir(leaf_.c_str()) != 0 && errno == EBUSY && i < 50; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

@@ -21,8 +21,8 @@ using testing::HasSubstr;
 
 void write(const fs::path& path, std::string_view text) { std::ofstream(path) << text; }
 
-/// Plain files under the names of a cgroup's: what is decided and written is tested everywhere, what the kernel makes
-/// of it only in the last test.
+/// Plain files under the names of a cgroup's: decisions and writes are tested everywhere, the kernel's reaction only in
+/// the last test.
 struct Groups {
   Groups() {
     fs::create_directories(ours);

@@ -4,8 +4,7 @@
 
 namespace attune {
 
-/// For tests: children that end are gone at once, as in an application that ignores SIGCHLD, for the life of the
-/// object.
+/// For tests: during the object's life, children that end disappear at once, as in an application that ignores SIGCHLD.
 class NoReaping {
  public:
   NoReaping() : before_(::signal(SIGCHLD, SIG_IGN)) {}

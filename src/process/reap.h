@@ -8,11 +8,11 @@
 
 namespace attune {
 
-/// For waitid(): a child by its descriptor (pidfd). P_PIDFD of linux/wait.h; older libc headers lack it.
+/// Selects a child by its descriptor (pidfd) in waitid(). P_PIDFD of linux/wait.h; older libc headers lack it.
 inline constexpr auto kByDescriptor = static_cast<idtype_t>(3);
 
-/// Reaps a child if it has ended; nothing while it runs. Does not wait. By its descriptor: whatever became of its
-/// number, no other child is touched. For processes whose other children are not ours.
+/// Reaps a child if it has ended; empty while it runs. Does not wait. The descriptor is unique: even if the child's
+/// number was reused, no other child is touched. For processes that have children of other owners.
 std::optional<WaitStatus> reap(int descriptor) noexcept;
 
 }  // namespace attune

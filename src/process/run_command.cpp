@@ -13,7 +13,7 @@
 namespace attune {
 
 CommandResult run_command(ChildCommand command, Milliseconds deadline, uint64_t max_bytes) {
-  // A file in memory, not a pipe: nobody has to read while it runs, and its size is a limit the kernel keeps.
+  // A file in memory, not a pipe: no reader is needed while the command runs, and the kernel enforces the size limit.
   const int memory = ::memfd_create("output", MFD_CLOEXEC);
   if (memory < 0) fail(ErrorCode::io, "cannot keep the output of a command in memory ({})", std::strerror(errno));
   struct ClosedDescriptor {

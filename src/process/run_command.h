@@ -8,11 +8,11 @@ namespace attune {
 
 struct CommandResult {
   WaitStatus status;
-  std::string output;  ///< Both streams, as they came.
+  std::string output;  ///< Both streams, in order of arrival.
 };
 
-/// Runs a short command to its end and reads what it wrote; `command.output` is not used. It is ended when the deadline
-/// passes or when it has written more than `max_bytes`. Throws as Child, and as read_file.
+/// Runs a short command to its end and returns its output; `command.output` is ignored. The command is killed at the
+/// deadline, or when it has written more than `max_bytes`. Throws like Child and read_file.
 CommandResult run_command(ChildCommand command, Milliseconds deadline, uint64_t max_bytes = 1 << 20);
 
 }  // namespace attune

@@ -19,8 +19,8 @@
 #include "base/error.h"
 #include "process/children.h"
 
-/// clone() under libc's other name: ThreadSanitizer takes every clone() for a fork, and its books, which the child
-/// shares with us here, are then those of the child.
+/// clone() under libc's other name: ThreadSanitizer treats every clone() as a fork and would switch its state, which
+/// the child shares with this process, to the child's.
 extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* argument, ...);
 
 namespace attune {
@@ -30,25 +30,26 @@ constexpr size_t kStackBytes = 64 << 10;
 constexpr int kNumSignals = 64;
 constexpr int kFirstInherited = 3;
 
-/// Everything the child does before exec was decided here, by the parent: it shares our memory until then, and may call
-/// nothing but the kernel.
+/// All decisions before exec, made by the parent: until exec the child shares the parent's memory and may call only the
+/// kernel.
 struct Plan {
   const char* program;
   char* const* arguments;
   char* const* environment;
-  const char* folder;  ///< Null: stay.
+  const char* folder;  ///< Null: unchanged.
   int input, output;
   const int* inherited;  ///< All sources lie above all targets (DescriptorsAbove): no dup3 overwrites one to come.
   int num_inherited;
-  int cgroup;  ///< −1: stay.
+  int cgroup;  ///< −1: unchanged.
   pid_t parent;
   std::array<std::pair<int, rlimit>, 6> limits;
   size_t num_limits = 0;
-  const char* failed = nullptr;  ///< Step that did not work, with `error`; written by the child.
+  const char* failed = nullptr;  ///< Step that failed, with `error`; written by the child.
   int error = 0;
 };
 
-/// The kernel's own layout: libc's sigaction() keeps books, and sanitizers replace it, both of them in our memory.
+/// The kernel's own layout: libc's sigaction() keeps state in the shared memory, and so do the sanitizers that replace
+/// it.
 struct KernelSigaction {
   void (*handler)(int);
   unsigned long flags;
@@ -63,7 +64,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int give_up(Plan&
   return 127;
 }
 
-/// Linux before 5.9 has no close_range. No opendir here: it allocates.
+/// Linux before 5.9 has no close_range. opendir is no alternative: it allocates.
 __attribute__((no_sanitize("address", "thread", "undefined"))) void close_from(int first) {
   if (::syscall(SYS_close_range, first, ~0U, 0) == 0) return;
   rlimit files{};
@@ -76,12 +77,13 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) void close_from(i
 __attribute__((no_sanitize("address", "thread", "undefined"))) int run_child(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
   const KernelSigaction by_default{};
-  // Before signals are unblocked: a handler of ours must not run here. exec resets handlers, but keeps what is ignored.
+  // Before signals are unblocked: a handler of the parent must not run here. exec resets handlers, but keeps ignored
+  // signals.
   for (int number = 1; number <= kNumSignals; ++number)
     ::syscall(SYS_rt_sigaction, number, &by_default, nullptr, sizeof(by_default.mask));
   ::syscall(SYS_setpgid, 0, 0);
   ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  // The parent may have died before the signal was asked for.
+  // The parent may have died before the signal was requested.
   if (::syscall(SYS_getppid) != plan.parent) return give_up(plan, "start", ECANCELED);
   if (plan.folder && ::syscall(SYS_chdir, plan.folder) != 0) return give_up(plan, "folder", errno);
   if (::syscall(SYS_dup3, plan.input, 0, 0) < 0 || ::syscall(SYS_dup3, plan.output, 1, 0) < 0 ||
@@ -89,7 +91,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int run_child(voi
     return give_up(plan, "streams", errno);
   for (int i = 0; i < plan.num_inherited; ++i)
     if (::syscall(SYS_dup3, plan.inherited[i], kFirstInherited + i, 0) < 0) return give_up(plan, "descriptors", errno);
-  // `0`: whoever writes. Before exec, so that not a page of the program is charged to our own group.
+  // `0` names the writer. Before exec, so that no page of the program is charged to the parent's cgroup.
   if (plan.cgroup >= 0 && ::syscall(SYS_write, plan.cgroup, "0", 1) != 1) return give_up(plan, "cgroup", errno);
   close_from(kFirstInherited + plan.num_inherited);
   for (size_t i = 0; i < plan.num_limits; ++i) {
@@ -102,8 +104,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int run_child(voi
   return give_up(plan, "program", errno);
 }
 
-/// Copies of descriptors, with numbers above all that the child's dup3 writes to. ClosedDescriptor on exec and on every
-/// way out.
+/// Copies of descriptors, with numbers above all targets of the child's dup3. Closed on exec and on every exit path.
 class DescriptorsAbove {
  public:
   explicit DescriptorsAbove(int lowest) : lowest_(lowest) {}
@@ -138,7 +139,7 @@ class DescriptorsAbove {
   std::vector<int> all_;
 };
 
-/// Memory for the child's first steps; the page below it is not to be written.
+/// Stack for the child's first steps; the page below it is protected.
 class Stack {
  public:
   Stack()

@@ -6,11 +6,11 @@ namespace attune {
 
 struct Spawned {
   pid_t pid;
-  int descriptor;  ///< pidfd, closed on exec; the caller's to close.
+  int descriptor;  ///< pidfd, closed on exec; the caller must close it.
 };
 
-/// Starts the command as Child promises. Throws as its constructor does. The process is one of OwnedChildren, until the
-/// caller has reaped it and removes it there.
+/// Starts the command as documented at Child, and throws like its constructor. The process is in OwnedChildren until
+/// the caller has reaped it and removes it there.
 Spawned spawn(const ChildCommand& command);
 
 }  // namespace attune

@@ -22,9 +22,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLastPatience{5000};
-constexpr size_t kMaxAtOnce = 16;  ///< Descriptors held; the next round takes the rest.
+constexpr size_t kMaxAtOnce = 16;  ///< Maximum number of descriptors held; the next round handles the rest.
 
-/// A child held by descriptor: whatever happens to its number, nobody else is looked at, hit or reaped.
+/// A child held by descriptor: even if its number is reused, no other process is examined, killed or reaped.
 class Stray {
  public:
   explicit Stray(pid_t pid) : descriptor_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
@@ -34,10 +34,10 @@ class Stray {
   Stray(Stray&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), was_alive_(other.was_alive_) {}
   Stray& operator=(Stray&&) = delete;
 
-  /// False: there is no descriptor for it, or it is another user's.
+  /// Returns false if there is no descriptor for it, or if it belongs to another user.
   bool kill() {
     siginfo_t info{};
-    // It fails for what is no child of ours: the number was reused since it was listed.
+    // waitid() fails if the process is not our child: the number was reused since it was listed.
     if (::waitid(kByDescriptor, static_cast<id_t>(descriptor_), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0)
       return false;
     was_alive_ = info.si_pid == 0;
@@ -77,7 +77,7 @@ Strays::Strays() {
 }
 
 Strays::~Strays() {
-  // The end of a run: nobody calls again.
+  // The run ends here: no later call follows.
   kill({}, kLastPatience);
   ::prctl(PR_SET_CHILD_SUBREAPER, before_, 0, 0, 0);
 }
@@ -87,9 +87,8 @@ size_t Strays::kill(std::span<const pid_t> spared, std::chrono::milliseconds at_
   std::vector<pid_t> left_alone(spared.begin(), spared.end());
   size_t num_killed = 0;
   do {
-    // Children are all there is to look for: the children of one that was killed are ours in the next round. And their
-    // numbers are certain, which a grandchild's is not: its parent may reap it, and the number be a stranger's, between
-    // two looks.
+    // Only children need to be found: the children of a killed child are ours in the next round. Numbers of children
+    // are reliable, unlike a grandchild's: its parent may reap it, and the number may be reused, between two looks.
     std::vector<Stray> strays;
     for (const pid_t pid : children_without_owner()) {
       if (strays.size() == kMaxAtOnce) break;

@@ -43,7 +43,7 @@ bool is_alive(pid_t pid) {
   std::string line;
   return std::getline(file, line) && line.find(") Z ") == std::string::npos && line.find(") X ") == std::string::npos;
 }
-/// Whether whoever made it has ended: until then it is a child of theirs, and no stray.
+/// Whether the process's parent has ended; until then it is the parent's child, and not a stray.
 bool has_come_to_us(pid_t pid) {
   const std::vector<pid_t> children = scanned_children();
   return std::find(children.begin(), children.end(), pid) != children.end();
@@ -58,7 +58,7 @@ bool is_subreaper() {
   return value != 0;
 }
 
-/// A worker whose script writes the numbers of the processes it starts, a line each.
+/// A worker whose script prints the numbers of the processes it starts, one per line.
 struct Family {
   explicit Family(const std::string& script)
       : child({.arguments = {"/bin/sh", "-c", script},
@@ -182,7 +182,7 @@ TEST(Strays, ThatHadEndedAreReapedButNotCounted) {
   EXPECT_EQ(strays.kill(), 0u);
   EXPECT_FALSE(has_come_to_us(ended));
   family.child.kill();
-  // The subshell that made it may have ended a moment ago and be waited for by nobody now.
+  // The subshell that made it may have ended a moment ago, not yet reaped.
   EXPECT_EQ(strays.kill(), 0u);
   EXPECT_TRUE(has_no_children());
 }

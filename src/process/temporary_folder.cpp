@@ -20,7 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLock = ".lock";
-/// A folder without a lock file is one whose process died in the microseconds between making the two, or is in them.
+/// A folder without a lock file belongs to a process that died in the microseconds between making the two, or is in
+/// them.
 constexpr std::time_t kAgeWithoutLock_s = 3600;
 
 fs::path default_root() {
@@ -28,7 +29,7 @@ fs::path default_root() {
   return folder != nullptr && *folder == '/' ? folder : "/tmp";
 }
 
-/// Whether `folder` is one of ours and its process is gone. On true the lock is held, in `descriptor` (−1: there is
+/// Whether `folder` is an Attune folder whose process is gone. If true, `descriptor` holds the lock (−1: there is
 /// none).
 bool is_left_over(const fs::path& folder, int& descriptor) {
   struct stat status {};
@@ -46,7 +47,7 @@ void remove_left_overs(const fs::path& root, const std::string& prefix) {
     if (!entry->path().filename().string().starts_with(prefix)) continue;
     int descriptor = -1;
     if (!is_left_over(entry->path(), descriptor)) continue;
-    std::error_code ignored;  // Another process may be removing the same.
+    std::error_code ignored;  // Another process may be removing the same folder.
     fs::remove_all(entry->path(), ignored);
     if (descriptor >= 0) ::close(descriptor);
   }
@@ -63,7 +64,7 @@ TemporaryFolder::TemporaryFolder(std::string_view purpose, fs::path root) {
     fail(ErrorCode::io, "cannot make a temporary folder ({}), set TMPDIR to another: '{}'", std::strerror(errno),
          root.string());
   path_ = name;
-  // Locked under another name first: a lock file that nobody holds means that its process is gone.
+  // The file is first locked under another name: an unlocked lock file means that its process is gone.
   const fs::path unlocked = path_ / ".new";
   lock_ = ::open(unlocked.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (lock_ >= 0 && ::flock(lock_, LOCK_EX) == 0 && ::rename(unlocked.c_str(), (path_ / kLock).c_str()) == 0) return;

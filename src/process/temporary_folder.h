@@ -5,10 +5,9 @@
 
 namespace attune {
 
-/// A folder of its own (0700) for files that no other process needs, removed with all it holds at the end of the
-/// object. What a process that was killed left behind is removed when the next folder of the same purpose is made: a
-/// lock file in each folder says whether its process lives, which process numbers cannot (they are reused, and differ
-/// between containers that share a disk).
+/// A private folder (0700) for temporary files, removed with its content by the destructor. The folder of a killed
+/// process is removed when the next folder of the same purpose is made: a lock file in each folder shows whether its
+/// process lives. Process numbers cannot show that (they are reused, and differ between containers that share a disk).
 class TemporaryFolder {
  public:
   /// `<root>/attune-<purpose>-XXXXXX`; `root` empty: $TMPDIR, else /tmp. Throws io.

@@ -12,8 +12,8 @@
 namespace attune {
 namespace {
 
-/// SIGKILL says neither who sent it nor why. What the kernel kills for memory is large; below this it was somebody
-/// else.
+/// SIGKILL names neither its sender nor its reason. Processes that the kernel kills for memory are large; a smaller one
+/// was killed by another sender.
 constexpr uint64_t kGrownBytes = uint64_t{256} << 20;
 
 Milliseconds milliseconds(const timeval& time) {

@@ -4,15 +4,15 @@
 
 namespace attune {
 
-/// Whether a solver has kernels for weights that were packed ahead (`bpreshuffle=1`).
+/// Whether a solver has kernels for packed weights (`bpreshuffle=1`).
 enum class WeightForms : uint8_t { plain, plain_or_packed };
 
-/// What every GEMM on a host asks of a problem: a host device, gemm_a16w16, no scales, weights it can take.
+/// Common requirements of GEMM on a host: a host device, gemm_a16w16, no scales, a supported form of weights.
 Support supports_host_gemm(const Problem& problem, const DeviceInfo& device, WeightForms weights = WeightForms::plain);
-/// The same, and fp32 in and out: what a BLAS library computes.
+/// Like supports_host_gemm(), but also requires fp32 in and out, the type of a BLAS library.
 Support supports_host_sgemm(const Problem& problem, const DeviceInfo& device);
 
-/// `threads` of a config. Throws unavailable unless it is 1 to the device's cores.
+/// Value of a config's `threads`. Throws unavailable unless it is between 1 and the device's cores.
 int thread_count(const Config& config, const DeviceInfo& device);
 
 }  // namespace attune

@@ -25,7 +25,7 @@ std::string hex_of(const unsigned char* bytes, size_t size) {
   return text;
 }
 
-/// Notes are a name's length, a descriptor's length and a type, then both, each padded to four bytes (elf(5)).
+/// A note is a name's length, a descriptor's length and a type, then both, each padded to four bytes (elf(5)).
 std::string build_id_of(const unsigned char* notes, size_t size) {
   const auto padded = [](size_t bytes) { return (bytes + 3) & ~size_t{3}; };
   for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {
@@ -63,7 +63,7 @@ std::string library_build(std::string_view file_name) {
   try {
     return "sha256:" + sha256_of_file(search.path);
   } catch (const Error&) {
-    return {};  // Replaced on the disk while it is loaded: its build cannot be told.
+    return {};  // The file was replaced while the library is loaded: its build is unknown.
   }
 }
 

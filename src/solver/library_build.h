@@ -5,9 +5,9 @@
 
 namespace attune {
 
-/// Which build of a shared library is loaded in this process: the build id that its linker wrote (hexadecimal), or
-/// `sha256:` and the file's hash where there is none. A distribution rebuilds a library without a new version. Empty
-/// when no library of this file name (`libdnnl.so.2`) is loaded. About 20 µs with a build id.
+/// Identifies the build of a shared library loaded in this process: the build id that its linker wrote (hexadecimal),
+/// or `sha256:` and the file's hash if there is none. Distributions rebuild libraries without a new version. Empty when
+/// no library of this file name (`libdnnl.so.2`) is loaded. Takes about 20 µs with a build id.
 std::string library_build(std::string_view file_name);
 
 }  // namespace attune

@@ -21,8 +21,8 @@
 namespace attune {
 namespace {
 
-// glibc's DEEPBIND keeps a module's own library ahead of whatever else defines cblas_sgemm; sanitizers refuse it
-// because it would bypass their malloc, and RTLD_LOCAL alone is enough there (tests/conformance checks both builds).
+// glibc's DEEPBIND prefers a module's own library to any other definition of cblas_sgemm; sanitizers reject it because
+// it would bypass their malloc, and RTLD_LOCAL alone is enough there (tests/conformance checks both builds).
 #ifdef ATTUNE_SANITIZED
 constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
 #else
@@ -31,7 +31,7 @@ constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 
 namespace fs = std::filesystem;
 
-/// Why nothing can be looked for in a folder; nothing for one that is not there.
+/// The reason why a folder cannot be searched; empty for a missing folder.
 std::optional<std::string> why_unusable(const fs::path& folder) {
   struct stat status {};
   int error = ::stat(folder.c_str(), &status) == 0 ? 0 : errno;
@@ -42,7 +42,7 @@ std::optional<std::string> why_unusable(const fs::path& folder) {
   return std::strerror(error);
 }
 
-/// Where modules are looked for. Complaints go by `host`.
+/// Folders that are searched for modules. `host` decides whether problems are thrown or become notices.
 std::vector<fs::path> module_folders(HostProcess host, std::vector<std::string>& notices) {
   if (const char* named = variable_or_null("ATTUNE_MODULES")) {
     const auto why = why_unusable(named);
@@ -54,12 +54,12 @@ std::vector<fs::path> module_folders(HostProcess host, std::vector<std::string>&
     if (host == HostProcess::program) fail(ErrorCode::invalid_input, "{}", sentence);
     notices.push_back(sentence);
   }
-  // In a build; from bin; from lib; from lib/x86_64-linux-gnu.
+  // Candidates: in a build; from bin; from lib; from lib/x86_64-linux-gnu.
   const auto here = code_folder(), above = here.parent_path();
   return {here / "modules", above / "lib/attune/modules", here / "attune/modules", above / "attune/modules"};
 }
 
-/// The value a spec's entries give on this CPU, by variable.
+/// Values of a spec's load variables on this CPU.
 std::map<std::string, std::string> values_here(const ModuleSpec& spec) {
   std::map<std::string, std::string> values;
   for (const auto entry : spec.load_variables) {
@@ -95,7 +95,7 @@ void set_load_variables(std::span<const ModuleSpec> specs) {
   }
 }
 
-/// Opens one module and calls its registration; returns why not.
+/// Opens one module and calls its registration; returns the reason for a failure.
 std::string register_module(const std::string& file, Registry& registry) {
   if (const auto why = why_truncated(file)) return *why;
   void* module = dlopen(file.c_str(), kOpenFlags);
@@ -108,7 +108,7 @@ std::string register_module(const std::string& file, Registry& registry) {
   return {};
 }
 
-/// The file of a module, empty when there is none.
+/// The file of a module; empty if it is missing.
 fs::path find_module(const std::string& file_name, const std::vector<fs::path>& folders) {
   std::error_code missing;
   for (const fs::path& folder : folders) {
@@ -150,7 +150,7 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
 }
 
 void Registry::open_module(SolverEntry& entry) {
-  // An entry of no reason that is no solver is opened once, whatever comes of it.
+  // An entry without a reason and without a solver is opened once, whatever the result.
   const size_t num_entries = entries_.size();
   std::string reason = register_module(entry.module, *this);
   ATTUNE_CHECK(entries_.size() == num_entries, "the module registers the solver that the build says: '{}'",

@@ -32,7 +32,7 @@ class ModuleLoader : public testing::Test {
   ~ModuleLoader() override { fs::remove_all(folder_); }
 
   void name_folder(const fs::path& folder) { ::setenv("ATTUNE_MODULES", folder.c_str(), 1); }
-  /// A file of the module's name that is none.
+  /// A file with the module's name that is not a module.
   fs::path put_module() {
     fs::path file = folder_ / "attune_solver_odd.so";
     std::ofstream(file) << "no module";

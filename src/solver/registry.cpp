@@ -12,7 +12,7 @@ void Registry::add(std::unique_ptr<Solver> solver) {
   const std::string id(solver->id());
   const auto same = [&](const SolverEntry& entry) { return entry.id == id; };
   const auto known = std::find_if(entries_.begin(), entries_.end(), same);
-  // That of a module has its place since before the module was opened.
+  // A module's solver has had its entry since before the module was opened.
   const bool is_expected = known != entries_.end() && known->solver == nullptr && !known->module.empty();
   ATTUNE_CHECK(known == entries_.end() || is_expected, "two solvers named {}", id);
   if (is_expected) {
@@ -29,19 +29,20 @@ void Registry::add_unavailable(std::string id, std::string title, std::string re
 }
 
 const Solver* Registry::find(std::string_view id) const noexcept {
-  // Whoever opens a module holds up who asks meanwhile. Never destroyed: the process may be ending.
+  // A thread that opens a module blocks others that ask meanwhile. The mutex is never destroyed: the process may be
+  // ending.
   static std::mutex& opening = *new std::mutex;
   const std::lock_guard lock(opening);
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const SolverEntry& entry) { return entry.id == id; });
   if (found == entries_.end()) return nullptr;
   if (found->solver == nullptr && found->unavailable.empty()) {
-    // Which modules are open is no part of what a registry says.
+    // A registry is logically const: which modules are open is not part of its value.
     auto& self = const_cast<Registry&>(*this);
     try {
       self.open_module(self.entries_[static_cast<size_t>(found - entries_.begin())]);
     } catch (const std::bad_alloc&) {
-      return nullptr;  // Tried again when asked for again.
+      return nullptr;  // The next call tries again.
     } catch (const std::exception& error) {
       self.entries_[static_cast<size_t>(found - entries_.begin())].unavailable = error.what();
       return nullptr;

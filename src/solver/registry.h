@@ -13,21 +13,21 @@ namespace attune {
 
 struct ModuleSpec;
 
-/// Whose process it is. In an application's the environment is not ours: the load variables are left as they are, and
-/// what a library makes of that is in its versions.
+/// Owner of the process. In an application Attune does not change the environment: load variables stay as they are, and
+/// their effect on a library is part of its versions.
 enum class HostProcess : uint8_t { program, application };
 
-/// A solver this build knows and whether it can be used here.
+/// A solver of this build, and whether it can be used on this machine.
 struct SolverEntry {
   std::string id, title;
-  const Solver* solver = nullptr;  ///< Null when unavailable, or when its module is not opened yet (application).
-  std::string unavailable;         ///< The loader's reason.
+  const Solver* solver = nullptr;  ///< Null when unavailable, or while an application has not opened its module.
+  std::string unavailable;         ///< The loader's reason; empty if available.
   std::string module;              ///< File of the module; empty when linked in.
 };
 
 /// The solvers of this process. Filled once at start, then read from any thread; owns the solvers and keeps their
-/// modules open for the life of the process. In an application a module is opened when find() is first asked for its
-/// solver: a library that is never used loads nothing.
+/// modules open for the life of the process. In an application a module is opened when find() first asks for its
+/// solver: an unused library is never loaded.
 class Registry {
  public:
   /// Called by a solver's registration function.
@@ -35,9 +35,9 @@ class Registry {
   void add_unavailable(std::string id, std::string title, std::string reason);
 
   std::span<const SolverEntry> entries() const noexcept { return entries_; }
-  /// Null when unknown or unavailable. Any thread; opens the solver's module if that is not done yet.
+  /// Null when unknown or unavailable. Thread-safe; opens the solver's module on demand.
   const Solver* find(std::string_view id) const noexcept;
-  /// What is odd about the modules' folders, a sentence each.
+  /// Anomalies of the modules' folders, one sentence each.
   std::span<const std::string> notices() const noexcept { return notices_; }
 
  private:
@@ -47,20 +47,19 @@ class Registry {
   std::vector<std::unique_ptr<Solver>> owned_;
   std::vector<SolverEntry> entries_;
   std::vector<std::string> notices_;
-  std::string module_;  ///< Of the registration under way.
+  std::string module_;  ///< Module that is being registered.
 };
 
-/// Interface version a module must report: `extern "C" int attune_solver_interface()`. A module of another build is
-/// unavailable with that reason, not a crash.
+/// Interface version that a module must report: `extern "C" int attune_solver_interface()`. A module with another
+/// version is unavailable with that reason, instead of crashing.
 inline constexpr int kSolverInterface = 2;
 
-/// Defined by the generated list (cmake/AttuneSolver.cmake): link attune_solvers. Sets the load variables and opens
-/// every module (in an application neither, see Registry), and calls every linked-in registration, as the build
-/// generated them. Modules are looked for in $ATTUNE_MODULES (a folder), beside the program or library in `modules/`,
-/// then in the installed folder; one that others could have written is unavailable. The first call does the work;
-/// before any other thread is started, if it is the program's. The second returns the same object. Throws
-/// invalid_input, in the program, when ATTUNE_MODULES names no folder that can be read; an application gets a notice
-/// and the usual folders.
+/// Returns the registry. Defined by the generated list (cmake/AttuneSolver.cmake): link attune_solvers. The first call
+/// sets the load variables and opens every module (in an application neither, see Registry), and calls every linked-in
+/// registration; in the program it must precede any other thread. Later calls return the same object. Modules are
+/// searched in $ATTUNE_MODULES (a folder), beside the program or library in `modules/`, then in the installed folder; a
+/// module that other users could have written is unavailable. In the program, throws invalid_input when ATTUNE_MODULES
+/// is not a readable folder; an application gets a notice and the usual folders.
 const Registry& registry(HostProcess host = HostProcess::program);
 
 }  // namespace attune

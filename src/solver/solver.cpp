@@ -5,7 +5,7 @@
 
 namespace attune {
 
-// Asked only for what layouts() lists, which by default is nothing.
+// Called only for layouts that layouts() lists, none by default.
 
 uint64_t Backend::packed_bytes(const Layout& layout, const Problem&) const {
   ATTUNE_CHECK(false, "this backend has no layout '{}'", layout.name);

@@ -10,19 +10,19 @@
 
 namespace attune {
 
-/// How the weights of one problem get into one layout.
+/// The packing of one problem's weights into one layout.
 struct WeightPacking {
   Layout layout;
-  uint64_t bytes = 0;  ///< Of one packed copy.
+  uint64_t bytes = 0;  ///< Size of one packed copy.
   std::function<void(std::span<const std::byte> plain, Buffer packed)> pack;
-  bool opaque = false;  ///< Of a library: each copy is packed where it lies. Others are packed once and copied.
+  bool opaque = false;  ///< A library's layout: each copy is packed in place. Other layouts are packed once and copied.
 };
 
 /// The packing of a named layout, or of one that the backend offers for the problem; the backend must outlive it.
-/// Throws unavailable for a layout that is neither, invalid_input for one that does not take the weights.
+/// Throws unavailable for any other layout, invalid_input for a layout that does not support the weights.
 WeightPacking packing_of(const Layout& layout, const Problem& problem, Backend& backend);
 
-/// Index of the weights among an op's operands: the one whose role is `b`.
+/// Index of the weights among an op's operands: the operand with role `b`.
 size_t weights_operand(std::span<const TensorSpec> specs);
 
 }  // namespace attune

@@ -19,7 +19,7 @@
 
 namespace attune {
 
-/// A solver of this process, opened on a device: what it computes, held against the op's reference. For the tests of
+/// A solver of this process, opened on a device, whose results are compared with the op's reference. For the tests of
 /// these folders, which reach modules only this way.
 class OpenedSolver {
  public:
@@ -54,7 +54,7 @@ class OpenedSolver {
     return all;
   }
 
-  /// What is wrong with the product a config computes, over an output of NaNs; empty when nothing is.
+  /// Computes a product over an output of NaNs; returns a description of the first wrong element, or empty.
   std::string wrong(const std::string& text, const std::string& config) {
     const Problem normal = problem(text);
     const Op& op = op_of(normal);
@@ -86,7 +86,7 @@ class OpenedSolver {
     return {};
   }
 
-  /// The sentence with which a config is refused; empty when it is not.
+  /// Returns the error with which a config is rejected; empty if it is accepted.
   std::string refusal(const std::string& text, const std::string& config) {
     try {
       const auto binaries = compiled(problem(text), Config::parse(config));
@@ -98,7 +98,7 @@ class OpenedSolver {
   }
 
  private:
-  /// What a config's tasks are compiled to, in the kernel cache. Throws unavailable for what does not compile.
+  /// Binaries of a config's tasks, in the kernel cache. Throws unavailable when a task does not compile.
   std::vector<Binary> compiled(const Problem& normal, const Config& config) {
     const auto tasks = solver_->compile_tasks(normal, config, device_->info());
     if (tasks.empty()) return {};
@@ -111,7 +111,7 @@ class OpenedSolver {
     return binaries;
   }
 
-  /// The weights as the config wants them.
+  /// The weights in the config's layout.
   void* packed(const Problem& normal, const Config& config, const TensorSpec& weights, std::span<std::byte> plain) {
     const Layout layout{config.has("b_layout") ? config.text("b_layout") : "plain"};
     if (layout.name == "plain") return plain.data();
@@ -125,7 +125,7 @@ class OpenedSolver {
     return to;
   }
 
-  /// Memory of NaNs.
+  /// Allocates memory filled with NaNs.
   void* allocate(uint64_t bytes) {
     buffers_.push_back(device_->allocate(std::max<uint64_t>(bytes, 64), 64));
     std::memset(buffers_.back().data, 0xff, bytes);

@@ -17,8 +17,8 @@ inline uint16_t to_bf16(float value) noexcept {
 }
 inline float from_bf16(uint16_t value) noexcept { return std::bit_cast<float>(static_cast<uint32_t>(value) << 16); }
 
-/// Converts whole arrays between a stored type (fp64, fp32, bf16, fp16) and float. Sizes: elements; `stored` holds
-/// values.size()·bits/8 bytes. Throws invalid_input for another type.
+/// Converts whole arrays between a stored type (fp64, fp32, bf16, fp16) and float. `stored` holds values.size()·bits/8
+/// bytes. Throws invalid_input for another type.
 void from_float(DType dtype, std::span<const float> values, std::byte* stored);
 void to_float(DType dtype, const std::byte* stored, std::span<float> values);
 

@@ -21,7 +21,7 @@ TEST(Convert, Bf16RoundsToNearestEven) {
 }
 
 TEST(Convert, ArraysComeBackWithinTheUnitRoundoff) {
-  // The last two lie just above the middle of two neighbours in bf16 and in fp16: cut off, they err by more.
+  // The last two lie just above the middle of two neighbours in bf16 and in fp16: truncation would have a larger error.
   const std::vector<float> values = {0.0f, -1.5f, 3.14159f, 1e-3f, -1000.25f, 1 + 0x1.1p-8f, 1 + 0x1.1p-11f};
   for (const DType dtype : {DType::fp64, DType::fp32, DType::bf16, DType::fp16}) {
     std::vector<std::byte> stored(values.size() * 8);

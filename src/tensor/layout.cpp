@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The named layouts: what each packs is documented in attune/tensor.h.
+// The named layouts; attune/tensor.h documents their order.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,17 +10,17 @@
 namespace attune {
 namespace {
 
-constexpr int64_t kPanel = 16;     // Rows of the weights side by side.
-constexpr int64_t kPairStep = 32;  // Elements of K that an AMX tile holds: pairs are padded to whole ones.
-constexpr int64_t kBlock = 64;     // Cells of a row moved at a time, so that panel and rows stay in the first cache.
+constexpr int64_t kPanel = 16;     // Rows of the weights in a panel.
+constexpr int64_t kPairStep = 32;  // Elements of K in an AMX tile; layouts of pairs pad K to a multiple.
+constexpr int64_t kBlock = 64;     // Cells of a row moved at a time, so that panel and rows stay in the L1 cache.
 
-/// A layout of panels of cells: [N/16][cells][16], a cell being `elements` neighbours along K. `k_step`: K is padded to
-/// a multiple of it.
+/// A layout of panels of cells: [N/16][cells][16], where a cell is `elements` neighbours along K. K is padded to a
+/// multiple of `k_step`.
 struct PanelOrder {
   int64_t elements = 1, k_step = 1;
 };
 
-/// A matrix of weights in such an order, in bytes and cells.
+/// A matrix of weights in a PanelOrder, in bytes and cells.
 class PanelMatrix {
  public:
   PanelMatrix(const PanelOrder& order, const TensorSpec& spec)
@@ -56,7 +56,7 @@ class PanelMatrix {
   int64_t row_bytes() const { return k_ * element_bytes_; }
   int64_t rows_of(int64_t panel) const { return std::min(kPanel, n_ - panel * kPanel); }
 
-  /// Calls visit(panel, begin, end) for blocks of the cells that are there whole.
+  /// Calls visit(panel, begin, end) for blocks of complete cells.
   template <typename Visit>
   void each_block(Visit visit) const {
     for (int64_t panel = 0; panel < panels(); ++panel) {
@@ -64,8 +64,8 @@ class PanelMatrix {
     }
   }
 
-  /// Calls visit(byte in the plain matrix, byte in the packed one) for the elements that do not fill their cell: the
-  /// last of each row of an odd K.
+  /// Calls visit(byte in the plain matrix, byte in the packed one) for elements of incomplete cells: the last of each
+  /// row if K is odd.
   template <typename Visit>
   void each_single(Visit visit) const {
     for (int64_t k = there_ * elements_; k < k_; ++k) {
@@ -76,7 +76,7 @@ class PanelMatrix {
     }
   }
 
-  /// Cells are moved by memcpy of a constant size: rows of an odd K start between two of them.
+  /// Cells are moved by memcpy of a constant size, because rows of an odd K may start at an odd element.
   template <int64_t kBytes>
   void pack_cells(const std::byte* plain, std::byte* packed) const {
     each_block([&](int64_t panel, int64_t begin, int64_t end) {
@@ -108,7 +108,7 @@ class PanelMatrix {
   }
 
   int64_t n_, k_, element_bytes_, elements_;
-  int64_t there_, cells_;  ///< Cells of a panel that the plain rows fill whole; all of them.
+  int64_t there_, cells_;  ///< Cells of a panel that plain rows fill completely; all cells of a panel.
 };
 
 const std::array<NamedLayout, 3>& registry() {
@@ -119,10 +119,10 @@ const std::array<NamedLayout, 3>& registry() {
   }};
   return layouts;
 }
-/// Of registry()'s entries, plain left out.
+/// Orders of registry()'s entries, without plain.
 constexpr std::array<PanelOrder, 2> kOrders = {{{.elements = 1, .k_step = 1}, {.elements = 2, .k_step = kPairStep}}};
 
-/// Null for plain. Throws unless the layout is one and takes the tensor.
+/// Null for plain. Throws unless the layout exists and supports the tensor.
 const PanelOrder* order_of(const Layout& layout, const TensorSpec& plain) {
   const NamedLayout* found = find_named_layout(layout.name);
   if (found == nullptr)

@@ -18,7 +18,7 @@ TensorSpec weights(DType dtype, int64_t n, int64_t k) {
   return {.role = "b", .dtype = dtype, .shape = {n, k}, .use = Use::weight};
 }
 
-/// Bytes of which every element differs from its neighbours and none is zero.
+/// Bytes in which each element differs from its neighbours and none is zero.
 std::vector<std::byte> counted(const TensorSpec& spec) {
   std::vector<std::byte> bytes(spec.bytes());
   const size_t step = static_cast<size_t>(bits(spec.dtype)) / 8;
@@ -35,7 +35,7 @@ std::vector<std::byte> packed(const std::string& layout, const TensorSpec& spec,
   return bytes;
 }
 
-/// Where element (n, k) of the weights stands, in elements: the layouts' definitions once more, plainly.
+/// Position of element (n, k) of the weights, in elements: a naive second implementation of the layouts.
 size_t place(const std::string& layout, const TensorSpec& spec, int64_t n, int64_t k) {
   const int64_t extent = spec.shape[1], padded = (extent + 31) / 32 * 32;
   if (layout == "plain") return static_cast<size_t>(n * extent + k);
@@ -43,7 +43,7 @@ size_t place(const std::string& layout, const TensorSpec& spec, int64_t n, int64
   return static_cast<size_t>(((n / 16 * (padded / 2) + k / 2) * 16 + n % 16) * 2 + k % 2);
 }
 
-/// Every layout with every type it takes and sizes with every remainder.
+/// Calls `check` for every layout with every type it supports and sizes with every remainder.
 template <typename Check>
 void for_all(Check check) {
   for (const NamedLayout& layout : named_layouts()) {
@@ -82,7 +82,7 @@ TEST(Layouts, ComeBackBitByBit) {
 }
 
 TEST(Layouts, KeepTheirBytesForEver) {
-  // A version's bytes are a promise: packed weights may outlive the program that packed them.
+  // The bytes of a version must never change: packed weights may outlive the program that packed them.
   const TensorSpec spec = weights(DType::bf16, 2, 3);
   const auto plain = counted(spec);
   const auto elements = [&](const std::string& layout) {

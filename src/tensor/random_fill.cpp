@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-/// splitmix64's output function of a counter: vectorises, unlike a generator with state.
+/// splitmix64's output function of a counter: it vectorises, unlike a generator with state.
 inline uint64_t mix(uint64_t counter) {
   uint64_t z = counter * 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;

@@ -11,7 +11,7 @@ int64_t TensorSpec::elements() const noexcept {
 
 uint64_t TensorSpec::bytes() const noexcept {
   if (shape.empty()) return 0;
-  // Each row of the last axis starts at a byte: a sub-byte type rounds up there.
+  // Each row of the last axis starts at a byte, so rows of a sub-byte type are rounded up.
   const auto last = static_cast<uint64_t>(shape.back());
   const auto rows = last == 0 ? 0 : static_cast<uint64_t>(elements()) / last;
   return rows * ((last * static_cast<uint64_t>(bits(dtype)) + 7) / 8);

@@ -59,7 +59,7 @@ fs::path find_program() {
   fail(ErrorCode::unavailable, "there is no C compiler on PATH, install gcc (apt-get install gcc) or set ATTUNE_CC");
 }
 
-/// LC_ALL=C: the errors are read by compiler_failure.
+/// LC_ALL=C: compiler_failure parses the errors.
 std::map<std::string, std::string> environment_in(const fs::path& temporary) {
   return {{"PATH", search_path()}, {"LC_ALL", "C"}, {"TMPDIR", temporary.string()}};
 }
@@ -75,7 +75,7 @@ std::string ask_version(const fs::path& program) {
   return *name;
 }
 
-/// Not write_file_atomically: nobody else reads it, and two fsyncs are a fifth of a compilation.
+/// Does not use write_file_atomically: there are no other readers, and two fsyncs are a fifth of a compilation.
 void write_source(const fs::path& file, std::string_view source) {
   const QuietWrite quiet;
   std::ofstream stream(file, std::ios::binary);
@@ -93,8 +93,8 @@ std::string instruction_set() {
 }  // namespace
 
 std::string HostCompiler::toolchain() const {
-  // By file and time: one that was replaced is asked again. A failure is kept too: a compiler that hangs would hold up
-  // every task until the deadline.
+  // Cached by file and modification time, so that a replaced compiler is asked again. Failures are cached too:
+  // otherwise a hanging compiler would delay every task until the deadline.
   struct Version {
     std::string name, failure;
   };
@@ -132,16 +132,17 @@ std::string HostCompiler::flaw_of(std::string_view file) const {
   return is_shared_object(file) ? "" : "no shared object of 64 bits";
 }
 
-/// A change of what it adds raises command_version().
+/// A change of the options below must raise command_version().
 CompileCommand HostCompiler::command(const CompileTask& task, const fs::path& folder) const {
   const fs::path program = find_program();
   write_source(folder / "kernel.c", task.source);
   CompileCommand command;
   command.output = "kernel.so";
   command.environment = environment_in(folder);
-  // -nostdlib: a kernel needs no start-up files and no libc of its own (6 to 8 ms of about 40); what the compiler calls
-  // of libc is in every process, what it calls of libgcc is linked in. Distributions differ in what they harden by
-  // default: a kernel is to be the same, and as fast, under each. Interposition would forbid inlining an entry.
+  // -nostdlib: a kernel needs no start-up files and no libc of its own (6 to 8 ms of about 40); every process has the
+  // libc functions that the compiler calls, and libgcc is linked in. Distributions enable different hardening by
+  // default, but a kernel must be identical, and equally fast, under each. Interposition would forbid inlining an
+  // entry.
   command.arguments = {program.string(),
                        "-pipe",
                        "-shared",
@@ -154,7 +155,7 @@ CompileCommand HostCompiler::command(const CompileTask& task, const fs::path& fo
                        "-fno-stack-clash-protection"};
   if (instruction_set() == "x86-64") command.arguments.push_back("-fcf-protection=none");
   for (const char* file : {"-o", "kernel.so", "-x", "c", "kernel.c"}) command.arguments.push_back(file);
-  // After the source: a linker that takes libraries only as needed must know what is.
+  // After the source: a linker that links libraries only as needed must know the undefined symbols first.
   command.arguments.insert(command.arguments.end(), task.options.begin(), task.options.end());
   command.arguments.push_back("-lgcc");
   return command;

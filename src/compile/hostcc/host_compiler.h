@@ -5,13 +5,13 @@
 namespace attune {
 
 /// `hostcc`: the C compiler of this machine, for kernels of the host: $ATTUNE_CC (a path, or a name on PATH), else the
-/// first of gcc, cc and clang on PATH. The variables are read at each call. Sources are one file of C without headers
-/// of libraries; they may call libc (which every process has), the compiler's own support functions, and nothing else.
+/// first of gcc, cc and clang on PATH. The variables are read at each call. A source is one file of C without library
+/// headers; it may call only libc (which every process has) and the compiler's own support functions.
 class HostCompiler : public Compiler {
  public:
   std::string_view name() const override { return "hostcc"; }
   std::string toolchain() const override;
-  /// Any architecture of this machine's instruction set: what of it a kernel uses is in the task's options.
+  /// Any architecture with this machine's instruction set: the task's options select the extensions that a kernel uses.
   bool targets(std::string_view arch) const override;
   CompileCommand command(const CompileTask& task, const std::filesystem::path& folder) const override;
   uint32_t command_version() const override { return 1; }

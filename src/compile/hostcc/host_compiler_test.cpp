@@ -36,7 +36,7 @@ std::string message_of(const std::function<void()>& call) {
 
 class HostCompilerTest : public testing::Test {
  protected:
-  /// Runs what command() says; returns the log.
+  /// Runs the command of command(); returns the log.
   std::string run(const CompileTask& task, bool good = true) {
     CompileCommand command = hostcc().command(task, folder_.path());
     file_ = folder_.path() / command.output;
@@ -52,7 +52,7 @@ class HostCompilerTest : public testing::Test {
 };
 
 TEST_F(HostCompilerTest, WhatItCompilesCanBeLoadedAndCalled) {
-  // memset is libc's, the 128-bit division is libgcc's.
+  // memset belongs to libc, the 128-bit division to libgcc.
   run({.compiler = "hostcc",
        .source = "void *memset(void *, int, unsigned long);\n"
                  "static int helper(int x) { return x + 1; }\n"
@@ -108,7 +108,7 @@ TEST_F(HostCompilerTest, AttuneCcNamesTheCompilerAndIsAskedOnce) {
   EXPECT_EQ(hostcc().toolchain(), "cc-3.1");
   EXPECT_EQ(read_file(folder_.path() / "asked"), "x\n");
   EXPECT_EQ(hostcc().command({}, folder_.path()).arguments.front(), program);
-  // A name is looked for on PATH.
+  // A name is searched on PATH.
   const SetVariable name("ATTUNE_CC", "cc");
   const SetVariable path("PATH", "relative:/no/such/folder:" + folder_.path().string());
   EXPECT_EQ(hostcc().command({}, folder_.path()).arguments.front(), program);

@@ -8,7 +8,7 @@ namespace {
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// The first number with a dot that is a word of its own: not the `12.2.0` of `(Debian 12.2.0-14+deb12u1)`.
+/// The first number with a dot that is a separate word: not the `12.2.0` of `(Debian 12.2.0-14+deb12u1)`.
 std::string_view version_in(std::string_view text) {
   for (size_t begin = 0; begin < text.size(); ++begin) {
     if (!is_digit(text[begin]) || (begin > 0 && text[begin - 1] != ' ')) continue;

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-// Round numbers, so that expected times in tests can be worked out by hand.
+// Round numbers, so that tests can compute expected times by hand.
 constexpr double kBandwidthGbs = 100;
 constexpr double kClockCostUs = 20;
 
@@ -94,7 +94,7 @@ double FakeDevice::bandwidth_gbs(uint64_t, Reading) { return kBandwidthGbs; }
 void FakeDevice::settle(std::string_view, bool) {}
 
 void FakeDevice::begin_watch() {
-  // Always the same number of draws, so that one kind of noise can be switched off without changing the others.
+  // The number of draws is constant, so that one kind of noise can be switched off without changing the others.
   const double white = random_.normal(), burst = random_.uniform(), dirty = random_.uniform();
   factor_ = std::max(0.2, 1 + noise_.white * white);
   dirty_ = dirty < noise_.dirty_share;

@@ -12,20 +12,20 @@
 
 namespace attune {
 
-/// What disturbs a fake device's virtual time. Drawn once a watched part (begin_watch), so a batch is disturbed as a
-/// whole, as it is on a real device. All zero: every launch takes exactly what its kernel says.
+/// Noise in a fake device's virtual time. Drawn once per watched part (begin_watch), so a batch is slowed as a whole,
+/// as on a real device. All zero: every launch takes exactly its kernel's time.
 struct FakeNoise {
   uint64_t seed = 1;
   double white = 0;        ///< Relative standard deviation of every part.
-  double burst_share = 0;  ///< Fraction of parts slowed by `burst_factor` without being seen as dirty.
+  double burst_share = 0;  ///< Fraction of parts slowed by `burst_factor` but not reported as dirty.
   double burst_factor = 1.5;
   double dirty_share = 0;  ///< Fraction of parts slowed by `dirty_factor` and reported by end_watch().
   double dirty_factor = 3;
-  double slow_clock_share = 0;  ///< Fraction of relative_clock() calls that answer 0.5.
+  double slow_clock_share = 0;  ///< Fraction of relative_clock() calls that return 0.5.
 };
 
-/// A device whose memory is the host's and whose time is a counter: a fake kernel computes its result on the calling
-/// thread and then says how long it took. Deterministic for a given noise seed. `fake:0`, gfx `fake`, 4 units.
+/// A device with the host's memory and a counter as its clock: a fake kernel computes its result on the calling thread
+/// and then reports its time. Deterministic for a given noise seed. `fake:0`, gfx `fake`, 4 units.
 class FakeDevice final : public Device {
  public:
   explicit FakeDevice(const FakeNoise& noise = {});
@@ -33,15 +33,15 @@ class FakeDevice final : public Device {
   FakeDevice(const FakeDevice&) = delete;
   FakeDevice& operator=(const FakeDevice&) = delete;
 
-  /// Called by a kernel of the fake solver: `us` of undisturbed device time go by. Negative values are a planted fault.
-  /// Any thread.
+  /// Adds `us` of undisturbed device time; called by kernels of the fake solver. A negative value is an intentional
+  /// fault. Thread-safe.
   void advance_us(double us) noexcept { now_us_.fetch_add(us * factor_, std::memory_order_relaxed); }
   double now_us() const noexcept { return now_us_.load(std::memory_order_relaxed); }
-  /// healthy() answers false from now on.
+  /// Makes healthy() return false from now on.
   void break_down() noexcept { healthy_ = false; }
-  /// Bytes allocated and not released.
+  /// Number of bytes allocated and not released.
   uint64_t allocated_bytes() const noexcept { return allocated_bytes_.load(); }
-  /// Virtual time of the fixed roofline: the larger of flops at peak_gflops[dtype] and bytes at bandwidth_gbs.
+  /// Virtual time of the fixed roofline: the larger of flops / peak_gflops[dtype] and bytes / bandwidth_gbs.
   double roofline_us(double flops, double bytes, std::string_view dtype) const;
 
   static DeviceInfo describe();
@@ -63,10 +63,10 @@ class FakeDevice final : public Device {
   FakeNoise noise_;
   Random random_;
   std::atomic<double> now_us_{0};
-  double factor_ = 1;  ///< Of the watched part under way; 1 outside.
+  double factor_ = 1;  ///< Noise factor of the current watched part; 1 outside.
   bool dirty_ = false;
   bool healthy_ = true;
-  std::atomic<uint64_t> allocated_bytes_{0};  ///< Weights are released by any thread.
+  std::atomic<uint64_t> allocated_bytes_{0};  ///< Atomic because any thread may release weights.
 };
 
 }  // namespace attune

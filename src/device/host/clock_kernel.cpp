@@ -27,7 +27,7 @@ double run_chain_us() noexcept {
   uint64_t value = 0x9e3779b97f4a7c15ULL;
   for (int i = 0; i < kMultiplications; ++i) {
 #if defined(__x86_64__)
-    // Chains of additions are folded by newer cores at rename; multiplications are not.
+    // Newer cores fold chains of additions at rename, but not multiplications.
     asm volatile("imulq %0, %0" : "+r"(value));
 #else
     value *= value;

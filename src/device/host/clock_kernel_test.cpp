@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-/// A core whose chains take as long as a test says, and that adds up how long it ran.
+/// A core whose chains take the time that a test sets, with a counter of its total time.
 class ScriptedClock : public testing::Test {
  protected:
   ClockKernel make() {

@@ -23,7 +23,7 @@ constexpr uint64_t kMemoryReserveBytes = 256u << 20;
 constexpr uint64_t kSmallBytes = 16u << 20;
 constexpr double kHighestGhz = 6.5;
 
-/// Work on a host is done when its call returns, so a mark is the time of day.
+/// A host's work is done when its call returns, so a mark is the current time.
 class HostStream final : public Stream {
  public:
   void* native() const noexcept override { return nullptr; }
@@ -70,7 +70,7 @@ HostDevice::HostDevice() : cores_(usable_cores()), info_(describe()), clock_boun
 }
 
 void HostDevice::bound_peak() {
-  // Cores with AVX-512 multiply in 3 cycles. Some of the others take up to 6: they are faster than the kernel says.
+  // Cores with AVX-512 multiply in 3 cycles. Some others take up to 6: their clock is higher than highest_ghz().
   if (!info_.gfx.starts_with("x86-64-v4") || clock_.highest_ghz() == clock_bound_ghz_) return;
   for (auto& [dtype, gflops] : info_.peak_gflops) gflops *= clock_.highest_ghz() / clock_bound_ghz_;
   clock_bound_ghz_ = clock_.highest_ghz();
@@ -84,7 +84,7 @@ double HostDevice::relative_clock() {
 
 Buffer HostDevice::allocate(uint64_t bytes, uint32_t alignment) {
   ATTUNE_CHECK(std::has_single_bit(alignment), "alignment {}", alignment);
-  // Linux hands out more than it has and kills somebody later: ask before.
+  // Linux overcommits and kills a process later, so the available memory is checked first.
   if (bytes >= kSmallBytes) {
     const uint64_t available = available_memory_bytes();
     if (available < kMemoryReserveBytes || bytes > available - kMemoryReserveBytes) {

@@ -8,29 +8,30 @@
 
 namespace attune {
 
-/// The processor this program runs on: `cpu:0`. Units are the cores the process was given.
+/// The processor that runs this program: `cpu:0`. Its units are the cores of this process.
 ///
 /// Facts for rules: `num_units`, `l1_bytes`, `l2_bytes`, `l3_bytes` (data caches as reported), `schedstat` (0: the
 /// kernel does not count run-queue delays, so no sample is ever dirty).
 class HostDevice final : public Device {
  public:
-  HostDevice();  ///< Cheap: nothing is measured before a stream is opened.
+  HostDevice();  ///< Cheap: measures nothing before a stream is opened.
 
   static DeviceInfo describe();
 
-  /// `peak_gflops` is an upper bound: what the widest units do in a cycle on every core, times a bound of the clock.
-  /// That is 6.5 GHz, which no core sold reaches; on x86-64-v4, where the clock kernel's cycles are known, the highest
-  /// clock seen since the first stream was opened, which rises when a faster one is seen.
+  /// `peak_gflops` is an upper bound: the widest units' work per cycle on every core, times a bound of the clock. That
+  /// bound is 6.5 GHz, which no core sold reaches; on x86-64-v4, where the clock kernel's cycles are known, it is the
+  /// highest clock measured since the first stream was opened, and it rises with faster measurements.
   const DeviceInfo& info() const override { return info_; }
   double relative_clock() override;
   bool healthy() noexcept override { return true; }
-  /// Throws Error{device} also when the system could give the memory only by killing something.
+  /// Also throws device when the system could provide the memory only by killing a process.
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;
   void release(Buffer buffer) noexcept override;
   void copy(void* to, const void* from, uint64_t bytes) override;
-  /// The first one finds the usual clock: 20 to 200 ms.
+  /// The first call determines the usual clock: 20 to 200 ms.
   std::unique_ptr<Stream> open_stream() override;
-  /// From the size class at or below, so never less than what this working set can have; 256 MB is the largest class.
+  /// Measured at the size class at or below the working set, so never lower than its true bandwidth; 256 MB is the
+  /// largest class.
   double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) override;
   void settle(std::string_view thread_pool, bool settled) override { threads_.settle(thread_pool, settled); }
   void begin_watch() override { threads_.begin(); }
@@ -42,9 +43,9 @@ class HostDevice final : public Device {
   std::vector<int> cores_;
   ClockKernel clock_;
   DeviceInfo info_;
-  double clock_bound_ghz_;  ///< In info_.peak_gflops.
+  double clock_bound_ghz_;  ///< The clock in info_.peak_gflops.
   ThreadWatch threads_;
-  std::map<int, double> bandwidths_;  ///< By the size class's power of two.
+  std::map<int, double> bandwidths_;  ///< Keyed by the size class's power of two.
 };
 
 }  // namespace attune

@@ -48,7 +48,7 @@ TEST(CpuInfo, BoundsTheRateOfAmxAboveAllElse) {
   EXPECT_EQ(rates.at("bf16"), 1024);
 }
 
-/// A root folder with the files of /proc and /sys that a test writes.
+/// A root folder with files of /proc and /sys, written by tests.
 class FakeRoot : public ::testing::Test {
  protected:
   FakeRoot() : root_(std::filesystem::temp_directory_path() / ("attune_root_" + std::to_string(getpid()))) {}
@@ -105,7 +105,7 @@ TEST(HostDevice, DescribesThisMachine) {
   EXPECT_EQ(info.id, "cpu:0");
   EXPECT_EQ(info.num_units, static_cast<int64_t>(usable_cores().size()));
   EXPECT_GT(info.memory_bytes, 0);
-  // No core has this clock yet: a bound, until the core's own is known.
+  // No core reaches this clock: it is the bound until the core's own clock is known.
   constexpr double kHighestGhz = 6.5;
   for (const auto& [dtype, flops] : flops_per_cycle(parse_cpuinfo(read_file("/proc/cpuinfo"))))
     EXPECT_DOUBLE_EQ(info.peak_gflops.at(dtype), flops * kHighestGhz * static_cast<double>(info.num_units)) << dtype;
@@ -116,7 +116,7 @@ TEST(HostDevice, DescribesThisMachine) {
 }
 
 TEST(HostDevice, IsOpenedAndListedWithoutTimingItsClock) {
-  // Every timing differs in its last digits.
+  // Two measurements would differ in their last digits.
   EXPECT_EQ(HostDevice().info(), HostDevice().info());
   EXPECT_EQ(HostDevice::describe(), list_devices().front());
 }
@@ -144,7 +144,7 @@ TEST(HostDevice, BoundsItsRateByTheHighestClockSeenOrByWhatNoCoreReaches) {
 TEST(HostDevice, RefusesMemoryTheSystemHasNot) {
   HostDevice device;
   EXPECT_THROW(device.allocate(uint64_t{1} << 60, 64), Error);
-  // Linux itself would promise this much, and kill somebody when it is touched.
+  // Linux itself would promise this much, and kill a process when it is touched.
   try {
     device.release(device.allocate(available_memory_bytes(), 64));
     ADD_FAILURE() << "all there is was given away";

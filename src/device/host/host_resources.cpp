@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Files of /proc and /sys come and go with kernel versions: absent is an answer.
+/// Empty if the file is missing: files of /proc and /sys depend on the kernel's version.
 std::optional<std::string> read_text(const fs::path& path) {
   std::ifstream file(path);
   if (!file) return std::nullopt;
@@ -43,7 +43,7 @@ std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view cont
                             : std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
     if (!wanted) continue;
     const fs::path base = root / "sys/fs/cgroup" / controller;
-    // A container sees its own group at the top, whatever the path says: walking up ends there.
+    // A container sees its own group as the root, whatever the path says: the walk up ends there.
     fs::path group(std::string(fields[2].substr(std::min<size_t>(1, fields[2].size()))));
     while (!group.empty()) {
       folders.push_back(base / group);
@@ -77,7 +77,7 @@ double cgroup_cores(const fs::path& root) {
 std::vector<int> usable_cores() {
   std::vector<int> cores = allowed_cores();
   if (cores.empty()) cores.push_back(0);
-  // A thread more than the quota pays for is stopped for the rest of each period: whole processors only.
+  // Whole processors only: threads beyond the quota are stopped for the rest of each period.
   const double quota = std::floor(cgroup_cores() + 0.01);
   if (quota < static_cast<double>(cores.size())) cores.resize(static_cast<size_t>(std::max(1.0, quota)));
   return cores;

@@ -7,19 +7,19 @@
 
 namespace attune {
 
-/// Logical processors this process may use, ascending: its affinity mask, cut to the whole processors a cgroup's CPU
-/// quota pays for (at least one).
+/// Logical processors this process may use, ascending: its affinity mask, reduced to the whole number of processors in
+/// a cgroup's CPU quota (at least one).
 std::vector<int> usable_cores();
 
 // `root` stands for `/`, for tests.
 
-/// Processors' worth of time the cgroup of this process and its parents allow (v1 and v2); infinite without a quota.
+/// CPU quota of this process's cgroup and its parents (v1 and v2), in processors; infinite without a quota.
 double cgroup_cores(const std::filesystem::path& root = "/");
-/// Memory of the machine, or of the cgroup where that is less.
+/// Memory of the machine, or the cgroup's limit if that is lower.
 int64_t memory_bytes(const std::filesystem::path& root = "/");
-/// Memory that could be had now without swapping (MemAvailable); the largest number when unknown.
+/// Memory available now without swapping (MemAvailable); the largest number if unknown.
 uint64_t available_memory_bytes(const std::filesystem::path& root = "/");
-/// Bytes of data caches by level, as one processor sees them. A virtual machine may report the host's.
+/// Sizes of data caches in bytes by level, as one processor reports them. A virtual machine may report the host's.
 std::map<int, int64_t> cache_bytes(int core, const std::filesystem::path& root = "/");
 
 }  // namespace attune

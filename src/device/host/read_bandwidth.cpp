@@ -24,10 +24,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double kPartUs = 1000;      // one measured part: long against a barrier's cost
-constexpr double kBudgetUs = 30'000;  // of all parts; filling the memory comes on top
+constexpr double kBudgetUs = 30'000;  // for all parts, without the time to fill the memory
 constexpr int kLeastParts = 5;
 
-/// Reads whole 512-byte blocks with the widest loads there are: the bound must not be the loop's own speed.
+/// Reads whole 512-byte blocks with the widest loads available: the loop's own speed must not be the bound.
 #if defined(__x86_64__)
 __attribute__((target("avx512f"))) uint64_t read_avx512(const std::byte* data, uint64_t bytes) {
   __m512i sums[8] = {};
@@ -72,7 +72,7 @@ uint64_t read_all(const std::byte* data, uint64_t bytes) {
   return read_words(data, bytes);
 }
 
-/// Zeroed pages of its own: small ones, as malloc gives them to everybody else (large ones took 600 ms to get here).
+/// Zeroed small pages, like those of malloc for other code (large ones took 600 ms to allocate).
 class Pages {
  public:
   explicit Pages(uint64_t bytes) : bytes_(bytes) {
@@ -95,8 +95,8 @@ double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-/// Of the calling thread. Being put aside for another process must not make the bound too low: then good kernels would
-/// be called implausible.
+/// Processor time of the calling thread. Preemption by another process must not lower the bound: good kernels would be
+/// judged implausible.
 double processor_time_us() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -107,7 +107,7 @@ void pin_to(int core) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   CPU_SET(static_cast<size_t>(core), &mask);
-  sched_setaffinity(0, sizeof mask, &mask);  // refused: the rate is measured all the same
+  sched_setaffinity(0, sizeof mask, &mask);  // if it is refused, the rate is measured anyway
 }
 
 }  // namespace

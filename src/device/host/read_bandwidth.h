@@ -5,9 +5,9 @@
 
 namespace attune {
 
-/// The best rate in GB/s (10^9 bytes) at which one thread a core reads a working set of this size together, each its
-/// own part, again and again; by the processor time of the threads, so other processes hardly lower it. About 150 ms
-/// for 256 MB; the threads have ended when it returns. Throws Error{device} without memory.
+/// The highest rate in GB/s (10^9 bytes) at which one thread per core repeatedly reads its part of a working set of
+/// this size. The threads' processor time is used, so other processes hardly lower the rate. Takes about 150 ms for 256
+/// MB; the threads have ended on return. Throws device without memory.
 double measure_read_bandwidth_gbs(uint64_t working_set_bytes, std::span<const int> cores);
 
 }  // namespace attune

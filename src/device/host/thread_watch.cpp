@@ -24,8 +24,8 @@ constexpr auto kLongestRest = 5ms;
 
 pid_t this_thread() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
-/// Fields of /proc/<pid>/task/<tid>/schedstat. The time on the processor is left out: the kernel brings it up to date
-/// only at ticks (4 ms), while delays and runs are counted when the thread gets its processor.
+/// Fields of /proc/<pid>/task/<tid>/schedstat. The time on the processor is ignored: the kernel updates it only at
+/// ticks (4 ms), while delays and runs are counted when the thread gets its processor.
 struct Schedule {
   uint64_t delay_ns = 0;
   uint64_t runs = 0;
@@ -46,7 +46,7 @@ struct ThreadWatch::Thread {
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
-  /// Nothing when the thread has ended or the kernel does not count.
+  /// Empty when the thread has ended or the kernel does not count.
   std::optional<Schedule> schedule() const {
     std::array<char, 128> text;
     const ssize_t size = schedstat < 0 ? -1 : pread(schedstat, text.data(), text.size() - 1, 0);
@@ -60,22 +60,22 @@ struct ThreadWatch::Thread {
     return read;
   }
 
-  /// On a processor or waiting for one. The state in `stat` is of this instant.
+  /// Whether the thread is on a processor or waiting for one. The state in `stat` is current.
   bool runs_now() const {
     std::array<char, 256> text;
     const ssize_t size = stat < 0 ? -1 : pread(stat, text.data(), text.size() - 1, 0);
     if (size <= 0) return false;
     text[static_cast<size_t>(size)] = 0;
-    const char* name_end = std::strrchr(text.data(), ')');  // a thread's name may hold brackets itself
+    const char* name_end = std::strrchr(text.data(), ')');  // a thread's name may itself contain brackets
     return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
   }
 
   pid_t id;
   int schedstat = -1, stat = -1;
-  std::optional<std::string> pool;  ///< Nothing until it is seen to work.
-  size_t place = 0;                 ///< In the pool, from 1; the caller has place 0.
-  uint64_t runs_before = 0;         ///< At settle(pool, false).
-  uint64_t delay_before_ns = 0;     ///< At begin().
+  std::optional<std::string> pool;  ///< Empty until the thread has been seen to run.
+  size_t place = 0;                 ///< Number within the pool, from 1; the caller has place 0.
+  uint64_t runs_before = 0;         ///< Runs at settle(pool, false).
+  uint64_t delay_before_ns = 0;     ///< Delay at begin().
   bool watched = false;
 };
 
@@ -157,7 +157,7 @@ std::optional<int> ThreadWatch::core_of(pid_t thread) const {
   return std::nullopt;
 }
 
-/// Brings the list up to date: one getdents call unless threads came or went.
+/// Updates the list of threads: one getdents call unless threads were created or ended.
 void ThreadWatch::refresh() {
   if (folder_ < 0 || lseek(folder_, 0, SEEK_SET) != 0) return;
   std::vector<pid_t> present;
@@ -200,7 +200,7 @@ void ThreadWatch::rest() {
 }
 
 void ThreadWatch::assign(Thread& thread, const std::string& pool) {
-  // The least free place: libgomp ends threads when a team shrinks, and their successors take their cores.
+  // The lowest free place: libgomp ends threads when a team shrinks, and their successors get their cores.
   size_t place = 1;
   const auto taken = [&] {
     return std::any_of(threads_.begin(), threads_.end(),
@@ -216,7 +216,7 @@ void ThreadWatch::pin(pid_t thread, std::span<const int> cores) const {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   for (const int core : cores) CPU_SET(static_cast<size_t>(core), &mask);
-  // A refusal (a sandbox, a cpuset that has shrunk) costs steadiness, not correctness: samples get dirty by it.
+  // A refusal (a sandbox, a reduced cpuset) costs precision, not correctness: samples become dirty.
   sched_setaffinity(thread, sizeof mask, &mask);
 }
 

@@ -13,32 +13,32 @@
 
 namespace attune {
 
-/// The threads of this process while candidates of several thread pools take turns: brings them to rest, gives them
-/// their cores and reads from schedstat how long they waited for one. Used by the measuring thread alone.
+/// Manages this process's threads while candidates of several thread pools take turns: waits until they rest, pins them
+/// to cores and reads their run-queue delays from schedstat. Used by the measuring thread only.
 ///
-/// Threads are told apart without the libraries' help: a thread belongs to the pool whose untimed launch it was created
-/// in or first ran in (OpenBLAS starts its threads when it is loaded, libgomp in the first parallel region and anew
-/// whenever a team grows). A turn costs about 5 µs and 1 µs a thread.
+/// Threads are identified without the libraries' help: a thread belongs to the pool whose untimed launch created it or
+/// first ran it (OpenBLAS starts its threads when it is loaded, libgomp in the first parallel region and again whenever
+/// a team grows). A turn costs about 5 µs and 1 µs per thread.
 class ThreadWatch {
  public:
-  /// `cores`: of the device, ascending, not empty.
+  /// `cores`: the device's cores, ascending, not empty.
   explicit ThreadWatch(std::vector<int> cores);
-  ~ThreadWatch();  ///< Gives every thread all cores back.
+  ~ThreadWatch();  ///< Unpins every thread.
   ThreadWatch(const ThreadWatch&) = delete;
   ThreadWatch& operator=(const ThreadWatch&) = delete;
 
-  /// False where the kernel does not count run-queue delays: end() is then always 0.
+  /// False if the kernel does not count run-queue delays: end() then always returns 0.
   bool has_schedstat() const noexcept { return has_schedstat_; }
 
-  /// See Device::settle. `settled` false: if the pool is another than before, waits until no other thread runs (0.4 ms,
-  /// then looks; 5 ms at most), and lets the caller run on all cores. True: pins the threads found to be the pool's,
-  /// its k-th to core k modulo their number, and the caller to the first.
+  /// See Device::settle. `settled` false: if the pool differs from the last one, waits until no other thread runs (0.4
+  /// ms, then polls; 5 ms at most), and lets the caller run on all cores. True: pins the pool's threads, the k-th to
+  /// core k modulo their number, and the caller to the first core.
   void settle(std::string_view pool, bool settled);
   void begin();
-  /// Largest run-queue delay since begin() of the caller and the pool's threads, over the time since.
+  /// Largest run-queue delay of the caller and the pool's threads since begin() / time since begin().
   double end();
 
-  /// Core a thread is pinned to; nothing when it is not. For tests.
+  /// Core that a thread is pinned to; empty if it is not pinned. For tests.
   std::optional<int> core_of(pid_t thread) const;
 
  private:

@@ -17,13 +17,13 @@
 namespace attune {
 namespace {
 
-/// A library's thread: works when told, sleeps otherwise.
+/// A library's thread: works on request, otherwise sleeps.
 class Worker {
  public:
   Worker() : thread_([this] { serve(); }) { wait_until_it_sleeps(); }
   ~Worker() {
     stop_ = true;
-    go_.release();  // Not work(): the thread may have seen stop_ already and then answers nobody.
+    go_.release();  // Not work(): the thread may have seen stop_ already, and then never answers.
     thread_.join();
     while (access(("/proc/self/task/" + std::to_string(id_)).c_str(), F_OK) == 0) std::this_thread::yield();
   }
@@ -34,7 +34,8 @@ class Worker {
   pid_t id() const { return id_; }
 
  private:
-  /// A thread that has answered runs on for a moment, on a busy machine much later: somebody else's turn by then.
+  /// Waits for a thread that has answered but still runs for a moment; on a busy machine that may last into another's
+  /// turn.
   void wait_until_it_sleeps() {
     ready_.acquire();
     std::string line;
@@ -134,7 +135,7 @@ TEST(ThreadWatch, WaitsForAnotherPoolsSpinningThread) {
   running.acquire();
   const auto begin = std::chrono::steady_clock::now();
   watch.settle("other", false);
-  // On a busy machine the spinner may come to no end in the longest time that is waited for one.
+  // On a busy machine the spinner may not end within the longest waiting time.
   constexpr std::chrono::milliseconds kLongest(5);
   EXPECT_TRUE(resting || std::chrono::steady_clock::now() - begin >= kLongest);
   end.release();
@@ -148,7 +149,7 @@ TEST(ThreadWatch, SeesAThreadOfThePoolThatWaitsForItsCore) {
   watch.settle("pool", true);
   watch.begin();
   std::atomic<bool> stop{false};
-  // Inherits the caller's single core: the two share it.
+  // The thread inherits the caller's single core: the two share it.
   std::thread rival([&] {
     while (!stop) continue;
   });

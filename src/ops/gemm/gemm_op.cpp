@@ -31,7 +31,7 @@ const std::vector<AttributeSpec>& gemm_schema() {
   return schema;
 }
 
-/// The attribute's checked text, as it stands in a key.
+/// Returns the attribute's text in a key, after checking it.
 std::string checked(const Problem& problem, const AttributeSpec& spec, const std::string& default_value) {
   if (!problem.has(spec.name)) {
     if (default_value.empty()) fail(ErrorCode::invalid_input, "{} needs the attribute '{}'", problem.op(), spec.name);
@@ -118,7 +118,7 @@ std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
       {.role = "b", .dtype = shape.in, .shape = matrix(shape.n, shape.k, shape.b_is_kn), .use = Use::weight});
   if (shape.bias) tensors.push_back({.role = "bias", .dtype = shape.in, .shape = {shape.n}, .use = Use::weight});
   tensors.push_back({.role = "c", .dtype = shape.out, .shape = {shape.m, shape.n}, .use = Use::output});
-  // What every allocator promises (malloc, NumPy); a kernel may not count on more. Timed copies lie better
+  // The alignment of every allocator (malloc, NumPy); a kernel must not rely on more. Timed copies are better aligned
   // (rotation.h).
   for (TensorSpec& tensor : tensors) tensor.alignment_bytes = 16;
   return tensors;

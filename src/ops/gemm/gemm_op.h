@@ -11,7 +11,7 @@ struct GemmShape {
   int64_t m = 0, n = 0, k = 0;
   DType in = DType::bf16, out = DType::bf16;
   bool bias = false, trans_a = false, b_is_kn = false;
-  bool packed = false;  ///< The weights are in a candidate's layout, packed ahead (bpreshuffle=1); plain ones are N×K.
+  bool packed = false;  ///< Packed weights in a candidate's layout (bpreshuffle=1); plain weights are N×K.
   static GemmShape of(const Problem& problem);
   double macs() const noexcept { return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };

@@ -89,7 +89,7 @@ TEST(GemmOp, FillsSignedDataThatIsTheSameEverywhere) {
   EXPECT_THAT(values, testing::Each(testing::Truly([](float v) { return v == std::round(v) && std::abs(v) <= 4; })));
 }
 
-/// Sums in fp32, term by term, err by a fraction of the bound; anything that errs ten times as much is beyond it.
+/// The error of summing in fp32, term by term, is a fraction of the bound; ten times that error exceeds it.
 TEST(GemmOp, TheErrorBoundIsNearWhatSummingInFp32Errs) {
   for (const int k : {64, 1024, 16384}) {
     const auto problem = normal(fmt::format("gemm_a16w16 m=16 n=16 k={} dtype=fp32", k));
@@ -101,7 +101,7 @@ TEST(GemmOp, TheErrorBoundIsNearWhatSummingInFp32Errs) {
     double largest = 0;
     for (size_t i = 0; i < 256; ++i) {
       const auto step = static_cast<size_t>(k);
-      volatile float sum = 0;  // In this order and this type, whatever the compiler would like.
+      volatile float sum = 0;  // volatile forces this order and this type on the compiler.
       for (size_t j = 0; j < step; ++j) sum = sum + a[i / 16 * step + j] * b[i % 16 * step + j];
       largest = std::max(largest, std::abs(sum - exact.values[i]) / exact.scales[i]);
     }

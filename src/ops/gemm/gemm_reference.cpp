@@ -16,7 +16,7 @@ double element(DType dtype, const std::byte* stored, int64_t index) {
   return value;
 }
 
-/// A row of op(X) widened to float: X is rows×k row-major, or k×rows when transposed.
+/// Widens a row of op(X) to float: X is rows×k row-major, or k×rows when transposed.
 void load_row(const GemmShape& shape, const std::byte* stored, bool transposed, int64_t rows, int64_t row,
               std::span<float> out) {
   const int64_t size = bits(shape.in) / 8;
@@ -33,9 +33,9 @@ double norm(std::span<const float> row) {
 
 constexpr int kRows = 4, kColumns = 4, kLanes = 8;
 
-/// kRows × kColumns dot products of rows padded to a multiple of kLanes. Lanes are explicit so that the compiler keeps
-/// the sums in vector registers; clones let one binary use what the machine has.
-#ifndef __SANITIZE_THREAD__  // Its runtime is not up yet when the clones are chosen.
+/// Computes kRows × kColumns dot products of rows padded to a multiple of kLanes. Lanes are explicit so that the
+/// compiler keeps the sums in vector registers; target clones let one binary use the machine's widest vectors.
+#ifndef __SANITIZE_THREAD__  // Its runtime is not initialised when the clones are selected.
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 __attribute__((optimize("O3"))) void
@@ -114,7 +114,7 @@ void naive_gemm(const GemmShape& shape, RowRange rows, const HostTensors& tensor
 
 void fast_gemm(const GemmShape& shape, RowRange rows, const HostTensors& tensors, Reference& out) {
   const auto where = GemmOperands::of(shape);
-  // Panels of B stay in the second-level cache (about 1 MiB) while all rows of A pass by, a block of kRows at a time.
+  // Panels of B stay in the L2 cache (about 1 MiB) while all rows of A are processed, kRows at a time.
   const int64_t columns_at_once =
       std::clamp<int64_t>((1 << 18) / std::max<int64_t>(shape.k, 1) / kColumns * kColumns, kColumns, 256);
   Panel left, right;

@@ -47,7 +47,7 @@ class BlisPlan final : public Plan {
     auto* c = static_cast<float*>(launch.operands[where.c]);
     if (shape_.bias) broadcast_bias(static_cast<const float*>(launch.operands[where.bias]), c, shape_.m, shape_.n);
     float alpha = 1.0f, beta = shape_.bias ? 1.0f : 0.0f;
-    // Strides say how A and B are stored, so no transposition flag is needed.
+    // The strides describe how A and B are stored, so no transposition flag is needed.
     const inc_t a_row = shape_.trans_a ? 1 : shape_.k, a_column = shape_.trans_a ? shape_.m : 1;
     const inc_t b_row = shape_.b_is_kn ? shape_.n : 1, b_column = shape_.b_is_kn ? 1 : shape_.k;
     rntm_t runtime = runtime_;  // BLIS writes into it.
@@ -65,7 +65,7 @@ class BlisBackend final : public Backend {
  public:
   explicit BlisBackend(const DeviceInfo& device) : device_(device) {
     require_library(reinterpret_cast<const void*>(&bli_sgemm_ex), "bli_sgemm_ex", "libblis");
-    bli_init();  // With BLIS_ARCH_TYPE set, 0.9.0 aborts when it is asked for its architecture before this.
+    bli_init();  // With BLIS_ARCH_TYPE set, 0.9.0 aborts if it is asked for its architecture before this call.
   }
 
   Versions versions() const override {
@@ -88,7 +88,7 @@ class BlisBackend final : public Backend {
          {"one-thread", "factor == 'auto' || threads > 1", "one thread has one factorisation"}});
   }
 
-  /// All cores, factors chosen by the library. (BLIS itself would take one thread: no fair default.)
+  /// All cores, factors chosen by the library. (BLIS by default uses one thread, which would be an unfair baseline.)
   Config untuned(const Problem&) override {
     return Config({{"factor", std::string("auto")}, {"sup", int64_t{1}}, {"threads", device_.num_units}});
   }

@@ -28,7 +28,7 @@ constexpr unsigned kGrandchildS = 1000;
 constexpr int kFirstForeign = 3;  // Descriptors below are the standard streams.
 
 void touch_a_forbidden_page() {
-  // A page that is mapped and closed: a null pointer would be found by the sanitizer, not by the processor.
+  // A mapped but protected page: a sanitizer would catch a null pointer before the processor does.
   void* page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   *static_cast<volatile char*>(page) = 1;
 }
@@ -41,7 +41,8 @@ void touch_a_forbidden_page() {
   for (;;) ::sleep(kGrandchildS);
 }
 
-/// Where allocations have no limit that would end it: half of the machine, so that nobody else is harmed.
+/// Maximum size of a bomb: the limit on address space, or without one half of the machine's memory, so that no other
+/// process is harmed.
 uint64_t max_bomb_bytes() {
   rlimit limit{};
   ::getrlimit(RLIMIT_AS, &limit);
@@ -73,7 +74,7 @@ void write_garbage() {
   std::array<unsigned, 128> bytes{};
   for (unsigned& word : bytes) word = source();
   for (const int one : open_descriptors()) {
-    // Some are not for writing, and a pipe may be full: no matter.
+    // Some descriptors are read-only, and a pipe may be full; failures are ignored.
     [[maybe_unused]] const auto written = ::write(one, bytes.data(), sizeof bytes);
   }
 }
@@ -82,7 +83,7 @@ void close_all() {
   for (const int one : open_descriptors()) ::close(one);
 }
 
-/// The descriptors stay open in the grandchild: who waits for the end of a pipe waits for it too.
+/// The descriptors stay open in the grandchild: a reader that waits for the end of a pipe also waits for it.
 void leave_a_grandchild() {
   const pid_t child = ::fork();
   if (child < 0) return;
@@ -96,7 +97,7 @@ void leave_a_grandchild() {
 }
 
 void write_beyond_the_limit() {
-  constexpr rlim_t kNoLimit = rlim_t{1} << 40;  // A file with a hole, and one block.
+  constexpr rlim_t kNoLimit = rlim_t{1} << 40;  // A sparse file with one block.
   const char* folder = variable_value("TMPDIR");
   std::string name = std::string(folder != nullptr ? folder : ".") + "/attune-fault-XXXXXX";
   const int file = ::mkstemp(name.data());
@@ -105,18 +106,18 @@ void write_beyond_the_limit() {
   ::getrlimit(RLIMIT_FSIZE, &limit);
   const auto written = ::pwrite(file, "x", 1, static_cast<off_t>(std::min(limit.rlim_cur, kNoLimit)));
   const int error = errno;
-  // Whoever is killed above leaves the file: that is for the run to clear away.
+  // A process killed above leaves the file behind; the run must remove it.
   ::close(file);
   ::unlink(name.c_str());
   if (written < 0) fail(ErrorCode::io, "cannot write so much to a file: {}", std::strerror(error));
 }
 
-/// Not a tail call: what comes back is needed.
+/// Not a tail call: the result is used.
 unsigned recurse(volatile unsigned* depth) {  // NOLINT(misc-no-recursion)
   std::array<volatile char, 4096> frame{};
   *depth = *depth + 1;
   frame[*depth % frame.size()] = 1;
-  if (*depth == 0) return 0;  // Not before the stack's end.
+  if (*depth == 0) return 0;  // Never true before the stack ends.
   return recurse(depth) + static_cast<unsigned>(frame[*depth % frame.size()]);
 }
 

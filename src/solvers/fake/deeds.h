@@ -6,12 +6,12 @@
 
 namespace attune {
 
-/// Whether a fault is to be done now: `launch` counts those of the plan, from 1. Makes the file of a fault of the
-/// moment, so that of all processes that ask one gets a yes. Throws io when the file cannot be made.
+/// Whether a fault must happen now: `launch` counts the plan's launches, from 1. Creates the file of a `once:PATH`
+/// fault, so that of all asking processes exactly one gets true. Throws io when the file cannot be created.
 bool is_due(const PlantedFault& fault, uint64_t launch);
 
-/// Does it, to the whole process; most faults never return. Not for those that needs_launch() (plant() does these).
-/// A bomb without a limit of address space (RLIMIT_AS) returns at half of the machine's memory.
+/// Performs the fault on the whole process; most faults never return. Not for faults with needs_launch(), which plant()
+/// performs. A bomb without a limit on address space (RLIMIT_AS) returns at half of the machine's memory.
 void commit(Fault fault);
 
 }  // namespace attune

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A GEMM whose results are real and whose times are a formula: tests of the tuner, the CLI and the journal need no
-// hardware and no luck. Runs on device/fake only.
+// A GEMM with real results and times by a formula: tests of the tuner, the CLI and the journal need no hardware and are
+// deterministic. Runs on device/fake only.
 #include <cmath>
 
 #include "base/error.h"
@@ -14,12 +14,12 @@
 namespace attune {
 namespace {
 
-// Packed weights help few rows of x and hinder many, so that rows of one weight group disagree.
+// Packed weights are faster for few rows of x and slower for many, so that rows of one weight group disagree.
 constexpr const char* kPacked = "host.k16.v1";
 constexpr int64_t kFewRows = 32;
 constexpr double kPackedFewRows = 0.8, kPackedManyRows = 1.1;
 
-/// Distance of a parameter from the value that suits an extent, in doublings.
+/// Distance, in doublings, between a parameter and the best value for an extent.
 double misfit(int64_t tile, int64_t extent) {
   return std::abs(std::log2(static_cast<double>(tile)) -
                   std::log2(static_cast<double>(std::clamp<int64_t>(extent, 16, 128))));
@@ -79,7 +79,7 @@ class FakePlan final : public Plan {
   mutable std::vector<std::byte> plain_;  // Empty for plain weights.
   double us_;
   FakeDevice& device_;
-  mutable std::vector<float> a_, b_, bias_, c_;  // Made once: run() allocates nothing.
+  mutable std::vector<float> a_, b_, bias_, c_;  // Allocated once: run() allocates nothing.
   PlanTraits traits_;
 };
 

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 22> kNames = {"segfault",       "abort", 
 
 constexpr std::array<std::string_view, 3> kSteps = {"prepare", "run", "unload"};
 
-/// The last column of a line.
+/// Parses the last column of a line.
 void read_when(std::string_view text, PlantedFault& fault) {
   constexpr std::string_view kOnce = "once:", kFrom = "from:";
   if (text == "always") return;

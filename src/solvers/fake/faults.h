@@ -11,64 +11,64 @@
 
 namespace attune {
 
-/// What a candidate of the fake solver can be made to do wrong, so that tests see what the program makes of it.
-/// README.md says what becomes of each. Some look bad and are right: a candidate that does these only is healthy.
+/// Faults that a candidate of the fake solver can be given, so that tests see how the program reacts. README.md lists
+/// each one's outcome. Some look faulty but are correct: a candidate with only these is healthy.
 enum class Fault : uint8_t {
-  segfault,          ///< Touches a page that is not to be touched.
+  segfault,          ///< Touches a protected page.
   abort,             ///< std::abort().
-  exit0,             ///< std::exit(0), as if all were well.
+  exit0,             ///< std::exit(0), as on success.
   loop,              ///< Computes for ever.
   sleep,             ///< Sleeps for ever.
-  bomb,              ///< Allocates and touches memory until it gets no more: std::bad_alloc, if it lives to see it.
-  garbage,           ///< Writes random bytes to every descriptor from 3 on, and goes on.
-  close,             ///< Closes every descriptor from 3 on, and goes on.
+  bomb,              ///< Allocates and touches memory until allocation fails: std::bad_alloc, if the process survives.
+  garbage,           ///< Writes random bytes to every descriptor from 3 on, and continues.
+  close,             ///< Closes every descriptor from 3 on, and continues.
   stop,              ///< Stops its process (SIGSTOP).
   double_fork,       ///< Leaves a grandchild that sleeps for 1000 s in a session of its own. Healthy.
-  file_limit,        ///< Writes beyond the size that a file may have. Healthy where there is no limit.
+  file_limit,        ///< Writes beyond the maximum size of a file. Healthy without such a limit.
   scribble_inputs,   ///< Changes the inputs of a launch.
   scribble_after,    ///< Writes 4 KiB beyond the end of the output.
   wrong_result,      ///< Every element is off by more than its own size.
   nan,               ///< One element is a NaN.
-  stack,             ///< Recurses without an end.
+  stack,             ///< Recurses endlessly.
   signal_mask,       ///< Blocks all signals of its thread. Healthy.
   chdir,             ///< Changes the working folder to `/`. Healthy.
   throws,            ///< Throws an int.
   huge_result_time,  ///< A launch takes −1 µs of the device's time.
   slow,              ///< Sleeps for a second in every launch. Healthy where the deadline allows that.
-  unsupported        ///< Says that the config is not supported: leaves a candidate out of a run.
+  unsupported        ///< Reports the config as unsupported: excludes the candidate from a run.
 };
 std::string_view name(Fault fault) noexcept;
 std::optional<Fault> parse_fault(std::string_view text) noexcept;
-/// Done to the operands or the time of a launch: there is none in prepare.
+/// Whether the fault affects the operands or the time of a launch; such faults cannot happen in prepare.
 bool needs_launch(Fault fault) noexcept;
-/// Right results and times all the same, and no use in doing it twice.
+/// Whether results and times stay correct, and repeating the fault has no further effect.
 bool is_healthy(Fault fault) noexcept;
 
-/// Where in a candidate's life a fault lies; unload: when its plan is given back.
+/// Point in a candidate's life at which a fault happens; unload: when its plan is destroyed.
 enum class FaultStep : uint8_t { prepare, run, unload };
 
 struct PlantedFault {
-  std::string problem;  ///< Key of the normalised problem; empty: of every problem.
+  std::string problem;  ///< Key of the normalised problem; empty: every problem.
   Config config;
   Fault fault = Fault::segfault;
   FaultStep step = FaultStep::run;
-  std::string once_path;  ///< Not empty: a fault of the moment, that happens while there is no such file and makes it.
-  uint64_t from_launch = 1;  ///< The first launch of a plan that has it, counted from 1.
+  std::string once_path;     ///< If not empty, the fault happens only while this file does not exist, and creates it.
+  uint64_t from_launch = 1;  ///< First launch of a plan with the fault, counted from 1.
   bool operator==(const PlantedFault&) const = default;
 };
 
-/// Which candidates have which faults. A value.
+/// The faults of all candidates. A value.
 class FaultList {
  public:
   FaultList() = default;
-  /// A fault a line, in five columns with a tab between: problem key or `*`; config key; fault; `prepare`,
-  /// `run` or `unload`; `always`, `once:PATH` or `from:N`. Empty lines and those that start with `#` are passed over.
-  /// Throws invalid_input with `file:line`.
+  /// Parses one fault per line, in five columns separated by tabs: problem key or `*`; config key; fault; `prepare`,
+  /// `run` or `unload`; `always`, `once:PATH` or `from:N`. Skips empty lines and lines that start with `#`. Throws
+  /// invalid_input with `file:line`.
   static FaultList parse(std::string_view text, std::string_view file);
-  /// Of the file that $ATTUNE_FAKE_FAULTS names; none without. Throws as parse(), and as read_file().
+  /// Faults in the file that $ATTUNE_FAKE_FAULTS names; none if it is not set. Throws like parse() and read_file().
   static FaultList of_environment();
 
-  /// All that a candidate has in a step, in the order of the lines.
+  /// All faults of a candidate in a step, in the order of the lines.
   std::vector<PlantedFault> of(const Problem& problem, const Config& config, FaultStep step) const;
   size_t size() const noexcept { return faults_.size(); }
 

@@ -126,12 +126,12 @@ TEST(AFaultFromALaunchOn, HappensInEachFromThere) {
   EXPECT_TRUE(is_due(fault, 4));
 }
 
-// -- deeds, in a process of their own
+// -- faults, each in a process of its own
 // -----------------------------------------------------------------------------------
 
 constexpr int kWentOn = 77, kThrew = 78;
 
-/// How a process that does it ended: a word of wait().
+/// Status word (wait()) of a process that commits the fault.
 int committed(
     Fault fault, const std::function<void()>& before = [] {}) {
   const pid_t child = ::fork();
@@ -160,7 +160,7 @@ int exit_status(int word) { return WIFEXITED(word) ? WEXITSTATUS(word) : -1; }
 TEST(Deeds, EndTheProcess) {
   for (const Fault fault : {Fault::segfault, Fault::abort, Fault::stack}) {
     const int word = committed(fault, [] { ::close(STDERR_FILENO); });
-    // A sanitizer makes an exit status of it.
+    // A sanitizer turns the signal into an exit status.
     EXPECT_TRUE(WIFSIGNALED(word) || (exit_status(word) != 0 && exit_status(word) < kWentOn)) << name(fault) << word;
   }
 }
@@ -201,7 +201,7 @@ TEST(Deeds, WriteToAndCloseEveryDescriptorButTheStandardStreams) {
   for (const Fault fault : {Fault::garbage, Fault::close}) {
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe(pipe.data()), 0);
-    // Not to what else the tests inherited: a build's pipes, a log.
+    // Closed, so that no garbage reaches other descriptors that the tests inherited: a build's pipes, a log.
     const int word = committed(fault, [&] {
       ::close_range(3, static_cast<unsigned>(pipe[1]) - 1, 0);
       ::close_range(static_cast<unsigned>(pipe[1]) + 1, ~0U, 0);

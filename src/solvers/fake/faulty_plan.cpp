@@ -35,7 +35,7 @@ class FaultyPlan final : public Plan {
     for (const PlantedFault& one : faults_) {
       if (one.step == FaultStep::run && is_due(one, launches_)) due.push_back(one.fault);
     }
-    // Once is enough: a grandchild for each of a thousand launches would be a fault of another kind.
+    // Once is enough: a grandchild for each of a thousand launches would be a different fault.
     std::erase_if(faults_, [&](const PlantedFault& one) {
       return one.step == FaultStep::run && is_healthy(one.fault) &&
              std::find(due.begin(), due.end(), one.fault) != due.end();
@@ -72,11 +72,11 @@ class FaultyPlan final : public Plan {
   void spoil_inputs(const Launch& launch) const {
     for (size_t i = 0; i + 1 < launch.operands.size(); ++i) {
       auto* input = static_cast<unsigned char*>(launch.operands[i]);
-      // Counted up, so that a second launch does not take back what the first one did.
+      // Incremented, so that a second launch does not undo the first one's change.
       for (size_t at = 0; at < std::min<size_t>(kBytesOfInput, specs_[i].bytes()); ++at) ++input[at];
     }
   }
-  /// The first `count` elements of the output.
+  /// Changes the first `count` elements of the output.
   template <typename Change>
   void change(std::byte* output, size_t count, Change change_one) const {
     std::vector<float> values(count);
@@ -85,7 +85,7 @@ class FaultyPlan final : public Plan {
     from_float(specs_.back().dtype, values, output);
   }
 
-  mutable std::vector<PlantedFault> faults_;  // Without those that were done and need not be done again.
+  mutable std::vector<PlantedFault> faults_;  // Without healthy faults that have already happened.
   std::unique_ptr<Plan> plan_;
   std::vector<TensorSpec> specs_;
   FakeDevice& device_;

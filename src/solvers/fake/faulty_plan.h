@@ -10,8 +10,8 @@
 
 namespace attune {
 
-/// A plan that does what `plan` does, and these faults of steps run and unload. `specs` are the operands'
-/// (Op::tensors()); the device outlives the plan.
+/// Wraps `plan` and adds these faults of the steps run and unload. `specs` describe the operands (Op::tensors()); the
+/// device must outlive the plan.
 std::unique_ptr<Plan> plant(std::vector<PlantedFault> faults, std::unique_ptr<Plan> plan, std::vector<TensorSpec> specs,
                             FakeDevice& device);
 

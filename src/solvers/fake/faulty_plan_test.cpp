@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-/// Writes twos, in 3 µs.
+/// A plan that writes twos, in 3 µs.
 class Twos final : public Plan {
  public:
   explicit Twos(FakeDevice& device) : device_(device) {}
@@ -52,7 +52,7 @@ class APlantedFault : public testing::Test {
 
   FakeDevice device_;
   std::vector<float> input_ = std::vector<float>(4, 1.0f);
-  std::vector<float> output_ = std::vector<float>(2048, 0.0f);  // The rest is what lies beyond the output.
+  std::vector<float> output_ = std::vector<float>(2048, 0.0f);  // The tail lies beyond the output.
   double took_us_ = 0;
 };
 

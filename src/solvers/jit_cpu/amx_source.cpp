@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Text of the AMX tile kernel: bf16 products in the processor's tile registers. The instructions are written as
-// assembly because the compiler's intrinsics are the same text in macros, and because GCC 12 declares 8 of the 64 bytes
-// that loading a configuration reads.
+// assembly because the compiler's intrinsics are macros with the same assembly, and because GCC 12 declares only 8 of
+// the 64 bytes that loading a configuration reads.
 #include <fmt/format.h>
 
 #include "solvers/jit_cpu/kernel_arguments.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kTile = 16;       // Rows of a tile, and columns of fp32.
 constexpr int kStep = 32;       // Elements of K that one instruction multiplies.
-constexpr int kTileBytes = 64;  // Of a tile's row.
+constexpr int kTileBytes = 64;  // Size of a tile's row.
 constexpr int kMaxTiles = 8;
 
 class AmxText : public TextWriter {
@@ -36,7 +36,7 @@ class AmxText : public TextWriter {
     }
     step("row_bytes");
     add("  }}\n");
-    // The last steps of K from a copy that is padded with zeros.
+    // The last steps of K are read from a copy that is padded with zeros.
     add("  if (t->tail) {{\n    row = t->tail;\n");
     step(std::to_string(kTileBytes));
     add("  }}\n");
@@ -77,7 +77,7 @@ class AmxText : public TextWriter {
     add("  }}\n");
   }
 
-  /// The row tiles first, then each panel's tile with all of them.
+  /// Loads the row tiles first, then multiplies each panel's tile with all of them.
   void step(const std::string& row_bytes) {
     for (int r = 0; r < spec_.rows; ++r) {
       add("    asm volatile(\"tileloadd (%0,%1,1), %%tmm{}\" :: \"r\"(row + {} * {}), \"r\"((long){}) : \"memory\");\n",

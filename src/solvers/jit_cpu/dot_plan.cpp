@@ -22,7 +22,7 @@ class DotPlan final : public Plan {
     if (copies_) x_ = space.add<float>(shape.m * x_step_);
     if (shape.bias && shape.in != DType::fp32) bias_ = space.add<float>(shape.n + kPanel);
     traits_.workspace_bytes = space.bytes();
-    traits_.host_bytes = sizeof *this;  // The loader opens a kernel's file once, whatever number of plans use it.
+    traits_.host_bytes = sizeof *this;  // The loader opens a kernel's file once for any number of plans.
   }
 
   const PlanTraits& traits() const noexcept override { return traits_; }
@@ -32,7 +32,7 @@ class DotPlan final : public Plan {
     Call call{static_cast<const std::byte*>(launch.operands[where.a]),
               static_cast<const std::byte*>(launch.operands[where.b]), nullptr,
               static_cast<std::byte*>(launch.operands[where.c])};
-    // x is at most a few rows: one thread widens it in less time than a barrier takes.
+    // x has at most a few rows: one thread widens it in less time than a barrier takes.
     if (copies_) {
       auto* copy = at<std::byte>(launch.workspace, x_);
       if (spec_.pairs)
@@ -53,7 +53,7 @@ class DotPlan final : public Plan {
       multiply(call, 0, 1);
       return;
     }
-    // The team may be smaller than asked for: inside another parallel region, or under OMP_THREAD_LIMIT.
+    // The team may be smaller than requested: inside another parallel region, or under OMP_THREAD_LIMIT.
 #pragma omp parallel num_threads(threads_)
     multiply(call, omp_get_thread_num(), omp_get_num_threads());
   }
@@ -75,7 +75,7 @@ class DotPlan final : public Plan {
     }
   }
 
-  /// Tiles at an edge are moved inwards: they compute some again and write only what is theirs.
+  /// Tiles at an edge are moved inwards: they recompute some elements and write only those that no other tile writes.
   void multiply(const Call& call, int64_t thread, int64_t threads) const {
     const int64_t rows = spec_.rows, columns = spec_.columns;
     const int64_t tiles = (shape_.n + columns - 1) / columns;

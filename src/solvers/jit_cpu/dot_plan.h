@@ -10,7 +10,7 @@
 
 namespace attune::jit_cpu {
 
-/// The compiled functions of a dot kernel and its packing; keeps the libraries open.
+/// The compiled functions of a dot kernel and its packing; keeps their libraries open.
 struct DotFunctions {
   SharedLibrary dot_library, pack_library;
   DotKernel dot;
@@ -18,8 +18,8 @@ struct DotFunctions {
   DotFunctions(const std::filesystem::path& dot_file, const std::filesystem::path& pack_file);
 };
 
-/// A product of few rows: each thread streams its part of the weights once, in the order they lie. x and the weights
-/// must lie along K. Everything it does is inside run(). Reentrant with distinct workspaces.
+/// A product of few rows: each thread streams its part of the weights once, in storage order. x and the weights must be
+/// contiguous along K. All work, packing included, is inside run(). Reentrant with distinct workspaces.
 std::unique_ptr<Plan> make_dot_plan(const GemmShape& shape, const DotSpec& spec, int threads, DotFunctions functions);
 
 }  // namespace attune::jit_cpu

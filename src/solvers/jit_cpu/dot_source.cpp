@@ -36,7 +36,7 @@ class DotText : public TextWriter {
   }
   int sum(int r, int c) const { return r * spec_.columns + c; }
 
-  /// `x_t`: an element of x as the plan lays it out; `xv`: a vector of them; a weight vector to go with it; their
+  /// `x_t`: an element of x in the plan's copy; `xv`: a vector of them; then a weight vector to match it, and their
   /// product.
   std::string products() const {
     if (!spec_.pairs) {
@@ -46,7 +46,7 @@ class DotText : public TextWriter {
              "static inline x_t rest_of(in_t w) { return widen(w); }\n"
              "#define add_product(s, a, b) s += (a) * (b)\n";
     }
-    // An instruction in assembly: the builtin's vector type changed between compilers.
+    // The instruction is written in assembly: the builtin's vector type changed between compilers.
     return fmt::format(
         "typedef in_t x_t;\ntypedef unsigned short xv __attribute__((vector_size({0})));\n"
         "typedef unsigned short xu __attribute__((vector_size({0}), aligned(2), may_alias));\n"
@@ -91,7 +91,7 @@ class DotText : public TextWriter {
     add("  }}\n");
   }
 
-  /// What is left of K: x is padded with zeros, the weights are not and nothing beyond them may be read.
+  /// The remainder of K: x is padded with zeros, but the weights are not, and no byte beyond them may be read.
   void tail() {
     add("  if (i < k) {{\n");
     for (int r = 0; r < spec_.rows; ++r) add("    const xv a{0} = load_x(x{0} + i);\n", r);
@@ -105,7 +105,7 @@ class DotText : public TextWriter {
     add("  }}\n");
   }
 
-  /// Sums of all lanes: pairs of vectors are folded into one, until lane l holds the sum of vector l.
+  /// Sums all lanes: pairs of vectors are folded into one, until lane l holds the sum of vector l.
   void fold() {
     const int lanes = spec_.unit.lanes, count = spec_.rows * spec_.columns;
     const int groups = (count + lanes - 1) / lanes;

@@ -9,26 +9,26 @@
 namespace attune::jit_cpu {
 namespace {
 
-constexpr int64_t kDotMostRows = 24;       // Beyond, a tile kernel reads x less often.
-constexpr int64_t kTileMLeast = 9;         // Rows of x below which most of a 16-wide panel would be padding.
-constexpr int64_t kTileNLeast = 24;        // Rows of x from which packing the weights inside the time can pay.
-constexpr int64_t kMaxRows = 24;           // Of a tile.
-constexpr int64_t kManyPanels = 6;         // From here on a start blocks K.
+constexpr int64_t kDotMostRows = 24;       // With more rows, a tile kernel reads x less often.
+constexpr int64_t kTileMLeast = 9;         // Below, most of a 16-wide panel would be padding.
+constexpr int64_t kTileNLeast = 24;        // From here on, packing the weights inside the measured time can pay.
+constexpr int64_t kMaxRows = 24;           // Maximum rows of a tile.
+constexpr int64_t kManyPanels = 6;         // From here on, the start blocks K.
 constexpr int kTileUnroll = 4;             // Measured: 1, 2 and 4 are equal where the sums fill the registers.
 constexpr int64_t kSmallWork = 8'000'000;  // Multiplications a thread does while another is woken.
 constexpr int64_t kSmallOutput = 128 * 1024;
-constexpr int64_t kDefaultL2 = 1 << 20;  // Where the device does not say.
+constexpr int64_t kDefaultL2 = 1 << 20;  // Used if the device does not report it.
 
-constexpr int64_t kLongSum = 1024;  // Steps of K in one sum; of more a start makes blocks, whose errors are smaller.
-constexpr int64_t kFewRows = 64;    // Rows of x up to which fetching packed weights ahead is worth a try.
-constexpr const char* kPanels = "host.k16.v1";      // Layouts of weights that kernels here read as they lie.
-constexpr const char* kPairs = "host.vnni2x16.v1";  // With AMX.
+constexpr int64_t kLongSum = 1024;  // Steps of K in one sum; beyond, the start makes blocks, whose errors are smaller.
+constexpr int64_t kFewRows = 64;    // Rows of x up to which prefetching packed weights is worth a try.
+constexpr const char* kPanels = "host.k16.v1";      // Layouts of weights that these kernels read in place.
+constexpr const char* kPairs = "host.vnni2x16.v1";  // Used with AMX.
 
-constexpr int64_t kCounts[] = {1, 2, 3, 4, 6, 8, 12, 14, 24};  // Of rows.
+constexpr int64_t kCounts[] = {1, 2, 3, 4, 6, 8, 12, 14, 24};  // Numbers of rows to try.
 
 std::vector<Value> numbers(std::initializer_list<int64_t> values) { return {values.begin(), values.end()}; }
 
-/// Steps of K between visits of a tile that are worth trying: blocks below K, and all of it.
+/// Steps of K between visits of a tile that are worth trying: blocks below K, and all of K.
 std::vector<Value> k_blocks(int64_t k) {
   std::vector<Value> blocks = {int64_t{0}};
   for (const int64_t block : {256, 512, 1024}) {
@@ -37,7 +37,7 @@ std::vector<Value> k_blocks(int64_t k) {
   return blocks;
 }
 
-/// The largest value of `rows` and `width` that is no more than there is.
+/// The largest value of `rows` and `width` that does not exceed the available number.
 int64_t at_most(int64_t wanted, int64_t there) {
   int64_t best = 1;
   for (const int64_t value : kCounts) {
@@ -46,7 +46,7 @@ int64_t at_most(int64_t wanted, int64_t there) {
   return best;
 }
 
-/// Processors that multiply bf16 in tile registers.
+/// Whether the processor multiplies this product's bf16 in tile registers.
 bool has_amx(const GemmShape& shape, const DeviceInfo& device) {
   return shape.in == DType::bf16 && VectorUnit::of(device.gfx).lanes == kPanel &&
          device.gfx.find("+amx") != std::string::npos;
@@ -57,7 +57,7 @@ int64_t l2_bytes_of(const DeviceInfo& device) {
   return l2 != device.facts.end() && l2->second > 0 ? l2->second : kDefaultL2;
 }
 
-/// Processors with an instruction for pairs of bf16.
+/// Whether the processor has an instruction for pairs of this product's bf16.
 bool has_pairs(const GemmShape& shape, const DeviceInfo& device) {
   return shape.in == DType::bf16 && VectorUnit::of(device.gfx).lanes == kPanel &&
          device.gfx.find("+bf16") != std::string::npos;
@@ -65,13 +65,13 @@ bool has_pairs(const GemmShape& shape, const DeviceInfo& device) {
 
 std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
   const VectorUnit unit = VectorUnit::of(device.gfx);
-  // A tile may have few sums where the operand has no more rows.
+  // A tile may have few sums if the operand has no more rows.
   const int64_t max_rows_m = at_most(kMaxRows, shape.n), max_rows_n = at_most(kMaxRows, shape.m);
   const int64_t l2_bytes = l2_bytes_of(device);
   const auto yes = [](bool condition) { return condition ? 1 : 0; };
   const int fp32 = yes(shape.in == DType::fp32);
   const std::string packed = shape.packed ? "(kernel == 'tile_n')" : "0";
-  // Rows and columns of a tile, the extents of the operands it walks along, and whether AMX multiplies.
+  // Rows and columns of a tile, the operand extents along them, and whether AMX multiplies.
   const std::string amx = has_amx(shape, device) ? "(engine == 'amx')" : "0";
   const std::string tile_rows = fmt::format("rows * (1 + {} * {})", kPanel - 1, amx);
   const std::string tile_columns = fmt::format("width * ({0} + {1} * {2})", unit.lanes, kPanel - unit.lanes, amx);
@@ -145,8 +145,8 @@ std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
   };
 }
 
-/// Few panels: the group that leaves the least padding, wide ones first, as they read the broadcast operand less often.
-/// Many: two panels, which for a block of K stay in the first cache.
+/// Few panels: the group with the least padding, wide ones first, as they read the broadcast operand less often. Many:
+/// two panels, which for a block of K stay in the L1 cache.
 int64_t best_width(int64_t extent, const VectorUnit& unit) {
   const int64_t in_panel = kPanel / unit.lanes, panels = (extent + kPanel - 1) / kPanel;
   if (unit.lanes < kPanel) return in_panel;
@@ -167,7 +167,7 @@ int64_t best_rows(int64_t width, const VectorUnit& unit) {
   return width == 1 ? 24 : width == 2 ? 12 : width == 3 ? 8 : 6;
 }
 
-/// As many sums as the registers hold beside a row of panels, in the tiles that repeat the fewest rows of x.
+/// As many sums as the registers hold beside a row of panels, in tiles that repeat the fewest rows of x.
 Config packed_start(const GemmShape& shape, const DeviceInfo& device) {
   const VectorUnit unit = VectorUnit::of(device.gfx);
   const int64_t panels = (shape.n + kPanel - 1) / kPanel, in_panel = kPanel / unit.lanes;
@@ -175,7 +175,7 @@ Config packed_start(const GemmShape& shape, const DeviceInfo& device) {
   int64_t rows = 1, width = in_panel, least = 2 * shape.m + 1;
   for (const int64_t tall : kCounts) {
     const int64_t all = (shape.m + tall - 1) / tall * tall;
-    // Fewer rows a tile would read the panels more often.
+    // Fewer rows per tile would read the panels more often.
     if (tall < std::min<int64_t>(6, (shape.m + 1) / 2) || tall > shape.m || all > least) continue;
     for (const int64_t wide : {1, 2, 3, 4, 6, 8}) {
       const bool fits = wide % in_panel == 0 && wide / in_panel <= panels && tall * wide <= kMaxRows &&
@@ -241,7 +241,7 @@ SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
                       {.name = "engine", .values = engines, .binding = Binding::compile_time, .active_if = tile});
   }
   if (shape.packed) {
-    // The other kernels take plain weights, which need no name.
+    // The other kernels read plain weights, which need no name.
     std::vector<Value> layouts = {std::string(kPanels)};
     if (amx) layouts.insert(layouts.begin(), std::string(kPairs));
     parameters.insert(
@@ -266,7 +266,7 @@ Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
   const bool along_k = !shape.trans_a && !shape.b_is_kn;
   const bool amx = has_amx(shape, device) && shape.m > 1 && (shape.b_is_kn ? shape.m : shape.n) >= kPanel;
   if (along_k && shape.m < kTileMLeast && !amx) {
-    // Rows of x a tile holds, and weights beside them: about 24 sums (12 where there are 16 registers).
+    // Rows of x in a tile, and weights beside them: about 24 sums (12 with 16 registers).
     const int64_t rows = std::min<int64_t>(shape.m == 5 ? 3 : shape.m, unit.lanes == 16 ? 4 : 2);
     const int64_t width = rows == 3 || unit.lanes == 8 ? 4 : rows == 4 ? 6 : 8;
     std::vector<std::pair<std::string, Value>> values = {{"kernel", std::string("dot")},     {"rows", rows},

@@ -10,17 +10,17 @@
 
 namespace attune::jit_cpu {
 
-/// The configs of one product: see README.md for what the parameters mean. The rules bind registers, caches and work,
-/// with thresholds that move smoothly with the sizes.
+/// The configs of one product; README.md explains the parameters. The rules limit registers, caches and work, with
+/// thresholds that change smoothly with the sizes.
 SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device);
-/// What is right most often for such a product: where a search begins.
+/// The config that is most often best for such a product; a search starts from it.
 Config gemm_start(const GemmShape& shape, const DeviceInfo& device);
 
-/// What a config means. Throws not_found for one that is not of the space.
+/// These functions interpret a config. They throw not_found for a config outside the space.
 bool is_dot(const Config& config);
 DotSpec dot_spec(const GemmShape& shape, const Config& config, const DeviceInfo& device);
 TileLoops tile_loops(const GemmShape& shape, const Config& config, const DeviceInfo& device);
-/// The kernel's task, then the packing's.
+/// Tasks of a config: the kernel's, then the packing's.
 std::vector<CompileTask> gemm_tasks(const GemmShape& shape, const Config& config, const DeviceInfo& device);
 
 }  // namespace attune::jit_cpu

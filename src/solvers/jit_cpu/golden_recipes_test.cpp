@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The text of generated kernels, by its recipe: a change of it that keeps the solver's version would let rows name a
-// kernel that was never verified. golden_recipes.txt holds the recipes of one version.
+// Checks the text of generated kernels by its recipe: if it changed without a new solver version, rows could name a
+// kernel that was never verified. golden_recipes.txt has the recipes of one version.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ constexpr const char* kAdvice =
     "are "
     "void then), and write the file anew with ATTUNE_WRITE_GOLDEN=1";
 
-/// What the recipes are for: architecture, problem, config. The same on every machine.
+/// Inputs of the recipes: architecture, problem, config. Identical on every machine.
 struct Case {
   std::string gfx, problem, config;
 };
@@ -63,7 +63,7 @@ std::vector<std::string> recipes_of(const Solver& solver) {
       for (const CompileTask& task : solver.compile_tasks(problem, Config::parse(one.config), device))
         line += fmt::format(" {}", task.recipe());
     } catch (const Error& error) {
-      line += fmt::format(" refused: {}", error.what());  // A config that this architecture or type does not have.
+      line += fmt::format(" refused: {}", error.what());  // This architecture or type does not have the config.
     }
     lines.push_back(line);
   }

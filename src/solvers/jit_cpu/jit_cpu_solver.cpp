@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels generated for the machine and compiled on the spot. The compiled parts know neither M, N nor K, so a few
-// dozen binaries serve every shape.
+// Kernels generated and compiled for this machine. The compiled code is independent of M, N and K, so a few dozen
+// binaries serve every shape.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,7 +21,8 @@ namespace {
 
 using namespace jit_cpu;
 
-/// The kernel gives a process its tile registers when it asks. Throws unavailable when it does not.
+/// Requests tile registers from the operating system's kernel, which grants them per process. Throws unavailable when
+/// it refuses.
 void allow_amx() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   if (::syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0)

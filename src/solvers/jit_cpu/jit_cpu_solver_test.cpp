@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Null where the solver cannot be used; the reason is printed.
+/// Skips its tests, with the reason, if the solver cannot be used.
 class JitCpu : public testing::Test {
  protected:
   void SetUp() override {

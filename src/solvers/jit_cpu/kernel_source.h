@@ -7,23 +7,24 @@
 
 namespace attune::jit_cpu {
 
-/// Which operand's extent the vectors run across: m, packed rows of x, the weights' elements broadcast as they lie; n,
-/// packed weights, x's elements broadcast.
+/// The operand along whose extent the vectors run. m: packed rows of x, the weights' elements are broadcast from their
+/// place; n: packed weights, x's elements are broadcast.
 enum class Across : uint8_t { m, n };
 
-/// What multiplies: vector registers with fp32 panels, or tile registers with panels of bf16 pairs.
+/// The unit that multiplies: vector registers with fp32 panels, or tile registers with panels of bf16 pairs.
 enum class Engine : uint8_t { vectors, amx };
 
-/// What is fixed when a tile kernel is compiled. M, N and K are not.
+/// Compile-time parameters of a tile kernel. M, N and K are not among them.
 struct TileSpec {
   VectorUnit unit;
   Engine engine = Engine::vectors;
   Across across = Across::m;
-  DType panel = DType::fp32;  ///< Of the panels' elements: fp32 where they are packed here. With AMX always bf16.
+  DType panel = DType::fp32;  ///< Type of the panels' elements: fp32 for panels packed by the plan. With AMX always
+                              ///< bf16.
   DType out = DType::fp32;
   int rows = 1, vectors = 1;  ///< The register block; with AMX both count tiles of 16.
   int unroll = 1;             ///< Steps of k in the loop's body.
-  /// Steps of k the rows (across n: the panels) are fetched ahead; 0: left to the hardware.
+  /// Steps of k by which the rows (across n: the panels) are prefetched; 0: left to the hardware.
   int prefetch = 0;
 
   int tile_rows() const noexcept { return engine == Engine::amx ? kPanel * rows : rows; }
@@ -31,9 +32,9 @@ struct TileSpec {
 };
 /// Exports `tile` (TileKernel).
 CompileTask tile_task(const TileSpec& spec);
-/// The same with AMX; the process must have asked the system for it.
+/// Like tile_task(), with AMX; the process must have requested permission for it from the system.
 CompileTask amx_task(const TileSpec& spec);
-/// Appends the part of a kernel's text that writes `sums` (rows × columns of fp32) to where `t->out` says.
+/// Appends the part of a kernel's text that writes `sums` (rows × columns of fp32) to the destination in `t->out`.
 void store_tile_text(TextWriter& writer, const TileSpec& spec);
 
 struct DotSpec {
@@ -41,8 +42,9 @@ struct DotSpec {
   DType in = DType::fp32, out = DType::fp32;
   int rows = 1, columns = 1;  ///< Rows of x times rows of the weights.
   int unroll = 1;
-  int prefetch = 0;    ///< Elements of K the weights are fetched ahead; 0: left to the hardware.
-  bool pairs = false;  ///< Pairs of bf16 are multiplied as they lie (AVX512-BF16); otherwise all is widened to fp32.
+  int prefetch = 0;    ///< Elements of K by which the weights are prefetched; 0: left to the hardware.
+  bool pairs = false;  ///< Pairs of bf16 are multiplied unchanged (AVX512-BF16); otherwise all elements are widened to
+                       ///< fp32.
 
   int step() const noexcept { return pairs ? 2 * unit.lanes : unit.lanes; }  ///< Elements of K in a vector.
 };

@@ -20,8 +20,8 @@ std::string element(DType type) {
   }
 }
 
-/// widen() and load() for one stored type. GCC's conversion of a whole _Float16 vector goes through memory, so fp16
-/// uses the instruction's builtin.
+/// Text of widen() and load() for one stored type. GCC's conversion of a whole _Float16 vector goes through memory, so
+/// fp16 uses the instruction's builtin.
 std::string loads(int lanes, DType in) {
   if (in == DType::fp32) {
     return "static inline float widen(in_t x) { return x; }\n"
@@ -49,9 +49,9 @@ std::string loads(int lanes, DType in) {
            : "__builtin_ia32_vcvtph2ps256((vl)*(const vh*)p)");
 }
 
-/// narrow() of one, put() of a vector, put_some() of its first lanes.
+/// Text of narrow() of one element, put() of a vector, put_some() of its first lanes.
 std::string narrows(int lanes, DType out) {
-  // A copy of constant size: the compiler makes it the fitting moves.
+  // A copy of constant size, for which the compiler generates suitable moves.
   const std::string some =
       "#define put_some(p, x, count) do { out_t some[" + std::to_string(lanes) +
       "] __attribute__((aligned(64))); put(some, x); __builtin_memcpy(p, some, (count) * sizeof(out_t)); } while (0)\n";
@@ -61,7 +61,7 @@ std::string narrows(int lanes, DType out) {
            some;
   }
   if (out == DType::bf16) {
-    // Round to nearest even; a NaN keeps a set mantissa bit.
+    // Rounds to nearest even; a NaN keeps a set mantissa bit.
     return "static inline out_t narrow(float x) {\n"
            "  union { float f; unsigned i; } u = {x};\n"
            "  if (x != x) return (out_t)((u.i >> 16) | 64);\n"
@@ -127,11 +127,11 @@ std::string preamble(const VectorUnit& unit, DType in, DType out) {
          loads(unit.lanes, in) + narrows(unit.lanes, out);
 }
 
-// log2(lanes) stages, each mixing vectors `distance` apart.
+// There are log2(lanes) stages, each mixing vectors `distance` apart.
 std::string transpose_text(int lanes) {
   std::string text = "static inline void transpose(vf* v) {\n";
   for (int distance = 1; distance < lanes; distance *= 2) {
-    // Lanes with the bit clear keep a's and take b's moved up; the others a's moved down and keep b's.
+    // Lanes with the bit clear keep a's and get b's moved up; the others get a's moved down and keep b's.
     const std::string up = indices(lanes, [&](int l) { return l & distance ? lanes + l - distance : l; });
     const std::string down = indices(lanes, [&](int l) { return l & distance ? lanes + l : l + distance; });
     for (int i = 0; i < lanes; ++i) {

@@ -11,20 +11,21 @@
 
 namespace attune::jit_cpu {
 
-/// Vector registers of an x86-64 level: what the generated C is written for.
+/// Vector registers of an x86-64 level, the target of the generated C.
 struct VectorUnit {
   int lanes = 0;      ///< Floats in a register.
   int registers = 0;  ///< Architectural vector registers.
   std::string level;  ///< `x86-64-v4`: -march and the first part of a CompileTask's arch.
-  /// Of a device's architecture (`x86-64-v4+bf16+amx`). Zero lanes below x86-64-v3: without FMA nothing here is fast.
+  /// The unit of a device's architecture (`x86-64-v4+bf16+amx`). Zero lanes below x86-64-v3: without FMA no kernel is
+  /// fast.
   static VectorUnit of(const std::string& gfx);
   bool operator==(const VectorUnit&) const = default;
 };
 
-/// Floats along one panel, whatever the vector unit: the packed operand is [panel][k][kPanel].
+/// Number of floats across one panel, for any vector unit: the packed operand is [panel][k][kPanel].
 inline constexpr int kPanel = 16;
 
-/// The text of a file while it is written: what the writers of kernels have in common.
+/// The text of a file under construction; base class of the writers of kernels.
 class TextWriter {
  public:
   template <typename... Args>
@@ -36,20 +37,20 @@ class TextWriter {
   std::string text_;
 };
 
-/// The task of a generated file. `extension`: what it needs beyond the unit's level (`+amx`), or empty.
+/// The task of a generated file. `extension`: requirement beyond the unit's level (`+amx`), or empty.
 CompileTask kernel_task(std::string source, const VectorUnit& unit, std::string_view extension,
                         std::vector<std::string> entries);
 
 /// The start of every generated file: the types `vf` (aligned) and `vu` (any address) of `lanes` floats, `in_t`,
-/// `out_t`, and the functions widen() of one and load() of `lanes` elements of `in`, narrow() to one `out`, put()
+/// `out_t`, and functions: widen() of one element and load() of `lanes` elements of `in`, narrow() to one `out`, put()
 /// of a vector and put_some() of its first lanes.
 std::string preamble(const VectorUnit& unit, DType in, DType out);
 
-/// `transpose(vf* v)`: a square of `lanes` vectors, in registers.
+/// `transpose(vf* v)`: transposes a square of `lanes` vectors in registers.
 std::string transpose_text(int lanes);
 
-/// An expression for the sums of neighbouring lanes of two vectors: lanes whose bit `distance` is clear are of a, the
-/// others of b, each added to the lane `distance` away.
+/// An expression for the sums of neighbouring lanes of two vectors: lanes whose bit `distance` is clear come from a,
+/// the others from b, each added to the lane `distance` away.
 std::string fold_text(const std::string& a, const std::string& b, int lanes, int distance);
 
 }  // namespace attune::jit_cpu

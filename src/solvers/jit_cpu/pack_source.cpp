@@ -8,7 +8,7 @@ namespace attune::jit_cpu {
 namespace {
 
 std::string pack_rows_text(int lanes) {
-  // Blocks of lanes × lanes; what does not fill one goes element by element.
+  // Packs blocks of lanes × lanes; the remainder is packed element by element.
   std::string text = fmt::format(
       "void pack_rows(const void* from, long step, long extent, long k, float* panel) {{\n"
       "  const in_t* src = from;\n"

@@ -12,7 +12,7 @@ namespace attune::jit_cpu {
 namespace {
 
 constexpr int64_t kPackChunk = 256;  // Steps of K that one thread packs at a time.
-constexpr int64_t kStep = 32;        // Steps of K that an AMX instruction takes; parts and blocks of K are multiples.
+constexpr int64_t kStep = 32;        // Steps of K of an AMX instruction; parts and blocks of K are multiples.
 
 /// Part `index` of `count` of [0, size).
 struct Range {
@@ -44,7 +44,7 @@ class TilePlan final : public Plan {
     if (keeps_partials()) partials_ = space.add<float>(num_partials() * tiles_ * groups_ * tile_floats_);
     if (shape.bias && shape.in != DType::fp32) bias_ = space.add<float>(shape.n + kPanel);
     traits_.workspace_bytes = space.bytes();
-    traits_.host_bytes = sizeof *this;  // The loader opens a kernel's file once, whatever number of plans use it.
+    traits_.host_bytes = sizeof *this;  // The loader opens a kernel's file once for any number of plans.
   }
 
   const PlanTraits& traits() const noexcept override { return traits_; }
@@ -55,7 +55,7 @@ class TilePlan final : public Plan {
       work(call, {0, 1});
       return;
     }
-    // The team may be smaller than asked for: inside another parallel region, or under OMP_THREAD_LIMIT.
+    // The team may be smaller than requested: inside another parallel region, or under OMP_THREAD_LIMIT.
 #pragma omp parallel num_threads(loops_.threads)
     work(call, {omp_get_thread_num(), omp_get_num_threads()});
   }
@@ -70,7 +70,7 @@ class TilePlan final : public Plan {
   struct Call {
     const std::byte *rows, *panels;
     const std::byte* packed;  ///< The panels in their layout.
-    std::byte* pack_to;       ///< The same where they are packed here.
+    std::byte* pack_to;       ///< Destination of the panels if the plan packs them.
     float *copies, *partials;
     uint16_t* tails;
     std::byte* c;
@@ -100,7 +100,7 @@ class TilePlan final : public Plan {
   };
 
   static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-  /// Rows copied whole are a line apart beyond their length: at a power of two they would share few places of a cache.
+  /// Rows copied whole are a cache line apart beyond their length: at a power of two they would share few cache sets.
   int64_t copy_step() const {
     return loops_.packed ? (ceil_div(shape_.k, kPanel) + 1) * kPanel : ceil_div(k_block_, kPanel) * kPanel;
   }
@@ -108,7 +108,7 @@ class TilePlan final : public Plan {
   bool is_amx() const { return loops_.spec.engine == Engine::amx; }
   int64_t panel_bytes() const { return is_amx() ? 2 : bits(loops_.spec.panel) / 8; }
   int64_t tail_elements() const { return loops_.spec.tile_rows() * kStep; }
-  /// Of a panel, at a step of K.
+  /// Offset of a panel, at a step of K.
   int64_t panel_offset(int64_t panel, int64_t k) const { return (panel * packed_k_ + k) * kPanel * panel_bytes(); }
   bool keeps_partials() const { return k_block_ < shape_.k || loops_.split == Split::k; }
   int64_t num_partials() const { return loops_.split == Split::k ? loops_.threads : 1; }
@@ -132,7 +132,7 @@ class TilePlan final : public Plan {
         multiply(call, member.index, all_tiles, member.share(groups_), {0, shape_.k});
         break;
       case Split::k: {
-        // Parts of whole steps, so that no thread reads half a cache line of the other's.
+        // Parts are whole steps, so that no thread reads half a cache line of another's.
         const Range part = member.share(ceil_div(shape_.k, kStep));
         multiply(call, member.index, all_tiles, all_groups, {part.begin * kStep, std::min(part.end * kStep, shape_.k)});
         if (member.count > 1) {
@@ -143,7 +143,7 @@ class TilePlan final : public Plan {
     }
   }
 
-  /// This thread's share of the rows, whole: the panels that pass want them again and again.
+  /// Copies this thread's share of the rows, whole, since every panel reads them again.
   void copy_all_rows(const Call& call, Member member) const {
     if (!loops_.copy) return;
     const Range share = member.share(row_extent_);
@@ -151,7 +151,7 @@ class TilePlan final : public Plan {
                          call.copies + share.begin * copy_step(), copy_step());
   }
 
-  /// This thread's share of the panels, cut along K too: few panels are shared as well as many.
+  /// Packs this thread's share of the panels, cut along K too: few panels are divided as evenly as many.
   void pack(const Call& call, Member member) const {
     const int64_t chunks = ceil_div(shape_.k, kPackChunk);
     const Range share = member.share(panels_ * chunks);
@@ -201,7 +201,7 @@ class TilePlan final : public Plan {
     }
   }
 
-  /// Tiles at the edge are moved inwards: they compute some rows again and write only what is theirs.
+  /// Tiles at the edge are moved inwards: they recompute some rows and write only those that no other tile writes.
   int64_t first_row(int64_t tile) const {
     const int64_t rows = loops_.spec.tile_rows();
     return std::min(tile * rows, row_extent_ - rows);
@@ -227,7 +227,7 @@ class TilePlan final : public Plan {
     arguments.row_step = copy_step();
   }
 
-  /// The steps beyond the last whole one, padded with zeros: a tile cannot be loaded in part.
+  /// The steps after the last whole one, padded with zeros: a tile cannot be loaded partially.
   const uint16_t* tail(const Call& call, int thread, const std::byte* rows, int64_t k) const {
     const int64_t rest = k % kStep;
     if (rest == 0) return nullptr;
@@ -267,7 +267,7 @@ class TilePlan final : public Plan {
     return out;
   }
 
-  /// Sums of all threads' parts of K. A tile kernel without a step of k writes the result.
+  /// Adds all threads' sums over parts of K. The tile kernel, called with zero steps of k, writes the result.
   void add_up(const Call& call, Member member) const {
     const Range share = member.share(tiles_ * groups_);
     TileArguments arguments = {};

@@ -10,41 +10,42 @@
 
 namespace attune::jit_cpu {
 
-/// Which loop over a block is the outer one.
+/// The outer one of the two loops over a block.
 enum class Order : uint8_t {
-  rows,   ///< A tile's rows stay in the first cache while panels pass.
+  rows,   ///< A tile's rows stay in the L1 cache while panels pass.
   panels  ///< A group of panels stays there while rows pass.
 };
-/// What the threads divide.
+/// The dimension that the threads divide.
 enum class Split : uint8_t { rows, panels, k };
 
-/// How the loops around a tile kernel run. All of it at launch: one binary serves every setting.
+/// Parameters of the loops around a tile kernel. All are set at launch: one binary serves every setting.
 struct TileLoops {
   TileSpec spec;
   int64_t k_block = 0;      ///< Steps of K between visits of a tile; 0: all of K.
-  int64_t panel_block = 0;  ///< Panels that are visited for one tile's rows before the next; 0: all.
+  int64_t panel_block = 0;  ///< Panels visited for one tile's rows before the next; 0: all.
   Order order = Order::rows;
   Split split = Split::rows;
-  bool copy = false;    ///< A tile's rows are copied (and widened to fp32) before use; with `packed` all, at the start.
-  bool packed = false;  ///< The weights come in panels, and x's rows are what is broadcast.
+  bool copy = false;    ///< A tile's rows are copied (and widened to fp32) before use; with `packed`, all rows at the
+                        ///< start.
+  bool packed = false;  ///< The weights come in panels, and x's rows are broadcast.
   int threads = 1;
 };
 
-/// The compiled functions of a tile kernel and its packing; keeps the libraries open.
+/// The compiled functions of a tile kernel and its packing; keeps their libraries open.
 struct TileFunctions {
   SharedLibrary tile_library, pack_library;
   TileKernel tile;
   PackRows pack_rows;
   PackColumns pack_columns;
   CopyRows copy_rows;
-  PairRows pair_rows;  ///< Null without AMX, as the next.
+  PairRows pair_rows;  ///< Null without AMX, like pair_columns.
   PairColumns pair_columns;
   TileFunctions(Engine engine, const std::filesystem::path& tile_file, const std::filesystem::path& pack_file);
 };
 
-/// A product by tiles: one operand is packed into panels (or comes in them: the layouts host.k16.v1 and, with AMX,
-/// host.vnni2x16.v1), the other's rows are read where they lie or copied. Everything it does is inside run(). Reentrant
-/// with distinct workspaces.
+/// A product by tiles: one operand is packed into panels (or already is: the layouts host.k16.v1 and, with AMX,
+/// host.vnni2x16.v1), the other's rows are read in place or copied. All work, packing included, is inside run().
+/// Reentrant with distinct workspaces.
 std::unique_ptr<Plan> make_tile_plan(const GemmShape& shape, const TileLoops& loops, TileFunctions functions);
 
 }  // namespace attune::jit_cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Text of the tile kernel. Every accumulator is a variable of its own: GCC keeps them in registers, which it does not
-// promise for arrays.
+// Text of the tile kernel. Every accumulator is a separate variable: GCC keeps these in registers, which it does not
+// guarantee for arrays.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class TileText : public TextWriter {
     add("void tile(const struct tile_args* t) {{\n");
     declare();
     loop();
-    // Sums of blocks, not one long sum: its rounding errors grow with √K of what a block's do.
+    // Blocks are summed separately, since the rounding errors of one long sum would grow with √K.
     add("  if (!t->first) {{\n");
     each_sum([&](int r, int v) { add("    s{0}_{1} += *(const vu*)(t->partial + {2});\n", r, v, offset(r, v)); });
     add("  }}\n");
@@ -73,7 +73,7 @@ class TileText : public TextWriter {
   void loop() {
     add("  long k = t->k;\n  for (; k >= {0}; k -= {0}) {{\n", spec_.unroll);
     if (spec_.prefetch > 0 && spec_.across == Across::n) {
-      // A line holds few steps of a panel, so there is one fetch a line.
+      // A cache line holds few steps of a panel, so there is one prefetch per line.
       const int line = 64 * 8 / bits(spec_.panel), steps = spec_.unroll * kPanel;
       for (int p = 0; p < spec_.vectors / in_panel(); ++p)
         for (int e = 0; e < steps; e += line)
@@ -91,7 +91,7 @@ class TileText : public TextWriter {
     add("  }}\n");
   }
 
-  /// A whole tile across n: rows of C from the registers.
+  /// Stores a whole tile across n: rows of C from the registers.
   void store_whole() {
     add("  const struct out_args* o = &t->out;\n");
     add("  if (o->row_begin == 0 && o->row_end == {} && o->column_begin == 0 && o->column_end == {}) {{\n", spec_.rows,
@@ -111,7 +111,7 @@ class TileText : public TextWriter {
     add("    return;\n  }}\n");
   }
 
-  /// Any part of a tile, through memory.
+  /// Stores any part of a tile, through memory.
   void store_part() {
     add("  float sums[{}] __attribute__((aligned(64)));\n", spec_.rows * spec_.tile_columns());
     each_sum([&](int r, int v) { add("  *(vf*)(sums + {}) = s{}_{};\n", offset(r, v), r, v); });
@@ -127,7 +127,7 @@ void store_tile_text(TextWriter& writer, const TileSpec& spec) {
   const int width = spec.tile_columns(), rows = spec.tile_rows(), lanes = spec.unit.lanes;
   writer.add("  const struct out_args* out = &t->out;\n");
   if (spec.across == Across::n) {
-    // Whole vectors, then what an edge leaves.
+    // Whole vectors first, then the remainder at an edge.
     writer.add(
         "  for (long r = out->row_begin; r < out->row_end; ++r) {{\n"
         "    out_t* c = (out_t*)out->c + r * out->row_step;\n"
@@ -138,7 +138,7 @@ void store_tile_text(TextWriter& writer, const TileSpec& spec) {
         width, lanes);
     return;
   }
-  // Columns of the tile are rows of C: squares are transposed in registers. The bias of a row first.
+  // Columns of the tile are rows of C: squares are transposed in registers, after the bias is added.
   writer.add(
       "  if (out->bias) {{\n    for (int r = 0; r < {0}; ++r)\n"
       "      for (int x = 0; x < {1}; x += {2}) *(vu*)(sums + r * {1} + x) += out->bias[r];\n  }}\n",

@@ -5,10 +5,10 @@
 
 namespace attune::jit_cpu {
 
-/// Lays parts of a workspace out one after another, each on a cache line of its own.
+/// Lays out parts of a workspace one after another, each starting at a cache line.
 class WorkspaceLayout {
  public:
-  /// Offset in bytes of `count` elements.
+  /// Adds a part of `count` elements; returns its offset in bytes.
   template <typename Element>
   uint64_t add(int64_t count) {
     const uint64_t offset = bytes_;

@@ -41,7 +41,7 @@ LibxsmmPlan::LibxsmmPlan(const GemmShape& shape, const LibxsmmTiles& tiles, int 
     panel_bytes_ = (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
   }
   traits_.workspace_bytes = panel_bytes_ * static_cast<uint64_t>(threads);
-  // Each kernel has two pages of its own. libxsmm never frees them, and generates 131,072 at most in a process.
+  // Each kernel occupies two pages. libxsmm never frees them, and generates at most 131,072 in a process.
   constexpr uint64_t kKernelBytes = 8192;
   const auto num_kernels = std::count_if(kernels_.begin(), kernels_.end(), [](Kernel one) { return one != nullptr; });
   traits_.host_bytes = sizeof *this + kKernelBytes * static_cast<uint64_t>(num_kernels);
@@ -101,7 +101,7 @@ void LibxsmmPlan::set_to_bias(const void* bias, std::byte* c) const {
 const std::byte* LibxsmmPlan::weights(const Work& work, int64_t column, int64_t depth, std::byte* panel) const {
   const auto size = static_cast<int64_t>(bytes_of(shape_.in));
   if (!packs()) return work.b + (depth * shape_.n + column) * size;
-  // bf16 goes as pairs along k, the order its kernels want: a pair is moved like one fp32.
+  // bf16 is packed in pairs along k, the order its kernels expect: a pair is moved like one fp32.
   const int64_t per_word = 4 / size;
   const auto n = std::min(tiles_.n, shape_.n - column), k = std::min(tiles_.k, shape_.k - depth);
   libxsmm_otrans(panel, work.b + (column * shape_.k + depth) * size, 4, static_cast<libxsmm_blasint>(k / per_word),
@@ -115,7 +115,7 @@ void LibxsmmPlan::run_share(const Work& work, int64_t thread, int64_t team) cons
   const int64_t first = rows * columns * thread / team, end = rows * columns * (thread + 1) / team;
   std::byte* panel = work.workspace + static_cast<uint64_t>(thread) * panel_bytes_;
   const auto in = static_cast<int64_t>(bytes_of(shape_.in)), out = static_cast<int64_t>(bytes_of(shape_.out));
-  // Tiles are numbered down the columns of C, so that a transposed tile of weights serves all rows of a share.
+  // Tiles are numbered down the columns of C, so that one transposed tile of weights serves all rows of a share.
   for (int64_t tile = first; tile < end;) {
     const int64_t column = tile / rows * tiles_.n, next = std::min(end, (tile / rows + 1) * rows);
     for (int64_t depth = 0; depth < shape_.k; depth += tiles_.k) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// libxsmm: kernels generated for each tile size. Only what it generates is called: its general routines pass larger
-// products on to a BLAS, and without one compute nothing.
+// libxsmm: kernels generated for each tile size. Only generated kernels are called: the library's general routines pass
+// larger products to a BLAS, and without one compute nothing.
 #include <libxsmm.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kMaxMacs = 512.0 * 512 * 512;
 constexpr int64_t kMaxExtent = 1 << 16;    // Offsets in the generated code are 32 bits wide.
-constexpr int64_t kMaxNarrowDepth = 8192;  // bf16 results take K in one tile: partial sums would be rounded.
+constexpr int64_t kMaxNarrowDepth = 8192;  // bf16 results require K in one tile: partial sums would be rounded.
 
 /// The given steps below an extent, then the extent itself, at most `most`.
 std::vector<Value> tile_sizes(int64_t extent, std::initializer_list<int64_t> steps, int64_t most) {
@@ -33,13 +33,13 @@ class LibxsmmBackend final : public Backend {
  public:
   explicit LibxsmmBackend(const DeviceInfo& device) : device_(device) {
     libxsmm_init();
-    // Debian has libxsmm as an archive only: it lies in this module.
+    // Debian has libxsmm only as an archive: its code lies in this module.
     require_library(reinterpret_cast<const void*>(&libxsmm_smmdispatch), "libxsmm_smmdispatch",
                     "attune_solver_libxsmm");
   }
 
   Versions versions() const override {
-    // LIBXSMM_TARGET limits the instructions: then the library is another one.
+    // LIBXSMM_TARGET limits the instructions: the target is part of the library's identity.
     return {{"libxsmm.gemm", "1+" LIBXSMM_CONFIG_VERSION}, {"libxsmm.target", libxsmm_get_target_arch()}};
   }
 

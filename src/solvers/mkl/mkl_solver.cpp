@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// MKL through its C interface, linked as its three layers over libgomp (cmake/FindMKLGnuThread.cmake says why).
+// MKL through its C interface, linked as its three layers over libgomp (cmake/FindMKLGnuThread.cmake gives the reason).
 #include <mkl_cblas.h>
 #include <mkl_service.h>
 
@@ -15,7 +15,7 @@
 namespace attune {
 namespace {
 
-/// What every routine takes, in MKL's words.
+/// Arguments common to all routines, in MKL's terms.
 struct Product {
   CBLAS_TRANSPOSE trans_a, trans_b;
   MKL_INT m, n, k, lda, ldb;
@@ -36,9 +36,9 @@ Product product_of(const GemmShape& shape) {
 }
 
 /// Weights packed by MKL serve every M and are read fastest by as many threads as they were packed for: the count is
-/// part of the layout's name, M is not. All are packed for the same M, as one copy of the weights would be.
+/// part of the layout's name, M is not. All are packed for this M, as if there were one copy of the weights.
 constexpr MKL_INT kPackedForRows = 64;
-/// MKL's packed form begins with several megabytes that it does not use: small weights are left alone.
+/// MKL's packed form begins with several unused megabytes: small weights are not packed.
 constexpr size_t kMaxGrowth = 4;
 constexpr const char* kPackedRoutine = "compute";
 
@@ -119,7 +119,7 @@ class MklPlan final : public Plan {
     if (!vector_) {
       cblas_sgemm(CblasRowMajor, p.trans_a, p.trans_b, p.m, p.n, p.k, 1.0f, a, p.lda, b, p.ldb, p.beta, c, p.n);
     } else if (shape_.b_is_kn) {
-      // One row of C: the weights times x. Stored K×N they are read across, N×K along their rows.
+      // One row of C is the weights times x. Weights stored K×N are read across their rows, N×K along them.
       cblas_sgemv(CblasRowMajor, CblasTrans, p.k, p.n, 1.0f, b, p.n, a, 1, p.beta, c, 1);
     } else {
       cblas_sgemv(CblasRowMajor, CblasNoTrans, p.n, p.k, 1.0f, b, p.k, a, 1, p.beta, c, 1);
@@ -142,7 +142,7 @@ class MklBackend final : public Backend {
   Versions versions() const override {
     MKLVersion version;
     mkl_get_version(&version);
-    // MKL_ENABLE_INSTRUCTIONS limits the instructions: then the library is another one.
+    // MKL_ENABLE_INSTRUCTIONS limits the instructions: the processor is part of the library's identity.
     return {{"mkl.gemm", fmt::format("1+{}.{}.{}", version.MajorVersion, version.MinorVersion, version.UpdateVersion)},
             {"mkl.processor", version.Processor}};
   }

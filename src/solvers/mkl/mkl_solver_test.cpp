@@ -71,7 +71,7 @@ TEST_F(MklSolver, PacksForAThreadCountAndLeavesSmallWeightsPlain) {
   EXPECT_EQ(mkl_.backend().untuned(mkl_.problem(large)).text("routine"), "compute");
   if (mkl_.device().info().num_units > 1) {
     std::string mixed = packed_config(2);
-    mixed.back() = '1';  // The layout of one thread, run by two.
+    mixed.back() = '1';  // The layout of one thread, used by two.
     const auto space = mkl_.backend().space(mkl_.problem(large));
     const auto why = why_outside(space, Config::parse(mixed), mkl_.problem(large), mkl_.device().info());
     ASSERT_TRUE(why.has_value());

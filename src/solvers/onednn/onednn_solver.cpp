@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// oneDNN matmul: one candidate for each implementation its iterator offers and each thread count. Threads come from
-// libgomp, whose team size is fixed when the primitive is created and used again when it runs. Compiled once for each
-// version of the library (onednn_library.h).
+// oneDNN matmul: one candidate for each implementation that its iterator offers and each thread count. Threads come
+// from libgomp, whose team size is fixed when the primitive is created and used again when it runs. Compiled once for
+// each version of the library (onednn_library.h).
 #include <omp.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ memory::data_type data_type_of(DType dtype) {
   }
 }
 
-/// Runs a call into oneDNN and turns its exception into ours.
+/// Calls oneDNN and converts its exception into Error.
 template <typename Call>
 auto guarded(ErrorCode code, Call call) {
   try {
@@ -50,7 +50,7 @@ struct Description {
   bool has_bias;
 };
 
-/// Who says how the weights lie.
+/// plain: the weights are in row order; any: oneDNN chooses their order.
 enum class WeightOrder : uint8_t { plain, any };
 
 Description describe(const GemmShape& shape, WeightOrder order) {
@@ -63,8 +63,8 @@ Description describe(const GemmShape& shape, WeightOrder order) {
           memory::desc({shape.m, shape.n}, out, tag::ab), shape.bias};
 }
 
-/// The order of a matrix as oneDNN writes its tags: `ba`, `BA16a64b2a`. Nothing where it is not strides and blocks.
-/// Version 2 shows the parts of a description, version 3 has functions for them.
+/// The order of a matrix in oneDNN's notation: `ba`, `BA16a64b2a`. Empty if it is not described by strides and blocks.
+/// Version 2 exposes the parts of a description, version 3 has functions for them.
 template <typename Desc>
 std::optional<std::string> format_of(const Desc& desc) {
   memory::dims strides, blocks, axes;
@@ -92,8 +92,8 @@ std::optional<std::string> format_of(const Desc& desc) {
 
 constexpr const char* kPlain = "plain";
 
-/// The layout of an implementation's weights, nothing for one that has no name. What oneDNN chose for `any` may differ
-/// with M, threads or implementation: the format is part of the name, so weights never meet a kernel that wants others.
+/// The layout of an implementation's weights; empty if it has no name. oneDNN's choice for `any` may differ with M,
+/// threads or implementation: the format is part of the name, so weights never meet a kernel that needs others.
 std::optional<std::string> layout_of(const dnnl::matmul::primitive_desc& implementation) {
   const auto format = format_of(implementation.weights_desc());
   if (!format) return std::nullopt;
@@ -109,8 +109,9 @@ dnnl::primitive_attr user_scratchpad() {
   return attributes;
 }
 
-/// Hands the first implementation offered to `use`. Version 2 makes it of a description of the operation, of which its
-/// iterator keeps a pointer: the description has to live as long as next_impl() is called. Version 3 makes it directly.
+/// Passes the first offered implementation to `use`. Version 2 makes it from a description of the operation, and its
+/// iterator keeps a pointer to that: the description must live as long as next_impl() is called. Version 3 makes it
+/// directly.
 template <typename Matmul = dnnl::matmul, typename Use>
 void with_first_matmul(const Description& d, const dnnl::engine& engine, Use use) {
   const auto attributes = user_scratchpad();
@@ -126,8 +127,8 @@ void with_first_matmul(const Description& d, const dnnl::engine& engine, Use use
   }
 }
 
-/// The number of threads that oneDNN takes, while it lives: it is the calling thread's, and an application's own
-/// afterwards.
+/// Sets the number of threads that oneDNN uses, for the life of the object. The number belongs to the calling thread;
+/// the application's own is restored afterwards.
 class OmpThreads {
  public:
   explicit OmpThreads(int threads) : before_(omp_get_max_threads()) {
@@ -145,8 +146,8 @@ class OmpThreads {
   bool changed_ = false;
 };
 
-/// What a primitive holds of an implementation, as measured (tests/conformance/plan_memory_test.cpp): generated code
-/// for the most part. oneDNN itself keeps the last 1024 primitives of a process, also those whose plans are gone.
+/// Memory that a primitive of an implementation holds, as measured (tests/conformance/plan_memory_test.cpp): mostly
+/// generated code. oneDNN itself keeps the last 1024 primitives of a process, even those whose plans are destroyed.
 uint64_t primitive_bytes(std::string_view implementation) {
   constexpr uint64_t kOfABrgemm = 128 * 1024, kOfAnother = 16 * 1024;
   return implementation.starts_with("brg") ? kOfABrgemm : kOfAnother;
@@ -200,7 +201,7 @@ class OnednnBackend final : public Backend {
 
   Versions versions() const override {
     const auto* version = dnnl::version();
-    // ONEDNN_MAX_CPU_ISA limits it: then the library is another one.
+    // ONEDNN_MAX_CPU_ISA limits the instructions: the setting is part of the library's identity.
     const std::string name(onednn_library().name);
     return {{name + ".gemm", fmt::format("1+{}.{}.{}", version->major, version->minor, version->patch)},
             {name + ".isa", fmt::format("{:#x}", static_cast<int>(dnnl::get_effective_cpu_isa()))}};
@@ -224,7 +225,7 @@ class OnednnBackend final : public Backend {
 
   Config untuned(const Problem& problem) override {
     if (GemmShape::of(problem).packed) {
-      // What a user gets who lets oneDNN say how the weights shall lie.
+      // The implementation that oneDNN offers a user who lets it choose the order of the weights.
       const auto offered = with_layouts(problem, WeightOrder::any, device_.num_units);
       const auto found =
           std::find_if(offered.begin(), offered.end(), [](const auto& one) { return !one.is_reference; });
@@ -290,14 +291,14 @@ class OnednnBackend final : public Backend {
  private:
   static bool is_reference(std::string_view name) { return name.starts_with("ref"); }
 
-  /// An implementation with the layout it wants.
+  /// An implementation and the layout of its weights.
   struct Offer {
     Config config;
     memory::desc weights;
     bool is_reference;
   };
 
-  /// With this number of threads, in oneDNN's order of preference.
+  /// Implementations for this number of threads, in oneDNN's order of preference.
   std::vector<Offer> with_layouts(const Problem& problem, WeightOrder order, int64_t threads) const {
     std::vector<Offer> offered;
     const OmpThreads guard(static_cast<int>(threads));
@@ -313,7 +314,7 @@ class OnednnBackend final : public Backend {
     return offered;
   }
 
-  /// Which implementation wants which layout is oneDNN's to say: rows, no product.
+  /// The space is a list of rows, not a product: oneDNN decides which implementation needs which layout.
   SearchSpace packed_space(const Problem& problem) {
     std::vector<Config> rows = {untuned(problem)};
     for (const Value& threads : thread_counts(device_.num_units)) {
@@ -326,7 +327,7 @@ class OnednnBackend final : public Backend {
     return SearchSpace::listed(std::move(rows));
   }
 
-  /// The last one is kept: a rotation asks for the same again and again.
+  /// Caches the last description: a rotation asks for the same one repeatedly.
   const memory::desc& description_of(const Layout& layout, const Problem& problem) const {
     const std::string key = problem.key() + ' ' + layout.name;
     if (described_.first == key) return described_.second;
@@ -340,7 +341,7 @@ class OnednnBackend final : public Backend {
     fail(ErrorCode::unavailable, "oneDNN does not offer this layout of the weights: '{}'", layout.name);
   }
 
-  /// What is offered for all cores.
+  /// Names of the implementations offered for all cores.
   std::vector<std::string> names(const Problem& problem) {
     std::vector<std::string> offered;
     const OmpThreads guard(static_cast<int>(device_.num_units));
@@ -351,13 +352,13 @@ class OnednnBackend final : public Backend {
     return offered;
   }
 
-  /// oneDNN's own choice; a reference implementation only if there is nothing else.
+  /// oneDNN's own choice; a reference implementation only if there is no other.
   static const std::string& preferred(const std::vector<std::string>& offered) {
     const auto found = std::find_if_not(offered.begin(), offered.end(), is_reference);
     return found == offered.end() ? offered.front() : *found;
   }
 
-  /// Visits the implementations in oneDNN's order of preference; a name that comes again is visited once.
+  /// Visits the implementations in oneDNN's order of preference; repeated names are visited once.
   template <typename Visit>
   void for_each(const GemmShape& shape, WeightOrder order, Visit visit) const {
     const auto visit_all = [&](dnnl::matmul::primitive_desc implementation) {
@@ -374,7 +375,7 @@ class OnednnBackend final : public Backend {
 
   DeviceInfo device_;
   dnnl::engine engine_;
-  mutable std::pair<std::string, memory::desc> described_;  ///< Problem and layout, and what oneDNN calls it.
+  mutable std::pair<std::string, memory::desc> described_;  ///< Problem and layout, and oneDNN's description.
 };
 
 class OnednnSolver final : public Solver {
@@ -390,8 +391,8 @@ class OnednnSolver final : public Solver {
     if (shape.in == DType::fp16 || shape.out == DType::fp16) {
       if (const Support support = onednn_supports_fp16(shape); !support.yes) return support;
     }
-    // Without it not even its reference computes bf16 (that of version 3 does with AVX2-VNNI-2, which nothing here
-    // asks).
+    // Without AVX-512 not even oneDNN's reference computes bf16 (version 3's does with AVX2-VNNI-2, which Attune does
+    // not check).
     const bool has_bf16 = shape.in == DType::bf16 || shape.out == DType::bf16;
     if (has_bf16 && device.gfx.starts_with("x86-64") && !device.gfx.starts_with("x86-64-v4"))
       return Support::no("computes bf16 with AVX-512 only");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kSmall = "gemm_a16w16 m=8 n=16 k=32 dtype=fp32";
 
-/// Both versions of the library: one source.
+/// Tests of both versions of the library.
 class Onednn : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -76,7 +76,8 @@ TEST_P(Onednn, ComputesWithWeightsInEveryLayoutItNames) {
 }
 
 TEST_P(Onednn, NamesTheSameLayoutForAllRowsOnlyWhereTheBytesAreTheSame) {
-  // Weights of one name are packed once for a whole group of M: packed for any M of it they must be the same bytes.
+  // Weights of one layout name are packed once for a whole group of M: packing for any M of it must give the same
+  // bytes.
   std::map<std::string, std::vector<std::byte>> bytes;
   for (const int m : {1, 2, 16, 64, 300}) {
     const Problem problem = onednn_.problem(fmt::format("gemm_a16w16 m={} n=70 k=96 dtype=fp32 bpreshuffle=1", m));

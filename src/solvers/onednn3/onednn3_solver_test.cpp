@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What both versions share is tested in onednn/onednn_solver_test.cpp.
+// onednn/onednn_solver_test.cpp tests the behaviour common to both versions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// OpenBLAS through its C interface. Its own thread pool; the core type comes from OPENBLAS_CORETYPE (see
-// CMakeLists.txt): 0.3.21 takes an unknown Xeon for a Prescott and is then four times slower.
+// OpenBLAS through its C interface, with its own thread pool. OPENBLAS_CORETYPE sets the core type (see
+// CMakeLists.txt): 0.3.21 treats an unknown Xeon as a Prescott and is then four times slower.
 #include <cblas.h>
 #include <openblas_config.h>
 
@@ -34,7 +34,7 @@ class OpenblasPlan final : public Plan {
                k = static_cast<blasint>(shape_.k);
     openblas_set_num_threads(threads_);
     if (vector_) {
-      // One row of C: the weights times x. Stored N×K they are read along their rows, K×N across.
+      // One row of C is the weights times x. Weights stored N×K are read along their rows, K×N across them.
       const auto rows = shape_.b_is_kn ? k : n, columns = shape_.b_is_kn ? n : k;
       cblas_sgemv(CblasRowMajor, shape_.b_is_kn ? CblasTrans : CblasNoTrans, rows, columns, 1.0f, b, columns, a, 1,
                   beta, c, 1);
@@ -58,7 +58,7 @@ class OpenblasBackend final : public Backend {
   }
 
   Versions versions() const override {
-    // openblas_get_config() starts `OpenBLAS 0.3.21 …`.
+    // openblas_get_config() returns a text that starts with `OpenBLAS 0.3.21 …`.
     std::string version = openblas_get_config();
     if (const auto blank = version.find(' '); blank != std::string::npos)
       version = version.substr(blank + 1, version.find(' ', blank + 1) - blank - 1);

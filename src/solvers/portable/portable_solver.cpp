@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A product in plain vectorised C++: the fallback where no library takes the types (fp16), and the smallest example of
-// a solver. Rows of x and of the weights are read along K, so it wants both untransposed.
+// A product in plain vectorised C++: the fallback for types that no library supports (fp16), and the smallest example
+// of a solver. Rows of x and of the weights are read along K, so both must be untransposed.
 #include <array>
 #include <utility>
 
@@ -32,7 +32,7 @@ Stored narrow(float value) {
     return static_cast<Stored>(value);
 }
 
-/// kLanes stored elements as floats.
+/// Loads kLanes stored elements as floats.
 template <typename Stored>
 inline __attribute__((always_inline)) Lanes load(const Stored* stored) {
   if constexpr (std::is_same_v<Stored, float>) {
@@ -53,7 +53,7 @@ inline __attribute__((always_inline)) Lanes load(const Stored* stored) {
   }
 }
 
-/// A block of kRows × kColumns dot products along K.
+/// Computes a block of kRows × kColumns dot products along K.
 template <typename Stored, int kRows, int kColumns>
 inline __attribute__((always_inline)) void dot_block(const Stored* a, const Stored* b, int64_t k,
                                                      float (&sums)[kRows][kColumns]) {
@@ -103,7 +103,7 @@ inline __attribute__((always_inline)) void multiply_all(const GemmShape& shape, 
 
 using Kernel = void (*)(const GemmShape&, const void*, const void*, const void*, void*);
 
-// One function a (types, block), cloned for the machine's vector width by the target attribute's dispatch.
+// One function per (types, block), cloned for the machine's vector width by the target attribute's dispatch.
 template <typename In, typename Out, int kRows, int kColumns>
 struct Variant {
   __attribute__((target("arch=x86-64-v4"), optimize("O3"))) static void v4(const GemmShape& shape, const void* a,

@@ -13,7 +13,7 @@ class Portable : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(Portable, BlocksComputeEveryRemainder) {
-  // A block has up to 4 rows, 4 columns and 16 terms: extents around one and two of each.
+  // A block has up to 4 rows, 4 columns and 16 terms; the extents lie around one and two blocks.
   for (const int m : {1, 2, 3, 4, 5, 7}) {
     for (const int n : {1, 3, 4, 5, 9}) {
       for (const int k : {1, 15, 16, 17, 33}) {
