@@ -6,6 +6,7 @@
 #include <string>
 
 #include "attune/export.h"
+#include "attune/gemm.h"
 #include "attune/problem.h"
 
 namespace attune {

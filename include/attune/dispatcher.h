@@ -10,7 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/dispatch_counts.h"
 #include "attune/export.h"
+#include "attune/gemm.h"
+#include "attune/match.h"
 #include "attune/plan.h"
 #include "attune/problem.h"
 #include "attune/tensor.h"
@@ -18,30 +21,9 @@
 
 namespace attune {
 
-/// How well a row fits a problem. exact: the problem's own row; padded_*: a row of a larger M that the problem can be
-/// padded to; predicted: a row of another M whose kernel, by the table's times, cannot be much slower than the best;
-/// fallback: no row.
-enum class Match : uint8_t { exact, padded_fine, padded_coarse, predicted, fallback };
-ATTUNE_API std::string_view name(Match match) noexcept;
-
 /// How a row whose kernel is not in the cache is served: by the untuned config for ever, by the untuned config until
 /// the dispatcher's own thread has compiled the kernel, or after the caller has waited for the compiler.
 enum class CompileMode : uint8_t { never, background, blocking };
-
-/// The answer for one problem. 16 bytes, so that it is returned in registers.
-struct Hit {
-  /// Valid until the calling thread's next call of the dispatcher; Dispatcher::keep() extends that. Null: no plan is
-  /// made yet, or it was evicted (require() makes one), or no solver supports the problem.
-  const Plan* plan = nullptr;
-  uint32_t row = 0;  ///< A number that names the row in the tables at the time of the lookup; 0: no row.
-  Match match = Match::fallback;
-  /// Bound of a predicted match: at most this many percent slower than the best (docs/run_time.md); 255: 255 or more.
-  uint8_t regret_percent = 0;
-  uint8_t layout = 0;            ///< Index in Weights::layouts() of the layout that `plan` reads.
-  bool is_stand_in : 1 = false;  ///< `plan` stands in for the row's, which is being made.
-  bool drifted : 1 = false;      ///< Another compiler or driver made the row's kernel.
-};
-static_assert(sizeof(Hit) == 16);
 
 struct DispatcherOptions {
   /// Id of the device that runs the kernels. Default: `cpu:0`.
@@ -63,23 +45,12 @@ struct DispatcherOptions {
   /// If true, no plans are made: hits contain match and row only. Default: false.
   bool lookup_only = false;
   /// Largest bound of a prediction that is used; 0: no prediction is used. Default: 1 (100 %).
-  double max_regret = 1;
+  double max_regret = kDefaultMaxRegret;
   /// If true, `attune online`, a separate process, tunes shapes that no row, or only a predicted one, serves
   /// (docs/run_time.md, Online tuning); shapes of packed weights are excluded. Default: false.
   bool online_tuning = false;
   /// If true, logs the first hit of each shape, one line each (ATTUNE_LOG_TUNED_CONFIG). Default: false.
   bool log_hits = false;
-};
-
-/// Counters since the dispatcher was created.
-struct DispatchCounts {
-  uint64_t calls = 0, misses = 0;  ///< Lookups; lookups that no row served.
-  /// Distinct shapes. A shape that was not called while 65,536 others appeared without a plan may be counted again.
-  uint64_t shapes = 0, missed_shapes = 0;
-  uint64_t plans = 0, reloads = 0;  ///< Plans kept now; reloads of the tables.
-  uint64_t plan_bytes = 0;          ///< Bytes held by kept plans, and by evicted plans whose hit a thread still holds.
-  uint64_t evicted_plans = 0;       ///< Plans evicted; a plan too large to be kept at all counts each time.
-  uint64_t plan_limit_reached = 0;  ///< Times that DispatcherOptions::max_plan_bytes forced an eviction.
 };
 
 /// A table that lookups use.

@@ -53,35 +53,4 @@ struct ATTUNE_API ProblemKey {
   bool operator==(const ProblemKey&) const = default;
 };
 
-/// The families that tables exist for. The numbers are part of the C interface: new ones are added at the end.
-enum class OpId : uint16_t {
-  gemm_a16w16,
-  gemm_a8w8,
-  gemm_a8w8_bpreshuffle,
-  gemm_a8w8_blockscale,
-  gemm_a8w8_blockscale_bpreshuffle,
-  gemm_a4w4_blockscale,
-  batched_gemm_bf16,
-  batched_gemm_a8w8,
-  fmoe
-};
-
-/// The key of a typed call of a matrix product: C[m,n] = A[m,k]·B (+ bias), repeated `batch` times. A plain value,
-/// filled in by the caller; no text, no heap. Fields without an attribute in the op are ignored.
-struct GemmKey {
-  enum Flag : uint8_t {
-    bias = 1,
-    scale_ab = 2,
-    bpreshuffle = 4,  ///< The weights are packed.
-    trans_a = 8,      ///< A is stored [k][m].
-    b_is_kn = 16      ///< B is stored [k][n]; without it [n][k], as a linear layer holds its weights.
-  };
-  OpId op = OpId::gemm_a16w16;
-  int64_t m = 0, n = 0, k = 0, batch = 1;
-  DType in = DType::bf16;   ///< Type of A and B; type of B where an op has two (`q_dtype_w`).
-  DType out = DType::bf16;  ///< Type of C.
-  uint8_t flags = 0;
-  bool operator==(const GemmKey&) const = default;
-};
-
 }  // namespace attune

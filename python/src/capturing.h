@@ -4,6 +4,7 @@
 #include <attune/problem.h>
 
 #include <filesystem>
+#include "attune/gemm.h"
 
 namespace attune::python {
 

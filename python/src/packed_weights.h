@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+#include "attune/gemm.h"
 
 namespace attune::python {
 

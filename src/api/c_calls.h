@@ -7,6 +7,7 @@
 #include <span>
 
 #include "api/c_values.h"
+#include "attune/gemm.h"
 
 /// A C caller's handle of a dispatcher, either its own or the process's.
 struct attune_dispatcher {

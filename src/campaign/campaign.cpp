@@ -84,10 +84,12 @@ void print_notes(TuneInputs& inputs) {
 
 void write_profiles(const TuneOptions& options, const Journal& journal, const TuneInputs& inputs,
                     const DeviceInfo& device, const Protocol& protocol) {
-  if (!options.profile_file.empty()) write_profile(options.profile_file, journal, inputs, device, protocol);
+  if (!options.profile_file.empty())
+    write_profile(options.profile_file, journal, *inputs.family, inputs.items, device, protocol);
   if (options.keep_dir.empty()) return;
   make_private_folder(options.keep_dir);
-  write_profile(std::filesystem::path(options.keep_dir) / kKeptCandidates, journal, inputs, device, protocol);
+  write_profile(std::filesystem::path(options.keep_dir) / kKeptCandidates, journal, *inputs.family, inputs.items,
+                device, protocol);
 }
 
 KernelOptions kernel_options(const TuneOptions& options) {

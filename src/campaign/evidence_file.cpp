@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/output_path.h"
 #include "base/text.h"
-#include "campaign/open_devices.h"
 #include "campaign/published_row.h"
 #include "formats/csv/csv_document.h"
 
@@ -86,14 +85,13 @@ std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& 
   return {std::move(text), num_damaged};
 }
 
-void write_profile(const std::filesystem::path& file, const Journal& journal, const TuneInputs& inputs,
-                   const DeviceInfo& device, const Protocol& protocol) {
-  const FamilySpec& family = *inputs.family;
+void write_profile(const std::filesystem::path& file, const Journal& journal, const FamilySpec& family,
+                   std::span<const WorkItem> items, const DeviceInfo& device, const Protocol& protocol) {
   std::vector<std::string> columns = table_columns(family);
   const size_t num_table_columns = columns.size();
   columns.insert(columns.end(), kEvidenceColumns.begin(), kEvidenceColumns.end());
   std::string text = csv_line(columns);
-  for (const WorkItem& item : inputs.items) {
+  for (const WorkItem& item : items) {
     const Query query{.problem = item.problem,
                       .device = device.key(),
                       .protocol = protocol,

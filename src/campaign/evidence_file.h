@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
 
-#include "campaign/tune_inputs.h"
+#include "core/device_info.h"
+#include "core/record.h"
+#include "ops/family.h"
 #include "store/journal.h"
+#include "tuner/work_item.h"
 
 namespace attune {
 
 /// Implements `-o2`: writes all records of the run's candidates from the journal as CSV. The columns are those of the
 /// family's tuned table, then stage, status, spread, samples and detail. Cells without a time are empty. Replaces the
 /// whole file. Throws io.
-void write_profile(const std::filesystem::path& file, const Journal& journal, const TuneInputs& inputs,
-                   const DeviceInfo& device, const Protocol& protocol);
+void write_profile(const std::filesystem::path& file, const Journal& journal, const FamilySpec& family,
+                   std::span<const WorkItem> items, const DeviceInfo& device, const Protocol& protocol);
 
 /// Name of that file with `--keep`.
 inline constexpr const char* kKeptCandidates = "candidates.csv";

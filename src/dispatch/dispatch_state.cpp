@@ -11,6 +11,7 @@
 #include "base/locations.h"
 #include "compile/compile_pool.h"
 #include "dispatch/capture/capture_files.h"
+#include "dispatch/table/key_problem.h"
 #include "dispatch/table/lookup_steps.h"
 #include "dispatch/table/table_sources.h"
 #include "dispatch/threads/library_use.h"

@@ -7,6 +7,7 @@
 #include "base/locations.h"
 #include "dispatch/capture/capture_files.h"
 #include "dispatch/dispatch_state.h"
+#include "dispatch/table/key_problem.h"
 #include "dispatch/threads/library_use.h"
 #include "ops/op.h"
 

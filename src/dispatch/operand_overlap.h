@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "attune/gemm.h"
 #include "attune/problem.h"
 #include "attune/tensor.h"
 

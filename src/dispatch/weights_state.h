@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "attune/gemm.h"
 #include "attune/weights.h"
 #include "device/device.h"
 #include "dispatch/table/shape_hash.h"

@@ -183,7 +183,7 @@ TEST_F(LocalExecutorTest, AFailedCandidateIsAnOutcome) {
   executor_->admit(1, 7, {.candidate = {"planted.gemm", "0+1", Config::parse("fault=none;us=5")}});
   EXPECT_EQ(next<Admitted>().verified.status, Status::unsupported) << "another version";
   executor_->admit(1, 8, {.candidate = {"gone.gemm", "1", Config()}});
-  EXPECT_EQ(next<Admitted>().verified.detail, "libgone.so: cannot open shared object file");
+  EXPECT_EQ(next<Admitted>().verified.detail, "gone.gemm libgone.so: cannot open shared object file");
   executor_->sample({{.slot = 1}, {.slot = 5}});
   EXPECT_TRUE(next<Sampled>().samples.empty()) << "none of them can be sampled";
 }

@@ -2,31 +2,12 @@
 #pragma once
 #include <sys/types.h>
 
-#include <filesystem>
-#include <map>
 #include <optional>
-#include <string>
-#include <vector>
 
-#include "process/process_limits.h"
+#include "process/child_command.h"
 #include "process/wait_status.h"
 
 namespace attune {
-
-/// A command to run directly, never by a shell. Its standard input is empty.
-struct ChildCommand {
-  std::vector<std::string> arguments;              ///< arguments[0] is an absolute path.
-  std::map<std::string, std::string> environment;  ///< The whole environment; this process's is not inherited.
-  std::filesystem::path folder;                    ///< Working directory; empty: this process's.
-  std::filesystem::path output;                    ///< Receives both output streams, created or truncated; empty:
-                                                   ///< /dev/null.
-  /// Descriptors of this process, in any order, that the child gets as 3, 4, 5 …; they stay open at the child's exec,
-  /// and in this process.
-  std::vector<int> inherited;
-  int cgroup = -1;  ///< Open `cgroup.procs` of the child's cgroup (v2): MemoryCage::descriptor(). −1: this process's
-                    ///< cgroup.
-  ProcessLimits limits;
-};
 
 /// A running process in a group of its own, with default signal handling and only descriptors 0, 1, 2 and those named.
 /// It is killed when the *thread* that spawned it ends; its own children are killed by kill() only. Several threads may

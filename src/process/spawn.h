@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include "process/child.h"
+#include <sys/types.h>
+
+#include "process/child_command.h"
 
 namespace attune {
 

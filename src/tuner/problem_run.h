@@ -7,6 +7,9 @@
 #include <set>
 #include <span>
 
+#include "base/clock.h"
+#include "measure/executor.h"
+#include "store/journal.h"
 #include "tuner/candidate_history.h"
 #include "tuner/candidate_source.h"
 #include "tuner/competitor.h"

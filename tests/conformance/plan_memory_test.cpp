@@ -14,7 +14,7 @@
 
 #include "base/locations.h"
 #include "compile/compile_pool.h"
-#include "device/device.h"
+#include "device/devices.h"
 #include "ops/op.h"
 #include "search/prune.h"
 #include "solver/registry.h"

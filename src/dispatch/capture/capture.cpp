@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "dispatch/capture/capture_files.h"
 #include "dispatch/capture/shape_counters.h"
+#include "dispatch/table/key_problem.h"
 #include "formats/csv/untuned_table.h"
 
 namespace attune {

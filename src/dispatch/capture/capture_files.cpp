@@ -128,28 +128,6 @@ class ExistingList {
 
 }  // namespace
 
-Problem asked_problem(const KeyCodes& codes, const GemmKey& key) {
-  codes.check_fits(key);
-  auto problem = problem_of(codes, key);
-  if (!problem) fail(ErrorCode::invalid_input, "a key of {} has a data type that is none", codes.family().op);
-  return *std::move(problem);
-}
-
-std::optional<Problem> problem_of(const KeyCodes& codes, const GemmKey& key) {
-  const KeyCodes::Codes values = codes.codes(key);
-  std::vector<std::pair<std::string, std::string>> attributes;
-  for (size_t i = 0; i < codes.size(); ++i) {
-    const KeyColumn& column = codes.family().key[i];
-    std::string value = std::to_string(values[i]);
-    if (column.kind == ColumnKind::dtype) {
-      if (values[i] < 0 || values[i] > static_cast<int64_t>(DType::e8m0)) return std::nullopt;
-      value = name(static_cast<DType>(values[i]));
-    }
-    if (!column.optional || value != column.default_value) attributes.emplace_back(column.attribute, std::move(value));
-  }
-  return Problem(std::string(codes.family().op), std::move(attributes));
-}
-
 std::vector<std::optional<Problem>> as_read(const FamilySpec& family, std::span<const Problem> problems) {
   const auto document = CsvDocument::parse(untuned_text(family, problems), untuned_file_name(family));
   ATTUNE_CHECK(document.num_rows() == problems.size(), "{} rows", document.num_rows());

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/gemm.h"
 #include "attune/problem.h"
 #include "dispatch/table/key_codes.h"
 
@@ -22,12 +23,6 @@ struct CalledShape {
   Problem problem;
   uint64_t calls = 0;
 };
-
-/// Returns the problem of a typed call as read_shapes() would read it; nothing for an invalid data type.
-std::optional<Problem> problem_of(const KeyCodes& codes, const GemmKey& key);
-/// Like problem_of(), but for a problem to compute. Throws invalid_input for an invalid data type or a key with a
-/// batch, bias or operand order that its op lacks.
-Problem asked_problem(const KeyCodes& codes, const GemmKey& key);
 
 /// Returns each problem as read_shapes() would read it from a shape list. Nothing stands for a problem that
 /// read_shapes() would refuse, together with the whole file: a size of 0, a type that the op does not take.

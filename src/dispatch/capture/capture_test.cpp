@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "dispatch/capture/captured_shapes.h"
 #include "dispatch/capture/shape_counters.h"
+#include "dispatch/table/key_problem.h"
 #include "formats/csv/shape_list.h"
 #include "formats/csv/untuned_table.h"
 

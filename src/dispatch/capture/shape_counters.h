@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "attune/gemm.h"
 #include "attune/problem.h"
 #include "dispatch/table/key_codes.h"
 

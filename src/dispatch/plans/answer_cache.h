@@ -6,7 +6,8 @@
 #include <mutex>
 #include <vector>
 
-#include "attune/dispatcher.h"
+#include "attune/gemm.h"
+#include "attune/match.h"
 #include "attune/problem.h"
 
 namespace attune {

@@ -15,6 +15,7 @@
 #include "compile/compiler.h"
 #include "device/devices.h"
 #include "dispatch/plans/library_plan.h"
+#include "dispatch/threads/fork_guard.h"
 #include "dispatch/threads/forked_thread.h"
 #include "dispatch/threads/library_use.h"
 #include "ops/op.h"
@@ -116,12 +117,12 @@ void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate,
       if (contender->version == candidate.version) contender->space = library.backend->space(problem);
     }
   }
-  if (const auto why = why_unusable(candidate, problem, contender ? &*contender : nullptr, device()))
-    fail(contender && contender->version == candidate.version ? ErrorCode::invalid_input : ErrorCode::unavailable, "{}",
-         *why);
+  const bool is_current = contender && contender->version == candidate.version;
   // A kernel must not read bytes in another order than its own; packed copies differ in size as well.
-  if (const std::string read = layout_of(candidate); read != layout)
+  if (const std::string read = layout_of(candidate); is_current && read != layout)
     fail(ErrorCode::invalid_input, "it reads weights in the layout {}, these are {}", read, layout);
+  if (const auto why = why_unusable(candidate, problem, contender ? &*contender : nullptr, device()))
+    fail(is_current ? ErrorCode::invalid_input : ErrorCode::unavailable, "{}", *why);
 }
 
 PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& solver, const Config& config) {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "dispatch/capture/capture_files.h"
+#include "dispatch/table/key_problem.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -46,7 +46,7 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
                              double max_regret) {
   Resolution answer;
   const GemmKey& key = request.key;
-  const Problem read = asked_problem(codes, key);
+  const Problem read = problem_to_compute(codes, key);
   const Op* known = find_op(codes.family().op);
   if (known == nullptr) {
     answer.why_not = fmt::format("this build does not compute {}", codes.family().op);

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/dispatcher.h"
 #include "attune/error.h"
+#include "attune/match.h"
 #include "dispatch/plans/plan_cache.h"
 #include "dispatch/plans/plan_maker.h"
 #include "dispatch/table/key_codes.h"

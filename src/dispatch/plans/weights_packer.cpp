@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "dispatch/capture/capture_files.h"
+#include "dispatch/table/key_problem.h"
 #include "ops/op.h"
 #include "search/weight_group.h"
 
@@ -18,7 +18,7 @@ namespace {
 /// Throws invalid_input for a key that is no problem of its op, unavailable for an op that this build does not compute.
 Problem normalised(const KeyCodes& codes, GemmKey key, int64_t m, const DeviceInfo& device) {
   key.m = m;
-  const Problem asked = asked_problem(codes, key);
+  const Problem asked = problem_to_compute(codes, key);
   const Op* op = find_op(codes.family().op);
   if (op == nullptr) fail(ErrorCode::unavailable, "this build does not compute {}", codes.family().op);
   Problem problem = op->normalise(asked, device);

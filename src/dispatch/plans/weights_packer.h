@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attune/gemm.h"
 #include "attune/weights.h"
 #include "dispatch/plans/plan_maker.h"
 #include "dispatch/table/weights_layouts.h"

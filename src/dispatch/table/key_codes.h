@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "attune/gemm.h"
 #include "attune/problem.h"
 #include "dispatch/table/shape_hash.h"
 #include "ops/family.h"

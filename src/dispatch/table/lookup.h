@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attune/dispatcher.h"
+#include "attune/match.h"
 #include "attune/problem.h"
 #include "core/candidate.h"
 #include "core/device_info.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "attune/dispatcher.h"
+#include "attune/match.h"
 #include "dispatch/table/padding.h"
 
 namespace attune {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "attune/dispatcher.h"
+#include "attune/match.h"
 #include "base/text.h"
 #include "base/variable.h"
 
@@ -30,7 +30,7 @@ NextRows NextRows::of(int64_t m, const Neighbour& below, const Neighbour& above)
 }
 
 MaxRegret max_regret_wanted() {
-  MaxRegret wanted{DispatcherOptions().max_regret, {}};
+  MaxRegret wanted{kDefaultMaxRegret, {}};
   const char* text = variable_or_null("ATTUNE_MAX_REGRET");
   if (text == nullptr) return wanted;
   constexpr double kMax = 10;

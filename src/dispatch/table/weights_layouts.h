@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "attune/dispatcher.h"
+#include "attune/gemm.h"
+#include "attune/match.h"
 #include "dispatch/table/key_codes.h"
 #include "dispatch/table/lookup_steps.h"
 #include "dispatch/table/row_index.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "attune/dispatcher.h"
+#include "attune/dispatch_counts.h"
 
 namespace attune {
 

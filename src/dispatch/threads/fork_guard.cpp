@@ -93,4 +93,10 @@ void ForkGuard::unlock() noexcept {
 
 bool ForkGuard::is_in_child() const noexcept { return process_ != ::getpid(); }
 
+void library_was_used() {
+  ForkGuard::come_first();
+  LibraryUse::close_at_exit();
+  if (auto* const hook = after_library_use.load()) hook();
+}
+
 }  // namespace attune

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <atomic>
 #include <mutex>
 
 #include "dispatch/threads/dispatch_log.h"
@@ -36,5 +37,14 @@ class ForkGuard {
   DispatchLog& log_;
   const int process_;
 };
+
+/// Call this after a library was opened, and after its first use. It registers LibraryUse::close_for_exit() to run
+/// before the static objects that the library has created so far are destroyed, and calls after_library_use, whose
+/// registrations run earlier still. A fork() then waits for LibraryUses before it calls the handlers that the library
+/// has registered.
+void library_was_used();
+
+/// Hook called by library_was_used(). Null: none.
+inline std::atomic<void (*)()> after_library_use{nullptr};
 
 }  // namespace attune

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "dispatch/threads/fork_guard.h"
 
 namespace attune {
 namespace {
@@ -105,12 +104,6 @@ void LibraryUse::close_for_exit() noexcept {
 void LibraryUse::close_at_exit() noexcept {
   // on_exit() and not atexit(), which api/shared/no_destructors.cpp keeps out of the library.
   ::on_exit([](int, void*) { LibraryUse::close_for_exit(); }, nullptr);
-}
-
-void library_was_used() {
-  ForkGuard::come_first();
-  LibraryUse::close_at_exit();
-  if (auto* const hook = after_library_use.load()) hook();
 }
 
 }  // namespace attune

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <atomic>
-
 namespace attune {
 
 /// A scope in which the process must neither fork nor end: a call into a solver's library, or holding a lock for making
@@ -31,14 +29,5 @@ class LibraryUse {
   /// Registers close_for_exit() for the end of the process; it runs before everything registered so far.
   static void close_at_exit() noexcept;
 };
-
-/// Call this after a library was opened, and after its first use. It registers LibraryUse::close_for_exit() to run
-/// before the static objects that the library has created so far are destroyed, and calls after_library_use, whose
-/// registrations run earlier still. A fork() then waits for LibraryUses before it calls the handlers that the library
-/// has registered.
-void library_was_used();
-
-/// Hook called by library_was_used(). Null: none.
-inline std::atomic<void (*)()> after_library_use{nullptr};
 
 }  // namespace attune

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include "ops/gemm/gemm_op.h"
+#include "ops/gemm/gemm_shape.h"
+#include "ops/op.h"
 
 namespace attune {
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+
+namespace attune {
+
+/// Counters since the dispatcher was created.
+struct DispatchCounts {
+  uint64_t calls = 0, misses = 0;  ///< Lookups; lookups that no row served.
+  /// Distinct shapes. A shape that was not called while 65,536 others appeared without a plan may be counted again.
+  uint64_t shapes = 0, missed_shapes = 0;
+  uint64_t plans = 0, reloads = 0;  ///< Plans kept now; reloads of the tables.
+  uint64_t plan_bytes = 0;          ///< Bytes held by kept plans, and by evicted plans whose hit a thread still holds.
+  uint64_t evicted_plans = 0;       ///< Plans evicted; a plan too large to be kept at all counts each time.
+  uint64_t plan_limit_reached = 0;  ///< Times that DispatcherOptions::max_plan_bytes forced an eviction.
+};
+
+}  // namespace attune
