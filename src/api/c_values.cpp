@@ -162,7 +162,7 @@ DispatcherOptions options_of(const attune_options& given) {
       options.compile_mode = CompileMode::blocking;
       break;
     default:
-      fail(ErrorCode::invalid_input, "there is no way of compile_mode of that number: {}", wanted.compile_mode);
+      fail(ErrorCode::invalid_input, "unknown compile mode, use one of ATTUNE_COMPILE_BACKGROUND, _NEVER and _BLOCKING: {}", wanted.compile_mode);
   }
   options.lookup_only = wanted.lookup_only != 0;
   options.log_hits = wanted.log_hits != 0;

@@ -301,4 +301,20 @@ void make_private_folder(const fs::path& path) {
   }
 }
 
+void check_output(const std::filesystem::path& path) {
+  try {
+    check_writable(path);
+  } catch (const Error& error) {
+    fail(ErrorCode::invalid_input, "{}", error.what());
+  }
+}
+
+void check_output_folder(const std::filesystem::path& path) {
+  std::filesystem::path folder = std::filesystem::absolute(path);
+  // A link that leads nowhere is there: no folder can be made in its place.
+  while (!std::filesystem::exists(std::filesystem::symlink_status(folder))) folder = folder.parent_path();
+  if (!std::filesystem::is_directory(folder))
+    fail(ErrorCode::invalid_input, "a folder is wanted and this is none, name another: '{}'", folder.string());
+}
+
 }  // namespace attune

@@ -61,6 +61,12 @@ void remove_stale_temporaries(const std::filesystem::path& path);
 /// Throws io with one sentence unless write_file_atomically() could write there, as far as this is known without
 /// writing.
 void check_writable(const std::filesystem::path& path);
+/// Throws invalid_input unless a file can be written there. A wrong path is the user's error; a disk that fills up
+/// later is not.
+void check_output(const std::filesystem::path& path);
+
+/// Throws invalid_input unless a folder is there or can be made.
+void check_output_folder(const std::filesystem::path& path);
 
 /// Creates a private folder (0700) with its parents; an existing folder is left unchanged. Throws io.
 void make_private_folder(const std::filesystem::path& path);

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "base/test_environment.h"
+#include "testing/environment.h"
 
 namespace attune {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/output_path.h"
 #include "base/text.h"
 #include "campaign/published_row.h"
 #include "formats/csv/csv_document.h"

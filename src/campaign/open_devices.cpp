@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
-#include "base/output_path.h"
 #include "base/text.h"
 #include "campaign/worker_options.h"
 #include "core/turn.h"

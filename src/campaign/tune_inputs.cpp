@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/locations.h"
-#include "base/output_path.h"
 #include "base/text.h"
 #include "campaign/evidence_file.h"
 #include "campaign/model_inputs.h"

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
-#include "base/output_path.h"
 #include "base/text.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"

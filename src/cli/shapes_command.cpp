@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/line_output.h"
-#include "base/output_path.h"
 #include "base/text.h"
 #include "campaign/model_inputs.h"
 #include "campaign/open_devices.h"

@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "compile/set_variable.h"
-#include "process/no_reaping.h"
 #include "process/temporary_folder.h"
+#include "testing/environment.h"
+#include "testing/no_reaping.h"
 
 namespace attune {
 namespace {
@@ -91,15 +91,15 @@ class CompilePoolTest : public testing::Test {
 
   TemporaryFolder folder_{"pool-test"};
   fs::path temporary_ = folder_.path() / "tmp";
-  SetVariable cc_{"ATTUNE_CC", (folder_.path() / "cc").string()};
-  SetVariable tmp_{"TMPDIR", temporary_.string()};
+  TestEnvironment cc_{"ATTUNE_CC", (folder_.path() / "cc").string()};
+  TestEnvironment tmp_{"TMPDIR", temporary_.string()};
   KernelCache cache_{{folder_.path() / "cache"}, 1 << 30};
 };
 
 const std::string kGood = "good";  ///< A function of the fake compiler.
 
 TEST_F(CompilePoolTest, CompilesKernelsThatCanBeCalled) {
-  const SetVariable real("ATTUNE_CC", "");
+  const TestEnvironment real("ATTUNE_CC", "");
   CompilePool pool(cache_);
   const auto compiled = pool.compile({task("int f(void) { return 42; }", {"f"})});
   ASSERT_THAT(compiled, SizeIs(1));
@@ -114,7 +114,7 @@ TEST_F(CompilePoolTest, CompilesKernelsThatCanBeCalled) {
 }
 
 TEST_F(CompilePoolTest, ARefusedSourceAndAMissingEntryAreToldApart) {
-  const SetVariable real("ATTUNE_CC", "");
+  const TestEnvironment real("ATTUNE_CC", "");
   CompilePool pool(cache_);
   const auto compiled =
       pool.compile({task("int f(void) { return }"), task("static int f(void) { return 1; }\nint g;", {"f", "g", "h"})});
@@ -186,7 +186,7 @@ TEST_F(CompilePoolTest, ABinaryOfAnotherToolchainIsCompiledAnew) {
 }
 
 TEST_F(CompilePoolTest, WithoutACompilerOnlyTheCacheAnswers) {
-  const SetVariable none("ATTUNE_CC", "/no/such/cc");
+  const TestEnvironment none("ATTUNE_CC", "/no/such/cc");
   const fs::path file = folder_.path() / "other";
   std::ofstream(file) << "x";
   cache_.add(
@@ -259,7 +259,7 @@ TEST_F(CompilePoolTest, ACompilerThatRemovesItsLogOrFolderFailed) {
 }
 
 TEST_F(CompilePoolTest, MemoryIsLimited) {
-  const SetVariable real("ATTUNE_CC", "");
+  const TestEnvironment real("ATTUNE_CC", "");
   CompilePool pool(cache_, {.memory_bytes = 40 << 20});
   const auto compiled = pool.compile({task("int f(void) { return 1; }")});
   EXPECT_FALSE(compiled[0].outcome.ok());

@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "dispatch/threads/dispatch_log.h"
 #include "dispatch/threads/read_guard.h"
-#include "formats/csv/test_files.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {

@@ -12,7 +12,7 @@
 #include "attune/dispatcher.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "formats/csv/test_files.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {

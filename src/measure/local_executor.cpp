@@ -239,9 +239,9 @@ Outcome LocalExecutor::prepare(OpenProblem& opening, const Admission& admission,
   const auto start = std::chrono::steady_clock::now();
   return evaluate(device_, Step::prepare, [&]() -> Finding {
     const Candidate& candidate = admission.candidate;
+    check_layout(opening, candidate.config);
     if (const auto why = why_unusable(candidate, opening.problem, opening.contenders, device_.info()))
       fail(ErrorCode::unavailable, "{}", *why);
-    check_layout(opening, candidate.config);
     const std::vector<Binary> binaries = binaries_.load(admission.binaries);
     plan = library(*registry_.find(candidate.solver)).backend->prepare(opening.problem, candidate.config, {binaries});
     ATTUNE_CHECK(plan != nullptr, "{} prepared nothing", candidate.name());

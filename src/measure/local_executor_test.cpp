@@ -10,7 +10,7 @@
 
 #include "device/fake/fake_device.h"
 #include "measure/evaluate.h"
-#include "measure/planted_gemm.h"
+#include "testing/planted_gemm.h"
 
 namespace attune {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "device/fake/fake_device.h"
 #include "measure/local_executor.h"
-#include "measure/planted_gemm.h"
+#include "testing/planted_gemm.h"
 
 namespace attune {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "device/fake/fake_device.h"
-#include "measure/planted_gemm.h"
+#include "testing/planted_gemm.h"
 
 namespace attune {
 namespace {

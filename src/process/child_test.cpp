@@ -18,9 +18,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "process/no_reaping.h"
 #include "process/run_command.h"
 #include "process/temporary_folder.h"
+#include "testing/no_reaping.h"
 
 namespace attune {
 namespace {

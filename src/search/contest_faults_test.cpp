@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "search/contest.h"
-#include "search/synthetic_world.h"
+#include "testing/synthetic_world.h"
 
 namespace attune {
 namespace {

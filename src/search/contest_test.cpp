@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <set>
 
-#include "search/synthetic_world.h"
+#include "testing/synthetic_world.h"
 
 namespace attune {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "base/error.h"
 #include "base/locations.h"
-#include "base/shared_library.h"
 #include "base/trusted_path.h"
 #include "base/variable.h"
+#include "solver/shared_library.h"
 
 namespace attune {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "attune/error.h"
-#include "base/test_environment.h"
+#include "testing/environment.h"
 
 namespace attune {
 namespace {

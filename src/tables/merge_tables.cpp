@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/line_output.h"
-#include "base/output_path.h"
 #include "base/text.h"
 #include "device/devices.h"
 #include "formats/csv/family_of_file.h"

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "device/fake/fake_device.h"
 #include "measure/local_executor.h"
-#include "measure/planted_gemm.h"
 #include "ops/op.h"
 #include "solver/registry.h"
+#include "testing/planted_gemm.h"
 #include "tuner/neighbours.h"
 
 namespace attune {

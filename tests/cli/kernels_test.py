@@ -51,7 +51,7 @@ class CompiledKernels(story.Story):
         self.assertIn("0 of 4 rows use generated kernels: 0 files", built.stdout)
         self.assertEqual(built.stderr.count("left out"), 4)
         rows = self.attune("check", "bf16_tuned_gemm.csv", "--no-run", "--json", status=1).json
-        self.assertEqual([row["standing"] for row in rows], ["wrong"] * 3 + ["unusable"])
+        self.assertEqual([row["status"] for row in rows], ["wrong"] * 3 + ["unusable"])
 
     def test_a_candidate_is_compiled_when_it_is_run(self):
         bench = ("bench", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32", "--solver", "jit_cpu.gemm", "--config", CONFIG, "--iters", "3")

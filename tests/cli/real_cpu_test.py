@@ -20,7 +20,7 @@ class TheProcessor(story.Story):
 
         # Right whatever the noise does to the times.
         rows = self.attune("check", "bf16_tuned_gemm.csv", "--quiet-wait", "0", "--json", status=None).json
-        self.assertIn(rows[0]["standing"], ("ok", "slower than the default", "slower than its row says"))
+        self.assertIn(rows[0]["status"], ("ok", "slower than the default", "slower than its row says"))
         answer = self.attune("explain", PROBLEM, "-t", "bf16_tuned_gemm.csv", "--json").json
         self.assertEqual((answer["match"], answer["candidate"]), ("exact", decision["winner"]))
         self.assertEqual(answer["decision"]["winner"], decision["winner"])

@@ -144,12 +144,12 @@ class Explain(Tables):
         self.assertIn("split_k=2", answer["candidate"])
         self.assertIn("not taken", self.attune("explain", PROBLEM, "-t", "first.csv:t.csv", *DEVICE).stdout)
 
-    def test_the_ledger_counts_every_candidate_once(self):
-        ledger = self.explain(PROBLEM)["ledger"]
+    def test_the_summary_counts_every_candidate_once(self):
+        summary = self.explain(PROBLEM)["summary"]
         candidates = {e["solver"]: e for e in self.attune("list", "candidates", PROBLEM, *DEVICE, "--json").json}["fake.gemm"]
-        measured = sum(count for reason, count in ledger.items() if reason in ("a finalist", "slower in the race", "verified"))
+        measured = sum(count for reason, count in summary.items() if reason in ("a finalist", "slower in the race", "verified"))
         self.assertEqual(measured, candidates["allowed"])
-        ruled_out = sum(count for reason, count in ledger.items() if reason.startswith("left out by rule"))
+        ruled_out = sum(count for reason, count in summary.items() if reason.startswith("left out by rule"))
         self.assertEqual(ruled_out, candidates["size"] - candidates["allowed"])
 
     def test_the_decision_is_told_without_a_table(self):
@@ -215,7 +215,7 @@ class Check(Tables):
     def test_every_row_is_right_and_as_fast(self):
         self.assertIn("3 rows: 3 ok", self.attune("check", "t.csv", *FAKE).stdout)
         for row in self.attune("check", "t.csv", *FAKE, "--json").json:
-            self.assertEqual((row["standing"], row["reason"]), ("ok", ""))
+            self.assertEqual((row["status"], row["reason"]), ("ok", ""))
             self.assertGreaterEqual(row["speedup_over_default"], 1)
 
     def test_without_a_run_rows_are_loaded(self):

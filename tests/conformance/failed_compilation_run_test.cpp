@@ -11,13 +11,13 @@
 #include "attune/dispatcher.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "compile/set_variable.h"
 #include "device/devices.h"
 #include "ops/op.h"
 #include "process/temporary_folder.h"
 #include "search/prune.h"
 #include "search/weight_group.h"
 #include "solver/registry.h"
+#include "testing/environment.h"
 
 namespace attune {
 namespace {
@@ -102,7 +102,7 @@ class FailedJitCompilation : public testing::Test {
   }
 
   const TemporaryFolder folder_{"attune_failed_"};
-  std::optional<SetVariable> compiler_, cache_;
+  std::optional<TestEnvironment> compiler_, cache_;
 };
 
 TEST_F(FailedJitCompilation, OfEveryRowLeavesTheUntunedConfigAndIsNotRepeated) {

@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "search/contest.h"
-#include "search/synthetic_world.h"
+#include "testing/synthetic_world.h"
 
 namespace {
 

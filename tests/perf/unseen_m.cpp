@@ -21,7 +21,7 @@
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/key_cells.h"
 #include "formats/csv/table.h"
-#include "formats/csv/test_files.h"
+#include "testing/test_files.h"
 
 namespace attune::experiments {
 namespace {

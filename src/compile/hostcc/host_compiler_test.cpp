@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "compile/exported_symbols.h"
-#include "compile/set_variable.h"
 #include "process/run_command.h"
 #include "process/temporary_folder.h"
+#include "testing/environment.h"
 
 namespace attune {
 namespace {
@@ -83,13 +83,13 @@ TEST_F(HostCompilerTest, TheOptionsOfATaskComeAfterItsOwn) {
 }
 
 TEST_F(HostCompilerTest, ErrorsAreInEnglishAndNameTheLine) {
-  const SetVariable language("LC_ALL", "de_DE.UTF-8");
+  const TestEnvironment language("LC_ALL", "de_DE.UTF-8");
   EXPECT_THAT(run({.compiler = "hostcc", .source = "int f(\n", .arch = "x86-64", .options = {}, .entries = {}}, false),
               HasSubstr("kernel.c:1:"));
 }
 
 TEST_F(HostCompilerTest, TheProcessSeesThreeVariables) {
-  const SetVariable secret("ATTUNE_TEST_SECRET", "x");
+  const TestEnvironment secret("ATTUNE_TEST_SECRET", "x");
   const CompileCommand command = hostcc().command({}, folder_.path());
   EXPECT_THAT(command.environment, UnorderedElementsAre(Key("PATH"), Key("LC_ALL"), Key("TMPDIR")));
   EXPECT_EQ(command.environment.at("TMPDIR"), folder_.path().string());
@@ -103,29 +103,29 @@ TEST_F(HostCompilerTest, AttuneCcNamesTheCompilerAndIsAskedOnce) {
   const auto program = folder_.path() / "cc";
   std::ofstream(program) << "#!/bin/sh\necho x >>" << (folder_.path() / "asked").string() << "\necho mycc 3.1\n";
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-  const SetVariable variable("ATTUNE_CC", program);
+  const TestEnvironment variable("ATTUNE_CC", program);
   EXPECT_EQ(hostcc().toolchain(), "cc-3.1");
   EXPECT_EQ(hostcc().toolchain(), "cc-3.1");
   EXPECT_EQ(read_file(folder_.path() / "asked"), "x\n");
   EXPECT_EQ(hostcc().command({}, folder_.path()).arguments.front(), program);
   // A name is searched on PATH.
-  const SetVariable name("ATTUNE_CC", "cc");
-  const SetVariable path("PATH", "relative:/no/such/folder:" + folder_.path().string());
+  const TestEnvironment name("ATTUNE_CC", "cc");
+  const TestEnvironment path("PATH", "relative:/no/such/folder:" + folder_.path().string());
   EXPECT_EQ(hostcc().command({}, folder_.path()).arguments.front(), program);
 }
 
 TEST_F(HostCompilerTest, WithoutACompilerItSaysWhatToInstall) {
   {
-    const SetVariable none("ATTUNE_CC", ""), path("PATH", folder_.path());
+    const TestEnvironment none("ATTUNE_CC", ""), path("PATH", folder_.path());
     EXPECT_EQ(message_of([] { hostcc().toolchain(); }),
               "unavailable: there is no C compiler on PATH, install gcc (apt-get install gcc) or set ATTUNE_CC");
   }
-  const SetVariable wrong("ATTUNE_CC", "/no/such/cc");
+  const TestEnvironment wrong("ATTUNE_CC", "/no/such/cc");
   EXPECT_THAT(message_of([] { hostcc().toolchain(); }), HasSubstr("ATTUNE_CC names no program"));
 }
 
 TEST_F(HostCompilerTest, AProgramWithoutAVersionIsNoCompiler) {
-  const SetVariable variable("ATTUNE_CC", "/bin/false");
+  const TestEnvironment variable("ATTUNE_CC", "/bin/false");
   EXPECT_THAT(message_of([] { hostcc().toolchain(); }),
               HasSubstr("does not say its version (it exited with status 1)"));
 }
@@ -134,7 +134,7 @@ TEST_F(HostCompilerTest, AProgramThatDidNotSayItsVersionIsNotAskedAgain) {
   const auto program = folder_.path() / "cc";
   std::ofstream(program) << "#!/bin/sh\necho x >>" << (folder_.path() / "asked").string() << "\nexit 1\n";
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-  const SetVariable variable("ATTUNE_CC", program);
+  const TestEnvironment variable("ATTUNE_CC", program);
   const std::string first = message_of([] { hostcc().toolchain(); });
   EXPECT_THAT(first, HasSubstr("unavailable: the C compiler does not say its version"));
   EXPECT_EQ(message_of([] { hostcc().toolchain(); }), first);

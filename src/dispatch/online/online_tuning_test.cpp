@@ -12,10 +12,10 @@
 #include "attune/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "compile/set_variable.h"
 #include "formats/csv/shape_list.h"
-#include "process/no_reaping.h"
 #include "process/temporary_folder.h"
+#include "testing/environment.h"
+#include "testing/no_reaping.h"
 
 namespace attune {
 namespace {
@@ -270,10 +270,10 @@ TEST_F(OnlineTuningTest, AQueueThatCannotBeWrittenIsSaidOnceAndTriedAgain) {
 TEST_F(OnlineTuningTest, TheProgramIsFoundByItsVariable) {
   const fs::path file = program("exit 0\n");
   {
-    const SetVariable named("ATTUNE_PROGRAM", file.string());
+    const TestEnvironment named("ATTUNE_PROGRAM", file.string());
     EXPECT_EQ(online_program().path, file);
   }
-  const SetVariable named("ATTUNE_PROGRAM", "/nowhere/attune");
+  const TestEnvironment named("ATTUNE_PROGRAM", "/nowhere/attune");
   const OnlineProgram none = online_program();
   EXPECT_TRUE(none.path.empty());
   EXPECT_EQ(none.why_not,

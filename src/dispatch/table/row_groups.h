@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/huge_pages.h"
+#include "dispatch/table/huge_pages.h"
 #include "dispatch/table/shape_hash.h"
 
 namespace attune {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "attune/problem.h"
-#include "base/huge_pages.h"
 #include "core/device_info.h"
+#include "dispatch/table/huge_pages.h"
 #include "dispatch/table/key_codes.h"
 #include "dispatch/table/prediction.h"
 #include "dispatch/table/row_groups.h"

@@ -12,7 +12,7 @@
 #include "dispatch/table/lookup_steps.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/key_cells.h"
-#include "formats/csv/test_files.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {

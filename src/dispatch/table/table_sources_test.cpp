@@ -7,9 +7,9 @@
 
 #include <cstdlib>
 
-#include "base/test_environment.h"
 #include "dispatch/table/row_index.h"
-#include "formats/csv/test_files.h"
+#include "testing/environment.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "formats/csv/test_files.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {

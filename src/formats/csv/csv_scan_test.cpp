@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "formats/csv/test_files.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {

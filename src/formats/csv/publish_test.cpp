@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "formats/csv/table.h"
 #include "formats/csv/table_diff.h"
-#include "formats/csv/test_files.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "formats/csv/table_diff.h"
-#include "formats/csv/test_files.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "attune/error.h"
 #include "formats/csv/shape_list.h"
-#include "formats/csv/test_files.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {

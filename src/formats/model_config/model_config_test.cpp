@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "attune/error.h"
-#include "formats/csv/test_files.h"
-#include "formats/model_config/known_models.h"
+#include "testing/known_models.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {

@@ -11,8 +11,8 @@
 #include "attune/error.h"
 #include "formats/csv/csv_document.h"
 #include "formats/csv/key_cells.h"
-#include "formats/csv/test_files.h"
-#include "formats/model_config/known_models.h"
+#include "testing/known_models.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "solvers/opened_solver.h"
+#include "testing/opened_solver.h"
 
 namespace attune {
 namespace {

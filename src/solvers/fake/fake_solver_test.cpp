@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "device/fake/fake_device.h"
-#include "solvers/opened_solver.h"
+#include "testing/opened_solver.h"
 
 namespace attune {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <set>
 
-#include "base/shared_library.h"
+#include "solver/shared_library.h"
 #include "solvers/jit_cpu/kernel_arguments.h"
-#include "solvers/opened_solver.h"
+#include "testing/opened_solver.h"
 
 namespace attune {
 namespace {

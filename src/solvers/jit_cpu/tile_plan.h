@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "attune/plan.h"
-#include "base/shared_library.h"
 #include "ops/gemm/gemm_op.h"
+#include "solver/shared_library.h"
 #include "solvers/jit_cpu/kernel_arguments.h"
 #include "solvers/jit_cpu/kernel_source.h"
 

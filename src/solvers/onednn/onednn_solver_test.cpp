@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "solvers/opened_solver.h"
+#include "testing/opened_solver.h"
 
 namespace attune {
 namespace {

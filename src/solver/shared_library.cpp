@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/shared_library.h"
+#include "solver/shared_library.h"
 
 #include <dlfcn.h>
 #include <elf.h>
