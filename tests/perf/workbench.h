@@ -9,7 +9,7 @@
 #include "device/device.h"
 #include "experiment.h"
 #include "measure/executor.h"
-#include "measure/quiet.h"
+#include "process/quiet.h"
 #include "solver/registry.h"
 #include "store/journal.h"
 #include "tuner/kernels.h"

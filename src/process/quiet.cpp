@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/quiet.h"
+#include "process/quiet.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

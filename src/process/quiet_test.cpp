@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/quiet.h"
+#include "process/quiet.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
