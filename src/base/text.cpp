@@ -22,6 +22,8 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
+bool equal_ignoring_case(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
   for (size_t begin = 0;;) {

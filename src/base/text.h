@@ -10,6 +10,8 @@ namespace attune {
 
 std::string_view trim(std::string_view text) noexcept;  ///< Removes blanks, tabs and line ends at both ends.
 std::string to_lower(std::string_view text);
+/// Whether two texts differ at most in the case of ASCII letters.
+bool equal_ignoring_case(std::string_view one, std::string_view other);
 std::vector<std::string_view> split(std::string_view text, char separator);  ///< Empty pieces are kept.
 std::string join(const std::vector<std::string>& pieces, std::string_view separator);
 

@@ -15,13 +15,6 @@ using testing::Not;
 
 constexpr SyntheticNoise kSteady = {.white = 0.002, .wander = 0, .dirty = 0, .hidden = 0};
 
-std::vector<Entrant> entrants_of(const std::map<Slot, double>& times) {
-  std::vector<Entrant> entrants;
-  for (const auto& [slot, us] : times) {
-    entrants.push_back({.slot = slot, .name = fmt::format("c{}", slot), .baseline = slot == 0});
-  }
-  return entrants;
-}
 std::vector<Sample> measure(SyntheticWorld& world, const std::vector<Turn>& schedule) {
   std::vector<Sample> samples;
   for (const auto& turn : schedule) samples.push_back(world.sample(turn.slot));

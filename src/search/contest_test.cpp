@@ -17,14 +17,6 @@ using testing::Contains;
 using testing::Not;
 using testing::UnorderedElementsAreArray;
 
-/// Entrants with the given times by slot; slot 0 is the baseline.
-std::vector<Entrant> entrants_of(const std::map<Slot, double>& times) {
-  std::vector<Entrant> entrants;
-  for (const auto& [slot, us] : times) {
-    entrants.push_back({.slot = slot, .name = fmt::format("c{:03}", slot), .baseline = slot == 0});
-  }
-  return entrants;
-}
 std::map<Slot, double> equal_times(size_t n) {
   std::map<Slot, double> times;
   for (Slot slot = 0; slot < n; ++slot) times[slot] = 100;

@@ -488,10 +488,10 @@ TEST_F(SqlJournal, AReaderPassesOverDamagedEntriesAndCountsThem) {
 }
 
 TEST_F(SqlJournal, AReaderReadsAroundATornPage) {
-  constexpr size_t kEntries = 60;
+  constexpr size_t kNumEntries = 60;
   {
     const auto journal = open_sql_journal(file_);
-    for (size_t i = 0; i < kEntries; ++i) journal->append(std::vector<Entry>{record("a=" + std::to_string(i))});
+    for (size_t i = 0; i < kNumEntries; ++i) journal->append(std::vector<Entry>{record("a=" + std::to_string(i))});
   }
   // A page in the middle of the file holds entries, not the index or the root.
   overwrite(fs::file_size(file_) / 4096 / 2 * 4096, std::string(4096, '\x5a'));
@@ -499,8 +499,8 @@ TEST_F(SqlJournal, AReaderReadsAroundATornPage) {
   const size_t num_damaged =
       open_sql_journal_read_only(file_)->scan({}, [&](const Entry&, const Stamp&) { ++num_read; });
   EXPECT_GT(num_damaged, 0u);
-  EXPECT_GT(num_read, kEntries / 2);
-  EXPECT_EQ(num_read + num_damaged, kEntries);
+  EXPECT_GT(num_read, kNumEntries / 2);
+  EXPECT_EQ(num_read + num_damaged, kNumEntries);
 }
 
 }  // namespace

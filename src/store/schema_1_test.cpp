@@ -20,7 +20,7 @@
 namespace attune {
 namespace {
 
-constexpr const char* kProblem = "gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=0";
+constexpr const char* kOldProblem = "gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=0";
 constexpr const char* kProtocol = "cold race/1 auto/96 seed=0 gain=0.005 err=0.05";
 
 /// Payloads as the first schema's program wrote them.
@@ -43,7 +43,7 @@ void write_schema_1(const std::filesystem::path& file) {
   session << "PRAGMA application_id = 1098151029";
   session << "PRAGMA user_version = 1";
   for (const auto& [kind, payload] : kPayloads) {
-    const std::string problem = kind == 3 ? "" : kProblem, protocol = kind == 1 || kind == 2 ? kProtocol : "",
+    const std::string problem = kind == 3 ? "" : kOldProblem, protocol = kind == 1 || kind == 2 ? kProtocol : "",
                       device = "g/2";
     session << "INSERT INTO entries (kind, problem, device, protocol, payload) VALUES (:k, :p, :d, :r, :j)",
         soci::use(kind), soci::use(problem), soci::use(device), soci::use(protocol), soci::use(payload);
@@ -79,7 +79,7 @@ class Schema1 : public testing::Test {
       ++num_pardons;
     });
     EXPECT_EQ(num_pardons, 1u) << "a pardon holds everywhere";
-    EXPECT_FALSE(journal.decision(Problem::parse(kProblem), "here", {{"fake.gemm", "1"}}, protocol));
+    EXPECT_FALSE(journal.decision(Problem::parse(kOldProblem), "here", {{"fake.gemm", "1"}}, protocol));
     journal.visit_winners("here", 0, [](const Winner&) { ADD_FAILURE() << "a winner of unknown place"; });
   }
 

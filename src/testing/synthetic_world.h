@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <fmt/format.h>
+
 #include <cmath>
 #include <functional>
 #include <map>
@@ -9,6 +11,7 @@
 
 #include "base/random.h"
 #include "search/contest.h"
+#include "search/entrant.h"
 
 namespace attune {
 
@@ -77,6 +80,15 @@ inline ContestResult play(Contest& contest, SyntheticWorld& world, const std::ve
       contest.delayed();
     }
   }
+}
+
+/// Entrants with the given times by slot; slot 0 is the baseline.
+inline std::vector<Entrant> entrants_of(const std::map<Slot, double>& times) {
+  std::vector<Entrant> entrants;
+  for (const auto& [slot, us] : times) {
+    entrants.push_back({.slot = slot, .name = fmt::format("c{:03}", slot), .baseline = slot == 0});
+  }
+  return entrants;
 }
 
 }  // namespace attune

@@ -6,9 +6,7 @@
 #include "tuner/expected_cost.h"
 
 namespace attune {
-namespace {
-constexpr double kAdmissionLaunches = 5;
-}
+namespace {}
 
 CostForecast::CostForecast(const Problem& problem, const DeviceInfo& device)
     : first_admission_s_(least_first_admission_s(problem, device)),

@@ -14,7 +14,6 @@ constexpr double kSetUpS = 0.4, kLaunches = 2000, kShortestLaunchS = 200e-6;
 constexpr double kLeastGflops = 30, kLeastGbs = 10;
 // A core of an AVX-512 server computes the reference, which sums in double, at 12 GFLOP/s.
 constexpr double kReferenceGflops = 12, kReferences = 2;
-constexpr double kAdmissionLaunches = 5;  // three verify, one warms up, one is timed
 
 double roofline_s(const Work& work, const Problem& problem, const DeviceInfo& device) {
   const auto peak = device.peak_gflops.find(problem.has("dtype") ? problem.text("dtype") : "fp32");

@@ -5,6 +5,9 @@
 
 namespace attune {
 
+/// Launches of an admission: three verify, one warms up, one is timed.
+inline constexpr double kAdmissionLaunches = 5;
+
 /// Rough time to tune one problem, in seconds, used to divide a budget: roofline time of a launch times the launches of
 /// a contest with a few dozen candidates, plus the fixed cost of every problem (data, reference). Accurate to a factor
 /// of three; never zero.

@@ -18,8 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kPrivate = 0600;
 
-bool same_name(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
-
 std::optional<Problem> problem_or_nothing(const KeyCells& cells, size_t row) {
   try {
     return cells.problem(row);
@@ -87,7 +85,8 @@ class ExistingList {
     added_.push_back(&problem);
     for (const KeyColumn& key : family_.key) {
       if (key_value(problem, key) == value_when_missing(problem, key)) continue;
-      if (std::none_of(columns_.begin(), columns_.end(), [&](const auto& one) { return same_name(one, key.column); }))
+      if (std::none_of(columns_.begin(), columns_.end(),
+                       [&](const auto& one) { return equal_ignoring_case(one, key.column); }))
         columns_.emplace_back(key.column);
     }
     return true;
@@ -114,7 +113,7 @@ class ExistingList {
 
   std::string cell(const Problem& problem, std::string_view column) const {
     for (const KeyColumn& key : family_.key) {
-      if (same_name(key.column, column)) return cell_text(family_, key, key_value(problem, key));
+      if (equal_ignoring_case(key.column, column)) return cell_text(family_, key, key_value(problem, key));
     }
     return {};
   }

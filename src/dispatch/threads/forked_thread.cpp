@@ -74,7 +74,7 @@ class FreshThread {
 };
 
 /// Ends with the thread that it works for: otherwise it would keep a process alive whose last thread returns.
-thread_local std::unique_ptr<FreshThread> fresh;
+thread_local std::unique_ptr<FreshThread> fresh_thread;
 
 /// Finds the calling thread's keys that hold libgomp's state, of all loaded copies of libgomp, so that the child can
 /// clear them. Otherwise the thread would wait for its team when it ends. A key's value points into libgomp's own
@@ -132,8 +132,8 @@ void run_with_pools(const std::function<void()>& call) {
     call();
     return;
   }
-  if (!fresh) fresh = std::make_unique<FreshThread>();
-  fresh->run(call);
+  if (!fresh_thread) fresh_thread = std::make_unique<FreshThread>();
+  fresh_thread->run(call);
 }
 
 void look_for_threads() noexcept {
@@ -145,7 +145,7 @@ void look_for_threads() noexcept {
 }
 
 void remember_fork() noexcept {
-  static_cast<void>(fresh.release());  // Belongs to the parent, if it exists.
+  static_cast<void>(fresh_thread.release());  // Belongs to the parent, if it exists.
   BackgroundThread::forget_all();
   if (!has_threads) return;
   team_keys.forget();

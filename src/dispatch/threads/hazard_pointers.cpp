@@ -27,7 +27,7 @@ struct ThreadHazards {
   std::vector<LastHazardPointer> all;
   ~ThreadHazards();
 };
-thread_local ThreadHazards taken;
+thread_local ThreadHazards thread_hazards;
 thread_local constinit bool is_ended = false;  // Still readable when destructors of other thread_locals make lookups.
 
 ThreadHazards::~ThreadHazards() {
@@ -40,7 +40,7 @@ ThreadHazards::~ThreadHazards() {
 void forget_other_threads() noexcept {
   for (HazardPointer* one = holds.load(std::memory_order_acquire); one != nullptr; one = one->next) {
     const bool is_mine = one == last_hazard_pointer.hold ||
-                         (!is_ended && std::any_of(taken.all.begin(), taken.all.end(),
+                         (!is_ended && std::any_of(thread_hazards.all.begin(), thread_hazards.all.end(),
                                                    [&](const LastHazardPointer& other) { return other.hold == one; }));
     if (is_mine) continue;
     one->plan.store(nullptr, std::memory_order_relaxed);
@@ -80,17 +80,17 @@ HazardPointer& find_or_take_hazard_pointer(uint64_t holder) noexcept {
     last_hazard_pointer = {holder, &take_hold(holder)};
     return *last_hazard_pointer.hold;
   }
-  const auto found = std::find_if(taken.all.begin(), taken.all.end(),
+  const auto found = std::find_if(thread_hazards.all.begin(), thread_hazards.all.end(),
                                   [&](const LastHazardPointer& one) { return one.holder == holder; });
-  if (found != taken.all.end()) {
+  if (found != thread_hazards.all.end()) {
     last_hazard_pointer = *found;
     return *last_hazard_pointer.hold;
   }
-  std::erase_if(taken.all, [](const LastHazardPointer& one) {
+  std::erase_if(thread_hazards.all, [](const LastHazardPointer& one) {
     return one.hold->holder.load(std::memory_order_relaxed) != one.holder;  // Its dispatcher has ended.
   });
   last_hazard_pointer = {holder, &take_hold(holder)};
-  taken.all.push_back(last_hazard_pointer);
+  thread_hazards.all.push_back(last_hazard_pointer);
   return *last_hazard_pointer.hold;
 }
 

@@ -10,21 +10,19 @@
 namespace attune {
 namespace {
 
-bool same_name(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
-
 bool is_device_column(std::string_view column) {
-  return same_name(column, "gfx") || same_name(column, "cu_num") || same_name(column, "device") ||
-         same_name(column, "layout") || column == "_tag";
+  return equal_ignoring_case(column, "gfx") || equal_ignoring_case(column, "cu_num") ||
+         equal_ignoring_case(column, "device") || equal_ignoring_case(column, "layout") || column == "_tag";
 }
 
 bool is_key_column(const FamilySpec& family, std::string_view column) {
   return std::any_of(family.key.begin(), family.key.end(),
-                     [&](const KeyColumn& key) { return same_name(key.column, column); });
+                     [&](const KeyColumn& key) { return equal_ignoring_case(key.column, column); });
 }
 
 bool is_result_column(const FamilySpec& family, std::string_view column) {
   return std::any_of(family.results.begin(), family.results.end(),
-                     [&](std::string_view name) { return same_name(name, column); });
+                     [&](std::string_view name) { return equal_ignoring_case(name, column); });
 }
 
 /// Key columns without a default that the file lacks; none if the family can be read from it.
@@ -69,7 +67,8 @@ size_t num_known_columns(const FamilySpec& family, const CsvDocument& document) 
 /// True if M, N and K are the only columns known to any family.
 bool is_bare(const CsvDocument& document) {
   for (const std::string& column : document.columns()) {
-    if (same_name(column, "M") || same_name(column, "N") || same_name(column, "K")) continue;
+    if (equal_ignoring_case(column, "M") || equal_ignoring_case(column, "N") || equal_ignoring_case(column, "K"))
+      continue;
     for (const FamilySpec& family : families()) {
       if (is_key_column(family, column) || is_result_column(family, column)) return false;
     }

@@ -16,8 +16,6 @@
 namespace attune {
 namespace {
 
-bool same_name(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
-
 /// The shortest text of a fraction with at most four decimals: `0.0`, `0.0029`.
 std::string fraction_text(double value) {
   std::string text = fmt::format("{:.4f}", value);
@@ -30,7 +28,7 @@ bool at_default(const Problem& problem, const KeyColumn& key) { return key_value
 }  // namespace
 
 std::optional<std::string> table_cell(const FamilySpec& family, const PublishedRow& row, std::string_view column) {
-  const auto is = [&](std::string_view name) { return same_name(name, column); };
+  const auto is = [&](std::string_view name) { return equal_ignoring_case(name, column); };
   for (const KeyColumn& key : family.key) {
     if (is(key.column)) return cell_text(family, key, key_value(row.problem, key));
   }
@@ -61,7 +59,7 @@ std::vector<std::string> table_columns(const FamilySpec& family) {
 namespace {
 
 bool is_column_of(const FamilySpec& family, std::string_view column) {
-  const auto is = [&](std::string_view name) { return same_name(name, column); };
+  const auto is = [&](std::string_view name) { return equal_ignoring_case(name, column); };
   return std::any_of(family.key.begin(), family.key.end(), [&](const KeyColumn& key) { return is(key.column); }) ||
          std::any_of(family.results.begin(), family.results.end(), is);
 }
@@ -208,7 +206,7 @@ class TableEdit {
 
   bool has_column(std::string_view column) const {
     return std::any_of(columns_.begin(), columns_.end(),
-                       [&](const std::string& one) { return same_name(one, column); });
+                       [&](const std::string& one) { return equal_ignoring_case(one, column); });
   }
   void ensure_column(std::string_view column) {
     if (!has_column(column)) columns_.emplace_back(column);
