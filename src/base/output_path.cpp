@@ -19,7 +19,7 @@ void check_output_folder(const std::filesystem::path& path) {
   // A link that leads nowhere is there: no folder can be made in its place.
   while (!std::filesystem::exists(std::filesystem::symlink_status(folder))) folder = folder.parent_path();
   if (!std::filesystem::is_directory(folder))
-    fail(ErrorCode::invalid_input, "a folder is wanted and this is none, name another: '{}'", folder.string());
+    fail(ErrorCode::invalid_input, "expected a folder, got a file, name another: '{}'", folder.string());
 }
 
 }  // namespace attune
