@@ -229,7 +229,8 @@ TEST_F(CandidateRun, WhatIsNotHereIsUnavailable) {
   write("");
   const auto unavailable = [](const char* says) { return AllOf(testing::StartsWith("unavailable"), HasSubstr(says)); };
   EXPECT_THAT(run("gone.gemm@1:a=1"), unavailable("gone.gemm"));
-  EXPECT_THAT(run("fake.gemm@2:split_k=1;tile_m=32;tile_n=32"), unavailable("made with fake.gemm 2, here is 1"));
+  EXPECT_THAT(run("fake.gemm@2:split_k=1;tile_m=32;tile_n=32"),
+              unavailable("made with fake.gemm 2, this machine has 1"));
   EXPECT_EQ(dispatcher().counts().plans, 0u);
 }
 

@@ -91,8 +91,7 @@ template <typename Read>
 auto unpacked(const json& value, size_t item_bytes, Read read) {
   std::string_view bytes = value.get_ref<const std::string&>();
   if (bytes.size() % item_bytes != 0)
-    fail(ErrorCode::invalid_input, "a list of items of {} bytes must be a multiple of that, got {} bytes", item_bytes,
-         bytes.size());
+    fail(ErrorCode::invalid_input, "a list of items of {} bytes cannot have {} bytes", item_bytes, bytes.size());
   std::vector<decltype(read(bytes))> items;
   items.reserve(bytes.size() / item_bytes);
   while (!bytes.empty()) items.push_back(read(bytes));

@@ -202,7 +202,8 @@ TEST(Messages, EachMissingMemberIsNamedAndEachOfAnotherTypeIsRefused) {
 TEST(Messages, NumbersThatDoNotFitAreRefused) {
   const Request sample = request::Sample{turns()};
   const auto schedule = decode_cbor(to_payload(sample)).at("schedule").get<std::string>();
-  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(1)), HasSubstr("items of 20 bytes has 59 bytes"));
+  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(1)),
+              HasSubstr("items of 20 bytes cannot have 59 bytes"));
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(8, '\xff')),
               HasSubstr("a limit must be between 0 and 3153600000000 ms, got -1"));
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(7, '\0') + '\x7f'),

@@ -229,7 +229,7 @@ class Check(Tables):
         self.put("t.csv", self.read("t.csv").replace("fake.gemm@1:", "fake.gemm@0:", 1))
         for flags in ((), ("--no-run",)):
             result = self.attune("check", "t.csv", *FAKE, *flags)
-            self.assertIn("t.csv:2 1×32×48 fp32: unusable, made with fake.gemm 0, here is 1", result.stdout)
+            self.assertIn("t.csv:2 1×32×48 fp32: unusable, made with fake.gemm 0, this machine has 1", result.stdout)
 
     def test_a_row_slower_than_the_default_fails(self):
         row = self.rows("t.csv")[0]
