@@ -72,7 +72,7 @@ bool check_target(const fs::path& target) {
   }
   if (::stat(target.c_str(), &status) != 0) return false;
   if (!S_ISREG(status.st_mode))
-    fail(ErrorCode::io, "cannot replace what is not a regular file, name another one: '{}'", target.string());
+    fail(ErrorCode::io, "the output is not a regular file, name another: '{}'", target.string());
   if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
     fail(ErrorCode::io, "the file is read-only, change its mode or name another one: '{}'", target.string());
   }
