@@ -40,11 +40,11 @@ static int run(attune_dispatcher* dispatcher, const attune_gemm_key* key, const 
   char text[1024];
   double difference;
   int status = attune_gemm(dispatcher, key, x, w, NULL, y, NULL);
-  if (status != ATTUNE_OK) return failed("the product cannot be run", status);
+  if (status != ATTUNE_OK) return failed("cannot run the product", status);
   status = attune_choose(dispatcher, key, &hit);
-  if (status != ATTUNE_OK) return failed("it cannot be looked up", status);
+  if (status != ATTUNE_OK) return failed("cannot look up the product", status);
   status = attune_explain(dispatcher, key, text, sizeof text, NULL);
-  if (status != ATTUNE_OK) return failed("it cannot be explained", status);
+  if (status != ATTUNE_OK) return failed("cannot explain the lookup", status);
   difference = worst(key, x, w, y);
   printf("match: %s, row %u\n%s", attune_match_name(hit.match), (unsigned)hit.row, text);
   printf("largest difference to a plain loop: %.3g\n", difference);
@@ -58,13 +58,13 @@ int main(int argc, char** argv) {
   float *x, *w, *y;
   int result = 1;
   int status = attune_problem_key(problem, &key);
-  if (status != ATTUNE_OK) return failed("this is no problem", status);
+  if (status != ATTUNE_OK) return failed("cannot read the problem", status);
   if (key.in_dtype != ATTUNE_FP32 || key.out_dtype != ATTUNE_FP32 || key.flags != 0) {
     fprintf(stderr, "linear_c: this example multiplies plain fp32 matrices only: %s\n", problem);
     return 1;
   }
   status = attune_global(&dispatcher);
-  if (status != ATTUNE_OK) return failed("there is no dispatcher", status);
+  if (status != ATTUNE_OK) return failed("cannot open the dispatcher", status);
   x = numbers((size_t)(key.m * key.k), 1);
   w = numbers((size_t)(key.n * key.k), 2);
   y = numbers((size_t)(key.m * key.n), 3);

@@ -48,7 +48,7 @@ def program() -> Path:
     for place in places:
         if place.is_file() and os.access(place, os.X_OK):
             return place.absolute()
-    raise errors.NotFoundError(f"the program of attune is not there, name it with ATTUNE_PROGRAM: {places[0]}")
+    raise errors.NotFoundError(f"the attune program was not found, set ATTUNE_PROGRAM to its path: {places[0]}")
 
 
 def tune(
@@ -105,7 +105,7 @@ def _arguments(attune: Path, flags: Mapping[str, object]) -> list[str]:
     arguments = []
     for flag, value in flags.items():
         if flag not in names or flag in _NOT_OF_A_RUN:
-            raise TypeError(f"tune() has no flag of that name, see `attune tune --help`: '{flag}'")
+            raise TypeError(f"unknown flag of tune(), see `attune tune --help`: '{flag}'")
         if value is None or value is False:
             continue
         name = names[flag]
@@ -192,7 +192,7 @@ def _failure(status: int, answer: str, said: str) -> errors.Error:
     last = next((line for line in reversed(lines) if not line.startswith("note: ")), None)
     if last is None and status == 1:
         last = "nothing could be tuned, or a checked row is wrong"
-    return errors.Error(f"the program of attune ended with status {status}: {last or 'it said nothing'}")
+    return errors.Error(f"the attune program ended with status {status}: {last or 'it printed no error'}")
 
 
 def _text(file: IO[bytes]) -> str:

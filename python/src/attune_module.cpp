@@ -104,14 +104,14 @@ copied: all are C-contiguous and start at a multiple of 16 bytes, as fresh array
 is released while it runs. The first call of a shape prepares its kernel.
 
 Raises ValueError for a wrong shape, stride, alignment, device, a read-only or overlapping out; TypeError for a wrong
-type; attune.errors.UnavailableError when no library takes the problem, DeviceError when one refuses.)";
-constexpr const char* kExplainDoc = R"(What a lookup does with a problem, in lines for a person.
+type; attune.errors.UnavailableError when no library supports the problem, DeviceError when one reports an error.)";
+constexpr const char* kExplainDoc = R"(Returns the steps of a problem's lookup as readable lines.
 
-problem: as `attune` writes it, `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 bias=1`; what is left out is at its default.
+problem: as `attune` writes it, `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 bias=1`; omitted attributes have their defaults.
 Raises InvalidInputError for another text.)";
-constexpr const char* kRunDoc = R"(Runs one candidate of a problem. No table is looked at.
+constexpr const char* kRunDoc = R"(Runs one candidate of a problem. Tables are not used.
 
-problem    as `attune` writes it, `gemm_a16w16 m=4 n=96 k=64 dtype=fp32`; what is left out is at its default
+problem    as `attune` writes it, `gemm_a16w16 m=4 n=96 k=64 dtype=fp32`; omitted attributes have their defaults
 candidate  as tables name it, `jit_cpu.gemm@3:bm=4;...`; `attune list candidates PROBLEM` lists them
 tensors    the problem's operands in order (a, b, bias if there is one, c), the output last, which is written in place
 
@@ -119,8 +119,8 @@ Arrays as for gemm_a16w16, each of exactly the problem's shape and type. A kerne
 first, which takes seconds. The GIL is released.
 
 Raises ValueError for a wrong text, shape or number of tensors, TypeError for a wrong type, and
-attune.errors.UnavailableError when the candidate's solver is not here, is of another version, does not take the
-problem or cannot be compiled.)";
+attune.errors.UnavailableError when the candidate's solver is not available, has another version or does not support
+the problem, or when its kernel cannot be compiled.)";
 constexpr const char* kPackDoc = R"(Packs weights once, ahead of all calls: gemm_a16w16 takes the result as w.
 
 w          (n, k)  fp32, fp16 or bf16; not needed afterwards
@@ -130,19 +130,21 @@ per_shape  a copy for each layout that the tables name for these weights, not th
 max_bytes  of all copies; 0: no limit
 
 Returns a PackedWeights: layouts, nbytes, shape. Raises ValueError and TypeError as gemm_a16w16 does, and
-attune.errors.UnavailableError when no library takes packed weights, or no copy is within max_bytes.)";
+attune.errors.UnavailableError when no library supports packed weights, or every copy exceeds max_bytes.)";
 constexpr const char* kReloadDoc =
-    "Looks at the tables' files now instead of within a second. True when one had changed; calls from now on see it.";
+    "Checks the files of the tables now instead of within a second. Returns True if one has changed; later calls use "
+    "it.";
 constexpr const char* kCountsDoc =
     R"(How often since the first call: calls, misses (no row served them), shapes, missed_shapes, reloads.
 
-plans are kept now and hold plan_bytes; evicted_plans had to leave, and plan_limit_reached says how often some had to.)";
+plans is the number of plans kept now, which hold plan_bytes; evicted_plans were evicted; plan_limit_reached counts how
+often the limit forced an eviction.)";
 constexpr const char* kTablesDoc =
-    R"(The tables that calls go through now, by op and in the order of precedence: a dict for each.
+    R"(Returns the tables that calls use now, by op and in the order of precedence: a dict for each.
 
-op, file (a pathlib.Path), origin ('variable', 'overlay', 'model' or 'default'), is_there (one that a variable names
-need not be).)";
-constexpr const char* kNoticesDoc = "What is odd about the tables as they are now, a sentence each.";
+op, file (a pathlib.Path), origin ('variable', 'overlay', 'model' or 'default'), is_there (False for a
+missing file that a variable names).)";
+constexpr const char* kNoticesDoc = "Returns notices about the current tables, one sentence each.";
 
 void add_capture(nb::module_& module) {
   nb::class_<ShapeCapture>(module, "ShapeCapture", "Collects shapes between start() and stop(); see attune.capture.")

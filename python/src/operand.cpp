@@ -121,12 +121,12 @@ void Operand::take_dlpack(nb::handle array) {
     if (!nb::hasattr(array, "__dlpack__"))
       fail_type(std::string(role_) + " must be an array of NumPy, or of a library with DLPack, got " +
                 text_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(array.ptr()))).attr("__name__")));
-    fail_value(std::string(role_) + " does not give its memory: " + text_of(error.value()));
+    fail_value(std::string(role_) + " does not expose its memory: " + text_of(error.value()));
   }
   capsule_ = nb::steal(capsule);
   // The capsule keeps its name, because the tensor is only read: the producer's function frees it.
   auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), "dltensor"));
-  if (managed == nullptr) fail_type(std::string(role_) + " gives no tensor by DLPack: " + taken_error());
+  if (managed == nullptr) fail_type(std::string(role_) + " does not provide a DLPack tensor: " + taken_error());
   const nb::dlpack::dltensor& tensor = managed->tensor;
   if (tensor.device.device_type != nb::device::cpu::value)
     fail_value(std::string(role_) + " must be on the CPU, its DLPack device is of type " +
@@ -177,7 +177,7 @@ void Operand::check_layout(const int64_t* strides, int64_t unit, bool writable) 
   }
   if (reinterpret_cast<uintptr_t>(data_) % kAlignment != 0)
     fail_value(std::string(role_) + " must start at a multiple of " + std::to_string(kAlignment) +
-               " bytes, it is a part of an array that does not; pass a copy");
+               " bytes, this part of an array does not; pass a copy");
 }
 
 std::string Operand::shape_text() const { return tuple_text(shape_, ndim_); }
@@ -202,7 +202,7 @@ nb::object Operand::make_out(nb::handle array, int64_t length, DType dtype) cons
   } catch (nb::python_error& error) {
     if (!is_other || !error.matches(PyExc_ImportError)) throw;
   }
-  fail_type("out is needed: no array of type " + std::string(name(dtype)) + " can be made that is like this one");
+  fail_type("out is required: cannot make an array of type " + std::string(name(dtype)) + " of the same kind as x");
 }
 
 bool Operand::overlaps(const Operand& other) const noexcept {

@@ -132,7 +132,7 @@ class Refuses(unittest.TestCase):
         self.refused(errors.InvalidInputError, "solver@version:config", candidate="portable")
         self.refused(errors.InvalidInputError, "17x4", candidate="portable.gemm@1:block=17x4")
         self.refused(errors.UnavailableError, "gone.gemm", candidate="gone.gemm@1:a=1")
-        self.refused(errors.UnavailableError, "here is 1", candidate="portable.gemm@7:block=4x4")
+        self.refused(errors.UnavailableError, "this machine has 1", candidate="portable.gemm@7:block=4x4")
 
     def test_a_problem_that_the_solver_does_not_take(self):
         tensors = [numbers(32, 5), numbers(24, 32), np.zeros((5, 24), np.float32)]

@@ -214,8 +214,8 @@ class Mistakes(unittest.TestCase):
             def __dlpack__(self):
                 raise RuntimeError("not today")
 
-        self.refused(TypeError, "x gives no tensor by DLPack", Liar(), self.w)
-        self.refused(ValueError, "x does not give its memory: not today", Thrower(), self.w)
+        self.refused(TypeError, "x does not provide a DLPack tensor", Liar(), self.w)
+        self.refused(ValueError, "x does not expose its memory: not today", Thrower(), self.w)
 
     def test_counts_of_arguments(self):
         for arguments in ((), (self.x,), (self.x, self.w, None, None, None)):

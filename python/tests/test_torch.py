@@ -61,7 +61,7 @@ class Tensors(unittest.TestCase):
             attune.gemm_a16w16(x.double(), w)
         with self.assertRaisesRegex(ValueError, "x must start at a multiple of 16 bytes"):
             attune.gemm_a16w16(numbers(4 * 32 + 1)[1:].reshape(4, 32), w)
-        with self.assertRaisesRegex(ValueError, "w does not give its memory: .*gradient"):
+        with self.assertRaisesRegex(ValueError, "w does not expose its memory: .*gradient"):
             attune.gemm_a16w16(x, torch.nn.Parameter(w))
         with self.assertRaisesRegex(ValueError, "x is too large"):
             attune.gemm_a16w16(numbers(1, 32).expand(2**56, 32), w)

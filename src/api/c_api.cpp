@@ -21,7 +21,7 @@ void check_operands(const GemmKey& key, std::span<void* const> operands) {
   const size_t wanted = (key.flags & GemmKey::bias) != 0 ? 4 : 3;
   // This is the only op that runs in this version; run() refuses the others by name.
   if (key.op == OpId::gemm_a16w16 && operands.size() != wanted)
-    fail(ErrorCode::invalid_input, "the problem has {} operands, not {}", wanted, operands.size());
+    fail(ErrorCode::invalid_input, "the problem has {} operands, got {}", wanted, operands.size());
   check_places(operands);
 }
 
@@ -63,9 +63,9 @@ int attune_global(attune_dispatcher** dispatcher) {
 int attune_close(attune_dispatcher* dispatcher) {
   return guarded([&] {
     if (dispatcher == nullptr) return;
-    if (!dispatcher->own) fail(ErrorCode::invalid_input, "the process's own dispatcher is never closed");
+    if (!dispatcher->own) fail(ErrorCode::invalid_input, "the process's own dispatcher cannot be closed");
     if (const int64_t left = dispatcher->num_weights; left > 0)
-      fail(ErrorCode::invalid_input, "packed weights of the dispatcher are still there, free them first: {}", left);
+      fail(ErrorCode::invalid_input, "packed weights of the dispatcher still exist, free them first: {}", left);
     delete dispatcher;
   });
 }
@@ -122,7 +122,7 @@ int attune_run_candidate(attune_dispatcher* dispatcher, const char* problem, con
     if (num_operands > 0) needed(operands, "operands");
     const size_t num_wanted = used(dispatcher).operands(needed(problem, "problem")).size();
     if (num_operands != num_wanted)
-      fail(ErrorCode::invalid_input, "the problem has {} operands, not {}", num_wanted, num_operands);
+      fail(ErrorCode::invalid_input, "the problem has {} operands, got {}", num_wanted, num_operands);
     const std::span<void* const> all(operands, num_operands);
     check_places(all);
     used(dispatcher).run_candidate(needed(problem, "problem"), needed(candidate, "candidate"), all, stream);

@@ -28,14 +28,14 @@ void check_places(std::span<void* const> operands) {
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i] == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for operand {}", i);
     if (reinterpret_cast<uintptr_t>(operands[i]) % kOperandAlignment != 0)
-      fail(ErrorCode::invalid_input, "operands are aligned to {} bytes, one is not: {}", kOperandAlignment, i);
+      fail(ErrorCode::invalid_input, "operands must be aligned to {} bytes, this one is not: {}", kOperandAlignment, i);
   }
 }
 
 bool has_bias(const GemmKey& key, const void* bias) {
   const bool wanted = (key.flags & GemmKey::bias) != 0;
   if (wanted != (bias != nullptr))
-    fail(ErrorCode::invalid_input, "the key says {} bias, and there is {}", wanted ? "a" : "no",
+    fail(ErrorCode::invalid_input, "the key expects {} bias, got {}", wanted ? "a" : "no",
          bias != nullptr ? "one" : "none");
   return wanted;
 }

@@ -32,11 +32,11 @@ int guarded(const Call& call) noexcept {
   } catch (const Error& error) {
     return failed(status_of(error.code()), error.what());
   } catch (const std::bad_alloc&) {
-    return failed(ATTUNE_UNAVAILABLE, "there is no memory left");
+    return failed(ATTUNE_UNAVAILABLE, "out of memory, close other programs or use smaller shapes");
   } catch (const std::exception& error) {
     return failed(ATTUNE_INTERNAL, error.what());
   } catch (...) {
-    return failed(ATTUNE_INTERNAL, "something was thrown that is no error");
+    return failed(ATTUNE_INTERNAL, "an exception of unknown type, please report it");
   }
 }
 

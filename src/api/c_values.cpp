@@ -44,7 +44,7 @@ static_assert(sizeof(attune_gemm_key) == kKeySize && sizeof(attune_options) == k
 constexpr uint32_t kAllFlags = ATTUNE_BIAS | ATTUNE_SCALE_AB | ATTUNE_BPRESHUFFLE | ATTUNE_TRANS_A | ATTUNE_B_IS_KN;
 
 DType dtype_of(uint32_t number) {
-  if (number > ATTUNE_E8M0) fail(ErrorCode::invalid_input, "there is no type of that number: {}", number);
+  if (number > ATTUNE_E8M0) fail(ErrorCode::invalid_input, "unknown data type number: {}", number);
   return static_cast<DType>(number);
 }
 
@@ -65,10 +65,11 @@ uint8_t flags_of(const Problem& problem) {
 
 GemmKey key_of(const attune_gemm_key& given) {
   const attune_gemm_key key = taken(given, attune_gemm_key ATTUNE_GEMM_KEY_INIT, kKeySize);
-  if (key.op > ATTUNE_BATCHED_GEMM_A8W8) fail(ErrorCode::invalid_input, "there is no op of that number: {}", key.op);
-  if ((key.flags & ~kAllFlags) != 0) fail(ErrorCode::invalid_input, "there is no flag of that number: {}", key.flags);
+  if (key.op > ATTUNE_BATCHED_GEMM_A8W8) fail(ErrorCode::invalid_input, "unknown op number: {}", key.op);
+  if ((key.flags & ~kAllFlags) != 0)
+    fail(ErrorCode::invalid_input, "unknown bits in the flags of a key: {}", key.flags);
   if (key.m < 1 || key.n < 1 || key.k < 1 || key.batch < 1) {
-    fail(ErrorCode::invalid_input, "sizes start at 1, this problem has m={} n={} k={} batch={}", key.m, key.n, key.k,
+    fail(ErrorCode::invalid_input, "sizes must be at least 1, got m={} n={} k={} batch={}", key.m, key.n, key.k,
          key.batch);
   }
   return {.op = static_cast<OpId>(key.op),
@@ -96,7 +97,7 @@ GemmKey key_of(std::string_view text) {
   if (problem.has("outdtype")) key.out = problem.dtype("outdtype");
   const KeyCodes codes(op.family());
   if (codes.codes(key) != codes.codes(problem))
-    fail(ErrorCode::invalid_input, "a key cannot hold all of the problem: '{}'", problem.key());
+    fail(ErrorCode::invalid_input, "the problem has attributes that a key cannot hold: '{}'", problem.key());
   return key;
 }
 
@@ -139,13 +140,13 @@ DispatcherOptions options_of(const attune_options& given) {
   if (wanted.device != nullptr) options.device = wanted.device;
   if (wanted.capture != nullptr) options.capture = wanted.capture;
   if (wanted.tables == nullptr && wanted.num_tables > 0)
-    fail(ErrorCode::invalid_input, "the options count {} tables and have none", wanted.num_tables);
+    fail(ErrorCode::invalid_input, "the options have num_tables={} and no tables", wanted.num_tables);
   for (size_t i = 0; i < wanted.num_tables; ++i) {
     const attune_table& table = wanted.tables[i];
     if (table.op == nullptr || table.file == nullptr)
-      fail(ErrorCode::invalid_input, "a table wants an op and a file, one of these lacks it: {}", i);
+      fail(ErrorCode::invalid_input, "a table needs an op and a file, this one lacks one of them: {}", i);
     const FamilySpec* family = find_family(table.op);
-    if (family == nullptr) fail(ErrorCode::invalid_input, "a table is of no known op: '{}'", table.op);
+    if (family == nullptr) fail(ErrorCode::invalid_input, "a table has an unknown op: '{}'", table.op);
     options.tables[std::string(family->op)].emplace_back(table.file);
   }
   if (wanted.poll_interval_ms > 0) options.poll_interval = std::chrono::milliseconds(wanted.poll_interval_ms);
@@ -162,13 +163,15 @@ DispatcherOptions options_of(const attune_options& given) {
       options.compile_mode = CompileMode::blocking;
       break;
     default:
-      fail(ErrorCode::invalid_input, "unknown compile mode, use one of ATTUNE_COMPILE_BACKGROUND, _NEVER and _BLOCKING: {}", wanted.compile_mode);
+      fail(ErrorCode::invalid_input,
+           "unknown compile mode, expected one of ATTUNE_COMPILE_BACKGROUND, _NEVER and _BLOCKING: {}",
+           wanted.compile_mode);
   }
   options.lookup_only = wanted.lookup_only != 0;
   options.log_hits = wanted.log_hits != 0;
   options.online_tuning = wanted.online_tuning != 0;
   if (!std::isfinite(wanted.max_regret))
-    fail(ErrorCode::invalid_input, "the largest regret of a prediction is no number: {}", wanted.max_regret);
+    fail(ErrorCode::invalid_input, "max_regret must be a finite number, got {}", wanted.max_regret);
   if (wanted.max_regret != 0) options.max_regret = std::max(0.0, wanted.max_regret);
   return options;
 }

@@ -20,7 +20,7 @@ Struct taken(const Struct& given, const Struct& default_value, size_t least_size
   const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
   for (size_t i = sizeof(Struct); i < given.size; ++i) {
     if (bytes[i] != 0)
-      fail(ErrorCode::invalid_input, "a struct has a field set that this version does not know, byte {}", i);
+      fail(ErrorCode::invalid_input, "a struct sets a field that this version does not know, at byte {}", i);
   }
   Struct known = default_value;
   std::memcpy(static_cast<void*>(&known), &given, given.size < sizeof(Struct) ? given.size : sizeof(Struct));
@@ -31,7 +31,7 @@ Struct taken(const Struct& given, const Struct& default_value, size_t least_size
 /// Throws invalid_input if a reserved byte is set, because a later version may give it a meaning.
 inline void check_reserved(std::span<const uint8_t> reserved) {
   for (const uint8_t byte : reserved) {
-    if (byte != 0) fail(ErrorCode::invalid_input, "a struct's reserved bytes must be 0, one is {}", byte);
+    if (byte != 0) fail(ErrorCode::invalid_input, "a struct's reserved bytes must be 0, got {}", byte);
   }
 }
 

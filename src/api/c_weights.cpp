@@ -59,8 +59,8 @@ int attune_weights_layout(const attune_weights* weights, size_t index, const cha
     needed(layout, "layout");
     const auto layouts = needed(weights, "weights")->own.layouts();
     if (index >= layouts.size())
-      fail(ErrorCode::not_found, "these weights have {}, there is none of index {}", counted(layouts.size(), "layout"),
-           index);
+      fail(ErrorCode::not_found, "these weights have {}, the index is out of range: {}",
+           counted(layouts.size(), "layout"), index);
     *layout = layouts[index].c_str();
   });
 }

@@ -49,7 +49,7 @@ struct Variable {
 bool is_on(const Variable& variable) {
   if (variable.value.empty() || variable.value == "0") return false;
   if (variable.value == "1" || variable.value == "true") return true;
-  complain(fmt::format("{} wants 0 or 1, it is taken as 0: '{}'", variable.name, variable.value));
+  complain(fmt::format("{} expects 0 or 1, using 0: '{}'", variable.name, variable.value));
   return false;
 }
 
@@ -58,7 +58,7 @@ CompileMode compile_mode() {
   if (wanted.value == "never") return CompileMode::never;
   if (wanted.value == "blocking") return CompileMode::blocking;
   if (!wanted.value.empty() && wanted.value != "background")
-    complain(fmt::format("ATTUNE_BUILD wants never, background or blocking, it is background: '{}'", wanted.value));
+    complain(fmt::format("ATTUNE_BUILD expects never, background or blocking, using background: '{}'", wanted.value));
   return CompileMode::background;
 }
 
@@ -70,7 +70,7 @@ uint64_t max_plan_bytes() {
   const char* const end = wanted.value.data() + wanted.value.size();
   if (const auto read = std::from_chars(wanted.value.data(), end, number); read.ec == std::errc() && read.ptr == end)
     return number;
-  complain(fmt::format("ATTUNE_MAX_PLAN_BYTES wants a number of bytes, it is {}: '{}'", default_bytes, wanted.value));
+  complain(fmt::format("ATTUNE_MAX_PLAN_BYTES expects a number of bytes, using {}: '{}'", default_bytes, wanted.value));
   return default_bytes;
 }
 
@@ -87,7 +87,7 @@ DispatcherOptions options_of_environment() {
   if (!is_on({"ATTUNE_TUNE_GEMM", "AITER_TUNE_GEMM"})) return options;
   options.capture = path_if_any(captures_location);
   if (options.capture.empty())
-    complain("no shapes are captured, there is no home folder to keep them in: set ATTUNE_CAPTURE_DIR");
+    complain("shapes are not captured because there is no home folder, set ATTUNE_CAPTURE_DIR");
   return options;
 }
 
@@ -114,7 +114,7 @@ Dispatcher* make_global() {
     DispatcherOptions fallback = options;
     fallback.device = DispatcherOptions().device;
     if (options.device == fallback.device) throw;
-    complain(fmt::format("ATTUNE_DEVICE cannot be used, it is {}: {}", fallback.device, error.what()));
+    complain(fmt::format("cannot use ATTUNE_DEVICE, using {}: {}", fallback.device, error.what()));
     made = new Dispatcher(std::move(fallback));
   }
   finish_at_exit(made);

@@ -51,8 +51,7 @@ fs::path target_of(const fs::path& path) {
   if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
   auto target = fs::canonical(path, error);
   if (error)
-    fail(ErrorCode::io, "cannot write through a link that leads nowhere, remove it or create its target: '{}'",
-         path.string());
+    fail(ErrorCode::io, "cannot write through a dangling link, remove it or create its target: '{}'", path.string());
   return target;
 }
 
@@ -63,17 +62,17 @@ bool check_target(const fs::path& target) {
   const fs::path folder = folder_of(target);
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) {
-    fail(ErrorCode::io, "cannot write a file in a folder that is not there, create it first: '{}'", folder.string());
+    fail(ErrorCode::io, "cannot write a file in a folder that does not exist, create it first: '{}'", folder.string());
   }
   if (!S_ISDIR(status.st_mode))
-    fail(ErrorCode::io, "cannot write a file below something that is no folder: '{}'", folder.string());
+    fail(ErrorCode::io, "cannot write a file, its parent is not a folder: '{}'", folder.string());
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
     fail(ErrorCode::io, "no permission to write in the folder, choose another or change its mode: '{}'",
          folder.string());
   }
   if (::stat(target.c_str(), &status) != 0) return false;
   if (!S_ISREG(status.st_mode))
-    fail(ErrorCode::io, "only a plain file can be replaced, name another one: '{}'", target.string());
+    fail(ErrorCode::io, "the output is not a regular file, name another: '{}'", target.string());
   if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
     fail(ErrorCode::io, "the file is read-only, change its mode or name another one: '{}'", target.string());
   }
@@ -161,7 +160,7 @@ bool is_open_pipe(int descriptor, const struct stat& status) {
 }
 
 [[noreturn]] void fail_kind(const fs::path& path) {
-  fail(ErrorCode::invalid_input, "a plain file is wanted and this is a socket, a pipe or a disk, name another: '{}'",
+  fail(ErrorCode::invalid_input, "expected a regular file, got a socket, a pipe or a device, name another: '{}'",
        path.string());
 }
 
@@ -174,21 +173,20 @@ FileReader::FileReader(const fs::path& path) : path_(path) {
     const int error = errno;
     std::error_code ignored;
     if (error == ENOENT && fs::is_symlink(fs::symlink_status(path, ignored))) {
-      fail(ErrorCode::invalid_input, "the link leads nowhere, name a file that is there: '{}'", path.string());
+      fail(ErrorCode::invalid_input, "the link is dangling, name a file that exists: '{}'", path.string());
     }
     if (error == ENOENT || error == ENOTDIR)
       fail(ErrorCode::invalid_input, "there is no such file, check the path: '{}'", path.string());
     if (error == ELOOP)
-      fail(ErrorCode::invalid_input, "the link leads to itself, name a file that is there: '{}'", path.string());
+      fail(ErrorCode::invalid_input, "the link points to itself, name a file that exists: '{}'", path.string());
     if (error == ENXIO) fail_kind(path);
     fail(ErrorCode::io, "cannot open the file ({}): '{}'", reason(error), path.string());
   }
   Descriptor opened(std::exchange(descriptor_, -1));
   struct stat status {};
   if (::fstat(opened.get(), &status) != 0)
-    fail(ErrorCode::io, "cannot look at the file ({}): '{}'", reason(errno), path.string());
-  if (S_ISDIR(status.st_mode))
-    fail(ErrorCode::invalid_input, "a file is wanted and this is a folder: '{}'", path.string());
+    fail(ErrorCode::io, "cannot stat the file ({}): '{}'", reason(errno), path.string());
+  if (S_ISDIR(status.st_mode)) fail(ErrorCode::invalid_input, "expected a file, got a folder: '{}'", path.string());
   if (S_ISREG(status.st_mode))
     size_bytes_ = static_cast<uint64_t>(status.st_size);
   else if (!S_ISCHR(status.st_mode) && !is_open_pipe(opened.get(), status))
@@ -213,8 +211,9 @@ size_t FileReader::read(std::span<char> buffer) {
 std::string read_file(const fs::path& path, uint64_t max_bytes) {
   FileReader reader(path);
   const auto too_large = [&] {
-    fail(ErrorCode::invalid_input, "the file is larger than the {} bytes that are read, name the right one: '{}'",
-         max_bytes, path.string());
+    fail(ErrorCode::invalid_input,
+         "the file is larger than the limit of {} bytes, check that it is the right one: '{}'", max_bytes,
+         path.string());
   };
   if (reader.size_bytes() > max_bytes) too_large();
   std::string content;
@@ -314,7 +313,7 @@ void check_output_folder(const std::filesystem::path& path) {
   // A link that leads nowhere is there: no folder can be made in its place.
   while (!std::filesystem::exists(std::filesystem::symlink_status(folder))) folder = folder.parent_path();
   if (!std::filesystem::is_directory(folder))
-    fail(ErrorCode::invalid_input, "a folder is wanted and this is none, name another: '{}'", folder.string());
+    fail(ErrorCode::invalid_input, "expected a folder, got a file, name another: '{}'", folder.string());
 }
 
 }  // namespace attune

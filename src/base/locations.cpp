@@ -39,12 +39,12 @@ void check(const Location& location, std::string_view instead) {
   const std::string user_folder = variable("HOME").value_or("");
   std::error_code ignored;
   if (of_user && !std::filesystem::exists(user_folder, ignored))
-    fail(ErrorCode::invalid_input, "the folder that HOME names is not there, create it or set {}: '{}'", instead,
+    fail(ErrorCode::invalid_input, "the folder that HOME names does not exist, create it or set {}: '{}'", instead,
          user_folder);
   auto nearest = std::filesystem::absolute(location.path);
   while (!std::filesystem::exists(nearest, ignored) && nearest.has_relative_path()) nearest = nearest.parent_path();
   if (!std::filesystem::is_directory(nearest, ignored))
-    fail(ErrorCode::invalid_input, "{} names a place that is no folder, set it to one: '{}'",
+    fail(ErrorCode::invalid_input, "{} must name a folder, but this is a file: '{}'",
          of_user ? "HOME" : location.set_by, nearest.string());
 }
 

@@ -54,17 +54,17 @@ TEST_F(Locations, XdgFoldersThatAreNotAbsoluteAreIgnored) {
 TEST_F(Locations, AStateFolderThatIsAFileIsRefusedByItsVariable) {
   set("HOME", folder_);
   set("ATTUNE_HOME", folder_ / "file");
-  EXPECT_THAT(complaint(), HasSubstr("ATTUNE_HOME names a place that is no folder"));
+  EXPECT_THAT(complaint(), HasSubstr("ATTUNE_HOME must name a folder"));
   set("ATTUNE_HOME", folder_ / "file" / "below");
   EXPECT_THAT(complaint(), HasSubstr("ATTUNE_HOME"));
   ::unsetenv("ATTUNE_HOME");
   set("XDG_STATE_HOME", folder_ / "file");
-  EXPECT_THAT(complaint(), HasSubstr("XDG_STATE_HOME names a place that is no folder"));
+  EXPECT_THAT(complaint(), HasSubstr("XDG_STATE_HOME must name a folder"));
 }
 
 TEST_F(Locations, AHomeFolderThatIsNotThereIsNotMade) {
   set("HOME", folder_ / "nobody");
-  EXPECT_THAT(complaint(), HasSubstr("the folder that HOME names is not there"));
+  EXPECT_THAT(complaint(), HasSubstr("the folder that HOME names does not exist"));
   set("ATTUNE_HOME", folder_ / "new" / "state");
   EXPECT_EQ(complaint(), "");
   ::unsetenv("ATTUNE_HOME");

@@ -35,8 +35,8 @@ std::optional<std::string> why_not(const fs::path& path, const fs::path& like) {
     if ((file && is_as_closed_as(*status, *file)) || (folder && is_as_closed_as(*status, *folder))) return std::nullopt;
   }
   if ((status->st_mode & kOthersWrite) != 0)
-    return fmt::format("others than its owner may write it, take that from them (chmod go-w): '{}'", path.string());
-  return fmt::format("it is another user's, make it your own (chown): '{}'", path.string());
+    return fmt::format("other users may write it, remove that permission (chmod go-w): '{}'", path.string());
+  return fmt::format("another user owns it, take ownership (chown): '{}'", path.string());
 }
 
 }  // namespace

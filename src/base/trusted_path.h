@@ -12,7 +12,7 @@ namespace attune {
 /// nor others may write.
 bool is_only_ours_to_write(const struct stat& status) noexcept;
 
-/// Reports why a file must not be used, as a clause for a person (`others than its owner may write it, chmod go-w:
+/// Reports why a file must not be used, as a clause for a person (`other users may write it, chmod go-w:
 /// '/x'`): other users could have written it, or replaced it in its folder. Empty: it is trusted, or does not exist.
 /// Links are followed. `like`: users who may write this file, or its folder, are trusted too: the writer of the calling
 /// library may write the files that belong to it.

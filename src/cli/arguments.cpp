@@ -28,7 +28,7 @@ std::vector<std::string> rewrite_arguments(std::vector<std::string> arguments) {
     }
     if (arguments[i] == "-k" && (i + 1 == arguments.size() || !parse_int(arguments[i + 1]))) {
       fail(ErrorCode::invalid_input,
-           "-k is the size K and needs a number; split-K candidates are on already (--no-splitK leaves them out)");
+           "-k is the size K and needs a number; split-K candidates are on already (--no-splitK excludes them)");
     }
   }
   return arguments;
@@ -37,23 +37,23 @@ std::vector<std::string> rewrite_arguments(std::vector<std::string> arguments) {
 std::string whole_number_error(const std::string& text) {
   const size_t first_digit = text.starts_with('-') ? 1 : 0;
   const bool octal = text.size() > first_digit + 1 && text[first_digit] == '0';
-  return parse_int(text) && !octal ? "" : "a whole number is wanted, got '" + text + "'";
+  return parse_int(text) && !octal ? "" : "expected a whole number, got '" + text + "'";
 }
 
 std::string positive_number_error(const std::string& text) {
   if (auto error = whole_number_error(text); !error.empty()) return error;
-  return *parse_int(text) > 0 ? "" : "a number above 0 is wanted, got '" + text + "'";
+  return *parse_int(text) > 0 ? "" : "expected a number above 0, got '" + text + "'";
 }
 
 std::string natural_number_error(const std::string& text) {
   if (auto error = whole_number_error(text); !error.empty()) return error;
-  return *parse_int(text) >= 0 ? "" : "a number that is not negative is wanted, got '" + text + "'";
+  return *parse_int(text) >= 0 ? "" : "expected a number that is not negative, got '" + text + "'";
 }
 
 std::string amount_error(const std::string& text) {
   const auto value = parse_double(text);
   return value && std::isfinite(*value) && *value >= 0 ? ""
-                                                       : "a number that is not negative is wanted, got '" + text + "'";
+                                                       : "expected a number that is not negative, got '" + text + "'";
 }
 
 }  // namespace attune

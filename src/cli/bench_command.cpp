@@ -30,7 +30,7 @@ Candidate candidate_of(const std::string& solver, const std::string& config, con
   for (const Contender& contender : here) {
     if (contender.solver != solver) continue;
     if (!contender.support.yes)
-      fail(ErrorCode::unavailable, "the problem is not for this solver: {} {}", solver, contender.support.reason);
+      fail(ErrorCode::unavailable, "the solver does not support the problem: {} {}", solver, contender.support.reason);
     return {solver, contender.version, config.empty() ? contender.untuned : Config::parse(config)};
   }
   fail(ErrorCode::not_found, "no available solver of that name, see `attune list solvers`: '{}'", solver);
@@ -48,7 +48,7 @@ std::vector<Candidate> wanted_candidates(const BenchOptions& options, const std:
     if (contender.support.yes) wanted.push_back({contender.solver, contender.version, contender.untuned});
   }
   if (wanted.empty())
-    fail(ErrorCode::unavailable, "no solver here takes the problem; `attune list candidates` says why: '{}'",
+    fail(ErrorCode::unavailable, "no available solver supports the problem; `attune list candidates` shows why: '{}'",
          options.problem);
   return wanted;
 }
@@ -116,27 +116,28 @@ void add_bench_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<BenchOptions>();
   auto* verb = app.add_subcommand(
       "bench", "Verify and time kernels of one problem, interleaved; without --solver the default of every solver");
-  verb->add_option("problem", options->problem, "As in \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")->required();
-  verb->add_option("--solver", options->solver, "One solver: onednn.gemm");
+  verb->add_option("problem", options->problem, "Such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")->required();
+  verb->add_option("--solver", options->solver, "One solver, such as onednn.gemm");
   verb->add_option("--config", options->config, "Its config: \"impl=gemm:jit;threads=2\"; default: untuned");
-  verb->add_option("--candidate", options->candidates, "Whole names as tables carry them; may be repeated")
+  verb->add_option("--candidate", options->candidates, "Full names, as in tables; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
   verb->add_option("--journal", options->journal,
-                   "Journal that notes this run; default: that of attune paths, if there is one");
+                   "Journal that records this run; default: the one in attune paths, if it exists");
   verb->add_option("--inputs", options->inputs, "cold or warm")
       ->capture_default_str()
       ->check(CLI::IsMember({"cold", "warm"}));
-  verb->add_option("--iters", options->rounds, "Rounds: samples of each")
+  verb->add_option("--iters", options->rounds, "Rounds: samples of each candidate")
       ->capture_default_str()
       ->check(positive_number_error);
-  verb->add_option("--seed", options->seed, "Seed of data and order")
+  verb->add_option("--seed", options->seed, "Seed of the data and the order")
       ->capture_default_str()
       ->check(natural_number_error);
-  verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait until other programs are quiet")
+  verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait until other programs are idle")
       ->capture_default_str()
       ->check(amount_error);
-  verb->add_option("--isolation", options->isolation, "process: candidates run behind a wall; none: in this process")
+  verb->add_option("--isolation", options->isolation,
+                   "process: candidates run in a worker process; none: in this process")
       ->capture_default_str()
       ->check(CLI::IsMember({"process", "none"}));
   verb->add_option("--run-deadline", options->run_deadline_s, "Seconds a launch may take")

@@ -56,14 +56,14 @@ std::vector<CheckedRow> read_rows(const CheckOptions& options) {
                      .device = entry.device,
                      .kernel = entry.candidate,
                      .us = entry.us};
-      if (row.kernel.empty()) row.reason = "it names no candidate of this program";
+      if (row.kernel.empty()) row.reason = "it names no candidate that this program knows";
       rows.push_back(std::move(row));
     }
     return rows;
   }
   const Table table = Table::read(options.table, family_option(options.op));
   if (!table.documents().front().find_column("us"))
-    fail(ErrorCode::invalid_input, "{}:1: the file has no column 'us', so it is no tuned table; name one",
+    fail(ErrorCode::invalid_input, "{}:1: the file has no column 'us', so it is not a tuned table; name one",
          table.documents().front().name());
   print_notes(table.notices());
   for (const TableRow& row : table.rows()) {
@@ -117,7 +117,7 @@ std::optional<Candidate> load(CheckedRow& row, Environment& environment) {
 
 Candidate default_of(const Problem& problem, Environment& environment) {
   if (auto found = untuned_candidate(problem, contenders(*environment.executor, problem, {}))) return *std::move(found);
-  fail(ErrorCode::unavailable, "no solver here has a default for '{}'", problem.key());
+  fail(ErrorCode::unavailable, "no available solver has a default for the problem: '{}'", problem.key());
 }
 
 void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& options, Environment& environment) {
@@ -148,7 +148,7 @@ void run_row(CheckedRow& row, const Candidate& candidate, const CheckOptions& op
         row.us && is_slower_than_stated(*mine.outcome.measurement, *row.us, options.slower_than_pct);
     if (!slower && !not_its_time) return;
     row.status = slower ? CheckStatus::slower : CheckStatus::not_its_time;
-    row.reason = "both times it was run";
+    row.reason = "in both runs";
     how.seed = 1;
   }
 }
@@ -222,13 +222,13 @@ int run_check(const CheckOptions& options) {
 void add_check_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<CheckOptions>();
   auto* verb = app.add_subcommand(
-      "check", "Every row of a table: loaded, foreign device, or why not; with a run: still right, still as fast");
+      "check", "Check every row of a table: whether it loads on this device, is still correct and still as fast");
   verb->add_option("table", options->table, "Tuned CSV, or YAML results")->required();
   verb->add_flag("--no-run", options->no_run, "Do not run the kernels");
-  verb->add_option("--op", options->op, "Family, when the file does not tell");
+  verb->add_option("--op", options->op, "Family, if the file does not identify it");
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
   verb->add_option("--journal", options->journal,
-                   "Journal that notes a run of kernels; default: that of attune paths, if there is one");
+                   "Journal that records a run of kernels; default: the one in attune paths, if it exists");
   verb->add_option("--inputs", options->inputs, "cold or warm")
       ->capture_default_str()
       ->check(CLI::IsMember({"cold", "warm"}));
@@ -237,11 +237,11 @@ void add_check_command(CLI::App& app, Action& chosen) {
       ->capture_default_str()
       ->check(amount_error);
   verb->add_option("--slower-than", options->slower_than_pct,
-                   "Percent by which a row may be slower than it says before it is suspect; the low end of the "
-                   "interval of its time counts, twice")
+                   "Percent by which a row may be slower than its recorded time before it is suspect; the low end of "
+                   "the measured interval counts, in two runs")
       ->capture_default_str()
       ->check(amount_error);
-  verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait at the start until other programs are quiet")
+  verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait at the start until other programs are idle")
       ->capture_default_str()
       ->check(amount_error);
   verb->add_option("--run-deadline", options->run_deadline_s, "Seconds a launch may take")

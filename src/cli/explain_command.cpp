@@ -33,7 +33,7 @@ struct ExplainOptions {
   bool json = false;
 };
 
-/// Number of candidates by what became of them: rules count before measuring, the journal after.
+/// Number of candidates by outcome: rules count before measuring, the journal after.
 struct CandidateSummary {
   std::map<std::string, uint64_t> counts;      ///< Reason → number of candidates.
   std::map<std::string, std::string> example;  ///< Reason → an example: a solver, or a repeating command.
@@ -147,7 +147,7 @@ void print_rows_beside(const LookupResult& found, const Table& table, const Devi
   if (found.row) {
     for (const TableRow* row : table.all(found.steps.back().key, device.gfx, device.num_units)) {
       if (row == found.row) continue;
-      print_line(stdout, fmt::format("  not taken      {}, {}", place_and_kernel(table, *row),
+      print_line(stdout, fmt::format("  not used       {}, {}", place_and_kernel(table, *row),
                                      row->us ? fmt::format("{} µs", *row->us) : "its time is unusable"));
     }
   }
@@ -183,7 +183,7 @@ int run_explain(const ExplainOptions& options) {
     return 0;
   }
   std::printf("%s on %s (%s)\n", problem.key().c_str(), device.key().c_str(), device.model.c_str());
-  if (!table) print_line(stdout, "no tuned table of the run time has this op (attune paths; -t names one)");
+  if (!table) print_line(stdout, "the run time has no tuned table of this op (see attune paths, or name one with -t)");
   if (table) {
     print_line(stdout, fmt::format("lookup in {}: {}", looked.name, name(found.match)));
     for (const std::string& file : looked.files) {
@@ -194,7 +194,7 @@ int run_explain(const ExplainOptions& options) {
     if (!found.row) {
       const auto found_default = untuned_candidate(problem, here);
       std::printf("  served by the default: %s\n",
-                  found_default ? found_default->name().c_str() : "no solver here takes the problem");
+                  found_default ? found_default->name().c_str() : "no available solver supports the problem");
     }
   }
   if (summary.decision) {
@@ -206,7 +206,7 @@ int run_explain(const ExplainOptions& options) {
     }
     std::printf("  repeat: %s\n", repeat_command(problem, summary.decision->winner, device.id).c_str());
   }
-  std::printf("candidates by what became of them:\n");
+  std::printf("candidates by outcome:\n");
   for (const auto& [reason, count] : summary.counts) {
     print_line(stdout, fmt::format("  {:4}  {}  e.g. {}", count, reason, summary.example.at(reason)));
   }
@@ -217,9 +217,9 @@ int run_explain(const ExplainOptions& options) {
 
 void add_explain_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ExplainOptions>();
-  auto* verb =
-      app.add_subcommand("explain", "Which row of a table serves a problem and why; what became of every candidate");
-  verb->add_option("problem", options->problem, "As in \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")->required();
+  auto* verb = app.add_subcommand(
+      "explain", "Show which row of a table serves a problem and why, and the outcome of every candidate");
+  verb->add_option("problem", options->problem, "Such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")->required();
   verb->add_option("-t,--table", options->table,
                    "Tuned table; F:F2 for several; default: those that the run time uses");
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");

@@ -77,7 +77,7 @@ int run_show(const JournalOptions& options) {
 }
 
 int run_export(const JournalOptions& options) {
-  if (options.csv.empty()) fail(ErrorCode::invalid_input, "say where to: attune journal export --csv all.csv");
+  if (options.csv.empty()) fail(ErrorCode::invalid_input, "give an output file: attune journal export --csv all.csv");
   check_evidence_output(options.csv);
   const auto file = journal_file(options.journal);
   const auto journal = open_sql_journal_read_only(file);
@@ -103,22 +103,22 @@ int run_vacuum(const JournalOptions& options) {
 
 void add_journal_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<JournalOptions>();
-  auto* verb = app.add_subcommand("journal", "Look into what was measured, write it out, or free its space");
+  auto* verb = app.add_subcommand("journal", "Show or export the measurements, or free their space");
   verb->require_subcommand(0, 1);
   verb->callback([verb] {
     if (verb->get_subcommands().empty())
-      fail(ErrorCode::invalid_input, "say what to do with the journal: show, export or vacuum");
+      fail(ErrorCode::invalid_input, "give a subcommand of journal: show, export or vacuum");
   });
   verb->add_option("--journal", options->journal, "Journal file; default: attune paths");
-  auto* show = verb->add_subcommand("show", "The decisions, and how much stands behind them");
-  auto* write = verb->add_subcommand("export", "Every record as CSV");
-  auto* vacuum = verb->add_subcommand("vacuum", "Drop what newer entries made useless, and free the space");
+  auto* show = verb->add_subcommand("show", "List the decisions, and count the records behind them");
+  auto* write = verb->add_subcommand("export", "Write every record as CSV");
+  auto* vacuum = verb->add_subcommand("vacuum", "Delete entries that newer ones supersede, and free the space");
   write->add_option("--csv", options->csv, "File to write");
-  show->add_flag("--json", options->json, "One decision a line");
+  show->add_flag("--json", options->json, "One JSON object for each decision, one a line");
   for (auto* action : {show, write, vacuum}) {
     action->fallthrough();
     if (action == vacuum) continue;
-    action->add_option("--problem", options->problem, "Only this problem (its whole key)");
+    action->add_option("--problem", options->problem, "Only this problem (its full key)");
     action->add_option("--device", options->device,
                        "Only this device key, as `journal show --json` prints it: x86-64-v4+bf16+amx/2");
   }

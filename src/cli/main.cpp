@@ -61,7 +61,7 @@ int run(int argc, char** argv) {
     const std::string help = verbs.empty() ? kVerbs : "see attune " + verbs.front()->get_name() + " --help";
     fail(ErrorCode::invalid_input, "{}; {}", error.what(), help);
   }
-  if (!chosen) fail(ErrorCode::invalid_input, "say what to do; {}", kVerbs);
+  if (!chosen) fail(ErrorCode::invalid_input, "no verb was given; {}", kVerbs);
   return chosen();
 }
 
@@ -69,7 +69,7 @@ int run(int argc, char** argv) {
 void check_standard_output() {
   std::cout.flush();  // CLI11 writes its help there.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) || !std::cout)
-    attune::fail(attune::ErrorCode::io, "standard output cannot be written, not all of it is there");
+    attune::fail(attune::ErrorCode::io, "cannot write to standard output, the output is incomplete");
 }
 
 /// Prints one sentence, and with `wants_json` the same as JSON. Returns the exit status.
@@ -92,7 +92,7 @@ int guarded_run(int argc, char** argv) {
     return say_failure(ErrorCode::unavailable, "out of memory; tune smaller shapes or close other programs", json);
   } catch (const std::filesystem::filesystem_error& error) {
     return say_failure(ErrorCode::invalid_input,
-                       fmt::format("a path cannot be used ({}): '{}'", error.code().message(), error.path1().string()),
+                       fmt::format("cannot use a path ({}): '{}'", error.code().message(), error.path1().string()),
                        json);
   } catch (const std::exception& error) {
     return say_failure(ErrorCode::internal, std::string("a bug, please report it: ") + error.what(), json);

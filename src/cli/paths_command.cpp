@@ -23,7 +23,7 @@ int run_paths(bool json) {
     return 0;
   }
   for (const auto& location : locations) {
-    const char* missing = std::filesystem::exists(location.path) ? "" : ", not there yet";
+    const char* missing = std::filesystem::exists(location.path) ? "" : ", does not exist yet";
     std::printf("%-10s %s  (%s%s)\n", location.name.c_str(), location.path.c_str(), location.set_by.c_str(), missing);
   }
   return 0;
@@ -32,7 +32,8 @@ int run_paths(bool json) {
 }  // namespace
 
 void add_paths_command(CLI::App& app, Action& chosen) {
-  auto* verb = app.add_subcommand("paths", "Where tables, journal, captures and kernels live, and what set each");
+  auto* verb =
+      app.add_subcommand("paths", "Show where tables, journal, captures and kernels are kept, and what sets each path");
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "Machine-readable");
   verb->callback([json, &chosen] { chosen = [json] { return run_paths(*json); }; });

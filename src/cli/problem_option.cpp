@@ -24,7 +24,7 @@ std::string device_id(std::span<const DeviceInfo> devices, const std::string& ke
 
 void note_damaged(size_t num_damaged, const std::filesystem::path& journal) {
   if (num_damaged == 0) return;
-  print_line(stderr, fmt::format("note: the journal is damaged, {} left out: '{}'", counted(num_damaged, "row"),
+  print_line(stderr, fmt::format("note: the journal is damaged, {} skipped: '{}'", counted(num_damaged, "row"),
                                  journal.string()));
 }
 

@@ -86,7 +86,7 @@ int list(const QuarantineOptions& options) {
 int clear(const QuarantineOptions& options) {
   const auto file = journal_file(options.journal);
   if (!std::filesystem::exists(std::filesystem::symlink_status(file)))
-    fail(ErrorCode::not_found, "there is no such journal: '{}'", file.string());
+    fail(ErrorCode::not_found, "there is no such journal, check the path: '{}'", file.string());
   const auto journal = open_sql_journal(file);
   std::map<std::pair<std::string, std::string>, Entry> pardons;
   for (const auto& [key, record] : quarantined(*journal, options))
@@ -94,7 +94,7 @@ int clear(const QuarantineOptions& options) {
   std::vector<Entry> entries;
   for (const auto& [key, entry] : pardons) entries.push_back(entry);
   if (!entries.empty()) journal->append(entries);
-  print_line(stdout, fmt::format("{} pardoned, the next run that meets one tries it again",
+  print_line(stdout, fmt::format("{} pardoned, the next run that needs one tries it again",
                                  counted(entries.size(), "candidate")));
   return 0;
 }
@@ -102,18 +102,18 @@ int clear(const QuarantineOptions& options) {
 }  // namespace
 
 void add_quarantine_command(CLI::App& app, Action& chosen) {
-  auto* verb = app.add_subcommand("quarantine", "Candidates that crashed or hung, and are left out until they change");
+  auto* verb = app.add_subcommand("quarantine", "Candidates that crashed or hung, and are excluded until they change");
   verb->require_subcommand(1);
   auto options = std::make_shared<QuarantineOptions>();
   for (const auto& [name, help, run] :
-       {std::tuple{"list", "What is left out, why, and the command that repeats it", &list},
-        std::tuple{"clear", "Pardon them: the next run tries them again", &clear}}) {
+       {std::tuple{"list", "List the excluded candidates, why, and the command that reproduces each", &list},
+        std::tuple{"clear", "Pardon candidates: the next run tries them again", &clear}}) {
     auto* part = verb->add_subcommand(name, help);
     part->add_option("--journal", options->journal, "Journal file; default: attune paths");
-    part->add_option("--device", options->device, "Of this device only, as the list names it: x86-64-v4/2");
-    part->add_option("--candidate", options->candidate, "This candidate only, by its whole name");
+    part->add_option("--device", options->device, "Only this device, as the list names it: x86-64-v4/2");
+    part->add_option("--candidate", options->candidate, "Only this candidate, by its full name");
     // A pardon applies to a candidate, whatever the problem.
-    if (run == &list) part->add_option("--problem", options->problem, "Of this problem only");
+    if (run == &list) part->add_option("--problem", options->problem, "Only this problem");
     if (run == &list) part->add_flag("--json", options->json, "Machine-readable");
     part->callback([&chosen, options, run = run] { chosen = [options, run] { return run(*options); }; });
   }

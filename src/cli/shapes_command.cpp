@@ -43,7 +43,8 @@ std::vector<OutputFile> output_files(const ShapesOptions& options, const ModelSh
   if (families.size() > 1 && !is_folder && output.extension() == ".csv") {
     std::vector<std::string> names;
     for (const FamilySpec* family : families) names.emplace_back(family->op);
-    fail(ErrorCode::invalid_input, "the shapes are of {}, one file holds one: choose with --op, or name a folder: '{}'",
+    fail(ErrorCode::invalid_input,
+         "the shapes are of {}, one file holds one family: choose it with --op, or name a folder: '{}'",
          join(names, ", "), shown(options.output, 500));
   }
   std::vector<OutputFile> files;
@@ -65,7 +66,7 @@ std::vector<OutputFile> write_files(const ShapesOptions& options, const ModelSha
   }
   std::error_code failed;
   if (new_folder && !std::filesystem::create_directory(options.output, failed))
-    fail(ErrorCode::invalid_input, "the folder cannot be made ({}), name another: '{}'", failed.message(),
+    fail(ErrorCode::invalid_input, "cannot create the folder ({}), name another: '{}'", failed.message(),
          shown(options.output, 500));
   for (OutputFile& file : files) {
     const auto problems = problems_of(shapes, *file.family);
@@ -128,12 +129,12 @@ void print_as_json(const ModelShapes& shapes, const std::vector<OutputFile>& fil
 
 int run_shapes(const ShapesOptions& options) {
   if (options.model.folder.empty())
-    fail(ErrorCode::invalid_input, "name the model: --model_dir DIR, the folder of its config.json");
+    fail(ErrorCode::invalid_input, "give the model with --model_dir DIR, the folder of its config.json");
   const FamilySpec* family = family_option(options.op);
   ModelShapes shapes = shapes_of_model(options.model, options.dtype, options.outdtype);
   if (family) std::erase_if(shapes.products, [&](const LayerProduct& product) { return product.family != family; });
   if (shapes.products.empty())
-    fail(ErrorCode::invalid_input, "the model has no products of the family {}, leave --op out to see all", family->op);
+    fail(ErrorCode::invalid_input, "the model has no products of the family {}, omit --op to see all", family->op);
   const auto files = write_files(options, shapes);
   if (options.json) {
     print_as_json(shapes, files);

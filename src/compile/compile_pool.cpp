@@ -226,16 +226,16 @@ CompileResult CompilePool::State::judge(Running& job, const WaitStatus& status) 
   std::error_code ignored;
   if (!fs::is_regular_file(fs::symlink_status(file, ignored))) {
     compiled.outcome =
-        failed(Status::compile_failed, fmt::format("{} left no binary: '{}'", job.toolchain, job.output));
+        failed(Status::compile_failed, fmt::format("{} produced no binary: '{}'", job.toolchain, job.output));
     return compiled;
   }
   const Compiler& compiler = *find_compiler(job.task.compiler);
   try {
     const std::string content = read_file(file, kMaxFileBytes);
     if (const std::string flaw = compiler.flaw_of(content); !flaw.empty()) {
-      compiled.outcome =
-          failed(Status::compile_failed,
-                 fmt::format("what {} made is {}, see that it is a compiler: '{}'", job.toolchain, flaw, job.output));
+      compiled.outcome = failed(
+          Status::compile_failed,
+          fmt::format("the output of {} is {}, check that it is a compiler: '{}'", job.toolchain, flaw, job.output));
       return compiled;
     }
     if (const std::string missing = missing_entries(content, job.task.entries); !missing.empty()) {

@@ -230,7 +230,7 @@ TEST_F(CompilePoolTest, CrashesMemoryAndSilenceHaveTheirOwnStatus) {
   EXPECT_EQ(compiled[1].outcome.status, Status::out_of_memory);
   EXPECT_EQ(compiled[2].outcome.status, Status::crashed);
   EXPECT_EQ(compiled[3].outcome.status, Status::compile_failed);
-  EXPECT_THAT(compiled[3].outcome.detail, HasSubstr("left no binary"));
+  EXPECT_THAT(compiled[3].outcome.detail, HasSubstr("produced no binary"));
   EXPECT_EQ(compiled[4].outcome.status, Status::compile_failed);
 }
 
@@ -246,7 +246,7 @@ TEST_F(CompilePoolTest, WhatIsNoSharedObjectIsNoBinary) {
   const auto compiled = pool.compile({task("echo garbage >kernel.so"), task(": >kernel.so")});
   for (const CompileResult& answer : compiled) {
     EXPECT_EQ(answer.outcome.status, Status::compile_failed);
-    EXPECT_THAT(answer.outcome.detail, HasSubstr("no shared object"));
+    EXPECT_THAT(answer.outcome.detail, HasSubstr("not a 64-bit shared object"));
   }
   EXPECT_THAT(cache_.list(), IsEmpty());
 }

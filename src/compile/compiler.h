@@ -33,8 +33,8 @@ class Compiler {
   virtual CompileCommand command(const CompileTask& task, const std::filesystem::path& folder) const = 0;
   /// Version of the options that command() adds to a task; cached binaries of another version are not used.
   virtual uint32_t command_version() const = 0;
-  /// Empty if the file's content may be an output of command(), else a description of the flaw: `no shared object of 64
-  /// bits`.
+  /// Empty if the file's content may be an output of command(), else a description of the flaw: `not a 64-bit shared
+  /// object bits`.
   virtual std::string flaw_of(std::string_view file) const = 0;
 };
 

@@ -27,11 +27,11 @@ constexpr std::array<std::string_view, 6> kMemory = {
 constexpr std::array<std::string_view, 3> kCrash = {"internal compiler error", "PLEASE submit a bug report",
                                                     "signal terminated program"};
 constexpr std::array<Reason, 3> kReasons = {
-    {{kDisk, Status::compile_failed, "found the disk full, free some space or set TMPDIR to another folder"},
+    {{kDisk, Status::compile_failed, "ran out of disk space, free some or set TMPDIR to another folder"},
      {kMemory, Status::out_of_memory, "ran out of memory"},
      {kCrash, Status::crashed, "crashed"}}};
 constexpr std::array<std::string_view, 1> kError = {"error"};
-constexpr Reason kRefused = {kError, Status::compile_failed, "refused the source"};
+constexpr Reason kRefused = {kError, Status::compile_failed, "rejected the source"};
 
 /// Position of the first of the phrases; npos when none occurs.
 size_t find_any(std::string_view log, std::span<const std::string_view> phrases) {

@@ -24,7 +24,7 @@ TEST(CompilerFailure, ARefusedSourceIsToldByItsFirstErrorInOneLine) {
       "kernel.c:9:1: error: another\n");
   EXPECT_EQ(outcome.status, Status::compile_failed);
   EXPECT_EQ(outcome.detail,
-            "gcc-12.2.0 refused the source: kernel.c:3:5: error: expected ';' before 'return' / 3 | int x / |      ^");
+            "gcc-12.2.0 rejected the source: kernel.c:3:5: error: expected ';' before 'return' / 3 | int x / |      ^");
 }
 
 TEST(CompilerFailure, ALongOrBinaryLogIsCutAndEscaped) {
@@ -60,7 +60,7 @@ TEST(CompilerFailure, AFullDiskIsNoFaultOfTheSource) {
       "collect2: error: ld returned 1 exit status\n");
   EXPECT_EQ(outcome.status, Status::compile_failed);
   EXPECT_EQ(outcome.detail,
-            "gcc-12.2.0 found the disk full, free some space or set TMPDIR to another folder: /usr/bin/ld: final link "
+            "gcc-12.2.0 ran out of disk space, free some or set TMPDIR to another folder: /usr/bin/ld: final link "
             "failed: No space left on device / collect2: error: ld returned 1 exit status");
 }
 

@@ -15,7 +15,7 @@ namespace {
 template <typename Record>
 std::vector<Record> records_at(std::string_view file, uint64_t offset, uint64_t count) {
   if (offset > file.size() || count > (file.size() - offset) / sizeof(Record))
-    fail(ErrorCode::invalid_input, "the binary is damaged, a table reaches beyond its end; compile it again");
+    fail(ErrorCode::invalid_input, "the binary is damaged, a table extends beyond its end; compile it again");
   std::vector<Record> records(count);
   if (count != 0) std::memcpy(records.data(), file.data() + offset, count * sizeof(Record));
   return records;
@@ -23,7 +23,7 @@ std::vector<Record> records_at(std::string_view file, uint64_t offset, uint64_t 
 
 std::string_view text_at(std::string_view file, const Elf64_Shdr& texts, uint64_t offset) {
   if (texts.sh_offset > file.size() || texts.sh_size > file.size() - texts.sh_offset || offset >= texts.sh_size)
-    fail(ErrorCode::invalid_input, "the binary is damaged, a name reaches beyond its end; compile it again");
+    fail(ErrorCode::invalid_input, "the binary is damaged, a name extends beyond its end; compile it again");
   const std::string_view rest = file.substr(texts.sh_offset + offset, texts.sh_size - offset);
   return rest.substr(0, rest.find('\0'));
 }

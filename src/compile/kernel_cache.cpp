@@ -82,12 +82,12 @@ bool check_root(const fs::path& root) {
   struct stat status {};
   if (::stat(root.c_str(), &status) != 0) {
     if (errno == ENOENT) return false;
-    fail(ErrorCode::io, "cannot look at the kernel cache ({}), choose another with ATTUNE_CACHE: '{}'",
+    fail(ErrorCode::io, "cannot access the kernel cache ({}), choose another with ATTUNE_CACHE: '{}'",
          std::strerror(errno), root.string());
   }
   if (!S_ISDIR(status.st_mode))
     fail(ErrorCode::io,
-         "the kernel cache is no folder, remove what lies there or choose another with ATTUNE_CACHE: '{}'",
+         "the kernel cache is not a folder, remove the file there or choose another with ATTUNE_CACHE: '{}'",
          root.string());
   if (!cache_entry::is_trusted_root(root))
     fail(ErrorCode::io,
@@ -228,7 +228,7 @@ Binary KernelCache::add(Binary binary) {
            entry.string());
     if (there.content != cache_entry::Content::none) remove_entry(root, entry);
   }
-  fail(ErrorCode::io, "cannot add a binary to the kernel cache, remove what lies in its place: '{}'", entry.string());
+  fail(ErrorCode::io, "cannot add a binary to the kernel cache, remove the file in its place: '{}'", entry.string());
 }
 
 void KernelCache::keep_size(const fs::path& added) {
@@ -287,7 +287,7 @@ size_t KernelCache::clear() {
   remove_old_staging(root);
   if (staying > 0)
     fail(ErrorCode::io,
-         "cannot remove binaries from the kernel cache, give yourself the permission to write there: {} of {} stay in "
+         "cannot remove binaries from the kernel cache, give yourself write permission there: {} of {} remain in "
          "'{}'",
          staying, removed + staying, root.string());
   return removed;

@@ -21,7 +21,7 @@ Candidate Candidate::parse(std::string_view name) {
   const auto at = name.find('@');
   const auto colon = at == std::string_view::npos ? at : name.find(':', at);
   if (colon == std::string_view::npos || !is_id(name.substr(0, at)) || !is_id(name.substr(at + 1, colon - at - 1))) {
-    fail(ErrorCode::invalid_input, "a candidate is written solver@version:config, got '{}'", name.substr(0, 200));
+    fail(ErrorCode::invalid_input, "expected a candidate as solver@version:config, got '{}'", name.substr(0, 200));
   }
   return {std::string(name.substr(0, at)), std::string(name.substr(at + 1, colon - at - 1)),
           Config::parse(name.substr(colon + 1))};

@@ -56,7 +56,7 @@ Config::Config(std::vector<std::pair<std::string, Value>> values) : values_(std:
     const auto text = to_text(values_[i].second);
     if (!is_safe(values_[i].first) || !is_safe(text)) {
       fail(ErrorCode::invalid_input,
-           "a parameter is written name=value without blanks, commas or semicolons, got '{}={}'", values_[i].first,
+           "expected a parameter as name=value without blanks, commas or semicolons, got '{}={}'", values_[i].first,
            text);
     }
     if (i > 0 && values_[i].first == values_[i - 1].first) {
@@ -72,7 +72,7 @@ Config Config::parse(std::string_view key) {
   for (const auto piece : split_outside_brackets(key)) {
     const auto equals = piece.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      fail(ErrorCode::invalid_input, "a config is written name=value;name=value, got '{}'", key);
+      fail(ErrorCode::invalid_input, "expected a config as name=value;name=value, got '{}'", key);
     }
     values.emplace_back(std::string(piece.substr(0, equals)), parse_value(piece.substr(equals + 1)));
   }
@@ -92,12 +92,12 @@ const Value& Config::at(std::string_view name) const {
 
 int64_t Config::integer(std::string_view name) const {
   if (const auto* number = std::get_if<int64_t>(&at(name))) return *number;
-  fail(ErrorCode::invalid_input, "parameter '{}' wants a whole number, got '{}'", name, to_text(at(name)));
+  fail(ErrorCode::invalid_input, "parameter '{}' expects a whole number, got '{}'", name, to_text(at(name)));
 }
 
 const std::string& Config::text(std::string_view name) const {
   if (const auto* text = std::get_if<std::string>(&at(name))) return *text;
-  fail(ErrorCode::invalid_input, "parameter '{}' wants a text, got '{}'", name, to_text(at(name)));
+  fail(ErrorCode::invalid_input, "parameter '{}' expects a text, got '{}'", name, to_text(at(name)));
 }
 
 }  // namespace attune

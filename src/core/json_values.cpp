@@ -32,7 +32,7 @@ Enum word_from(const std::array<std::string_view, N>& names, const json& value, 
 [[noreturn]] void fail_whole(const json& value, std::string_view range) {
   // A number is short and is printed; any other value may be large, so its type is printed.
   const std::string got = value.is_number() ? value.dump() : value.type_name();
-  fail(ErrorCode::invalid_input, "a whole number from {} is wanted, got {}", range, got);
+  fail(ErrorCode::invalid_input, "expected a whole number from {}, got {}", range, got);
 }
 
 }  // namespace

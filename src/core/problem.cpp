@@ -40,7 +40,7 @@ Problem::Problem(std::string op, std::vector<std::pair<std::string, std::string>
   key_ = op_;
   for (const auto& [name, value] : attributes_) {
     if (!is_word(name) || !is_value(value)) {
-      fail(ErrorCode::invalid_input, "an attribute of a problem is written name=value without blanks, got '{}={}'",
+      fail(ErrorCode::invalid_input, "expected an attribute of a problem as name=value without blanks, got '{}={}'",
            name, value);
     }
     key_ += ' ' + name + '=' + value;
@@ -63,7 +63,7 @@ Problem Problem::parse(std::string_view text) {
     }
     const auto equals = piece.find('=');
     if (equals == std::string_view::npos) {
-      fail(ErrorCode::invalid_input, "an attribute of a problem is written name=value, got '{}'", piece);
+      fail(ErrorCode::invalid_input, "expected an attribute of a problem as name=value, got '{}'", piece);
     }
     std::string name(piece.substr(0, equals));
     if (find(attributes, name)) fail(ErrorCode::invalid_input, "attribute given twice in a problem: '{}'", name);
@@ -82,7 +82,7 @@ const std::string& Problem::text(std::string_view name) const {
 int64_t Problem::integer(std::string_view name) const {
   const auto& value = text(name);
   if (const auto number = parse_int(value)) return *number;
-  fail(ErrorCode::invalid_input, "attribute '{}' wants a whole number, got '{}'", name, value);
+  fail(ErrorCode::invalid_input, "attribute '{}' expects a whole number, got '{}'", name, value);
 }
 
 int64_t Problem::integer_or(std::string_view name, int64_t default_value) const {
@@ -92,7 +92,7 @@ int64_t Problem::integer_or(std::string_view name, int64_t default_value) const 
 DType Problem::dtype(std::string_view name) const {
   const auto& value = text(name);
   if (const auto dtype = parse_dtype(value)) return *dtype;
-  fail(ErrorCode::invalid_input, "attribute '{}' wants a data type such as bf16, got '{}'", name, value);
+  fail(ErrorCode::invalid_input, "attribute '{}' expects a data type such as bf16, got '{}'", name, value);
 }
 
 Problem Problem::with(std::string_view name, std::string value) const {

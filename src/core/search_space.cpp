@@ -16,13 +16,13 @@ constexpr size_t kInactive = std::numeric_limits<size_t>::max();
 
 void check_parameter(const Parameter& parameter) {
   if (parameter.values.empty()) {
-    fail(ErrorCode::invalid_input, "a parameter wants at least one value, got none for '{}'", parameter.name);
+    fail(ErrorCode::invalid_input, "a parameter needs at least one value, got none for '{}'", parameter.name);
   }
   std::set<std::string> seen;
   for (const auto& value : parameter.values) {
     const Config readable({{parameter.name, value}});  // throws for values that no table cell can hold
     if (!seen.insert(to_text(value)).second) {
-      fail(ErrorCode::invalid_input, "a parameter lists each value once, got {} again", readable.key());
+      fail(ErrorCode::invalid_input, "a parameter must list each value once, got {} again", readable.key());
     }
   }
 }
@@ -91,7 +91,7 @@ SearchSpace SearchSpace::product(std::vector<Parameter> parameters, std::vector<
   for (size_t i = 0; i < parameters.size(); ++i) {
     check_parameter(parameters[i]);
     if (!names.insert(parameters[i].name).second) {
-      fail(ErrorCode::invalid_input, "a space names each parameter once, got '{}' again", parameters[i].name);
+      fail(ErrorCode::invalid_input, "a space must name each parameter once, got '{}' again", parameters[i].name);
     }
     space.conditions_.push_back(parse_condition(parameters, i));
     if (parameters[i].values.size() > kMaxSize / space.size_) {

@@ -18,7 +18,7 @@ Value value_from_json(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
   const bool fits = !json.is_number_unsigned() || json.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
   if (!json.is_number_integer() || !fits) {
-    fail(ErrorCode::invalid_input, "a value of a search space is a text or a 64-bit integer, got {}", json.dump());
+    fail(ErrorCode::invalid_input, "a value of a search space must be a text or a 64-bit integer, got {}", json.dump());
   }
   return json.get<int64_t>();
 }
@@ -29,7 +29,7 @@ Parameter parameter_from_json(const Json& json) {
   for (const auto& value : json.at("values")) parameter.values.push_back(value_from_json(value));
   const auto binding = json.value("binding", "launch_time");
   if (binding != "launch_time" && binding != "compile_time") {
-    fail(ErrorCode::invalid_input, "a parameter is bound at compile_time or launch_time, got '{}'", binding);
+    fail(ErrorCode::invalid_input, "a parameter must be bound at compile_time or launch_time, got '{}'", binding);
   }
   parameter.binding = binding == "compile_time" ? Binding::compile_time : Binding::launch_time;
   parameter.active_if = json.value("active_if", "");
@@ -95,7 +95,7 @@ SearchSpace SearchSpace::from_json(std::string_view text) {
     }
     return space;
   } catch (const Json::exception& error) {
-    fail(ErrorCode::invalid_input, "a search space is written as JSON with 'parameters' or 'listed': {}", error.what());
+    fail(ErrorCode::invalid_input, "expected a search space as JSON with 'parameters' or 'listed': {}", error.what());
   }
 }
 

@@ -28,7 +28,7 @@ using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
 std::unique_ptr<hwloc_topology, FreeTopology> load_topology(const std::vector<int>& cores) {
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0 || hwloc_topology_load(topology) != 0)
-    fail(ErrorCode::device, "hwloc cannot read what processors there are ({})", std::strerror(errno));
+    fail(ErrorCode::device, "hwloc cannot read the processor topology ({})", std::strerror(errno));
   std::unique_ptr<hwloc_topology, FreeTopology> loaded(topology);
   const Bitmap allowed(hwloc_bitmap_alloc());
   for (const int core : cores) hwloc_bitmap_set(allowed.get(), static_cast<unsigned>(core));
@@ -41,8 +41,7 @@ std::unique_ptr<hwloc_topology, FreeTopology> load_topology(const std::vector<in
 std::vector<std::vector<int>> partition_cores(size_t num_parts) {
   const std::vector<int> cores = allowed_cores();
   if (num_parts == 0 || cores.size() < num_parts) {
-    fail(ErrorCode::invalid_input, "there are fewer cores than devices to make of them: {} cores, {} devices",
-         cores.size(), num_parts);
+    fail(ErrorCode::invalid_input, "there are fewer cores than devices: {} cores, {} devices", cores.size(), num_parts);
   }
   const auto topology = load_topology(cores);
   hwloc_obj_t root = hwloc_get_root_obj(topology.get());

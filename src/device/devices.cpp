@@ -20,7 +20,7 @@ namespace {
 [[noreturn]] void fail_unknown(std::string_view id) {
   std::vector<std::string> known;
   for (const DeviceInfo& info : list_devices()) known.push_back(info.id);
-  fail(ErrorCode::invalid_input, "there is no such device here; choose one of {}, got '{}'", join(known, ", "), id);
+  fail(ErrorCode::invalid_input, "unknown device; choose one of {}, got '{}'", join(known, ", "), id);
 }
 
 }  // namespace

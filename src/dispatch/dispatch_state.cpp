@@ -233,7 +233,7 @@ bool Dispatcher::State::note(const Snapshot& tables, const CachedAnswer* before,
 Hit Dispatcher::State::require(const LookupRequest& request) {
   const GemmKey& key = request.key;
   if (static_cast<size_t>(key.op) >= kNumOps)
-    fail(ErrorCode::invalid_input, "there is no op of that number: {}", static_cast<int>(key.op));
+    fail(ErrorCode::invalid_input, "unknown op number: {}", static_cast<int>(key.op));
   const KeyCodes& own = codes[static_cast<size_t>(key.op)];
   own.check_fits(key);
   std::unique_lock lock = begin_making();

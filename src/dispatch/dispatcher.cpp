@@ -40,7 +40,8 @@ class ThreadWorkspace {
       data_ = std::aligned_alloc(kAlignment, bytes_);
       if (data_ == nullptr) {
         bytes_ = 0;
-        fail(ErrorCode::unavailable, "there is no memory for a workspace of {} bytes", traits.workspace_bytes);
+        fail(ErrorCode::unavailable, "cannot allocate a workspace of {} bytes, free some memory",
+             traits.workspace_bytes);
       }
     }
     // A plan leaves its prefix zeroed, but another plan may have run in between.
@@ -138,7 +139,7 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
   const Candidate parsed = Candidate::parse(candidate);
   const auto wanted = op_of(problem).tensors(problem);
   if (operands.size() != wanted.size())
-    fail(ErrorCode::invalid_input, "the problem has {} operands, not {}", wanted.size(), operands.size());
+    fail(ErrorCode::invalid_input, "the problem has {} operands, got {}", wanted.size(), operands.size());
   const Plan& plan = state_->require(problem, parsed);
   check_output(wanted, operands);
   run_plan(plan, operands, stream);

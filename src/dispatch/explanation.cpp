@@ -53,7 +53,7 @@ std::string predictions_text(const RowIndex& rows, const LayoutKey& layout, int6
     text += line_of(Match::predicted, row.m,
                     fmt::format("{}: {} {}, at most {:.0f} % slower than the best{}", layout.remark, rows.where(row),
                                 rows.kernel_name(row), 100 * one.regret,
-                                double{one.regret} <= max_regret ? "" : ", which is more than is allowed"));
+                                double{one.regret} <= max_regret ? "" : ", above the limit"));
   }
   return text;
 }
@@ -63,21 +63,21 @@ std::string predictions_text(const RowIndex& rows, const LayoutKey& layout, int6
 std::string Dispatcher::State::explain(const GemmKey& key) {
   const std::lock_guard lock(making_);
   const auto op = static_cast<size_t>(key.op);
-  if (op >= kNumOps) return "there is no op of that number\n";
+  if (op >= kNumOps) return "unknown op number\n";
   const KeyCodes& own = codes[op];
-  if (!own.fits(key)) return "the op has no such batch, bias or order of operands\n";
+  if (!own.fits(key)) return "the op does not support this batch, bias or order of operands\n";
   const RowIndex& rows = *now.load()->tables[op].rows;
   const std::vector<LayoutKey> layouts = layout_keys(own, rows, key);
   std::string text = steps_text(rows, LookupSteps(own.pads_m(), key.m, key.n), layouts);
   for (const LayoutKey& layout : layouts) text += predictions_text(rows, layout, key.m, options.max_regret);
   if ((key.flags & GemmKey::bpreshuffle) != 0)
-    return text + "packed weights  go by rows in the layouts that they hold\n";
+    return text + "packed weights  use the rows of the layouts that they hold\n";
   const CachedAnswer* served = now.load()->served.find(hash_of({key}));
   if (served == nullptr) return text + "not called yet\n";
-  if (served->has_left) return text + "served by       a plan that had to leave, it is made again at the next call\n";
+  if (served->has_left) return text + "served by       an evicted plan, made again at the next call\n";
   const Hit& hit = served->hit;
   if (hit.plan == nullptr && served->was_served && !hit.is_stand_in)
-    return text + "served by       a plan that is made at each call, it is larger than all that is kept may be\n";
+    return text + "served by       a plan that is made at each call, it exceeds the limit of all plans\n";
   if (hit.plan == nullptr && !hit.is_stand_in) {
     const auto refused = refusals_.find({served->hash.high, served->hash.low});
     return text +

@@ -24,7 +24,7 @@ void Dispatcher::State::begin_online_tuning() {
     program.why_not = error.what();
   }
   if (!program.why_not.empty())
-    log_.say("shapes are not tuned beside this program: " + program.why_not);
+    log_.say("online tuning is off: " + program.why_not);
   else
     online_ = std::make_unique<OnlineTuning>(
         OnlineOptions{.program = std::move(program.path), .state = std::move(home), .device = maker_.device()});
@@ -45,12 +45,11 @@ void Dispatcher::State::tune_missed() {
       const uint32_t own = tables.rows->find(codes[op].hash(key));
       const RowIndex::Row* row = own == 0 ? nullptr : &tables.rows->row(own);
       if (options.tables.contains(std::string(family.op)) || places_[op].strict)
-        log_.say(fmt::format("{} is not tuned beside this program: its tables are given, and replace all others",
-                             family.op));
-      else if (row != nullptr && tables.rows->files()[row->file].origin == Origin::variable)
         log_.say(
-            fmt::format("{} is not tuned beside this program: a row that cannot be used comes before all others, {}",
-                        problem->key(), tables.rows->where(*row)));
+            fmt::format("{} is not tuned online: its tables are given explicitly and replace all others", family.op));
+      else if (row != nullptr && tables.rows->files()[row->file].origin == Origin::variable)
+        log_.say(fmt::format("{} is not tuned online: an unusable row has precedence over all others, {}",
+                             problem->key(), tables.rows->where(*row)));
       else
         missed.push_back(known->normalise(*problem, maker_.device()));
     }

@@ -30,8 +30,8 @@ Memory memory_of(const void* start, uint64_t bytes) noexcept { return {reinterpr
 void check(const Memory& output, std::string_view output_role, const Memory& input, std::string_view role) {
   if (!output.overlaps(input)) return;
   fail(ErrorCode::invalid_input,
-       "the output {} lies over the input {}, which is still read while it is written: give it memory of its own",
-       output_role, role);
+       "the output {} overlaps the input {}, which is read while it is written: give it memory of its own", output_role,
+       role);
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ TEST(OperandOverlap, an_output_of_its_own_is_none) {
 }
 
 TEST(OperandOverlap, each_input_is_named) {
-  EXPECT_NE(said(kKey, Three{0, 1024, 0}).find("output c lies over the input a"), std::string::npos);
-  EXPECT_NE(said(kKey, Three{1024, 0, 0}).find("output c lies over the input b"), std::string::npos);
+  EXPECT_NE(said(kKey, Three{0, 1024, 0}).find("output c overlaps the input a"), std::string::npos);
+  EXPECT_NE(said(kKey, Three{1024, 0, 0}).find("output c overlaps the input b"), std::string::npos);
   EXPECT_NE(said(kBias, std::array<size_t, 4>{1024, 2048, 0, 0}).find("the input bias"), std::string::npos);
 }
 

@@ -46,8 +46,8 @@ void Dispatcher::State::make_room(Snapshot* coming) {
   if (!is_limit_said_ && options.max_plan_bytes > 0 && plans_.counts().limit_reached > 0) {
     is_limit_said_ = true;
     log_.insist(
-        fmt::format("plans are more than the {} MB that are kept, the least recently used are made again when "
-                    "they are called for: raise ATTUNE_MAX_PLAN_BYTES",
+        fmt::format("plans exceed the limit of {} MB, the least recently used are evicted and made again when called: "
+                    "raise ATTUNE_MAX_PLAN_BYTES",
                     options.max_plan_bytes >> 20));
   }
   served.bound_without_plan(kMaxWithoutPlan);
@@ -97,7 +97,8 @@ std::shared_ptr<const Plan> Dispatcher::State::keep(const Hit& hit) const {
   if (hit.plan == nullptr) return nullptr;
   const CachedPlan* held = hazard_pointer(plans_.holder()).plan.load(std::memory_order_relaxed);
   if (held == nullptr || held->plan.get() != hit.plan)
-    fail(ErrorCode::invalid_input, "a hit is kept before its thread's next call of the dispatcher, this one is older");
+    fail(ErrorCode::invalid_input,
+         "a hit must be kept before its thread's next call of the dispatcher, this one is older");
   return held->plan;
 }
 

@@ -28,7 +28,7 @@ uint64_t Weights::bytes() const noexcept {
 Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOptions& wanted) {
   constexpr uint32_t kAlignment = 64;
   const auto op = static_cast<size_t>(key.op);
-  if (op >= kNumOps) fail(ErrorCode::invalid_input, "there is no op of that number: {}", op);
+  if (op >= kNumOps) fail(ErrorCode::invalid_input, "unknown op number: {}", op);
   if (plain == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for the weights");
   key.flags |= GemmKey::bpreshuffle;
   key.m = 1;
@@ -43,7 +43,7 @@ Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOption
     try {
       state->copies.push_back(maker_.owner().allocate(packing.bytes, kAlignment));
     } catch (const Error& error) {
-      fail(ErrorCode::unavailable, "there is no memory for packed weights, call with plain ones: {}", error.what());
+      fail(ErrorCode::unavailable, "cannot allocate packed weights, use plain ones: {}", error.what());
     }
     // Packing takes seconds for large weights. Other threads may make plans and fork meanwhile, unless a library packs.
     if (packing.opaque) lock.lock();
@@ -82,7 +82,7 @@ Hit Dispatcher::State::require(GemmKey key, const Weights& weights) {
   key.flags |= GemmKey::bpreshuffle;
   if (const Hit hit = choose(key, weights, OnMiss::ignore); is_final(hit)) return hit;
   if (!holds(weights, key))
-    fail(ErrorCode::invalid_input, "these weights are not of this problem, or were packed by another dispatcher");
+    fail(ErrorCode::invalid_input, "these weights were packed for another problem or by another dispatcher");
   return require({key, &weights.state_->layouts});
 }
 

@@ -111,8 +111,9 @@ TEST_F(WeightsTest, RowsOfTheirLayoutServeAtEveryStep) {
 TEST_F(WeightsTest, ExplainsTheRowsOfEveryLayout) {
   write(row(5, kPanels) + row(5, "plain") + row(40, kPanels, 1) + row(60, kPanels, 1.1));
   const std::string text = dispatcher().explain(key(5, GemmKey::bpreshuffle));
-  EXPECT_THAT(text, AllOf(HasSubstr("exact          m=5 host.k16.v1: "), HasSubstr("exact          m=5 plain: "),
-                          HasSubstr("padded_coarse  m=8: no row"), HasSubstr("in the layouts that they hold")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("exact          m=5 host.k16.v1: "), HasSubstr("exact          m=5 plain: "),
+                    HasSubstr("padded_coarse  m=8: no row"), HasSubstr("the rows of the layouts that they hold")));
   EXPECT_THAT(dispatcher().explain(key(50, GemmKey::bpreshuffle)), HasSubstr("predicted      m=60 host.k16.v1: "));
 }
 
@@ -208,7 +209,7 @@ TEST_F(WeightsTest, BiasAndTheOtherWeightsOfAShape) {
   const Weights weights = dispatcher().pack_weights(key(0, GemmKey::bias), plain_.data());
   run(weights, 4, true);
   run(weights, 400, true);
-  EXPECT_THAT(refused([&] { run(weights, 4); }), HasSubstr("not of this problem"));
+  EXPECT_THAT(refused([&] { run(weights, 4); }), HasSubstr("packed for another problem"));
 }
 
 TEST_F(WeightsTest, WhatIsNoPackedProblemIsRefused) {
@@ -221,7 +222,7 @@ TEST_F(WeightsTest, WhatIsNoPackedProblemIsRefused) {
   for (const auto change : {&GemmKey::n, &GemmKey::k}) {
     GemmKey other = key(4);
     ++(other.*change);
-    EXPECT_THAT(refused([&] { dispatcher().require(other, &weights); }), invalid("not of this problem"));
+    EXPECT_THAT(refused([&] { dispatcher().require(other, &weights); }), invalid("packed for another problem"));
     EXPECT_EQ(dispatcher().choose(other, &weights).plan, nullptr);
   }
   EXPECT_THAT(refused([&] { dispatcher().require(key(4, GemmKey::bpreshuffle)); }), invalid("pack_weights"));
@@ -237,7 +238,7 @@ TEST_F(WeightsTest, WhatIsNoPackedProblemIsRefused) {
   EXPECT_EQ(run(moved, 4).match, Match::exact);
   EXPECT_TRUE(weights.layouts().empty());
   EXPECT_EQ(weights.bytes(), 0u);
-  EXPECT_THAT(refused([&] { dispatcher().require(key(4), &weights); }), invalid("not of this problem"));
+  EXPECT_THAT(refused([&] { dispatcher().require(key(4), &weights); }), invalid("packed for another problem"));
 }
 
 TEST_F(WeightsTest, TwoDispatchersDoNotTakeEachOthers) {
@@ -247,7 +248,7 @@ TEST_F(WeightsTest, TwoDispatchersDoNotTakeEachOthers) {
   const Weights theirs = other->pack_weights(key(0), plain_.data());
   EXPECT_EQ(run(mine, 4).match, Match::exact);
   EXPECT_NE(other->require(key(4), &theirs).plan, nullptr);
-  EXPECT_THAT(refused([&] { run(theirs, 4); }), HasSubstr("packed by another dispatcher"));
+  EXPECT_THAT(refused([&] { run(theirs, 4); }), HasSubstr("by another dispatcher"));
   EXPECT_EQ(other->choose(key(4), &mine).plan, nullptr);
 }
 

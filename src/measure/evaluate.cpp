@@ -28,7 +28,7 @@ Finding find(Step step, const std::function<Finding()>& work) {
   } catch (const Error& error) {
     return {status_of(step, error.code()), error.what(), {}};
   } catch (const std::bad_alloc&) {
-    return {Status::out_of_memory, "the host's memory is used up", {}};
+    return {Status::out_of_memory, "the host is out of memory", {}};
   } catch (const std::exception& error) {
     return {status_of(step, ErrorCode::internal), error.what(), {}};
   } catch (...) {

@@ -232,7 +232,7 @@ void LocalExecutor::check_layout(const OpenProblem& opening, const Config& confi
          "weights are packed ahead for problems with bpreshuffle=1 only, the config has b_layout={}", layout);
   }
   if (!opening.packings.contains(layout))
-    fail(ErrorCode::unavailable, "no solver here offers this layout of the weights: b_layout={}", layout);
+    fail(ErrorCode::unavailable, "no available solver offers this layout of the weights: b_layout={}", layout);
 }
 
 Outcome LocalExecutor::prepare(OpenProblem& opening, const Admission& admission, std::unique_ptr<Plan>& plan) {

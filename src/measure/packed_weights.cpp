@@ -47,7 +47,7 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
   }
   if (set_writable({static_cast<const std::byte*>(block_.data), block_.bytes}, false)) return;
   device.release(block_);
-  fail(ErrorCode::device, "the weights that all candidates are timed with cannot be protected, close other programs");
+  fail(ErrorCode::device, "cannot write-protect the weights that all candidates are timed with, close other programs");
 }
 
 PackedWeights::~PackedWeights() {

@@ -98,7 +98,7 @@ void ReferenceCache::compute(TestData& data) const {
   over_all_cores(op_.output_rows(problem_),
                  [&](RowRange rows) { op_.reference(problem_, Path::fast, rows, operands, data.reference); });
   if (!data.set_reference_writable(false))
-    fail(ErrorCode::device, "the reference cannot be protected from candidates, close other programs");
+    fail(ErrorCode::device, "cannot protect the reference from candidates, close other programs");
 }
 
 void ReferenceCache::check(const TestData& data) const {

@@ -95,7 +95,7 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
   if (set_writable({static_cast<const std::byte*>(inputs_.data), inputs_.bytes}, false)) return;
   device.release(inputs_);
   device.release(outputs_);
-  fail(ErrorCode::device, "the operands that all candidates are timed with cannot be protected, close other programs");
+  fail(ErrorCode::device, "cannot write-protect the operands that all candidates are timed with, close other programs");
 }
 
 Rotation::~Rotation() {

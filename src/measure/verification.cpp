@@ -186,14 +186,15 @@ Finding Verification::judge_output(Distribution distribution, double err_ratio) 
   if (std::string detail = unwritten(comparison); !detail.empty()) return wrong(std::move(detail));
   if (comparison.non_finite) {
     const Place& at = *comparison.non_finite;
-    return wrong(fmt::format("{} elements are not finite where the reference is, first at {}: got {}, want {:.6g}",
+    return wrong(fmt::format("{} elements are not finite where the reference is, first at {}: got {}, expected {:.6g}",
                              comparison.num_non_finite, place_name(at.row, at.column), at.got, at.want));
   }
   if (!(errors.max_relative <= tolerance_.max_relative)) {
     const Place& at = comparison.worst;
-    return wrong(fmt::format(
-        "an error of {:.3g} of the typical product is above the bound of {:.3g}, worst at {}: got {:.8g}, want {:.8g}",
-        errors.max_relative, tolerance_.max_relative, place_name(at.row, at.column), at.got, at.want));
+    return wrong(
+        fmt::format("an error of {:.3g} of the typical product is above the bound of {:.3g}, worst at {}: got {:.8g}, "
+                    "expected {:.8g}",
+                    errors.max_relative, tolerance_.max_relative, place_name(at.row, at.column), at.got, at.want));
   }
   if (!(errors.mismatch_ratio < err_ratio)) {
     return wrong(fmt::format("{:.3g} of the elements are outside the tolerance, {:.3g} is the limit",

@@ -110,20 +110,19 @@ bool MemoryCage::build(const fs::path& parent, uint64_t bytes) {
     return false;
   };
   // Moving a process also requires write access to this file: it belongs to the nearest group that holds both ends.
-  if (::access((parent / "cgroup.procs").c_str(), W_OK) != 0) return give_up("no process can be moved in the cgroup");
+  if (::access((parent / "cgroup.procs").c_str(), W_OK) != 0) return give_up("cannot move a process in the cgroup");
   remove_left_overs(parent);
   std::string name = (parent / fmt::format("{}XXXXXX", kPrefix)).string();
-  if (!::mkdtemp(name.data())) return give_up("no cgroup can be made");
+  if (!::mkdtemp(name.data())) return give_up("cannot create a cgroup");
   leaf_ = name;
   lock_ = ::open(leaf_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) return give_up("a new cgroup cannot be locked");
-  if (!write_to(leaf_ / "memory.max", std::to_string(bytes)))
-    return give_up("the memory of a cgroup cannot be limited");
+  if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) return give_up("cannot lock a new cgroup");
+  if (!write_to(leaf_ / "memory.max", std::to_string(bytes))) return give_up("cannot limit the memory of a cgroup");
   // Older kernels lack these files, or do not count swap; the limit holds without them.
   write_to(leaf_ / "memory.swap.max", "0");
   write_to(leaf_ / "memory.oom.group", "1");
   descriptor_ = ::open((leaf_ / "cgroup.procs").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  return descriptor_ >= 0 || give_up("no process can be put into a new cgroup");
+  return descriptor_ >= 0 || give_up("cannot put a process into a new cgroup");
 }
 
 bool MemoryCage::killed() const {

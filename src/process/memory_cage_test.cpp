@@ -86,7 +86,7 @@ TEST(MemoryCage, SaysWhyThereIsNone) {
   const MemoryCage cage(1, groups.ours);
   EXPECT_FALSE(cage.available());
   EXPECT_EQ(cage.descriptor(), -1);
-  EXPECT_THAT(cage.reason(), HasSubstr("no process can be moved"));
+  EXPECT_THAT(cage.reason(), HasSubstr("cannot move a process"));
   EXPECT_FALSE(cage.killed());
 }
 

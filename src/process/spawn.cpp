@@ -145,7 +145,7 @@ class Stack {
  public:
   Stack()
       : memory_(::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)) {
-    if (memory_ == MAP_FAILED) fail(ErrorCode::device, "no memory is left to start a process, end others");
+    if (memory_ == MAP_FAILED) fail(ErrorCode::device, "not enough memory to start a process, end others");
     ::mprotect(memory_, 4096, PROT_NONE);
   }
   ~Stack() { ::munmap(memory_, kStackBytes); }
@@ -230,7 +230,7 @@ Spawned clone_child(Plan& plan) {
 
 Spawned spawn(const ChildCommand& command) {
   ATTUNE_CHECK(!command.arguments.empty() && command.arguments[0].starts_with('/'),
-               "a command starts with an absolute path");
+               "a command must start with an absolute path");
   std::vector<std::string> settings;
   for (const auto& [name, value] : command.environment) settings.push_back(name + '=' + value);
   const std::vector<char*> arguments = pointers(command.arguments), environment = pointers(settings);

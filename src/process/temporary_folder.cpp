@@ -61,7 +61,7 @@ TemporaryFolder::TemporaryFolder(std::string_view purpose, fs::path root) {
   remove_left_overs(root, prefix);
   std::string name = (root / (prefix + "XXXXXX")).string();
   if (!::mkdtemp(name.data()))
-    fail(ErrorCode::io, "cannot make a temporary folder ({}), set TMPDIR to another: '{}'", std::strerror(errno),
+    fail(ErrorCode::io, "cannot create a temporary folder ({}), set TMPDIR to another: '{}'", std::strerror(errno),
          root.string());
   path_ = name;
   // The file is first locked under another name: an unlocked lock file means that its process is gone.
@@ -72,7 +72,7 @@ TemporaryFolder::TemporaryFolder(std::string_view purpose, fs::path root) {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
   if (lock_ >= 0) ::close(lock_);
-  fail(ErrorCode::io, "cannot make a temporary folder ({}), set TMPDIR to another: '{}'", std::strerror(reason),
+  fail(ErrorCode::io, "cannot create a temporary folder ({}), set TMPDIR to another: '{}'", std::strerror(reason),
        root.string());
 }
 

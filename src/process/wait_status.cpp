@@ -74,19 +74,19 @@ std::string WaitStatus::describe() const {
     case End::deadline:
       return fmt::format("ran past its deadline of {:g} s", static_cast<double>(deadline.count()) / 1000);
     case End::protocol:
-      return "wrote what is no message";
+      return "sent an invalid message";
     case End::lost:
-      return "ended, nobody knows how (this process ignores SIGCHLD, or waits for children that are not its own)";
+      return "ended with an unknown status (this process ignores SIGCHLD, or waits for children that are not its own)";
     case End::signalled:
       break;
   }
-  if (code == SIGXCPU) return "used up the processor time it was given";
-  if (code == SIGXFSZ) return "wrote more to a file than it may";
+  if (code == SIGXCPU) return "exceeded its limit of processor time";
+  if (code == SIGXFSZ) return "exceeded its limit of file size";
   if (killed_for_memory(*this) && for_memory)
-    return fmt::format("was killed for memory: it had {} MB", peak_bytes >> 20);
+    return fmt::format("was killed for exceeding its memory limit: it used {} MB", peak_bytes >> 20);
   if (killed_for_memory(*this))
-    return fmt::format("was killed from outside, most likely for memory: it had {} MB", peak_bytes >> 20);
-  return "was ended by " + name_of_signal(code);
+    return fmt::format("was killed from outside, most likely for memory: it used {} MB", peak_bytes >> 20);
+  return "was killed by " + name_of_signal(code);
 }
 
 Outcome outcome_of(const WaitStatus& status, std::string_view what) {
@@ -100,7 +100,7 @@ Outcome outcome_of_death(const WaitStatus& status, std::string_view what) {
   if (status.end != WaitStatus::End::exited) return outcome_of(status, what);
   Outcome outcome;
   outcome.status = Status::crashed;
-  outcome.detail = fmt::format("{} ended by itself with status {}", what, status.code);
+  outcome.detail = fmt::format("{} exited on its own with status {}", what, status.code);
   return outcome;
 }
 

@@ -30,7 +30,7 @@ struct WaitStatus {
 
   bool ok() const noexcept { return end == End::exited && code == 0; }
   /// `exited with status 3`, `was ended by SIGSEGV (segmentation fault)`, `ran past its deadline of 1.5 s`,
-  /// `wrote what is no message`.
+  /// `sent an invalid message`.
   std::string describe() const;
   bool operator==(const WaitStatus&) const = default;
 };

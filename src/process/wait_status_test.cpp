@@ -28,8 +28,8 @@ TEST(WaitStatus, OnlyExitStatusZeroIsGood) {
 
 TEST(WaitStatus, SaysHowItEnded) {
   EXPECT_EQ(exited(3).describe(), "exited with status 3");
-  EXPECT_EQ(signalled(SIGSEGV).describe(), "was ended by SIGSEGV (segmentation fault)");
-  EXPECT_EQ(signalled(SIGRTMIN + 3).describe(), fmt::format("was ended by signal {}", SIGRTMIN + 3));
+  EXPECT_EQ(signalled(SIGSEGV).describe(), "was killed by SIGSEGV (segmentation fault)");
+  EXPECT_EQ(signalled(SIGRTMIN + 3).describe(), fmt::format("was killed by signal {}", SIGRTMIN + 3));
   EXPECT_EQ(WaitStatus::past(Milliseconds(1500)).describe(), "ran past its deadline of 1.5 s");
 }
 
@@ -42,7 +42,7 @@ TEST(WaitStatus, BecomesAnOutcomeThatNamesTheProcess) {
   EXPECT_EQ(outcome_of(exited(0), "the compiler"), Outcome{});
   const Outcome outcome = outcome_of(signalled(SIGABRT), "the compiler");
   EXPECT_EQ(outcome.status, Status::crashed);
-  EXPECT_EQ(outcome.detail, "the compiler was ended by SIGABRT (aborted)");
+  EXPECT_EQ(outcome.detail, "the compiler was killed by SIGABRT (aborted)");
   EXPECT_EQ(outcome_of(exited(1), "it").status, Status::crashed);
 }
 
@@ -63,7 +63,7 @@ TEST(WaitStatus, AKillThatTheKernelReportsIsForMemoryWhateverTheSize) {
   WaitStatus status = signalled(SIGKILL, 100 << 20);
   status.for_memory = true;
   EXPECT_EQ(outcome_of(status, "it").status, Status::out_of_memory);
-  EXPECT_EQ(status.describe(), "was killed for memory: it had 100 MB");
+  EXPECT_EQ(status.describe(), "was killed for exceeding its memory limit: it used 100 MB");
 }
 
 TEST(WaitStatus, ABrokenProtocolIsACrash) {
@@ -72,7 +72,7 @@ TEST(WaitStatus, ABrokenProtocolIsACrash) {
   EXPECT_FALSE(status.ok());
   const Outcome outcome = outcome_of(status, "the worker");
   EXPECT_EQ(outcome.status, Status::crashed);
-  EXPECT_EQ(outcome.detail, "the worker wrote what is no message");
+  EXPECT_EQ(outcome.detail, "the worker sent an invalid message");
   EXPECT_EQ(outcome_of_death(status, "the worker"), outcome);
 }
 
@@ -80,7 +80,7 @@ TEST(WaitStatus, ADeathWithAnyExitStatusIsACrash) {
   for (const int code : {0, 3}) {
     const Outcome outcome = outcome_of_death(exited(code), "the worker");
     EXPECT_EQ(outcome.status, Status::crashed);
-    EXPECT_EQ(outcome.detail, fmt::format("the worker ended by itself with status {}", code));
+    EXPECT_EQ(outcome.detail, fmt::format("the worker exited on its own with status {}", code));
   }
   const WaitStatus late = WaitStatus::past(Milliseconds(5)), killed = signalled(SIGSEGV);
   EXPECT_EQ(outcome_of_death(late, "it"), outcome_of(late, "it"));

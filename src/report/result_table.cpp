@@ -50,7 +50,7 @@ std::string result_line(const Decision& decision) {
   std::string verdict(name(decision.verdict));
   if (decision.verdict == Verdict::tie) verdict += fmt::format(" of {}", decision.tied.size());
   if (decision.noisy) verdict += ", noisy";
-  if (decision.incomplete) verdict += ", cut short";
+  if (decision.incomplete) verdict += ", incomplete";
   return fmt::format("{} {:>10} {} {:>10} {:>8} {:>17} {:>9.4f}  {}", pad(short_shape(decision.problem), 34),
                      fmt::format("{:.1f} µs", decision.baseline_us), pad(short_candidate(decision.winner), 46),
                      fmt::format("{:.1f} µs", decision.winner_us), fmt::format("{:.3f}×", decision.ratio), interval,

@@ -51,7 +51,7 @@ TEST(ResultTable, ALineSaysWhatIsLessThanCertain) {
   Decision doubtful = decision(1.0, 0.02, Verdict::tie);
   doubtful.tied.resize(3);
   doubtful.noisy = doubtful.incomplete = true;
-  EXPECT_THAT(result_line(doubtful), HasSubstr("tie of 3, noisy, cut short"));
+  EXPECT_THAT(result_line(doubtful), HasSubstr("tie of 3, noisy, incomplete"));
   EXPECT_EQ(summarise(std::vector{doubtful}).num_noisy, 1u);
 }
 

@@ -255,7 +255,7 @@ void Contest::close() {
 
 void Contest::report(std::span<const Sample> samples) {
   auto& state = *state_;
-  ATTUNE_CHECK(samples.size() == state.wanted.size(), "{} samples were wanted, got {}", state.wanted.size(),
+  ATTUNE_CHECK(samples.size() == state.wanted.size(), "expected {} samples, got {}", state.wanted.size(),
                samples.size());
   const bool discarded = state.exhaustive && state.exhaustive->is_warmup();
   for (size_t i = 0; i < samples.size() && !discarded; ++i) {

@@ -67,7 +67,8 @@ class Pruner {
       try {
         const auto value = check.expression.evaluate_if_known(lookup);
         if (value && std::holds_alternative<std::string>(*value)) {
-          fail(ErrorCode::invalid_input, "a rule is true or false, got the text '{}'", std::get<std::string>(*value));
+          fail(ErrorCode::invalid_input, "a rule must be true or false, got the text '{}'",
+               std::get<std::string>(*value));
         }
         if (value && std::get<int64_t>(*value) == 0) return check.rule;
       } catch (Error& error) {
@@ -123,7 +124,7 @@ std::optional<std::string> why_outside(const SearchSpace& space, const Config& c
   if (index) {
     const Rule* rule = Pruner(space, facts_of(problem, device)).rejects(*index);
     if (rule == nullptr) return std::nullopt;
-    return fmt::format("rule {} leaves the config out, {}: '{}'", rule->id, rule->reason, config.key());
+    return fmt::format("rule {} excludes the config, {}: '{}'", rule->id, rule->reason, config.key());
   }
   for (const auto& [name, value] : config.values()) {
     const auto parameters = space.parameters();
@@ -132,7 +133,8 @@ std::optional<std::string> why_outside(const SearchSpace& space, const Config& c
       return fmt::format("the solver has no parameter of that name, see `attune list candidates`: '{}'", name);
     }
   }
-  return fmt::format("the config is none the solver offers here, see `attune list candidates`: '{}'", config.key());
+  return fmt::format("the solver does not offer this config on this device, see `attune list candidates`: '{}'",
+                     config.key());
 }
 
 }  // namespace attune

@@ -16,7 +16,8 @@ std::unique_ptr<Strategy> make_strategy(const SearchSpace& space, std::optional<
     return make_exhaustive(std::move(domain), options);
   if (options.name == "random") return make_random(std::move(domain), options);
   if (options.name == "local" || options.name == "auto") return make_local(std::move(domain), options);
-  fail(ErrorCode::invalid_input, "a strategy is one of auto, exhaustive, random, local, got '{}'", options.name);
+  fail(ErrorCode::invalid_input, "unknown strategy, use one of auto, exhaustive, random, local, got '{}'",
+       options.name);
 }
 
 }  // namespace attune

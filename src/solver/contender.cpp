@@ -26,7 +26,7 @@ std::optional<std::string> why_unusable(const Candidate& candidate, const Proble
   if (contender == nullptr) return "no solver of that name is available here: " + candidate.solver;
   if (!contender->support.yes) return candidate.solver + " " + contender->support.reason;
   if (contender->version != candidate.version)
-    return fmt::format("made with {} {}, here is {}", candidate.solver, candidate.version, contender->version);
+    return fmt::format("made with {} {}, this machine has {}", candidate.solver, candidate.version, contender->version);
   return why_outside(contender->space, candidate.config, problem, device);
 }
 

@@ -9,9 +9,9 @@ namespace attune {
 Support supports_host_gemm(const Problem& problem, const DeviceInfo& device, WeightForms weights) {
   if (device.kind != "host") return Support::no("runs on a host only");
   if (problem.op() != "gemm_a16w16") return Support::no("computes gemm_a16w16 only");
-  if (problem.integer_or("scale_ab", 0)) return Support::no("takes no scales");
+  if (problem.integer_or("scale_ab", 0)) return Support::no("does not support scales");
   if (weights == WeightForms::plain && problem.integer_or("bpreshuffle", 0)) {
-    return Support::no("takes plain weights only, these are packed ahead (bpreshuffle=1)");
+    return Support::no("supports plain weights only, these are packed ahead (bpreshuffle=1)");
   }
   return {};
 }
@@ -19,7 +19,7 @@ Support supports_host_gemm(const Problem& problem, const DeviceInfo& device, Wei
 Support supports_host_sgemm(const Problem& problem, const DeviceInfo& device) {
   if (const Support support = supports_host_gemm(problem, device); !support.yes) return support;
   const auto shape = GemmShape::of(problem);
-  if (shape.in != DType::fp32 || shape.out != DType::fp32) return Support::no("takes fp32 in and out only");
+  if (shape.in != DType::fp32 || shape.out != DType::fp32) return Support::no("supports fp32 in and out only");
   return {};
 }
 

@@ -48,7 +48,7 @@ std::vector<fs::path> module_folders(HostProcess host, std::vector<std::string>&
     const auto why = why_unusable(named);
     if (!why) return {named};
     const std::string sentence = fmt::format(
-        "ATTUNE_MODULES names no folder that can be read ({}), set it to that of the solver modules or "
+        "ATTUNE_MODULES does not name a readable folder ({}), set it to that of the solver modules or "
         "unset it: '{}'",
         *why, named);
     if (host == HostProcess::program) fail(ErrorCode::invalid_input, "{}", sentence);
@@ -88,7 +88,7 @@ void set_load_variables(std::span<const ModuleSpec> specs) {
   for (const ModuleSpec& spec : specs) {
     for (const auto& [variable, value] : values_here(spec)) {
       const auto [found, fresh] = wanted.emplace(variable, value);
-      ATTUNE_CHECK(found->second == value, "solver modules want {}={} and {}={}", variable, found->second, variable,
+      ATTUNE_CHECK(found->second == value, "solver modules require {}={} and {}={}", variable, found->second, variable,
                    value);
       if (fresh) setenv(variable.c_str(), value.c_str(), 0);
     }
@@ -103,7 +103,7 @@ std::string register_module(const std::string& file, Registry& registry) {
   const auto version = reinterpret_cast<int (*)()>(dlsym(module, "attune_solver_interface"));
   const auto start = reinterpret_cast<void (*)(Registry&)>(dlsym(module, "attune_register"));
   if (!version || !start) return "not a solver module: " + file;
-  if (version() != kSolverInterface) return "the module is of another build of Attune, rebuild it: " + file;
+  if (version() != kSolverInterface) return "the module belongs to another build of Attune, rebuild it: " + file;
   start(registry);
   return {};
 }
@@ -121,7 +121,7 @@ std::string none_found(const std::vector<fs::path>& folders) {
   std::string named;
   for (const fs::path& folder : folders) named += fmt::format("{}'{}'", named.empty() ? "" : ", ", folder.string());
   return fmt::format(
-      "no solver modules found in {}: slow loops compute everything, install the modules or name their "
+      "no solver modules found in {}: only slow portable loops are available, install the modules or name their "
       "folder with ATTUNE_MODULES",
       named);
 }
@@ -140,7 +140,7 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
     std::string reason = file.empty() ? "the module " + file_name + " is not installed" : std::string();
     if (const auto why = file.empty() ? std::nullopt : why_not_trusted(file, code_file())) {
       reason = fmt::format("the module is not used, {}", *why);
-      registry.notices_.push_back(fmt::format("the solver {} is left out, {}", spec.solver_id, *why));
+      registry.notices_.push_back(fmt::format("the solver {} is excluded, {}", spec.solver_id, *why));
     }
     registry.add_unavailable(std::string(spec.solver_id), std::string(spec.title), reason);
     if (reason.empty() && host == HostProcess::program) registry.open_module(registry.entries_.back());
@@ -153,9 +153,9 @@ void Registry::open_module(SolverEntry& entry) {
   // An entry without a reason and without a solver is opened once, whatever the result.
   const size_t num_entries = entries_.size();
   std::string reason = register_module(entry.module, *this);
-  ATTUNE_CHECK(entries_.size() == num_entries, "the module registers the solver that the build says: '{}'",
+  ATTUNE_CHECK(entries_.size() == num_entries, "the module must register the solver that the build names: '{}'",
                entry.module);
-  if (reason.empty() && entry.solver == nullptr) reason = "the module registers no such solver: " + entry.module;
+  if (reason.empty() && entry.solver == nullptr) reason = "the module does not register its solver: " + entry.module;
   entry.unavailable = std::move(reason);
 }
 

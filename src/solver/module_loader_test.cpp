@@ -79,7 +79,7 @@ TEST_F(ModuleLoader, a_folder_that_loops_is_refused_by_the_program_and_said_to_a
     EXPECT_THAT(error.what(), AllOf(HasSubstr("ATTUNE_MODULES"), HasSubstr("symbolic links"), HasSubstr("loop'")));
   }
   load(HostProcess::application);
-  EXPECT_THAT(registry_.notices().front(), HasSubstr("ATTUNE_MODULES names no folder that can be read"));
+  EXPECT_THAT(registry_.notices().front(), HasSubstr("ATTUNE_MODULES does not name a readable folder"));
 }
 
 TEST_F(ModuleLoader, a_file_is_no_folder) {
@@ -98,7 +98,7 @@ TEST_F(ModuleLoader, a_folder_without_modules_is_said_once) {
 TEST_F(ModuleLoader, an_empty_variable_is_none) {
   name_folder("");
   load(HostProcess::program);
-  EXPECT_THAT(registry_.notices(), Each(Not(HasSubstr("names no folder"))));
+  EXPECT_THAT(registry_.notices(), Each(Not(HasSubstr("does not name a readable folder"))));
 }
 
 TEST_F(ModuleLoader, a_module_that_others_could_have_written_is_left_out_and_said) {

@@ -34,17 +34,17 @@ std::optional<std::string> why_truncated(const std::filesystem::path& file) {
     ElfW(Phdr) segment{};
     const bool is_there = static_cast<bool>(stream.read(reinterpret_cast<char*>(&segment), sizeof segment));
     if (is_there && (segment.p_filesz > bytes || segment.p_offset > bytes - segment.p_filesz))
-      return fmt::format("the file is cut off, copy it again: {} bytes, its segments end later: '{}'", bytes,
+      return fmt::format("the file is truncated, copy it again: it has {} bytes, its segments end later: '{}'", bytes,
                          file.string());
-    if (!is_there) return fmt::format("the file is cut off, copy it again: '{}'", file.string());
+    if (!is_there) return fmt::format("the file is truncated, copy it again: '{}'", file.string());
   }
   return std::nullopt;
 }
 
 SharedLibrary::SharedLibrary(const std::filesystem::path& file) {
-  if (const auto why = why_truncated(file)) fail(ErrorCode::io, "a shared library does not open: {}", *why);
+  if (const auto why = why_truncated(file)) fail(ErrorCode::io, "cannot open a shared library: {}", *why);
   handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr) fail(ErrorCode::io, "a shared library does not open: {}", loader_reason());
+  if (handle_ == nullptr) fail(ErrorCode::io, "cannot open a shared library: {}", loader_reason());
 }
 
 SharedLibrary::~SharedLibrary() {

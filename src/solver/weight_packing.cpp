@@ -26,7 +26,7 @@ WeightPacking packing_of(const Layout& layout, const Problem& problem, Backend& 
   }
   const auto offered = backend.layouts(problem);
   if (std::find(offered.begin(), offered.end(), layout) == offered.end())
-    fail(ErrorCode::unavailable, "the library offers no such layout of these weights: '{}'", layout.name);
+    fail(ErrorCode::unavailable, "the library does not offer this layout of the weights: '{}'", layout.name);
   return {layout, backend.packed_bytes(layout, problem),
           [layout, problem, &backend](std::span<const std::byte> plain, Buffer packed) {
             backend.pack(layout, problem, plain, packed);

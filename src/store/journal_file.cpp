@@ -47,9 +47,9 @@ void put_big_endian(unsigned char* bytes, uint32_t value) {
 
 [[noreturn]] void fail_kind(const fs::path& file, mode_t mode) {
   if (S_ISLNK(mode))
-    fail(ErrorCode::invalid_input, "a journal is not reached through a link, name the file itself with --journal: '{}'",
+    fail(ErrorCode::invalid_input, "a journal must not be a link, name the file itself with --journal: '{}'",
          file.string());
-  fail(ErrorCode::invalid_input, "a journal is a plain file, name one with --journal: '{}'", file.string());
+  fail(ErrorCode::invalid_input, "a journal must be a regular file, name one with --journal: '{}'", file.string());
 }
 
 [[noreturn]] void fail_foreign(const fs::path& file, bool is_database) {
@@ -57,7 +57,7 @@ void put_big_endian(unsigned char* bytes, uint32_t value) {
     fail(ErrorCode::invalid_input, "the file is a database of another program, name another with --journal: '{}'",
          file.string());
   fail(ErrorCode::invalid_input,
-       "the file is no journal, or its first page is damaged: name another with --journal or restore a copy: '{}'",
+       "the file is not a journal, or its first page is damaged: name another with --journal or restore a copy: '{}'",
        file.string());
 }
 
@@ -128,7 +128,7 @@ void check_companion(const fs::path& path) {
   std::memcpy(&native, first.data(), sizeof native);
   if (native == 0 || (big_endian(first.data()) & ~1u) == kLogMagic || native == kSharedMemoryVersion) return;
   fail(ErrorCode::invalid_input,
-       "another program's file has the name that belongs beside the journal, move it away or name another journal "
+       "a file of another program has the name of the journal's companion file, move it away or name another journal "
        "with --journal: '{}'",
        path.string());
 }
@@ -205,7 +205,7 @@ void take_rights_of_others(const fs::path& file, int descriptor) {
   if (::fstat(descriptor, &status) != 0) fail_open(file, errno);
   if (status.st_uid != ::geteuid() || (status.st_mode & kOthers) == 0) return;
   if (::fchmod(descriptor, status.st_mode & 0700) != 0) {
-    fail(ErrorCode::io, "others may read the journal and its mode cannot be changed ({}), make it 0600: '{}'",
+    fail(ErrorCode::io, "other users may read the journal and its mode cannot be changed ({}), make it 0600: '{}'",
          std::strerror(errno), file.string());
   }
 }
@@ -281,11 +281,12 @@ std::shared_ptr<const JournalFile> JournalFile::claim(const fs::path& file) {
       create(file);
     else if (!look_at(file))
       fail(ErrorCode::invalid_input,
-           "the journal is gone and what belongs to one lies where it was, move that away or name another with "
+           "the journal is missing, but one of its companion files exists, move that away or name another with "
            "--journal: '{}'",
            beside->string());
   }
-  fail(ErrorCode::io, "the journal comes and goes while it is opened, see who removes it: '{}'", file.string());
+  fail(ErrorCode::io, "the journal is repeatedly removed while it is opened, find the process that removes it: '{}'",
+       file.string());
 }
 
 void JournalFile::make_private() {
@@ -315,7 +316,7 @@ void JournalFile::check_in_place() const {
       identity_of(held) == identity_of(named))
     return;
   fail(ErrorCode::database,
-       "the journal was removed or replaced while the run went on, what it held is lost but for what is published: "
+       "the journal was removed or replaced during the run, only the published results are kept: "
        "'{}'",
        file_.string());
 }

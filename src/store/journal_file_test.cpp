@@ -77,7 +77,7 @@ TEST_F(JournalFiles, AForeignFileIsRefusedAndKeepsModeBytesAndTimes) {
   for (const std::string content : {"root:x:0:0\n", "", "SQLite format 3", "SQLite format 3\0"}) {
     put(file_, content);
     const Trace before(file_);
-    EXPECT_THAT(refusal(file_), HasSubstr("no journal"));
+    EXPECT_THAT(refusal(file_), HasSubstr("not a journal"));
     EXPECT_TRUE(Trace(file_) == before) << content;
   }
 }
@@ -101,7 +101,7 @@ TEST_F(JournalFiles, ALinkIsNotFollowed) {
   for (const char* target : {"foreign", "own.db", "nowhere"}) {
     fs::remove(file_);
     fs::create_symlink(target, file_);
-    EXPECT_THAT(refusal(file_), HasSubstr("not reached through a link"));
+    EXPECT_THAT(refusal(file_), HasSubstr("must not be a link"));
     EXPECT_TRUE(fs::is_symlink(file_));
   }
   EXPECT_EQ(mode_of(folder_ / "foreign"), 0644u);
@@ -111,8 +111,8 @@ TEST_F(JournalFiles, ALinkIsNotFollowed) {
 
 TEST_F(JournalFiles, WhatIsNoPlainFileIsRefused) {
   ASSERT_EQ(::mkfifo(file_.c_str(), 0644), 0);
-  EXPECT_THAT(refusal(file_), HasSubstr("a plain file"));
-  EXPECT_THAT(refusal(folder_), HasSubstr("a plain file"));
+  EXPECT_THAT(refusal(file_), HasSubstr("a regular file"));
+  EXPECT_THAT(refusal(folder_), HasSubstr("a regular file"));
   EXPECT_EQ(mode_of(file_), 0644u);
 }
 
@@ -122,11 +122,11 @@ TEST_F(JournalFiles, WhatLiesBesideAJournalIsLookedAtLikewise) {
   for (const char* ending : {"-wal", "-shm"}) {
     const fs::path beside = file_.string() + ending;
     fs::create_symlink("foreign", beside);
-    EXPECT_THAT(refusal(file_), HasSubstr("through a link"));
+    EXPECT_THAT(refusal(file_), HasSubstr("must not be a link"));
     fs::remove(beside);
     put(beside, "root:x:0:0\n");
     const Trace before(beside);
-    EXPECT_THAT(refusal(file_), HasSubstr("another program's file"));
+    EXPECT_THAT(refusal(file_), HasSubstr("a file of another program"));
     EXPECT_TRUE(Trace(beside) == before);
     fs::remove(beside);
   }

@@ -372,7 +372,7 @@ TEST_F(SqlJournal, AReaderOfAMissingFileIsTold) {
 
 TEST_F(SqlJournal, AFolderInItsPlaceIsAnError) {
   fs::create_directories(file_);
-  EXPECT_THAT(error_of([&] { open_sql_journal(file_); }).what(), HasSubstr("a journal is a plain file"));
+  EXPECT_THAT(error_of([&] { open_sql_journal(file_); }).what(), HasSubstr("a journal must be a regular file"));
 }
 
 TEST_F(SqlJournal, AnUnwritableFolderIsAnIoErrorWithAdvice) {
@@ -390,7 +390,7 @@ TEST_F(SqlJournal, AFileThatIsNoDatabaseIsRefused) {
   std::ofstream(file_) << std::string(5000, 'x');
   const Error error = error_of([&] { open_sql_journal(file_); });
   EXPECT_EQ(error.code(), ErrorCode::invalid_input);
-  EXPECT_THAT(error.what(), HasSubstr("the file is no journal, or its first page is damaged"));
+  EXPECT_THAT(error.what(), HasSubstr("the file is not a journal, or its first page is damaged"));
   EXPECT_EQ(read_file(file_), std::string(5000, 'x'));
 }
 
@@ -420,7 +420,7 @@ TEST_F(SqlJournal, ANewerSchemaIsRefused) {
   open_sql_journal(file_);
   overwrite(60, std::string("\0\0\0\x63", 4));  // PRAGMA user_version, in the header of the file
   EXPECT_THAT(error_of([&] { open_sql_journal(file_); }).what(),
-              HasSubstr("the journal has schema 99 and this program knows up to 2"));
+              HasSubstr("the journal has schema 99 and this program supports up to 2"));
   EXPECT_THAT(error_of([&] { open_sql_journal_read_only(file_); }).what(), HasSubstr("schema 99"));
 }
 

@@ -42,7 +42,7 @@ class Connection {
   Connection(const std::filesystem::path& file, Access access) : file_(file) {
     const std::string path = file.string();
     if (path.find('"') != std::string::npos)
-      fail(ErrorCode::invalid_input, "the journal's path must not hold a quotation mark: '{}'", path);
+      fail(ErrorCode::invalid_input, "the journal's path must not contain a quotation mark: '{}'", path);
     guard([&] {
       session_.open(soci::sqlite3,
                     fmt::format("db=\"{}\"{}", path, access == Access::read_only ? " readonly=true" : ""));
@@ -108,9 +108,10 @@ class Connection {
   }
 
   [[noreturn]] void fail_damaged() const {
-    throw Damaged(ErrorCode::database, fmt::format("the journal is damaged, or is none: move it away or restore a copy "
-                                                   "(without -wal and -shm beside it): '{}'",
-                                                   file_.string()));
+    throw Damaged(ErrorCode::database,
+                  fmt::format("the journal is damaged or is not a journal: move it away or restore a copy "
+                              "(without -wal and -shm beside it): '{}'",
+                              file_.string()));
   }
 
  private:
@@ -138,7 +139,7 @@ class Connection {
       case SQLITE_PERM:
       case SQLITE_CANTOPEN:
         fail(ErrorCode::database,
-             "the journal cannot be opened for this, check its mode and its folder's or name another with --journal: "
+             "no permission to open the journal, check its mode and its folder's or name another with --journal: "
              "'{}'",
              file_.string());
       default:
@@ -163,7 +164,8 @@ int checked_version(Connection& connection, const std::filesystem::path& file) {
   }
   if (version > kSchemaVersion) {
     fail(ErrorCode::database,
-         "the journal has schema {} and this program knows up to {}, use the newer program or another --journal: '{}'",
+         "the journal has schema {} and this program supports up to {}, use the newer program or another --journal: "
+         "'{}'",
          version, kSchemaVersion, file.string());
   }
   return version;

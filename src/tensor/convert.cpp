@@ -21,7 +21,7 @@ void load_all(const std::byte* stored, std::span<float> values, Convert convert)
 }
 
 [[noreturn]] void unsupported(DType dtype) {
-  fail(ErrorCode::invalid_input, "conversion wants fp64, fp32, bf16 or fp16, got {}", name(dtype));
+  fail(ErrorCode::invalid_input, "conversion supports fp64, fp32, bf16 and fp16, got {}", name(dtype));
 }
 
 }  // namespace

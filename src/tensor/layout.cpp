@@ -125,11 +125,10 @@ constexpr std::array<PanelOrder, 2> kOrders = {{{.elements = 1, .k_step = 1}, {.
 /// Null for plain. Throws unless the layout exists and supports the tensor.
 const PanelOrder* order_of(const Layout& layout, const TensorSpec& plain) {
   const NamedLayout* found = find_named_layout(layout.name);
-  if (found == nullptr)
-    fail(ErrorCode::invalid_input, "no layout of that name is written down here: '{}'", layout.name);
+  if (found == nullptr) fail(ErrorCode::invalid_input, "unknown layout: '{}'", layout.name);
   if (found == registry().data()) return nullptr;
   if (std::find(found->dtypes.begin(), found->dtypes.end(), plain.dtype) == found->dtypes.end())
-    fail(ErrorCode::invalid_input, "the layout does not take this type of elements: {}, {}", layout.name,
+    fail(ErrorCode::invalid_input, "the layout does not support this type of elements: {}, {}", layout.name,
          name(plain.dtype));
   if (plain.shape.size() != 2)
     fail(ErrorCode::invalid_input, "the layout packs a matrix: {}, got a tensor of {} axes", layout.name,
@@ -139,8 +138,9 @@ const PanelOrder* order_of(const Layout& layout, const TensorSpec& plain) {
 
 void check_sizes(const Layout& layout, const TensorSpec& spec, size_t plain, size_t packed) {
   if (plain != spec.bytes() || packed != packed_bytes(layout, spec)) {
-    fail(ErrorCode::invalid_input, "the buffers are not of the tensor's sizes: {} and {} bytes wanted, got {} and {}",
-         spec.bytes(), packed_bytes(layout, spec), plain, packed);
+    fail(ErrorCode::invalid_input,
+         "the buffers do not have the tensor's sizes: expected {} and {} bytes, got {} and {}", spec.bytes(),
+         packed_bytes(layout, spec), plain, packed);
   }
 }
 

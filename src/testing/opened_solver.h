@@ -81,7 +81,7 @@ class OpenedSolver {
       const double bound = op.tolerance(normal).max_relative * want.scales[i] +
                            2 * unit_roundoff(specs.back().dtype) * std::abs(want.values[i]);
       if (std::abs(got[i] - want.values[i]) <= bound) continue;
-      return fmt::format("{} {}: element {} is {}, want {}", normal.key(), config, i, got[i], want.values[i]);
+      return fmt::format("{} {}: element {} is {}, expected {}", normal.key(), config, i, got[i], want.values[i]);
     }
     return {};
   }

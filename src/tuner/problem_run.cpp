@@ -106,8 +106,8 @@ void ProblemRun::open() {
     ready_at_s_ = context_.clock.now_s() + kRetryS;
     return;
   }
-  if (context_.interrupted()) return finish(Ending::cut, "interrupted before it was decided");
-  if (opened.lost) return finish(Ending::cut, "its workers died, though no candidate ran in them: " + opened.refused);
+  if (context_.interrupted()) return finish(Ending::cut, "interrupted before a decision");
+  if (opened.lost) return finish(Ending::cut, "its workers died while no candidate ran in them: " + opened.refused);
   if (!opened.refused.empty()) return finish(Ending::refused, opened.refused);
   context_.neighbours.refresh(context_.journal);
   StartingPoints start{{}, context_.neighbours.nearest(item_.problem, kNeighbours)};
@@ -127,8 +127,7 @@ void ProblemRun::open() {
     return finish(Ending::reused, "");
   }
   // A row whose decision was made with another binary is decided again.
-  if (item_.has_row && !decision && !is_of_another_binary)
-    return finish(Ending::kept, "its row is in the table already");
+  if (item_.has_row && !decision && !is_of_another_binary) return finish(Ending::kept, "the table already has its row");
   recall();
 }
 
@@ -188,7 +187,7 @@ bool ProblemRun::fits(double expected_s) const {
 
 void ProblemRun::cut_unless_fits(double expected_s) {
   if (fits(expected_s)) return;
-  cut(fmt::format("the time left is too short to decide it: {} at least, {} perhaps", format_duration(expected_s),
+  cut(fmt::format("not enough time left for a decision: at least {}, about {} in all", format_duration(expected_s),
                   format_duration(forecast_.whole_s())));
 }
 
@@ -228,8 +227,7 @@ bool ProblemRun::is_known_failure(const Candidate& candidate) {
 /// Ends a problem with no candidate left. If one was lost with its worker through no fault of its own, another run may
 /// decide it.
 void ProblemRun::finish_without_row() {
-  const std::string nobody =
-      baseline_ == 0 ? "no default of any solver is correct, so there is nothing to compare with; " : "";
+  const std::string nobody = baseline_ == 0 ? "no solver's untuned config is correct, so there is no baseline; " : "";
   const bool is_lost = std::any_of(result_.failures.begin(), result_.failures.end(),
                                    [](const auto& one) { return one.second.status == Status::device_lost; });
   finish(is_lost ? Ending::cut : Ending::unsupported, (is_lost ? "" : nobody) + failure_summary());
@@ -238,8 +236,8 @@ void ProblemRun::finish_without_row() {
 std::string ProblemRun::failure_summary() const {
   if (result_.num_candidates == 0) {
     const auto& refusals = source_->refusals();
-    return "no solver takes it: " +
-           (refusals.empty() ? std::string("none is available here") : attune::join(refusals, "; "));
+    return "no solver supports it: " +
+           (refusals.empty() ? std::string("none is available on this machine") : attune::join(refusals, "; "));
   }
   if (result_.failures.empty()) return "no candidate could be timed";
   const auto& [candidate, outcome] = result_.failures.front();
@@ -318,7 +316,7 @@ void ProblemRun::admit_untuned() {
   untuned_admitted_ = true;
   // Untuned configs first: the first correct one in the family's order is the baseline of this problem.
   const Want want = contest_.next();
-  ATTUNE_CHECK(std::holds_alternative<WantEntrants>(want), "a fresh contest wants entrants");
+  ATTUNE_CHECK(std::holds_alternative<WantEntrants>(want), "a new contest must ask for entrants");
   std::vector<Competitor*> admitted;
   build(source_->untuned());
   for (const Candidate& candidate : source_->untuned()) {

@@ -49,9 +49,9 @@ class Campaign {
   void run() {
     while (!active_.empty() || !queue_.empty()) {
       if (context_.interrupted())
-        end_all("interrupted before it was decided", &ProblemRun::abandon);
+        end_all("interrupted before a decision", &ProblemRun::abandon);
       else if (left_s() <= 0)
-        end_all("the budget was spent before it was decided", &ProblemRun::cut);
+        end_all("the budget ran out before a decision", &ProblemRun::cut);
       if (Active* ready = next_ready())
         step(*ready);
       else if (active_.size() >= kOpenProblems || !begin_next())
@@ -124,12 +124,12 @@ class Campaign {
     const TunerOptions& options = context_.options;
     const double busy_s = active.run->busy_s();
     if (options.problem_timeout_s > 0 && busy_s > options.problem_timeout_s)
-      active.run->cut("--timeout passed before it was decided");
+      active.run->cut("--timeout passed before a decision");
     if (options.budget_s <= 0) return;
     if (busy_s > active.share_s) active.run->stop_asking();
     const bool others_wait = queue_.num_left() > 1;
     if (others_wait && busy_s > kMaxShares * active.share_s) {
-      active.run->cut("its share of the budget was spent before it was decided");
+      active.run->cut("the shape's time share ran out before a decision; run again to continue");
     }
   }
 

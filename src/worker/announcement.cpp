@@ -41,7 +41,7 @@ uint64_t now_ns() {
 AnnouncementPage::AnnouncementPage()
     : descriptor_(::memfd_create("attune-announcements", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   if (descriptor_ < 0 || ::ftruncate(descriptor_, kPageBytes) != 0)
-    fail(ErrorCode::device, "no memory can be shared with a worker ({})", std::strerror(errno));
+    fail(ErrorCode::device, "cannot share memory with a worker ({})", std::strerror(errno));
   ::fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 }
 
@@ -67,14 +67,14 @@ void AnnouncementPage::clear() {
   last_ = {};
   const Written nothing;
   if (::pwrite(descriptor_, &nothing, sizeof nothing, 0) != sizeof nothing)
-    fail(ErrorCode::device, "no memory can be shared with a worker ({})", std::strerror(errno));
+    fail(ErrorCode::device, "cannot share memory with a worker ({})", std::strerror(errno));
 }
 
 PageAnnouncer::PageAnnouncer(int page, int channel)
     : page_(::mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, page, 0)),
       channel_(channel),
       key_(::pkey_alloc(0, PKEY_DISABLE_WRITE)) {
-  if (page_ == MAP_FAILED) fail(ErrorCode::device, "the page of announcements cannot be mapped");
+  if (page_ == MAP_FAILED) fail(ErrorCode::device, "cannot map the page of announcements");
   ::close(page);
   if (key_ < 0 || ::pkey_mprotect(page_, kPageBytes, PROT_READ | PROT_WRITE, key_) == 0) return;
   ::pkey_free(key_);

@@ -35,7 +35,7 @@ class CborCheck {
   enum Major : uint8_t { positive, negative, binary, text, list, map, tag, simple };
 
   [[noreturn]] void refuse(std::string_view why) const {
-    fail(ErrorCode::invalid_input, "a message of the worker's channel is no CBOR at byte {}: {}", at_, why);
+    fail(ErrorCode::invalid_input, "a message of the worker's channel is not valid CBOR at byte {}: {}", at_, why);
   }
   size_t num_left() const { return bytes_.size() - at_; }
 
@@ -52,7 +52,7 @@ class CborCheck {
     const auto first = static_cast<uint8_t>(take(1));
     const auto major = static_cast<Major>(first >> 5);
     const uint8_t info = first & 31;
-    if (info > 27) refuse("a length that is not given");
+    if (info > 27) refuse("an indefinite length");
     const uint64_t argument = info < 24 ? info : take(size_t{1} << (info - 24));
     if (major == negative && argument > uint64_t{std::numeric_limits<int64_t>::max()}) refuse("an integer below -2^63");
     if (major == binary || major == text) {
@@ -97,7 +97,7 @@ void unpack_nans(json& value) {
     for (const uint8_t byte : value.get_binary()) bits = bits << 8 | byte;
     const auto number = std::bit_cast<double>(bits);
     if (value.get_binary().size() != sizeof(double) || !std::isnan(number)) {
-      fail(ErrorCode::invalid_input, "a byte string in a message is the bits of a NaN, got {} bytes",
+      fail(ErrorCode::invalid_input, "a byte string in a message must hold the bits of a NaN, got {} bytes",
            value.get_binary().size());
     }
     value = number;
@@ -120,7 +120,7 @@ json decode_cbor(std::string_view bytes) {
     unpack_nans(value);
     return value;
   } catch (const json::exception& error) {
-    fail(ErrorCode::invalid_input, "a message of the worker's channel is no CBOR: {}", error.what());
+    fail(ErrorCode::invalid_input, "a message of the worker's channel is not valid CBOR: {}", error.what());
   }
 }
 

@@ -65,19 +65,19 @@ std::optional<Frame> FrameReader::next() {
   const auto bytes = std::string_view(buffer_).substr(at_);
   // Checked at once: a writer of plain text may never write 32 bytes.
   if (!bytes.starts_with(kMagic.substr(0, std::min(bytes.size(), kMagic.size())))) {
-    fail(ErrorCode::invalid_input, "a frame begins with {}, the stream goes on with '{}'", kMagic,
+    fail(ErrorCode::invalid_input, "expected a frame that begins with {}, got '{}'", kMagic,
          shown(bytes.substr(0, kFrameHeaderBytes)));
   }
   if (bytes.size() < kNumberAt) return std::nullopt;
   // Checked before the checksum, which may have another offset in another version's header.
   if (const auto version = get<uint16_t>(bytes, kVersionAt); version != kFrameVersion) {
     fail(ErrorCode::invalid_input,
-         "supervisor and worker are of one build and speak version {} on their channel, got version {}", kFrameVersion,
+         "supervisor and worker must be of one build and use version {} of the channel, got version {}", kFrameVersion,
          version);
   }
   if (bytes.size() < kFrameHeaderBytes) return std::nullopt;
   if (checksum(bytes.substr(0, kHeaderSumAt)) != get<uint32_t>(bytes, kHeaderSumAt)) {
-    fail(ErrorCode::invalid_input, "the header of a frame was changed on its way: its checksum does not match");
+    fail(ErrorCode::invalid_input, "the header of a frame is corrupt: its checksum does not match");
   }
   const auto length = get<uint64_t>(bytes, kLengthAt);
   if (length > kMaxFrameBytes) {
@@ -86,7 +86,7 @@ std::optional<Frame> FrameReader::next() {
   if (bytes.size() - kFrameHeaderBytes < length) return std::nullopt;
   const auto payload = bytes.substr(kFrameHeaderBytes, length);
   if (checksum(payload) != get<uint32_t>(bytes, kPayloadSumAt)) {
-    fail(ErrorCode::invalid_input, "the payload of a frame was changed on its way: its checksum does not match");
+    fail(ErrorCode::invalid_input, "the payload of a frame is corrupt: its checksum does not match");
   }
   Frame frame{get<uint64_t>(bytes, kNumberAt), std::string(payload)};
   at_ += kFrameHeaderBytes + length;

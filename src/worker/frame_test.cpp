@@ -123,7 +123,7 @@ TEST(Frame, MissingOrAddedBytesAreRefusedByTheNextFrame) {
 }
 
 TEST(Frame, AnotherProgramsOutputIsRefusedAtItsFirstByte) {
-  EXPECT_THAT(refusal("h"), HasSubstr("a frame begins with ATTUNE, the stream goes on with 'h'"));
+  EXPECT_THAT(refusal("h"), HasSubstr("expected a frame that begins with ATTUNE, got 'h'"));
   EXPECT_THAT(refusal("ATTUNER: hello\x1b"), HasSubstr("version"));
   EXPECT_THAT(refusal("warning\x1b[0m\n"), HasSubstr("'warning\\x1b[0m\\n'")) << "shown so that it harms no terminal";
 }
@@ -155,7 +155,7 @@ TEST(Frame, ALengthIsBoundedEvenWhenTheHeaderHolds) {
 TEST(Frame, ALengthIsNotBelievedBeforeTheHeadersChecksumHolds) {
   std::string bytes = encode_frame({1, "payload"}).substr(0, kFrameHeaderBytes);
   bytes[18] = 1;  // would wait for 64 KiB more
-  EXPECT_THAT(refusal(bytes), HasSubstr("the header of a frame was changed"));
+  EXPECT_THAT(refusal(bytes), HasSubstr("the header of a frame is corrupt"));
 }
 
 TEST(Frame, WhatWasTakenIsNotKept) {

@@ -25,13 +25,13 @@ ErrorCode error_code_from(const json& value) {
   for (const ErrorCode code : kErrorCodes) {
     if (name(code) == text) return code;
   }
-  fail(ErrorCode::invalid_input, "the code of an error is not known: '{}'", shown(text));
+  fail(ErrorCode::invalid_input, "unknown code of an error: '{}'", shown(text));
 }
 
 /// Deadlines are bounded so that the time can be counted in nanoseconds.
 Milliseconds limit_from(int64_t limit) {
   if (limit < 0 || Milliseconds(limit) > kLongestLimit) {
-    fail(ErrorCode::invalid_input, "a limit lies between 0 and {} ms, got {}", kLongestLimit.count(), limit);
+    fail(ErrorCode::invalid_input, "a limit must be between 0 and {} ms, got {}", kLongestLimit.count(), limit);
   }
   return Milliseconds(limit);
 }
@@ -91,7 +91,7 @@ template <typename Read>
 auto unpacked(const json& value, size_t item_bytes, Read read) {
   std::string_view bytes = value.get_ref<const std::string&>();
   if (bytes.size() % item_bytes != 0)
-    fail(ErrorCode::invalid_input, "a list of items of {} bytes has {} bytes", item_bytes, bytes.size());
+    fail(ErrorCode::invalid_input, "a list of items of {} bytes cannot have {} bytes", item_bytes, bytes.size());
   std::vector<decltype(read(bytes))> items;
   items.reserve(bytes.size() / item_bytes);
   while (!bytes.empty()) items.push_back(read(bytes));
@@ -271,7 +271,7 @@ Request request_of(const json& value) {
   }
   if (type == "drop") return request::Drop{uint32_from(value.at("slot"))};
   if (type == "sample") return request::Sample{turns_from(value.at("schedule"))};
-  fail(ErrorCode::invalid_input, "the type of a request is not known: '{}'", shown(type));
+  fail(ErrorCode::invalid_input, "unknown type of a request: '{}'", shown(type));
 }
 
 Reply answer_of(const json& value) {
@@ -298,7 +298,7 @@ Reply answer_of(const json& value) {
                    uint32_from(value.at("dropped")),
                    list_from(value.at("failed"), failed_from)};
   }
-  fail(ErrorCode::invalid_input, "the type of an answer is not known: '{}'", shown(type));
+  fail(ErrorCode::invalid_input, "unknown type of an answer: '{}'", shown(type));
 }
 
 template <typename Message>

@@ -173,8 +173,8 @@ TEST(Messages, NumbersThatAreNoneKeepTheirBits) {
 }
 
 TEST(Messages, ARequestIsNoAnswer) {
-  for (const Request& request : requests()) EXPECT_THAT(answer_refusal(to_payload(request)), HasSubstr("not known"));
-  for (const Reply& answer : answers()) EXPECT_THAT(request_refusal(to_payload(answer)), HasSubstr("not known"));
+  for (const Request& request : requests()) EXPECT_THAT(answer_refusal(to_payload(request)), HasSubstr("unknown type"));
+  for (const Reply& answer : answers()) EXPECT_THAT(request_refusal(to_payload(answer)), HasSubstr("unknown type"));
 }
 
 template <typename Message>
@@ -202,13 +202,14 @@ TEST(Messages, EachMissingMemberIsNamedAndEachOfAnotherTypeIsRefused) {
 TEST(Messages, NumbersThatDoNotFitAreRefused) {
   const Request sample = request::Sample{turns()};
   const auto schedule = decode_cbor(to_payload(sample)).at("schedule").get<std::string>();
-  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(1)), HasSubstr("items of 20 bytes has 59 bytes"));
+  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(1)),
+              HasSubstr("items of 20 bytes cannot have 59 bytes"));
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(8, '\xff')),
-              HasSubstr("a limit lies between 0 and 3153600000000 ms, got -1"));
+              HasSubstr("a limit must be between 0 and 3153600000000 ms, got -1"));
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(7, '\0') + '\x7f'),
               HasSubstr("a limit"));
   EXPECT_THAT(refusal_with(Reply(Sampled{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
-  EXPECT_THAT(refusal_with(Request(request::Drop{}), "/slot", -1), HasSubstr("from 0 to 2^64 - 1 is wanted, got -1"));
+  EXPECT_THAT(refusal_with(Request(request::Drop{}), "/slot", -1), HasSubstr("from 0 to 2^64 - 1, got -1"));
   EXPECT_THAT(refusal_with(Request(request::Drop{}), "/slot", uint64_t{1} << 32), HasSubstr("got 4294967296"));
   EXPECT_NE(refusal_with(Request(request::Drop{}), "/slot", 1.5), "");
   EXPECT_NE(refusal_with(Request(request::Drop{}), "/slot", true), "");
@@ -282,7 +283,7 @@ TEST(Cbor, NestingIsBounded) {
   EXPECT_EQ(refusal([&] { decode_cbor(nested + '\x00'); }), "");
   EXPECT_THAT(refusal([&] { decode_cbor('\x81' + nested + '\x00'); }), HasSubstr("nested too deep"));
   EXPECT_THAT(refusal([] { decode_cbor(std::string(1 << 20, '\x81')); }), HasSubstr("nested too deep"));
-  EXPECT_THAT(request_refusal(std::string(1 << 20, '\xa1')), HasSubstr("no CBOR"));
+  EXPECT_THAT(request_refusal(std::string(1 << 20, '\xa1')), HasSubstr("not valid CBOR"));
   // Many lists side by side are not deep.
   std::string flat = "\x99\x10";
   flat += '\0';

@@ -29,7 +29,7 @@ Milliseconds left_until(Clock::time_point end) {
 
 /// Outcome of a death without a blamed candidate; it proves nothing about the candidates.
 Outcome unattributed(const Outcome& outcome) {
-  return {.status = Status::device_lost, .detail = "no candidate's doing: " + outcome.detail};
+  return {.status = Status::device_lost, .detail = "no candidate is to blame: " + outcome.detail};
 }
 
 /// True if an answer matches its request; a damaged worker may send any other.
@@ -62,7 +62,7 @@ WorkerExecutor::WorkerExecutor(WorkerOptions options) : options_(std::move(optio
   try {
     start();
   } catch (const StopRequested&) {
-    fail(ErrorCode::unavailable, "stopped before a worker came up on {}", options_.device);
+    fail(ErrorCode::unavailable, "stopped before a worker started on {}", options_.device);
   }
 }
 WorkerExecutor::~WorkerExecutor() = default;
@@ -167,10 +167,10 @@ std::optional<Death> WorkerExecutor::death_of(const Request& request, const Work
   const auto* answer = std::get_if<Reply>(&news);
   if (answer == nullptr) return Death{{.status = Status::timed_out, .detail = "the worker does not answer"}, 0};
   if (!fits(request, *answer))
-    return Death{{.status = Status::crashed, .detail = "the worker's answer is to something else"}, 0};
+    return Death{{.status = Status::crashed, .detail = "the worker's answer does not match the request"}, 0};
   const auto* failed = std::get_if<reply::Failed>(answer);
   if (failed == nullptr || as<request::Hello>(request)) return std::nullopt;
-  return Death{{.status = Status::crashed, .detail = "the worker cannot go on: " + failed->message}, 0};
+  return Death{{.status = Status::crashed, .detail = "the worker cannot continue: " + failed->message}, 0};
 }
 
 /// Returns the answer of a running worker, or its death. Throws StopRequested.
@@ -219,7 +219,7 @@ void WorkerExecutor::start() {
     return;
   }
   worker_.reset();
-  fail(ErrorCode::device, "no worker comes up on {}: {}", options_.device, why);
+  fail(ErrorCode::device, "no worker starts on {}: {}", options_.device, why);
 }
 
 /// Starts a worker and restores everything that was open and admitted, except candidates that kill it again.
@@ -292,8 +292,7 @@ void WorkerExecutor::record_death(const Death& death, bool sampled) {
   if (death.blamed == 0 || ++deaths_[death.blamed] < kMaxDeaths) return;
   if (sampled && death.blamed < kLibrarySlots) return;
   if (death.blamed >= kLibrarySlots) {
-    left_out_.emplace(death.blamed - kLibrarySlots,
-                      "it ended its worker twice when it was opened: " + death.outcome.detail);
+    left_out_.emplace(death.blamed - kLibrarySlots, "its worker died twice while opening it: " + death.outcome.detail);
     return;
   }
   disqualify(death.blamed, death.outcome);

@@ -144,7 +144,7 @@ TEST_F(WorkerExecutorTest, AnAnswerToSomethingElseIsNone) {
   std::vector<Event> events;
   for (int tries = 0; tries < 20 && events.empty(); ++tries) events = executor().wait(Milliseconds(500));
   ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(std::get<Opened>(events.front()).refused, "the worker's answer is to something else");
+  EXPECT_EQ(std::get<Opened>(events.front()).refused, "the worker's answer does not match the request");
   EXPECT_GT(executor().num_deaths(), 1u) << "a fresh worker is asked as well";
 }
 

@@ -65,7 +65,7 @@ class ProcessState {
   void restore() const {
     ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
     ::fesetenv(&floats_);  // Rounding and denormals: objects compiled for speed change them when loaded.
-    if (folder_ != nullptr && ::chdir(folder_) != 0) fail(ErrorCode::internal, "the worker's folder is gone");
+    if (folder_ != nullptr && ::chdir(folder_) != 0) fail(ErrorCode::internal, "the worker's folder was removed");
   }
 
  private:
@@ -100,7 +100,7 @@ class Worker {
 
   Reply handle(const request::Hello& hello) {
     if (hello.build != build_)
-      fail(ErrorCode::unavailable, "the worker is of another build: {} here, {} wanted", build_, hello.build);
+      fail(ErrorCode::unavailable, "the worker is from another build: found {}, expected {}", build_, hello.build);
     if (!hello.cores.empty()) bind_to_cores({hello.cores.begin(), hello.cores.end()});
     device_ = open_device(hello.device);
     executor_ = std::make_unique<LocalExecutor>(*device_, solvers_, &announcer_);
@@ -129,7 +129,7 @@ class Worker {
   }
 
   Executor& executor() {
-    if (!executor_) fail(ErrorCode::internal, "a worker is greeted first");
+    if (!executor_) fail(ErrorCode::internal, "a worker expects a greeting first");
     return *executor_;
   }
   template <typename Wanted>

@@ -92,7 +92,7 @@ struct WorkerProcess::Channel {
   Channel() {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-      fail(ErrorCode::device, "no channel to a worker can be made ({}), close other programs", std::strerror(errno));
+      fail(ErrorCode::device, "cannot create a channel to a worker ({}), close other programs", std::strerror(errno));
     ours = Descriptor(ends[0]);
     theirs = Descriptor(ends[1]);
     ::fcntl(ours.value, F_SETFL, O_NONBLOCK);
@@ -178,7 +178,7 @@ WorkerProcess::Event WorkerProcess::after_its_end() {
 std::optional<Reply> WorkerProcess::next_answer() {
   auto frame = reader_.next();
   if (!frame) return std::nullopt;
-  if (frame->number != number_) fail(ErrorCode::invalid_input, "an answer to no request: {}", frame->number);
+  if (frame->number != number_) fail(ErrorCode::invalid_input, "an answer has no matching request: {}", frame->number);
   return answer_from(frame->payload);
 }
 
@@ -213,7 +213,7 @@ Death WorkerProcess::death(WaitStatus status) {
   status.for_memory = cage_.killed();
   Death death{outcome_of_death(status, "the candidate's process"), page_.read().slot};
   if (death.blamed == 0) death.outcome = outcome_of_death(status, "the worker");
-  if (const std::string words = last_output(); !words.empty()) death.outcome.detail += "; its last words: " + words;
+  if (const std::string words = last_output(); !words.empty()) death.outcome.detail += "; last output: " + words;
   return death;
 }
 

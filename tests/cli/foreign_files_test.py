@@ -201,8 +201,8 @@ class ForeignFiles(story.Story):
         journals = [["tune", "-m", "1", "-n", "8", "-k", "8", "--dtype", "fp32", *FAKE], ["journal", "show"], ["journal", "vacuum"],
                     ["journal", "export", "--csv", "out.csv"], ["quarantine", "list"], ["quarantine", "clear"],
                     ["explain", PROBLEM, "--devices", "fake:0"]]
-        for what, says in (("passwd", "no journal"), ("mail.db", "another program"), ("empty", "no journal"),
-                           ("link", "link"), ("dangling", "link"), ("pipe", "plain file"), ("folder", "plain file")):
+        for what, says in (("passwd", "not a journal"), ("mail.db", "another program"), ("empty", "not a journal"),
+                           ("link", "link"), ("dangling", "link"), ("pipe", "regular file"), ("folder", "regular file")):
             for arguments in journals:
                 with self.subTest(what, arguments=arguments):
                     before = trace(place / what), trace(place / "passwd")
@@ -213,8 +213,8 @@ class ForeignFiles(story.Story):
         own = self.home / "journal.db"
         own.chmod(0o644)
         (self.work / "link.db").symlink_to(own)
-        self.refused(*TUNE, "--journal", "link.db", says="through a link")
-        self.refused("journal", "vacuum", "--journal", "link.db", says="through a link")
+        self.refused(*TUNE, "--journal", "link.db", says="must not be a link")
+        self.refused("journal", "vacuum", "--journal", "link.db", says="must not be a link")
         self.assertEqual(own.stat().st_mode & 0o777, 0o644)
 
     def test_links_beside_the_journal_are_not_followed(self):
@@ -222,8 +222,8 @@ class ForeignFiles(story.Story):
         for ending in ("-wal", "-shm"):
             beside = self.home / ("journal.db" + ending)
             beside.symlink_to(foreign)
-            self.refused(*TUNE, says="through a link")
-            self.refused("journal", "show", says="through a link")
+            self.refused(*TUNE, says="must not be a link")
+            self.refused("journal", "show", says="must not be a link")
             beside.unlink()
         self.attune(*TUNE)
 

@@ -54,7 +54,7 @@ class Search(story.Story):
         answer = self.tune(*SIZE, "--libtype", "fake", "--json").json
         self.assertTrue(answer["results"][0]["decision"]["winner"].startswith("fake."))
         result = self.tune(*SIZE, "--libtype", "portable", status=1)
-        self.assertIn("no solver takes it", result.stderr)
+        self.assertIn("no solver supports it", result.stderr)
 
     def test_an_unknown_library_is_refused_with_the_list(self):
         self.refused("tune", *SIZE, "--libtype", "cktile", *story.FAKE, says=("fake", "portable", "'cktile'"))

@@ -57,7 +57,7 @@ class PackedWeights(story.Story):
     def test_weights_that_are_stored_across_k_are_refused(self):
         self.put("shapes.csv", "M,N,K,bpreshuffle,trans_b\n4,32,64,1,0\n4,32,64,0,1\n")
         result = self.tune("-i", "shapes.csv", "-o", "t.csv")
-        self.assertIn("are given N×K, leave trans_b at 1", result.stderr)
+        self.assertIn("must be N×K, use trans_b=1", result.stderr)
         self.assertEqual(len(self.rows("t.csv")), 1)
 
     def test_a_plain_problem_takes_no_packed_layout(self):

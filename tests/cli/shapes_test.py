@@ -27,8 +27,8 @@ CONFIGS = [
     (json.dumps(TINY | {"hidden_size": -48}), ("'hidden_size'", "-48")),
     (json.dumps(TINY | {"vocab_size": 1 << 64}), ("'vocab_size'", "1.8446744")),
     (json.dumps(TINY | {"intermediate_size": 10 ** 400}), ("config.json",)),
-    (json.dumps(TINY | {"num_attention_heads": 1 << 24, "head_dim": 1 << 24}), ("larger than a table holds",)),
-    (json.dumps(TINY | {"text_config": "no"}), ("'text_config' wants an object",)),
+    (json.dumps(TINY | {"num_attention_heads": 1 << 24, "head_dim": 1 << 24}), ("too large for a table",)),
+    (json.dumps(TINY | {"text_config": "no"}), ("'text_config' expects an object",)),
     (json.dumps(TINY | {"torch_dtype": "int4"}), ("'torch_dtype'", "int4")),
     (json.dumps(TINY | {"model_type": "gpt2"}), ("'model_type'", "gpt2")),
     (json.dumps(TINY | {"quantization_config": {"quant_method": "awq"}}), ("quant_method", "awq")),
@@ -54,7 +54,7 @@ ARGUMENTS = [
     ("--model_dir tiny --op nope", "nope"),
     ("--model_dir tiny --op fmoe", "no products of the family fmoe"),
     ("--model_dir tiny -o no/such/list.csv", "no/such"),
-    ("--model_dir tiny -o tuned.csv", ("is no list of shapes", "tuned.csv")),
+    ("--model_dir tiny -o tuned.csv", ("is not a list of shapes", "tuned.csv")),
     ("--model_dir experts -o list.csv", ("gemm_a16w16, fmoe", "--op")),
     ("--model_dir experts -o tuned.csv", "tuned.csv"),
     ("--model_dir experts -o no/such", "no/such"),
@@ -97,7 +97,7 @@ class Shapes(ShapesStory):
 
     def test_the_type_can_be_set_and_is_said_when_nobody_sets_it(self):
         silent = self.model("silent", {name: value for name, value in TINY.items() if name != "torch_dtype"})
-        self.assertIn("no torch_dtype, bf16 is used", self.shapes(*silent).stderr)
+        self.assertIn("no torch_dtype, using bf16", self.shapes(*silent).stderr)
         result = self.shapes(*silent, "--dtype", "fp16", "--nsets", "1")
         self.assertEqual(result.stderr, "")
         self.assertIn("fp16", result.stdout)

@@ -77,7 +77,7 @@ class ShapesOfACsv(story.Story):
     def test_bare_sizes_are_bf16_and_the_program_says_so(self):
         self.put("shapes.csv", "M,N,K\n1,8,8\n")
         result = self.tune("-i", "shapes.csv", "-o", "t.csv")
-        self.assertIn("bare M, N, K are taken as gemm_a16w16", result.stderr)
+        self.assertIn("bare M, N, K are read as gemm_a16w16", result.stderr)
         self.assertEqual(self.rows("t.csv")[0]["dtype"], "torch.bfloat16")
 
     def test_the_command_lines_type_wins_over_the_files(self):
@@ -203,7 +203,7 @@ class SizesOfAYaml(story.Story):
     def test_a_foreign_results_file_has_nothing_to_check(self):
         self.put("sizes.yaml", (story.DATA / "streamk_tuned.yaml").read_bytes())
         result = self.tune("--compare_wo_tuning", "sizes.yaml", status=1)
-        self.assertIn("names no candidate of this program", result.stdout)
+        self.assertIn("names no candidate that this program knows", result.stdout)
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ TEST(PackedWeightsAtRunTime, EveryLayoutOfEverySolverGivesThePlainProduct) {
       }
     }
   }
-  if (solvers.empty()) GTEST_SKIP() << "no solver here takes weights that are packed ahead";
+  if (solvers.empty()) GTEST_SKIP() << "no solver on this machine supports packed weights";
   for (const std::string& solver : solvers) RecordProperty(solver, "ran");
 }
 

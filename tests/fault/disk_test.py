@@ -185,7 +185,7 @@ class JournalsThatCannotBeUsed(Disk):
         exported = self.attune("journal", "export", "--csv", "all.csv")
         self.assertEqual(len(self.rows("all.csv")), records - 2)
         for result in (shown, explained, exported):
-            self.assertIn("the journal is damaged, 2 rows left out", result.stderr)
+            self.assertIn("the journal is damaged, 2 rows skipped", result.stderr)
         self.fails_untouched("the journal is damaged", ("journal", "vacuum"))
 
     def test_the_first_page_or_the_whole_is_something_else(self):
@@ -194,7 +194,7 @@ class JournalsThatCannotBeUsed(Disk):
                  ("explain", "gemm_a16w16 m=1 n=32 k=48 dtype=fp32", "--devices", "fake:0"))
         for content in (os.urandom(8192), os.urandom(100) + whole[100:], b"M,N,K\n" * 2000):
             self.file.write_bytes(content)
-            self.fails_untouched("the file is no journal, or its first page is damaged", *verbs, status=2)
+            self.fails_untouched("the file is not a journal, or its first page is damaged", *verbs, status=2)
             self.assertEqual(self.file.read_bytes(), content, "it is left for whoever can mend it")
 
     def test_cut_off(self):

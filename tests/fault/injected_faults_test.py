@@ -220,7 +220,7 @@ class FaultFiles(story.Story):
         self.put("shapes.csv", story.SHAPES)
         faults = self.put("faults.tsv", "# none yet\n*\ttile_m=16\texplode\trun\talways\n")
         result = self.attune("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE, status=None, env={"ATTUNE_FAKE_FAULTS": str(faults)})
-        self.assertIn(f"{faults}:2: there is no fault 'explode'", result.stderr)
+        self.assertIn(f"{faults}:2: unknown fault 'explode'", result.stderr)
         self.assertFalse((self.work / "t.csv").exists())
 
 

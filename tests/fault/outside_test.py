@@ -85,7 +85,7 @@ class KilledAgainAndAgain(Outside):
         self.assertNotEqual(result.status, 2, str(result))
         self.assertTrue(killed, "no worker was killed")
         if result.status == 3:  # No worker comes up any more: the device is said to be gone.
-            self.assertIn("no worker comes up", result.stderr)
+            self.assertIn("no worker starts on", result.stderr)
         else:
             self.assertNotIn("unsupported", {one["ending"] for one in result.json["results"]}, str(result))
         statuses = {entry["outcome"]["status"] for kind, entry in self.journal() if kind == "record"}

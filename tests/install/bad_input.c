@@ -67,12 +67,12 @@ static void keys(attune_dispatcher* dispatcher) {
   } while (0)
   REFUSED_KEY(m, 0, "m=0");
   REFUSED_KEY(n, -1, "n=-1");
-  REFUSED_KEY(k, INT64_MIN, "sizes start at 1");
+  REFUSED_KEY(k, INT64_MIN, "sizes must be at least 1");
   REFUSED_KEY(batch, 0, "batch=0");
-  REFUSED_KEY(op, 8, "op of that number");
-  REFUSED_KEY(op, 0xffffffffu, "op of that number");
-  REFUSED_KEY(in_dtype, 12, "type of that number");
-  REFUSED_KEY(out_dtype, 0x10000u, "type of that number");
+  REFUSED_KEY(op, 8, "unknown op number");
+  REFUSED_KEY(op, 0xffffffffu, "unknown op number");
+  REFUSED_KEY(in_dtype, 12, "unknown data type number");
+  REFUSED_KEY(out_dtype, 0x10000u, "unknown data type number");
   REFUSED_KEY(flags, 32, "flag");
   REFUSED_KEY(size, 0, "INIT");
   REFUSED_KEY(size, sizeof key - 1, "INIT");
@@ -142,7 +142,7 @@ static void outputs_over_inputs(attune_dispatcher* dispatcher) {
   bias = start + 96;
   WORKS(attune_gemm(dispatcher, &key, x, w, NULL, y, NULL));
   WORKS(attune_gemm(dispatcher, &key, x, x, NULL, y, NULL)); /* Inputs may share. */
-  REFUSED(attune_gemm(dispatcher, &key, x, w, NULL, x, NULL), "output c lies over the input a");
+  REFUSED(attune_gemm(dispatcher, &key, x, w, NULL, x, NULL), "output c overlaps the input a");
   REFUSED(attune_gemm(dispatcher, &key, x, w, NULL, x + 12, NULL), "the input a");
   REFUSED(attune_gemm(dispatcher, &key, x, w, NULL, w + 28, NULL), "the input b");
   REFUSED(attune_gemm(dispatcher, &key, x, w, NULL, w - 4, NULL), "the input b");
@@ -207,7 +207,7 @@ static void packed_weights(attune_dispatcher* dispatcher) {
   REFUSED(attune_weights_bytes(weights, NULL), "bytes");
   WORKS(attune_weights_layout(weights, 0, &layout));
   HOLDS(strlen(layout) > 0 && strcmp(layout, "none") != 0);
-  check(__LINE__, attune_weights_layout(weights, 1, &layout), ATTUNE_NOT_FOUND, "none of index 1");
+  check(__LINE__, attune_weights_layout(weights, 1, &layout), ATTUNE_NOT_FOUND, "out of range: 1");
   REFUSED(attune_weights_layout(weights, 0, NULL), "layout");
   REFUSED(attune_weights_layout(NULL, 0, &layout), "weights");
   WORKS(attune_gemm_packed(dispatcher, &key, x, weights, NULL, y, NULL));
@@ -220,7 +220,7 @@ static void packed_weights(attune_dispatcher* dispatcher) {
   REFUSED(attune_gemm_packed(dispatcher, &key, x, weights, x, y, NULL), "bias");
   REFUSED(attune_gemm_packed(dispatcher, &key, x, weights, NULL, y + 1, NULL), "aligned");
   other.n = 2;
-  REFUSED(attune_gemm_packed(dispatcher, &other, x, weights, NULL, y, NULL), "not of this problem");
+  REFUSED(attune_gemm_packed(dispatcher, &other, x, weights, NULL, y, NULL), "packed for another problem");
   WORKS(attune_choose_packed(dispatcher, &key, weights, &hit));
   HOLDS(hit.ready == 1);
   WORKS(attune_choose_packed(dispatcher, &other, weights, &hit));
@@ -357,7 +357,7 @@ int main(void) {
   options();
   growth(own);
   results(global);
-  REFUSED(attune_close(global), "never closed");
+  REFUSED(attune_close(global), "cannot be closed");
   WORKS(attune_close(own));
   HOLDS(strcmp(attune_status_name(ATTUNE_DEVICE), "device") == 0 && strcmp(attune_status_name(99), "unknown") == 0);
   HOLDS(strcmp(attune_status_name(-1), "unknown") == 0);

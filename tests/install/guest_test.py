@@ -115,7 +115,7 @@ class AGuest(story.Story):
         loop = self.work / "loop"
         loop.symlink_to(loop)
         (line,) = self.lines("open", "1", ATTUNE_MODULES=str(loop))
-        self.assertIn("ATTUNE_MODULES names no folder that can be read (Too many levels of symbolic links)", line)
+        self.assertIn("ATTUNE_MODULES does not name a readable folder (Too many levels of symbolic links)", line)
         self.refused("list", "solvers", says=("ATTUNE_MODULES", "set it to"), env={"ATTUNE_MODULES": str(loop)})
 
     def test_an_empty_variable_is_none(self):
@@ -137,11 +137,11 @@ class AGuest(story.Story):
         copies.chmod(0o777)
         said = self.lines("open", "1", ATTUNE_MODULES=str(copies))
         self.assertEqual(len(said), len(list(copies.glob("*.so"))))
-        self.assertTrue(all("is left out" in line and "chmod go-w" in line for line in said), said)
+        self.assertTrue(all("is excluded" in line and "chmod go-w" in line for line in said), said)
         copies.chmod(0o755)
         (copies / "attune_solver_openblas.so").chmod(0o666)
         (line,) = self.lines("open", "1", ATTUNE_MODULES=str(copies))
-        self.assertIn("openblas.gemm is left out", line)
+        self.assertIn("openblas.gemm is excluded", line)
         listed = self.attune("list", "solvers", "--json", env={"ATTUNE_MODULES": str(copies)}).json
         self.assertEqual([one["id"] for one in listed if "chmod go-w" in one["reason"]], ["openblas.gemm"])
 

@@ -50,7 +50,8 @@ fs::path find_program() {
     const bool is_name = std::string_view(wanted).find('/') == std::string_view::npos;
     fs::path file = is_name ? find_on_path(wanted) : fs::absolute(wanted);
     if (file.empty() || !can_run(file))
-      fail(ErrorCode::unavailable, "ATTUNE_CC names no program that can be run, set it to a C compiler: '{}'", wanted);
+      fail(ErrorCode::unavailable, "ATTUNE_CC does not name an executable program, set it to a C compiler: '{}'",
+           wanted);
     return file;
   }
   for (const char* name : {"gcc", "cc", "clang"}) {
@@ -70,7 +71,7 @@ std::string ask_version(const fs::path& program) {
   const bool may_be_right = result.status.ok() || result.status.end == WaitStatus::End::lost;
   const auto name = may_be_right ? toolchain_name(result.output, program.filename().string()) : std::nullopt;
   if (!name)
-    fail(ErrorCode::unavailable, "the C compiler does not say its version (it {}), set ATTUNE_CC to another: '{}'",
+    fail(ErrorCode::unavailable, "the C compiler does not report its version (it {}), set ATTUNE_CC to another: '{}'",
          result.status.describe(), program.string());
   return *name;
 }
@@ -129,7 +130,7 @@ bool HostCompiler::targets(std::string_view arch) const {
 }
 
 std::string HostCompiler::flaw_of(std::string_view file) const {
-  return is_shared_object(file) ? "" : "no shared object of 64 bits";
+  return is_shared_object(file) ? "" : "not a 64-bit shared object";
 }
 
 /// A change of the options below must raise command_version().

@@ -121,13 +121,13 @@ TEST_F(HostCompilerTest, WithoutACompilerItSaysWhatToInstall) {
               "unavailable: there is no C compiler on PATH, install gcc (apt-get install gcc) or set ATTUNE_CC");
   }
   const TestEnvironment wrong("ATTUNE_CC", "/no/such/cc");
-  EXPECT_THAT(message_of([] { hostcc().toolchain(); }), HasSubstr("ATTUNE_CC names no program"));
+  EXPECT_THAT(message_of([] { hostcc().toolchain(); }), HasSubstr("ATTUNE_CC does not name an executable program"));
 }
 
 TEST_F(HostCompilerTest, AProgramWithoutAVersionIsNoCompiler) {
   const TestEnvironment variable("ATTUNE_CC", "/bin/false");
   EXPECT_THAT(message_of([] { hostcc().toolchain(); }),
-              HasSubstr("does not say its version (it exited with status 1)"));
+              HasSubstr("does not report its version (it exited with status 1)"));
 }
 
 TEST_F(HostCompilerTest, AProgramThatDidNotSayItsVersionIsNotAskedAgain) {
@@ -136,7 +136,7 @@ TEST_F(HostCompilerTest, AProgramThatDidNotSayItsVersionIsNotAskedAgain) {
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   const TestEnvironment variable("ATTUNE_CC", program);
   const std::string first = message_of([] { hostcc().toolchain(); });
-  EXPECT_THAT(first, HasSubstr("unavailable: the C compiler does not say its version"));
+  EXPECT_THAT(first, HasSubstr("unavailable: the C compiler does not report its version"));
   EXPECT_EQ(message_of([] { hostcc().toolchain(); }), first);
   EXPECT_EQ(read_file(folder_.path() / "asked"), "x\n");
 }

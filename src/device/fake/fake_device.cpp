@@ -69,7 +69,7 @@ double FakeDevice::relative_clock() {
 
 Buffer FakeDevice::allocate(uint64_t bytes, uint32_t alignment) {
   if (allocated_bytes_ + bytes > static_cast<uint64_t>(info_.memory_bytes)) {
-    fail(ErrorCode::device, "the fake device is out of memory: {} bytes asked, {} of {} free", bytes,
+    fail(ErrorCode::device, "the fake device is out of memory: {} bytes requested, {} of {} free", bytes,
          static_cast<uint64_t>(info_.memory_bytes) - allocated_bytes(), info_.memory_bytes);
   }
   const uint64_t boundary = std::max<uint64_t>(alignment, 64);

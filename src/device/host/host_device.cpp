@@ -89,14 +89,14 @@ Buffer HostDevice::allocate(uint64_t bytes, uint32_t alignment) {
     const uint64_t available = available_memory_bytes();
     if (available < kMemoryReserveBytes || bytes > available - kMemoryReserveBytes) {
       fail(ErrorCode::device,
-           "not enough free memory; stop other programs or tune a smaller shape: {} MB wanted, {} MB available",
+           "not enough free memory; stop other programs or tune a smaller shape: {} MB needed, {} MB available",
            bytes >> 20, available >> 20);
     }
   }
   const uint64_t boundary = std::max<uint64_t>(alignment, 64);
   void* data = std::aligned_alloc(boundary, (std::max<uint64_t>(bytes, 1) + boundary - 1) / boundary * boundary);
   if (data == nullptr)
-    fail(ErrorCode::device, "the system gave no memory; tune a smaller shape: {} MB wanted", bytes >> 20);
+    fail(ErrorCode::device, "cannot allocate memory; tune a smaller shape: {} MB needed", bytes >> 20);
   return {data, bytes};
 }
 

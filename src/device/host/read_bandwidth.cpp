@@ -78,7 +78,7 @@ class Pages {
   explicit Pages(uint64_t bytes) : bytes_(bytes) {
     void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED)
-      fail(ErrorCode::device, "cannot get memory to measure the bandwidth; free some: {} bytes", bytes);
+      fail(ErrorCode::device, "cannot allocate memory to measure the bandwidth; free some: {} bytes", bytes);
     data_ = static_cast<std::byte*>(data);
   }
   ~Pages() { munmap(data_, bytes_); }

@@ -87,7 +87,7 @@ class CaptureReader {
   static uint64_t calls_of(const CsvDocument& document, size_t row, size_t column) {
     const auto calls = parse_int(document.cell(row, column));
     if (calls && *calls >= 0) return static_cast<uint64_t>(*calls);
-    fail(ErrorCode::invalid_input, "{}: column '{}' wants a whole number from 0, got '{}'", document.where(row),
+    fail(ErrorCode::invalid_input, "{}: column '{}' expects a whole number from 0, got '{}'", document.where(row),
          kCallsColumn, shown(document.cell(row, column)));
   }
 

@@ -44,7 +44,7 @@ QueueFile read_queue(const fs::path& file, const FamilySpec& family) {
       queue.problems.emplace_back(cells.problem(row));
     } catch (const Error& error) {
       queue.problems.emplace_back();
-      queue.notices.push_back(fmt::format("a line is no shape and is left out: {}", error.what()));
+      queue.notices.push_back(fmt::format("a line is not a shape and is skipped: {}", error.what()));
     }
   }
   return queue;
@@ -89,7 +89,7 @@ std::vector<WaitingShapes> OnlineQueue::read() const {
     } catch (const Error& error) {
       if (error.code() != ErrorCode::invalid_input) throw;
       if (!fs::exists(file(family), missing)) continue;
-      waiting.notices.push_back(fmt::format("the queue is no list of shapes and is moved to '{}.bad': {}",
+      waiting.notices.push_back(fmt::format("the queue is not a list of shapes and is moved to '{}.bad': {}",
                                             file(family).string(), error.what()));
     }
     all.push_back(std::move(waiting));

@@ -95,9 +95,9 @@ OnlineProgram online_program() {
   for (const fs::path& place : places) {
     if (is_program(place)) return {fs::absolute(place), {}};
   }
-  return {{},
-          fmt::format("online tuning is off, the program attune is not there, name it with ATTUNE_PROGRAM: '{}'",
-                      places.front().string())};
+  return {
+      {},
+      fmt::format("the attune program was not found, set ATTUNE_PROGRAM to its path: '{}'", places.front().string())};
 }
 
 OnlineTuning::OnlineTuning(OnlineOptions options)
@@ -123,7 +123,7 @@ std::vector<std::string> OnlineTuning::poll() {
   std::vector<std::string> said;
   if (is_ended_ || process_ != ::getpid()) return said;
   if (is_full_ && !std::exchange(said_full_, true))
-    said.push_back(fmt::format("online tuning takes no more shapes of this process, it has {}", kMaxShapes));
+    said.push_back(fmt::format("online tuning accepts no more shapes from this process, the limit is {}", kMaxShapes));
   UnreapedPrograms::instance().reap();
   enqueue(said);
   reap(said);
@@ -182,7 +182,7 @@ void OnlineTuning::failed(const std::string& how, std::vector<std::string>& said
   ++num_failures_;
   next_start_ = Clock::now() + options_.pause * (1 << std::min(num_failures_, kMaxFailures));
   said.push_back(fmt::format("{}; {}, its log: '{}'", how,
-                             num_failures_ < kMaxFailures ? "it is started again later" : "online tuning is given up",
+                             num_failures_ < kMaxFailures ? "it is started again later" : "online tuning stops",
                              queue_.log().string()));
 }
 

@@ -143,7 +143,7 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
     const std::string toolchain = asks_compilers_ ? toolchain_of(task) : std::string();
     if (!toolchain.empty() && binary->toolchain != toolchain)
       binary = cache_->find(task.arch, task.recipe(), toolchain);
-    if (!binary) fail(ErrorCode::unavailable, "its kernel has just left the cache");
+    if (!binary) fail(ErrorCode::unavailable, "its kernel was just removed from the cache");
     made.drifted = made.drifted || (!toolchain.empty() && binary->toolchain != toolchain);
     binaries.push_back(std::move(*binary));
   }
@@ -191,7 +191,7 @@ void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(c
 
 PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem) {
   PlanResult last;
-  last.why_not = "no solver here takes the problem";
+  last.why_not = "no solver on this machine supports the problem";
   visit_solvers(problem, [&](const Solver& solver) {
     try {
       PlanResult made = prepare(problem, solver, opened(solver).backend->untuned(problem));
@@ -233,7 +233,7 @@ std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver
 
 PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, std::span<const std::string> layouts) {
   PlanResult last;
-  last.why_not = "no solver here reads weights in this layout: " + layouts.front();
+  last.why_not = "no solver on this machine reads weights in this layout: " + layouts.front();
   visit_solvers(problem, [&](const Solver& solver) {
     try {
       std::vector<size_t> order;

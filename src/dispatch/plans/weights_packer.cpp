@@ -23,7 +23,7 @@ Problem normalised(const KeyCodes& codes, GemmKey key, int64_t m, const DeviceIn
   if (op == nullptr) fail(ErrorCode::unavailable, "this build does not compute {}", codes.family().op);
   Problem problem = op->normalise(asked, device);
   if (!has_packed_weights(problem))
-    fail(ErrorCode::invalid_input, "an op has no weights that are packed ahead: {}", codes.family().op);
+    fail(ErrorCode::invalid_input, "the op has no packed weights: {}", codes.family().op);
   return problem;
 }
 
@@ -66,7 +66,7 @@ WeightsPacker::Choice WeightsPacker::choice_without_rows(const KeyCodes& codes, 
   for (const auto& [solver, layout] : maker_.untuned_layouts(normalised(codes, key, kProbed[0], maker_.device())))
     choices.push_back({layout, solver, kProbed[0], 0, 0});
   if (choices.empty())
-    fail(ErrorCode::unavailable, "no solver here takes weights that are packed ahead: {}",
+    fail(ErrorCode::unavailable, "no solver on this machine supports packed weights: {}",
          normalised(codes, key, kProbed[0], maker_.device()).key());
   for (const Choice& choice : choices) {
     const bool always = std::all_of(kProbed.begin(), kProbed.end(), [&](int64_t m) {
@@ -112,7 +112,7 @@ WeightsPacker::PackingChoice WeightsPacker::choose(const KeyCodes& codes, const 
     chosen.packings.push_back(std::move(packing));
   }
   if (chosen.packings.empty()) {
-    fail(ErrorCode::unavailable, "packed weights take more than max_bytes, call with plain ones: {} of {}", least,
+    fail(ErrorCode::unavailable, "packed weights need more than max_bytes, use plain ones: {} of {}", least,
          options.max_bytes);
   }
   chosen.layouts = &set_of(std::move(names));

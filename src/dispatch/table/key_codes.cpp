@@ -131,8 +131,8 @@ KeyCodes::Codes KeyCodes::codes(const GemmKey& key) const noexcept {
 
 void KeyCodes::check_fits(const GemmKey& key) const {
   if (fits(key)) return;
-  fail(ErrorCode::invalid_input, "{} has no such batch, bias or order of operands: batch={} flags={}", family_.op,
-       key.batch, key.flags);
+  fail(ErrorCode::invalid_input, "{} does not support this batch, bias or order of operands: batch={} flags={}",
+       family_.op, key.batch, key.flags);
 }
 
 HalfKey KeyCodes::half(const Codes& codes, int64_t layout) const noexcept {

@@ -12,7 +12,7 @@ namespace attune {
 Problem problem_to_compute(const KeyCodes& codes, const GemmKey& key) {
   codes.check_fits(key);
   auto problem = problem_of(codes, key);
-  if (!problem) fail(ErrorCode::invalid_input, "a key of {} has a data type that is none", codes.family().op);
+  if (!problem) fail(ErrorCode::invalid_input, "a key of {} has an unknown data type", codes.family().op);
   return *std::move(problem);
 }
 

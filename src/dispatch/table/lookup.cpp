@@ -26,7 +26,7 @@ LookupResult look_up(const Table& table, const Problem& problem, const DeviceInf
         candidate = Candidate::parse(step.row->kernel_name);
         step.remark = usable(*candidate).value_or("");
       } catch (const Error&) {
-        step.remark = "its kernel is not one of this program: '" + shown(step.row->kernel_name) + "'";
+        step.remark = "this program has no such kernel: '" + shown(step.row->kernel_name) + "'";
       }
     } else {
       step.remark = "no row";

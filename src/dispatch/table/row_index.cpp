@@ -55,10 +55,10 @@ class RowIndexBuilder {
       while (scan.next()) add_row(scan, file);
     } catch (const Error& error) {
       const std::string& missing = index_.files_[file].why_missing;
-      index_.notices_.push_back(missing.empty() ? fmt::format("a table is left out: {}", error.what()) : missing);
+      index_.notices_.push_back(missing.empty() ? fmt::format("a table is skipped: {}", error.what()) : missing);
     }
-    say(path, repeated_, "with the key of another", "the lowest time wins");
-    say(path, wrong_, "that cannot be read", "left out");
+    say(path, repeated_, "with the key of another row", "the lowest time wins");
+    say(path, wrong_, "that cannot be read", "skipped");
     repeated_ = wrong_ = {};
   }
 

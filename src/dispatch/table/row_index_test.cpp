@@ -61,8 +61,9 @@ TEST_F(RowIndexTest, FindsTheLowestTimeOfTheFirstFile) {
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=5 n=2 k=3 dtype=fp32"), "five");
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=bf16"), "none");
   EXPECT_EQ(made.num_rows(), 2u);
-  EXPECT_THAT(made.notices(), ElementsAre(HasSubstr("2 rows with the key of another: the lowest time wins; the first "
-                                                    "is in line 3")));
+  EXPECT_THAT(made.notices(),
+              ElementsAre(HasSubstr("2 rows with the key of another row: the lowest time wins; the first "
+                                    "is in line 3")));
 }
 
 TEST_F(RowIndexTest, LeavesOutWhatDoesNotServeThisDevice) {
@@ -86,8 +87,8 @@ TEST_F(RowIndexTest, AWrongRowOrFileIsSaidAndTheRestServes) {
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "b");
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=7 n=2 k=3 dtype=fp32"), "c");
   EXPECT_THAT(made.notices(),
-              ElementsAre(HasSubstr("1 row that cannot be read: left out; the first is in line 2"),
-                          testing::AllOf(HasSubstr("a table is left out"), HasSubstr("the column 'K' is missing"))));
+              ElementsAre(HasSubstr("1 row that cannot be read: skipped; the first is in line 2"),
+                          testing::AllOf(HasSubstr("a table is skipped"), HasSubstr("the column 'K' is missing"))));
   const uint32_t row = made.find(codes_.hash(codes_.codes(Problem::parse("gemm_a16w16 m=7 n=2 k=3 dtype=fp32"))));
   EXPECT_THAT(made.where(made.row(row)), testing::EndsWith("t2.csv:2"));
 }
@@ -96,7 +97,7 @@ TEST_F(RowIndexTest, ARowWithMoreCellsThanTheHeaderIsNotGuessedAt) {
   const auto made = index({kHeader + std::string("x86-64-v4,2,1,2,3,fp32,1,a,b\nx86-64-v4,2,2,2,3,fp32,1,c, ,\n")});
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "none");
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=2 n=2 k=3 dtype=fp32"), "c");
-  EXPECT_THAT(made.notices(), ElementsAre(HasSubstr("1 row that cannot be read: left out; the first is in line 2")));
+  EXPECT_THAT(made.notices(), ElementsAre(HasSubstr("1 row that cannot be read: skipped; the first is in line 2")));
 }
 
 TEST_F(RowIndexTest, NumbersMayBeWrittenAsPandasDoes) {

@@ -27,7 +27,7 @@ bool is_strict(TablePlaces& places) {
   if (value == "1") return true;
   if (!value.empty() && value != "0") {
     places.notices.push_back(
-        fmt::format("ATTUNE_CONFIG_STRICT wants 0 or 1, it is taken as 0 for {}: '{}'", places.variable, value));
+        fmt::format("ATTUNE_CONFIG_STRICT expects 0 or 1, using 0 for {}: '{}'", places.variable, value));
   }
   return false;
 }
@@ -76,14 +76,14 @@ TableSources table_sources(const FamilySpec& family, const TablePlaces& places) 
   for (const auto& file : places.named) {
     TableSource source{file, Origin::variable};
     if (!std::filesystem::exists(file, missing))
-      source.why_missing = fmt::format("{} names a table that is not there: '{}'", places.variable, file.string());
+      source.why_missing = fmt::format("{} names a table that does not exist: '{}'", places.variable, file.string());
     sources.files.push_back(std::move(source));
   }
   if (sources.strict) return sources;
   if (!places.overlay.empty()) {
     for (const auto& file : tables_in(places.overlay, family)) {
       if (const auto why = why_not_trusted(file))
-        sources.notices.push_back(fmt::format("a table of the overlay is left out, {}", *why));
+        sources.notices.push_back(fmt::format("a table of the overlay is skipped, {}", *why));
       else
         sources.files.push_back({file, Origin::overlay});
     }

@@ -43,8 +43,7 @@ BackgroundThread::BackgroundThread(std::function<void()> work) : process_(::getp
       is_done_ = true;
     });
   } catch (const std::system_error& error) {
-    fail(ErrorCode::unavailable, "a thread cannot be started ({}), raise the limit of processes",
-         error.code().message());
+    fail(ErrorCode::unavailable, "cannot start a thread ({}), raise the limit of processes", error.code().message());
   }
 }
 

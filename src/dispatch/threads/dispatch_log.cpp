@@ -24,7 +24,7 @@ void DispatchLog::say(const std::string& sentence) {
   if (said_.contains(sentence)) return;
   if (said_.size() < kMaxKept) said_.insert(sentence);
   if (++num_said_ <= kMaxLines) print(sentence);
-  if (num_said_ == kMaxLines) print("more of this is counted only, and said at the end");
+  if (num_said_ == kMaxLines) print("further messages are suppressed and counted");
 }
 
 void DispatchLog::insist(const std::string& sentence) {
@@ -34,11 +34,11 @@ void DispatchLog::insist(const std::string& sentence) {
 
 void DispatchLog::finish(const DispatchCounts& all, bool are_captured) {
   const std::lock_guard lock(mutex_);
-  if (num_said_ > kMaxLines) print(fmt::format("{} lines were left out", num_said_ - kMaxLines));
+  if (num_said_ > kMaxLines) print(fmt::format("{} messages were suppressed", num_said_ - kMaxLines));
   if (all.missed_shapes > 0) {
     print(fmt::format("{} of {} lookups found no row in the tables, of {}; {}", all.misses, all.calls,
                       counted(all.missed_shapes, "shape"),
-                      are_captured ? "they are captured: attune coverage says how to tune them"
+                      are_captured ? "they are captured: attune coverage shows how to tune them"
                                    : "capture them with ATTUNE_TUNE_GEMM=1"));
   }
 }

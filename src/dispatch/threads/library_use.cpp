@@ -51,7 +51,7 @@ void wait_outside(uint32_t seen) {
   }
   if (!here.was_parked) std::this_thread::sleep_for(kParked);
   here.was_parked = true;
-  fail(ErrorCode::unavailable, "the process is ending, nothing is computed any more");
+  fail(ErrorCode::unavailable, "the process is exiting, calls are refused");
 }
 
 }  // namespace

@@ -89,10 +89,9 @@ class CsvBuilder {
     if (document_.content_.size() - (in_record_ ? record_begin_ : line_begin_) > kMaxCsvLineBytes) fail_long();
   }
   [[noreturn]] void fail_long() const {
-    fail_at(
-        in_record_ ? record_line_ : line_,
-        fmt::format("a row has at most {} bytes, this one is longer: is it a table, are its quotation marks closed?",
-                    kMaxCsvLineBytes));
+    fail_at(in_record_ ? record_line_ : line_, fmt::format("a row has at most {} bytes, this one is longer: check that "
+                                                           "this is a table and its quotation marks are closed",
+                                                           kMaxCsvLineBytes));
   }
 
   /// Parses content_[line_begin_, searched_).
@@ -104,7 +103,7 @@ class CsvBuilder {
     }
     if (searched_ - record_begin_ > kMaxCsvLineBytes) fail_long();
     if (const auto what = not_text(line); !what.empty())
-      fail_at(line_, fmt::format("{} stands in the line, a table is UTF-8 text", what));
+      fail_at(line_, fmt::format("the line contains {}, a table is UTF-8 text", what));
     if (line_begin_ == 0 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
     if (in_record_ || !is_blank(line)) parse(line);
     line_begin_ = searched_;
@@ -116,12 +115,12 @@ class CsvBuilder {
     in_record_ = true;
     if (csv_parse(&parser_, line.data(), line.size(), on_cell, on_record, this) != line.size()) {
       if (csv_error(&parser_) == CSV_ENOMEM) throw std::bad_alloc();
-      fail_at(line_, "a quotation mark stands inside a cell, quote the whole cell and double the mark");
+      fail_at(line_, "an unquoted cell contains a quotation mark, quote the whole cell and double the mark");
     }
     // In a last line without an end, the text after a carriage return was not counted yet.
     const bool goes_on = records_in_line_ == 1 && !line.ends_with('\n') && !line.ends_with('\r');
     if (records_in_line_ > 1 || goes_on)
-      fail_at(line_, "a carriage return stands inside the line, lines end with LF or CRLF");
+      fail_at(line_, "the line contains a carriage return, lines end with LF or CRLF");
     if (records_in_line_ == 1) end_record();
   }
 
@@ -228,7 +227,7 @@ std::string_view CsvDocument::cell(size_t row, size_t column) const {
 void CsvDocument::check_cells(size_t row) const {
   for (size_t i = columns_.size(); i < num_cells(row); ++i) {
     if (cell(row, i).empty()) continue;
-    fail(ErrorCode::invalid_input, "{}: the row has {} cells and the header {} columns, remove what is too much",
+    fail(ErrorCode::invalid_input, "{}: the row has {} cells and the header {} columns, remove the extra cells",
          where(row), num_cells(row), columns_.size());
   }
 }

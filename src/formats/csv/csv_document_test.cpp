@@ -105,7 +105,7 @@ TEST(CsvDocument, BinaryContentIsRejectedWithItsLine) {
 }
 
 TEST(CsvDocument, StrayQuotesAndCarriageReturnsAreRejectedWithTheirLine) {
-  EXPECT_THAT(message_of("M\na\"b\n"), HasSubstr("t.csv:2: a quotation mark stands inside"));
+  EXPECT_THAT(message_of("M\na\"b\n"), HasSubstr("t.csv:2: an unquoted cell contains a quotation mark"));
   EXPECT_THAT(message_of("M\n1\n\"open\n2\n"), HasSubstr("t.csv:3: a quotation mark is opened and never closed"));
   EXPECT_THAT(message_of("M\n1\r2\r3\n"), HasSubstr("t.csv:2: a carriage return"));
   EXPECT_THAT(message_of("M\n1\r2"), HasSubstr("t.csv:2: a carriage return")) << "the last line has no end";

@@ -147,7 +147,7 @@ FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op) {
     if (const FamilySpec* family = find_family(op)) return {checked_family(*family, document), {}};
     std::vector<const FamilySpec*> all;
     for (const FamilySpec& family : families()) all.push_back(&family);
-    fail(ErrorCode::invalid_input, "there is no family of this name, use one of {}: '{}'", op_list(all), op);
+    fail(ErrorCode::invalid_input, "unknown family, use one of {}: '{}'", op_list(all), op);
   }
   const auto possible = serving(document);
   const auto name = lower_file_name(document.name());
@@ -155,11 +155,10 @@ FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op) {
   if (named.size() == 1) return {named.front(), {}};
   // The name is no clue, or fits two families equally (`bf16` and `fmoe`), so the columns decide.
   if (named.empty() && is_bare(document) && !possible.empty()) {
-    return {
-        checked_family(*find_family("gemm_a16w16"), document),
-        {fmt::format(
-            "{}: neither name nor columns tell the family, bare M, N, K are taken as gemm_a16w16; --op names another",
-            document.name())}};
+    return {checked_family(*find_family("gemm_a16w16"), document),
+            {fmt::format("{}: neither the name nor the columns identify the family; bare M, N, K are read as "
+                         "gemm_a16w16; choose another with --op",
+                         document.name())}};
   }
   std::vector<const FamilySpec*> understood;
   for (const FamilySpec* family : named.empty() ? possible : named) {
@@ -169,7 +168,7 @@ FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op) {
   if (best.size() == 1) return {best.front(), {}};
   if (best.empty()) {
     fail(ErrorCode::invalid_input,
-         "{}:1: unknown family, name it with --op if it is one of those that Attune knows; the file has the columns: "
+         "{}:1: unknown family, name one that Attune knows with --op; the file has the columns: "
          "{}{}",
          document.name(), document.column_list(), nearest_family(document));
   }

@@ -59,8 +59,8 @@ TEST(FamilyOfFile, BareSizesAreGemmA16W16AndTheProgramSaysSo) {
 
 TEST(FamilyOfFile, AnUnknownFamilyIsNamedByItsColumns) {
   EXPECT_THAT(family("chunk_gdn.csv", "H,Hg,V,us"),
-              HasSubstr("chunk_gdn.csv:1: unknown family, name it with --op if it is one of those that Attune knows; "
-                        "the file has the columns: H, Hg, V, us"));
+              HasSubstr("chunk_gdn.csv:1: unknown family, name one that Attune knows with --op; the file has the "
+                        "columns: H, Hg, V, us"));
   EXPECT_EQ(family("x.csv", "gfx,cu_num,M,N,K,q_dtype_w,libtype,kernelId,us"), "gemm_a8w8_bpreshuffle");
   EXPECT_THAT(family("mxscale.csv", "gfx,b,m,n,k,libtype,kernelId,splitK,us,kernelName"), HasSubstr("unknown family"));
   EXPECT_THAT(family("tuned_fhmoe.csv", "gfx,cu_num," + kFmoeKey + ",gate_mode,block_m,ksplit,kernelName1,kernelName2"),

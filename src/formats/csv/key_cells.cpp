@@ -128,7 +128,7 @@ std::string KeyCells::value(size_t row, size_t index) const {
   const bool lenient = strictness_ == Strictness::table;
   const bool fits = value && (lenient || in_range(family_, key, *value));
   if (fits) return *value;
-  fail(ErrorCode::invalid_input, "{}: column '{}' wants {}, got '{}'", document_.where(row), key.column,
+  fail(ErrorCode::invalid_input, "{}: column '{}' expects {}, got '{}'", document_.where(row), key.column,
        lenient && key.kind == ColumnKind::integer ? "a whole number" : wanted(family_, key), shown(cell));
 }
 

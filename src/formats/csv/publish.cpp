@@ -74,7 +74,7 @@ void check_row(const FamilySpec& family, const PublishedRow& row) {
     fail(ErrorCode::invalid_input, "tables of {} have no column for the attribute '{}' of the problem '{}'", family.op,
          attribute, row.problem.key());
   }
-  ATTUNE_CHECK(row.problem.op() == family.op, "a row of {} cannot stand in a table of {}", row.problem.op(), family.op);
+  ATTUNE_CHECK(row.problem.op() == family.op, "a row of {} cannot be in a table of {}", row.problem.op(), family.op);
   ATTUNE_CHECK(std::isfinite(row.us) && row.us > 0, "a published time is positive, got {}", row.us);
 }
 
@@ -304,7 +304,7 @@ class TableEdit {
 void check_publishable(const CsvDocument& document, const FamilySpec& family) {
   if (!document.find_column("us")) {
     fail(ErrorCode::invalid_input,
-         "{}:1: the file has no column 'us', so it is no tuned table; name another output file", document.name());
+         "{}:1: the file has no column 'us', so it is not a tuned table; name another output file", document.name());
   }
   for (const std::string& column : document.columns()) {
     if (is_column_of(family, column)) continue;

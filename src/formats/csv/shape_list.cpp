@@ -25,7 +25,7 @@ std::vector<std::pair<std::string, std::string>> overrides(const FamilySpec& fam
   std::vector<std::pair<std::string, std::string>> set;
   const auto add = [&](std::string_view flag, std::string_view attribute, std::string value) {
     if (!find_key(family, attribute)) {
-      fail(ErrorCode::invalid_input, "{} makes no sense for the family {}, leave it out", flag, family.op);
+      fail(ErrorCode::invalid_input, "{} has no meaning for the family {}, omit it", flag, family.op);
     }
     set.emplace_back(attribute, std::move(value));
   };
@@ -62,8 +62,8 @@ void note_defaults(const KeyCells& cells, const CsvDocument& document, const Fam
   for (const std::string_view attribute : {"dtype", "q_dtype_w"}) {
     const KeyColumn* key = find_key(family, attribute);
     if (!key || key->default_value.empty() || cells.has(attribute) || options.indtype) continue;
-    notices.push_back(fmt::format("{}: there is no column '{}', {} is used; --indtype names another", document.name(),
-                                  key->column, key->default_value));
+    notices.push_back(fmt::format("{}: there is no column '{}', using {}; choose another with --indtype",
+                                  document.name(), key->column, key->default_value));
   }
 }
 
@@ -106,10 +106,10 @@ ShapeList read_shapes(const std::filesystem::path& path, const ShapeOptions& opt
     }
   }
   if (num_repeated > 0)
-    list.notices.push_back(fmt::format("{}: {} left out, each shape is tuned once; the first is in line {}",
+    list.notices.push_back(fmt::format("{}: {} skipped, each shape is tuned once; the first is in line {}",
                                        document.name(), counted(num_repeated, "repetition"), first_repeated_line));
   if (num_large > 0)
-    list.notices.push_back(fmt::format("{}: {} with more than {} rows left out (--max-m)", document.name(),
+    list.notices.push_back(fmt::format("{}: {} with more than {} rows skipped (--max-m)", document.name(),
                                        counted(num_large, "shape"), *options.max_m));
   return list;
 }

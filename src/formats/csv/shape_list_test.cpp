@@ -54,7 +54,7 @@ TEST_F(Shapes, ColumnsOfAnyCaseAndMissingOnesAreAccepted) {
 }
 
 TEST_F(Shapes, TheDefaultDtypeIsSaid) {
-  EXPECT_THAT(read("M,N,K\n1,2,3\n").notices, ElementsAre(HasSubstr("no column 'dtype', bf16 is used")));
+  EXPECT_THAT(read("M,N,K\n1,2,3\n").notices, ElementsAre(HasSubstr("no column 'dtype', using bf16")));
   EXPECT_THAT(read("M,N,K,dtype\n1,2,3,fp32\n").notices, IsEmpty());
 }
 
@@ -75,7 +75,7 @@ TEST_F(Shapes, OptionsWinOverTheFile) {
 
 TEST_F(Shapes, AnOptionThatMakesNoSenseForTheFamilyIsRefused) {
   EXPECT_EQ(message("M,N,K\n1,2,3\n", {.bias = true}, "a8w8_untuned_gemm.csv"),
-            "--bias makes no sense for the family gemm_a8w8, leave it out");
+            "--bias has no meaning for the family gemm_a8w8, omit it");
   EXPECT_THAT(keys("M,N,K\n1,2,3\n", {.indtype = DType::e4m3fn}, "a8w8_untuned_gemm.csv"),
               ElementsAre("gemm_a8w8 m=1 n=2 k=3 q_dtype_w=e4m3fn"));
 }
@@ -91,7 +91,7 @@ TEST_F(Shapes, RepeatedShapesAreTunedOnceAndCounted) {
   ASSERT_EQ(list.shapes.size(), 2u);
   EXPECT_EQ(list.shapes[1].line, 3u);
   EXPECT_THAT(list.notices,
-              ElementsAre(HasSubstr("2 repetitions left out, each shape is tuned once; the first is in line 5")));
+              ElementsAre(HasSubstr("2 repetitions skipped, each shape is tuned once; the first is in line 5")));
 }
 
 TEST_F(Shapes, SurplusColumnsAreIgnoredAndNamed) {
@@ -105,7 +105,7 @@ TEST_F(Shapes, LargeRowCountsAreLeftOutOnRequest) {
 }
 
 TEST_F(Shapes, WrongValuesAreRejectedWithFileAndLine) {
-  const std::string sizes = "wants a whole number from 1 to 2147483647, got ";
+  const std::string sizes = "expects a whole number from 1 to 2147483647, got ";
   EXPECT_EQ(message("M,N,K\n1,2,3\n-1,2,3\n"), "bf16_untuned_gemm.csv:3: column 'M' " + sizes + "'-1'");
   EXPECT_EQ(message("M,N,K\n1,0,3\n"), "bf16_untuned_gemm.csv:2: column 'N' " + sizes + "'0'");
   EXPECT_EQ(message("M,N,K\n\n1,2,99999999999999999999\n"),
@@ -115,11 +115,11 @@ TEST_F(Shapes, WrongValuesAreRejectedWithFileAndLine) {
   EXPECT_EQ(message("M,N,K\n1,2,3.5\n"), "bf16_untuned_gemm.csv:2: column 'K' " + sizes + "'3.5'");
   EXPECT_EQ(message("M,N,K\n1,2\n"), "bf16_untuned_gemm.csv:2: column 'K' " + sizes + "''");
   EXPECT_EQ(message("M,N,K,dtype\n1,2,3,bf17\n"),
-            "bf16_untuned_gemm.csv:2: column 'dtype' wants one of bf16, fp16, fp32, got 'bf17'");
+            "bf16_untuned_gemm.csv:2: column 'dtype' expects one of bf16, fp16, fp32, got 'bf17'");
   EXPECT_EQ(message("M,N,K,bias\n1,2,3,maybe\n"),
-            "bf16_untuned_gemm.csv:2: column 'bias' wants True or False, got 'maybe'");
+            "bf16_untuned_gemm.csv:2: column 'bias' expects True or False, got 'maybe'");
   EXPECT_EQ(message("M,N,K\n1,2,3,4\n"),
-            "bf16_untuned_gemm.csv:2: the row has 4 cells and the header 3 columns, remove what is too much");
+            "bf16_untuned_gemm.csv:2: the row has 4 cells and the header 3 columns, remove the extra cells");
   EXPECT_EQ(message("M,N\n1,2\n", {.op = "gemm_a16w16"}),
             "bf16_untuned_gemm.csv:1: a table of gemm_a16w16 needs the column 'K', the file has: M, N");
 }

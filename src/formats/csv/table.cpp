@@ -75,7 +75,7 @@ class RowReader {
     const auto value = attribute_value(cell, ColumnKind::integer);
     const auto number = value ? parse_int(*value) : std::nullopt;
     if (number && *number >= 0) return *number;
-    fail(ErrorCode::invalid_input, "{}: column 'cu_num' wants a whole number, got '{}'", document_.where(row),
+    fail(ErrorCode::invalid_input, "{}: column 'cu_num' expects a whole number, got '{}'", document_.where(row),
          shown(cell));
   }
 
@@ -115,11 +115,11 @@ std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
   for (size_t i = 1; i < files.size(); ++i) {  // the first table may not exist yet
     if (!std::filesystem::exists(files[i], ignored))
       fail(ErrorCode::invalid_input,
-           "there is no such table; a colon stands between tables, so a file with one in its name must exist before it "
-           "is named: '{}' of '{}'",
+           "there is no such table; colons separate tables, so a file with one in its name must exist before it is "
+           "named: '{}' of '{}'",
            files[i].string(), paths);
   }
-  if (files.empty()) fail(ErrorCode::invalid_input, "no file is named in the list of tables: '{}'", paths);
+  if (files.empty()) fail(ErrorCode::invalid_input, "the list of tables names no file: '{}'", paths);
   return files;
 }
 
@@ -165,8 +165,8 @@ Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRo
                                              counted(oddity.count, "row"), what, so,
                                              oddity.first.substr(document.name().size() + 1)));
     };
-    say(reader.without_time, "without a usable time", "never taken");
-    say(repeated, "with the key of another", "the lowest time wins");
+    say(reader.without_time, "without a usable time", "never used");
+    say(repeated, "with the key of another row", "the lowest time wins");
     say(reader.without_gfx, "without gfx", "looked up by cu_num (256: gfx950; 80, 304: gfx942)");
     say(reader.without_device, "without a device model", "looked up by gfx and cu_num");
   }

@@ -94,7 +94,7 @@ TEST_F(TableFile, UnusableTimesAreReadReportedAndNeverFound) {
   EXPECT_EQ(table.find(problem_, "g", 1), nullptr);
   EXPECT_THAT(table.notices(),
               testing::Contains(
-                  HasSubstr("bf16_tuned_gemm.csv: 6 rows without a usable time: never taken; the first is in line 2")));
+                  HasSubstr("bf16_tuned_gemm.csv: 6 rows without a usable time: never used; the first is in line 2")));
 }
 
 TEST_F(TableFile, TheLowestTimeOfAKeyWinsWithAWarning) {
@@ -103,7 +103,7 @@ TEST_F(TableFile, TheLowestTimeOfAKeyWinsWithAWarning) {
   EXPECT_EQ(table.find(problem_, "g", 1)->kernel_name, "fast");
   EXPECT_THAT(
       table.notices(),
-      testing::Contains(HasSubstr("2 rows with the key of another: the lowest time wins; the first is in line 3")));
+      testing::Contains(HasSubstr("2 rows with the key of another row: the lowest time wins; the first is in line 3")));
 }
 
 TEST_F(TableFile, RowsOfOtherModelsAndTaggedRowsAreNotFound) {
@@ -139,7 +139,7 @@ TEST_F(TableFile, AnUnknownDtypeOfARowIsKeptAndABrokenSizeIsAnError) {
     read("gfx,cu_num,M,N,K,us\ng,1,1,2,3,5\ng,1,1,2,,5\n");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("bf16_tuned_gemm.csv:3: column 'K' wants a whole number"));
+    EXPECT_THAT(error.what(), HasSubstr("bf16_tuned_gemm.csv:3: column 'K' expects a whole number"));
   }
 }
 

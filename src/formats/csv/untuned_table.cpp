@@ -39,7 +39,7 @@ std::string untuned_text(const FamilySpec& family, std::span<const Problem> prob
   };
   add_line([](const KeyColumn& key) { return std::string(key.column); });
   for (const Problem& problem : problems) {
-    ATTUNE_CHECK(problem.op() == family.op, "a problem of {} cannot stand in a list of {}", problem.op(), family.op);
+    ATTUNE_CHECK(problem.op() == family.op, "a problem of {} cannot be in a list of {}", problem.op(), family.op);
     add_line([&](const KeyColumn& key) { return cell_text(family, key, key_value(problem, key)); });
   }
   return text;
@@ -55,7 +55,7 @@ void check_untuned_output(const std::filesystem::path& path, const FamilySpec& f
            });
   };
   if (std::all_of(old.columns().begin(), old.columns().end(), is_key)) return;
-  fail(ErrorCode::invalid_input, "the file is there and is no list of shapes of {}, name another: '{}'", family.op,
+  fail(ErrorCode::invalid_input, "the file exists and is not a list of shapes of {}, name another: '{}'", family.op,
        shown(path.string(), 500));
 }
 

@@ -41,7 +41,7 @@ std::optional<int64_t> ConfigFields::integer(std::string_view field, int64_t min
   if (!value) return std::nullopt;
   const auto number = value->is_number_integer() ? parse_int(value->dump()) : std::nullopt;  // nullopt beyond 2^63
   if (!number || *number < min || *number > max)
-    refuse_value(field, fmt::format("wants a whole number from {} to {}", min, max), *value);
+    refuse_value(field, fmt::format("expects a whole number from {} to {}", min, max), *value);
   return number;
 }
 
@@ -54,14 +54,14 @@ int64_t ConfigFields::required(std::string_view field) const {
 std::optional<std::string> ConfigFields::text(std::string_view field) const {
   const json* value = find(field);
   if (!value) return std::nullopt;
-  if (!value->is_string()) refuse_value(field, "wants a text", *value);
+  if (!value->is_string()) refuse_value(field, "expects a string", *value);
   return value->get<std::string>();
 }
 
 bool ConfigFields::flag(std::string_view field) const {
   const json* value = find(field);
   if (!value) return false;
-  if (!value->is_boolean()) refuse_value(field, "wants true or false", *value);
+  if (!value->is_boolean()) refuse_value(field, "expects true or false", *value);
   return value->get<bool>();
 }
 
@@ -69,9 +69,9 @@ std::vector<std::string> ConfigFields::texts(std::string_view field) const {
   std::vector<std::string> all;
   const json* value = find(field);
   if (!value) return all;
-  if (!value->is_array()) refuse_value(field, "wants a list of texts", *value);
+  if (!value->is_array()) refuse_value(field, "expects a list of strings", *value);
   for (const json& one : *value) {
-    if (!one.is_string()) refuse_value(field, "wants a list of texts", one);
+    if (!one.is_string()) refuse_value(field, "expects a list of strings", one);
     all.push_back(one.get<std::string>());
   }
   return all;
@@ -81,10 +81,10 @@ std::vector<int64_t> ConfigFields::integers(std::string_view field) const {
   std::vector<int64_t> all;
   const json* value = find(field);
   if (!value) return all;
-  if (!value->is_array()) refuse_value(field, "wants a list of whole numbers", *value);
+  if (!value->is_array()) refuse_value(field, "expects a list of whole numbers", *value);
   for (const json& one : *value) {
     const auto number = one.is_number_integer() ? parse_int(one.dump()) : std::nullopt;
-    if (!number || *number < 0) refuse_value(field, "wants a list of whole numbers", one);
+    if (!number || *number < 0) refuse_value(field, "expects a list of whole numbers", one);
     all.push_back(*number);
   }
   return all;
@@ -93,7 +93,7 @@ std::vector<int64_t> ConfigFields::integers(std::string_view field) const {
 std::optional<ConfigFields> ConfigFields::object(std::string_view field) const {
   const json* value = find(field);
   if (!value) return std::nullopt;
-  if (!value->is_object()) refuse_value(field, "wants an object", *value);
+  if (!value->is_object()) refuse_value(field, "expects an object", *value);
   return ConfigFields(*value, file_, prefix_ + std::string(field) + ".");
 }
 
@@ -101,9 +101,9 @@ std::vector<ConfigFields> ConfigFields::objects(std::string_view field) const {
   std::vector<ConfigFields> all;
   const json* value = find(field);
   if (!value) return all;
-  if (!value->is_object()) refuse_value(field, "wants an object", *value);
+  if (!value->is_object()) refuse_value(field, "expects an object", *value);
   for (const auto& [name, one] : value->items()) {
-    if (!one.is_object()) refuse_value(field, "wants an object of objects", one);
+    if (!one.is_object()) refuse_value(field, "expects an object of objects", one);
     all.emplace_back(one, file_, prefix_ + std::string(field) + "." + shown(name) + ".");
   }
   return all;

@@ -71,7 +71,7 @@ std::optional<DType> dtype_of(const ConfigFields& fields) {
   const std::string text = *fields.text(*field);
   const auto dtype = parse_dtype(text);
   if (dtype && (*dtype == DType::bf16 || *dtype == DType::fp16 || *dtype == DType::fp32)) return dtype;
-  fields.refuse(*field, "wants bfloat16, float16 or float32", text);
+  fields.refuse(*field, "expects bfloat16, float16 or float32", text);
 }
 
 void read_attention(const ConfigFields& fields, ModelConfig& model) {
@@ -100,11 +100,11 @@ void read_attention(const ConfigFields& fields, ModelConfig& model) {
     model.head_dim = model.hidden / model.heads;
     if (model.hidden % model.heads != 0)
       fields.refuse("hidden_size",
-                    fmt::format("is no multiple of num_attention_heads ({}) and there is no head_dim", model.heads),
+                    fmt::format("is not a multiple of num_attention_heads ({}) and there is no head_dim", model.heads),
                     std::to_string(model.hidden));
   }
   if (model.heads % model.kv_heads != 0)
-    fields.refuse("num_key_value_heads", fmt::format("wants a divisor of num_attention_heads ({})", model.heads),
+    fields.refuse("num_key_value_heads", fmt::format("expects a divisor of num_attention_heads ({})", model.heads),
                   std::to_string(model.kv_heads));
 }
 
@@ -143,7 +143,7 @@ std::string_view activation_of(const ConfigFields& fields, const ModelConfig& mo
   const std::string text = field ? *fields.text(*field) : "silu";
   if (text == "silu" || text == "swish") return "ActivationType.Silu";
   if (text.starts_with("gelu")) return "ActivationType.Gelu";
-  fields.refuse(*field, "wants silu or gelu, which the tables of fmoe know", text);
+  fields.refuse(*field, "expects silu or gelu, which the tables of fmoe support", text);
 }
 
 std::optional<Experts> read_experts(const ConfigFields& fields, const ModelConfig& model) {
@@ -155,7 +155,7 @@ std::optional<Experts> read_experts(const ConfigFields& fields, const ModelConfi
   const auto per_token = first_of(fields, {"num_experts_per_tok", "experts_per_token"});
   experts.per_token = fields.required(per_token.value_or("num_experts_per_tok"));
   if (experts.per_token > experts.num)
-    fields.refuse(*per_token, fmt::format("wants no more than {} ({})", *field, experts.num),
+    fields.refuse(*per_token, fmt::format("expects at most {} ({})", *field, experts.num),
                   std::to_string(experts.per_token));
   // Mixtral and GPT-OSS have no dense layers, so they use one name for both.
   experts.intermediate_field = first_of(fields, {"moe_intermediate_size"}).value_or("intermediate_size");
@@ -193,18 +193,17 @@ void read_layers(const ConfigFields& fields, ModelConfig& model) {
 void note_what_is_left_out(const ConfigFields& outer, const ConfigFields& fields, ModelConfig& model) {
   const auto note = [&](const std::string& text) { model.notices.push_back(shown(model.file, 500) + ": " + text); };
   if (!is_one_of(kKnown, model.model_type))
-    note(fmt::format("model_type '{}' is not known here, its layers are taken for Llama's", shown(model.model_type)));
+    note(fmt::format("unknown model_type '{}', using Llama's layers", shown(model.model_type)));
   for (const std::string_view tower : {"vision_config", "audio_config"}) {
-    if (outer.has(tower)) note(fmt::format("the products of {} are left out", tower));
+    if (outer.has(tower)) note(fmt::format("the products of {} are skipped", tower));
   }
-  if (fields.has("cross_attention_layers")) note("the projections of the cross-attention layers are left out");
+  if (fields.has("cross_attention_layers")) note("the projections of the cross-attention layers are skipped");
   bool linear = fields.has("linear_num_value_heads");
   for (const std::string& type : fields.texts("layer_types")) linear = linear || type == "linear_attention";
-  if (linear) note("the projections of the linear-attention layers are left out");
+  if (linear) note("the projections of the linear-attention layers are skipped");
   for (const std::string& entry : model.quantisation.kept) {
     if (Quantisation::understood(entry)) continue;
-    note(
-        fmt::format("a pattern of modules that are not quantised is not understood and passed over: {}", shown(entry)));
+    note(fmt::format("cannot parse a pattern of modules that are not quantised, ignoring it: {}", shown(entry)));
     break;
   }
 }
@@ -223,7 +222,7 @@ json with_defaults(const json& language, std::string_view model_type) {
 json parse_bounded(std::string_view content, const std::string& file) {
   const auto bounded = [&](int depth, json::parse_event_t, json&) {
     if (depth > kMaxModelConfigDepth)
-      fail(ErrorCode::invalid_input, "{}: nested deeper than {} levels, this is no config.json of a model",
+      fail(ErrorCode::invalid_input, "{}: nested deeper than {} levels, this is not a config.json of a model",
            shown(file, 500), kMaxModelConfigDepth);
     return true;
   };
@@ -241,7 +240,7 @@ json parse_bounded(std::string_view content, const std::string& file) {
 ModelConfig parse_model_config(std::string_view content, const std::string& file) {
   const json document = parse_bounded(content, file);
   if (!document.is_object())
-    fail(ErrorCode::invalid_input, "{}: a config.json holds one object, this one does not", shown(file, 500));
+    fail(ErrorCode::invalid_input, "{}: expected a config.json with one object", shown(file, 500));
   const ConfigFields outer(document, file);
   std::string within;  // `text_config.`
   for (const std::string_view name : kLanguageModels) {
@@ -257,8 +256,7 @@ ModelConfig parse_model_config(std::string_view content, const std::string& file
   const json whole = with_defaults(language, model.model_type);
   const ConfigFields fields(whole, file, prefix);
   if (is_one_of(kOtherKinds, model.model_type))
-    fields.refuse("model_type", "names layers of a kind that shapes are not made from here; list them in a CSV",
-                  model.model_type);
+    fields.refuse("model_type", "names an unsupported kind of layers; list their shapes in a CSV", model.model_type);
   model.dtype = dtype_of(fields);
   if (!model.dtype) model.dtype = dtype_of(outer);
   model.hidden = fields.required("hidden_size");

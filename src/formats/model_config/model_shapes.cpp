@@ -75,13 +75,13 @@ class Shaping {
       : model_(model), options_(options), dtype_(options.dtype.value_or(model.dtype.value_or(DType::bf16))) {
     shapes_.notices = model.notices;
     if (!options.dtype && !model.dtype)
-      shapes_.notices.push_back(shown(model.file, 500) + ": no torch_dtype, bf16 is used; --dtype names another");
+      shapes_.notices.push_back(shown(model.file, 500) + ": no torch_dtype, using bf16; choose another with --dtype");
   }
 
   /// Throws, naming the field, if tp does not divide its value.
   int64_t share(int64_t value, std::string_view field) const {
     if (value % options_.tp == 0) return value / options_.tp;
-    fail(ErrorCode::invalid_input, "{}: field '{}' is no multiple of --tp {}, choose another: {}",
+    fail(ErrorCode::invalid_input, "{}: field '{}' is not a multiple of --tp {}, choose another: {}",
          shown(model_.file, 500), field, options_.tp, value);
   }
 
@@ -93,8 +93,8 @@ class Shaping {
     // A format without a family for dense products is an error only if such a product occurs.
     if (format == WeightFormat::int4_experts && kept == PlainModules::nowhere)
       fail(ErrorCode::invalid_input,
-           "{}: field 'quantization_config' has 4-bit weights beside 16-bit activations, for which there are tables of "
-           "experts only, take it out for the shapes of the model in its own type: {}",
+           "{}: field 'quantization_config' has 4-bit weights with 16-bit activations, which only tables of experts "
+           "support, remove it for the shapes of the model in its own type: {}",
            shown(model_.file, 500), product.name);
     if (kept != PlainModules::everywhere && !experts_only) add_gemm(product, gemm_family(format));
     if (kept != PlainModules::nowhere || experts_only) add_gemm(product, "gemm_a16w16");
@@ -123,7 +123,7 @@ class Shaping {
 
   void check(const Product& product) const {
     if (product.n >= 1 && product.n <= kMaxExtent && product.k >= 1 && product.k <= kMaxExtent) return;
-    fail(ErrorCode::invalid_input, "{}: a product is larger than a table holds, N and K end at {}: {} N={} K={}",
+    fail(ErrorCode::invalid_input, "{}: a product is too large for a table, N and K are at most {}: {} N={} K={}",
          shown(model_.file, 500), kMaxExtent, product.name, product.n, product.k);
   }
 

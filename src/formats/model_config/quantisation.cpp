@@ -16,7 +16,7 @@ namespace {
 // A list that names every expert of every layer has some ten thousand entries.
 constexpr size_t kMaxEntries = 200'000, kMaxEntryBytes = 500;
 constexpr std::string_view kRemedy =
-    "wants a method that a family of tables is for; take the field out for the shapes of the model in its own type";
+    "expects a method that a family of tables supports; remove the field for the shapes of the model in its own type";
 
 /// Translates `re:^model\.layers\.\d+.*self_attn` to `model.layers.**self_attn`. Syntax without a translation stays,
 /// with a character that no name contains.
@@ -100,7 +100,7 @@ bool is_block_of_128(const ConfigFields& fields, std::string_view field) {
 WeightFormat format_of_fp8(const ConfigFields& fields) {
   if (!fields.has("weight_block_size")) return WeightFormat::fp8_tensor;
   if (is_block_of_128(fields, "weight_block_size")) return WeightFormat::fp8_blocks;
-  fields.refuse("weight_block_size", "wants [128, 128], the only blocks there are tables for", "other blocks");
+  fields.refuse("weight_block_size", "expects [128, 128], the only blocks that tables support", "other blocks");
 }
 
 /// Format of one group of compressed-tensors.
@@ -180,10 +180,10 @@ Quantisation read_quantisation(const ConfigFields& fields) {
        {"modules_to_not_convert", "ignored_layers", "ignore", "exclude", "exclude_modules"}) {
     for (const std::string& entry : fields.texts(field)) {
       if (entry.size() > kMaxEntryBytes)
-        fields.refuse(field, fmt::format("wants names of {} bytes at most", kMaxEntryBytes), entry);
+        fields.refuse(field, fmt::format("expects names of at most {} bytes", kMaxEntryBytes), entry);
       for (std::string& choice : choices_of(entry)) quantisation.kept.push_back(std::move(choice));
       if (quantisation.kept.size() > kMaxEntries)
-        fields.refuse(field, fmt::format("wants {} names at most", kMaxEntries), "more");
+        fields.refuse(field, fmt::format("expects at most {} names", kMaxEntries), "more");
     }
   }
   return quantisation;

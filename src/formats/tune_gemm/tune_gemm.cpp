@@ -31,24 +31,24 @@ class EntryHandler final : public YAML::EventHandler {
   std::vector<RawEntry> take() { return std::move(entries_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (in_list_) fail_at(mark, "a second document is not read, one list is all");
+    if (in_list_) fail_at(mark, "a second document is not supported, give one list");
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { take_scalar(mark, ""); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    fail_at(mark, "an alias is not read here, write the value out");
+    fail_at(mark, "an alias is not supported, write the value out");
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string& value) override {
     take_scalar(mark, value);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
-    if (in_list_) fail_at(mark, "a list inside the list of sizes is not read");
+    if (in_list_) fail_at(mark, "a list inside the list of sizes is not supported");
     in_list_ = true;
   }
   void OnSequenceEnd() override {}
   void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
     if (!in_list_) fail_at(mark, wanted());
-    if (in_map_) fail_at(mark, "a map inside a size is not read");
+    if (in_map_) fail_at(mark, "a map inside a size is not supported");
     in_map_ = true;
     entries_.push_back({line(mark), line(mark), {}});
   }
@@ -64,7 +64,7 @@ class EntryHandler final : public YAML::EventHandler {
  private:
   static size_t line(const YAML::Mark& mark) { return mark.line < 0 ? 1 : static_cast<size_t>(mark.line) + 1; }
   static std::string_view wanted() {
-    return "the file is a list of sizes such as - {'M': 16, 'N': 32, 'K': 64, 'rowMajorA': 'T', 'rowMajorB': 'N'}";
+    return "expected a list of sizes such as - {'M': 16, 'N': 32, 'K': 64, 'rowMajorA': 'T', 'rowMajorB': 'N'}";
   }
 
   void take_scalar(const YAML::Mark& mark, const std::string& value) {
@@ -134,7 +134,8 @@ class EntryReader {
 
  private:
   [[noreturn]] void fail_value(std::string_view key, std::string_view wanted, const std::string& got) const {
-    fail(ErrorCode::invalid_input, "{}:{}: the key '{}' wants {}, got '{}'", name_, raw_.line, key, wanted, shown(got));
+    fail(ErrorCode::invalid_input, "{}:{}: the key '{}' expects {}, got '{}'", name_, raw_.line, key, wanted,
+         shown(got));
   }
 
   std::optional<std::string> take(std::string_view key) {
@@ -358,7 +359,7 @@ TuneGemmFile read_tune_gemm(const std::filesystem::path& path, const TuneGemmOpt
 
 TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, const TuneGemmOptions& options) {
   if (options.op != "gemm_a16w16") {
-    fail(ErrorCode::invalid_input, "files of this kind hold sizes of gemm_a16w16, leave --op out: '{}'", options.op);
+    fail(ErrorCode::invalid_input, "files of this kind hold sizes of gemm_a16w16, omit --op: '{}'", options.op);
   }
   std::vector<RawEntry> raw = parse(content, name);
   if (raw.empty()) fail(ErrorCode::invalid_input, "{}:1: the list of sizes is empty, give at least one", name);
@@ -376,7 +377,7 @@ TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, 
     if (!done.tflops) done.tflops = from_comment(lines[last_line - 1], "TFLOPS:");
   }
   if (num_default > 0)
-    file.notices.push_back(fmt::format("{}: bf16 is used for {} without a dtype; --indtype names another", name,
+    file.notices.push_back(fmt::format("{}: using bf16 for {} without a dtype; choose another with --indtype", name,
                                        counted(num_default, "size")));
   return file;
 }

@@ -49,7 +49,7 @@ TEST_F(TuneGemm, OptionsWinOverTheFileAndADefaultIsSaid) {
   EXPECT_THAT(key(sizes), HasSubstr("dtype=fp32 outdtype=fp32"));
   EXPECT_THAT(key(sizes, {.dtype = DType::fp16, .bias = true}), HasSubstr("dtype=fp16 outdtype=fp16 bias=1"));
   EXPECT_THAT(read("- {'M': 1, 'N': 2, 'K': 3}\n").notices,
-              testing::ElementsAre(HasSubstr("bf16 is used for 1 size without a dtype")));
+              testing::ElementsAre(HasSubstr("using bf16 for 1 size without a dtype")));
   EXPECT_THAT(read(sizes).notices, IsEmpty());
 }
 
@@ -194,9 +194,9 @@ TEST_F(TuneGemmPublication, KeepsTheEntriesOfAFileWhoseEntriesShareLines) {
 
 TEST_F(TuneGemmPublication, LeavesAFileAloneThatItCannotRead) {
   const std::vector one = {result("m=1 n=2 k=3", "a@1:")};
-  EXPECT_THAT(failure("M,N,K\n1,2,3\n", one), HasSubstr("results.yaml:1: the file is a list of sizes"));
+  EXPECT_THAT(failure("M,N,K\n1,2,3\n", one), HasSubstr("results.yaml:1: expected a list of sizes"));
   EXPECT_THAT(failure("- {M: 1, N: 2, K: 3}\n---\n- {M: 5, N: 2, K: 3}\n", one),
-              HasSubstr("results.yaml:2: a second document is not read"));
+              HasSubstr("results.yaml:2: a second document is not supported"));
   EXPECT_THAT(failure("", {result("m=1 n=2 k=3 bpreshuffle=1", "a@1:")}), HasSubstr("no key for the attribute"));
 }
 
@@ -206,23 +206,23 @@ TEST_F(TuneGemm, WrongValuesAreRejectedWithFileAndLine) {
   EXPECT_EQ(message("# c\n- {'M': 1, 'N': 2}\n"),
             "sizes.yaml:2: a size needs the keys M, N and K, this one has no 'K'");
   EXPECT_EQ(message("- {'M': 0, 'N': 2, 'K': 3}\n"),
-            "sizes.yaml:1: the key 'M' wants a whole number from 1 to 2147483647, got '0'");
+            "sizes.yaml:1: the key 'M' expects a whole number from 1 to 2147483647, got '0'");
   EXPECT_EQ(message("\n- {'M': 1, 'N': -2, 'K': 3}\n"),
-            "sizes.yaml:2: the key 'N' wants a whole number from 1 to 2147483647, got '-2'");
+            "sizes.yaml:2: the key 'N' expects a whole number from 1 to 2147483647, got '-2'");
   EXPECT_EQ(message("- {'M': 1, 'N': 2, 'K': 9999999999999999999999}\n").substr(0, 30),
-            "sizes.yaml:1: the key 'K' want");
+            "sizes.yaml:1: the key 'K' expect");
   EXPECT_EQ(message("- {'M': 1, 'N': 2, 'K': 3, 'rowMajorA': 'X'}\n"),
-            "sizes.yaml:1: the key 'rowMajorA' wants T (row-major) or N (column-major), got 'X'");
+            "sizes.yaml:1: the key 'rowMajorA' expects T (row-major) or N (column-major), got 'X'");
   EXPECT_EQ(message("- {'M': 1, 'N': 2, 'K': 3, 'dtype': 'x'}\n"),
-            "sizes.yaml:1: the key 'dtype' wants a data type such as bf16, got 'x'");
+            "sizes.yaml:1: the key 'dtype' expects a data type such as bf16, got 'x'");
   EXPECT_EQ(message("- {'M': 1, 'M': 2}\n"), "sizes.yaml:1: the key 'M' is given twice");
 }
 
 TEST_F(TuneGemm, WhatIsNoListOfSizesIsRejectedWithFileAndLine) {
   EXPECT_EQ(message(""), "sizes.yaml:1: the list of sizes is empty, give at least one");
   EXPECT_EQ(message("[]"), "sizes.yaml:1: the list of sizes is empty, give at least one");
-  EXPECT_THAT(message("M,N,K\n1,2,3\n"), HasSubstr("sizes.yaml:1: the file is a list of sizes"));
-  EXPECT_THAT(message("M: 1\n"), HasSubstr("sizes.yaml:1: the file is a list of sizes"));
+  EXPECT_THAT(message("M,N,K\n1,2,3\n"), HasSubstr("sizes.yaml:1: expected a list of sizes"));
+  EXPECT_THAT(message("M: 1\n"), HasSubstr("sizes.yaml:1: expected a list of sizes"));
   EXPECT_THAT(message("- {'M': 1\n- {'N': 2}\n"), HasSubstr("sizes.yaml:1: "));
   EXPECT_THAT(message("- {'M': 1}\n]\n"), HasSubstr("sizes.yaml:2: this is not YAML"));
   EXPECT_THAT(message("- {'M': [1]}\n"), HasSubstr("sizes.yaml:1: a list inside"));
@@ -235,7 +235,7 @@ TEST_F(TuneGemm, AnAliasBombAndDeepNestingEndAtOnce) {
   for (int i = 1; i < 30; ++i)
     bomb += "- &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + ", *a" + std::to_string(i - 1) + "]\n";
   EXPECT_THAT(message(bomb), HasSubstr("sizes.yaml:2: a list inside"));
-  EXPECT_THAT(message("- &a {'M': 1, 'N': 2, 'K': 3}\n- *a\n"), HasSubstr("sizes.yaml:2: an alias is not read here"));
+  EXPECT_THAT(message("- &a {'M': 1, 'N': 2, 'K': 3}\n- *a\n"), HasSubstr("sizes.yaml:2: an alias is not supported"));
   EXPECT_THAT(message(std::string(1 << 16, '[')), HasSubstr("sizes.yaml:1: "));
   EXPECT_THAT(message("- " + std::string(1 << 16, '{')), HasSubstr("sizes.yaml:1: "));
 }

@@ -43,15 +43,16 @@ std::string checked(const Problem& problem, const AttributeSpec& spec, const std
     if (parsed && std::find(spec.allowed.begin(), spec.allowed.end(), name(*parsed)) != spec.allowed.end())
       return std::string(name(*parsed));
     std::vector<std::string> allowed(spec.allowed.begin(), spec.allowed.end());
-    fail(ErrorCode::invalid_input, "{} takes {} of {}, got '{}'", problem.op(), spec.name, join(allowed, ", "), text);
+    fail(ErrorCode::invalid_input, "{} supports {} of {}, got '{}'", problem.op(), spec.name, join(allowed, ", "),
+         text);
   }
   if (spec.kind == ColumnKind::flag) {
     if (const auto value = parse_bool(text)) return *value ? "1" : "0";
-    fail(ErrorCode::invalid_input, "attribute '{}' wants 0 or 1, got '{}'", spec.name, text);
+    fail(ErrorCode::invalid_input, "attribute '{}' expects 0 or 1, got '{}'", spec.name, text);
   }
   const auto value = parse_int(text);
   if (!value || *value < spec.min || *value > spec.max) {
-    fail(ErrorCode::invalid_input, "attribute '{}' wants a whole number from {} to {}, got '{}'", spec.name, spec.min,
+    fail(ErrorCode::invalid_input, "attribute '{}' expects a whole number from {} to {}, got '{}'", spec.name, spec.min,
          spec.max, text);
   }
   return std::to_string(*value);
@@ -94,7 +95,7 @@ Problem GemmOp::normalise(const Problem& problem, const DeviceInfo&) const {
            attributes.end();
   };
   if (is("bpreshuffle", "1") && is("trans_b", "0")) {
-    fail(ErrorCode::invalid_input, "weights that are packed ahead (bpreshuffle=1) are given N×K, leave trans_b at 1");
+    fail(ErrorCode::invalid_input, "weights that are packed ahead (bpreshuffle=1) must be N×K, use trans_b=1");
   }
   return Problem(std::string(name()), std::move(attributes));
 }

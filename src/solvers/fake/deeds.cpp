@@ -179,7 +179,7 @@ void commit(Fault fault) {
       ::sleep(1);
       return;
     case Fault::unsupported:
-      fail(ErrorCode::unavailable, "left out of this run by a planted fault");
+      fail(ErrorCode::unavailable, "excluded from this run by a planted fault");
     case Fault::scribble_inputs:
     case Fault::scribble_after:
     case Fault::wrong_result:

@@ -98,7 +98,7 @@ class FakeBackend final : public Backend {
     return SearchSpace::product(
         std::move(parameters),
         {{"tile-fits", "tile_m * tile_n <= 128 * 64", "an accumulator of this size does not fit the registers"},
-         {"split-divides", "problem.k % split_k == 0", "split-K wants parts of equal length"}});
+         {"split-divides", "problem.k % split_k == 0", "split-K needs parts of equal length"}});
   }
   Config untuned(const Problem& problem) override {
     std::vector<std::pair<std::string, Value>> values = {
@@ -150,7 +150,7 @@ class FakeSolver final : public Solver {
   }
   std::unique_ptr<Backend> open(Device& device) const override {
     auto* fake = dynamic_cast<FakeDevice*>(&device);
-    if (!fake) fail(ErrorCode::unavailable, "the fake solver wants the fake device, got '{}'", device.info().id);
+    if (!fake) fail(ErrorCode::unavailable, "the fake solver needs the fake device, got '{}'", device.info().id);
     return std::make_unique<FakeBackend>(*fake);
   }
 };

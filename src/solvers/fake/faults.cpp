@@ -35,7 +35,7 @@ void read_when(std::string_view text, PlantedFault& fault) {
   }
   const auto number = text.starts_with(kFrom) ? parse_int(text.substr(kFrom.size())) : std::nullopt;
   if (!number || *number < 1)
-    fail(ErrorCode::invalid_input, "the last column is always, once:PATH or from:N with N of 1 or more, got '{}'",
+    fail(ErrorCode::invalid_input, "the last column must be always, once:PATH or from:N with N of 1 or more, got '{}'",
          shown(text));
   if (fault.step != FaultStep::run)
     fail(ErrorCode::invalid_input, "launches are counted in step run only, got '{}'", shown(text));
@@ -46,17 +46,17 @@ PlantedFault read_line(std::string_view line) {
   const auto columns = split(line, '\t');
   if (columns.size() != kColumns) {
     fail(ErrorCode::invalid_input,
-         "a fault is five columns with a tab between: problem, config, fault, step, when; got {}", columns.size());
+         "a fault has five columns separated by tabs: problem, config, fault, step, when; got {}", columns.size());
   }
   PlantedFault planted;
   if (columns[0] != "*") planted.problem = Problem::parse(columns[0]).key();
   planted.config = Config::parse(columns[1]);
   const auto fault = parse_fault(columns[2]);
-  if (!fault) fail(ErrorCode::invalid_input, "there is no fault '{}'", shown(columns[2]));
+  if (!fault) fail(ErrorCode::invalid_input, "unknown fault '{}'", shown(columns[2]));
   planted.fault = *fault;
   const auto step = std::find(kSteps.begin(), kSteps.end(), columns[3]);
   if (step == kSteps.end())
-    fail(ErrorCode::invalid_input, "the step is prepare, run or unload, got '{}'", shown(columns[3]));
+    fail(ErrorCode::invalid_input, "the step must be prepare, run or unload, got '{}'", shown(columns[3]));
   planted.step = static_cast<FaultStep>(step - kSteps.begin());
   if (planted.step != FaultStep::run && needs_launch(planted.fault))
     fail(ErrorCode::invalid_input, "{} is a fault of step run", name(planted.fault));

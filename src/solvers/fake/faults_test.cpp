@@ -62,7 +62,7 @@ TEST(FaultLists, LeaveOtherProblemsAndConfigsAlone) {
 TEST(FaultLists, SayWhichLineIsWrong) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"nan\n", "five columns"},
-      {line("explode"), "no fault 'explode'"},
+      {line("explode"), "unknown fault 'explode'"},
       {line("nan", "later"), "prepare, run or unload, got 'later'"},
       {line("nan", "prepare"), "nan is a fault of step run"},
       {line("nan", "unload"), "nan is a fault of step run"},

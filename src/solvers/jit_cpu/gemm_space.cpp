@@ -112,7 +112,7 @@ std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
        "wider than the packed operand"},
       {"copy_type", fmt::format("copy == 1 || {} || {}", fp32, amx),
        "elements of 16 bits are widened when they are copied"},
-      {"copy_amx", fmt::format("copy == 0 || !{}", amx), "AMX takes bf16 where it lies"},
+      {"copy_amx", fmt::format("copy == 0 || !{}", amx), "AMX reads bf16 in place"},
       {"copy_use", fmt::format("copy == 0 || {} == 0 || kernel == 'tile_m' && problem.m >= 64", fp32),
        "the copied rows would be used too few times"},
       {"copy_prefetch", fmt::format("copy == 0 || prefetch == 0 || {}", packed),

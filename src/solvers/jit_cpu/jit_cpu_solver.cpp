@@ -70,9 +70,9 @@ class JitCpuSolver final : public Solver {
       return support;
     if (VectorUnit::of(device.gfx).lanes == 0) return Support::no("needs AVX2 and FMA");
     const auto shape = GemmShape::of(problem);
-    if (shape.trans_a && shape.b_is_kn) return Support::no("takes one transposed operand at most");
-    if (shape.trans_a && shape.packed) return Support::no("reads x along K where the weights are packed ahead");
-    if (shape.trans_a && shape.m < kPanel) return Support::no("packs a transposed x from 16 rows on");
+    if (shape.trans_a && shape.b_is_kn) return Support::no("supports one transposed operand at most");
+    if (shape.trans_a && shape.packed) return Support::no("does not support a transposed x with packed weights");
+    if (shape.trans_a && shape.m < kPanel) return Support::no("supports a transposed x of 16 rows or more only");
     return {};
   }
 

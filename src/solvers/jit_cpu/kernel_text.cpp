@@ -16,7 +16,7 @@ std::string element(DType type) {
     case DType::fp16:
       return "unsigned short";
     default:
-      fail(ErrorCode::unavailable, "generated kernels take fp32, bf16 and fp16, got {}", name(type));
+      fail(ErrorCode::unavailable, "generated kernels support fp32, bf16 and fp16, got {}", name(type));
   }
 }
 

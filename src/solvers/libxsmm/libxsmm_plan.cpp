@@ -71,7 +71,7 @@ void LibxsmmPlan::generate(const Variant& variant) {
   }
   kernels_[variant.index()] = kernel.xmm;
   if (!kernel.xmm)
-    fail(ErrorCode::unavailable, "libxsmm generates no such kernel for {}: {}×{}×{}", libxsmm_get_target_arch(), m, n,
+    fail(ErrorCode::unavailable, "libxsmm cannot generate a kernel for {}: {}×{}×{}", libxsmm_get_target_arch(), m, n,
          k);
 }
 

@@ -66,12 +66,12 @@ class LibxsmmBackend final : public Backend {
     const LibxsmmTiles tiles{config.integer("tile_m"), config.integer("tile_n"), config.integer("tile_k")};
     const auto fits = [](int64_t tile, int64_t extent) { return tile >= 1 && tile <= extent; };
     if (!fits(tiles.m, shape.m) || !fits(tiles.n, shape.n) || !fits(tiles.k, shape.k))
-      fail(ErrorCode::unavailable, "a tile has to lie inside the product {}×{}×{}: '{}'", shape.m, shape.n, shape.k,
+      fail(ErrorCode::unavailable, "a tile must fit inside the product {}×{}×{}: '{}'", shape.m, shape.n, shape.k,
            config.key());
     if (shape.in != DType::fp32 && tiles.k % 2 != 0)
-      fail(ErrorCode::unavailable, "bf16 is multiplied in pairs along k, tile_k has to be even: {}", tiles.k);
+      fail(ErrorCode::unavailable, "bf16 is multiplied in pairs along k, tile_k must be even: {}", tiles.k);
     if (shape.out != DType::fp32 && tiles.k != shape.k)
-      fail(ErrorCode::unavailable, "a bf16 result wants the whole k={} in one tile, got tile_k={}", shape.k, tiles.k);
+      fail(ErrorCode::unavailable, "a bf16 result needs the whole k={} in one tile, got tile_k={}", shape.k, tiles.k);
     return std::make_unique<LibxsmmPlan>(shape, tiles, threads);
   }
 
@@ -98,10 +98,10 @@ class LibxsmmSolver final : public Solver {
     if (const Support support = supports_host_gemm(problem, device); !support.yes) return support;
     const auto shape = GemmShape::of(problem);
     if (shape.macs() > kMaxMacs || std::max({shape.m, shape.n, shape.k}) > kMaxExtent)
-      return Support::no("takes small products only, up to 512³");
+      return Support::no("supports small products only, up to 512³");
     if (shape.in == DType::fp32)
-      return shape.out == DType::fp32 ? Support{} : Support::no("keeps fp32 results in fp32");
-    return shape.in == DType::bf16 ? supports_bf16(shape) : Support::no("has no fp16");
+      return shape.out == DType::fp32 ? Support{} : Support::no("supports fp32 inputs with fp32 results only");
+    return shape.in == DType::bf16 ? supports_bf16(shape) : Support::no("does not support fp16");
   }
   std::unique_ptr<Backend> open(Device& device) const override {
     return std::make_unique<LibxsmmBackend>(device.info());
@@ -110,7 +110,7 @@ class LibxsmmSolver final : public Solver {
  private:
   static Support supports_bf16(const GemmShape& shape) {
     if (!__builtin_cpu_supports("avx512bf16")) return Support::no("bf16 needs AVX512-BF16");
-    if (shape.out == DType::fp16) return Support::no("gives bf16 products in bf16 or fp32");
+    if (shape.out == DType::fp16) return Support::no("supports bf16 inputs with bf16 or fp32 results only");
     if (shape.k % 2 != 0) return Support::no("bf16 needs an even k");
     if (shape.trans_a || shape.b_is_kn) return Support::no("bf16 needs trans_a=0 and trans_b=1");
     if (shape.out == DType::bf16 && shape.k > kMaxNarrowDepth)

@@ -43,14 +43,14 @@ TEST_F(LibxsmmSolver, MultipliesBf16InPairs) {
             "");
   EXPECT_THAT(
       libxsmm_.refusal("gemm_a16w16 m=4 n=4 k=70 dtype=bf16 outdtype=fp32", "tile_m=4;tile_n=4;tile_k=35;threads=1"),
-      HasSubstr("has to be even"));
+      HasSubstr("must be even"));
   EXPECT_THAT(libxsmm_.refusal("gemm_a16w16 m=4 n=4 k=70 dtype=bf16", "tile_m=4;tile_n=4;tile_k=16;threads=1"),
-              HasSubstr("wants the whole k=70"));
+              HasSubstr("needs the whole k=70"));
 }
 
 TEST_F(LibxsmmSolver, SaysWhatItLeavesToOthers) {
   EXPECT_THAT(unsupported("gemm_a16w16 m=1024 n=1024 k=1024 dtype=fp32"), HasSubstr("small products only"));
-  EXPECT_THAT(unsupported("gemm_a16w16 m=4 n=4 k=4 dtype=fp16"), HasSubstr("no fp16"));
+  EXPECT_THAT(unsupported("gemm_a16w16 m=4 n=4 k=4 dtype=fp16"), HasSubstr("does not support fp16"));
   EXPECT_NE(unsupported("gemm_a16w16 m=4 n=4 k=5 dtype=bf16"), "");
   EXPECT_NE(unsupported("gemm_a16w16 m=4 n=4 k=4 dtype=bf16 trans_b=0"), "");
   EXPECT_EQ(unsupported("gemm_a16w16 m=512 n=512 k=512 dtype=fp32"), "");
@@ -58,7 +58,7 @@ TEST_F(LibxsmmSolver, SaysWhatItLeavesToOthers) {
 
 TEST_F(LibxsmmSolver, RefusesATileOutsideTheProduct) {
   EXPECT_THAT(libxsmm_.refusal("gemm_a16w16 m=4 n=4 k=4 dtype=fp32", "tile_m=5;tile_n=4;tile_k=4;threads=1"),
-              HasSubstr("has to lie inside"));
+              HasSubstr("must fit inside"));
   EXPECT_NE(libxsmm_.refusal("gemm_a16w16 m=4 n=4 k=4 dtype=fp32", "tile_m=4;tile_n=0;tile_k=4;threads=1"), "");
 }
 

@@ -202,7 +202,7 @@ class MklBackend final : public Backend {
            reinterpret_cast<const uint16_t*>(plain.data()), p.ldb, static_cast<uint16_t*>(packed.data));
       return;
     }
-    fail(ErrorCode::unavailable, "MKL here has other layouts of packed weights: '{}'", layout.name);
+    fail(ErrorCode::unavailable, "the MKL on this machine has other layouts of packed weights: '{}'", layout.name);
   }
 
   Config untuned(const Problem& problem) override {
@@ -218,7 +218,7 @@ class MklBackend final : public Backend {
     const int threads = thread_count(config, device_);
     const auto shape = GemmShape::of(problem);
     if (config.text("routine") == "gemv" && (shape.m != 1 || shape.in != DType::fp32))
-      fail(ErrorCode::unavailable, "sgemv wants m=1 and fp32, got {}", problem.key());
+      fail(ErrorCode::unavailable, "sgemv needs m=1 and fp32, got {}", problem.key());
     return std::make_unique<MklPlan>(shape, config, threads);
   }
 
@@ -249,7 +249,7 @@ class MklSolver final : public Solver {
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
     if (const Support support = supports_host_gemm(problem, device, WeightForms::plain_or_packed); !support.yes)
       return support;
-    if (GemmShape::of(problem).out != DType::fp32) return Support::no("gives results in fp32 only");
+    if (GemmShape::of(problem).out != DType::fp32) return Support::no("supports fp32 results only");
     return {};
   }
   std::unique_ptr<Backend> open(Device& device) const override { return std::make_unique<MklBackend>(device.info()); }

@@ -46,9 +46,9 @@ TEST_F(MklSolver, OffersTheVectorRoutineForOneRowOfFp32Only) {
   EXPECT_FALSE(offers("gemm_a16w16 m=2 n=8 k=8 dtype=fp32", "routine=gemv;threads=1"));
   EXPECT_FALSE(offers("gemm_a16w16 m=1 n=8 k=8 dtype=bf16 outdtype=fp32", "routine=gemv;threads=1"));
   EXPECT_THAT(mkl_.refusal("gemm_a16w16 m=2 n=8 k=8 dtype=fp32", "routine=gemv;threads=1"),
-              HasSubstr("sgemv wants m=1 and fp32"));
+              HasSubstr("sgemv needs m=1 and fp32"));
   EXPECT_THAT(mkl_.refusal("gemm_a16w16 m=1 n=8 k=8 dtype=bf16 outdtype=fp32", "routine=gemv;threads=1"),
-              HasSubstr("sgemv wants m=1 and fp32"));
+              HasSubstr("sgemv needs m=1 and fp32"));
 }
 
 std::string packed_config(int threads) {
@@ -83,7 +83,7 @@ TEST_F(MklSolver, PacksForAThreadCountAndLeavesSmallWeightsPlain) {
 }
 
 TEST_F(MklSolver, LeavesNarrowResultsToOthers) {
-  EXPECT_THAT(unsupported("gemm_a16w16 m=2 n=8 k=8 dtype=bf16"), HasSubstr("fp32 only"));
+  EXPECT_THAT(unsupported("gemm_a16w16 m=2 n=8 k=8 dtype=bf16"), HasSubstr("fp32 results only"));
   EXPECT_EQ(unsupported("gemm_a16w16 m=2 n=8 k=8 dtype=bf16 outdtype=fp32"), "");
 }
 

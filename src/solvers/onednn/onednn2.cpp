@@ -9,6 +9,6 @@ const OnednnLibrary& onednn_library() {
   return library;
 }
 
-Support onednn_supports_fp16(const GemmShape&) { return Support::no("oneDNN 2.6 has no fp16 on a CPU"); }
+Support onednn_supports_fp16(const GemmShape&) { return Support::no("oneDNN 2.6 does not support fp16 on a CPU"); }
 
 }  // namespace attune

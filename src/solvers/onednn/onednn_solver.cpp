@@ -31,7 +31,7 @@ memory::data_type data_type_of(DType dtype) {
     case DType::fp16:
       return memory::data_type::f16;
     default:
-      fail(ErrorCode::unavailable, "oneDNN's matmul takes fp32, bf16 and fp16, got {}", name(dtype));
+      fail(ErrorCode::unavailable, "oneDNN's matmul supports fp32, bf16 and fp16, got {}", name(dtype));
   }
 }
 
@@ -41,7 +41,7 @@ auto guarded(ErrorCode code, Call call) {
   try {
     return call();
   } catch (const dnnl::error& error) {
-    fail(code, "oneDNN refused: {} (status {})", error.what(), static_cast<int>(error.status));
+    fail(code, "oneDNN reported an error: {} (status {})", error.what(), static_cast<int>(error.status));
   }
 }
 
@@ -229,7 +229,7 @@ class OnednnBackend final : public Backend {
       const auto offered = with_layouts(problem, WeightOrder::any, device_.num_units);
       const auto found =
           std::find_if(offered.begin(), offered.end(), [](const auto& one) { return !one.is_reference; });
-      if (offered.empty()) fail(ErrorCode::unavailable, "oneDNN names no order of these weights: {}", problem.key());
+      if (offered.empty()) fail(ErrorCode::unavailable, "oneDNN offers no layout of these weights: {}", problem.key());
       return (found == offered.end() ? offered.front() : *found).config;
     }
     return Config({{"impl", preferred(names(problem))}, {"threads", device_.num_units}});
@@ -395,8 +395,9 @@ class OnednnSolver final : public Solver {
     // not check).
     const bool has_bf16 = shape.in == DType::bf16 || shape.out == DType::bf16;
     if (has_bf16 && device.gfx.starts_with("x86-64") && !device.gfx.starts_with("x86-64-v4"))
-      return Support::no("computes bf16 with AVX-512 only");
-    if (shape.in == DType::fp32 && shape.out != DType::fp32) return Support::no("keeps fp32 results in fp32");
+      return Support::no("supports bf16 with AVX-512 only");
+    if (shape.in == DType::fp32 && shape.out != DType::fp32)
+      return Support::no("supports fp32 inputs with fp32 results only");
     return {};
   }
   std::unique_ptr<Backend> open(Device& device) const override {

@@ -105,7 +105,7 @@ TEST_P(Onednn, OfVersion2LeavesHalvesToOthers) {
   EXPECT_THAT(onednn_.solver()
                   .supports(onednn_.problem("gemm_a16w16 m=8 n=16 k=32 dtype=fp16"), onednn_.device().info())
                   .reason,
-              testing::HasSubstr("no fp16"));
+              testing::HasSubstr("does not support fp16"));
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ class OpenblasBackend final : public Backend {
     const int threads = thread_count(config, device_);
     const auto shape = GemmShape::of(problem);
     const bool vector = config.text("routine") == "gemv";
-    if (vector && shape.m != 1) fail(ErrorCode::unavailable, "sgemv wants m=1, got {}", shape.m);
+    if (vector && shape.m != 1) fail(ErrorCode::unavailable, "sgemv needs m=1, got {}", shape.m);
     return std::make_unique<OpenblasPlan>(shape, threads, vector);
   }
 

@@ -34,7 +34,7 @@ TEST_F(Openblas, OffersTheVectorRoutineForOneRowOnly) {
                    .space(openblas_.problem("gemm_a16w16 m=2 n=8 k=8 dtype=fp32"))
                    .index_of(Config::parse("routine=gemv;threads=1")));
   EXPECT_THAT(openblas_.refusal("gemm_a16w16 m=2 n=8 k=8 dtype=fp32", "routine=gemv;threads=1"),
-              HasSubstr("sgemv wants m=1"));
+              HasSubstr("sgemv needs m=1"));
 }
 
 TEST_F(Openblas, RefusesThreadsTheDeviceHasNot) {

@@ -133,7 +133,7 @@ Kernel kernel_for_block(std::string_view block) {
   if (block == "1x4") return Variant<In, Out, 1, 4>::here();
   if (block == "2x4") return Variant<In, Out, 2, 4>::here();
   if (block == "4x4") return Variant<In, Out, 4, 4>::here();
-  fail(ErrorCode::unavailable, "the block is one of 1x4, 2x4 and 4x4, got '{}'", block);
+  fail(ErrorCode::unavailable, "the block must be 1x4, 2x4 or 4x4, got '{}'", block);
 }
 
 Kernel kernel_for(const GemmShape& shape, std::string_view block) {
