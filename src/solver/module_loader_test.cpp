@@ -108,7 +108,7 @@ TEST_F(ModuleLoader, a_module_that_others_could_have_written_is_left_out_and_sai
   load(HostProcess::application);
   EXPECT_EQ(registry_.find("odd.gemm"), nullptr);
   EXPECT_THAT(entry().unavailable, AllOf(HasSubstr("chmod go-w"), HasSubstr(file.string())));
-  EXPECT_THAT(registry_.notices(), ElementsAre(HasSubstr("the solver odd.gemm is left out")));
+  EXPECT_THAT(registry_.notices(), ElementsAre(HasSubstr("the solver odd.gemm is excluded")));
 }
 
 }  // namespace

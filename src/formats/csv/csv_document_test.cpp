@@ -95,11 +95,11 @@ TEST(CsvDocument, AMissingColumnIsNamedWithThoseThatAreThere) {
 }
 
 TEST(CsvDocument, BinaryContentIsRejectedWithItsLine) {
-  EXPECT_THAT(message_of(std::string("M\n1\n\0\n", 7)), HasSubstr("t.csv:3: a NUL byte"));
+  EXPECT_THAT(message_of(std::string("M\n1\n\0\n", 7)), HasSubstr("t.csv:3: the line contains a NUL byte"));
   EXPECT_THAT(message_of("M\n\x7f"
                          "ELF\n"),
-              HasSubstr("t.csv:2: a control character"));
-  EXPECT_THAT(message_of("M\n\xc3(\n"), HasSubstr("t.csv:2: bytes that are not UTF-8"));
+              HasSubstr("t.csv:2: the line contains a control character"));
+  EXPECT_THAT(message_of("M\n\xc3(\n"), HasSubstr("t.csv:2: the line contains bytes that are not UTF-8"));
   EXPECT_THAT(message_of("M\n\xed\xa0\x80\n"), HasSubstr("not UTF-8"));
   EXPECT_EQ(parse("M\ngröße €😀\n").num_rows(), 1u);
 }
@@ -107,9 +107,9 @@ TEST(CsvDocument, BinaryContentIsRejectedWithItsLine) {
 TEST(CsvDocument, StrayQuotesAndCarriageReturnsAreRejectedWithTheirLine) {
   EXPECT_THAT(message_of("M\na\"b\n"), HasSubstr("t.csv:2: an unquoted cell contains a quotation mark"));
   EXPECT_THAT(message_of("M\n1\n\"open\n2\n"), HasSubstr("t.csv:3: a quotation mark is opened and never closed"));
-  EXPECT_THAT(message_of("M\n1\r2\r3\n"), HasSubstr("t.csv:2: a carriage return"));
-  EXPECT_THAT(message_of("M\n1\r2"), HasSubstr("t.csv:2: a carriage return")) << "the last line has no end";
-  EXPECT_THAT(message_of("M\r1"), HasSubstr("t.csv:1: a carriage return"));
+  EXPECT_THAT(message_of("M\n1\r2\r3\n"), HasSubstr("t.csv:2: the line contains a carriage return"));
+  EXPECT_THAT(message_of("M\n1\r2"), HasSubstr("t.csv:2: the line contains a carriage return")) << "the last line has no end";
+  EXPECT_THAT(message_of("M\r1"), HasSubstr("t.csv:1: the line contains a carriage return"));
   EXPECT_EQ(parse("M\r\n1\r").num_rows(), 1u);
   EXPECT_THAT(message_of("M,N,M\n"), HasSubstr("t.csv:1: the column 'M' is named twice"));
 }

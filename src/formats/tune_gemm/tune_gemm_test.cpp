@@ -209,7 +209,7 @@ TEST_F(TuneGemm, WrongValuesAreRejectedWithFileAndLine) {
             "sizes.yaml:1: the key 'M' expects a whole number from 1 to 2147483647, got '0'");
   EXPECT_EQ(message("\n- {'M': 1, 'N': -2, 'K': 3}\n"),
             "sizes.yaml:2: the key 'N' expects a whole number from 1 to 2147483647, got '-2'");
-  EXPECT_EQ(message("- {'M': 1, 'N': 2, 'K': 9999999999999999999999}\n").substr(0, 30),
+  EXPECT_EQ(message("- {'M': 1, 'N': 2, 'K': 9999999999999999999999}\n").substr(0, 32),
             "sizes.yaml:1: the key 'K' expect");
   EXPECT_EQ(message("- {'M': 1, 'N': 2, 'K': 3, 'rowMajorA': 'X'}\n"),
             "sizes.yaml:1: the key 'rowMajorA' expects T (row-major) or N (column-major), got 'X'");
