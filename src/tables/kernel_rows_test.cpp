@@ -20,7 +20,10 @@ class OneContender final : public Executor {
   void open(ProblemId id, const Problem& problem, const Protocol&) override {
     if (problem.integer("m") == 8) fail(ErrorCode::device, "the device is lost");
     answer_ = {.problem = id, .refused = problem.integer("m") == 7 ? "too large" : "", .contenders = {}};
-    answer_.contenders.push_back({"known.gemm", "1", {}, {}, SearchSpace::listed({Config::parse("a=1")}), {}});
+    Contender& one = answer_.contenders.emplace_back();
+    one.solver = "known.gemm";
+    one.version = "1";
+    one.space = SearchSpace::listed({Config::parse("a=1")});
   }
   void close(ProblemId) override {}
   void admit(ProblemId, Slot, const Admission&) override {}
