@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -12,12 +11,10 @@
 #include "campaign/open_devices.h"
 #include "cli/command.h"
 #include "formats/csv/table.h"
-#include "measure/contenders.h"
 #include "ops/family.h"
-#include "ops/op.h"
 #include "report/json_output.h"
-#include "report/result_table.h"
 #include "solver/contender.h"
+#include "tables/kernel_rows.h"
 
 namespace attune {
 namespace {
@@ -69,71 +66,34 @@ int clear_kernels(const KernelsOptions& options) {
   return 0;
 }
 
-/// A row whose kernels are to be built.
-struct KernelRow {
-  size_t line;
-  Problem problem;
-  std::vector<Contender> contenders;
-  Candidate candidate;
-};
-
-/// Returns the rows of this device that some solver could run; reports the others on standard error and counts them in
-/// `num_unusable`.
-std::vector<KernelRow> wanted_rows(const Table& table, const KernelsOptions& options, const Environment& environment,
-                                   size_t& num_unusable) {
-  const DeviceInfo& device = environment.device();
-  std::vector<KernelRow> wanted;
-  for (const TableRow& row : table.rows()) {
-    if (row.gfx != device.gfx || row.num_units != device.num_units) continue;
-    std::string why;
-    try {
-      Candidate candidate = Candidate::parse(row.kernel_name);
-      Problem problem = op_of(row.problem).normalise(row.problem, device);
-      auto here = contenders(*environment.executor, problem, {});
-      if (const auto reason = why_unusable(candidate, problem, here, device))
-        why = *reason;
-      else
-        wanted.push_back({row.line, std::move(problem), std::move(here), std::move(candidate)});
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::invalid_input && error.code() != ErrorCode::unavailable) throw;
-      why = error.what();
-    }
-    if (why.empty()) continue;
-    ++num_unusable;
-    print_line(stderr, fmt::format("{}:{}: left out: {}", options.table, row.line, why));
-  }
-  return wanted;
-}
-
 /// Compiles the kernels that a table's rows need on this device, so that a program never waits for them. Returns 1 if a
 /// row of this device still lacks a kernel.
 int build_kernels(const KernelsOptions& options) {
   const Table table = Table::read(options.table, family_option(options.op));
   Environment environment = open_environment(options.devices, Isolation::none, {options.cache, options.jobs, {}});
-  size_t num_unusable = 0, num_failed = 0, num_rows = 0;
-  const auto rows = wanted_rows(table, options, environment, num_unusable);
+  const KernelRows rows = kernel_rows(table, *environment.executor);
+  for (const auto& [row, why] : rows.unusable)
+    print_line(stderr, fmt::format("{}:{}: left out: {}", options.table, row->line, why));
   std::vector<Kernels::Request> requests;
-  for (const KernelRow& row : rows) {
-    const auto own = std::find_if(row.contenders.begin(), row.contenders.end(),
-                                  [&](const Contender& one) { return one.solver == row.candidate.solver; });
-    requests.push_back({&row.problem, &*own, row.candidate});
-  }
+  for (const KernelRow& one : rows.usable)
+    requests.push_back({&one.problem, find_contender(one.contenders, one.candidate.solver), one.candidate});
   const auto built = environment.kernels->build(requests);
+  size_t num_failed = 0, num_rows = 0;
   std::set<std::string> files;
-  for (size_t i = 0; i < rows.size(); ++i) {
+  for (size_t i = 0; i < built.size(); ++i) {
     for (const Binary& binary : built[i].binaries) files.insert(binary.file.string());
     num_rows += !built[i].binaries.empty();
     if (built[i].outcome.ok()) continue;
     ++num_failed;
-    print_line(stderr, fmt::format("{}:{} {}: {}", options.table, rows[i].line, name(built[i].outcome.status),
-                                   built[i].outcome.detail));
+    print_line(stderr, fmt::format("{}:{} {}: {}", options.table, rows.usable[i].row->line,
+                                   name(built[i].outcome.status), built[i].outcome.detail));
   }
   std::string text =
       fmt::format("{} of {} use generated kernels: {} in '{}'", num_rows, counted(table.rows().size(), "row"),
                   counted(files.size(), "file"), cache_folder(options).string());
-  if (num_unusable > 0) text += fmt::format("; {} left out", num_unusable);
+  if (!rows.unusable.empty()) text += fmt::format("; {} left out", rows.unusable.size());
   print_line(stdout, text);
-  return num_failed + num_unusable == 0 ? 0 : 1;
+  return num_failed == 0 && rows.unusable.empty() ? 0 : 1;
 }
 
 }  // namespace

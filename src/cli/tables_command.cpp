@@ -3,14 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/line_output.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "device/devices.h"
 #include "report/json_output.h"
-#include "tables/merge_tables.h"
+#include "tables/merge.h"
 #include "tables/row_status.h"
 #include "tables/runtime_tables.h"
 
@@ -19,34 +18,18 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Listed facts about one file of the run time.
-struct ListedTable {
-  size_t num_rows = 0, num_of_device = 0, num_without_time = 0;
-  size_t num_shadowed = 0;  ///< Keys that an earlier file has.
+struct TablesOptions {
+  std::vector<std::string> tables;  ///< For merge; empty: the run time's.
+  std::string op, device, output;
+  bool json = false;
 };
 
-/// Returns the facts for each document of the table.
-std::vector<ListedTable> listed_tables(const Table& table, const DeviceInfo& device) {
-  std::vector<ListedTable> listed(table.documents().size());
-  std::vector<std::set<std::string>> shadowed(listed.size());
-  for (const RowReport& one : row_statuses(table)) {
-    const TableRow& row = *one.row;
-    ListedTable& file = listed[row.file];
-    ++file.num_rows;
-    if (row.gfx == device.gfx && row.num_units == device.num_units) ++file.num_of_device;
-    if (!row.us) ++file.num_without_time;
-    if (one.status == RowStatus::shadowed) shadowed[row.file].insert(contested_key(table, row));
-  }
-  for (size_t file = 0; file < listed.size(); ++file) listed[file].num_shadowed = shadowed[file].size();
-  return listed;
-}
-
-std::vector<ListedTable> listed_tables(const RuntimeTables& tables, const DeviceInfo& device) {
-  return tables.table ? listed_tables(*tables.table, device) : std::vector<ListedTable>();
+std::vector<FileCounts> counts_of(const RuntimeTables& tables, const DeviceInfo& device) {
+  return tables.table ? file_counts(*tables.table, row_statuses(*tables.table), device) : std::vector<FileCounts>();
 }
 
 ordered_json family_json(const RuntimeTables& tables, const DeviceInfo& device) {
-  const auto listed = listed_tables(tables, device);
+  const auto counts = counts_of(tables, device);
   ordered_json files = ordered_json::array();
   for (size_t i = 0; i < tables.wrong.size(); ++i) {
     const TableSource& source = tables.sources.files[i];
@@ -54,7 +37,7 @@ ordered_json family_json(const RuntimeTables& tables, const DeviceInfo& device) 
     if (!tables.wrong[i].empty()) {
       object["left_out"] = tables.wrong[i];
     } else {
-      const ListedTable& one = listed[tables.documents[i]];
+      const FileCounts& one = counts[tables.documents[i]];
       object["num_rows"] = one.num_rows;
       object["num_of_device"] = one.num_of_device;
       object["num_without_time"] = one.num_without_time;
@@ -78,14 +61,14 @@ void print_family(const RuntimeTables& tables, const DeviceInfo& device) {
   print_line(stdout, head);
   print_line(stdout,
              fmt::format("  {:<8}  {:>8}  {:>8}  {:>8}  {:>8}  file", "origin", "rows", "here", "no time", "shadowed"));
-  const auto listed = listed_tables(tables, device);
+  const auto counts = counts_of(tables, device);
   for (size_t i = 0; i < tables.wrong.size(); ++i) {
     const TableSource& source = tables.sources.files[i];
     if (!tables.wrong[i].empty()) {
       print_line(stdout, fmt::format("  {:<8}  left out: {}", name(source.origin), tables.wrong[i]));
       continue;
     }
-    const ListedTable& one = listed[tables.documents[i]];
+    const FileCounts& one = counts[tables.documents[i]];
     print_line(stdout, fmt::format("  {:<8}  {:>8}  {:>8}  {:>8}  {:>8}  {}", name(source.origin), one.num_rows,
                                    one.num_of_device, one.num_without_time, one.num_shadowed, source.file.string()));
     const Table::LeftOut& rows = tables.table->left_out()[tables.documents[i]];
@@ -115,6 +98,65 @@ int list_tables(const TablesOptions& options) {
   for (const RuntimeTables& one : all) print_family(one, device);
   print_line(stdout,
              fmt::format("here: rows of {}; shadowed: keys that a file before has; the first file wins", device.key()));
+  return 0;
+}
+
+size_t num_taken_of_device(const std::vector<FileCounts>& files) {
+  size_t count = 0;
+  for (const FileCounts& file : files) count += file.num_taken_of_device;
+  return count;
+}
+
+void print_merge_json(const Merge& merge, const TablesOptions& options, const DeviceInfo& device) {
+  const Table& table = merge.table();
+  ordered_json rows = ordered_json::array(), files = ordered_json::array();
+  for (const RowReport& one : merge.rows()) {
+    if (one.status != RowStatus::taken) continue;
+    rows.push_back({{"key", one.row->problem.key()},
+                    {"device", fmt::format("{}/{}", one.row->gfx, one.row->num_units)},
+                    {"file", table.documents()[one.row->file].name()},
+                    {"line", one.row->line}});
+  }
+  const auto counts = file_counts(table, merge.rows(), device);
+  for (size_t file = 0; file < counts.size(); ++file) {
+    files.push_back({{"file", table.documents()[file].name()},
+                     {"num_rows", counts[file].num_rows},
+                     {"num_taken", counts[file].num_taken}});
+  }
+  print_json({{"output", options.output},
+              {"family", table.family().op},
+              {"device", device.key()},
+              {"num_of_device", num_taken_of_device(counts)},
+              {"files", files},
+              {"rows", rows}});
+}
+
+void print_merge(const Merge& merge, const TablesOptions& options, const DeviceInfo& device) {
+  const Table& table = merge.table();
+  const auto statuses = count_statuses(merge.rows());
+  const auto counts = file_counts(table, merge.rows(), device);
+  print_line(stdout, fmt::format("{} of {} in '{}', {} of them of {}", counted(statuses[0], "row"), table.family().op,
+                                 options.output, num_taken_of_device(counts), device.key()));
+  for (size_t file = 0; file < counts.size(); ++file) {
+    print_line(stdout, fmt::format("  {:>8} of {:>8}  {}", counts[file].num_taken,
+                                   counted(counts[file].num_rows, "row"), table.documents()[file].name()));
+  }
+  for (size_t status = 1; status < statuses.size(); ++status) {
+    if (statuses[status] > 0)
+      print_line(stdout,
+                 fmt::format("  {:>8} left out: it {}", statuses[status], name(static_cast<RowStatus>(status))));
+  }
+}
+
+int merge_tables(const TablesOptions& options) {
+  const DeviceInfo device = find_device(options.device);
+  const Merge merge = read_merge(options.tables, options.op, options.output);
+  print_notes(merge.notices());
+  write_merge(merge, options.output);
+  if (options.json)
+    print_merge_json(merge, options, device);
+  else
+    print_merge(merge, options, device);
   return 0;
 }
 

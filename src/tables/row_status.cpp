@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "formats/csv/key_cells.h"
 
@@ -69,10 +70,31 @@ std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device
   return statuses;
 }
 
-std::array<size_t, kNumRowStatuses> count_statuses(const std::vector<RowReport>& statuses) {
+std::array<size_t, kNumRowStatuses> count_statuses(std::span<const RowReport> rows) {
   std::array<size_t, kNumRowStatuses> counts{};
-  for (const RowReport& one : statuses) ++counts[static_cast<size_t>(one.status)];
+  for (const RowReport& one : rows) ++counts[static_cast<size_t>(one.status)];
   return counts;
 }
+
+std::vector<FileCounts> file_counts(const Table& table, std::span<const RowReport> rows, const DeviceInfo& device) {
+  std::vector<FileCounts> counts(table.documents().size());
+  std::vector<std::set<std::string>> shadowed(counts.size());
+  for (const RowReport& one : rows) {
+    const TableRow& row = *one.row;
+    FileCounts& file = counts[row.file];
+    const bool is_taken = one.status == RowStatus::taken;
+    const bool is_of_device = row.gfx == device.gfx && row.num_units == device.num_units;
+    ++file.num_rows;
+    if (is_taken) ++file.num_taken;
+    if (is_of_device) ++file.num_of_device;
+    if (is_taken && is_of_device) ++file.num_taken_of_device;
+    if (!row.us) ++file.num_without_time;
+    if (one.status == RowStatus::shadowed) shadowed[row.file].insert(contested_key(table, row));
+  }
+  for (size_t file = 0; file < counts.size(); ++file) counts[file].num_shadowed = shadowed[file].size();
+  return counts;
+}
+
+std::string place_of(const Table& table, const TableRow& row) { return table.documents()[row.file].where(row.row); }
 
 }  // namespace attune

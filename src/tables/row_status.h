@@ -2,6 +2,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,7 +32,20 @@ struct RowReport {
 std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device = nullptr);
 
 /// Counts the rows of each status.
-std::array<size_t, kNumRowStatuses> count_statuses(const std::vector<RowReport>& statuses);
+std::array<size_t, kNumRowStatuses> count_statuses(std::span<const RowReport> rows);
+
+/// Numbers of rows of one file.
+struct FileCounts {
+  size_t num_rows = 0, num_taken = 0;
+  size_t num_of_device = 0, num_taken_of_device = 0;  ///< Rows of one architecture and number of units.
+  size_t num_without_time = 0;
+  size_t num_shadowed = 0;  ///< Keys, not rows, that an earlier file has.
+};
+/// Counts the rows of each document of the table; `device` is the one of FileCounts::num_of_device.
+std::vector<FileCounts> file_counts(const Table& table, std::span<const RowReport> rows, const DeviceInfo& device);
+
+/// Returns the file and line of a row: `t.csv:17`.
+std::string place_of(const Table& table, const TableRow& row);
 
 /// Returns a row's key with its device and layout. A device uses one of the rows with the same one.
 std::string contested_key(const Table& table, const TableRow& row);

@@ -10,7 +10,11 @@
 namespace attune {
 
 RuntimeTables read_runtime_tables(const FamilySpec& family) {
-  RuntimeTables tables{&family, table_sources(family), {}, {}, {}};
+  return read_runtime_tables(family, table_sources(family));
+}
+
+RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources) {
+  RuntimeTables tables{&family, std::move(sources), {}, {}, {}};
   std::vector<CsvDocument> documents;
   for (const TableSource& source : tables.sources.files) {
     tables.wrong.emplace_back();
@@ -31,33 +35,18 @@ std::string left_out_rows(const Table::LeftOut& rows) {
   return fmt::format("{} left out, the first: {}", counted(rows.count, "row"), rows.why_first);
 }
 
-void print_left_out(const RuntimeTables& tables) {
-  print_notes(tables.sources.notices);
+std::vector<std::string> left_out_notices(const RuntimeTables& tables) {
+  std::vector<std::string> notices = tables.sources.notices;
   for (size_t i = 0; i < tables.wrong.size(); ++i) {
     if (tables.wrong[i].empty()) continue;
     const std::string& missing = tables.sources.files[i].why_missing;
-    print_line(stderr, "note: " + (missing.empty() ? "a table is left out: " + tables.wrong[i] : missing));
+    notices.push_back(missing.empty() ? "a table is left out: " + tables.wrong[i] : missing);
   }
-  if (!tables.table) return;
+  if (!tables.table) return notices;
   for (const Table::LeftOut& one : tables.table->left_out()) {
-    if (one.count > 0) print_line(stderr, "note: " + left_out_rows(one));
+    if (one.count > 0) notices.push_back(left_out_rows(one));
   }
-}
-
-std::vector<Table> tables_to_look_in(std::span<const std::string> named, const std::string& op,
-                                     std::span<const FamilySpec* const> families) {
-  std::vector<Table> tables;
-  for (const std::string& paths : named) {
-    tables.push_back(Table::read(paths, family_option(op)));
-    print_notes(tables.back().notices());
-  }
-  if (!named.empty()) return tables;
-  for (const FamilySpec* family : families) {
-    RuntimeTables found = read_runtime_tables(*family);
-    print_left_out(found);
-    if (found.table) tables.push_back(std::move(*found.table));
-  }
-  return tables;
+  return notices;
 }
 
 std::vector<const FamilySpec*> wanted_families(const std::string& op) {
@@ -67,9 +56,11 @@ std::vector<const FamilySpec*> wanted_families(const std::string& op) {
   return all;
 }
 
+void print_left_out(const RuntimeTables& tables) { print_notes(left_out_notices(tables)); }
+
 double max_regret() {
   const MaxRegret wanted = max_regret_wanted();
-  if (!wanted.complaint.empty()) print_line(stderr, "note: " + wanted.complaint);
+  if (!wanted.complaint.empty()) print_notes(std::vector{wanted.complaint});
   return wanted.share;
 }
 

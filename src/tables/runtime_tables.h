@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "core/device_info.h"
 #include "dispatch/table/table_sources.h"
 #include "formats/csv/table.h"
 
@@ -20,22 +18,21 @@ struct RuntimeTables {
   std::vector<size_t> documents;   ///< Document number in `table` of each file that is in it.
   std::optional<Table> table;      ///< Empty if no file can be read.
 };
+/// Reads the tables that the environment names (table_sources()).
 RuntimeTables read_runtime_tables(const FamilySpec& family);
+/// Like the above, for given sources.
+RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources);
 /// Returns a sentence such as `2 rows left out, the first: t.csv:3: …`.
 std::string left_out_rows(const Table::LeftOut& rows);
-/// Reports missing files and skipped files and rows on standard error.
-void print_left_out(const RuntimeTables& tables);
-
-/// Returns the tables that a verb searches: the `named` ones (`F:F2` each, of the family `op` unless it is empty), with
-/// their notices printed; else the run time's tables of `families`. Throws invalid_input for a wrong table among
-/// `named`; a wrong one of the run time's is reported and skipped.
-std::vector<Table> tables_to_look_in(std::span<const std::string> named, const std::string& op,
-                                     std::span<const FamilySpec* const> families);
+/// Returns sentences about wrong variables, missing files, and skipped files and rows.
+std::vector<std::string> left_out_notices(const RuntimeTables& tables);
 
 /// Returns the family that `op` names, or all if it is empty. Throws invalid_input for an unknown one.
 std::vector<const FamilySpec*> wanted_families(const std::string& op);
 
-/// Returns the largest bound of predictions (ATTUNE_MAX_REGRET); reports an invalid value on standard error.
+/// Print left_out_notices(), and the complaint of max_regret_wanted(), on standard error. `attune explain` alone uses
+/// them, until it prints notices itself.
+void print_left_out(const RuntimeTables& tables);
 double max_regret();
 
 }  // namespace attune

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/device_info.h"
@@ -10,11 +11,23 @@
 
 namespace attune {
 
-/// Looks up shapes of all families in tables like the run time. The tables must outlive this.
+/// The tables that a verb searches, and how.
+struct TableSet {
+  std::vector<Table> tables;
+  double max_regret = 0;             ///< Largest bound of predicted rows (ATTUNE_MAX_REGRET).
+  std::vector<std::string> notices;  ///< Sentences to print: about the tables, then about the variable.
+};
+
+/// Reads the `named` tables (`F:F2` each, of the family `op` unless it is empty), else the run time's tables of
+/// `families`. Throws invalid_input for a wrong table among `named`; a wrong one of the run time's is left out, with a
+/// notice.
+TableSet read_table_set(std::span<const std::string> named, const std::string& op,
+                        std::span<const FamilySpec* const> families);
+
+/// Looks up shapes of all families in tables like the run time. The set and the device must outlive this.
 class TableLookup {
  public:
-  /// Uses predictions up to the bound in ATTUNE_MAX_REGRET; reports an invalid value.
-  TableLookup(std::span<const Table> tables, const DeviceInfo& device);
+  TableLookup(const TableSet& set, const DeviceInfo& device);
 
   struct TableMatch {
     const Table* table = nullptr;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "tables/coverage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "tables/captured_sources.h"
+#include "tables/row_status.h"
+
+namespace attune {
+namespace {
+
+std::optional<std::string> why_not_here(const Candidate& candidate, const Problem& problem, const DeviceInfo& device,
+                                        const Registry& solvers) {
+  const Solver* solver = solvers.find(candidate.solver);
+  if (!solver) return "no solver of that name is available here: " + candidate.solver;
+  const std::string_view version = std::string_view(candidate.version).substr(0, candidate.version.find('+'));
+  if (version != solver->version())
+    return fmt::format("made with {} {}, here is {}", candidate.solver, version, solver->version());
+  if (const Support support = solver->supports(problem, device); !support.yes)
+    return fmt::format("{} {}", candidate.solver, support.reason);
+  return std::nullopt;
+}
+
+/// Returns why a lookup skips the kernel of a row that it finds, or why no problem can have the row's key.
+std::optional<std::string> why_passed_over(const TableRow& row, const DeviceInfo& device, const Registry& solvers) {
+  std::optional<Candidate> candidate;
+  try {
+    candidate = Candidate::parse(row.kernel_name);
+  } catch (const Error&) {
+    return "its kernel is not one of this program: '" + shown(row.kernel_name) + "'";
+  }
+  try {
+    return why_not_here(*candidate, as_looked_up(row.problem, device), device, solvers);
+  } catch (const Error& error) {
+    return fmt::format("no problem has its key: {}", error.what());
+  }
+}
+
+std::optional<UnusedRow> unused_row(const Table& table, const RowReport& one, const DeviceInfo& device,
+                                    const Registry& solvers) {
+  UnusedRow unused{place_of(table, *one.row), std::string(name(one.status)), "", one.row->problem};
+  if (one.status == RowStatus::taken) {
+    const auto why = why_passed_over(*one.row, device, solvers);
+    if (!why) return std::nullopt;
+    unused.kind = "cannot be used here";
+    unused.detail = *why;
+  } else if (one.by) {
+    unused.detail = fmt::format("{} wins, {} µs", place_of(table, *one.by), *one.by->us);
+  } else if (one.status == RowStatus::tagged) {
+    unused.detail = one.row->tag;
+  } else if (one.status == RowStatus::other_model) {
+    unused.detail = one.row->device;
+  }
+  return unused;
+}
+
+/// Returns the step of the lookup that serves the shape; fallback: no row does.
+Match match_of(const CalledShape& shape, const TableLookup& lookup, const DeviceInfo& device, const Registry& solvers) {
+  const Problem problem = as_looked_up(shape.problem, device);
+  const auto usable = [&](const Candidate& candidate) { return why_not_here(candidate, problem, device, solvers); };
+  return lookup.find(problem, usable).result.match;
+}
+
+}  // namespace
+
+RowCoverage row_coverage(std::span<const Table> tables, const DeviceInfo& device, const Registry& solvers) {
+  RowCoverage coverage;
+  for (const Table& table : tables) {
+    for (const RowReport& one : row_statuses(table, &device)) {
+      if (one.status == RowStatus::other_device) continue;
+      ++coverage.num_rows;
+      if (auto unused = unused_row(table, one, device, solvers)) coverage.unused.push_back(std::move(*unused));
+    }
+  }
+  return coverage;
+}
+
+ShapeCoverage shape_coverage(std::span<const CapturedShapes> captured, const TableSet& set, const DeviceInfo& device,
+                             const Registry& solvers) {
+  const TableLookup lookup(set, device);
+  ShapeCoverage coverage;
+  for (const CapturedShapes& one : captured) {
+    for (const CalledShape& shape : one.shapes) {
+      const Match match = match_of(shape, lookup, device, solvers);
+      ServedShapes& served = coverage.served[match];
+      ++served.num_shapes;
+      served.calls += shape.calls;
+      ++coverage.num_shapes;
+      coverage.calls += shape.calls;
+      if (match == Match::fallback) coverage.unserved.push_back(shape);
+    }
+  }
+  std::stable_sort(coverage.unserved.begin(), coverage.unserved.end(),
+                   [](const CalledShape& one, const CalledShape& other) { return one.calls > other.calls; });
+  return coverage;
+}
+
+}  // namespace attune

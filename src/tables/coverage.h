@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/match.h"
+#include "core/device_info.h"
+#include "dispatch/capture/captured_shapes.h"
+#include "formats/csv/table.h"
+#include "solver/registry.h"
+#include "tables/table_lookup.h"
+
+namespace attune {
+
+/// A row of a device that no lookup uses there.
+struct UnusedRow {
+  std::string place;   ///< `t.csv:17`
+  std::string kind;    ///< Category for counting: `has no usable time`.
+  std::string detail;  ///< More of the reason; may be empty.
+  Problem problem;
+};
+
+/// The rows of one device.
+struct RowCoverage {
+  size_t num_rows = 0;
+  std::vector<UnusedRow> unused;  ///< In the order of the tables.
+};
+/// Finds the rows of the device that no lookup uses: those that lose to another row, and those whose kernel cannot run
+/// on the device. Whether it can is judged from the solvers' own versions and the problems that they support; no
+/// library is opened.
+RowCoverage row_coverage(std::span<const Table> tables, const DeviceInfo& device, const Registry& solvers);
+
+/// Number of shapes and calls of captured shapes that are served in the same way.
+struct ServedShapes {
+  size_t num_shapes = 0;
+  uint64_t calls = 0;
+};
+
+/// How captured shapes are served.
+struct ShapeCoverage {
+  std::map<Match, ServedShapes> served;  ///< By the step of the lookup; fallback: no row.
+  size_t num_shapes = 0;
+  uint64_t calls = 0;
+  std::vector<CalledShape> unserved;  ///< Most called first, then in the order of `captured`.
+};
+/// Looks up each shape. A row whose kernel cannot run on the device serves none, as judged by row_coverage().
+ShapeCoverage shape_coverage(std::span<const CapturedShapes> captured, const TableSet& set, const DeviceInfo& device,
+                             const Registry& solvers);
+
+}  // namespace attune

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "tables/kernel_rows.h"
+
+#include "base/error.h"
+#include "measure/contenders.h"
+#include "ops/op.h"
+
+namespace attune {
+
+KernelRows kernel_rows(const Table& table, Executor& executor) {
+  const DeviceInfo& device = executor.device();
+  KernelRows rows;
+  for (const TableRow& row : table.rows()) {
+    if (row.gfx != device.gfx || row.num_units != device.num_units) continue;
+    try {
+      Candidate candidate = Candidate::parse(row.kernel_name);
+      Problem problem = op_of(row.problem).normalise(row.problem, device);
+      auto here = contenders(executor, problem, {});
+      if (auto why = why_unusable(candidate, problem, here, device))
+        rows.unusable.push_back({&row, std::move(*why)});
+      else
+        rows.usable.push_back({&row, std::move(problem), std::move(here), std::move(candidate)});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_input && error.code() != ErrorCode::unavailable) throw;
+      rows.unusable.push_back({&row, error.what()});
+    }
+  }
+  return rows;
+}
+
+}  // namespace attune

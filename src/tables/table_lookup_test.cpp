@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "tables/table_lookup.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/test_environment.h"
+#include "process/temporary_folder.h"
+#include "tables/row_status.h"
+#include "tables/test_tables.h"
+
+namespace attune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::optional<std::string> is_usable(const Candidate&) { return std::nullopt; }
+
+/// Returns the place of the row that the lookup finds; empty: none.
+std::string found(const TableLookup& lookup, const Problem& problem) {
+  const auto [table, result] = lookup.find(problem, is_usable);
+  return table ? place_of(*table, *result.row) : "";
+}
+
+TEST(TableLookup, TheFirstTableOfTheOpWithARowServes) {
+  TableSet set;
+  set.tables.push_back(Table::of({CsvDocument::parse("gfx,cu_num,M,N,K,q_dtype_w,us,kernelName\n", "other.csv")},
+                                 find_family("gemm_a8w8")));
+  set.tables.push_back(test_table({test_document("a.csv", {test_row(1, "9")})}));
+  set.tables.push_back(test_table({test_document("b.csv", {test_row(1, "1"), test_row(500, "1")})}));
+  const DeviceInfo device = test_device();
+  const TableLookup lookup(set, device);
+  EXPECT_EQ(found(lookup, test_problem(1)), "a.csv:2");
+  EXPECT_EQ(found(lookup, test_problem(500)), "b.csv:3");
+  EXPECT_EQ(found(lookup, Problem::parse("gemm_a8w8 m=1 n=64 k=64")), "");
+}
+
+TEST(TableLookup, TheSetBoundsPredictions) {
+  TableSet set;
+  set.tables.push_back(test_table({test_document("a.csv", {test_row(16, "1")})}));
+  const DeviceInfo device = test_device();
+  EXPECT_EQ(found(TableLookup(set, device), test_problem(18)), "");
+  set.max_regret = 10;
+  EXPECT_EQ(found(TableLookup(set, device), test_problem(18)), "a.csv:2");
+}
+
+TEST(TableSet, NamedTablesAreReadWithTheirNoticesBeforeTheVariables) {
+  static constexpr const char* kVariables[] = {"ATTUNE_MAX_REGRET"};
+  const TestEnvironment environment(kVariables);
+  const TemporaryFolder folder("table_set_test");
+  const std::string file = (folder.path() / "mine.csv").string();
+  write_file_atomically(file, test_text({test_row(1, "0") + ",A"}, ",device"));
+  EXPECT_THAT(read_table_set(std::vector{file}, "gemm_a16w16", {}).notices,
+              ElementsAre(HasSubstr("1 row without a usable time")));
+  ::setenv("ATTUNE_MAX_REGRET", "much", 1);
+  const TableSet set = read_table_set(std::vector{file}, "gemm_a16w16", {});
+  EXPECT_EQ(set.tables.size(), 1u);
+  EXPECT_THAT(set.notices, ElementsAre(HasSubstr("mine.csv"), HasSubstr("ATTUNE_MAX_REGRET")));
+  ::setenv("ATTUNE_MAX_REGRET", "0.25", 1);
+  EXPECT_EQ(read_table_set({}, "", {}).max_regret, 0.25);
+  EXPECT_THROW(read_table_set(std::vector{file + ".gone"}, "gemm_a16w16", {}), Error);
+}
+
+}  // namespace
+}  // namespace attune
