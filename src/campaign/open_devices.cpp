@@ -13,7 +13,6 @@
 #include "base/locations.h"
 #include "base/output_path.h"
 #include "base/text.h"
-#include "campaign/worker_options.h"
 #include "core/turn.h"
 #include "device/core_partition.h"
 #include "device/devices.h"
@@ -23,6 +22,7 @@
 #include "search/prune.h"
 #include "solver/registry.h"
 #include "worker/worker_executor.h"
+#include "worker/worker_options.h"
 
 namespace attune {
 
