@@ -49,6 +49,7 @@ class RowsOfTables : public testing::Test {
                const std::string& gfx = "fake") const {
     PublishedRow row = published_row(problem, candidate, us, 0);
     row.gfx = gfx;
+    row.model = device_.info().model;
     row.num_units = device_.info().num_units;
     publish(file(table), family_, {&row, 1});
   }
@@ -120,7 +121,7 @@ TEST_F(RowsOfTables, NoticesOfTheTablesArePassedOn) {
   text.replace(text.find(",10.0000,"), 9, ",0.0000,");
   write_file_atomically(file("t.csv"), text);
   const ExistingRows rows = read({one_});
-  EXPECT_THAT(rows.notices, ElementsAre(HasSubstr("t.csv:2")));
+  EXPECT_THAT(rows.notices, ElementsAre(HasSubstr("t.csv: 1 row without a usable time")));
   EXPECT_THAT(with_rows(rows), ElementsAre(0)) << "a row without a usable time is no winner";
 }
 

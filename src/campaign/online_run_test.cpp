@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "campaign/test_values.h"
+#include "formats/csv/key_cells.h"
+#include "formats/csv/untuned_table.h"
 #include "process/temporary_folder.h"
 
 namespace attune {
@@ -63,14 +65,16 @@ class OnlineQueueRun : public testing::Test {
   OnlineAttempts attempts() const { return OnlineAttempts(queue_.folder() / "attempts.csv"); }
   /// A shape as it is read from the queue, which is how attempts name it.
   Problem queue_problem(int m = 1) const {
-    const TemporaryFolder other("online_test");
-    const OnlineQueue queue(other.path(), device_);
-    make_private_folder(queue.folder());
     const Problem problem = test_problem(m);
-    queue.add(family_, {&problem, 1});
-    return queue.read().at(0).problems.at(0);
+    const CsvDocument list = CsvDocument::parse(untuned_text(family_, {&problem, 1}), "list");
+    return KeyCells(list, family_, Strictness::shape).problem(0);
   }
-  std::string queue_key() const { return queue_problem().key(); }
+  void give_up(int m, const std::string& reason) const {
+    make_private_folder(queue_.folder());
+    OnlineAttempts before = attempts();
+    before.give_up(queue_problem(m), reason);
+    before.save();
+  }
   /// Records a shape as processes do that end while they tune it.
   void begin_and_die(int m, int64_t times) const {
     OnlineAttempts before = attempts();
@@ -120,22 +124,27 @@ TEST_F(OnlineQueueRun, ARowThatIsThereCountsAsTuned) {
   EXPECT_FALSE(queue_.is_waiting());
 }
 
-TEST_F(OnlineQueueRun, AShapeThatComesToNothingIsGivenUpUntilRetry) {
+TEST_F(OnlineQueueRun, AShapeThatComesToNothingIsGivenUp) {
   add({1});
   answer_ = all_end(Ending::cut, 1);
   EXPECT_EQ(run().status, 0) << "the others are to be tuned";
-  EXPECT_THAT(said_,
-              ElementsAre("given up: " + queue_key() + ": cut: because", HasSubstr("0 shapes tuned, 1 given up")));
+  EXPECT_THAT(said_, ElementsAre("given up: " + queue_problem().key() + ": cut: because",
+                                 HasSubstr("0 shapes tuned, 1 given up")));
   EXPECT_FALSE(queue_.is_waiting());
   EXPECT_EQ(attempts().given_up(queue_problem()), "cut: because");
+}
 
-  answer_ = tuned;
-  add({1});
+TEST_F(OnlineQueueRun, AGivenUpShapeIsNotTriedAgain) {
+  give_up(1, "because");
+  add({1});  // An application asks for it again.
   run();
-  EXPECT_THAT(asked_, IsEmpty()) << "an application asks for it again";
+  EXPECT_THAT(asked_, IsEmpty());
   EXPECT_FALSE(queue_.is_waiting());
-  EXPECT_EQ(attempts().given_up(queue_problem()), "cut: because");
+  EXPECT_EQ(attempts().given_up(queue_problem()), "because");
+}
 
+TEST_F(OnlineQueueRun, RetryTunesWhatWasGivenUp) {
+  give_up(1, "because");
   run(true);
   EXPECT_THAT(asked_, ElementsAre(ElementsAre(1)));
   EXPECT_EQ(attempts().given_up(queue_problem()), "");
@@ -162,18 +171,19 @@ TEST_F(OnlineQueueRun, AfterASignalTheRestWaitsAndNoAttemptCounts) {
   EXPECT_FALSE(attempts().is_suspect(queue_problem(2)));
 }
 
-TEST_F(OnlineQueueRun, AnErrorThatAShapeMayHaveCausedCounts) {
-  for (const auto& [code, counts] : {std::pair(ErrorCode::device, true), std::pair(ErrorCode::internal, true),
-                                     std::pair(ErrorCode::io, false), std::pair(ErrorCode::database, false)}) {
-    add({1});
-    answer_ = [&](std::span<const Problem>) -> CampaignResult { fail(code, "planted"); };
-    EXPECT_THROW(run(), Error);
-    EXPECT_THAT(waiting(), ElementsAre(1)) << "it is tried again";
-    EXPECT_EQ(attempts().is_suspect(queue_problem()), counts);
-    answer_ = tuned;
-    run();
-  }
+class OnlineQueueRunAfter : public OnlineQueueRun, public testing::WithParamInterface<std::pair<ErrorCode, bool>> {};
+
+TEST_P(OnlineQueueRunAfter, AnErrorTheShapeWaitsAndItsAttemptCountsIfItMayBeTheCause) {
+  add({1});
+  answer_ = [&](std::span<const Problem>) -> CampaignResult { fail(GetParam().first, "planted"); };
+  EXPECT_THROW(run(), Error);
+  EXPECT_THAT(waiting(), ElementsAre(1));
+  EXPECT_EQ(attempts().is_suspect(queue_problem()), GetParam().second);
 }
+
+INSTANTIATE_TEST_SUITE_P(Codes, OnlineQueueRunAfter,
+                         testing::Values(std::pair(ErrorCode::device, true), std::pair(ErrorCode::internal, true),
+                                         std::pair(ErrorCode::io, false), std::pair(ErrorCode::database, false)));
 
 TEST_F(OnlineQueueRun, TheAttemptIsRecordedBeforeTheTuningBegins) {
   add({1});

@@ -35,8 +35,8 @@ class Publisher : public testing::Test {
   std::vector<std::pair<int64_t, double>> rows() const {
     std::vector<std::pair<int64_t, double>> all;
     if (!std::filesystem::exists(inputs_.table)) return all;
-    for (const TableRow& row : Table::read(inputs_.table.string()).rows())
-      all.emplace_back(row.problem.integer("m"), row.us.value_or(0));
+    const Table table = Table::read(inputs_.table.string());
+    for (const TableRow& row : table.rows()) all.emplace_back(row.problem.integer("m"), row.us.value_or(0));
     return all;
   }
   TemporaryFolder folder_{"publisher_test"};
@@ -167,7 +167,8 @@ class PublisherOfPackedWeights : public Publisher {
   std::vector<std::string> layouts() const {
     std::vector<std::string> all;
     if (!std::filesystem::exists(inputs_.table)) return all;
-    for (const TableRow& row : Table::read(inputs_.table.string()).rows()) all.push_back(row.layout);
+    const Table table = Table::read(inputs_.table.string());
+    for (const TableRow& row : table.rows()) all.push_back(row.layout);
     return all;
   }
   Problem few_ = test_problem(1, "bpreshuffle=1"), many_ = test_problem(512, "bpreshuffle=1");

@@ -36,7 +36,7 @@ TEST(RunProgressNumbers, TheTimeLeftFollowsFromTheShapesDoneAndTheBudget) {
 }
 
 TEST(RunProgressNumbers, RemarksNameRateBestAndFailures) {
-  EXPECT_EQ(half_done().remarks(), "2.0 shapes a minute, about 1 min left, best 1.50× (1×2×3), failed: 3 crashed");
+  EXPECT_EQ(half_done().remarks(), "2.0 shapes a minute, about 1m 00s left, best 1.50× (1×2×3), failed: 3 crashed");
   EXPECT_EQ(RunProgress{}.remarks(), "");
 }
 

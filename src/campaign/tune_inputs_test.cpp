@@ -116,8 +116,8 @@ TEST_F(Inputs, LargeShapesAreLeftOut) {
 
 TEST_F(Inputs, AShapeThatTheOpDoesNotAcceptIsSkippedWithItsLine) {
   name_list();
-  put("bf16_untuned_gemm.csv",
-      "M,N,K,bias,dtype,outdtype,scaleAB\n1,32,48,False,fp32,fp32,False\n2,32,48,False,fp32,fp32,True\n");
+  put("bf16_untuned_gemm.csv", "M,N,K,dtype,bpreshuffle\n1,32,48,fp32,False\n2,32,48,fp32,True\n");
+  options_.trans_b = false;  // Packed weights are given N×K.
   const TuneInputs inputs = read();
   EXPECT_THAT(ms(inputs), ElementsAre(1));
   ASSERT_THAT(inputs.skipped, SizeIs(1));
