@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "campaign/campaign.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
-#include "campaign/evidence_file.h"
-#include "campaign/existing_rows.h"
 #include "campaign/journal_run.h"
 #include "campaign/observers.h"
 #include "campaign/open_devices.h"
@@ -21,8 +18,8 @@
 #include "campaign/publisher.h"
 #include "campaign/tune_display.h"
 #include "campaign/tune_method.h"
+#include "report/evidence_file.h"
 #include "report/result_table.h"
-#include "solver/registry.h"
 #include "tuner/expected_cost.h"
 #include "tuner/interleaved.h"
 #include "worker/worker_executor.h"
@@ -41,56 +38,15 @@ extern "C" void on_interrupt(int signal) {
   }
 }
 
-/// Returns the set variables that change how libraries perform. Reads them before Attune sets any.
-std::vector<std::string> library_variables() {
-  std::vector<std::string> set;
-  for (const char* variable :
-       {"OMP_NUM_THREADS", "OMP_PLACES", "OMP_PROC_BIND", "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "OPENBLAS_NUM_THREADS",
-        "OPENBLAS_CORETYPE", "BLIS_NUM_THREADS", "BLIS_ARCH_TYPE", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
-    if (const char* value = std::getenv(variable)) set.push_back(fmt::format("{}={}", variable, value));
-  }
-  return set;
+void set_signal_handler(void (*handler)(int)) {
+  std::signal(SIGINT, handler);
+  std::signal(SIGTERM, handler);
 }
 
-/// Adds notices about this machine and environment for readers of the results.
-void note_surroundings(const DeviceInfo& device, const std::vector<std::string>& variables, TuneInputs& inputs) {
-  if (!variables.empty()) {
-    inputs.notices.push_back(
-        fmt::format("set in the environment, libraries may not be at their best: {}", fmt::join(variables, ", ")));
-  }
-  const auto online = static_cast<int64_t>(sysconf(_SC_NPROCESSORS_ONLN));
-  if (device.kind == "host" && device.num_units < online) {
-    inputs.notices.push_back(fmt::format("this process may use {} of {} cores: the rows are for {} cores",
-                                         device.num_units, online, device.num_units));
-  }
-  std::string missing;
-  for (const SolverEntry& entry : registry().entries()) {
-    if (!entry.solver) missing += (missing.empty() ? "" : ", ") + entry.id;
-  }
-  if (!missing.empty()) {
-    inputs.notices.push_back("solvers that are not available here (`attune list solvers` says why): " + missing);
-  }
-}
+bool is_interrupted() { return interrupted; }
 
-void print_notes(TuneInputs& inputs) {
-  for (const char* variable : {"GEMM_A4W4_BLOCKWISE_HIP_CLANG_PATH", "ATTUNE_HIP_CLANG_PATH"}) {
-    if (std::getenv(variable)) {
-      inputs.notices.push_back(fmt::format("{} is set, but no HIP solver is built here", variable));
-    }
-  }
-  for (const auto& notice : inputs.notices) print_line(stderr, "note: " + notice);
-  for (const auto& shape : inputs.skipped) print_line(stderr, fmt::format("skipped {}: {}", shape.shape, shape.reason));
-}
-
-void write_profiles(const TuneOptions& options, const Journal& journal, const TuneInputs& inputs,
-                    const DeviceInfo& device, const Protocol& protocol) {
-  if (!options.profile_file.empty())
-    write_profile(options.profile_file, journal, *inputs.family, inputs.items, device, protocol);
-  if (options.keep_dir.empty()) return;
-  make_private_folder(options.keep_dir);
-  write_profile(std::filesystem::path(options.keep_dir) / kKeptCandidates, journal, *inputs.family, inputs.items,
-                device, protocol);
-}
+/// Returns the exit status of an interrupted run.
+int interrupt_status() { return 128 + interrupting; }
 
 KernelOptions kernel_options(const TuneOptions& options) {
   KernelOptions kernels = options.kernels;
@@ -98,79 +54,188 @@ KernelOptions kernel_options(const TuneOptions& options) {
   return kernels;
 }
 
-/// Verifies the winners for YAML output or of a single size once more, like the older tuner's --compare, and reports
-/// how many the budget leaves no time for. `end_s`: on the steady clock.
-bool winners_are_right(const std::vector<TuneResult>& results, const Environment& environment, const TunerOptions& how,
-                       double end_s) {
-  bool right = true;
-  size_t num_left = 0;
-  for (const TuneResult& result : results) {
-    if (!result.decision) continue;
-    const double needed_s = least_first_admission_s(result.problem, environment.device());
-    if (how.budget_s > 0 && steady_clock().now_s() + needed_s > end_s) {
-      ++num_left;
-      continue;
-    }
-    const InterleavedOptions once{.protocol = how.protocol, .rounds = 0, .kernels = environment.kernels.get()};
-    const auto checked = time_interleaved(*environment.executor, result.problem, {&result.decision->winner, 1}, once);
-    const Outcome& outcome = checked.front().outcome;
-    right = right && outcome.ok();
-    std::fprintf(stderr, "%s: winner checked again: %s%s%s, errRatio %.4f\n", short_shape(result.problem).c_str(),
-                 std::string(name(outcome.status)).c_str(), outcome.detail.empty() ? "" : ", ", outcome.detail.c_str(),
-                 outcome.errors.mismatch_ratio);
-  }
-  if (num_left > 0)
-    print_line(stderr, fmt::format("note: the budget is spent, {} not checked again", counted(num_left, "winner")));
-  return right;
-}
-
-std::vector<TuningLane> lanes_of(const std::vector<Environment>& environments, Journal& first,
-                                 const std::vector<std::unique_ptr<Journal>>& more) {
-  std::vector<TuningLane> lanes;
-  for (size_t i = 0; i < environments.size(); ++i) {
-    const Environment& one = environments[i];
-    lanes.push_back({*one.executor, i == 0 ? first : *more[i - 1], one.kernels.get(), one.cores});
-  }
-  return lanes;
-}
-
-std::vector<Milliseconds> recoveries_of(const std::vector<Environment>& environments) {
-  std::vector<Milliseconds> all;
-  for (const Environment& one : environments) {
-    if (one.worker != nullptr) all.insert(all.end(), one.worker->recoveries().begin(), one.worker->recoveries().end());
-  }
-  return all;
-}
-
 /// Opens the devices; returns none if the run was interrupted while a worker started.
 std::vector<Environment> open_environments_to_tune(const TuneOptions& options) {
   try {
     return open_environments(options.devices, isolation_option(options.isolation), kernel_options(options),
-                             [] { return interrupted.load(); });
+                             is_interrupted);
   } catch (const Error&) {
     if (interrupted) return {};
     throw;
   }
 }
 
-/// Runs the tuner; publishes the decisions made before an error.
-std::vector<TuneResult> run_tuner(Tuner tuner, const TuneInputs& inputs, TuneObserver& observers, TuneDisplay& display,
-                                  TunePublisher& publisher) {
-  try {
-    return tuner.run(inputs.items, observers, interrupted);
-  } catch (const Error&) {
-    display.flush();
-    publisher.flush();
-    throw;
-  }
+void print_notices(const TuneInputs& inputs) {
+  print_notes(inputs.notices);
+  for (const auto& shape : inputs.skipped) print_line(stderr, fmt::format("skipped {}: {}", shape.shape, shape.reason));
 }
 
-/// Returns the versions of all solvers that took part.
-Versions versions_of(const std::vector<TuneResult>& results) {
-  Versions versions;
-  for (const TuneResult& result : results) versions.insert(result.versions.begin(), result.versions.end());
-  return versions;
+/// Opens the journal once for each lane, because each lane has a thread.
+std::vector<std::unique_ptr<Journal>> open_journals(const std::filesystem::path& file, size_t num_lanes) {
+  std::vector<std::unique_ptr<Journal>> journals;
+  for (size_t i = 0; i < num_lanes; ++i) journals.push_back(open_sql_journal(file));
+  return journals;
 }
+
+RunProgress progress_at_start(const TuneInputs& inputs, const DeviceInfo& device, double budget_s,
+                              const std::filesystem::path& journal) {
+  return {.num_shapes = inputs.items.size(),
+          .budget_s = budget_s,
+          .device = device.id,
+          .table = inputs.table.string(),
+          .journal = journal.string()};
+}
+
+/// A run from the moment at which all its inputs are known to be valid.
+class Campaign {
+ public:
+  /// Opens the journal and records the start of the run. All arguments outlive this.
+  Campaign(const TuneOptions& options, TunerOptions how, const std::vector<Environment>& environments,
+           const TuneInputs& inputs)
+      : options_(options),
+        how_(std::move(how)),
+        environments_(environments),
+        inputs_(inputs),
+        journal_file_(journal_file(options.journal)),
+        journals_(open_journals(journal_file_, environments.size())),
+        recorded_(*journals_.front(), device()),
+        publisher_(options, inputs, device()),
+        tracker_(progress_at_start(inputs, device(), how_.budget_s, journal_file_), path_if_any(home_location)),
+        display_(options, inputs, device(), tracker_.now()) {
+    for (size_t i = 1; i < journals_.size(); ++i) journals_[i]->join_run(recorded_.number());
+    how_.before_measuring = [this] { wait_for_others(); };
+  }
+
+  CampaignResult run() {
+    end_s_ = steady_clock().now_s() + how_.budget_s;
+    tune();
+    set_signal_handler(SIG_DFL);
+    publish();
+    report();
+    return end(exit_status());
+  }
+
+ private:
+  const Environment& first() const { return environments_.front(); }
+  const DeviceInfo& device() const { return first().device(); }
+
+  /// Waits for a quiet machine, which takes nothing from the budget.
+  void wait_for_others() {
+    const double before_s = steady_clock().now_s();
+    wait_for_quiet(first(), options_.quiet_wait_s, is_interrupted);
+    waited_s_ = steady_clock().now_s() - before_s;
+  }
+
+  std::vector<TuningLane> lanes() const {
+    std::vector<TuningLane> lanes;
+    for (size_t i = 0; i < environments_.size(); ++i) {
+      const Environment& one = environments_[i];
+      lanes.push_back({*one.executor, *journals_[i], one.kernels.get(), one.cores});
+    }
+    return lanes;
+  }
+
+  /// Runs the tuner; publishes the decisions made before an error.
+  void tune() {
+    Observers observers({&tracker_, &display_, &publisher_});
+    try {
+      results_ = Tuner(lanes(), how_).run(inputs_.items, observers, interrupted);
+    } catch (const Error&) {
+      display_.flush();
+      publisher_.flush();
+      throw;
+    }
+  }
+
+  void publish() {
+    publisher_.flush();
+    display_.note_cut_shapes();
+    for (const auto& notice : publisher_.notices()) display_.note(notice);
+    if (options_.profile_file.empty() && options_.keep_dir.empty()) return;
+    std::vector<Problem> problems;
+    for (const WorkItem& item : inputs_.items) problems.push_back(item.problem);
+    const MeasuredProblems measured{*inputs_.family, std::move(problems), device(), how_.protocol};
+    if (!options_.profile_file.empty()) write_profile(options_.profile_file, *journals_.front(), measured);
+    if (options_.keep_dir.empty()) return;
+    make_private_folder(options_.keep_dir);
+    write_profile(std::filesystem::path(options_.keep_dir) / kKeptCandidates, *journals_.front(), measured);
+  }
+
+  std::vector<Milliseconds> recoveries() const {
+    std::vector<Milliseconds> all;
+    for (const Environment& one : environments_) {
+      if (one.worker == nullptr) continue;
+      all.insert(all.end(), one.worker->recoveries().begin(), one.worker->recoveries().end());
+    }
+    return all;
+  }
+
+  void report() const {
+    if (options_.json) {
+      print_results_json(results_, inputs_, device(), recoveries());
+      return;
+    }
+    if (options_.compare) print_comparison(results_, inputs_);
+    print_summary(options_, inputs_, display_, journal_file_);
+  }
+
+  /// Verifies a winner once more, and reports what came of it.
+  bool is_winner_right(const Decision& decision) const {
+    const InterleavedOptions once{.protocol = how_.protocol, .rounds = 0, .kernels = first().kernels.get()};
+    const auto checked = time_interleaved(*first().executor, decision.problem, {&decision.winner, 1}, once);
+    const Outcome& outcome = checked.front().outcome;
+    std::fprintf(stderr, "%s: winner checked again: %s%s%s, errRatio %.4f\n", short_shape(decision.problem).c_str(),
+                 std::string(name(outcome.status)).c_str(), outcome.detail.empty() ? "" : ", ", outcome.detail.c_str(),
+                 outcome.errors.mismatch_ratio);
+    return outcome.ok();
+  }
+
+  /// Verifies the winners like the older tuner's --compare, and reports how many the budget leaves no time for.
+  bool winners_are_right() const {
+    bool right = true;
+    size_t num_left = 0;
+    for (const TuneResult& result : results_) {
+      if (!result.decision) continue;
+      const double needed_s = least_first_admission_s(result.problem, device());
+      if (how_.budget_s > 0 && steady_clock().now_s() + needed_s > end_s_ + waited_s_)
+        ++num_left;
+      else
+        right = is_winner_right(*result.decision) && right;
+    }
+    if (num_left > 0)
+      print_line(stderr, fmt::format("note: the budget is spent, {} not checked again", counted(num_left, "winner")));
+    return right;
+  }
+
+  int exit_status() const {
+    if (interrupted) return interrupt_status();
+    // Only winners for YAML output or of a single size, which the older tuner checks.
+    const bool check_again = options_.compare && (!inputs_.yaml.empty() || options_.m);
+    if (check_again && !winners_are_right()) return 1;
+    return display_.decisions().size() + display_.num_kept() > 0 ? 0 : 1;
+  }
+
+  /// Records the end of the run. Throws, like every entry, if the journal was removed or replaced meanwhile.
+  CampaignResult end(int status) {
+    Versions versions;  // Of all solvers that took part.
+    for (const TuneResult& result : results_) versions.insert(result.versions.begin(), result.versions.end());
+    recorded_.end(interrupted ? "interrupted" : "done", status, versions);
+    return {status, std::move(results_)};
+  }
+
+  const TuneOptions& options_;
+  TunerOptions how_;
+  const std::vector<Environment>& environments_;
+  const TuneInputs& inputs_;
+  const std::filesystem::path journal_file_;
+  const std::vector<std::unique_ptr<Journal>> journals_;  // One a lane, on the same file.
+  JournalRun recorded_;
+  TunePublisher publisher_;
+  ProgressTracker tracker_;
+  TuneDisplay display_;
+  double end_s_ = 0, waited_s_ = 0;  // End of the budget on the steady clock; time waited for a quiet machine.
+  std::vector<TuneResult> results_;
+};
 
 }  // namespace
 
@@ -178,68 +243,20 @@ CampaignResult run_campaign(const TuneOptions& options) {
   TunerOptions how = tuner_options(options);
   const auto variables = library_variables();
   // Folders and processes that need cleaning up are created below.
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  set_signal_handler(on_interrupt);
   const auto environments = open_environments_to_tune(options);
-  if (environments.empty()) return {128 + interrupting, {}};
-  const Environment& environment = environments.front();
-  const DeviceInfo& device = environment.device();
+  if (environments.empty()) return {interrupt_status(), {}};
+  Executor& executor = *environments.front().executor;
   // Virtual time does not drift, so waiting has no use.
-  if (device.kind == "fake") how.contest.confirm.delay_s = 0;
-  TuneInputs inputs = read_tune_inputs(options, device);
-  apply_existing_rows(options, device, *environment.executor, inputs);
-  note_surroundings(device, variables, inputs);
-  print_notes(inputs);
+  if (executor.device().kind == "fake") how.contest.confirm.delay_s = 0;
+  const TuneInputs inputs = read_tune_inputs(options, executor, variables);
+  print_notices(inputs);
   if (inputs.items.empty() && inputs.skipped.empty()) {
     print_line(stderr, fmt::format("note: no shapes in {}, nothing is tuned or written", inputs.source));
-    if (options.json) print_results_json({}, inputs, device, {});
+    if (options.json) print_results_json({}, inputs, executor.device(), {});
     return {0, {}};
   }
-  const auto file_of_journal = journal_file(options.journal);
-  const auto journal = open_sql_journal(file_of_journal);  // Opened after all input is validated.
-  std::vector<std::unique_ptr<Journal>> more_journals;     // One per further thread, on the same file.
-  for (size_t i = 1; i < environments.size(); ++i) more_journals.push_back(open_sql_journal(file_of_journal));
-  JournalRun recorded(*journal, device);
-  for (const auto& each : more_journals) each->join_run(recorded.number());
-  double waited_s = 0;
-  how.before_measuring = [&] {
-    const double before_s = steady_clock().now_s();
-    wait_for_quiet(environment, options.quiet_wait_s, [] { return interrupted.load(); });
-    waited_s = steady_clock().now_s() - before_s;
-  };
-
-  TunePublisher publisher(options, inputs, device);
-  ProgressTracker tracker({.num_shapes = inputs.items.size(),
-                           .budget_s = how.budget_s,
-                           .device = device.id,
-                           .table = inputs.table.string(),
-                           .journal = file_of_journal.string()});
-  TuneDisplay display(options, inputs, device, tracker.now());
-  Observers observers({&tracker, &display, &publisher});
-  const double end_s = steady_clock().now_s() + how.budget_s;
-  std::vector<TuneResult> results =
-      run_tuner(Tuner(lanes_of(environments, *journal, more_journals), how), inputs, observers, display, publisher);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  publisher.flush();
-  display.note_cut_shapes();
-  for (const auto& notice : publisher.notices()) display.note(notice);
-  write_profiles(options, *journal, inputs, device, how.protocol);
-  if (options.json) {
-    print_results_json(results, inputs, device, recoveries_of(environments));
-  } else {
-    if (options.compare) print_comparison(results, inputs);
-    print_summary(options, inputs, display, file_of_journal);
-  }
-  const auto end = [&](int status) {
-    // Throws, like every entry, if the journal was removed or replaced meanwhile.
-    recorded.end(interrupted ? "interrupted" : "done", status, versions_of(results));
-    return CampaignResult{status, std::move(results)};
-  };
-  if (interrupted) return end(128 + interrupting);
-  const bool check_again = options.compare && (!inputs.yaml.empty() || options.m);
-  if (check_again && !winners_are_right(results, environment, how, end_s + waited_s)) return end(1);
-  return end(display.decisions().size() + display.num_kept() > 0 ? 0 : 1);
+  return Campaign(options, std::move(how), environments, inputs).run();
 }
 
 }  // namespace attune

@@ -2,7 +2,6 @@
 #include "campaign/existing_rows.h"
 
 #include "attune/error.h"
-#include "campaign/open_devices.h"
 #include "formats/csv/publish.h"
 #include "formats/csv/table.h"
 #include "measure/contenders.h"
@@ -10,6 +9,8 @@
 
 namespace attune {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// Returns the row's candidate if it is one of this program and can run on this device; other kernels are tuned again.
 std::optional<Candidate> usable_candidate(const TableRow& row, const Problem& problem, Executor& executor) {
@@ -23,39 +24,50 @@ std::optional<Candidate> usable_candidate(const TableRow& row, const Problem& pr
   return candidate;
 }
 
+/// Returns the paths of the tables that exist, joined with `:`. Only the output may be new.
+std::string existing_tables(const TableFiles& tables) {
+  if (tables.all.empty()) return {};
+  std::string existing;
+  for (const auto& path : split_table_paths(tables.all)) {
+    const bool is_new = path == tables.output && (!fs::exists(path) || fs::is_empty(path));
+    if (is_new) continue;
+    if (!existing.empty()) existing += ':';
+    existing += path.string();
+  }
+  return existing;
+}
+
+bool is_same_file(const fs::path& one, const fs::path& other) {
+  return fs::exists(one) && fs::exists(other) && fs::equivalent(one, other);
+}
+
 }  // namespace
 
-void apply_existing_rows(const TuneOptions& options, const DeviceInfo& device, Executor& executor, TuneInputs& inputs) {
-  if (inputs.merged_tables.empty()) return;
-  std::string existing;
-  for (const auto& path : split_table_paths(inputs.merged_tables)) {
-    // The first file is the output and may be new. The others must exist.
-    const bool is_new = path == inputs.table && (!std::filesystem::exists(path) || std::filesystem::is_empty(path));
-    if (!is_new) {
-      if (!existing.empty()) existing += ':';
-      existing += path.string();
-    }
+ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& shapes, const TableFiles& tables,
+                                Executor& executor) {
+  ExistingRows result;
+  const std::string existing = existing_tables(tables);
+  if (existing.empty()) {
+    for (const Problem& problem : shapes.problems) result.items.push_back({problem, std::nullopt});
+    return result;
   }
-  if (existing.empty()) return;
-  const Table table = Table::read(existing, inputs.family);
-  if (std::filesystem::exists(inputs.table)) check_publishable(table.documents().front(), *inputs.family);
-  inputs.notices.insert(inputs.notices.end(), table.notices().begin(), table.notices().end());
-  std::vector<WorkItem> left;
-  const bool same_file = options.all && !options.input.empty() && std::filesystem::exists(options.input) &&
-                         std::filesystem::exists(inputs.table) &&
-                         std::filesystem::equivalent(options.input, inputs.table);
-  for (WorkItem& item : inputs.items) {
+  const Table table = Table::read(existing, shapes.family);
+  if (fs::exists(tables.output)) check_publishable(table.documents().front(), *shapes.family);
+  result.notices = table.notices();
+  const bool only_own = options.all && !options.input.empty() && is_same_file(options.input, tables.output);
+  const DeviceInfo& device = executor.device();
+  for (const Problem& problem : shapes.problems) {
     // A row with an unusable time still belongs to this device.
-    if (same_file && table.all(item.problem, device.gfx, device.num_units).empty()) continue;
-    const TableRow* row = table.find(item.problem, device.gfx, device.num_units, device.model);
-    if (row) {
-      if (auto candidate = usable_candidate(*row, item.problem, executor))
+    if (only_own && table.all(problem, device.gfx, device.num_units).empty()) continue;
+    WorkItem item{problem, std::nullopt};
+    if (const TableRow* row = table.find(problem, device.gfx, device.num_units, device.model)) {
+      if (auto candidate = usable_candidate(*row, problem, executor))
         item.incumbent = Incumbent{*std::move(candidate), row->us.value_or(0), std::string(table.raw(*row))};
     }
     item.has_row = item.incumbent.has_value();
-    left.push_back(std::move(item));
+    result.items.push_back(std::move(item));
   }
-  inputs.items = std::move(left);
+  return result;
 }
 
 }  // namespace attune

@@ -1,13 +1,31 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include "campaign/tune_inputs.h"
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "campaign/tune_shapes.h"
 #include "measure/executor.h"
+#include "tuner/work_item.h"
 
 namespace attune {
 
-/// Reads the existing tables: old winners that can run on this machine become incumbents, and their shapes are marked
-/// as having a row. `--all` with the same file for input and output excludes the rows of other devices. Throws
+/// The files of `-o F:F2`.
+struct TableFiles {
+  std::filesystem::path output;  ///< The first, which is written and may be new; empty: none.
+  std::string all;               ///< As typed: all of them are read.
+};
+
+/// The shapes with what existing tables say of them.
+struct ExistingRows {
+  std::vector<WorkItem> items;  ///< In the order of the shapes.
+  std::vector<std::string> notices;
+};
+
+/// Reads the existing tables: old winners that can run on the executor's device become incumbents, and their shapes are
+/// marked as having a row. `--all` with the same file for input and output excludes the rows of other devices. Throws
 /// invalid_input for a table that cannot be read or that the run could not write.
-void apply_existing_rows(const TuneOptions& options, const DeviceInfo& device, Executor& executor, TuneInputs& inputs);
+ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& shapes, const TableFiles& tables,
+                                Executor& executor);
 
 }  // namespace attune

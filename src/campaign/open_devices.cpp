@@ -12,7 +12,6 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
-#include "campaign/worker_options.h"
 #include "core/turn.h"
 #include "device/core_partition.h"
 #include "device/devices.h"
@@ -22,6 +21,7 @@
 #include "search/prune.h"
 #include "solver/registry.h"
 #include "worker/worker_executor.h"
+#include "worker/worker_options.h"
 
 namespace attune {
 

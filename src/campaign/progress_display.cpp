@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/clock.h"
 #include "base/line_output.h"
 #include "base/text.h"
 #include "report/result_table.h"

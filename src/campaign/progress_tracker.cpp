@@ -5,19 +5,19 @@
 
 #include <array>
 
-#include "base/clock.h"
 #include "report/result_table.h"
 
 namespace attune {
 
-ProgressTracker::ProgressTracker(RunProgress start) : progress_(std::move(start)), began_s_(steady_clock().now_s()) {}
+ProgressTracker::ProgressTracker(RunProgress start, const std::filesystem::path& state, Clock& clock)
+    : progress_(std::move(start)), file_(state), clock_(clock), began_s_(clock.now_s()) {}
 
 void ProgressTracker::progress(const Problem& problem, Phase phase, size_t num_candidates) {
   static constexpr std::array<const char*, 5> kPhases = {"racing", "finals of", "confirming", "last samples of",
                                                          "done with"};
   progress_.doing =
       fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)], num_candidates, short_shape(problem));
-  progress_.elapsed_s = steady_clock().now_s() - began_s_;
+  progress_.elapsed_s = clock_.now_s() - began_s_;
   file_.write(progress_);
 }
 

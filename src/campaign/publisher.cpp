@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "campaign/published_row.h"
 #include "formats/csv/publish.h"
+#include "formats/csv/published_row.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "report/result_table.h"
 #include "search/weight_group.h"

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/locations.h"
 #include "base/text.h"
 #include "process/process_stat.h"
 #include "report/result_json.h"
@@ -18,7 +17,7 @@ namespace {
 
 constexpr double kEveryS = 0.5;
 
-std::filesystem::path folder() { return home_location().path / "runs"; }
+constexpr const char* kFolder = "runs";
 
 /// Returns the start time of a process in ticks since the machine's start; 0: no such process. Number and start time
 /// together identify a process.
@@ -101,10 +100,11 @@ std::string RunProgress::remarks() const {
   return join(parts, ", ");
 }
 
-ProgressFile::ProgressFile() {
+ProgressFile::ProgressFile(const std::filesystem::path& state) {
+  if (state.empty()) return;
   try {
-    make_private_folder(folder());
-    file_ = folder() / fmt::format("{}-{}.json", boot().substr(0, 8), ::getpid());
+    make_private_folder(state / kFolder);
+    file_ = state / kFolder / fmt::format("{}-{}.json", boot().substr(0, 8), ::getpid());
   } catch (const Error&) {
     file_.clear();
   }
@@ -126,10 +126,10 @@ void ProgressFile::write(const RunProgress& progress) {
   }
 }
 
-std::vector<RunningRun> running_runs() {
+std::vector<RunningRun> running_runs(const std::filesystem::path& state) {
   std::vector<RunningRun> runs;
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(folder(), none)) {
+  for (const auto& entry : std::filesystem::directory_iterator(state / kFolder, none)) {
     if (entry.path().extension() != ".json") continue;
     std::error_code ignored;
     try {

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "tuner/tuner.h"
-
 namespace attune {
 
 /// Progress of a run of `attune tune`, for its live line and `attune status`. Plain data.
@@ -29,11 +27,12 @@ struct RunProgress {
   std::string remarks() const;
 };
 
-/// A file in the user's state folder that shows a run's progress to other terminals. It is written at most twice a
-/// second and removed at the end. A run that cannot write it continues without it.
+/// A file in the user's state folder, `runs/<boot>-<pid>.json`, that shows a run's progress to other terminals. It is
+/// written at most twice a second and removed at the end. A run that cannot write it continues without it.
 class ProgressFile {
  public:
-  ProgressFile();
+  /// `state`: the state folder; empty: no file is written.
+  explicit ProgressFile(const std::filesystem::path& state);
   ~ProgressFile();
   ProgressFile(const ProgressFile&) = delete;
   ProgressFile& operator=(const ProgressFile&) = delete;
@@ -49,7 +48,7 @@ struct RunningRun {
   int64_t pid = 0;
   RunProgress progress;
 };
-/// Returns the runs of this user on this machine, and removes the files of dead runs.
-std::vector<RunningRun> running_runs();
+/// Returns the runs on this machine that a state folder shows, by process number, and removes the files of dead runs.
+std::vector<RunningRun> running_runs(const std::filesystem::path& state);
 
 }  // namespace attune

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "campaign/tune_options.h"
-#include "core/device_info.h"
+#include "campaign/tune_shapes.h"
+#include "measure/executor.h"
 #include "ops/family.h"
-#include "tuner/tuner.h"
+#include "tuner/work_item.h"
 
 namespace attune {
-
-/// A shape that is not tuned, and the reason.
-struct SkippedShape {
-  std::string shape, reason;
-};
 
 /// Inputs of a run of `attune tune`, read and checked before anything is measured.
 struct TuneInputs {
@@ -22,13 +19,18 @@ struct TuneInputs {
   std::string source;           ///< Source of the shapes, for messages.
   std::vector<WorkItem> items;  ///< Normalised, in input order.
   std::vector<SkippedShape> skipped;
-  std::vector<std::string> notices;
+  std::vector<std::string>
+      notices;                  ///< About the inputs, this machine and the environment, for readers of the results.
   std::filesystem::path table;  ///< Output table; empty: none.
-  std::string merged_tables;    ///< All files of `-o F:F2`, which are read.
   std::filesystem::path yaml;   ///< Output YAML file; empty: none.
 };
 
-/// Reads shapes and existing tables and determines the output files. Throws invalid_input or io; writes nothing.
-TuneInputs read_tune_inputs(const TuneOptions& options, const DeviceInfo& device);
+/// Returns the set variables that change how libraries perform, such as `OMP_NUM_THREADS=4`. Call it before the first
+/// registry(), which sets some of them.
+std::vector<std::string> library_variables();
+
+/// Reads shapes and existing tables for the executor's device and determines the output files. `variables`: of
+/// library_variables(). Throws invalid_input or io; writes nothing.
+TuneInputs read_tune_inputs(const TuneOptions& options, Executor& executor, std::span<const std::string> variables);
 
 }  // namespace attune

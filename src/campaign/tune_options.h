@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "campaign/model_inputs.h"
 #include "campaign/open_devices.h"
+#include "formats/model_config/model_options.h"
 
 namespace attune {
 
@@ -48,5 +48,8 @@ struct TuneOptions {
   double quiet_wait_s = 45;
   int64_t mp = 1;
 };
+
+/// Whether the options name one size with `-m`, `-n` or `-k`.
+inline bool is_single_size(const TuneOptions& options) { return options.m || options.n || options.k; }
 
 }  // namespace attune

@@ -9,11 +9,11 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
-#include "campaign/evidence_file.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
 #include "cli/problem_option.h"
 #include "device/devices.h"
+#include "report/evidence_file.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "campaign/model_inputs.h"
+#include "formats/model_config/model_options.h"
 
 namespace CLI {
 class App;

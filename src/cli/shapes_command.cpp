@@ -9,11 +9,11 @@
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/text.h"
-#include "campaign/model_inputs.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "formats/csv/untuned_table.h"
+#include "formats/model_config/model_options.h"
 #include "ops/family.h"
 #include "report/json_output.h"
 

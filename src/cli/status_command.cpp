@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/line_output.h"
+#include "base/locations.h"
 #include "base/text.h"
 #include "campaign/run_progress.h"
 #include "cli/command.h"
@@ -32,7 +33,7 @@ nlohmann::ordered_json json_of(const RunningRun& run) {
 }
 
 int run_status(bool json) {
-  const auto runs = running_runs();
+  const auto runs = running_runs(home_location().path);
   auto list = nlohmann::ordered_json::array();
   for (const RunningRun& run : runs) {
     const RunProgress& progress = run.progress;

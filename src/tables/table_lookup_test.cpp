@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/test_environment.h"
 #include "process/temporary_folder.h"
 #include "tables/row_status.h"
 #include "tables/test_tables.h"
+#include "testing/environment.h"
 
 namespace attune {
 namespace {

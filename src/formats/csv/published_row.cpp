@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "campaign/published_row.h"
+#include "formats/csv/published_row.h"
 
 #include "ops/op.h"
 

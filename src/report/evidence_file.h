@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <filesystem>
-#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "attune/problem.h"
 #include "core/device_info.h"
 #include "core/record.h"
 #include "ops/family.h"
 #include "store/journal.h"
-#include "tuner/work_item.h"
 
 namespace attune {
 
-/// Implements `-o2`: writes all records of the run's candidates from the journal as CSV. The columns are those of the
-/// family's tuned table, then stage, status, spread, samples and detail. Cells without a time are empty. Replaces the
-/// whole file. Throws io.
-void write_profile(const std::filesystem::path& file, const Journal& journal, const FamilySpec& family,
-                   std::span<const WorkItem> items, const DeviceInfo& device, const Protocol& protocol);
+/// Problems of one family on one device, measured under one protocol.
+struct MeasuredProblems {
+  const FamilySpec& family;
+  std::vector<Problem> problems;  ///< Normalised, in the order of the file.
+  const DeviceInfo& device;
+  const Protocol& protocol;
+};
+/// Implements `-o2`: writes all records of the problems from the journal as CSV. The columns are those of the family's
+/// tuned table, then stage, status, spread, samples and detail. Cells without a time are empty. Replaces the whole
+/// file. Throws io.
+void write_profile(const std::filesystem::path& file, const Journal& journal, const MeasuredProblems& measured);
 
 /// Name of that file with `--keep`.
 inline constexpr const char* kKeptCandidates = "candidates.csv";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "campaign/evidence_file.h"
+#include "report/evidence_file.h"
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "campaign/published_row.h"
 #include "formats/csv/csv_document.h"
+#include "formats/csv/published_row.h"
 
 namespace attune {
 namespace {
@@ -84,14 +84,14 @@ std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& 
   return {std::move(text), num_damaged};
 }
 
-void write_profile(const std::filesystem::path& file, const Journal& journal, const FamilySpec& family,
-                   std::span<const WorkItem> items, const DeviceInfo& device, const Protocol& protocol) {
+void write_profile(const fs::path& file, const Journal& journal, const MeasuredProblems& measured) {
+  const auto& [family, problems, device, protocol] = measured;
   std::vector<std::string> columns = table_columns(family);
   const size_t num_table_columns = columns.size();
   columns.insert(columns.end(), kEvidenceColumns.begin(), kEvidenceColumns.end());
   std::string text = csv_line(columns);
-  for (const WorkItem& item : items) {
-    const Query query{.problem = item.problem,
+  for (const Problem& problem : problems) {
+    const Query query{.problem = problem,
                       .device = device.key(),
                       .protocol = protocol,
                       .started = false,

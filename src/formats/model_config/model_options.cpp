@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "campaign/model_inputs.h"
+#include "formats/model_config/model_options.h"
 
 #include <algorithm>
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "campaign/campaign.h"
+#include "campaign/online_attempts.h"
+#include "core/device_info.h"
+#include "dispatch/online/online_queue.h"
+#include "ops/family.h"
+
+namespace attune {
+
+/// What an online run asks of its program.
+struct OnlineCalls {
+  /// Tunes shapes of one family and publishes their rows.
+  std::function<CampaignResult(const FamilySpec& family, std::span<const Problem> problems)> tune;
+  /// Receives what the run reports, a line at a time, as it happens.
+  std::function<void(const std::string& line)> report;
+  /// Asked before each call of `tune` and after the last; true ends the run, and the rest stays in the queue. Empty:
+  /// never.
+  std::function<bool()> is_over;
+  /// Called once, when the run first has the turn, before anything is reported. Empty: nothing is done.
+  std::function<void()> begin;
+};
+
+/// Tunes the queue's shapes, a few at a time. Only the process that has the turn may use this.
+class OnlineRun {
+ public:
+  /// Maximum number of shapes in one call of `tune`. They share the wait between finals and confirm; a process whose
+  /// starter has gone ends after them.
+  static constexpr size_t kMaxAtOnce = 4;
+
+  /// All arguments outlive this.
+  OnlineRun(const OnlineQueue& queue, OnlineAttempts& attempts, const DeviceInfo& device, const OnlineCalls& calls)
+      : queue_(queue), attempts_(attempts), device_(device), calls_(calls) {}
+
+  /// Returns the given-up shapes to the queue. Throws io.
+  void retry();
+  /// Runs until nothing waits or `is_over`. Returns 0, or the exit status of a tuning that a signal ended. Throws what
+  /// `tune` throws, and io; the shapes that are not done stay in the queue.
+  int work();
+  /// Returns a sentence with the numbers of tuned and given-up shapes.
+  std::string summary() const;
+
+ private:
+  struct Batch {
+    const FamilySpec* family = nullptr;  ///< Null: nothing waits.
+    std::vector<Problem> problems;
+  };
+  enum class End : uint8_t;
+
+  std::string why_not(const FamilySpec& family, const Problem& problem) const;
+  void give_up(const Problem& problem, const std::string& reason);
+  Batch next();
+  std::vector<Problem> chosen_of(const std::vector<Problem>& left) const;
+  int tune(const Batch& batch);
+  void settle(const Batch& batch, const std::vector<TuneResult>& results, End end);
+
+  const OnlineQueue& queue_;
+  OnlineAttempts& attempts_;
+  const DeviceInfo& device_;
+  const OnlineCalls& calls_;
+  size_t num_tuned_ = 0, num_given_up_ = 0;
+};
+
+struct OnlineEnd {
+  int status = 0;  ///< As of OnlineRun::work().
+  bool had_turn = false;
+};
+/// Ensures that no shape is left in the queue. An application writes a shape first and then starts this program. If the
+/// program finds the turn taken it ends, and relies on the holder, which looks at the queue again *after* releasing the
+/// turn. Either the shape was written before that look, which then sees it; or it was written after the turn was free,
+/// and the program started for it gets the turn. If two find the turn free, one gets it, the other ends, and the same
+/// holds for the one that got it. A killed process releases the turn without a look: the applications start another,
+/// though not at once (OnlineOptions::pause). Makes the queue's folder. `retry`: as OnlineRun::retry(), at the start.
+/// Throws like OnlineRun.
+OnlineEnd empty_queue(const OnlineQueue& queue, const DeviceInfo& device, const OnlineCalls& calls, bool retry = false);
+
+/// How `attune online` tunes. Plain data.
+struct OnlineMethod {
+  std::string device = "cpu:0", timeout = "5m";
+  uint64_t max_trials = 24;
+  double quiet_wait_s = 0;
+  std::filesystem::path overlay;  ///< Folder of the tables that are written.
+};
+/// Returns the options of a run that tunes a family's list of shapes into its table in the overlay.
+TuneOptions online_tune_options(const OnlineMethod& method, const FamilySpec& family,
+                                const std::filesystem::path& list);
+/// Tunes shapes like `attune tune`; makes the overlay's folder. Throws like run_campaign().
+CampaignResult tune_into_overlay(const OnlineMethod& method, const FamilySpec& family,
+                                 std::span<const Problem> problems);
+
+}  // namespace attune

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/progress_tracker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "campaign/test_values.h"
+#include "process/temporary_folder.h"
+
+namespace attune {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+class SetClock final : public Clock {
+ public:
+  double now_s() override { return at_s; }
+  void sleep_s(double seconds) override { at_s += seconds; }
+  double at_s = 100;
+};
+
+/// A result with a ratio to the baseline, and candidates that failed.
+TuneResult result(int m, double ratio, std::vector<Status> failures = {}) {
+  TuneResult made = decided(test_problem(m), 1);
+  made.decision->ratio = ratio;
+  for (const Status status : failures) made.failures.emplace_back(made.decision->baseline, Outcome{status});
+  return made;
+}
+
+class Tracker : public testing::Test {
+ protected:
+  TemporaryFolder state_{"tracker_test"};
+  SetClock clock_;
+  ProgressTracker tracker_{{.num_shapes = 3, .device = "fake:0"}, state_.path(), clock_};
+};
+
+TEST_F(Tracker, CountsShapesAndFailures) {
+  tracker_.finished(result(1, 1, {Status::crashed, Status::wrong_result}));
+  tracker_.finished(undecided(test_problem(2), Ending::cut, "no time"));
+  tracker_.finished(result(3, 1, {Status::crashed}));
+  EXPECT_EQ(tracker_.now().num_done, 3u);
+  EXPECT_EQ(tracker_.now().num_shapes, 3u);
+  EXPECT_THAT(tracker_.now().failures, ElementsAre(Pair("crashed", 2), Pair("wrong_result", 1)));
+}
+
+TEST_F(Tracker, RemembersTheBestShape) {
+  tracker_.finished(result(1, 1.2));
+  tracker_.finished(result(2, 1.6));
+  tracker_.finished(result(3, 1.4));
+  EXPECT_EQ(tracker_.now().best_ratio, 1.6);
+  EXPECT_EQ(tracker_.now().best_shape, "2×32×48 fp32");
+}
+
+TEST_F(Tracker, NamesThePhaseAndWritesTheFile) {
+  tracker_.progress(test_problem(1), Phase::race, 7);
+  EXPECT_THAT(running_runs(state_.path()), IsEmpty()) << "a run of less than half a second needs no file";
+  clock_.at_s += 2;
+  tracker_.progress(test_problem(1), Phase::finals, 5);
+  EXPECT_EQ(tracker_.now().doing, "finals of 5 of 1×32×48 fp32");
+  EXPECT_EQ(tracker_.now().elapsed_s, 2);
+  const auto runs = running_runs(state_.path());
+  ASSERT_THAT(runs, SizeIs(1));
+  EXPECT_EQ(runs[0].progress.doing, tracker_.now().doing);
+  EXPECT_EQ(runs[0].progress.device, "fake:0");
+}
+
+TEST_F(Tracker, GoesOnWithoutAFile) {
+  ProgressTracker tracker({.num_shapes = 1}, {}, clock_);
+  clock_.at_s += 2;
+  tracker.progress(test_problem(1), Phase::confirm, 2);
+  tracker.finished(result(1, 1.1));
+  EXPECT_EQ(tracker.now().num_done, 1u);
+  EXPECT_EQ(tracker.now().doing, "confirming 2 of 1×32×48 fp32");
+}
+
+}  // namespace
+}  // namespace attune

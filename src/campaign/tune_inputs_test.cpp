@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/tune_inputs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "campaign/test_values.h"
+#include "device/fake/fake_device.h"
+#include "measure/local_executor.h"
+#include "process/temporary_folder.h"
+#include "solver/registry.h"
+#include "testing/environment.h"
+
+namespace attune {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+constexpr const char* kVariables[] = {"OMP_NUM_THREADS",    "OMP_PLACES",       "OMP_PROC_BIND",
+                                      "OMP_THREAD_LIMIT",   "GOMP_SPINCOUNT",   "OPENBLAS_NUM_THREADS",
+                                      "OPENBLAS_CORETYPE",  "BLIS_NUM_THREADS", "BLIS_ARCH_TYPE",
+                                      "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ATTUNE_HIP_CLANG_PATH"};
+constexpr const char* kShapes = "M,N,K,bias,dtype,outdtype\n1,32,48,False,fp32,fp32\n512,32,48,False,fp32,fp32\n";
+
+class Inputs : public testing::Test {
+ protected:
+  TuneInputs read(std::span<const std::string> variables = {}) {
+    return read_tune_inputs(options_, executor_, variables);
+  }
+  std::string refused() {
+    return refusal([&] { read(); });
+  }
+  std::string put(const std::string& name, std::string_view text) const {
+    write_file_atomically(path(name), text);
+    return path(name);
+  }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+  /// A list of two shapes and a new table.
+  void name_list() {
+    options_.input = put("bf16_untuned_gemm.csv", kShapes);
+    options_.output = path("t.csv");
+  }
+  void name_size() {
+    options_.m = 1;
+    options_.n = 32;
+    options_.k = 48;
+  }
+  static std::vector<int64_t> ms(const TuneInputs& inputs) {
+    std::vector<int64_t> all;
+    for (const WorkItem& item : inputs.items) all.push_back(item.problem.integer("m"));
+    return all;
+  }
+  TestEnvironment environment_{kVariables};
+  TemporaryFolder folder_{"inputs_test"};
+  FakeDevice device_;
+  Registry solvers_;
+  LocalExecutor executor_{device_, solvers_};
+  TuneOptions options_;
+};
+
+TEST_F(Inputs, AListGoesToATable) {
+  name_list();
+  const TuneInputs inputs = read();
+  EXPECT_EQ(inputs.family, find_family("gemm_a16w16"));
+  EXPECT_EQ(inputs.source, options_.input);
+  EXPECT_THAT(ms(inputs), ElementsAre(1, 512));
+  EXPECT_EQ(inputs.table, path("t.csv"));
+  EXPECT_EQ(inputs.yaml, "");
+  EXPECT_FALSE(std::filesystem::exists(inputs.table)) << "nothing is written";
+}
+
+TEST_F(Inputs, WithoutAnOutputTheTableIsTheFamilysInTheConfigurationFolder) {
+  put("bf16_untuned_gemm.csv", kShapes);
+  options_.config_dir = folder_.path().string();
+  const TuneInputs inputs = read();
+  EXPECT_EQ(inputs.table, path("bf16_tuned_gemm.csv"));
+  EXPECT_THAT(inputs.notices, Contains("no -i given: tuning the shapes of " + path("bf16_untuned_gemm.csv")));
+}
+
+TEST_F(Inputs, OneSizeNeedsNoOutput) {
+  name_size();
+  TuneInputs inputs = read();
+  EXPECT_THAT(ms(inputs), ElementsAre(1));
+  EXPECT_EQ(inputs.source, "-m -n -k");
+  EXPECT_EQ(inputs.table, "");
+  EXPECT_EQ(inputs.yaml, "");
+  options_.results_file = path("r.yaml");
+  EXPECT_EQ(read().yaml, path("r.yaml"));
+}
+
+TEST_F(Inputs, YamlSizesGoToAFileOfTheDeviceAndDay) {
+  options_.size_file = put("sizes.yaml", "- {M: 1, N: 32, K: 48, rowMajorA: T, rowMajorB: N}\n");
+  EXPECT_THAT(read().yaml.string(), AllOf(StartsWith("tuning_results_fake_20"), EndsWith(".yaml")));
+  options_.results_file = path("r.yaml");
+  const TuneInputs inputs = read();
+  EXPECT_EQ(inputs.yaml, path("r.yaml"));
+  EXPECT_EQ(inputs.table, "");
+  EXPECT_THAT(ms(inputs), ElementsAre(1));
+}
+
+TEST_F(Inputs, LargeShapesAreLeftOut) {
+  name_list();
+  options_.max_m = 100;
+  EXPECT_THAT(ms(read()), ElementsAre(1));
+}
+
+TEST_F(Inputs, AShapeThatTheOpDoesNotAcceptIsSkippedWithItsLine) {
+  name_list();
+  put("bf16_untuned_gemm.csv", "M,N,K,dtype,bpreshuffle\n1,32,48,fp32,False\n2,32,48,fp32,True\n");
+  options_.trans_b = false;  // Packed weights are given N×K.
+  const TuneInputs inputs = read();
+  EXPECT_THAT(ms(inputs), ElementsAre(1));
+  ASSERT_THAT(inputs.skipped, SizeIs(1));
+  EXPECT_THAT(inputs.skipped[0].shape, StartsWith(options_.input + ":3 gemm_a16w16 m=2 "));
+  EXPECT_NE(inputs.skipped[0].reason, "");
+}
+
+TEST_F(Inputs, OneSourceOnlyIsAccepted) {
+  name_list();
+  name_size();
+  EXPECT_EQ(refused(), "give one of -i, --gemm_size_file, --model_dir and -m -n -k");
+  options_.input.clear();
+  options_.model.folder = "model";
+  EXPECT_EQ(refused(), "give one of -i, --gemm_size_file, --model_dir and -m -n -k");
+  options_.model.folder.clear();
+  options_.size_file = "sizes.yaml";
+  EXPECT_EQ(refused(), "give one of -i, --gemm_size_file, --model_dir and -m -n -k");
+}
+
+TEST_F(Inputs, ASizeIsWhole) {
+  name_size();
+  options_.n.reset();
+  EXPECT_EQ(refused(), "one size needs all of -m, -n and -k");
+}
+
+TEST_F(Inputs, ATableNeedsAPlace) {
+  name_list();
+  options_.output.clear();
+  EXPECT_EQ(refused(), "say where the table goes: -o tuned.csv, or --config-dir DIR for the family's default file");
+}
+
+TEST_F(Inputs, TypesAndFamiliesAreKnown) {
+  name_list();
+  options_.indtype = "int3";
+  EXPECT_EQ(refused(), "--dtype wants a data type such as bf16, fp16 or fp32, got 'int3'");
+  options_.indtype.clear();
+  options_.outdtype = "int3";
+  EXPECT_EQ(refused(), "--outdtype wants a data type such as bf16, fp16 or fp32, got 'int3'");
+  options_.outdtype.clear();
+  options_.input.clear();
+  options_.op = "no_op";
+  EXPECT_EQ(refused(), "unknown family, see `attune list ops`: 'no_op'");
+}
+
+TEST_F(Inputs, AFamilyThatCannotBeTunedIsRefused) {
+  const auto& all = families();
+  const auto other = std::find_if(all.begin(), all.end(), [](const FamilySpec& one) {
+    return !one.tunable && std::none_of(one.key.begin(), one.key.end(),
+                                        [](const KeyColumn& key) { return key.kind == ColumnKind::text; });
+  });
+  ASSERT_NE(other, all.end());
+  std::string header, row;
+  for (const KeyColumn& key : other->key) {
+    header += (header.empty() ? "" : ",") + std::string(key.column);
+    row += (row.empty() ? "" : ",") + std::string(key.kind == ColumnKind::dtype ? "bf16" : "1");
+  }
+  options_.input = put("shapes.csv", header + "\n" + row + "\n");
+  options_.output = path("t.csv");
+  options_.op = other->op;
+  EXPECT_EQ(refused(), "this version reads the tables of " + std::string(other->op) + " but cannot tune it yet: '" +
+                           options_.input + "'");
+}
+
+TEST_F(Inputs, OutputsAreCheckedBeforeAnythingIsMeasured) {
+  name_list();
+  options_.output = path("missing/t.csv");
+  EXPECT_THAT(refused(), HasSubstr("missing"));
+  options_.output = folder_.path().string();
+  EXPECT_THAT(refused(), HasSubstr(options_.output));
+  options_.output = path("t.csv");
+  options_.profile_file = put("other.csv", "a,b\n1,2\n");
+  EXPECT_THAT(refused(), StartsWith("the file is there and holds something else than candidates"));
+  options_.profile_file.clear();
+  put("candidates.csv", "a,b\n1,2\n");
+  options_.keep_dir = folder_.path().string();
+  EXPECT_THAT(refused(), StartsWith("the file is there and holds something else than candidates"));
+  options_.keep_dir = put("file", "");
+  EXPECT_NE(refused(), "accepted");
+}
+
+TEST_F(Inputs, AYamlFileThatIsNoResultsFileIsRefused) {
+  name_size();
+  options_.results_file = put("r.yaml", "just text\n");
+  EXPECT_THAT(refused(), HasSubstr("r.yaml"));
+}
+
+TEST_F(Inputs, ATableThatRowsWouldDamageIsRefused) {
+  name_list();
+  put("t.csv", "M,N,K\n1,2,3\n");
+  EXPECT_THAT(refused(), HasSubstr("t.csv"));
+}
+
+TEST_F(Inputs, VariablesThatChangeLibrariesAreReported) {
+  name_size();
+  EXPECT_THAT(read().notices, Not(Contains(HasSubstr("set in the environment"))));
+  ::setenv("OMP_NUM_THREADS", "3", 1);
+  ::setenv("BLIS_ARCH_TYPE", "zen", 1);
+  const auto variables = library_variables();
+  EXPECT_THAT(variables, ElementsAre("OMP_NUM_THREADS=3", "BLIS_ARCH_TYPE=zen"));
+  EXPECT_THAT(read(variables).notices, Contains("set in the environment, libraries may not be at their best: "
+                                                "OMP_NUM_THREADS=3, BLIS_ARCH_TYPE=zen"));
+  ::setenv("ATTUNE_HIP_CLANG_PATH", "/clang", 1);
+  EXPECT_THAT(read().notices, Contains("ATTUNE_HIP_CLANG_PATH is set, but no HIP solver is built here"));
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/tune_method.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "campaign/test_values.h"
+
+namespace attune {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+template <typename Change>
+TunerOptions method(Change&& change) {
+  TuneOptions options;
+  change(options);
+  return tuner_options(options);
+}
+template <typename Change>
+std::string refused(Change&& change) {
+  return refusal([&] { method(change); });
+}
+template <typename Change>
+std::string procedure(Change&& change) {
+  return method(change).protocol.procedure;
+}
+
+TEST(TuneMethod, RefusesWhatMakesNoSense) {
+  EXPECT_EQ(refused([](TuneOptions& options) { options.mp = 2; }),
+            "a host is tuned by one worker, so that kernels do not disturb each other; got --mp 2");
+  EXPECT_EQ(refused([](TuneOptions& options) { options.err_ratio = 0; }),
+            "--errRatio is a limit that errors stay below, so it is above 0; got 0");
+  EXPECT_EQ(refused([](TuneOptions& options) { options.budget = "soon"; }),
+            "--budget wants a time such as 30s, 10m or 2h, got 'soon'");
+  EXPECT_EQ(refused([](TuneOptions& options) { options.timeout = "0s"; }),
+            "--timeout wants a time such as 30s, 10m or 2h, got '0s'");
+  EXPECT_THAT(refused([](TuneOptions& options) { options.libtype = "fake,nothing"; }),
+              AllOf(StartsWith("--libtype takes all or some of "), HasSubstr("fake"), EndsWith(", got 'nothing'")));
+}
+
+TEST(TuneMethod, TheProcedureNamesWhatDecisionsDependOn) {
+  EXPECT_EQ(procedure([](TuneOptions&) {}), "race/1 auto/96");
+  EXPECT_EQ(procedure([](TuneOptions& options) { options.search = "random", options.max_trials = 24; }),
+            "race/1 random/24");
+  EXPECT_EQ(procedure([](TuneOptions& options) { options.iters = 7; }), "race/1 auto/96") << "a default is no cap";
+  EXPECT_EQ(procedure([](TuneOptions& options) {
+              options.iters = 7;
+              options.iters_given = options.no_split_k = true;
+            }),
+            "race/1 auto/96 pairs<=7 no-split-k");
+  EXPECT_EQ(procedure([](TuneOptions& options) {
+              options.search = "exhaustive";
+              options.iters_given = true;
+            }),
+            "exhaustive/1 5+101");
+}
+
+TEST(TuneMethod, TheExhaustiveSearchMeasuresAllCandidates) {
+  const TunerOptions tuner = method([](TuneOptions& options) { options.search = "exhaustive"; });
+  EXPECT_TRUE(tuner.exhaustive);
+  EXPECT_EQ(tuner.strategy.name, "exhaustive");
+  EXPECT_GE(tuner.strategy.max_trials, 1'000'000u);
+}
+
+TEST(TuneMethod, ConvertsUnits) {
+  const TunerOptions tuner = method([](TuneOptions& options) {
+    options.budget = "2h";
+    options.timeout = "90s";
+    options.min_gain_pct = 2;
+    options.seed = 7;
+    options.inputs = "warm";
+  });
+  EXPECT_EQ(tuner.budget_s, 7200);
+  EXPECT_EQ(tuner.problem_timeout_s, 90);
+  EXPECT_DOUBLE_EQ(tuner.protocol.min_gain, 0.02);
+  EXPECT_DOUBLE_EQ(tuner.contest.min_gain, 0.02);
+  EXPECT_EQ(tuner.protocol.seed, 7u);
+  EXPECT_EQ(tuner.contest.seed, 7u);
+  EXPECT_EQ(tuner.strategy.seed, 7u);
+  EXPECT_EQ(tuner.protocol.cache, CachePolicy::warm);
+}
+
+TEST(TuneMethod, LibrariesAreTrimmedAndAllIsNoLimit) {
+  EXPECT_THAT(method([](TuneOptions&) {}).libraries, IsEmpty());
+  EXPECT_THAT(method([](TuneOptions& options) { options.libtype = "fake, portable"; }).libraries,
+              ElementsAre("fake", "portable"));
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <vector>
+
+#include "attune/problem.h"
+#include "campaign/tune_options.h"
+#include "core/device_info.h"
+#include "ops/family.h"
+
+namespace attune {
+
+/// A shape that is not tuned, and the reason.
+struct SkippedShape {
+  std::string shape, reason;
+};
+
+/// The shapes that the options of `attune tune` name.
+struct TuneShapes {
+  const FamilySpec* family = nullptr;
+  std::string source;             ///< Where the shapes come from, for messages.
+  std::vector<Problem> problems;  ///< Normalised, in input order.
+  std::vector<SkippedShape> skipped;
+  std::vector<std::string> notices;
+};
+
+/// Reads the shapes of the one source that the options name: a size, a YAML list, a model or a CSV; without any, the
+/// family's list in the configuration folder. Throws invalid_input or io.
+TuneShapes read_tune_shapes(const TuneOptions& options, const DeviceInfo& device);
+
+}  // namespace attune

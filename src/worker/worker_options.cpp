@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "worker/worker_options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "attune/version.h"
+#include "base/text.h"
+#include "solver/registry.h"
+
+extern char** environ;
+
+namespace attune {
+namespace {
+
+/// Variables that a worker inherits. A name that ends in `_` is a prefix.
+constexpr std::array<std::string_view, 24> kPassedOn = {
+    "PATH",     "LD_LIBRARY_PATH", "HOME",  "LANG",  "LC_ALL",       "XDG_",          "ATTUNE_",      "OMP_",
+    "GOMP_",    "OPENBLAS_",       "GOTO_", "BLIS_", "ONEDNN_",      "DNNL_",         "MKL_",         "KMP_",
+    "LIBXSMM_", "CUDA_",           "HIP_",  "ROCR_", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"};
+
+bool is_passed_on(std::string_view name) {
+  for (const auto one : kPassedOn) {
+    if (one.ends_with('_') ? name.starts_with(one) : name == one) return true;
+  }
+  return false;
+}
+
+/// Whether the variable holds paths, which must be absolute because a worker has a folder of its own.
+bool names_paths(std::string_view name) {
+  return name == "ATTUNE_MODULES" || name == "ATTUNE_HOME" || name == "ATTUNE_CACHE" || name == "ATTUNE_FAKE_FAULTS" ||
+         name == "LD_LIBRARY_PATH";
+}
+
+/// Makes the relative ones of colon-separated paths absolute.
+std::string absolute_paths(const std::string& paths) {
+  std::vector<std::string> absolute;
+  for (const auto path : split(paths, ':')) {
+    const std::string one(path);
+    absolute.push_back(one.empty() || one.starts_with('/') ? one : std::filesystem::absolute(one).string());
+  }
+  return join(absolute, ":");
+}
+
+}  // namespace
+
+std::string build_name() { return fmt::format("{}/{}", kVersion, kSolverInterface); }
+
+WorkerOptions worker_options(const std::string& device, Strays* strays) {
+  WorkerOptions options;
+  // The running executable, even if its file has been replaced since.
+  options.command = {"/proc/self/exe", "worker"};
+  options.build = build_name();
+  options.device = device;
+  options.strays = strays;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos || !is_passed_on(text.substr(0, equals))) continue;
+    const std::string name(text.substr(0, equals)), value(text.substr(equals + 1));
+    options.environment[name] = names_paths(name) ? absolute_paths(value) : value;
+  }
+  return options;
+}
+
+}  // namespace attune

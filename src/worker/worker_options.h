@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/turn.h"
+#include "process/strays.h"
+
+namespace attune {
+
+/// Options for starting workers.
+struct WorkerOptions {
+  std::vector<std::string> command;  ///< Program (absolute) and arguments: `attune worker`.
+  std::string build;                 ///< Build of this program; a worker of another build refuses.
+  std::string device = "cpu:0";      ///< The device that a worker opens.
+  std::vector<uint32_t> cores;       ///< Cores of the device; empty: all that this process may use.
+  std::string name;                  ///< Name of the device in results; empty: the name that the device has.
+  std::map<std::string, std::string> environment;  ///< The whole environment of a worker; TMPDIR is added.
+  uint64_t memory_bytes = 0;  ///< Memory that a worker may use; 0: memory_share of what is free at its start.
+  uint64_t file_bytes = uint64_t{1} << 30;
+  uint64_t open_files = 1024;
+  uint32_t max_admissions = 2000;  ///< Number of admissions after which a worker is replaced.
+  Strays* strays = nullptr;        ///< Kills processes that escaped from a worker's group; null: none are killed.
+  Milliseconds start{60'000};      ///< Time allowed to start.
+  /// Called ten times a second while a worker starts and while its state is restored; null: never.
+  std::function<bool()> stopped;
+  /// Maximum time for any step without a limit of its own, however large its problem; see also step_limit(). The
+  /// references of the largest shapes take an hour on two cores.
+  Milliseconds longest{4 * 3'600'000};
+  /// After two deaths with the same announced candidate: total time in which the suspects take their turns alone.
+  Milliseconds alone{2000};
+  double memory_share = 0.9;  ///< Share of the free memory that a worker may use if memory_bytes is 0.
+};
+
+/// Returns the build name that a worker must share with its supervisor; a worker of another build is refused.
+std::string build_name();
+
+/// Returns the options of this program's worker for a device. Its clean environment holds the variables that locate
+/// libraries and the user's folders, those that the libraries read, and Attune's own.
+WorkerOptions worker_options(const std::string& device, Strays* strays);
+
+}  // namespace attune
