@@ -36,206 +36,182 @@ constexpr Refused kRefused[] = {
 };
 
 void add_shape_flags(CLI::App& verb, TuneOptions& options) {
+  verb.option_defaults()->group("What to tune");
   verb.add_option("-i,--untune_file,--input_file", options.input,
-                  "Shapes: a CSV of the family's untuned (or tuned) columns")
-      ->group("What to tune");
-  verb.add_option("--gemm_size_file", options.size_file, "Shapes: a YAML list of {M, N, K, rowMajorA, rowMajorB}")
-      ->group("What to tune");
-  verb.add_option("-m", options.m, "One size: rows of x")->check(whole_number_error)->group("What to tune");
-  verb.add_option("-n", options.n, "One size: rows of the weights")->check(whole_number_error)->group("What to tune");
+                  "Shapes: a CSV of the family's untuned (or tuned) columns");
+  verb.add_option("--gemm_size_file", options.size_file, "Shapes: a YAML list of {M, N, K, rowMajorA, rowMajorB}");
+  verb.add_option("-m", options.m, "One size: rows of x")->check(whole_number_error);
+  verb.add_option("-n", options.n, "One size: rows of the weights")->check(whole_number_error);
   verb.add_option("-k", options.k, "One size: columns of both (the old split-K switch is --splitK)")
-      ->check(whole_number_error)
-      ->group("What to tune");
-  verb.add_option("--dtype,--indtype,--dtype_a", options.indtype, "Input type: bf16, fp16, fp32; wins over the file's")
-      ->group("What to tune");
-  verb.add_option("--outdtype,--dtype_c", options.outdtype, "Result type; default: the input's")->group("What to tune");
+      ->check(whole_number_error);
+  verb.add_option("--dtype,--indtype,--dtype_a", options.indtype, "Input type: bf16, fp16, fp32; wins over the file's");
+  verb.add_option("--outdtype,--dtype_c", options.outdtype, "Result type; default: the input's");
   verb.add_option_function<std::string>(
-          "--dtype_b",
-          [&](const std::string& dtype) {
-            if (!options.indtype.empty() && options.indtype != dtype)
-              throw CLI::ValidationError("--dtype_b must equal --dtype_a: mixed inputs are not in this version");
-            options.indtype = dtype;
-          },
-          "Type of the weights: must equal --dtype_a")
-      ->group("What to tune");
-  verb.add_flag("--bias,--bias_vector", options.bias, "Add a bias of N elements")->group("What to tune");
-  verb.add_option("--trans_a", options.trans_a, "1: x is stored K×M")
-      ->expected(0, 1)
-      ->default_str("1")
-      ->group("What to tune");
+      "--dtype_b",
+      [&](const std::string& dtype) {
+        if (!options.indtype.empty() && options.indtype != dtype)
+          throw CLI::ValidationError("--dtype_b must equal --dtype_a: mixed inputs are not in this version");
+        options.indtype = dtype;
+      },
+      "Type of the weights: must equal --dtype_a");
+  verb.add_flag("--bias,--bias_vector", options.bias, "Add a bias of N elements");
+  verb.add_option("--trans_a", options.trans_a, "1: x is stored K×M")->expected(0, 1)->default_str("1");
   verb.add_option("--trans_b", options.trans_b,
                   "1 (default): the weights are stored N×K, as a linear layer holds them; 0: K×N")
       ->expected(0, 1)
-      ->default_str("1")
-      ->group("What to tune");
+      ->default_str("1");
   verb.add_flag_callback(
-          "--col_a", [&] { options.trans_a = true; }, "x is column-major: --trans_a 1")
-      ->group("What to tune");
+      "--col_a", [&] { options.trans_a = true; }, "x is column-major: --trans_a 1");
   verb.add_flag_callback(
-          "--col_b", [&] { options.trans_b = true; }, "The weights are column-major: --trans_b 1")
-      ->group("What to tune");
-  verb.add_option("--op", options.op, "Family of the file, when its name and columns do not tell")
-      ->group("What to tune");
-  verb.add_option("--max-m", options.max_m, "Leave out shapes with more rows")
-      ->check(positive_number_error)
-      ->group("What to tune");
+      "--col_b", [&] { options.trans_b = true; }, "The weights are column-major: --trans_b 1");
+  verb.add_option("--op", options.op, "Family of the file, when its name and columns do not tell");
+  verb.add_option("--max-m", options.max_m, "Leave out shapes with more rows")->check(positive_number_error);
   verb.add_flag("--all", options.all,
                 "Tune again what is tuned: all of this device's rows when input and output are one file, else the "
-                "input's shapes")
-      ->group("What to tune");
+                "input's shapes");
 }
 
 void add_output_flags(CLI::App& verb, TuneOptions& options) {
+  verb.option_defaults()->group("Results");
   verb.add_option("-o,--tune_file,--tuned_file", options.output,
-                  "Tuned table; F:F2 reads and merges several and writes the first")
-      ->group("Results");
+                  "Tuned table; F:F2 reads and merges several and writes the first");
   verb.add_option("--tuning_results_file", options.results_file,
-                  "YAML results; default with YAML sizes: tuning_results_<device>_<date>.yaml")
-      ->group("Results");
-  verb.add_option("--profile_file", options.profile_file, "Every candidate: status, time, spread, samples (also -o2)")
-      ->group("Results");
+                  "YAML results; default with YAML sizes: tuning_results_<device>_<date>.yaml");
+  verb.add_option("--profile_file", options.profile_file, "Every candidate: status, time, spread, samples (also -o2)");
   verb.add_option("--config-dir", options.config_dir,
-                  "Folder of the default tables; without -o the family's file there is written")
-      ->group("Results");
+                  "Folder of the default tables; without -o the family's file there is written");
   verb.add_option("--keep", options.keep_dir,
-                  "Folder for what a run leaves: sources and binaries of kernels, the times of every candidate")
-      ->group("Results");
-  verb.add_flag("--sort", options.sort, "Sort the table by the key columns, N before M")->group("Results");
+                  "Folder for what a run leaves: sources and binaries of kernels, the times of every candidate");
+  verb.add_flag("--sort", options.sort, "Sort the table by the key columns, N before M");
   verb.add_flag("--update_improved", options.update_improved,
-                "Replace a row only when it improved by --min_improvement_pct")
-      ->group("Results");
+                "Replace a row only when it improved by --min_improvement_pct");
   verb.add_option("--min_improvement_pct", options.min_improvement_pct, "Percent")
       ->capture_default_str()
-      ->check(amount_error)
-      ->group("Results");
+      ->check(amount_error);
   verb.add_option("--batch", options.batch, "Shapes between two publications")
       ->capture_default_str()
-      ->check(positive_number_error)
-      ->group("Results");
+      ->check(positive_number_error);
   verb.add_flag("--compare", options.compare,
-                "Table of before and after; with YAML or one size: check the winner again")
-      ->group("Results");
+                "Table of before and after; with YAML or one size: check the winner again");
   verb.add_option("--compare_wo_tuning", options.compare_without_tuning,
                   "Check a YAML results file, tune nothing; exit 1 if a row is wrong")
       ->expected(0, 1)
-      ->default_str("=")
-      ->group("Results");
+      ->default_str("=");
   verb.add_option("--run_config", options.run_config,
                   "Build, verify and time the rows of a table (attune check); exit 1 on a mismatch")
       ->expected(0, 1)
-      ->default_str("")
-      ->group("Results");
-  verb.add_flag("--json", options.json, "Results on standard output as JSON")->group("Results");
+      ->default_str("");
+  verb.add_flag("--json", options.json, "Results on standard output as JSON");
   verb.add_flag("-v,--verbose,--time_breakdown", options.verbose,
-                "Say more on standard error: candidates that fail, time by shape")
-      ->group("Results");
+                "Say more on standard error: candidates that fail, time by shape");
 }
 
-void add_method_flags(CLI::App& verb, TuneOptions& options) {
+void add_search_flags(CLI::App& verb, TuneOptions& options) {
+  verb.option_defaults()->group("Method");
   verb.add_option("--libtype", options.libtype,
                   "Libraries to try, by the first part of a solver's name: all, or onednn,blis")
-      ->capture_default_str()
-      ->group("Method");
+      ->capture_default_str();
   verb.add_option(
-          "--devices", options.devices,
-          "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of the tests")
-      ->group("Method");
+      "--devices", options.devices,
+      "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of the tests");
   verb.add_option("--mp", options.mp, "Worker processes; one on a host")
       ->capture_default_str()
-      ->check(natural_number_error)
-      ->group("Method");
+      ->check(natural_number_error);
   verb.add_option("--search", options.search,
                   "race; exhaustive measures every candidate --warmup + --iters times; random and local are races that "
                   "ask in that order")
       ->capture_default_str()
-      ->check(CLI::IsMember({"race", "exhaustive", "random", "local"}))
-      ->group("Method");
+      ->check(CLI::IsMember({"race", "exhaustive", "random", "local"}));
   verb.add_option("--budget", options.budget,
-                  "Time for the whole run: 30s, 10m, 2h; shapes that do not fit are reported")
-      ->group("Method");
-  verb.add_option("--timeout", options.timeout, "Time for one shape: its row is left out when it takes longer")
-      ->group("Method");
+                  "Time for the whole run: 30s, 10m, 2h; shapes that do not fit are reported");
+  verb.add_option("--timeout", options.timeout, "Time for one shape: its row is left out when it takes longer");
   verb.add_option("--max-trials", options.max_trials, "Candidates asked for a solver at most")
       ->capture_default_str()
-      ->check(positive_number_error)
-      ->group("Method");
+      ->check(positive_number_error);
   verb.add_option("--warmup", options.warmup, "Untimed rounds of --search exhaustive")
       ->capture_default_str()
-      ->check(natural_number_error)
-      ->group("Method");
+      ->check(natural_number_error);
   auto* iters = verb.add_option("--iters", options.iters,
                                 "Timed rounds of --search exhaustive; when given, cap of a finalist's clean pairs")
                     ->capture_default_str()
-                    ->check(positive_number_error)
-                    ->group("Method");
+                    ->check(positive_number_error);
   iters->each([&](const std::string&) { options.iters_given = true; });
+}
+
+void add_measuring_flags(CLI::App& verb, TuneOptions& options) {
+  verb.option_defaults()->group("Method");
   verb.add_option("--errRatio", options.err_ratio,
                   "A candidate's share of elements outside the tolerance must be below this; other gates hold as well")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0))
-      ->check(amount_error)
-      ->group("Method");
+      ->check(amount_error);
   verb.add_option("--min-gain", options.min_gain_pct, "Percent by which a winner must beat the default")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0))
-      ->check(amount_error)
-      ->group("Method");
+      ->check(amount_error);
   verb.add_option("--inputs", options.inputs, "cold: rotate over more than the caches hold; warm: stay put")
       ->capture_default_str()
-      ->check(CLI::IsMember({"cold", "warm"}))
-      ->group("Method");
+      ->check(CLI::IsMember({"cold", "warm"}));
   verb.add_option("--init_type", "Test data: randn only; a second set of small whole numbers is always checked too")
-      ->check(CLI::IsMember({"randn"}))
-      ->group("Method");
+      ->check(CLI::IsMember({"randn"}));
   verb.add_option("--quiet-wait", options.quiet_wait_s,
                   "Seconds to wait until other programs are quiet, before anything is measured")
       ->capture_default_str()
-      ->check(amount_error)
-      ->group("Method");
+      ->check(amount_error);
   verb.add_option("--seed", options.seed, "Seed of data and schedules")
       ->capture_default_str()
-      ->check(natural_number_error)
-      ->group("Method");
-  verb.add_option("--journal", options.journal, "Journal file; default: attune paths")->group("Method");
-  verb.add_option("--cache", options.kernels.cache, "Folder of compiled kernels; default: attune paths")
-      ->group("Method");
+      ->check(natural_number_error);
+}
+
+/// Flags for places, compilers and the wall between this process and the candidates.
+void add_environment_flags(CLI::App& verb, TuneOptions& options) {
+  verb.option_defaults()->group("Method");
+  verb.add_option("--journal", options.journal, "Journal file; default: attune paths");
+  verb.add_option("--cache", options.kernels.cache, "Folder of compiled kernels; default: attune paths");
   verb.add_option("--compile-jobs,--num_threads,--jobs", options.kernels.jobs,
                   "Compilers at once; default: one a core. Nothing is compiled while anything is measured")
-      ->check(CLI::Range(0, 1024))
-      ->group("Method");
+      ->check(CLI::Range(0, 1024));
   verb.add_option("--compile-deadline", options.kernels.deadline_s, "Seconds that compiling a kernel may take")
       ->capture_default_str()
       ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6))
-      ->group("Method");
+      ->check(CLI::Range(0.01, 1e6));
   verb.add_option(
           "--isolation", options.isolation,
           "process: candidates run behind a wall; none: in this process, which ends with the first that crashes")
       ->capture_default_str()
-      ->check(CLI::IsMember({"process", "none"}))
-      ->group("Method");
+      ->check(CLI::IsMember({"process", "none"}));
   verb.add_option("--run-deadline", options.run_deadline_s,
                   "Seconds a launch may take, at least; 50 times the best so far if that is more")
       ->capture_default_str()
       ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6))
-      ->group("Method");
+      ->check(CLI::Range(0.01, 1e6));
   verb.add_option("--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take")
       ->capture_default_str()
       ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6))
-      ->group("Method");
+      ->check(CLI::Range(0.01, 1e6));
   verb.add_option_function<double>(
           "--candidate-timeout",
           [&options](double seconds) { options.load_deadline_s = options.run_deadline_s = seconds; },
           "Seconds for a candidate: --load-deadline and --run-deadline at once")
       ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6))
-      ->group("Method");
-  verb.add_flag("--no-splitK", options.no_split_k, "Leave out split-K candidates")->group("Method");
+      ->check(CLI::Range(0.01, 1e6));
+  verb.add_flag("--no-splitK", options.no_split_k, "Leave out split-K candidates");
   verb.add_flag_callback(
-          "--splitK,--shape_grouped", [] {}, "Always on: accepted for the older tuners' scripts")
-      ->group("Method");
+      "--splitK,--shape_grouped", [] {}, "Always on: accepted for the older tuners' scripts");
+}
+
+void add_refused_flags(CLI::App& verb) {
+  for (const Refused& refused : kRefused) {
+    const auto refuse = [refused] { throw CLI::ValidationError(std::string(refused.names) + ": " + refused.why); };
+    if (refused.takes_value)
+      verb.add_option_function<std::string>(
+              refused.names, [refuse](const std::string&) { refuse(); }, std::string("Refused: ") + refused.why)
+          ->group(kRefusedGroup);
+    else
+      verb.add_flag_function(
+              refused.names, [refuse](int64_t) { refuse(); }, std::string("Refused: ") + refused.why)
+          ->group(kRefusedGroup);
+  }
 }
 
 /// Runs `attune check` for its older names, `--run_config` and `--compare_wo_tuning`.
@@ -279,18 +255,10 @@ void add_tune_command(CLI::App& app, Action& chosen) {
   add_shape_flags(*verb, *options);
   add_model_flags(*verb, options->model, "What to tune");
   add_output_flags(*verb, *options);
-  add_method_flags(*verb, *options);
-  for (const Refused& refused : kRefused) {
-    const auto refuse = [refused] { throw CLI::ValidationError(std::string(refused.names) + ": " + refused.why); };
-    if (refused.takes_value)
-      verb->add_option_function<std::string>(
-              refused.names, [refuse](const std::string&) { refuse(); }, std::string("Refused: ") + refused.why)
-          ->group(kRefusedGroup);
-    else
-      verb->add_flag_function(
-              refused.names, [refuse](int64_t) { refuse(); }, std::string("Refused: ") + refused.why)
-          ->group(kRefusedGroup);
-  }
+  add_search_flags(*verb, *options);
+  add_measuring_flags(*verb, *options);
+  add_environment_flags(*verb, *options);
+  add_refused_flags(*verb);
   verb->footer(
       "Examples:\n"
       "  attune tune -i untuned.csv -o tuned.csv --max-m 64 --budget 10m\n"
