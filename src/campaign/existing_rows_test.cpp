@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "campaign/test_values.h"
 #include "device/fake/fake_device.h"
 #include "formats/csv/publish.h"
 #include "formats/csv/published_row.h"
@@ -13,6 +12,7 @@
 #include "measure/local_executor.h"
 #include "process/temporary_folder.h"
 #include "solver/registry.h"
+#include "testing/campaign_values.h"
 
 namespace attune {
 namespace {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "campaign/online_attempts.h"
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/version.h"
 #include "base/file.h"
-#include "campaign/test_values.h"
 #include "process/temporary_folder.h"
+#include "testing/campaign_values.h"
 
 namespace attune {
 namespace {
@@ -86,7 +88,7 @@ TEST_F(Attempts, ThoseOfAnotherVersionDoNotCount) {
 TEST_F(Attempts, AnUnreadableFileAndForeignRowsAreIgnored) {
   write_file_atomically(file_, "\"torn");
   EXPECT_EQ(read().given_up(one_), "");
-  write_file_atomically(file_, std::string("problem,attune,begun,given_up\nno shape,") + kVersion + ",many,because\n");
+  write_file_atomically(file_, fmt::format("problem,attune,begun,given_up\nno shape,{},many,because\n", kVersion));
   change([&](OnlineAttempts& attempts) { EXPECT_THAT(attempts.forget_all(), IsEmpty()); });
 }
 

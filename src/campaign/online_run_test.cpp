@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "campaign/test_values.h"
 #include "formats/csv/key_cells.h"
 #include "formats/csv/untuned_table.h"
 #include "process/temporary_folder.h"
+#include "testing/campaign_values.h"
 
 namespace attune {
 namespace {
@@ -231,7 +231,7 @@ TEST_F(OnlineQueueRun, ALineThatIsNoShapeIsReportedAndRemoved) {
   add({1});
   write_file_atomically(queue_.file(family_), read_file(queue_.file(family_)) + "what is this\n");
   run();
-  EXPECT_THAT(said_, Contains(AllOf(StartsWith("note: "), HasSubstr("a line is no shape and is left out"))));
+  EXPECT_THAT(said_, Contains(AllOf(StartsWith("note: "), HasSubstr("a line is not a shape and is skipped"))));
   EXPECT_THAT(asked_, ElementsAre(ElementsAre(1)));
   EXPECT_FALSE(queue_.is_waiting());
 }

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "campaign/test_values.h"
 #include "process/temporary_folder.h"
+#include "testing/campaign_values.h"
 
 namespace attune {
 namespace {

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "campaign/test_values.h"
 #include "formats/csv/table.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "process/temporary_folder.h"
+#include "testing/campaign_values.h"
 
 namespace attune {
 namespace {

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "campaign/test_values.h"
 #include "device/fake/fake_device.h"
 #include "measure/local_executor.h"
 #include "process/temporary_folder.h"
 #include "solver/registry.h"
+#include "testing/campaign_values.h"
 #include "testing/environment.h"
 
 namespace attune {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "campaign/test_values.h"
+#include "testing/campaign_values.h"
 
 namespace attune {
 namespace {

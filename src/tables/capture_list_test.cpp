@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tables/test_tables.h"
+#include "testing/table_values.h"
 
 namespace attune {
 namespace {
@@ -17,9 +17,9 @@ TEST(CaptureList, StandsInTheOrderOfTheTimeThenOfTheCalls) {
       "t.csv", {test_row(1, "2"), test_row(1000, "50", "_ZN5aiter"), test_row(2000, "nan"), test_row(3000, "50")})}));
   const CapturedShapes captured[] = {
       {&test_family(),
-       {{test_problem(1), 90}, {test_problem(4000), 7}, {test_problem(2000), 5}, {test_problem(3000), 4}}},
+       {{table_problem(1), 90}, {table_problem(4000), 7}, {table_problem(2000), 5}, {table_problem(3000), 4}}},
       {find_family("fmoe"), {{Problem::parse("fmoe token=16"), 8}}}};
-  const CaptureList list = capture_list(captured, set, test_device());
+  const CaptureList list = capture_list(captured, set, table_device());
   std::vector<std::string> shapes;
   for (const ShapeShare& one : list.shapes)
     shapes.push_back(fmt::format("{} {} {} {}", one.shape.calls, one.row, name(one.match), one.total_us));
@@ -34,8 +34,8 @@ TEST(CaptureList, StandsInTheOrderOfTheTimeThenOfTheCalls) {
 TEST(CaptureList, ARowCountsThoughItsSolverIsNotThere) {
   TableSet set;
   set.tables.push_back(test_table({test_document("t.csv", {test_row(1, "2", "nobody.gemm@9:a=1")})}));
-  const CapturedShapes captured{&test_family(), {{test_problem(1), 3}}};
-  const CaptureList list = capture_list(std::span(&captured, 1), set, test_device());
+  const CapturedShapes captured{&test_family(), {{table_problem(1), 3}}};
+  const CaptureList list = capture_list(std::span(&captured, 1), set, table_device());
   ASSERT_EQ(list.shapes.size(), 1u);
   EXPECT_EQ(list.shapes.front().us, 2);
   EXPECT_EQ(list.num_without_row, 0u);

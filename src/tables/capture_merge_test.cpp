@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "process/temporary_folder.h"
-#include "tables/test_tables.h"
+#include "testing/table_values.h"
 
 namespace attune {
 namespace {
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 /// Shapes of M 1, 2 and 64 with 90, 5 and 0 calls.
 std::vector<CapturedShapes> three_shapes() {
-  return {{&test_family(), {{test_problem(1), 90}, {test_problem(2), 5}, {test_problem(64), 0}}}};
+  return {{&test_family(), {{table_problem(1), 90}, {table_problem(2), 5}, {table_problem(64), 0}}}};
 }
 
 /// Returns the error of an action; empty: none.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "tables/test_tables.h"
+#include "testing/table_values.h"
 
 namespace attune {
 namespace {
@@ -23,8 +23,8 @@ TEST(CapturedSources, AreListedInQuotes) {
 }
 
 TEST(CapturedSources, AProblemIsLookedUpAsTablesSpellIt) {
-  const DeviceInfo device = test_device();
-  EXPECT_EQ(as_looked_up(Problem::parse("gemm_a16w16 k=64 n=64 m=1 dtype=fp32"), device), test_problem(1));
+  const DeviceInfo device = table_device();
+  EXPECT_EQ(as_looked_up(Problem::parse("gemm_a16w16 k=64 n=64 m=1 dtype=fp32"), device), table_problem(1));
   const Problem unknown = Problem::parse("fmoe token=16");
   EXPECT_EQ(as_looked_up(unknown, device), unknown);
 }

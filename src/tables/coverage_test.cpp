@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tables/test_tables.h"
+#include "testing/table_values.h"
 
 namespace attune {
 namespace {
@@ -39,7 +39,7 @@ class CoverageTest : public testing::Test {
       texts.push_back(fmt::format("{} {}: {}", row.place, row.kind, row.detail));
     return texts;
   }
-  DeviceInfo device_ = test_device();
+  DeviceInfo device_ = table_device();
   Registry solvers_;
 };
 
@@ -78,13 +78,13 @@ TEST_F(CoverageTest, ShapesAreCountedByTheStepThatServesThem) {
       test_table({test_document("a.csv", {test_row(1, "1"), test_row(16, "1"), test_row(128, "1"), test_row(7, "1"),
                                           test_row(300, "1", "nobody.gemm@1:a=1")})}));
   const CapturedShapes captured{&test_family(),
-                                {{test_problem(1), 60},
-                                 {test_problem(9), 20},
-                                 {test_problem(70), 10},
-                                 {test_problem(18), 5},
-                                 {test_problem(300), 4},
-                                 {test_problem(5000), 6},
-                                 {test_problem(6000), 6}}};
+                                {{table_problem(1), 60},
+                                 {table_problem(9), 20},
+                                 {table_problem(70), 10},
+                                 {table_problem(18), 5},
+                                 {table_problem(300), 4},
+                                 {table_problem(5000), 6},
+                                 {table_problem(6000), 6}}};
   const auto coverage = shape_coverage(std::span(&captured, 1), set, device_, solvers_);
   std::map<Match, std::vector<uint64_t>> served;
   for (const auto& [match, one] : coverage.served) served[match] = {one.num_shapes, one.calls};

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "tables/test_tables.h"
+#include "testing/table_values.h"
 
 namespace attune {
 namespace {
@@ -33,7 +33,7 @@ class OneContender final : public Executor {
   void abort() override {}
 
  private:
-  DeviceInfo device_ = test_device();
+  DeviceInfo device_ = table_device();
   Opened answer_;
 };
 
@@ -52,8 +52,8 @@ TEST(KernelRows, AreTheRowsOfTheDeviceThatASolverCouldRun) {
   EXPECT_EQ(rows.usable.front().contenders.size(), 1u);
   std::vector<std::string> unusable;
   for (const auto& [row, why] : rows.unusable) unusable.push_back(fmt::format("{} {}", row->line, why));
-  EXPECT_THAT(unusable, ElementsAre(HasSubstr("4 "), HasSubstr("5 made with known.gemm 2, here is 1"), HasSubstr("6 "),
-                                    "7 too large"));
+  EXPECT_THAT(unusable, ElementsAre(HasSubstr("4 "), HasSubstr("5 made with known.gemm 2, this machine has 1"),
+                                    HasSubstr("6 "), "7 too large"));
 }
 
 TEST(KernelRows, ALostDeviceIsNoPropertyOfARow) {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "process/temporary_folder.h"
-#include "tables/test_tables.h"
+#include "testing/table_values.h"
 
 namespace attune {
 namespace {

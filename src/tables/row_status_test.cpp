@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tables/test_tables.h"
+#include "testing/table_values.h"
 
 namespace attune {
 namespace {
@@ -46,7 +46,7 @@ TEST(RowStatus, OnADeviceRowsOfOthersBeatNobody) {
   const Table table = test_table(
       {test_document("a.csv", {test_row(1, "1", kTestKernel, "fake,8") + ",", test_row(1, "2") + ",B"}, ",device"),
        test_document("b.csv", {test_row(1, "3") + ",A", test_row(1, "4") + ","}, ",device")});
-  DeviceInfo device = test_device();
+  DeviceInfo device = table_device();
   device.model = "A";
   EXPECT_THAT(statuses(table, &device), ElementsAre(other_device, other_model, taken, slower));
   device.model.clear();  // A device that does not know its model takes rows of any.
@@ -72,7 +72,7 @@ TEST(RowStatus, FilesAreCountedByRowsAndShadowsByKeys) {
       {test_document("a.csv", {test_row(1, "3"), test_row(2, "nan")}),
        test_document("b.csv", {test_row(1, "1"), test_row(1, "2"), test_row(2, "5", kTestKernel, "gfx942,304")})});
   const auto rows = row_statuses(table);
-  const auto counts = file_counts(table, rows, test_device());
+  const auto counts = file_counts(table, rows, table_device());
   const auto numbers = [](const FileCounts& one) {
     return std::vector<size_t>{one.num_rows,         one.num_taken,   one.num_of_device, one.num_taken_of_device,
                                one.num_without_time, one.num_shadowed};

@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "process/temporary_folder.h"
 #include "tables/row_status.h"
-#include "tables/test_tables.h"
 #include "testing/environment.h"
+#include "testing/table_values.h"
 
 namespace attune {
 namespace {
@@ -31,20 +31,20 @@ TEST(TableLookup, TheFirstTableOfTheOpWithARowServes) {
                                  find_family("gemm_a8w8")));
   set.tables.push_back(test_table({test_document("a.csv", {test_row(1, "9")})}));
   set.tables.push_back(test_table({test_document("b.csv", {test_row(1, "1"), test_row(500, "1")})}));
-  const DeviceInfo device = test_device();
+  const DeviceInfo device = table_device();
   const TableLookup lookup(set, device);
-  EXPECT_EQ(found(lookup, test_problem(1)), "a.csv:2");
-  EXPECT_EQ(found(lookup, test_problem(500)), "b.csv:3");
+  EXPECT_EQ(found(lookup, table_problem(1)), "a.csv:2");
+  EXPECT_EQ(found(lookup, table_problem(500)), "b.csv:3");
   EXPECT_EQ(found(lookup, Problem::parse("gemm_a8w8 m=1 n=64 k=64")), "");
 }
 
 TEST(TableLookup, TheSetBoundsPredictions) {
   TableSet set;
   set.tables.push_back(test_table({test_document("a.csv", {test_row(16, "1")})}));
-  const DeviceInfo device = test_device();
-  EXPECT_EQ(found(TableLookup(set, device), test_problem(18)), "");
+  const DeviceInfo device = table_device();
+  EXPECT_EQ(found(TableLookup(set, device), table_problem(18)), "");
   set.max_regret = 10;
-  EXPECT_EQ(found(TableLookup(set, device), test_problem(18)), "a.csv:2");
+  EXPECT_EQ(found(TableLookup(set, device), table_problem(18)), "a.csv:2");
 }
 
 TEST(TableSet, NamedTablesAreReadWithTheirNoticesBeforeTheVariables) {

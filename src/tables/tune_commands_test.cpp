@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "process/temporary_folder.h"
-#include "tables/test_tables.h"
+#include "testing/table_values.h"
 
 namespace attune {
 namespace {
@@ -45,8 +45,8 @@ TEST_F(TuneCommands, FamiliesWithoutANamedTableGoToTheirDefaultFile) {
   const std::vector<fs::path> captures = {list(), list()};
   const auto all = tune_commands(std::vector<CalledShape>{{Problem::parse("fmoe token=1"), 1},
                                                           {Problem::parse("gemm_a8w8 m=1 n=2 k=3"), 1},
-                                                          {test_problem(1), 1},
-                                                          {test_problem(2), 1}},
+                                                          {table_problem(1), 1},
+                                                          {table_problem(2), 1}},
                                  {captures, std::span(&table_, 1), ""});
   // In the order of the families; fmoe cannot be tuned.
   ASSERT_EQ(all.size(), 4u);

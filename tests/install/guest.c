@@ -161,7 +161,7 @@ static void* compute_for_ever(void* candidate) {
   operands[1] = w;
   operands[2] = numbers(M * N);
   while (attune_run_candidate(dispatcher, problem, candidate, operands, 3, NULL) == ATTUNE_OK) continue;
-  if (strstr(attune_last_error(), "ending") == NULL) die("a thread");
+  if (strstr(attune_last_error(), "exiting") == NULL) die("a thread");
   return NULL;
 }
 
@@ -239,7 +239,7 @@ static void* make_plans(void* which) {
     key.k = 16 * (1 + (first + 4 * i) / M % (K / 16));
     /* Once the process ends, a thread may be told so. */
     if (attune_gemm(dispatcher, &key, x, w, NULL, out, NULL) != ATTUNE_OK) {
-      if (strstr(attune_last_error(), "ending") == NULL) die("a thread");
+      if (strstr(attune_last_error(), "exiting") == NULL) die("a thread");
       return NULL;
     }
   }

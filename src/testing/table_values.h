@@ -10,7 +10,7 @@
 #include "dispatch/capture/captured_shapes.h"
 #include "formats/csv/table.h"
 
-/// Tables of gemm_a16w16 in memory, for the tests of this folder.
+/// Tables of gemm_a16w16 in memory.
 namespace attune {
 
 inline constexpr std::string_view kTestHeader =
@@ -19,7 +19,7 @@ inline constexpr std::string_view kTestKernel = "known.gemm@1:a=1";
 
 inline const FamilySpec& test_family() { return *find_family("gemm_a16w16"); }
 
-inline DeviceInfo test_device() {
+inline DeviceInfo table_device() {
   DeviceInfo device;
   device.gfx = "fake";
   device.num_units = 4;
@@ -45,7 +45,7 @@ inline CsvDocument test_document(const std::string& name, const std::vector<std:
 
 inline Table test_table(std::vector<CsvDocument> documents) { return Table::of(std::move(documents), &test_family()); }
 
-inline Problem test_problem(int m) {
+inline Problem table_problem(int m) {
   return Problem::parse(fmt::format("gemm_a16w16 m={} n=64 k=64 bias=0 dtype=fp32 outdtype=fp32", m));
 }
 

@@ -9,7 +9,7 @@
 #include "ops/op.h"
 #include "tuner/tune_result.h"
 
-/// Values for the tests of this folder.
+/// Devices, problems and results of a campaign.
 namespace attune {
 
 inline DeviceInfo test_device() {
