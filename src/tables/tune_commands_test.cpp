@@ -34,9 +34,10 @@ TEST_F(TuneCommands, OneListIsTunedAsItIs) {
 }
 
 TEST_F(TuneCommands, SeveralListsOrCountsAloneAreMergedFirst) {
-  EXPECT_THAT(commands({"a b", list()}),
-              ElementsAre("attune capture merge -o bf16_untuned_gemm.csv --op gemm_a16w16 'a b' " + list().string(),
-                          "attune tune -i bf16_untuned_gemm.csv --op gemm_a16w16 -o 'it'\\''s mine.csv'"));
+  EXPECT_THAT(
+      commands({list(), "a b"}),
+      ElementsAre("attune capture merge -o bf16_untuned_gemm.csv --op gemm_a16w16 " + list().string() + " 'a b'",
+                  "attune tune -i bf16_untuned_gemm.csv --op gemm_a16w16 -o 'it'\\''s mine.csv'"));
   fs::remove(list());
   EXPECT_EQ(commands({folder_.path()}).size(), 2u);
 }
