@@ -85,7 +85,7 @@ TEST_F(MergeFiles, AWrongInputIsRefused) {
   const auto wrong = put("wrong.csv", test_text({test_row(1, "2"), "fake,4,x"}));
   EXPECT_THAT(refusal({good, wrong}, path("m.csv")), HasSubstr("wrong.csv:3"));
   EXPECT_THAT(refusal({put("slow.csv", test_text({test_row(1, "0")}))}, path("m.csv")), HasSubstr("nothing to merge"));
-  EXPECT_THAT(refusal({put("shapes.csv", "M,N,K\n1,2,3\n")}, path("m.csv")), HasSubstr("shapes.csv"));
+  EXPECT_THAT(refusal({good, put("shapes.csv", "M,N,K\n1,2,3\n")}, path("m.csv")), HasSubstr("shapes.csv"));
 }
 
 TEST_F(MergeFiles, AnOutputThatWouldBeLostIsRefused) {

@@ -34,24 +34,27 @@ TEST_F(TuneCommands, OneListIsTunedAsItIs) {
 }
 
 TEST_F(TuneCommands, SeveralListsOrCountsAloneAreMergedFirst) {
-  EXPECT_THAT(commands({"a b", list()}),
-              ElementsAre("attune capture merge -o bf16_untuned_gemm.csv --op gemm_a16w16 'a b' " + list().string(),
-                          "attune tune -i bf16_untuned_gemm.csv --op gemm_a16w16 -o 'it'\\''s mine.csv'"));
+  EXPECT_THAT(
+      commands({list(), "a b"}),
+      ElementsAre("attune capture merge -o bf16_untuned_gemm.csv --op gemm_a16w16 " + list().string() + " 'a b'",
+                  "attune tune -i bf16_untuned_gemm.csv --op gemm_a16w16 -o 'it'\\''s mine.csv'"));
   fs::remove(list());
   EXPECT_EQ(commands({folder_.path()}).size(), 2u);
 }
 
 TEST_F(TuneCommands, FamiliesWithoutANamedTableGoToTheirDefaultFile) {
-  const std::vector<fs::path> captures = {list(), list()};
-  const auto all = tune_commands(std::vector<CalledShape>{{Problem::parse("fmoe token=1"), 1},
-                                                          {Problem::parse("gemm_a8w8 m=1 n=2 k=3"), 1},
-                                                          {table_problem(1), 1},
-                                                          {table_problem(2), 1}},
-                                 {captures, std::span(&table_, 1), ""});
-  // In the order of the families; fmoe cannot be tuned.
-  ASSERT_EQ(all.size(), 4u);
-  EXPECT_THAT(all[1], testing::EndsWith("--op gemm_a16w16 -o 'it'\\''s mine.csv'"));
-  EXPECT_THAT(all[3], testing::EndsWith("--op gemm_a8w8 -o a8w8_tuned_gemm.csv"));
+  const Table other =
+      Table::of({CsvDocument::parse("gfx,cu_num,M,N,K,q_dtype_w,us,kernelName\n", "o.csv")}, find_family("gemm_a8w8"));
+  const std::vector<fs::path> captures = {list()};
+  EXPECT_EQ(tune_commands(test_family(), {captures, std::span(&other, 1), ""}),
+            std::vector{fmt::format("attune tune -i {} --op gemm_a16w16 -o bf16_tuned_gemm.csv", list().string())});
+}
+
+TEST_F(TuneCommands, EachFamilyThatCanBeTunedIsTunedOnce) {
+  const std::vector<fs::path> captures = {list()};
+  const std::vector<CalledShape> shapes = {
+      {Problem::parse("fmoe token=1"), 1}, {table_problem(1), 1}, {table_problem(2), 1}};
+  EXPECT_EQ(tune_commands(shapes, {captures, std::span(&table_, 1), ""}), commands({list()}));
 }
 
 }  // namespace

@@ -45,8 +45,9 @@ inline CsvDocument test_document(const std::string& name, const std::vector<std:
 
 inline Table test_table(std::vector<CsvDocument> documents) { return Table::of(std::move(documents), &test_family()); }
 
+/// The problem of test_row(), normalised.
 inline Problem table_problem(int m) {
-  return Problem::parse(fmt::format("gemm_a16w16 m={} n=64 k=64 bias=0 dtype=fp32 outdtype=fp32", m));
+  return Problem::parse(fmt::format("gemm_a16w16 m={} n=64 k=64 dtype=fp32 outdtype=fp32 bias=0", m));
 }
 
 }  // namespace attune
