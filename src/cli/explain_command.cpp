@@ -13,6 +13,7 @@
 #include "cli/problem_option.h"
 #include "dispatch/table/lookup.h"
 #include "dispatch/table/near_rows.h"
+#include "dispatch/table/prediction.h"
 #include "measure/contenders.h"
 #include "ops/op.h"
 #include "report/json_output.h"
@@ -100,7 +101,7 @@ struct LookupTables {
 LookupTables tables_of(const ExplainOptions& options, const FamilySpec& family) {
   if (!options.table.empty()) return {Table::read(options.table, &family), options.table, {options.table}};
   RuntimeTables tables = read_runtime_tables(family);
-  print_left_out(tables);
+  print_notes(left_out_notices(tables));
   LookupTables here{std::move(tables.table), "the tables of the run time", {}};
   for (size_t i = 0; i < tables.sources.files.size(); ++i) {
     const TableSource& source = tables.sources.files[i];
@@ -169,7 +170,9 @@ int run_explain(const ExplainOptions& options) {
   std::vector<const TableRow*> near;
   if (table) {
     print_notes(table->notices());
-    const TableGroups groups(*table, device, max_regret());
+    const MaxRegret max_regret = max_regret_wanted();
+    if (!max_regret.complaint.empty()) print_notes(std::span(&max_regret.complaint, 1));
+    const TableGroups groups(*table, device, max_regret.share);
     found = look_up(*table, problem, device, usable, &groups);
     if (found.match != Match::exact) near = near_rows(*table, problem, device);
   }

@@ -61,7 +61,7 @@ class DispatcherTest : public testing::Test {
     return hit;
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   std::filesystem::path table_ = folder_.path() / "t.csv";
   DispatcherOptions options_{.poll_interval = std::chrono::milliseconds(0)};
   std::unique_ptr<Dispatcher> dispatcher_;

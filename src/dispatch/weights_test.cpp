@@ -25,7 +25,7 @@ constexpr int64_t kN = 20, kK = 16;  // The packed layout pads N.
 constexpr const char* kPanels = "host.k16.v1";
 constexpr uint64_t kPlainBytes = kN * kK * sizeof(float), kPackedBytes = 32 * kK * sizeof(float);
 
-GemmKey key(int64_t m, uint8_t flags = 0) {
+GemmKey packed_key(int64_t m, uint8_t flags = 0) {
   return {.m = m, .n = kN, .k = kK, .in = DType::fp32, .out = DType::fp32, .flags = flags};
 }
 
@@ -62,14 +62,14 @@ class WeightsTest : public testing::Test {
     if (!dispatcher_) dispatcher_ = open();
     return *dispatcher_;
   }
-  Weights pack(PackOptions options = {}) { return dispatcher().pack_weights(key(0), plain_.data(), options); }
+  Weights pack(PackOptions options = {}) { return dispatcher().pack_weights(packed_key(0), plain_.data(), options); }
   /// Runs the problem, checks the result, and returns the hit.
   Hit run(const Weights& weights, int64_t m, bool has_bias = false) {
     std::vector<float> x(static_cast<size_t>(m * kK)), y(static_cast<size_t>(m * kN), -1), bias(kN, 0.5F);
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i / kK + 1);
     std::vector<void*> operands = {x.data(), y.data()};
     if (has_bias) operands.insert(operands.begin() + 1, bias.data());
-    const GemmKey called = key(m, has_bias ? GemmKey::bias : 0);
+    const GemmKey called = packed_key(m, has_bias ? GemmKey::bias : 0);
     dispatcher().run(called, weights, operands);
     for (size_t i = 0; i < y.size(); ++i) {
       const auto at = static_cast<int64_t>(i);
@@ -86,7 +86,7 @@ class WeightsTest : public testing::Test {
     return "not refused";
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   std::filesystem::path table_ = folder_.path() / "t.csv";
   DispatcherOptions options_{.poll_interval = std::chrono::milliseconds(0)};
   std::unique_ptr<Dispatcher> dispatcher_;
@@ -110,11 +110,12 @@ TEST_F(WeightsTest, RowsOfTheirLayoutServeAtEveryStep) {
 
 TEST_F(WeightsTest, ExplainsTheRowsOfEveryLayout) {
   write(row(5, kPanels) + row(5, "plain") + row(40, kPanels, 1) + row(60, kPanels, 1.1));
-  const std::string text = dispatcher().explain(key(5, GemmKey::bpreshuffle));
+  const std::string text = dispatcher().explain(packed_key(5, GemmKey::bpreshuffle));
   EXPECT_THAT(text,
               AllOf(HasSubstr("exact          m=5 host.k16.v1: "), HasSubstr("exact          m=5 plain: "),
                     HasSubstr("padded_coarse  m=8: no row"), HasSubstr("the rows of the layouts that they hold")));
-  EXPECT_THAT(dispatcher().explain(key(50, GemmKey::bpreshuffle)), HasSubstr("predicted      m=60 host.k16.v1: "));
+  EXPECT_THAT(dispatcher().explain(packed_key(50, GemmKey::bpreshuffle)),
+              HasSubstr("predicted      m=60 host.k16.v1: "));
 }
 
 TEST_F(WeightsTest, WithoutRowsTheyAreAsALibraryTakesThemUntuned) {
@@ -192,21 +193,21 @@ TEST_F(WeightsTest, PlainAndPackedCallsOfOneShapeHaveAnswersOfTheirOwn) {
   write(row(4, kPanels) + row(5, "plain"));
   const Weights one = pack({.packing = Packing::one_layout});
   const Weights both = pack({.packing = Packing::per_shape});
-  const Hit first = run(one, 4), second = run(both, 4), plain = dispatcher().require(key(4));
+  const Hit first = run(one, 4), second = run(both, 4), plain = dispatcher().require(packed_key(4));
   EXPECT_EQ(plain.match, Match::fallback);
   EXPECT_NE(plain.plan, first.plan);
   EXPECT_EQ(first.match, second.match);
   std::array<float, 4 * kK> x{};
   std::array<float, 4 * kN> y{};
   x.fill(1);
-  dispatcher().run(key(4), std::array<void*, 3>{x.data(), plain_.data(), y.data()});
+  dispatcher().run(packed_key(4), std::array<void*, 3>{x.data(), plain_.data(), y.data()});
   EXPECT_EQ(y[0], wanted(0, 0));
   EXPECT_EQ(y[kN + 3], wanted(0, 3));
 }
 
 TEST_F(WeightsTest, BiasAndTheOtherWeightsOfAShape) {
   write(row(4, kPanels));
-  const Weights weights = dispatcher().pack_weights(key(0, GemmKey::bias), plain_.data());
+  const Weights weights = dispatcher().pack_weights(packed_key(0, GemmKey::bias), plain_.data());
   run(weights, 4, true);
   run(weights, 400, true);
   EXPECT_THAT(refused([&] { run(weights, 4); }), HasSubstr("packed for another problem"));
@@ -218,18 +219,19 @@ TEST_F(WeightsTest, WhatIsNoPackedProblemIsRefused) {
   const auto invalid = [](const char* says) { return AllOf(testing::StartsWith("invalid_input"), HasSubstr(says)); };
   std::array<float, 4 * kN> memory{};
   const std::array<void*, 3> operands = {memory.data(), memory.data(), memory.data()};
-  EXPECT_THAT(refused([&] { dispatcher().run(key(4), weights, operands); }), invalid("2 operands besides"));
+  EXPECT_THAT(refused([&] { dispatcher().run(packed_key(4), weights, operands); }), invalid("2 operands besides"));
   for (const auto change : {&GemmKey::n, &GemmKey::k}) {
-    GemmKey other = key(4);
+    GemmKey other = packed_key(4);
     ++(other.*change);
     EXPECT_THAT(refused([&] { dispatcher().require(other, &weights); }), invalid("packed for another problem"));
     EXPECT_EQ(dispatcher().choose(other, &weights).plan, nullptr);
   }
-  EXPECT_THAT(refused([&] { dispatcher().require(key(4, GemmKey::bpreshuffle)); }), invalid("pack_weights"));
-  EXPECT_EQ(dispatcher().choose(key(4, GemmKey::bpreshuffle)).plan, nullptr);
-  EXPECT_THAT(refused([&] { dispatcher().pack_weights(key(0), nullptr); }), invalid("null pointer"));
-  EXPECT_THAT(refused([&] { dispatcher().pack_weights(key(0, GemmKey::b_is_kn), plain_.data()); }), invalid("N×K"));
-  GemmKey other = key(0);
+  EXPECT_THAT(refused([&] { dispatcher().require(packed_key(4, GemmKey::bpreshuffle)); }), invalid("pack_weights"));
+  EXPECT_EQ(dispatcher().choose(packed_key(4, GemmKey::bpreshuffle)).plan, nullptr);
+  EXPECT_THAT(refused([&] { dispatcher().pack_weights(packed_key(0), nullptr); }), invalid("null pointer"));
+  EXPECT_THAT(refused([&] { dispatcher().pack_weights(packed_key(0, GemmKey::b_is_kn), plain_.data()); }),
+              invalid("N×K"));
+  GemmKey other = packed_key(0);
   other.in = DType::int8;
   EXPECT_THAT(refused([&] { dispatcher().pack_weights(other, plain_.data()); }), invalid("int8"));
   other.op = OpId::gemm_a8w8;
@@ -238,29 +240,29 @@ TEST_F(WeightsTest, WhatIsNoPackedProblemIsRefused) {
   EXPECT_EQ(run(moved, 4).match, Match::exact);
   EXPECT_TRUE(weights.layouts().empty());
   EXPECT_EQ(weights.bytes(), 0u);
-  EXPECT_THAT(refused([&] { dispatcher().require(key(4), &weights); }), invalid("packed for another problem"));
+  EXPECT_THAT(refused([&] { dispatcher().require(packed_key(4), &weights); }), invalid("packed for another problem"));
 }
 
 TEST_F(WeightsTest, TwoDispatchersDoNotTakeEachOthers) {
   write(row(4, kPanels));
   const Weights mine = pack();
   const auto other = open();
-  const Weights theirs = other->pack_weights(key(0), plain_.data());
+  const Weights theirs = other->pack_weights(packed_key(0), plain_.data());
   EXPECT_EQ(run(mine, 4).match, Match::exact);
-  EXPECT_NE(other->require(key(4), &theirs).plan, nullptr);
+  EXPECT_NE(other->require(packed_key(4), &theirs).plan, nullptr);
   EXPECT_THAT(refused([&] { run(theirs, 4); }), HasSubstr("by another dispatcher"));
-  EXPECT_EQ(other->choose(key(4), &mine).plan, nullptr);
+  EXPECT_EQ(other->choose(packed_key(4), &mine).plan, nullptr);
 }
 
 TEST_F(WeightsTest, ALookupTellsTheDispatchersThread) {
   write(row(4, kPanels));
   const Weights weights = pack();
-  Hit hit = dispatcher().choose(key(4), &weights);
+  Hit hit = dispatcher().choose(packed_key(4), &weights);
   EXPECT_EQ(hit.match, Match::exact);
   EXPECT_TRUE(hit.is_stand_in);
   for (int i = 0; i < 2000 && hit.plan == nullptr; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    hit = dispatcher().choose(key(4), &weights);
+    hit = dispatcher().choose(packed_key(4), &weights);
   }
   EXPECT_NE(hit.plan, nullptr);
   EXPECT_FALSE(hit.is_stand_in);

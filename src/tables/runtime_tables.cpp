@@ -2,9 +2,7 @@
 #include "tables/runtime_tables.h"
 
 #include "base/error.h"
-#include "base/line_output.h"
 #include "base/text.h"
-#include "dispatch/table/prediction.h"
 #include "ops/family.h"
 
 namespace attune {
@@ -54,14 +52,6 @@ std::vector<const FamilySpec*> wanted_families(const std::string& op) {
   std::vector<const FamilySpec*> all;
   for (const FamilySpec& family : families()) all.push_back(&family);
   return all;
-}
-
-void print_left_out(const RuntimeTables& tables) { print_notes(left_out_notices(tables)); }
-
-double max_regret() {
-  const MaxRegret wanted = max_regret_wanted();
-  if (!wanted.complaint.empty()) print_notes(std::vector{wanted.complaint});
-  return wanted.share;
 }
 
 }  // namespace attune

@@ -30,9 +30,4 @@ std::vector<std::string> left_out_notices(const RuntimeTables& tables);
 /// Returns the family that `op` names, or all if it is empty. Throws invalid_input for an unknown one.
 std::vector<const FamilySpec*> wanted_families(const std::string& op);
 
-/// Print left_out_notices(), and the complaint of max_regret_wanted(), on standard error. `attune explain` alone uses
-/// them, until it prints notices itself.
-void print_left_out(const RuntimeTables& tables);
-double max_regret();
-
 }  // namespace attune

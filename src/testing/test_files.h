@@ -12,18 +12,18 @@
 namespace attune {
 
 /// A temporary folder, removed by the destructor.
-class TemporaryFolder {
+class TestFolder {
  public:
-  TemporaryFolder() {
+  TestFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "attune_formats_XXXXXX").string();
     if (::mkdtemp(pattern.data())) path_ = pattern;
   }
-  ~TemporaryFolder() {
+  ~TestFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path put(const std::string& name, std::string_view content) const {
     std::ofstream(path_ / name, std::ios::binary) << content;

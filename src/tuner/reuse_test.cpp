@@ -10,32 +10,18 @@
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "solver/registry.h"
+#include "testing/tuner_doubles.h"
 #include "tuner/tuner.h"
 
 namespace attune {
 namespace {
-
-class LeapingClock final : public Clock {
- public:
-  double now_s() override { return now_s_ += 1e-3; }
-  void sleep_s(double seconds) override { now_s_ += seconds; }
-
- private:
-  double now_s_ = 0;
-};
-
-class SilentObserver final : public TuneObserver {
- public:
-  void progress(const Problem&, Phase, size_t) override {}
-  void finished(const TuneResult&) override {}
-};
 
 class Reuse : public testing::Test {
  protected:
   TuneResult run(Journal& journal) {
     const auto problem = Problem::parse("gemm_a16w16 m=16 n=16 k=32 dtype=fp32");
     LocalExecutor executor(device_, registry());
-    LeapingClock clock;
+    TestClock clock;
     SilentObserver observer;
     const std::atomic<bool> interrupted = false;
     return Tuner(executor, journal, {}, clock)

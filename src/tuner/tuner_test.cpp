@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The whole loop on the fake device: real verification, virtual times, a journal in memory, a clock that does not wait.
 #include "tuner/tuner.h"
+#include "testing/tuner_doubles.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,22 +18,6 @@
 
 namespace attune {
 namespace {
-
-class TestClock final : public Clock {
- public:
-  double now_s() override { return now_s_ += 1e-3; }  // each call takes a millisecond, so budgets run out
-  void sleep_s(double seconds) override { now_s_ += seconds; }
-
- private:
-  double now_s_ = 0;
-};
-
-class SilentObserver final : public TuneObserver {
- public:
-  void progress(const Problem&, Phase, size_t) override {}
-  void finished(const TuneResult& result) override { order.push_back(result.problem.key()); }
-  std::vector<std::string> order;
-};
 
 Problem problem(int m, int n = 16, int k = 32) {
   const auto text =

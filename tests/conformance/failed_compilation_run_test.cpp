@@ -22,8 +22,8 @@
 namespace attune {
 namespace {
 
-constexpr int64_t kM = 6, kN = 90, kK = 130;
-constexpr GemmKey kKey{.m = kM, .n = kN, .k = kK, .in = DType::fp32, .out = DType::fp32};
+constexpr int64_t kM = 6, kColumns = 90, kDepth = 130;
+constexpr GemmKey kKey{.m = kM, .n = kColumns, .k = kDepth, .in = DType::fp32, .out = DType::fp32};
 
 /// Sets up a compiler that reports its version but fails at every product and counts its calls (sources that pack
 /// operands still compile), an empty cache, and kernels to compile for plain and for packed weights.
@@ -46,8 +46,8 @@ class FailedJitCompilation : public testing::Test {
   /// Returns two candidates of the generated kernels with different sources, for plain or packed weights.
   std::vector<std::string> candidates(bool packed) const {
     const auto device = open_device("cpu:0");
-    const Problem asked =
-        Problem::parse(fmt::format("gemm_a16w16 m={} n={} k={} dtype=fp32 bpreshuffle={}", kM, kN, kK, packed ? 1 : 0));
+    const Problem asked = Problem::parse(
+        fmt::format("gemm_a16w16 m={} n={} k={} dtype=fp32 bpreshuffle={}", kM, kColumns, kDepth, packed ? 1 : 0));
     const Problem problem = op_of(asked).normalise(asked, device->info());
     const Solver* solver = registry().find("jit_cpu.gemm");
     if (solver == nullptr) return {};
@@ -71,8 +71,8 @@ class FailedJitCompilation : public testing::Test {
     int64_t m = kM;
     for (const std::string& kernel : kernels) {
       text += fmt::format("{},{},{},{},{},False,{},{},{},1,{},{}\n", device->info().gfx, device->info().num_units, m,
-                          kN, kK, torch_name(DType::fp32), torch_name(DType::fp32), packed ? "True" : "False", kernel,
-                          layout_of(Candidate::parse(kernel)));
+                          kColumns, kDepth, torch_name(DType::fp32), torch_name(DType::fp32), packed ? "True" : "False",
+                          kernel, layout_of(Candidate::parse(kernel)));
       m = 8;
     }
     auto file = folder_.path() / "t.csv";
@@ -91,14 +91,14 @@ class FailedJitCompilation : public testing::Test {
     return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
   }
   void run(Dispatcher& dispatcher) {
-    alignas(64) static std::array<float, kM * kK> a;
-    alignas(64) static std::array<float, kN * kK> b;
-    alignas(64) static std::array<float, kM * kN> c;
+    alignas(64) static std::array<float, kM * kDepth> a;
+    alignas(64) static std::array<float, kColumns * kDepth> b;
+    alignas(64) static std::array<float, kM * kColumns> c;
     a.fill(1);
     b.fill(2);
     const std::array<void*, 3> operands = {a.data(), b.data(), c.data()};
     dispatcher.run(kKey, operands);
-    EXPECT_EQ(c[kM * kN - 1], 2.0f * kK);
+    EXPECT_EQ(c[kM * kColumns - 1], 2.0f * kDepth);
   }
 
   const TemporaryFolder folder_{"attune_failed_"};
@@ -159,7 +159,8 @@ TEST_F(FailedJitCompilation, OfAGivenCandidateIsSaidAtOnceTheSecondTime) {
   const std::array<void*, 3> operands = {unused.data(), unused.data(), unused.data()};
   const auto why = [&] {
     try {
-      dispatcher.run_candidate(fmt::format("gemm_a16w16 m={} n={} k={} dtype=fp32", kM, kN, kK), kernels[0], operands);
+      dispatcher.run_candidate(fmt::format("gemm_a16w16 m={} n={} k={} dtype=fp32", kM, kColumns, kDepth), kernels[0],
+                               operands);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::unavailable);
       return std::string(error.what());
@@ -180,7 +181,7 @@ TEST_F(FailedJitCompilation, ForPackedWeightsIsARefusalAndNoWait) {
   if (kernels.empty()) GTEST_SKIP() << "no generated kernels of packed weights here";
   // There is a single layout, which no library reads, so there is no stand-in.
   Dispatcher dispatcher(options(CompileMode::background, {kernels[0]}, true));
-  const std::vector<float> plain(kN * kK, 1);
+  const std::vector<float> plain(kColumns * kDepth, 1);
   const Weights weights = dispatcher.pack_weights(kKey, plain.data());
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   dispatcher.choose(kKey, &weights);

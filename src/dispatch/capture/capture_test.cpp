@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kBf16 = "bf16_untuned_gemm.csv";
-constexpr const char* kHeader = "M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle\n";
+constexpr const char* kCaptureHeader = "M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle\n";
 constexpr const char* kRest = ",False,torch.bfloat16,torch.bfloat16,False,False\n";
 
 class CaptureTest : public testing::Test {
@@ -80,7 +80,7 @@ TEST_F(CaptureTest, AShapeStandsOnceInTheFileAndItsCallsBesideIt) {
   EXPECT_EQ(capture.num_shapes(), 2u);
   EXPECT_EQ(read_shapes(file()).shapes.size(), 2u);
   EXPECT_TRUE(read_shapes(file()).notices.empty());
-  EXPECT_TRUE(text().starts_with(kHeader));
+  EXPECT_TRUE(text().starts_with(kCaptureHeader));
   ASSERT_EQ(counts().size(), 1u);
   EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(shape(7)), 4}, {key_of(shape(0)), 1}}));
   EXPECT_EQ(mode_of(folder_), 0700u);
@@ -376,13 +376,13 @@ TEST_F(CaptureTest, ATornLastLineIsTakenOutOrClosed) {
     EXPECT_EQ(capture.flush(), "");
     return text();
   };
-  const std::string whole = kHeader + row("1,2,3"), added = row("7,8,9");
+  const std::string whole = kCaptureHeader + row("1,2,3"), added = row("7,8,9");
   EXPECT_EQ(after(whole + "4,5"), whole + added);
   EXPECT_EQ(after(whole + "4,5,6,False,torch.bfl"), whole + added);
   EXPECT_EQ(after(whole + "4,5,6,False,torch.bfloat16,torch.bfloat16,False,Fal"), whole + added);
   EXPECT_EQ(after(whole + row("4,5,6").substr(0, row("4,5,6").size() - 1)), whole + row("4,5,6") + added);
-  EXPECT_EQ(after("M,N,K,bi"), kHeader + added);
-  EXPECT_EQ(after(""), kHeader + added);
+  EXPECT_EQ(after("M,N,K,bi"), kCaptureHeader + added);
+  EXPECT_EQ(after(""), kCaptureHeader + added);
   EXPECT_EQ(after(whole + "\"4,5"), whole + added);
   EXPECT_EQ(after(whole + "7,8,9"), whole + added);
 }
@@ -403,7 +403,7 @@ TEST_F(CaptureTest, AFileKeepsItsOrderAndLinesAndGetsTheColumnsItLacks) {
 }
 
 TEST_F(CaptureTest, LinesThatCannotBeReadAreLeftAlone) {
-  const std::string odd = std::string(kHeader) + "many,2,3\n";
+  const std::string odd = std::string(kCaptureHeader) + "many,2,3\n";
   put(odd);
   Capture capture(folder_);
   capture.note(GemmKey{.m = 7, .n = 8, .k = 9});

@@ -46,17 +46,17 @@ class RowIndexTest : public testing::Test {
   }
 
   KeyCodes codes_{family()};
-  TemporaryFolder folder_;
+  TestFolder folder_;
 };
 
-constexpr const char* kHeader = "gfx,cu_num,M,N,K,dtype,us,kernelName\n";
+constexpr const char* kIndexHeader = "gfx,cu_num,M,N,K,dtype,us,kernelName\n";
 
 TEST_F(RowIndexTest, FindsTheLowestTimeOfTheFirstFile) {
   const std::string two =
       "x86-64-v4,2,1,2,3,torch.float32,9,slow\nx86-64-v4,2,1,2,3,torch.float32,8,fast\n"
       "x86-64-v4,2,1,2,3,torch.float32,9,slow\n";
-  const auto made = index({kHeader + two, kHeader + std::string("x86-64-v4,2,1,2,3,torch.float32,1,other\n"
-                                                                "x86-64-v4,2,5,2,3,torch.float32,1,five\n")});
+  const auto made = index({kIndexHeader + two, kIndexHeader + std::string("x86-64-v4,2,1,2,3,torch.float32,1,other\n"
+                                                                          "x86-64-v4,2,5,2,3,torch.float32,1,five\n")});
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "fast");
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=5 n=2 k=3 dtype=fp32"), "five");
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=bf16"), "none");
@@ -82,8 +82,8 @@ TEST_F(RowIndexTest, LeavesOutWhatDoesNotServeThisDevice) {
 }
 
 TEST_F(RowIndexTest, AWrongRowOrFileIsSaidAndTheRestServes) {
-  const auto made = index({kHeader + std::string("x86-64-v4,2,many,2,3,fp32,1,a\nx86-64-v4,2,1,2,3,fp32,1,b\n"),
-                           "M,N\n1,2\n", kHeader + std::string("x86-64-v4,2,7,2,3,fp32,1,c\n")});
+  const auto made = index({kIndexHeader + std::string("x86-64-v4,2,many,2,3,fp32,1,a\nx86-64-v4,2,1,2,3,fp32,1,b\n"),
+                           "M,N\n1,2\n", kIndexHeader + std::string("x86-64-v4,2,7,2,3,fp32,1,c\n")});
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "b");
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=7 n=2 k=3 dtype=fp32"), "c");
   EXPECT_THAT(made.notices(),
@@ -94,14 +94,15 @@ TEST_F(RowIndexTest, AWrongRowOrFileIsSaidAndTheRestServes) {
 }
 
 TEST_F(RowIndexTest, ARowWithMoreCellsThanTheHeaderIsNotGuessedAt) {
-  const auto made = index({kHeader + std::string("x86-64-v4,2,1,2,3,fp32,1,a,b\nx86-64-v4,2,2,2,3,fp32,1,c, ,\n")});
+  const auto made =
+      index({kIndexHeader + std::string("x86-64-v4,2,1,2,3,fp32,1,a,b\nx86-64-v4,2,2,2,3,fp32,1,c, ,\n")});
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "none");
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=2 n=2 k=3 dtype=fp32"), "c");
   EXPECT_THAT(made.notices(), ElementsAre(HasSubstr("1 row that cannot be read: skipped; the first is in line 2")));
 }
 
 TEST_F(RowIndexTest, NumbersMayBeWrittenAsPandasDoes) {
-  const auto made = index({kHeader + std::string("x86-64-v4,2.0,1.0,2,3,fp32,1,a\n")});
+  const auto made = index({kIndexHeader + std::string("x86-64-v4,2.0,1.0,2,3,fp32,1,a\n")});
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "a");
 }
 
@@ -244,7 +245,7 @@ TEST(RowIndexProperty, StepsThroughTheRealTablesAsTheSlowLookupDoes) {
   std::map<const FamilySpec*, std::vector<RealTable>> by_family;
   for (RealTable& one : real_tables()) by_family[&one.table.family()].push_back(std::move(one));
   if (by_family.empty()) GTEST_SKIP() << "the folder of real tables is not here";
-  const TemporaryFolder folder;
+  const TestFolder folder;
   std::map<std::string, size_t> counts;  // By match.
   Random random(2);
   for (const auto& [family, tables] : by_family) {

@@ -38,7 +38,7 @@ class TableSourcesTest : public testing::Test {
   static constexpr const char* kVariables[] = {
       kNamed, kStrict, "AITER_CONFIG_GEMM_BF16", "ATTUNE_CONFIG_DIR", "ATTUNE_HOME", "ATTUNE_CONFIG_GEMM_A8W8"};
   TestEnvironment environment_{kVariables};
-  TemporaryFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(TableSourcesTest, NamedTablesReplaceTheOthersOnlyWhenStrict) {

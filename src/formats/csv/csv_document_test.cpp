@@ -108,7 +108,8 @@ TEST(CsvDocument, StrayQuotesAndCarriageReturnsAreRejectedWithTheirLine) {
   EXPECT_THAT(message_of("M\na\"b\n"), HasSubstr("t.csv:2: an unquoted cell contains a quotation mark"));
   EXPECT_THAT(message_of("M\n1\n\"open\n2\n"), HasSubstr("t.csv:3: a quotation mark is opened and never closed"));
   EXPECT_THAT(message_of("M\n1\r2\r3\n"), HasSubstr("t.csv:2: the line contains a carriage return"));
-  EXPECT_THAT(message_of("M\n1\r2"), HasSubstr("t.csv:2: the line contains a carriage return")) << "the last line has no end";
+  EXPECT_THAT(message_of("M\n1\r2"), HasSubstr("t.csv:2: the line contains a carriage return"))
+      << "the last line has no end";
   EXPECT_THAT(message_of("M\r1"), HasSubstr("t.csv:1: the line contains a carriage return"));
   EXPECT_EQ(parse("M\r\n1\r").num_rows(), 1u);
   EXPECT_THAT(message_of("M,N,M\n"), HasSubstr("t.csv:1: the column 'M' is named twice"));
@@ -127,7 +128,7 @@ TEST(CsvDocument, LinesAndColumnsAreBounded) {
 }
 
 TEST(CsvDocument, AnEndlessLineIsRejectedFromItsFirstBytes) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const auto path = folder.path() / "huge.csv";
   std::ofstream(path) << "M\n" << std::string(3 * kMaxCsvLineBytes, '1');
   std::filesystem::resize_file(path, 1ull << 40);  // a sparse file: reading it all would take minutes
@@ -140,7 +141,7 @@ TEST(CsvDocument, AnEndlessLineIsRejectedFromItsFirstBytes) {
 }
 
 TEST(CsvDocument, AFileOverTheLimitIsRejectedBeforeItIsRead) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const auto path = folder.path() / "huge.csv";
   std::ofstream file(path);
   for (size_t i = 0; i < 3 * kMaxCsvLineBytes / 2; ++i) file << "1\n";

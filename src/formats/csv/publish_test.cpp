@@ -48,7 +48,7 @@ class Publish : public testing::Test {
   }
   std::string content() const { return read_file(path_); }
   const FamilySpec& family_ = *find_family("gemm_a16w16");
-  TemporaryFolder folder_;
+  TestFolder folder_;
   std::filesystem::path path_ = folder_.path() / "bf16_tuned_gemm.csv";
 };
 

@@ -39,7 +39,7 @@ class Shapes : public testing::Test {
     }
     return "nothing was thrown";
   }
-  TemporaryFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(Shapes, EveryKeyColumnBecomesAnAttribute) {

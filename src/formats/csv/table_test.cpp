@@ -20,7 +20,7 @@ class TableFile : public testing::Test {
   Table read(std::string_view content, const std::string& name = "bf16_tuned_gemm.csv") {
     return Table::read(folder_.put(name, content).string());
   }
-  TemporaryFolder folder_;
+  TestFolder folder_;
   const Problem problem_ = Problem::parse("gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=0");
 };
 

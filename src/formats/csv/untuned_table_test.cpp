@@ -22,7 +22,7 @@ TEST(UntunedTable, HasTheFamilysColumnsAsOlderToolsWriteThem) {
 }
 
 TEST(UntunedTable, IsReadBackAsTheSameProblems) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string fmoe =
       "fmoe token=1 model_dim=2880 inter_dim=360 expert=128 topk=4 act_type=ActivationType.Swiglu dtype=bf16 "
       "q_dtype_a=torch.bfloat16 q_dtype_w=torch.float4_e2m1fn_x2 q_type=QuantType.per_1x32 use_g1u1=1 "
@@ -41,7 +41,7 @@ TEST(UntunedTable, IsReadBackAsTheSameProblems) {
 }
 
 TEST(UntunedTable, ReplacesOnlyListsOfItsFamily) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const FamilySpec& spec = family("gemm_a16w16");
   EXPECT_NO_THROW(check_untuned_output(folder.path() / "new.csv", spec));
   EXPECT_NO_THROW(check_untuned_output(folder.put("empty.csv", ""), spec));

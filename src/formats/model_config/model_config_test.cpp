@@ -200,7 +200,7 @@ TEST(ModelConfigs, ListsOfModulesAreBounded) {
 }
 
 TEST(ModelConfigs, AFolderOrItsConfigIsRead) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   EXPECT_THROW(read_model_config(folder.path()), Error);
   const auto file = folder.put("config.json", kLlama8B);
   EXPECT_EQ(read_model_config(folder.path()).hidden, 4096);

@@ -31,7 +31,7 @@ class TuneGemm : public testing::Test {
     }
     return "nothing was thrown";
   }
-  TemporaryFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(TuneGemm, RowMajorAAndColumnMajorBIsThePlainLayout) {

@@ -11,7 +11,7 @@ namespace attune::jit_cpu {
 namespace {
 
 constexpr int kTile = 16;       // Rows of a tile, and columns of fp32.
-constexpr int kStep = 32;       // Elements of K that one instruction multiplies.
+constexpr int kAmxStep = 32;    // Elements of K that one instruction multiplies.
 constexpr int kTileBytes = 64;  // Size of a tile's row.
 constexpr int kMaxTiles = 8;
 
@@ -28,7 +28,7 @@ class AmxText : public TextWriter {
     begin();
     add("  const char* row = t->row;\n  const char* panel = t->panel;\n");
     add("  const long row_bytes = 2 * t->row_step, panel_bytes = 2 * t->panel_step;\n");
-    add("  for (long k = t->k; k >= {0}; k -= {0}, row += {1}, panel += {2}) {{\n", kStep, kTileBytes,
+    add("  for (long k = t->k; k >= {0}; k -= {0}, row += {1}, panel += {2}) {{\n", kAmxStep, kTileBytes,
         kTile * kTileBytes);
     if (spec_.prefetch > 0) {
       add("    for (int r = 0; r < {}; ++r) __builtin_prefetch(row + r * row_bytes + {});\n", spec_.tile_rows(),
