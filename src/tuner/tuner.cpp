@@ -24,7 +24,7 @@ constexpr double kForever = 1e300;
 constexpr double kMaxShares = 2;
 
 /// One lane of one call of Tuner::run().
-class Campaign {
+class LaneRun {
  public:
   /// State that the lanes of a run share.
   struct SharedState {
@@ -34,7 +34,7 @@ class Campaign {
     std::once_flag has_begun;  ///< Guards before_measuring.
     std::vector<TuneResult>& results;
   };
-  Campaign(TuningContext& context, SharedState& shared)
+  LaneRun(TuningContext& context, SharedState& shared)
       : context_(context),
         items_(shared.items),
         queue_(shared.queue),
@@ -203,7 +203,7 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
   }
   WorkQueue queue(std::move(costs_s), lanes_.size() > 1);
   SharedObserver shared(observer);
-  Campaign::SharedState common{items, queue, lanes_.size(), {}, results};
+  LaneRun::SharedState common{items, queue, lanes_.size(), {}, results};
   std::atomic<bool> stop = false;
   std::vector<LaneFailure> failures(lanes_.size());
   const auto run_lane = [&](size_t number) {
@@ -219,7 +219,7 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
                           {},
                           [&] { return interrupted || stop; },
                           NeighbourIndex(lane.executor.device().fingerprint())};
-    Campaign campaign(context, common);
+    LaneRun campaign(context, common);
     try {
       campaign.run();
     } catch (const Error& error) {

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "base/test_environment.h"
+#include "testing/environment.h"
 
 namespace attune {
 namespace {
