@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "formats/csv/csv_document.h"
 #include "formats/csv/untuned_table.h"

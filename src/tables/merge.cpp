@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "dispatch/table/table_sources.h"
 #include "formats/csv/family_of_file.h"
