@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "process/temporary_folder.h"
+#include "testing/becomes_true.h"
 #include "testing/environment.h"
 #include "testing/no_reaping.h"
 
@@ -42,16 +43,6 @@ bool is_gone(pid_t pid) {
   std::string line;
   return !std::getline(file, line) || line.find(") Z ") != std::string::npos || line.find(") X ") != std::string::npos;
 }
-template <typename Condition>
-bool becomes_true(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + 5s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(1ms);
-  }
-  return true;
-}
-
 /// Cache, temporary folders and compiler of each test. Most tests run a shell script as the compiler: the task's source
 /// is the script, so that each task defines its own compilation. A real compiler takes as long as a whole test may.
 class CompilePoolTest : public testing::Test {

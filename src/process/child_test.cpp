@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "process/run_command.h"
 #include "process/temporary_folder.h"
+#include "testing/becomes_true.h"
 #include "testing/no_reaping.h"
 
 namespace attune {
@@ -48,15 +49,6 @@ char state_of(pid_t pid) {
   std::getline(file, line);
   const size_t end = line.rfind(") ");
   return end == std::string::npos ? '-' : line[end + 2];
-}
-template <typename Condition>
-bool becomes_true(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + kLong;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(1ms);
-  }
-  return true;
 }
 /// A shell whose grandchild sleeps for ever.
 struct Family {

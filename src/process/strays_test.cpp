@@ -22,6 +22,7 @@
 #include "process/child.h"
 #include "process/children.h"
 #include "process/temporary_folder.h"
+#include "testing/becomes_true.h"
 
 namespace attune {
 namespace {
@@ -29,15 +30,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::UnorderedElementsAreArray;
 
-template <typename Condition>
-bool becomes_true(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + 5s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(1ms);
-  }
-  return true;
-}
 bool is_alive(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
@@ -59,8 +51,8 @@ bool is_subreaper() {
 }
 
 /// A worker whose script prints the numbers of the processes it starts, one per line.
-struct Family {
-  explicit Family(const std::string& script)
+struct StrayFamily {
+  explicit StrayFamily(const std::string& script)
       : child({.arguments = {"/bin/sh", "-c", script},
                .environment = {{"PATH", "/usr/bin:/bin"}},
                .output = folder.path() / "pids"}) {}
@@ -85,7 +77,7 @@ constexpr const char* kEscape = "setsid sh -c 'echo $$; exec sleep 1000' & wait"
 
 TEST(Strays, TakeWhatEscapedFromTheGroupOfADeadChild) {
   Strays strays;
-  Family family(kEscape);
+  StrayFamily family(kEscape);
   const pid_t escaped = family.members(1)[0];
   family.child.kill();
   EXPECT_TRUE(is_alive(escaped));
@@ -97,7 +89,7 @@ TEST(Strays, TakeWhatEscapedFromTheGroupOfADeadChild) {
 
 TEST(Strays, TakeADaemonWhileItsChildLives) {
   Strays strays;
-  Family family("(setsid sh -c 'echo $$; exec sleep 1000' &); exec sleep 1000");
+  StrayFamily family("(setsid sh -c 'echo $$; exec sleep 1000' &); exec sleep 1000");
   const pid_t daemon = family.members(1)[0];
   EXPECT_TRUE(becomes_true([&] { return has_come_to_us(daemon); }));
   EXPECT_EQ(strays.kill(), 1u);
@@ -107,7 +99,7 @@ TEST(Strays, TakeADaemonWhileItsChildLives) {
 
 TEST(Strays, LeaveALiveChildAndItsDescendantsAlone) {
   Strays strays;
-  Family family(kEscape);
+  StrayFamily family(kEscape);
   const pid_t descendant = family.members(1)[0];
   EXPECT_EQ(strays.kill(), 0u);
   EXPECT_TRUE(is_alive(descendant));
@@ -138,7 +130,8 @@ TEST(Strays, LeaveWhoIsSparedAndNobodyElse) {
 
 TEST(Strays, TakeAWholeTreeOfSessions) {
   Strays strays;
-  Family family("setsid sh -c 'setsid sh -c \"sleep 1000 & echo \\$!; echo \\$\\$; wait\" & echo $$; wait' & wait");
+  StrayFamily family(
+      "setsid sh -c 'setsid sh -c \"sleep 1000 & echo \\$!; echo \\$\\$; wait\" & echo $$; wait' & wait");
   const std::vector<pid_t> tree = family.members(3);
   family.child.kill();
   EXPECT_EQ(strays.kill(), 3u);
@@ -148,7 +141,7 @@ TEST(Strays, TakeAWholeTreeOfSessions) {
 
 TEST(Strays, AreMoreThanOneRoundTakes) {
   Strays strays;
-  Family family(
+  StrayFamily family(
       "setsid sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do sleep 1000 & done; echo $$; wait' & "
       "wait");
   family.members(1);
@@ -164,7 +157,7 @@ TEST(Strays, ThatKeepForkingAwayAreCaught) {
   std::ofstream(script) << "#!/bin/sh\n\"$0\" &\n";
   ::chmod(script.c_str(), 0700);
   {
-    Family family(fmt::format("setsid {} & echo $!; wait", script));
+    StrayFamily family(fmt::format("setsid {} & echo $!; wait", script));
     family.members(1);
     std::this_thread::sleep_for(5ms);
   }
@@ -176,7 +169,7 @@ TEST(Strays, ThatKeepForkingAwayAreCaught) {
 
 TEST(Strays, ThatHadEndedAreReapedButNotCounted) {
   Strays strays;
-  Family family("(setsid sh -c 'echo $$; exit 3' &); exec sleep 1000");
+  StrayFamily family("(setsid sh -c 'echo $$; exit 3' &); exec sleep 1000");
   const pid_t ended = family.members(1)[0];
   EXPECT_TRUE(becomes_true([&] { return !is_alive(ended) && has_come_to_us(ended); }));
   EXPECT_EQ(strays.kill(), 0u);
@@ -213,11 +206,11 @@ TEST(Strays, AreLookedForWhileOthersSpawn) {
 TEST(Strays, ThatThereWasNoTimeForEndWithTheRole) {
   {
     Strays strays;
-    Family family(kEscape);
+    StrayFamily family(kEscape);
     family.members(1);
     family.child.kill();
     strays.kill({}, 0ms);
-    Family another(kEscape);
+    StrayFamily another(kEscape);
     another.members(1);
   }
   EXPECT_TRUE(has_no_children());
