@@ -2,9 +2,10 @@
 # attune_add_library(NAME row LINK …): one folder = one static library attune_NAME.
 #
 # Every x.cpp of the folder (and of the sub-folders named in FOLDERS) is in the library, every x_test.cpp in the test
-# binary of its row (attune_tests_<row>), every x_fuzz.cpp is a fuzz target: no list to forget a file in.
+# binary of its row (attune_tests_<row>), every x_fuzz.cpp is a fuzz target: no list to forget a file in. APART: sources
+# are never compiled together, because libattune takes some of them only and must not link what the others need.
 function(attune_add_library name)
-  cmake_parse_arguments(ARG "" "ROW" "LINK;PRIVATE;FOLDERS;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "APART" "ROW" "LINK;PRIVATE;FOLDERS;TEST_LINK" ${ARGN})
   set(sources "")
   set(tests "")
   set(fuzzers "")
@@ -23,6 +24,9 @@ function(attune_add_library name)
   add_library(attune_${name} STATIC ${sources})
   target_include_directories(attune_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(attune_${name} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE})
+  if(ARG_APART)
+    set_target_properties(attune_${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
   attune_row_tests(${ARG_ROW} "${tests}" attune_${name} ${ARG_PRIVATE} ${ARG_TEST_LINK})
   if(ATTUNE_FUZZ)
     foreach(file ${fuzzers})

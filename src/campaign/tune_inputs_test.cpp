@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "device/fake/fake_device.h"
 #include "measure/local_executor.h"
 #include "process/temporary_folder.h"
@@ -216,9 +217,10 @@ TEST_F(Inputs, VariablesThatChangeLibrariesAreReported) {
   ::setenv("OMP_NUM_THREADS", "3", 1);
   ::setenv("BLIS_ARCH_TYPE", "zen", 1);
   const auto variables = library_variables();
-  EXPECT_THAT(variables, ElementsAre("OMP_NUM_THREADS=3", "BLIS_ARCH_TYPE=zen"));
-  EXPECT_THAT(read(variables).notices, Contains("set in the environment, libraries may not be at their best: "
-                                                "OMP_NUM_THREADS=3, BLIS_ARCH_TYPE=zen"));
+  // Whoever runs the test may have set others.
+  EXPECT_THAT(variables, testing::AllOf(Contains("OMP_NUM_THREADS=3"), Contains("BLIS_ARCH_TYPE=zen")));
+  EXPECT_THAT(read(variables).notices,
+              Contains("set in the environment, libraries may not be at their best: " + join(variables, ", ")));
   ::setenv("ATTUNE_HIP_CLANG_PATH", "/clang", 1);
   EXPECT_THAT(read().notices, Contains("ATTUNE_HIP_CLANG_PATH is set, but no HIP solver is built here"));
 }
