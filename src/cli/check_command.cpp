@@ -98,11 +98,9 @@ std::optional<Candidate> load(CheckedRow& row, Environment& environment) {
     const auto here = contenders(*environment.executor, row.problem, {});
     if (const auto why = why_unusable(candidate, row.problem, here, device)) {
       row.reason = *why;
-      // Solver and version match, but the config is none of theirs, so the row's result cannot come from it.
-      const bool is_here = std::any_of(here.begin(), here.end(), [&](const Contender& one) {
-        return one.solver == candidate.solver && one.support.yes && one.version == candidate.version;
-      });
-      if (is_here) row.status = CheckStatus::wrong;
+      // Solver and version match and do not offer the config, so the row's result cannot come from it.
+      const Contender* own = find_contender(here, candidate.solver);
+      if (own != nullptr && own->support.yes && own->version == candidate.version) row.status = CheckStatus::wrong;
     } else if (!row.us)
       row.reason = "its time is unusable";
     else {

@@ -26,7 +26,7 @@ std::vector<std::string> parameters_of(const std::vector<TuneGemmEntry>& entries
   std::vector<std::string> names;
   for (const TuneGemmEntry& entry : entries) {
     for (const auto& [key, value] : entry.parameters) {
-      const auto is_key = [&](const std::string& one) { return to_lower(one) == to_lower(key); };
+      const auto is_key = [&](const std::string& one) { return equal_ignoring_case(one, key); };
       if (std::none_of(columns.begin(), columns.end(), is_key) && std::none_of(names.begin(), names.end(), is_key))
         names.push_back(key);
     }

@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool same_name(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
-
 std::vector<fs::path> inputs_of(std::span<const std::string> named, const std::string& op) {
   std::vector<fs::path> files;
   for (const std::string& paths : named) {
@@ -68,7 +66,7 @@ std::vector<std::string> merged_columns(const Table& table) {
   std::vector<std::string> columns = table.documents().front().columns();
   for (const CsvDocument& document : table.documents()) {
     for (const std::string& column : document.columns()) {
-      const auto is = [&](const std::string& one) { return same_name(one, column); };
+      const auto is = [&](const std::string& one) { return equal_ignoring_case(one, column); };
       if (std::none_of(columns.begin(), columns.end(), is)) columns.push_back(column);
     }
   }
@@ -78,9 +76,9 @@ std::vector<std::string> merged_columns(const Table& table) {
 /// Returns the cell of a column that the row's file lacks: the key's value, because older tools would read an empty
 /// cell as another key; empty for other columns.
 std::string cell_of_none(const Table& table, const TableRow& row, const std::string& column) {
-  if (same_name(column, "gfx")) return row.gfx;
+  if (equal_ignoring_case(column, "gfx")) return row.gfx;
   for (const KeyColumn& key : table.family().key) {
-    if (same_name(column, key.column)) return cell_text(table.family(), key, key_value(row.problem, key));
+    if (equal_ignoring_case(column, key.column)) return cell_text(table.family(), key, key_value(row.problem, key));
   }
   return "";
 }

@@ -45,7 +45,7 @@ constexpr size_t kMaxListed = 400;  // characters
 void note_surplus(const CsvDocument& document, const FamilySpec& family, std::vector<std::string>& notices) {
   std::vector<std::string> surplus;
   for (const std::string& column : document.columns()) {
-    const auto is = [&](std::string_view name) { return to_lower(name) == to_lower(column); };
+    const auto is = [&](std::string_view name) { return equal_ignoring_case(name, column); };
     const bool known =
         column.empty() || is("gfx") || is("cu_num") || is("device") || is("layout") || column == "_tag" ||
         std::any_of(family.key.begin(), family.key.end(), [&](const KeyColumn& key) { return is(key.column); }) ||
