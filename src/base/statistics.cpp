@@ -61,7 +61,7 @@ SignedRank signed_rank(std::span<const double> values) {
   return result;
 }
 
-std::pair<double, double> median_interval(std::vector<double> values, double level) {
+Interval median_interval(std::vector<double> values, double level) {
   if (values.empty()) return {kNaN, kNaN};
   std::sort(values.begin(), values.end());
   const size_t n = values.size();

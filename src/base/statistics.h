@@ -2,7 +2,6 @@
 #pragma once
 #include <cstddef>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace attune {
@@ -20,8 +19,12 @@ struct SignedRank {
 };
 SignedRank signed_rank(std::span<const double> values);
 
+struct Interval {
+  double low = 0, high = 0;
+  bool operator==(const Interval&) const = default;
+};
 /// Interval of the median by order statistics (binomial), at least `level` coverage; the range when n is too small.
-std::pair<double, double> median_interval(std::vector<double> values, double level = 0.95);
+Interval median_interval(std::vector<double> values, double level = 0.95);
 double geometric_mean(std::span<const double> values);  ///< NaN when empty; values > 0.
 
 }  // namespace attune

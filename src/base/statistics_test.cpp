@@ -57,7 +57,7 @@ TEST(Statistics, MedianIntervalTakesTheTabulatedOrderStatistics) {
   for (const auto& [n, low, high] : {std::tuple{5, 1, 5}, {8, 1, 8}, {9, 2, 8}, {21, 6, 16}, {64, 24, 41}}) {
     std::vector<double> values;
     for (int i = n; i >= 1; --i) values.push_back(i);
-    EXPECT_EQ(median_interval(values), std::pair(double(low), double(high))) << n;
+    EXPECT_EQ(median_interval(values), (Interval{double(low), double(high)})) << n;
   }
 }
 

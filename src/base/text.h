@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,7 +13,10 @@ std::string_view trim(std::string_view text) noexcept;  ///< Removes blanks, tab
 std::string to_lower(std::string_view text);
 /// Whether two texts differ at most in the case of ASCII letters.
 bool equal_ignoring_case(std::string_view one, std::string_view other);
-std::vector<std::string_view> split(std::string_view text, char separator);  ///< Empty pieces are kept.
+/// Returns views of the pieces; empty ones are kept.
+std::vector<std::string_view> split(std::string_view text, char separator);
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> split(Temporary&& text, char separator) = delete;  ///< The views would dangle.
 std::string join(const std::vector<std::string>& pieces, std::string_view separator);
 
 /// Length of the UTF-8 sequence at the start of `text`; 0 if it is not valid. Overlong forms and surrogates are not

@@ -21,8 +21,9 @@ namespace attune {
 namespace {
 
 std::vector<std::string> command_line() {
+  const std::string content = read_file("/proc/self/cmdline");
   std::vector<std::string> arguments;
-  for (const std::string_view argument : split(read_file("/proc/self/cmdline"), '\0')) arguments.emplace_back(argument);
+  for (const std::string_view argument : split(content, '\0')) arguments.emplace_back(argument);
   if (!arguments.empty() && arguments.back().empty()) arguments.pop_back();  // The text after the last NUL is empty.
   return arguments;
 }

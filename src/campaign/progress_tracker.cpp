@@ -24,8 +24,8 @@ void ProgressTracker::progress(const Problem& problem, Phase phase, size_t num_c
 void ProgressTracker::finished(const TuneResult& result) {
   ++progress_.num_done;
   for (const auto& [candidate, outcome] : result.failures) ++progress_.failures[std::string(name(outcome.status))];
-  if (result.decision && result.decision->ratio > progress_.best_ratio) {
-    progress_.best_ratio = result.decision->ratio;
+  if (result.decision && result.decision->comparison.ratio > progress_.best_ratio) {
+    progress_.best_ratio = result.decision->comparison.ratio;
     progress_.best_shape = short_shape(result.problem);
   }
 }

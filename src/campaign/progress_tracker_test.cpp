@@ -25,7 +25,7 @@ class SetClock final : public Clock {
 /// A result with a ratio to the baseline, and candidates that failed.
 TuneResult result(int m, double ratio, std::vector<Status> failures = {}) {
   TuneResult made = decided(test_problem(m), 1);
-  made.decision->ratio = ratio;
+  made.decision->comparison.ratio = ratio;
   for (const Status status : failures) made.failures.emplace_back(made.decision->baseline, Outcome{status});
   return made;
 }

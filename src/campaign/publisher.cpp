@@ -18,7 +18,7 @@ namespace {
 
 PublishedRow row_of(const Decision& decision, const DeviceInfo& device) {
   PublishedRow row =
-      published_row(decision.problem, decision.winner, decision.winner_us, decision.errors.mismatch_ratio);
+      published_row(decision.problem, decision.winner, decision.comparison.us, decision.errors.mismatch_ratio);
   row.gfx = device.gfx;
   row.num_units = device.num_units;
   row.model = device.model;
@@ -30,8 +30,8 @@ TuneGemmEntry entry_of(const Decision& decision) {
   entry.problem = decision.problem;
   entry.candidate = decision.winner.name();
   entry.device = decision.device;
-  entry.us = decision.winner_us;
-  entry.tflops = published_row(decision.problem, decision.winner, decision.winner_us, 0).tflops;
+  entry.us = decision.comparison.us;
+  entry.tflops = published_row(decision.problem, decision.winner, decision.comparison.us, 0).tflops;
   return entry;
 }
 
@@ -89,10 +89,10 @@ void TunePublisher::choose_layouts() {
       if (pick.candidate != decision.winner) {
         notices_.push_back(fmt::format(
             "{} is published with its weight group's layout {}: {:.4f} µs, alone {:.4f} µs with {}",
-            short_shape(decision.problem), choice.layout, pick.us, decision.winner_us, layout_of(decision.winner)));
+            short_shape(decision.problem), choice.layout, pick.us, decision.comparison.us, layout_of(decision.winner)));
       }
       decision.winner = pick.candidate;
-      decision.winner_us = pick.us;
+      decision.comparison.us = pick.us;
       decision.errors = pick.errors;
       pending_.push_back(std::move(decision));
     }

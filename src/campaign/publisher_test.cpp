@@ -152,12 +152,12 @@ class PublisherOfPackedWeights : public Publisher {
     Decision& decision = *result.decision;
     for (const Timed& one : finalists) {
       const double ratio = 100 / one.us;
-      decision.finalists.push_back({candidate(one.layout), one.us, ratio, 0.99 * ratio, 1.01 * ratio, 30, {}});
+      decision.finalists.push_back({candidate(one.layout), {one.us, ratio, {0.99 * ratio, 1.01 * ratio}, 30}, {}, {}});
     }
     decision.winner = decision.finalists.front().candidate;
     decision.baseline = candidate("plain");
     decision.baseline_us = 100;
-    decision.ratio = decision.finalists.front().ratio;
+    decision.comparison.ratio = decision.finalists.front().comparison.ratio;
     return result;
   }
   static Candidate candidate(const std::string& layout) {

@@ -122,13 +122,13 @@ void print_comparison(const std::vector<TuneResult>& results, const TuneInputs& 
     const auto measured = std::find_if(decision.finalists.begin(), decision.finalists.end(),
                                        [&](const Finalist& one) { return one.candidate == before; });
     if (before != decision.baseline && measured == decision.finalists.end()) {
-      std::printf("%-34s failed now → %10.1f µs  %s → %s\n", short_shape(result.problem).c_str(), decision.winner_us,
-                  short_candidate(before).c_str(), short_candidate(decision.winner).c_str());
+      std::printf("%-34s failed now → %10.1f µs  %s → %s\n", short_shape(result.problem).c_str(),
+                  decision.comparison.us, short_candidate(before).c_str(), short_candidate(decision.winner).c_str());
       continue;
     }
-    const double before_us = before == decision.baseline ? decision.baseline_us : measured->us;
+    const double before_us = before == decision.baseline ? decision.baseline_us : measured->comparison.us;
     std::printf("%-34s %10.1f µs → %10.1f µs  %6.3f×  %s → %s\n", short_shape(result.problem).c_str(), before_us,
-                decision.winner_us, before_us / decision.winner_us, short_candidate(before).c_str(),
+                decision.comparison.us, before_us / decision.comparison.us, short_candidate(before).c_str(),
                 short_candidate(decision.winner).c_str());
   }
 }

@@ -10,6 +10,7 @@
 #include "cli/problem_option.h"
 #include "core/turn.h"
 #include "measure/contenders.h"
+#include "report/comparison_text.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
 #include "tuner/interleaved.h"
@@ -83,17 +84,15 @@ int run_bench(const BenchOptions& options) {
                                        {"max_relative_error", result.outcome.errors.max_relative},
                                        {"repeat", repeat_command(problem, result.candidate, device.id)}};
       if (measured) {
-        object["us"] = measured->median_us;
         object["spread_us"] = measured->spread_us;
         object["samples"] = measured->samples.size();
         object["noisy"] = measured->noisy;
-        object["ratio_to_first"] = result.ratio;
-        object["interval"] = {result.ratio_low, result.ratio_high};
+        add_comparison(object, result.comparison);
       }
       list.push_back(std::move(object));
     } else if (measured) {
-      std::printf("%-72s %10.2f µs ± %6.2f  %7.3f× [%.3f, %.3f]  errRatio %.4f%s\n", result.candidate.name().c_str(),
-                  measured->median_us, measured->spread_us, result.ratio, result.ratio_low, result.ratio_high,
+      std::printf("%-72s %10.2f µs ± %6.2f  %s  errRatio %.4f%s\n", result.candidate.name().c_str(),
+                  result.comparison.us, measured->spread_us, ratio_text(result.comparison).c_str(),
                   result.outcome.errors.mismatch_ratio, measured->noisy ? "  noisy" : "");
     } else {
       std::printf("%-72s %s: %s\n", result.candidate.name().c_str(), std::string(name(result.outcome.status)).c_str(),

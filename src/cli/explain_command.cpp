@@ -7,22 +7,20 @@
 #include "attune/error.h"
 #include "base/line_output.h"
 #include "base/locations.h"
-#include "base/text.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
 #include "cli/problem_option.h"
-#include "dispatch/table/lookup.h"
-#include "dispatch/table/near_rows.h"
-#include "dispatch/table/prediction.h"
 #include "measure/contenders.h"
 #include "ops/op.h"
+#include "report/candidate_summary.h"
+#include "report/comparison_text.h"
 #include "report/json_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
-#include "search/prune.h"
 #include "solver/contender.h"
 #include "store/journal.h"
-#include "tables/runtime_tables.h"
+#include "tables/near_rows.h"
+#include "tables/table_lookup.h"
 
 namespace attune {
 namespace {
@@ -34,80 +32,15 @@ struct ExplainOptions {
   bool json = false;
 };
 
-/// Number of candidates by outcome: rules count before measuring, the journal after.
-struct CandidateSummary {
-  std::map<std::string, uint64_t> counts;      ///< Reason → number of candidates.
-  std::map<std::string, std::string> example;  ///< Reason → an example: a solver, or a repeating command.
-  std::optional<Decision> decision;
-};
-
-void add_to_summary(CandidateSummary& summary, const std::string& reason, const std::string& example,
-                    uint64_t count = 1) {
-  summary.counts[reason] += count;
-  summary.example.emplace(reason, example);
-}
-
+/// Reads the journal: the named one, else the user's if it exists.
 CandidateSummary summary_of(const ExplainOptions& options, const Problem& problem, const DeviceInfo& device,
                             const std::vector<Contender>& here) {
-  CandidateSummary summary;
-  for (const Contender& contender : here) {
-    if (!contender.support.yes) {
-      add_to_summary(summary, "not for this problem: " + contender.solver + " " + contender.support.reason,
-                     contender.solver);
-      continue;
-    }
-    const auto pruned = prune(contender.space, problem, device, 0);
-    for (const Rule& rule : contender.space.rules()) {
-      if (const auto found = pruned.rejected_by.find(rule.id); found != pruned.rejected_by.end()) {
-        add_to_summary(summary, "left out by rule " + rule.id + ": " + rule.reason, contender.solver, found->second);
-      }
-    }
-  }
   const auto file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
-  if (options.journal.empty() && !std::filesystem::exists(file)) return summary;
-  std::map<std::string, std::string> last;  // Each candidate counts once, with its last record.
-  const size_t num_damaged = open_sql_journal_read_only(file)->scan(
-      {.problem = problem, .device = device.key(), .started = false, .pardons = false},
-      [&](const Entry& entry, const Stamp&) {
-        if (const auto* decision = std::get_if<Decision>(&entry)) summary.decision = *decision;
-        const auto* record = std::get_if<Record>(&entry);
-        if (!record) return;
-        std::string& reason = last[record->candidate.name()];
-        if (!record->outcome.ok())
-          reason = "failed: " + std::string(name(record->outcome.status)) +
-                   (record->outcome.detail.empty() ? "" : " (" + record->outcome.detail + ")");
-        else if (record->dropped)
-          reason = "slower in the race";
-        else if (record->stage == Stage::final)
-          reason = "a finalist";
-        else
-          reason = "verified";
-      });
-  note_damaged(num_damaged, file);
-  for (const auto& [candidate, reason] : last) {
-    add_to_summary(summary, reason, repeat_command(problem, Candidate::parse(candidate), device.id));
-  }
+  std::unique_ptr<Journal> journal;
+  if (!options.journal.empty() || std::filesystem::exists(file)) journal = open_sql_journal_read_only(file);
+  CandidateSummary summary = summarise_candidates(problem, device, here, journal.get());
+  note_damaged(summary.num_damaged, file);
   return summary;
-}
-
-/// The tables to search: the named ones, else those of the run time, of which wrong ones are skipped as the run time
-/// does.
-struct LookupTables {
-  std::optional<Table> table;
-  std::string name;
-  std::vector<std::string> files;  ///< `default configs/bf16_tuned_gemm.csv`
-};
-
-LookupTables tables_of(const ExplainOptions& options, const FamilySpec& family) {
-  if (!options.table.empty()) return {Table::read(options.table, &family), options.table, {options.table}};
-  RuntimeTables tables = read_runtime_tables(family);
-  print_notes(left_out_notices(tables));
-  LookupTables here{std::move(tables.table), "the tables of the run time", {}};
-  for (size_t i = 0; i < tables.sources.files.size(); ++i) {
-    const TableSource& source = tables.sources.files[i];
-    if (tables.wrong[i].empty()) here.files.push_back(fmt::format("{} {}", name(source.origin), source.file.string()));
-  }
-  return here;
 }
 
 ordered_json steps_json(const LookupResult& found) {
@@ -157,62 +90,68 @@ void print_rows_beside(const LookupResult& found, const Table& table, const Devi
                fmt::format("  near           {}  {}", short_shape(row->problem), place_and_kernel(table, *row)));
 }
 
+void print_tables(const LookupResult& found, const TableSet& set, const ExplainOptions& options,
+                  const DeviceInfo& device, const std::vector<const TableRow*>& near) {
+  const std::string& named = options.table;
+  print_line(stdout,
+             fmt::format("lookup in {}: {}", named.empty() ? "the tables of the run time" : named, name(found.match)));
+  for (const std::string& file : set.files) print_line(stdout, "  table          " + file);
+  const Table& table = set.tables.front();
+  print_lookup(found, table);
+  print_rows_beside(found, table, device, near);
+}
+
+void print_summary(const CandidateSummary& summary, const Problem& problem, const DeviceInfo& device) {
+  if (summary.decision) {
+    print_line(stdout, "decided in the journal:\n  " + result_header() + "\n  " + result_line(*summary.decision));
+    for (const Finalist& finalist : summary.decision->finalists)
+      print_line(stdout, fmt::format("  {:10.2f} µs  {}  {}", finalist.comparison.us, ratio_text(finalist.comparison),
+                                     finalist.candidate.name()));
+    print_line(stdout, "  repeat: " + repeat_command(problem, summary.decision->winner, device.id));
+  }
+  print_line(stdout, "candidates by outcome:");
+  for (const auto& [reason, of_reason] : summary.reasons)
+    print_line(stdout, fmt::format("  {:4}  {}  e.g. {}", of_reason.count, reason, of_reason.example));
+}
+
 int run_explain(const ExplainOptions& options) {
   Environment environment = open_environment(options.devices, Isolation::none);
   const DeviceInfo& device = environment.device();
   const Problem problem = parse_problem(options.problem, device);
   const auto here = contenders(*environment.executor, problem, {});
-  const auto usable = [&](const Candidate& candidate) { return why_unusable(candidate, problem, here, device); };
   const CandidateSummary summary = summary_of(options, problem, device, here);
-  const LookupTables looked = tables_of(options, op_of(problem).family());
-  const std::optional<Table>& table = looked.table;
-  LookupResult found;
+  const FamilySpec* const family = &op_of(problem).family();
+  std::vector<std::string> named;
+  if (!options.table.empty()) named.push_back(options.table);
+  const TableSet set = read_table_set(named, std::string(family->op), std::span(&family, 1));
+  print_notes(set.notices);
+  const LookupResult found = TableLookup(set, device).find(problem, [&](const Candidate& candidate) {
+    return why_unusable(candidate, problem, here, device);
+  });
   std::vector<const TableRow*> near;
-  if (table) {
-    print_notes(table->notices());
-    const MaxRegret max_regret = max_regret_wanted();
-    if (!max_regret.complaint.empty()) print_notes(std::span(&max_regret.complaint, 1));
-    const TableGroups groups(*table, device, max_regret.share);
-    found = look_up(*table, problem, device, usable, &groups);
-    if (found.match != Match::exact) near = near_rows(*table, problem, device);
-  }
+  if (!set.tables.empty() && found.match != Match::exact) near = near_rows(set.tables.front(), problem, device);
   if (options.json) {
-    ordered_json object = {{"problem", problem.key()},   {"device", device.key()},     {"tables", looked.files},
-                           {"match", name(found.match)}, {"steps", steps_json(found)}, {"near", near_json(near)},
-                           {"summary", summary.counts}};
+    ordered_json object = {
+        {"problem", problem.key()},         {"device", device.key()},     {"tables", named.empty() ? set.files : named},
+        {"match", name(found.match)},       {"steps", steps_json(found)}, {"near", near_json(near)},
+        {"summary", ordered_json::object()}};
+    for (const auto& [reason, of_reason] : summary.reasons) object["summary"][reason] = of_reason.count;
     if (found.candidate) object["candidate"] = found.candidate->name();
     if (summary.decision) object["decision"] = ordered_json::parse(decision_json(*summary.decision, device.id));
     print_json(object);
     return 0;
   }
-  std::printf("%s on %s (%s)\n", problem.key().c_str(), device.key().c_str(), device.model.c_str());
-  if (!table) print_line(stdout, "the run time has no tuned table of this op (see attune paths, or name one with -t)");
-  if (table) {
-    print_line(stdout, fmt::format("lookup in {}: {}", looked.name, name(found.match)));
-    for (const std::string& file : looked.files) {
-      if (options.table.empty()) print_line(stdout, "  table          " + file);
-    }
-    print_lookup(found, *table);
-    print_rows_beside(found, *table, device, near);
-    if (!found.row) {
-      const auto found_default = untuned_candidate(problem, here);
-      std::printf("  served by the default: %s\n",
-                  found_default ? found_default->name().c_str() : "no available solver supports the problem");
-    }
+  print_line(stdout, fmt::format("{} on {} ({})", problem.key(), device.key(), device.model));
+  if (set.tables.empty())
+    print_line(stdout, "the run time has no tuned table of this op (see attune paths, or name one with -t)");
+  else
+    print_tables(found, set, options, device, near);
+  if (!set.tables.empty() && !found.row) {
+    const auto baseline = untuned_candidate(problem, here);
+    print_line(stdout, "  served by the default: " +
+                           (baseline ? baseline->name() : "no available solver supports the problem"));
   }
-  if (summary.decision) {
-    std::printf("decided in the journal:\n  %s\n  %s\n", result_header().c_str(),
-                result_line(*summary.decision).c_str());
-    for (const Finalist& finalist : summary.decision->finalists) {
-      std::printf("  %10.2f µs  %.3f× [%.3f, %.3f]  %s\n", finalist.us, finalist.ratio, finalist.ratio_low,
-                  finalist.ratio_high, finalist.candidate.name().c_str());
-    }
-    std::printf("  repeat: %s\n", repeat_command(problem, summary.decision->winner, device.id).c_str());
-  }
-  std::printf("candidates by outcome:\n");
-  for (const auto& [reason, count] : summary.counts) {
-    print_line(stdout, fmt::format("  {:4}  {}  e.g. {}", count, reason, summary.example.at(reason)));
-  }
+  print_summary(summary, problem, device);
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "attune/problem.h"
 #include "core/binary.h"
 #include "core/candidate.h"
+#include "core/comparison.h"
 #include "core/outcome.h"
 
 namespace attune {
@@ -78,10 +79,8 @@ struct Record {
 
 struct Finalist {
   Candidate candidate;
-  double us = 0, ratio = 1, ratio_low = 1,
-         ratio_high = 1;  ///< Baseline's time / this candidate's time, with its 95 % interval.
-  uint32_t num_clean = 0;
-  Errors errors;  ///< Errors found by its verification.
+  Comparison comparison;  ///< With the baseline.
+  Errors errors;          ///< Errors found by its verification.
   std::vector<BinaryIdentity> binaries;
   bool operator==(const Finalist&) const = default;
 };
@@ -128,10 +127,10 @@ struct Decision {
   /// The budget ended the search or the confirm early, or the machine failed a candidate (no memory, a compiler that
   /// did not run). Another run continues from the records.
   bool incomplete = false;
-  Deadlines deadlines;     ///< Deadlines in force if a candidate timed out in the run; else zero.
-  Errors errors;           ///< Errors of the winner.
-  uint32_t num_clean = 0;  ///< Number of clean pairs behind the ratio.
-  double winner_us = 0, baseline_us = 0, ratio = 1, ratio_low = 1, ratio_high = 1;
+  Deadlines deadlines;    ///< Deadlines in force if a candidate timed out in the run; else zero.
+  Errors errors;          ///< Errors of the winner.
+  Comparison comparison;  ///< Of the winner with the baseline.
+  double baseline_us = 0;
   uint64_t launches = 0;         ///< Launches for this problem, untimed ones included.
   uint32_t dropped_samples = 0;  ///< Samples repeated because the clock was low.
   std::string fingerprint;       ///< DeviceInfo::fingerprint(); empty: an entry of schema 1.

@@ -12,7 +12,6 @@
 #include "compile/compile_pool.h"
 #include "dispatch/capture/capture_files.h"
 #include "dispatch/table/key_problem.h"
-#include "dispatch/table/lookup_steps.h"
 #include "dispatch/table/table_sources.h"
 #include "dispatch/threads/library_use.h"
 #include "dispatch/threads/read_guard.h"
@@ -42,23 +41,6 @@ TableSources sources_of(const FamilySpec& family, const TablePlaces& places, con
 }
 
 }  // namespace
-
-Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half, double max_regret) noexcept {
-  const RowIndex& rows = *now.tables[static_cast<size_t>(key.op)].rows;
-  const LookupSteps steps(pads_m, key.m, key.n);
-  for (const auto& step : steps) {
-    // If the problem has no row of its own, prefetch the padded rows and those to predict from together.
-    if (step.match == Match::padded_fine) {
-      rows.prefetch_group(half);
-      if (&step != steps.end() - 1) rows.prefetch(half.with_m((&step)[1].m));
-    }
-    if (const uint32_t row = rows.find(half.with_m(step.m))) return {.row = row, .match = step.match};
-  }
-  const Predictions predicted = rows.predict(half, key.m, max_regret);
-  if (predicted.count == 0) return {};
-  const Predictions::Row& best = predicted.rows[0];
-  return {.row = best.number, .match = Match::predicted, .regret_percent = percent_of(best.regret)};
-}
 
 Dispatcher::State::State(DispatcherOptions wanted)
     : options(std::move(wanted)),

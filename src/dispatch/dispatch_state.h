@@ -23,6 +23,7 @@
 #include "dispatch/plans/resolver.h"
 #include "dispatch/plans/weights_packer.h"
 #include "dispatch/table/key_codes.h"
+#include "dispatch/table/matched_rows.h"
 #include "dispatch/table/row_index.h"
 #include "dispatch/table/table_sources.h"
 #include "dispatch/table/weights_layouts.h"
@@ -58,7 +59,16 @@ struct Snapshot {
 };
 
 /// Returns the first row that matches a lookup, without checking its kernel.
-Hit first_row(const Snapshot& now, const GemmKey& key, bool pads_m, const HalfKey& half, double max_regret) noexcept;
+template <size_t kLayouts>
+Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const HalfKey> halves,
+              double max_regret) noexcept {
+  Hit hit;
+  visit_rows<kLayouts>(rows, {key.m, key.n}, pads_m, halves, max_regret, [&](const MatchedRow& met) {
+    hit = {.row = met.number, .match = met.match, .regret_percent = percent_of(met.regret), .layout = met.layout};
+    return true;
+  });
+  return hit;
+}
 
 /// The dispatcher's implementation. Readers use `now`, `inbox`, `capture` and `counters`; code that makes plans holds
 /// `making_`.
@@ -68,10 +78,12 @@ struct Dispatcher::State {
 
   /// Whether a lookup posts an unanswered problem to the dispatcher's thread. Lookups of require() do not.
   enum class OnMiss : uint8_t { post, ignore };
-  /// Returns the cached answer to a problem, else the row that `first_row` finds in the tables. `hash` is
-  /// request.hash(). Takes no lock and does no I/O; allocates only in a thread's first call.
-  template <typename FirstRow>
-  Hit look_up(const LookupRequest& request, const ProblemKey& hash, OnMiss on_miss, const FirstRow& first_row) noexcept;
+  /// Returns the cached answer to a problem, else the first row that matches in the tables. `hash`: request.hash().
+  /// `halves`: half keys of the problem in each layout of its weights, at most kLayouts. Takes no lock and does no I/O;
+  /// allocates only in a thread's first call.
+  template <size_t kLayouts>
+  Hit look_up(const LookupRequest& request, const ProblemKey& hash, std::span<const HalfKey> halves,
+              OnMiss on_miss) noexcept;
   Hit choose(const GemmKey& key, OnMiss on_miss) noexcept;
   Hit require(const LookupRequest& request);
   /// Whether require() can return the hit. With CompileMode::blocking a stand-in is not enough.
@@ -148,10 +160,11 @@ struct Dispatcher::State {
   std::unique_ptr<BackgroundThread> thread_;
 };
 
-template <typename FirstRow>
-Hit Dispatcher::State::look_up(const LookupRequest& request, const ProblemKey& hash, OnMiss on_miss,
-                               const FirstRow& first_row) noexcept {
-  const KeyCodes& own = codes[static_cast<size_t>(request.key.op)];
+template <size_t kLayouts>
+Hit Dispatcher::State::look_up(const LookupRequest& request, const ProblemKey& hash, std::span<const HalfKey> halves,
+                               OnMiss on_miss) noexcept {
+  const auto op = static_cast<size_t>(request.key.op);
+  const KeyCodes& own = codes[op];
   if (!own.fits(request.key)) return {};
   if (capture) capture->note(request.key);
   Hit hit;
@@ -170,7 +183,7 @@ Hit Dispatcher::State::look_up(const LookupRequest& request, const ProblemKey& h
         protect_plan(plans_.holder(), served->plan);
       }
     } else {
-      hit = first_row(current);
+      hit = first_row<kLayouts>(*current.tables[op].rows, request.key, own.pads_m(), halves, options.max_regret);
     }
   }
   counters.count(hit.row == 0);

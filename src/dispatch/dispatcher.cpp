@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "dispatch/dispatch_state.h"
 #include "dispatch/operand_overlap.h"
-#include "dispatch/table/lookup_steps.h"
 #include "dispatch/threads/library_use.h"
 #include "dispatch/threads/read_guard.h"
 #include "ops/op.h"
@@ -83,9 +82,7 @@ Hit Dispatcher::State::choose(const GemmKey& key, OnMiss on_miss) noexcept {
   if (op >= codes.size()) return {};
   const KeyCodes& own = codes[op];
   const HalfKey half = own.half(key);
-  Hit hit = look_up({key}, half.with_m(key.m), on_miss, [&](const Snapshot& tables) {
-    return first_row(tables, key, own.pads_m(), half, options.max_regret);
-  });
+  Hit hit = look_up<1>({key}, half.with_m(key.m), std::span(&half, 1), on_miss);
   // Answers for packed weights are stored under other hashes. If a hash matches by accident, the plan must not run.
   if ((key.flags & GemmKey::bpreshuffle) != 0) hit.plan = nullptr;
   return hit;

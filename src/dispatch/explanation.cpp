@@ -2,60 +2,39 @@
 // Dispatcher::explain(): describes a lookup in lines for a person.
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "dispatch/dispatch_state.h"
+#include "dispatch/table/lookup_trace.h"
 
 namespace attune {
 namespace {
 
-/// A problem in one layout of its weights.
-struct LayoutKey {
-  HalfKey half;
-  std::string remark;  ///< ` host.k16.v1` for weights packed ahead; else empty.
+/// A problem in the layouts of its weights: plain, or all that rows name if the weights are packed ahead.
+struct LayoutKeys {
+  std::vector<HalfKey> halves;
+  std::vector<std::string> remarks;  ///< ` host.k16.v1` for weights packed ahead; else empty.
 };
 
-std::vector<LayoutKey> layout_keys(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key) {
-  if ((key.flags & GemmKey::bpreshuffle) == 0) return {{codes.half(key), ""}};
-  std::vector<LayoutKey> layouts;
-  for (const std::string& layout : rows.layouts())
-    layouts.push_back({codes.half(codes.codes(key), KeyCodes::layout_code(layout)), " " + layout});
-  return layouts;
-}
-
-std::string line_of(Match match, int64_t m, std::string_view what) {
-  return fmt::format("{:<14} m={}{}\n", name(match), m, what);
-}
-
-std::string steps_text(const RowIndex& rows, const LookupSteps& steps, const std::vector<LayoutKey>& layouts) {
-  std::string text;
-  for (const auto& step : steps) {
-    bool is_met = false;
-    for (const LayoutKey& layout : layouts) {
-      const uint32_t number = rows.find(layout.half.with_m(step.m));
-      if (number == 0) continue;
-      is_met = true;
-      const RowIndex::Row& row = rows.row(number);
-      text +=
-          line_of(step.match, step.m, fmt::format("{}: {} {}", layout.remark, rows.where(row), rows.kernel_name(row)));
-    }
-    if (!is_met) text += line_of(step.match, step.m, ": no row");
+LayoutKeys layout_keys(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key) {
+  if ((key.flags & GemmKey::bpreshuffle) == 0) return {{codes.half(key)}, {""}};
+  LayoutKeys keys;
+  for (const std::string& layout : rows.layouts()) {
+    keys.halves.push_back(codes.half(codes.codes(key), KeyCodes::layout_code(layout)));
+    keys.remarks.push_back(" " + layout);
   }
-  return text;
+  return keys;
 }
 
-/// Describes the predictions of one layout, including those with too large a bound, which are marked as such.
-std::string predictions_text(const RowIndex& rows, const LayoutKey& layout, int64_t m, double max_regret) {
-  std::string text;
-  if (max_regret <= 0) return text;
-  for (const auto& one : rows.predict(layout.half, m, std::numeric_limits<double>::max())) {
-    const RowIndex::Row& row = rows.row(one.number);
-    text += line_of(Match::predicted, row.m,
-                    fmt::format("{}: {} {}, at most {:.0f} % slower than the best{}", layout.remark, rows.where(row),
-                                rows.kernel_name(row), 100 * one.regret,
-                                double{one.regret} <= max_regret ? "" : ", above the limit"));
+std::string step_text(const RowIndex& rows, const TracedStep& step, const LayoutKeys& keys) {
+  std::string what = " no row";
+  if (step.met.number != 0) {
+    const RowIndex::Row& row = rows.row(step.met.number);
+    what = fmt::format(" {} {}", rows.where(row), rows.kernel_name(row));
   }
-  return text;
+  if (step.met.match == Match::predicted)
+    what += fmt::format(", at most {:.0f} % slower than the best{}", 100 * step.met.regret,
+                        step.is_allowed ? "" : ", above the limit");
+  const std::string layout = step.met.number != 0 ? keys.remarks[step.met.layout] : "";
+  return fmt::format("{:<14} m={}:{}{}\n", name(step.met.match), step.m, layout, what);
 }
 
 }  // namespace
@@ -67,9 +46,10 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   const KeyCodes& own = codes[op];
   if (!own.fits(key)) return "the op does not support this batch, bias or order of operands\n";
   const RowIndex& rows = *now.load()->tables[op].rows;
-  const std::vector<LayoutKey> layouts = layout_keys(own, rows, key);
-  std::string text = steps_text(rows, LookupSteps(own.pads_m(), key.m, key.n), layouts);
-  for (const LayoutKey& layout : layouts) text += predictions_text(rows, layout, key.m, options.max_regret);
+  const LayoutKeys keys = layout_keys(own, rows, key);
+  std::string text;
+  for (const TracedStep& step : trace_lookup(rows, {key.m, key.n}, own.pads_m(), keys.halves, options.max_regret))
+    text += step_text(rows, step, keys);
   if ((key.flags & GemmKey::bpreshuffle) != 0)
     return text + "packed weights  use the rows of the layouts that they hold\n";
   const CachedAnswer* served = now.load()->served.find(hash_of({key}));

@@ -66,16 +66,7 @@ Hit Dispatcher::State::choose(GemmKey key, const Weights& weights, OnMiss on_mis
   key.flags |= GemmKey::bpreshuffle;
   if (!holds(weights, key)) return {};
   const Weights::State& held = *weights.state_;
-  return look_up({key, &held.layouts}, held.answers.with_m(key.m), on_miss, [&](const Snapshot& tables) {
-    Hit hit;
-    const auto op = static_cast<size_t>(key.op);
-    visit_rows(
-        *tables.tables[op].rows, key, codes[op].pads_m(), held.halves, options.max_regret, [&](const MatchedRow& met) {
-          hit = {.row = met.number, .match = met.match, .regret_percent = percent_of(met.regret), .layout = met.layout};
-          return true;
-        });
-    return hit;
-  });
+  return look_up<LayoutSet::kMax>({key, &held.layouts}, held.answers.with_m(key.m), held.halves, on_miss);
 }
 
 Hit Dispatcher::State::require(GemmKey key, const Weights& weights) {

@@ -34,14 +34,14 @@ struct Sums {
 
 }  // namespace
 
-Comparison compare(DType dtype, std::span<const std::byte> got, const Reference& reference, int64_t columns,
-                   const Tolerance& tolerance) {
+OutputComparison compare(DType dtype, std::span<const std::byte> got, const Reference& reference, int64_t columns,
+                         const Tolerance& tolerance) {
   const size_t count = reference.values.size();
   const auto element_bytes = static_cast<size_t>(bits(dtype)) / 8;
   ATTUNE_CHECK(got.size() == count * element_bytes && reference.scales.size() == count && columns > 0,
                "{} bytes against {} elements", got.size(), count);
   const double rounding = unit_roundoff(dtype), limit = largest_finite(dtype), step = smallest_step(dtype);
-  Comparison result;
+  OutputComparison result;
   Sums sums;
   std::vector<float> values(std::min<size_t>(count, 4096));
   for (size_t start = 0; start < count; start += values.size()) {

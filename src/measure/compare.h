@@ -17,7 +17,7 @@ struct Place {
 };
 
 /// Result of comparing an output with its reference.
-struct Comparison {
+struct OutputComparison {
   /// mismatch_ratio counts elements outside rtol/atol or not finite. max_relative is the largest error that rounding to
   /// the output's type does not explain, (|got − want| − u·|want|)⁺ over the reference's scale: so one bound of the
   /// form c·√K·eps serves fp32 and bf16 outputs alike. Only finite elements count for it and for the cosine.
@@ -30,7 +30,7 @@ struct Comparison {
 
 /// `got`: row-major, `columns` wide, of a float type; as many elements as the reference. One thread, about 3 ns per
 /// element.
-Comparison compare(DType dtype, std::span<const std::byte> got, const Reference& reference, int64_t columns,
-                   const Tolerance& tolerance);
+OutputComparison compare(DType dtype, std::span<const std::byte> got, const Reference& reference, int64_t columns,
+                         const Tolerance& tolerance);
 
 }  // namespace attune

@@ -13,7 +13,8 @@ namespace {
 
 constexpr Tolerance kTolerance = {.rtol = 1e-3, .atol = 1e-3, .max_relative = 1e-5, .max_cosine = 1e-6};
 
-Comparison compare_as(DType dtype, const std::vector<float>& got, const Reference::Numbers& want, double scale = 1) {
+OutputComparison compare_as(DType dtype, const std::vector<float>& got, const Reference::Numbers& want,
+                            double scale = 1) {
   std::vector<std::byte> stored(got.size() * static_cast<size_t>(bits(dtype)) / 8);
   from_float(dtype, got, stored.data());
   return compare(dtype, stored, {want, Reference::Numbers(want.size(), scale)}, 2, kTolerance);

@@ -209,7 +209,7 @@ Finding Verification::judge_output(Distribution distribution, double err_ratio) 
 
 /// Elements that still hold the poison, or the result of arithmetic on it. In an integer type a result may happen to
 /// equal the mark, so it counts only where the reference differs, that is as an error.
-std::string Verification::unwritten(const Comparison& comparison) const {
+std::string Verification::unwritten(const OutputComparison& comparison) const {
   const Poison poison = Poison::of(specs_.back().dtype);
   if (comparison.num_non_finite == 0) return {};
   const PatternCount never = count_pattern(output_.span(), poison.bits, poison.bytes);

@@ -53,7 +53,7 @@ class Verification {
   Finding run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run, double err_ratio);
   std::string spoilt_memory(const PlanTraits& traits, Distribution distribution);
   Finding judge_output(Distribution distribution, double err_ratio) const;
-  std::string unwritten(const Comparison& comparison) const;
+  std::string unwritten(const OutputComparison& comparison) const;
   std::string place_name(int64_t row, int64_t column) const;
 
   Device& device_;

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/comparison_text.h"
+
 namespace attune {
 
 std::string repeat_command(const Problem& problem, const Candidate& candidate, const std::string& device_id) {
@@ -17,32 +19,27 @@ std::string decision_json(const Decision& decision, const std::string& device_id
   ordered_json tied = ordered_json::array(), finalists = ordered_json::array();
   for (const Candidate& candidate : decision.tied) tied.push_back(candidate.name());
   for (const Finalist& finalist : decision.finalists) {
-    finalists.push_back({{"candidate", finalist.candidate.name()},
-                         {"us", finalist.us},
-                         {"speedup", finalist.ratio},
-                         {"interval", {finalist.ratio_low, finalist.ratio_high}},
-                         {"clean_pairs", finalist.num_clean}});
+    ordered_json one = {{"candidate", finalist.candidate.name()}};
+    add_comparison(one, finalist.comparison);
+    finalists.push_back(std::move(one));
   }
-  const ordered_json object = {{"problem", decision.problem.key()},
-                               {"device", decision.device},
-                               {"winner", decision.winner.name()},
-                               {"us", decision.winner_us},
-                               {"default", decision.baseline.name()},
-                               {"default_us", decision.baseline_us},
-                               {"speedup", decision.ratio},
-                               {"interval", {decision.ratio_low, decision.ratio_high}},
-                               {"verdict", name(decision.verdict)},
-                               {"noisy", decision.noisy},
-                               {"incomplete", decision.incomplete},
-                               {"clean_pairs", decision.num_clean},
-                               {"err_ratio", decision.errors.mismatch_ratio},
-                               {"max_relative_error", decision.errors.max_relative},
-                               {"tied", tied},
-                               {"finalists", finalists},
-                               {"launches", decision.launches},
-                               {"versions", decision.versions},
-                               {"protocol", decision.protocol.measured_key() + " " + decision.protocol.searched_key()},
-                               {"repeat", repeat_command(decision.problem, decision.winner, device_id)}};
+  ordered_json object = {{"problem", decision.problem.key()},
+                         {"device", decision.device},
+                         {"winner", decision.winner.name()},
+                         {"default", decision.baseline.name()},
+                         {"default_us", decision.baseline_us},
+                         {"verdict", name(decision.verdict)},
+                         {"noisy", decision.noisy},
+                         {"incomplete", decision.incomplete},
+                         {"err_ratio", decision.errors.mismatch_ratio},
+                         {"max_relative_error", decision.errors.max_relative},
+                         {"tied", tied},
+                         {"finalists", finalists},
+                         {"launches", decision.launches},
+                         {"versions", decision.versions},
+                         {"protocol", decision.protocol.measured_key() + " " + decision.protocol.searched_key()},
+                         {"repeat", repeat_command(decision.problem, decision.winner, device_id)}};
+  add_comparison(object, decision.comparison);
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 

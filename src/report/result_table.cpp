@@ -46,14 +46,15 @@ std::string result_header() {
 }
 
 std::string result_line(const Decision& decision) {
-  const std::string interval = fmt::format("[{:.3f}, {:.3f}]", decision.ratio_low, decision.ratio_high);
+  const Comparison& winner = decision.comparison;
+  const std::string interval = fmt::format("[{:.3f}, {:.3f}]", winner.interval.low, winner.interval.high);
   std::string verdict(name(decision.verdict));
   if (decision.verdict == Verdict::tie) verdict += fmt::format(" of {}", decision.tied.size());
   if (decision.noisy) verdict += ", noisy";
   if (decision.incomplete) verdict += ", incomplete";
   return fmt::format("{} {:>10} {} {:>10} {:>8} {:>17} {:>9.4f}  {}", pad(short_shape(decision.problem), 34),
                      fmt::format("{:.1f} µs", decision.baseline_us), pad(short_candidate(decision.winner), 46),
-                     fmt::format("{:.1f} µs", decision.winner_us), fmt::format("{:.3f}×", decision.ratio), interval,
+                     fmt::format("{:.1f} µs", winner.us), fmt::format("{:.3f}×", winner.ratio), interval,
                      decision.errors.mismatch_ratio, verdict);
 }
 
@@ -65,9 +66,10 @@ Summary summarise(std::span<const Decision> decisions) {
     summary.num_faster += decision.verdict == Verdict::faster;
     summary.num_tied += decision.verdict == Verdict::tie;
     summary.num_noisy += decision.noisy;
-    if (decision.ratio <= 0 || decision.ratio_low <= 0) continue;
-    sum += std::log(decision.ratio);
-    const double sigma = (std::log(decision.ratio_high) - std::log(decision.ratio_low)) / (2 * 1.96);
+    const auto& [us, ratio, interval, num_clean] = decision.comparison;
+    if (ratio <= 0 || interval.low <= 0) continue;
+    sum += std::log(ratio);
+    const double sigma = (std::log(interval.high) - std::log(interval.low)) / (2 * 1.96);
     variance += sigma * sigma;
   }
   if (summary.num_shapes == 0) return summary;

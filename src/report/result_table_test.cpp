@@ -19,10 +19,9 @@ Decision decision(double ratio, double half_width, Verdict verdict) {
   made.winner = Candidate::parse("onednn.gemm@1:impl=brgemm;threads=2");
   made.verdict = verdict;
   made.baseline_us = 100;
-  made.winner_us = 100 / ratio;
-  made.ratio = ratio;
-  made.ratio_low = ratio / (1 + half_width);
-  made.ratio_high = ratio * (1 + half_width);
+  made.comparison.us = 100 / ratio;
+  made.comparison.ratio = ratio;
+  made.comparison.interval = {ratio / (1 + half_width), ratio * (1 + half_width)};
   return made;
 }
 

@@ -13,8 +13,9 @@ double allowance_us(double us) noexcept { return us < kTimerMattersBelowUs ? kTi
 
 }  // namespace
 
-bool is_slower_than_default(double median_us, double ratio_high, double percent) noexcept {
-  return ratio_high < 1 / (1 + percent / 100) && median_us * (1 - ratio_high) > allowance_us(median_us);
+bool is_slower_than_default(const Comparison& comparison, double percent) noexcept {
+  const double high = comparison.interval.high;
+  return high < 1 / (1 + percent / 100) && comparison.us * (1 - high) > allowance_us(comparison.us);
 }
 
 bool is_slower_than_stated(const Measurement& measurement, double stated_us, double percent) {
@@ -24,7 +25,7 @@ bool is_slower_than_stated(const Measurement& measurement, double stated_us, dou
     if (!sample.dirty && sample.us > 0) clean.push_back(sample.us);
   }
   if (clean.size() < kLeastSamples) return false;
-  return median_interval(std::move(clean)).first > (1 + percent / 100) * stated_us + allowance_us(stated_us);
+  return median_interval(std::move(clean)).low > (1 + percent / 100) * stated_us + allowance_us(stated_us);
 }
 
 }  // namespace attune

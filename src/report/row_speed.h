@@ -8,8 +8,8 @@ namespace attune {
 inline constexpr double kTimerUs = 0.02, kTimerMattersBelowUs = 0.2;
 
 /// True if a kernel is slower than the baseline by more than `percent`, and by more than the clock's error.
-/// `median_us`: its own time; `ratio_high`: upper end of the ratio of the baseline's time to it.
-bool is_slower_than_default(double median_us, double ratio_high, double percent) noexcept;
+/// `comparison`: of the kernel with the baseline.
+bool is_slower_than_default(const Comparison& comparison, double percent) noexcept;
 
 /// True if a kernel is slower than its table states by more than `percent`, and by more than the clock's error, at the
 /// low end of the interval of its clean samples. False if there are too few samples to decide.

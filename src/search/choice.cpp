@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/statistics.h"
-
 namespace attune {
 namespace {
 
@@ -31,27 +29,16 @@ FinalistResult figures_of(const Field& field, const Evidence& evidence, Slot slo
   FinalistResult result;
   result.slot = slot;
   const double us = samples.median_us(slot, rounds);
-  result.us = std::isfinite(us) ? us : 0;
-  result.num_clean = samples.num_clean_pairs(slot, baseline, rounds);
-  if (slot == baseline) return result;
-  const auto ratios = samples.log_ratios(baseline, slot, rounds);
-  if (ratios.empty()) return result;
-  const auto [low, high] = median_interval(ratios);
-  result.ratio = std::exp(median(ratios));
-  result.ratio_low = std::exp(low);
-  result.ratio_high = std::exp(high);
+  result.comparison.us = std::isfinite(us) ? us : 0;
+  result.comparison.num_clean = samples.num_clean_pairs(slot, baseline, rounds);
+  if (slot != baseline) set_ratio(result.comparison, samples.log_ratios(baseline, slot, rounds));
   return result;
 }
 
 void fill_figures(const Field& field, const Evidence& evidence, ContestResult& result) {
   result.finalists.clear();
   for (const Slot slot : evidence.finalists) result.finalists.push_back(figures_of(field, evidence, slot));
-  const auto winner = figures_of(field, evidence, result.winner);
-  result.winner_us = winner.us;
-  result.ratio = winner.ratio;
-  result.ratio_low = winner.ratio_low;
-  result.ratio_high = winner.ratio_high;
-  result.num_clean = winner.num_clean;
+  result.comparison = figures_of(field, evidence, result.winner).comparison;
   if (!field.baseline()) {
     result.baseline_us = 0;
     return;

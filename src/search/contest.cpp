@@ -177,12 +177,11 @@ void Contest::State::finish_exhaustive() {
   }
   finish();
   // The samples that chose the winner also time it, so the whole interval must show the gain.
-  if (result.verdict == Verdict::faster && result.ratio_low <= 1 + options.min_gain) {
+  if (result.verdict == Verdict::faster && result.comparison.interval.low <= 1 + options.min_gain) {
     result.tied = {result.winner, result.baseline};
     result.verdict = Verdict::tie;
     result.winner = result.baseline;
-    result.winner_us = result.baseline_us;
-    result.ratio = result.ratio_low = result.ratio_high = 1;
+    result.comparison = {.us = result.baseline_us, .num_clean = result.comparison.num_clean};
   }
 }
 
@@ -201,7 +200,7 @@ void Contest::State::finish() {
   }
   fill_figures(field, evidence, result);
   // A row must have a time.
-  if (result.winner_us <= 0 || (field.baseline() && result.baseline_us <= 0)) result.decided = false;
+  if (result.comparison.us <= 0 || (field.baseline() && result.baseline_us <= 0)) result.decided = false;
 }
 
 Contest::Contest(ContestOptions options) : state_(std::make_unique<State>(std::move(options))) {}

@@ -101,7 +101,7 @@ TEST(ContestFaults, SamplesThatAreAllDirtyEndInANoisyDecision) {
   const auto result = play(contest, world, entrants_of(times));
   EXPECT_TRUE(result.noisy);
   EXPECT_EQ(result.winner, 0u);
-  EXPECT_EQ(result.num_clean, 0u);
+  EXPECT_EQ(result.comparison.num_clean, 0u);
 }
 
 TEST(ContestFaults, TurnsWithoutAUsableSampleDoNotKeepItFromEnding) {
@@ -172,8 +172,8 @@ TEST(ContestFaults, WithoutABaselineThereIsOnlyAReport) {
   EXPECT_EQ(result.winner, 1u);
   ASSERT_FALSE(result.finalists.empty());
   EXPECT_EQ(result.finalists.front().slot, 1u);
-  EXPECT_NEAR(result.finalists.front().us, 100, 3);
-  EXPECT_EQ(result.finalists.front().ratio, 1);
+  EXPECT_NEAR(result.finalists.front().comparison.us, 100, 3);
+  EXPECT_EQ(result.finalists.front().comparison.ratio, 1);
 }
 
 TEST(ContestFaults, NobodyJoiningEndsUndecided) {
@@ -250,7 +250,7 @@ TEST(ContestFaults, AnotherBaselineTakesThePlaceOfOneThatDied) {
     EXPECT_TRUE(result.decided);
     EXPECT_EQ(result.baseline, next);
     EXPECT_EQ(result.winner, 1u);
-    EXPECT_NEAR(result.ratio, times.at(next) / 100, 0.01);
+    EXPECT_NEAR(result.comparison.ratio, times.at(next) / 100, 0.01);
   }
 }
 

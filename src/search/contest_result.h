@@ -10,9 +10,7 @@ namespace attune {
 
 struct FinalistResult {
   Slot slot = 0;
-  double us = 0;
-  double ratio = 1, ratio_low = 1, ratio_high = 1;  ///< baseline / this slot: median pair ratio and its 95 % interval.
-  uint32_t num_clean = 0;  ///< Clean pairs with the baseline (for the baseline itself: clean samples).
+  Comparison comparison;  ///< With the baseline; the baseline's own has a ratio of 1, and its clean samples as pairs.
 };
 struct ContestResult {
   /// False if the contest was cut before the finals ended, has no baseline, or measured nothing usable. Then no row is
@@ -23,8 +21,8 @@ struct ContestResult {
   bool noisy = false;
   std::vector<Slot> tied;  ///< Includes the winner.
   std::vector<FinalistResult> finalists;
-  double winner_us = 0, baseline_us = 0, ratio = 1, ratio_low = 1, ratio_high = 1;
-  uint32_t num_clean = 0;
+  Comparison comparison;  ///< Of the winner with the baseline.
+  double baseline_us = 0;
 };
 
 }  // namespace attune

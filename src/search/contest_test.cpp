@@ -50,10 +50,10 @@ TEST_P(ContestOfAnySize, EndsWithARowThatNamesARealCandidate) {
   const auto result = decide(times, {.dirty = GetParam().dirty}, 3);
   EXPECT_TRUE(result.decided);
   EXPECT_TRUE(times.contains(result.winner));
-  EXPECT_GT(result.winner_us, 0);
+  EXPECT_GT(result.comparison.us, 0);
   EXPECT_GT(result.baseline_us, 0);
-  EXPECT_LE(result.ratio_low, result.ratio);
-  EXPECT_LE(result.ratio, result.ratio_high);
+  EXPECT_LE(result.comparison.interval.low, result.comparison.ratio);
+  EXPECT_LE(result.comparison.ratio, result.comparison.interval.high);
   EXPECT_THAT(result.tied, Contains(result.winner));
   EXPECT_LE(result.finalists.size(), 9u);
   EXPECT_LE(times.at(result.winner), times.at(0) * 1.001);
@@ -73,10 +73,10 @@ TEST(Contest, WithoutNoiseTakesTheFastest) {
   EXPECT_EQ(result.verdict, Verdict::faster);
   EXPECT_EQ(result.winner, 1u);
   EXPECT_FALSE(result.noisy);
-  EXPECT_NEAR(result.ratio, 1.1, 1e-6);
-  EXPECT_NEAR(result.winner_us, 100, 1e-3);
+  EXPECT_NEAR(result.comparison.ratio, 1.1, 1e-6);
+  EXPECT_NEAR(result.comparison.us, 100, 1e-3);
   EXPECT_NEAR(result.baseline_us, 110, 1e-3);
-  EXPECT_GE(result.num_clean, 21u);
+  EXPECT_GE(result.comparison.num_clean, 21u);
   EXPECT_THAT(result.tied, testing::ElementsAre(1));
 }
 
@@ -86,8 +86,8 @@ TEST(Contest, KeepsTheBaselineWhenItIsTheBest) {
   const auto result = decide(times, {}, 2);
   EXPECT_EQ(result.verdict, Verdict::baseline);
   EXPECT_EQ(result.winner, 0u);
-  EXPECT_EQ(result.ratio, 1);
-  EXPECT_GE(result.num_clean, 21u);
+  EXPECT_EQ(result.comparison.ratio, 1);
+  EXPECT_GE(result.comparison.num_clean, 21u);
 }
 
 TEST(Contest, FindsAFivePercentGainWithAnIntervalThatHoldsIt) {
@@ -96,7 +96,7 @@ TEST(Contest, FindsAFivePercentGainWithAnIntervalThatHoldsIt) {
     const auto result = decide({{0, 105}, {1, 100}, {2, 112}, {3, 120}}, {}, seed);
     EXPECT_EQ(result.winner, 1u);
     EXPECT_EQ(result.verdict, Verdict::faster);
-    covered += result.ratio_low <= 1.05 && 1.05 <= result.ratio_high;
+    covered += result.comparison.interval.low <= 1.05 && 1.05 <= result.comparison.interval.high;
   }
   EXPECT_GE(covered, 3);
 }
@@ -117,7 +117,7 @@ TEST(Contest, AGainBelowMinGainStaysATieThatNamesTheTiedSet) {
   EXPECT_EQ(result.verdict, Verdict::tie);
   EXPECT_EQ(result.winner, 0u);
   EXPECT_THAT(result.tied, UnorderedElementsAreArray({0, 1}));
-  EXPECT_EQ(result.ratio, 1);
+  EXPECT_EQ(result.comparison.ratio, 1);
 }
 
 TEST(Contest, KeepsTheIncumbentWhenItIsTied) {
@@ -327,7 +327,7 @@ TEST(Contest, ConfirmNarrowsTheRotationBeyondTheSixtyFourthPair) {
   });
   EXPECT_THAT(sizes, UnorderedElementsAreArray({4, 6}));
   EXPECT_EQ(result.finalists.size(), 6u);
-  for (const auto& finalist : result.finalists) EXPECT_GT(finalist.us, 99);
+  for (const auto& finalist : result.finalists) EXPECT_GT(finalist.comparison.us, 99);
 }
 
 TEST(Contest, MaxPairsCapsTheLooksOfFinalsAndConfirm) {
@@ -377,7 +377,7 @@ TEST(Contest, PublishedTimesAreOfTheRoundsAfterTheChoice) {
       }
     }();
     ASSERT_TRUE(result.decided);
-    EXPECT_FLOAT_EQ(static_cast<float>(result.winner_us), gains ? 160.0f : 200.0f);
+    EXPECT_FLOAT_EQ(static_cast<float>(result.comparison.us), gains ? 160.0f : 200.0f);
     EXPECT_FLOAT_EQ(static_cast<float>(result.baseline_us), 200.0f);
   }
 }
@@ -417,7 +417,7 @@ TEST(Contest, ExhaustiveGivesEveryoneExactlyTheRoundsAskedFor) {
   EXPECT_TRUE(result.decided);
   EXPECT_EQ(result.winner, 1u);
   EXPECT_EQ(result.verdict, Verdict::faster);
-  EXPECT_NEAR(result.ratio, 1.1, 1e-6);
+  EXPECT_NEAR(result.comparison.ratio, 1.1, 1e-6);
   ASSERT_EQ(result.finalists.size(), 4u);
   EXPECT_EQ(result.finalists[1].slot, 3u);
 }

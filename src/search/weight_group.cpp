@@ -19,19 +19,19 @@ struct Pick {
 /// Returns the candidate that represents a layout in a row; nullopt when none of its finalists has the layout.
 std::optional<Pick> pick_of(const Decision& decision, const std::string& layout, double min_gain) {
   if (layout_of(decision.winner) == layout)
-    return Pick{{decision.winner, decision.winner_us, decision.errors}, decision.ratio};
+    return Pick{{decision.winner, decision.comparison.us, decision.errors}, decision.comparison.ratio};
   const Finalist *best = nullptr, *baseline = nullptr;
   for (const Finalist& finalist : decision.finalists) {
-    if (layout_of(finalist.candidate) != layout || finalist.us <= 0) continue;
+    if (layout_of(finalist.candidate) != layout || finalist.comparison.us <= 0) continue;
     if (finalist.candidate == decision.baseline)
       baseline = &finalist;
-    else if (best == nullptr || finalist.ratio > best->ratio)
+    else if (best == nullptr || finalist.comparison.ratio > best->comparison.ratio)
       best = &finalist;
   }
-  if (baseline != nullptr && (best == nullptr || best->ratio_low <= 1 + min_gain))
+  if (baseline != nullptr && (best == nullptr || best->comparison.interval.low <= 1 + min_gain))
     return Pick{{decision.baseline, decision.baseline_us, baseline->errors}, 1};
   if (best == nullptr) return std::nullopt;
-  return Pick{{best->candidate, best->us, best->errors}, best->ratio};
+  return Pick{{best->candidate, best->comparison.us, best->errors}, best->comparison.ratio};
 }
 
 /// Σ calls·time of a layout over the rows; infinite when a row has no candidate of it.

@@ -16,7 +16,7 @@ Candidate baseline() { return candidate("usual"); }
 
 /// A finalist that is `ratio` times as fast as a baseline of 100 µs, ± 1 %.
 Finalist finalist(const Candidate& who, double ratio) {
-  return {who, 100 / ratio, ratio, ratio * 0.99, ratio * 1.01, 30, {0.001 * ratio, 0, 0}};
+  return {who, {100 / ratio, ratio, {ratio * 0.99, ratio * 1.01}, 30}, {0.001 * ratio, 0, 0}, {}};
 }
 
 /// A decision whose winner is the first finalist.
@@ -25,11 +25,11 @@ Decision decision(int m, double baseline_us, std::vector<Finalist> finalists) {
   made.problem = Problem::parse("gemm_a16w16 m=" + std::to_string(m) + " n=8 k=8 bpreshuffle=1");
   made.winner = finalists.front().candidate;
   made.baseline = baseline();
-  made.ratio = finalists.front().ratio;
-  made.winner_us = baseline_us / made.ratio;
+  made.comparison.ratio = finalists.front().comparison.ratio;
+  made.comparison.us = baseline_us / made.comparison.ratio;
   made.baseline_us = baseline_us;
   finalists.push_back(finalist(baseline(), 1));
-  for (Finalist& one : finalists) one.us *= baseline_us / 100;
+  for (Finalist& one : finalists) one.comparison.us *= baseline_us / 100;
   made.finalists = std::move(finalists);
   return made;
 }
@@ -78,7 +78,7 @@ TEST(WeightGroup, CountsCalls) {
 TEST(WeightGroup, ComparesRowsThroughTheRatioToTheBaseline) {
   // The machine was slow while the second row's finalist was timed alone; its ratio to the baseline is unaffected.
   auto rows = std::vector{decision(1, 100, {finalist(candidate("a"), 1.5), finalist(candidate("b"), 1.4)})};
-  rows[0].finalists[0].us *= 3;
+  rows[0].finalists[0].comparison.us *= 3;
   EXPECT_EQ(choose(rows).layout, "a");
 }
 

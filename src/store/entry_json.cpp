@@ -65,25 +65,31 @@ BestUntuned best_untuned_from(const json& value) {
           value.at("screened").get<bool>()};
 }
 
+/// The member of the time has a name of its own in each entry.
+void write(json& value, const char* time_name, const Comparison& comparison) {
+  value[time_name] = comparison.us;
+  value["ratio"] = comparison.ratio;
+  value["ratio_low"] = comparison.interval.low;
+  value["ratio_high"] = comparison.interval.high;
+  value["num_clean"] = comparison.num_clean;
+}
+Comparison comparison_from(const json& value, const char* time_name) {
+  return {real_from(value.at(time_name)),
+          real_from(value.at("ratio")),
+          {real_from(value.at("ratio_low")), real_from(value.at("ratio_high"))},
+          uint32_from(value.at("num_clean"))};
+}
+
 json json_of(const Finalist& finalist) {
-  return {{"candidate", json_of(finalist.candidate)},
-          {"us", finalist.us},
-          {"ratio", finalist.ratio},
-          {"ratio_low", finalist.ratio_low},
-          {"ratio_high", finalist.ratio_high},
-          {"num_clean", finalist.num_clean},
-          {"errors", json_of(finalist.errors)},
-          {"binaries", json_of(finalist.binaries)}};
+  json value = {{"candidate", json_of(finalist.candidate)},
+                {"errors", json_of(finalist.errors)},
+                {"binaries", json_of(finalist.binaries)}};
+  write(value, "us", finalist.comparison);
+  return value;
 }
 Finalist finalist_from(const json& value) {
-  return {candidate_from(value.at("candidate")),
-          real_from(value.at("us")),
-          real_from(value.at("ratio")),
-          real_from(value.at("ratio_low")),
-          real_from(value.at("ratio_high")),
-          uint32_from(value.at("num_clean")),
-          value.contains("errors") ? errors_from(value.at("errors")) : Errors{},
-          binaries_from(value)};
+  return {candidate_from(value.at("candidate")), comparison_from(value, "us"),
+          value.contains("errors") ? errors_from(value.at("errors")) : Errors{}, binaries_from(value)};
 }
 
 json to_json(const Started& started) {
@@ -130,18 +136,14 @@ json to_json(const Decision& decision) {
                 {"incomplete", decision.incomplete},
                 {"dropped_samples", decision.dropped_samples},
                 {"errors", json_of(decision.errors)},
-                {"num_clean", decision.num_clean},
-                {"winner_us", decision.winner_us},
                 {"baseline_us", decision.baseline_us},
-                {"ratio", decision.ratio},
-                {"ratio_low", decision.ratio_low},
-                {"ratio_high", decision.ratio_high},
                 {"launches", decision.launches},
                 {"fingerprint", decision.fingerprint},
                 {"num_candidates", decision.num_candidates},
                 {"seconds", decision.seconds},
                 {"strategy", decision.strategy},
                 {"dropped_bests", std::move(dropped_bests)}};
+  write(value, "winner_us", decision.comparison);
   if (decision.deadlines != Deadlines{}) value["deadlines"] = json_of(decision.deadlines);
   if (decision.incumbent) value["incumbent"] = json_of(*decision.incumbent);
   if (decision.best_untuned) value["best_untuned"] = json_of(*decision.best_untuned);
@@ -241,12 +243,8 @@ Decision decision_from(const json& value) {
   decision.incomplete = value.value("incomplete", false);
   decision.dropped_samples = value.value("dropped_samples", 0u);
   decision.errors = errors_from(value.at("errors"));
-  decision.num_clean = uint32_from(value.at("num_clean"));
-  decision.winner_us = real_from(value.at("winner_us"));
+  decision.comparison = comparison_from(value, "winner_us");
   decision.baseline_us = real_from(value.at("baseline_us"));
-  decision.ratio = real_from(value.at("ratio"));
-  decision.ratio_low = real_from(value.at("ratio_low"));
-  decision.ratio_high = real_from(value.at("ratio_high"));
   decision.launches = uint64_from(value.at("launches"));
   if (value.contains("num_candidates")) read_schema_2(value, decision);
   return decision;

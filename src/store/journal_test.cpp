@@ -67,9 +67,7 @@ Decision decision(const std::string& winner, const Versions& versions = kVersion
   value.tied = {candidate("a=1")};
   value.verdict = Verdict::tie;
   value.noisy = true;
-  value.num_clean = 21;
-  value.winner_us = 0.1;
-  value.ratio_high = 1e300;
+  value.comparison = {.us = 0.1, .interval = {1, 1e300}, .num_clean = 21};
   value.launches = 123456789012345;
   value.fingerprint = "here";
   value.num_candidates = 96;
@@ -255,8 +253,8 @@ INSTANTIATE_TEST_SUITE_P(Journals, JournalConformance,
 
 TEST(EntryJson, NumbersThatAreNotFiniteAndTextThatIsNotUtf8Survive) {
   auto value = decision("a=1");
-  value.ratio_high = std::numeric_limits<double>::infinity();
-  value.ratio_low = -std::numeric_limits<double>::infinity();
+  value.comparison.interval.high = std::numeric_limits<double>::infinity();
+  value.comparison.interval.low = -std::numeric_limits<double>::infinity();
   EXPECT_EQ(entry_from_json(entry_to_json(value)), Entry(value));
   auto noisy = record("a=1");
   noisy.outcome.errors.cosine = std::numeric_limits<double>::quiet_NaN();

@@ -68,7 +68,7 @@ class Schema1 : public testing::Test {
       EXPECT_EQ(stamp.run, 0);
       if (const auto* decision = std::get_if<Decision>(&entry)) {
         EXPECT_EQ(decision->fingerprint, "");
-        EXPECT_EQ(decision->winner_us, 1.0);
+        EXPECT_EQ(decision->comparison.us, 1.0);
       }
     });
     EXPECT_THAT(kinds, testing::ElementsAre(0u, 1u, 2u, 3u));

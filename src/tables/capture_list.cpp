@@ -11,10 +11,10 @@ namespace {
 
 ShapeShare share_of(const CalledShape& shape, const TableLookup& lookup, const DeviceInfo& device) {
   ShapeShare share{shape, "", Match::fallback, {}, 0};
-  const auto [table, found] =
+  const LookupResult found =
       lookup.find(as_looked_up(shape.problem, device), [](const Candidate&) { return std::optional<std::string>(); });
   if (!found.row) return share;
-  share.row = place_of(*table, *found.row);
+  share.row = place_of(*found.table, *found.row);
   share.match = found.match;
   share.us = found.row->us;
   if (share.us) share.total_us = static_cast<double>(shape.calls) * *share.us;

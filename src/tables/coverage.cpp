@@ -63,7 +63,7 @@ std::optional<UnusedRow> unused_row(const Table& table, const RowReport& one, co
 Match match_of(const CalledShape& shape, const TableLookup& lookup, const DeviceInfo& device, const Registry& solvers) {
   const Problem problem = as_looked_up(shape.problem, device);
   const auto usable = [&](const Candidate& candidate) { return why_not_here(candidate, problem, device, solvers); };
-  return lookup.find(problem, usable).result.match;
+  return lookup.find(problem, usable).match;
 }
 
 }  // namespace

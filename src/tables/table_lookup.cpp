@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "tables/table_lookup.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attune/error.h"
+#include "base/text.h"
+#include "dispatch/table/lookup_trace.h"
+#include "search/weight_group.h"
 #include "tables/runtime_tables.h"
 
 namespace attune {
@@ -8,6 +16,22 @@ namespace {
 
 void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
   to.insert(to.end(), more.begin(), more.end());
+}
+
+/// Requires: the row is one of the table's.
+const TableRow& row_of(const Table& table, const RowIndex::Row& row) {
+  const auto place = std::pair<size_t, size_t>(row.file, row.line);
+  return *std::lower_bound(table.rows().begin(), table.rows().end(), place,
+                           [](const TableRow& one, const auto& at) { return std::pair(one.file, one.line) < at; });
+}
+
+/// Returns the half keys of a problem: one, or one for each layout of packed weights that rows name.
+std::vector<HalfKey> half_keys(const KeyCodes& codes, const KeyCodes::Codes& values, const RowIndex& rows,
+                               const Problem& problem) {
+  if (!has_packed_weights(problem)) return {codes.half(values)};
+  std::vector<HalfKey> halves;
+  for (const std::string& layout : rows.layouts()) halves.push_back(codes.half(values, KeyCodes::layout_code(layout)));
+  return halves;
 }
 
 }  // namespace
@@ -23,7 +47,15 @@ TableSet read_table_set(std::span<const std::string> named, const std::string& o
     for (const FamilySpec* family : families) {
       RuntimeTables found = read_runtime_tables(*family);
       append(set.notices, left_out_notices(found));
-      if (found.table) set.tables.push_back(std::move(*found.table));
+      for (size_t i = 0; i < found.sources.files.size(); ++i) {
+        const TableSource& source = found.sources.files[i];
+        if (found.wrong[i].empty())
+          set.files.push_back(fmt::format("{} {}", name(source.origin), source.file.string()));
+      }
+      if (found.table) {
+        append(set.notices, found.table->notices());
+        set.tables.push_back(std::move(*found.table));
+      }
     }
   }
   const MaxRegret wanted = max_regret_wanted();
@@ -32,17 +64,59 @@ TableSet read_table_set(std::span<const std::string> named, const std::string& o
   return set;
 }
 
-TableLookup::TableLookup(const TableSet& set, const DeviceInfo& device) : tables_(set.tables), device_(device) {
-  for (const Table& table : tables_) groups_.emplace_back(table, device_, set.max_regret);
+TableLookup::TableLookup(const TableSet& set, const DeviceInfo& device) : max_regret_(set.max_regret) {
+  for (const Table& table : set.tables) {
+    const KeyCodes codes(table.family());
+    tables_.push_back({table, codes, RowIndex(codes, table.documents(), device)});
+  }
 }
 
-TableLookup::TableMatch TableLookup::find(const Problem& problem, const RowCheck& usable) const {
-  for (size_t i = 0; i < tables_.size(); ++i) {
-    if (tables_[i].family().op != problem.op()) continue;
-    LookupResult result = look_up(tables_[i], problem, device_, usable, &groups_[i]);
-    if (result.row) return {&tables_[i], std::move(result)};
+LookupResult TableLookup::search(const IndexedTable& one, const Problem& problem, const RowCheck& usable) const {
+  const auto& [table, codes, rows] = one;
+  const KeyCodes::Codes values = codes.codes(problem);
+  const LookupShape shape{codes.m_of(values), problem.integer_or("n", 0)};
+  LookupResult result;
+  for (const TracedStep& traced :
+       trace_lookup(rows, shape, codes.pads_m(), half_keys(codes, values, rows, problem), max_regret_)) {
+    // The exact step keeps the problem as it is: M may not even be an attribute.
+    const auto match = traced.met.match;
+    LookupStep& step = result.steps.emplace_back(
+        LookupStep{match, match == Match::exact ? problem : problem.with("m", std::to_string(traced.m)), nullptr,
+                   traced.met.regret, ""});
+    if (traced.met.number == 0) {
+      step.remark = "no row";
+      continue;
+    }
+    step.row = &row_of(table, rows.row(traced.met.number));
+    if (!traced.is_allowed) {
+      step.remark = "the bound is above ATTUNE_MAX_REGRET";
+      continue;
+    }
+    std::optional<Candidate> candidate;
+    try {
+      candidate = Candidate::parse(step.row->kernel_name);
+      step.remark = usable(*candidate).value_or("");
+    } catch (const Error&) {
+      step.remark = "this program has no such kernel: '" + shown(step.row->kernel_name) + "'";
+    }
+    if (!step.remark.empty()) continue;
+    result.match = step.match;
+    result.table = &table;
+    result.row = step.row;
+    result.candidate = std::move(candidate);
+    return result;
   }
-  return {};
+  return result;
+}
+
+LookupResult TableLookup::find(const Problem& problem, const RowCheck& usable) const {
+  LookupResult result;
+  for (const IndexedTable& one : tables_) {
+    if (one.table.family().op != problem.op()) continue;
+    result = search(one, problem, usable);
+    if (result.row) break;
+  }
+  return result;
 }
 
 }  // namespace attune

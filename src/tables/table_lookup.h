@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "attune/match.h"
+#include "attune/problem.h"
+#include "core/candidate.h"
 #include "core/device_info.h"
-#include "dispatch/table/lookup.h"
-#include "dispatch/table/table_groups.h"
+#include "dispatch/table/row_index.h"
 #include "formats/csv/table.h"
 
 namespace attune {
@@ -14,32 +18,57 @@ namespace attune {
 /// The tables that a verb searches, and how.
 struct TableSet {
   std::vector<Table> tables;
+  std::vector<std::string> files;    ///< The run time's tables that were read: `default configs/bf16_tuned_gemm.csv`.
   double max_regret = 0;             ///< Largest bound of predicted rows (ATTUNE_MAX_REGRET).
   std::vector<std::string> notices;  ///< Sentences to print: about the tables, then about the variable.
 };
 
 /// Reads the `named` tables (`F:F2` each, of the family `op` unless it is empty), else the run time's tables of
-/// `families`. Throws invalid_input for a wrong table among `named`; a wrong one of the run time's is left out, with a
-/// notice.
+/// `families`. Throws invalid_input for an invalid table among `named`; an invalid one of the run time's is skipped,
+/// with a notice.
 TableSet read_table_set(std::span<const std::string> named, const std::string& op,
                         std::span<const FamilySpec* const> families);
 
-/// Looks up shapes of all families in tables like the run time. The set and the device must outlive this.
+/// One step of a lookup: a key that is looked up, or a predicted row.
+struct LookupStep {
+  Match match = Match::fallback;
+  Problem key;
+  const TableRow* row = nullptr;
+  double regret_bound = 0;  ///< Bound on the regret of a predicted row.
+  std::string remark;       ///< Why no row serves in this step; empty if one does.
+};
+
+struct LookupResult {
+  Match match = Match::fallback;
+  const Table* table = nullptr;   ///< Null for fallback.
+  const TableRow* row = nullptr;  ///< Null for fallback.
+  std::optional<Candidate> candidate;
+  std::vector<LookupStep> steps;  ///< Up to the row that serves; in the last table searched.
+};
+
+/// Returns why a row's kernel cannot run on this machine; nothing if it can.
+using RowCheck = std::function<std::optional<std::string>(const Candidate& candidate)>;
+
+/// Looks up shapes of all families in tables, with the index and the steps of the run time. The set and the device must
+/// outlive this.
 class TableLookup {
  public:
   TableLookup(const TableSet& set, const DeviceInfo& device);
 
-  struct TableMatch {
-    const Table* table = nullptr;
-    LookupResult result;  ///< fallback: no row.
-  };
-  /// Returns the match in the first table of the problem's op that has a row for it.
-  TableMatch find(const Problem& problem, const RowCheck& usable) const;
+  /// Returns the match in the first table of the problem's op with a row that serves it. A row whose kernel is unknown,
+  /// or that `usable` refuses, serves nothing. Requires: the problem is normalised.
+  LookupResult find(const Problem& problem, const RowCheck& usable) const;
 
  private:
-  std::span<const Table> tables_;
-  const DeviceInfo& device_;
-  std::vector<TableGroups> groups_;  ///< One for each table.
+  struct IndexedTable {
+    const Table& table;
+    KeyCodes codes;
+    RowIndex rows;
+  };
+  LookupResult search(const IndexedTable& one, const Problem& problem, const RowCheck& usable) const;
+
+  std::vector<IndexedTable> tables_;
+  double max_regret_;
 };
 
 }  // namespace attune

@@ -21,8 +21,8 @@ std::optional<std::string> is_usable(const Candidate&) { return std::nullopt; }
 
 /// Returns the place of the row that the lookup finds; empty: none.
 std::string found(const TableLookup& lookup, const Problem& problem) {
-  const auto [table, result] = lookup.find(problem, is_usable);
-  return table ? place_of(*table, *result.row) : "";
+  const LookupResult result = lookup.find(problem, is_usable);
+  return result.row ? place_of(*result.table, *result.row) : "";
 }
 
 TEST(TableLookup, TheFirstTableOfTheOpWithARowServes) {
@@ -45,6 +45,32 @@ TEST(TableLookup, TheSetBoundsPredictions) {
   EXPECT_EQ(found(TableLookup(set, device), table_problem(18)), "");
   set.max_regret = 10;
   EXPECT_EQ(found(TableLookup(set, device), table_problem(18)), "a.csv:2");
+}
+
+/// Returns the steps of a lookup as `match m=16: remark`.
+std::vector<std::string> steps(const TableLookup& lookup, const Problem& problem, const RowCheck& usable) {
+  std::vector<std::string> texts;
+  for (const LookupStep& step : lookup.find(problem, usable).steps)
+    texts.push_back(fmt::format("{} m={}: {}", name(step.match), step.key.text("m"), step.remark));
+  return texts;
+}
+
+TEST(TableLookup, EachStepSaysWhyItsRowDoesNotServe) {
+  TableSet set;
+  set.max_regret = 1;
+  set.tables.push_back(
+      test_table({test_document("a.csv", {test_row(16, "5"), test_row(64, "5", "_ZN5aiter"), test_row(512, "5")})}));
+  const DeviceInfo device = table_device();
+  const TableLookup lookup(set, device);
+  EXPECT_THAT(steps(lookup, table_problem(9), is_usable), ElementsAre("exact m=9: no row", "padded_fine m=16: "));
+  EXPECT_THAT(steps(lookup, table_problem(40), is_usable),
+              ElementsAre("exact m=40: no row", "padded_fine m=48: no row",
+                          "padded_coarse m=64: this program has no such kernel: '_ZN5aiter'",
+                          "predicted m=64: this program has no such kernel: '_ZN5aiter'",
+                          "predicted m=16: the bound is above ATTUNE_MAX_REGRET"));
+  const auto refuse = [](const Candidate&) { return "its library is another version"; };
+  EXPECT_THAT(steps(lookup, table_problem(16), refuse),
+              ElementsAre("exact m=16: its library is another version", HasSubstr("predicted")));
 }
 
 TEST(TableSet, NamedTablesAreReadWithTheirNoticesBeforeTheVariables) {

@@ -35,9 +35,8 @@ inline TuneResult decided(const Problem& problem, double us, Ending ending = End
   decision.device = test_device().key();
   decision.winner = {"fake.gemm", "1", Config::parse("tile_m=16")};
   decision.baseline = {"fake.gemm", "1", Config::parse("tile_m=64")};
-  decision.winner_us = us;
+  decision.comparison = {.us = us, .ratio = 2};
   decision.baseline_us = 2 * us;
-  decision.ratio = 2;
   TuneResult result;
   result.problem = problem;
   result.ending = ending;

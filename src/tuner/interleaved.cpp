@@ -52,11 +52,8 @@ void compare_to_first(const PendingTurn& first, PendingTurn& other) {
     const Sample &a = first.samples[round], &b = other.samples[round];
     if (!a.dirty && !b.dirty && a.us > 0 && b.us > 0) logs.push_back(std::log(a.us / b.us));
   }
-  if (logs.empty()) return;
-  const auto [low, high] = median_interval(logs);
-  other.result->ratio = std::exp(median(logs));
-  other.result->ratio_low = std::exp(low);
-  other.result->ratio_high = std::exp(high);
+  set_ratio(other.result->comparison, logs);
+  other.result->comparison.num_clean = static_cast<uint32_t>(logs.size());
 }
 
 void fill_measurement(PendingTurn& timed) {
@@ -72,6 +69,7 @@ void fill_measurement(PendingTurn& timed) {
   size_t clean = 0;
   for (const Sample& sample : timed.samples) clean += !sample.dirty;
   measurement.noisy = clean < 3;
+  timed.result->comparison.us = measurement.median_us;
   timed.result->outcome.measurement = std::move(measurement);
 }
 

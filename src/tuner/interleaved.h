@@ -15,9 +15,8 @@ class Kernels;
 struct TimedCandidate {
   Candidate candidate;
   Outcome outcome;  ///< Includes the measurement if it is ok and was timed.
-  /// Time of the first verified candidate / time of this one: median of paired samples and its 95 % interval. All 1 if
-  /// the first one failed while it was timed.
-  double ratio = 1, ratio_low = 1, ratio_high = 1;
+  /// With the first verified candidate; the ratio is 1 if that one failed while it was timed.
+  Comparison comparison;
 };
 
 struct InterleavedOptions {

@@ -100,8 +100,7 @@ Decision ProblemRun::make_decision(const ContestResult& outcome) const {
   for (const FinalistResult& finalist : outcome.finalists) {
     const Competitor& entry = entries_.at(finalist.slot);
     solvers_in_final.insert(entry.candidate.solver);
-    decision.finalists.push_back({entry.candidate, finalist.us, finalist.ratio, finalist.ratio_low, finalist.ratio_high,
-                                  finalist.num_clean, entry.verified.errors, entry.binaries});
+    decision.finalists.push_back({entry.candidate, finalist.comparison, entry.verified.errors, entry.binaries});
   }
   for (const Slot slot : outcome.tied) decision.tied.push_back(entries_.at(slot).candidate);
   decision.verdict = outcome.verdict;
@@ -115,12 +114,8 @@ Decision ProblemRun::make_decision(const ContestResult& outcome) const {
   if (has_failed([](Status status) { return status == Status::timed_out; })) decision.deadlines = deadlines();
   decision.dropped_samples = dropped_samples_;
   decision.errors = winner.verified.errors;
-  decision.num_clean = outcome.num_clean;
-  decision.winner_us = outcome.winner_us;
+  decision.comparison = outcome.comparison;
   decision.baseline_us = outcome.baseline_us;
-  decision.ratio = outcome.ratio;
-  decision.ratio_low = outcome.ratio_low;
-  decision.ratio_high = outcome.ratio_high;
   decision.launches = launches_;
   decision.num_candidates = result_.num_candidates;
   decision.seconds = result_.seconds + context_.clock.now_s() - step_began_s_;

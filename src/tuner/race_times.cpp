@@ -27,7 +27,8 @@ std::optional<BestUntuned> best_untuned(const Decision& decision, const std::vec
   const auto final_us = [&](const Candidate& candidate) -> std::optional<double> {
     const auto found = std::find_if(decision.finalists.begin(), decision.finalists.end(),
                                     [&](const Finalist& one) { return one.candidate == candidate; });
-    return found == decision.finalists.end() || found->us <= 0 ? std::nullopt : std::optional(found->us);
+    return found == decision.finalists.end() || found->comparison.us <= 0 ? std::nullopt
+                                                                          : std::optional(found->comparison.us);
   };
   const auto winner_final_us = final_us(decision.winner), winner_race_us = race.us_of(decision.winner);
   std::optional<BestUntuned> best;

@@ -24,7 +24,8 @@ TEST(RaceTimes, NameTheBestOfEachSolverThatHasNoFinalist) {
 TEST(BestUntuned, IsComparedByFinalTimesWhereThereAreSome) {
   Decision decision;
   decision.winner = candidate("a", "x=1");
-  decision.finalists = {{.candidate = decision.winner, .us = 10}, {.candidate = candidate("b", "x=1"), .us = 12}};
+  decision.finalists = {{.candidate = decision.winner, .comparison = {.us = 10}},
+                        {.candidate = candidate("b", "x=1"), .comparison = {.us = 12}}};
   const auto best = best_untuned(decision, {candidate("b", "x=1"), candidate("c", "x=1")}, {});
   ASSERT_TRUE(best);
   EXPECT_EQ(best->candidate, candidate("b", "x=1"));
@@ -35,7 +36,8 @@ TEST(BestUntuned, IsComparedByFinalTimesWhereThereAreSome) {
 TEST(BestUntuned, ThatWasDroppedIsComparedByTheRace) {
   Decision decision;
   decision.winner = candidate("a", "x=1");
-  decision.finalists = {{.candidate = decision.winner, .us = 11}, {.candidate = candidate("b", "x=1"), .us = 15}};
+  decision.finalists = {{.candidate = decision.winner, .comparison = {.us = 11}},
+                        {.candidate = candidate("b", "x=1"), .comparison = {.us = 15}}};
   RaceTimes race;
   race.add(decision.winner, 10, 0);
   race.add(candidate("c", "x=1"), 13, 0);

@@ -161,7 +161,7 @@ TEST_F(TunerOnFake, FindsThePlantedWinner) {
   EXPECT_EQ(result.decision->winner.config.integer("tile_m"), 16);
   EXPECT_EQ(result.decision->winner.config.integer("tile_n"), 16);
   EXPECT_EQ(result.decision->verdict, Verdict::faster);
-  EXPECT_GT(result.decision->ratio, 1.0);
+  EXPECT_GT(result.decision->comparison.ratio, 1.0);
   EXPECT_EQ(result.decision->baseline.config.integer("tile_m"), 64);
 }
 

@@ -76,7 +76,7 @@ class Operands {
     inputs.operands.pop_back();
     op_.reference(problem_, Path::fast, {0, rows}, inputs, want);
     const Tolerance tolerance = op_.tolerance(problem_);
-    const Comparison found = compare(specs_.back().dtype, host_.operands.back(), want, kN, tolerance);
+    const OutputComparison found = compare(specs_.back().dtype, host_.operands.back(), want, kN, tolerance);
     EXPECT_EQ(found.num_non_finite, 0u) << what;
     EXPECT_LE(found.errors.max_relative, tolerance.max_relative) << what;
   }

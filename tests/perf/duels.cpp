@@ -159,7 +159,7 @@ class Duels {
     tally_.num_baseline += result.decided && result.verdict == Verdict::baseline;
     tally_.num_noisy += result.noisy;
     for (const FinalistResult& finalist : result.finalists) {
-      if (finalist.slot == trial.challenger) tally_.log_ratio_sum += std::log(finalist.ratio);
+      if (finalist.slot == trial.challenger) tally_.log_ratio_sum += std::log(finalist.comparison.ratio);
     }
     executor_.drop(trial.baseline);
     executor_.drop(trial.challenger);

@@ -60,7 +60,7 @@ Trial run(const Times& times, const SyntheticNoise& noise, uint64_t seed) {
       std::min_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   trial.num_candidates = times.size();
   trial.regret = times.at(result.winner) / best->second - 1;
-  trial.shown_error = std::abs(result.winner_us / times.at(result.winner) - 1);
+  trial.shown_error = std::abs(result.comparison.us / times.at(result.winner) - 1);
   trial.verdict = result.verdict;
   trial.noisy = result.noisy;
   trial.num_tied = result.tied.size();

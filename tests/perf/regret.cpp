@@ -63,14 +63,14 @@ ShapeRegret compare(const Decision& race, const Decision& oracle, double race_tu
   found.problem = race.problem;
   found.num_candidates = oracle.finalists.size();
   found.best = oracle.winner;
-  found.best_us = oracle.winner_us;
+  found.best_us = oracle.comparison.us;
   found.winner = race.winner;
   found.verdict = race.verdict;
   const auto same = std::find_if(oracle.finalists.begin(), oracle.finalists.end(),
                                  [&](const Finalist& one) { return one.candidate == race.winner; });
   if (same == oracle.finalists.end())
     fail(ErrorCode::unavailable, "the oracle has no time of the race's winner: {}", race.winner.name());
-  found.regret = same->us / oracle.winner_us - 1;
+  found.regret = same->comparison.us / oracle.comparison.us - 1;
   found.race_launches = race.launches;
   found.oracle_launches = oracle.launches;
   found.race_turns = race_turns;
@@ -112,9 +112,9 @@ void duel(Workbench& bench, const Settings& settings, ShapeRegret& row, const Pr
   for (const TimedCandidate& one : timed) {
     if (!one.outcome.ok()) fail(ErrorCode::unavailable, "{}: {}", one.candidate.name(), one.outcome.detail);
   }
-  row.fresh_regret = timed[1].ratio - 1;
-  row.fresh_low = timed[1].ratio_low - 1;
-  row.fresh_high = timed[1].ratio_high - 1;
+  row.fresh_regret = timed[1].comparison.ratio - 1;
+  row.fresh_low = timed[1].comparison.interval.low - 1;
+  row.fresh_high = timed[1].comparison.interval.high - 1;
 }
 
 std::vector<ShapeRegret> regrets_of_real_kernels(const Settings& settings) {

@@ -46,7 +46,7 @@ std::string cpu_field(std::string_view cpuinfo, std::string_view field) {
 struct Suspect {
   Problem problem;
   TimedCandidate first, second;
-  bool slower() const { return first.ratio_high < 1 && second.ratio_high < 1; }
+  bool slower() const { return first.comparison.interval.high < 1 && second.comparison.interval.high < 1; }
 };
 
 /// Finds winners that look slower than their baseline on fresh samples, and times each again.
@@ -57,7 +57,7 @@ std::vector<Suspect> find_suspects(Workbench& bench, const std::vector<TuneResul
     const Decision& decision = *result.decision;
     if (decision.winner == decision.baseline) continue;
     const auto timed = time_beside(bench, decision, decision.baseline, rounds, settings.seed + 2);
-    if (timed.ratio_high >= 1) continue;
+    if (timed.comparison.interval.high >= 1) continue;
     suspects.push_back(
         {decision.problem, timed, time_beside(bench, decision, decision.baseline, rounds, settings.seed + 3)});
   }
@@ -115,7 +115,7 @@ Findings measure_repeat(const Settings& settings) {
     num_tied += !same && tied;
     if (same) continue;
     rows += fmt::format("| {} | {} {:.3f}× | {} {:.3f}× | {} |\n", short_shape(a.problem), short_candidate(a.winner),
-                        a.ratio, short_candidate(b.winner), b.ratio, tied ? "yes" : "**no**");
+                        a.comparison.ratio, short_candidate(b.winner), b.comparison.ratio, tied ? "yes" : "**no**");
     differing.push_back(
         {{"problem", a.problem.key()}, {"first", a.winner.name()}, {"second", b.winner.name()}, {"tied", tied}});
   }
@@ -139,11 +139,11 @@ Findings measure_repeat(const Settings& settings) {
                                  {"suspects", nlohmann::ordered_json::array()}};
   if (!suspects.empty()) text += "\n| suspect | first check | run again |\n|---|---|---|\n";
   for (const Suspect& one : suspects) {
-    text += fmt::format("| {} | [{:.3f}, {:.3f}] | [{:.3f}, {:.3f}] |\n", short_shape(one.problem), one.first.ratio_low,
-                        one.first.ratio_high, one.second.ratio_low, one.second.ratio_high);
-    json["suspects"].push_back({{"problem", one.problem.key()},
-                                {"first", {one.first.ratio_low, one.first.ratio_high}},
-                                {"second", {one.second.ratio_low, one.second.ratio_high}}});
+    const Interval &first = one.first.comparison.interval, &second = one.second.comparison.interval;
+    text += fmt::format("| {} | [{:.3f}, {:.3f}] | [{:.3f}, {:.3f}] |\n", short_shape(one.problem), first.low,
+                        first.high, second.low, second.high);
+    json["suspects"].push_back(
+        {{"problem", one.problem.key()}, {"first", {first.low, first.high}}, {"second", {second.low, second.high}}});
   }
   return {text, json.dump(2)};
 }

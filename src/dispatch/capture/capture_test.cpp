@@ -60,7 +60,7 @@ class CaptureTest : public testing::Test {
   fs::path root_, folder_;
 };
 
-GemmKey shape(int64_t number) { return {.m = 1 + number % 50, .n = 64 * (1 + number / 50), .k = 512}; }
+GemmKey numbered_shape(int64_t number) { return {.m = 1 + number % 50, .n = 64 * (1 + number / 50), .k = 512}; }
 
 std::string key_of(const GemmKey& key) {
   const KeyCodes codes(family_of(key.op));
@@ -71,18 +71,18 @@ unsigned mode_of(const fs::path& path) { return static_cast<unsigned>(fs::status
 
 TEST_F(CaptureTest, AShapeStandsOnceInTheFileAndItsCallsBesideIt) {
   Capture capture(folder_);
-  for (int i = 0; i < 3; ++i) capture.note(shape(7));
-  capture.note(shape(0));
+  for (int i = 0; i < 3; ++i) capture.note(numbered_shape(7));
+  capture.note(numbered_shape(0));
   EXPECT_FALSE(fs::exists(folder_));
   EXPECT_EQ(capture.flush(), "");
-  capture.note(shape(7));
+  capture.note(numbered_shape(7));
   EXPECT_EQ(capture.flush(), "");
   EXPECT_EQ(capture.num_shapes(), 2u);
   EXPECT_EQ(read_shapes(file()).shapes.size(), 2u);
   EXPECT_TRUE(read_shapes(file()).notices.empty());
   EXPECT_TRUE(text().starts_with(kCaptureHeader));
   ASSERT_EQ(counts().size(), 1u);
-  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(shape(7)), 4}, {key_of(shape(0)), 1}}));
+  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(numbered_shape(7)), 4}, {key_of(numbered_shape(0)), 1}}));
   EXPECT_EQ(mode_of(folder_), 0700u);
   EXPECT_EQ(mode_of(folder_ / "counts"), 0700u);
   EXPECT_EQ(mode_of(file()), 0600u);
@@ -100,14 +100,14 @@ TEST_F(CaptureTest, AFolderMustBeNamed) { EXPECT_THROW(Capture(""), Error); }
 TEST_F(CaptureTest, TheDestructorWrites) {
   {
     Capture capture(folder_);
-    capture.note(shape(1));
+    capture.note(numbered_shape(1));
   }
-  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(shape(1)), 1}}));
+  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(numbered_shape(1)), 1}}));
 }
 
 TEST_F(CaptureTest, AFlushWithoutANewCallTouchesNothing) {
   Capture capture(folder_);
-  capture.note(shape(1));
+  capture.note(numbered_shape(1));
   capture.flush();
   fs::remove_all(folder_);
   EXPECT_EQ(capture.flush(), "");
@@ -166,11 +166,11 @@ TEST_F(CaptureTest, EveryFieldThatTheFamilyHasMakesAShapeAndNoOther) {
 
 TEST_F(CaptureTest, ATypedCallAndItsTextAreOneShape) {
   Capture capture(folder_);
-  capture.note(shape(1));
-  capture.note(Problem::parse(key_of(shape(1))));
+  capture.note(numbered_shape(1));
+  capture.note(Problem::parse(key_of(numbered_shape(1))));
   capture.note(Problem::parse("gemm_a16w16 m=2 n=64 k=512"));
   EXPECT_EQ(capture.flush(), "");
-  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(shape(1)), 3}}));
+  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(numbered_shape(1)), 3}}));
 }
 
 TEST_F(CaptureTest, WhatNoListCanHoldIsDropped) {
@@ -183,10 +183,10 @@ TEST_F(CaptureTest, WhatNoListCanHoldIsDropped) {
   capture.note(GemmKey{.op = OpId::fmoe, .m = 1, .n = 2, .k = 3});
   capture.note(Problem::parse("conv n=1"));
   capture.note(Problem::parse("fmoe token=1"));
-  capture.note(shape(1));
+  capture.note(numbered_shape(1));
   EXPECT_EQ(capture.flush(), "");
   EXPECT_EQ(capture.num_dropped(), 8u);
-  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(shape(1)), 1}}));
+  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(numbered_shape(1)), 1}}));
 }
 
 TEST_F(CaptureTest, ThreadsLoseNoCall) {
@@ -196,7 +196,7 @@ TEST_F(CaptureTest, ThreadsLoseNoCall) {
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t)
       threads.emplace_back([&capture, t] {
-        for (int i = 0; i < kShapes * kRounds; ++i) capture.note(shape((i * 7 + t) % kShapes));
+        for (int i = 0; i < kShapes * kRounds; ++i) capture.note(numbered_shape((i * 7 + t) % kShapes));
         capture.flush();
       });
     for (std::thread& thread : threads) thread.join();
@@ -215,7 +215,7 @@ TEST(ShapeCounters, GrowsAndCountsOnWhileThreadsAddShapes) {
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&] {
-      for (int64_t i = 0; i < kShapes; ++i) counters.count(shape(i));
+      for (int64_t i = 0; i < kShapes; ++i) counters.count(numbered_shape(i));
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(counters.num_shapes(), uint64_t{kShapes});
@@ -226,16 +226,16 @@ TEST(ShapeCounters, GrowsAndCountsOnWhileThreadsAddShapes) {
   });
   EXPECT_EQ(seen.size(), size_t{kShapes});
   counters.reset();
-  EXPECT_TRUE(counters.count(shape(0)));
+  EXPECT_TRUE(counters.count(numbered_shape(0)));
   EXPECT_EQ(counters.num_shapes(), 1u);
 }
 
 TEST(ShapeCounters, OneShapeTooManyIsNotCounted) {
   ShapeCounters counters(2);
-  EXPECT_TRUE(counters.count(shape(0)));
-  EXPECT_TRUE(counters.count(shape(1)));
-  EXPECT_FALSE(counters.count(shape(2)));
-  EXPECT_TRUE(counters.count(shape(0)));
+  EXPECT_TRUE(counters.count(numbered_shape(0)));
+  EXPECT_TRUE(counters.count(numbered_shape(1)));
+  EXPECT_FALSE(counters.count(numbered_shape(2)));
+  EXPECT_TRUE(counters.count(numbered_shape(0)));
   EXPECT_EQ(counters.num_shapes(), 2u);
 }
 
@@ -260,7 +260,7 @@ TEST_F(CaptureTest, ProcessesShareAFolderAndTheCountsAreExact) {
     children.push_back(in_child([&] {
       Capture capture(folder_);
       for (int i = 0; i < kCalls; ++i) {
-        capture.note(shape((i + p) % kShapes));
+        capture.note(numbered_shape((i + p) % kShapes));
         if (i == kCalls / 2 && !capture.flush().empty()) return 1;
       }
       return capture.flush().empty() ? 0 : 1;
@@ -282,18 +282,19 @@ TEST_F(CaptureTest, ProcessesShareAFolderAndTheCountsAreExact) {
 
 TEST_F(CaptureTest, AForkedChildCountsOnlyItsOwnCalls) {
   Capture capture(folder_);
-  for (int i = 0; i < 10; ++i) capture.note(shape(1));
-  capture.note(Problem::parse(key_of(shape(3))));
+  for (int i = 0; i < 10; ++i) capture.note(numbered_shape(1));
+  capture.note(Problem::parse(key_of(numbered_shape(3))));
   const pid_t child = in_child([&] {
-    capture.note(shape(1));
-    capture.note(shape(2));
+    capture.note(numbered_shape(1));
+    capture.note(numbered_shape(2));
     return capture.num_shapes() == 2 && capture.flush().empty() ? 0 : 1;
   });
   expect_well(child);
-  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(shape(1)), 1}, {key_of(shape(2)), 1}}));
+  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(numbered_shape(1)), 1}, {key_of(numbered_shape(2)), 1}}));
   EXPECT_EQ(capture.flush(), "");
   EXPECT_EQ(calls(),
-            (std::map<std::string, uint64_t>{{key_of(shape(1)), 11}, {key_of(shape(2)), 1}, {key_of(shape(3)), 1}}));
+            (std::map<std::string, uint64_t>{
+                {key_of(numbered_shape(1)), 11}, {key_of(numbered_shape(2)), 1}, {key_of(numbered_shape(3)), 1}}));
   EXPECT_EQ(counts().size(), 2u);
 }
 
@@ -305,13 +306,13 @@ TEST_F(CaptureTest, AChildForkedWhileAnotherThreadWritesIsNotStuck) {
   std::atomic<bool> stop = false;
   std::thread writer([&] {
     for (int64_t i = 0; !stop; ++i) {
-      capture.note(shape(i % 300));
+      capture.note(numbered_shape(i % 300));
       capture.flush();
     }
   });
   for (int i = 0; i < 4; ++i)
     expect_well(in_child([&] {
-      capture.note(shape(301));
+      capture.note(numbered_shape(301));
       return capture.flush().empty() ? 0 : 1;
     }));
   stop = true;
@@ -323,7 +324,7 @@ TEST_F(CaptureTest, AKilledProcessLeavesNoPartOfALine) {
     const pid_t child = in_child([&] {
       Capture capture(folder_);
       for (int64_t i = 0;; ++i) {
-        for (int64_t j = 0; j < 200; ++j) capture.note(shape(100000 * round + 200 * i + j));
+        for (int64_t j = 0; j < 200; ++j) capture.note(numbered_shape(100000 * round + 200 * i + j));
         capture.flush();
       }
       return 0;
@@ -336,28 +337,28 @@ TEST_F(CaptureTest, AKilledProcessLeavesNoPartOfALine) {
     EXPECT_NO_THROW(read_captures(std::vector{folder_}));
   }
   Capture capture(folder_);  // The locks of the killed processes are free.
-  capture.note(shape(1));
+  capture.note(numbered_shape(1));
   EXPECT_EQ(capture.flush(), "");
 }
 
 TEST_F(CaptureTest, WhatCannotBeWrittenIsWrittenLater) {
   std::ofstream(folder_) << "a file where the folder should be";
   Capture capture(folder_);
-  capture.note(shape(1));
+  capture.note(numbered_shape(1));
   const std::string error = capture.flush();
   EXPECT_NE(error.find("cannot create the folder"), std::string::npos) << error;
   EXPECT_EQ(error.find('\n'), std::string::npos);
-  capture.note(shape(1));
+  capture.note(numbered_shape(1));
   fs::remove(folder_);
   EXPECT_EQ(capture.flush(), "");
-  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(shape(1)), 2}}));
+  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(numbered_shape(1)), 2}}));
 }
 
 TEST_F(CaptureTest, AFileThatIsNoListStaysAndTheCountsAreWritten) {
   for (const std::string other : {"gfx,cu_num,M,N,K,us,kernelName\nx,1,1,2,3,4.0,k\n", "name,colour\na,red\n"}) {
     put(other);
     Capture capture(folder_);
-    capture.note(shape(1));
+    capture.note(numbered_shape(1));
     EXPECT_NE(capture.flush().find(kBf16), std::string::npos);
     EXPECT_EQ(text(), other);
     ASSERT_EQ(counts().size(), 1u);
@@ -413,17 +414,17 @@ TEST_F(CaptureTest, LinesThatCannotBeReadAreLeftAlone) {
 
 TEST_F(CaptureTest, TwoCapturesOfAProcessKeepTheirCountsApart) {
   Capture one(folder_), other(folder_);
-  one.note(shape(1));
-  other.note(shape(1));
+  one.note(numbered_shape(1));
+  other.note(numbered_shape(1));
   EXPECT_EQ(one.flush() + other.flush(), "");
   EXPECT_EQ(counts().size(), 2u);
-  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(shape(1)), 2}}));
+  EXPECT_EQ(calls(), (std::map<std::string, uint64_t>{{key_of(numbered_shape(1)), 2}}));
 }
 
 TEST_F(CaptureTest, ClearingRemovesWhatWasCapturedAndNothingElse) {
   {
     Capture capture(folder_);
-    capture.note(shape(1));
+    capture.note(numbered_shape(1));
   }
   std::ofstream(folder_ / "mine.csv") << "x";
   std::ofstream(folder_ / "counts" / "mine.csv") << "x";

@@ -6,7 +6,7 @@
 
 namespace attune {
 namespace {
-constexpr size_t kFewest = 64;
+constexpr size_t kMinPlaces = 64;
 }
 
 // Sequentially consistent, because wait_for_readers() requires this of pointers changed before it: lookups that it does
@@ -18,7 +18,7 @@ std::atomic<const CachedAnswer*>& AnswerCache::Places::of(const ProblemKey& hash
   }
 }
 
-AnswerCache::AnswerCache() : owned_(std::make_unique<Places>(kFewest)) { current_ = owned_.get(); }
+AnswerCache::AnswerCache() : owned_(std::make_unique<Places>(kMinPlaces)) { current_ = owned_.get(); }
 
 AnswerCache::~AnswerCache() {
   for (const auto& place : owned_->places) delete place.load();
@@ -80,7 +80,7 @@ void AnswerCache::bound_without_plan(size_t max) {
   std::nth_element(numbers.begin(), middle, numbers.end());
   const size_t num_left = size_ - numbers.size() / 2;
   // A place cannot be emptied: lookups would no longer find the entries probed after it.
-  auto smaller = std::make_unique<Places>(std::max(kFewest, std::bit_ceil(2 * num_left + 2)));
+  auto smaller = std::make_unique<Places>(std::max(kMinPlaces, std::bit_ceil(2 * num_left + 2)));
   replaced_.reserve(replaced_.size() + numbers.size());
   old_places_.reserve(old_places_.size() + 1);
   for (const auto& place : owned_->places) {

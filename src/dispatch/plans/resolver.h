@@ -10,6 +10,7 @@
 #include "dispatch/plans/plan_cache.h"
 #include "dispatch/plans/plan_maker.h"
 #include "dispatch/table/key_codes.h"
+#include "dispatch/table/matched_rows.h"
 #include "dispatch/table/row_index.h"
 #include "dispatch/table/weights_layouts.h"
 #include "dispatch/threads/dispatch_log.h"

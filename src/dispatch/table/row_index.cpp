@@ -20,7 +20,6 @@ namespace attune {
 namespace {
 
 constexpr size_t kFewest = 16;
-constexpr size_t kMaxLayouts = 64;  ///< Maximum number of named layouts; our own tables have fewer.
 constexpr uint64_t kMaxNameBytes = std::numeric_limits<uint32_t>::max();
 
 /// Counts rows of one kind and remembers the line of the first.
@@ -48,18 +47,10 @@ class RowIndexBuilder {
       : index_(index), codes_(codes), device_(device) {}
 
   void add_file(uint16_t file) {
-    const std::string path = index_.files_[file].file.string();
-    try {
-      CsvScan scan(index_.files_[file].file);
-      begin_file(scan);
-      while (scan.next()) add_row(scan, file);
-    } catch (const Error& error) {
-      const std::string& missing = index_.files_[file].why_missing;
-      index_.notices_.push_back(missing.empty() ? fmt::format("a table is skipped: {}", error.what()) : missing);
-    }
-    say(path, repeated_, "with the key of another row", "the lowest time wins");
-    say(path, wrong_, "that cannot be read", "skipped");
-    repeated_ = wrong_ = {};
+    add_file(file, [&] { return CsvScan(index_.files_[file].file); });
+  }
+  void add_file(uint16_t file, const CsvDocument& document) {
+    add_file(file, [&] { return CsvScan(std::string(document.content()), document.name()); });
   }
 
   void finish() {
@@ -78,6 +69,22 @@ class RowIndexBuilder {
   }
 
  private:
+  template <typename Open>
+  void add_file(uint16_t file, const Open& open) {
+    const std::string path = index_.files_[file].file.string();
+    try {
+      CsvScan scan = open();
+      begin_file(scan);
+      while (scan.next()) add_row(scan, file);
+    } catch (const Error& error) {
+      const std::string& missing = index_.files_[file].why_missing;
+      index_.notices_.push_back(missing.empty() ? fmt::format("a table is skipped: {}", error.what()) : missing);
+    }
+    say(path, repeated_, "with the key of another row", "the lowest time wins");
+    say(path, wrong_, "that cannot be read", "skipped");
+    repeated_ = wrong_ = {};
+  }
+
   void begin_file(const CsvScan& scan) {
     const CsvDocument& head = scan.head();
     keys_.clear();
@@ -154,7 +161,7 @@ class RowIndexBuilder {
       layout_ = {layout_.column, std::string(text), KeyCodes::layout_code(text), true};
       const std::string name = layout_.code == 0 ? "plain" : layout_.last;
       if (std::find(index_.layouts_.begin(), index_.layouts_.end(), name) == index_.layouts_.end() &&
-          index_.layouts_.size() < kMaxLayouts)
+          index_.layouts_.size() < RowIndex::kMaxLayouts)
         index_.layouts_.push_back(name);
     }
     return layout_.code;
@@ -230,6 +237,14 @@ RowIndex::RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const 
     : prints_(kFewest), slots_(kFewest), files_(std::move(files)) {
   RowIndexBuilder builder(*this, codes, device);
   for (size_t file = 0; file < files_.size(); ++file) builder.add_file(static_cast<uint16_t>(file));
+  builder.finish();
+}
+
+RowIndex::RowIndex(const KeyCodes& codes, std::span<const CsvDocument> documents, const DeviceInfo& device)
+    : prints_(kFewest), slots_(kFewest) {
+  for (const CsvDocument& document : documents) files_.push_back({.file = document.name()});
+  RowIndexBuilder builder(*this, codes, device);
+  for (size_t file = 0; file < files_.size(); ++file) builder.add_file(static_cast<uint16_t>(file), documents[file]);
   builder.finish();
 }
 

@@ -14,6 +14,7 @@
 #include "dispatch/table/prediction.h"
 #include "dispatch/table/row_groups.h"
 #include "dispatch/table/table_sources.h"
+#include "formats/csv/csv_document.h"
 
 namespace attune {
 
@@ -24,6 +25,8 @@ namespace attune {
 /// names.
 class RowIndex {
  public:
+  static constexpr size_t kMaxLayouts = 64;  ///< Maximum number of named layouts; our own tables have fewer.
+
   struct Row {
     ProblemKey key;
     int64_t m = 0;
@@ -36,6 +39,8 @@ class RowIndex {
   /// A file that cannot be read, or is no table of the family, is skipped and reported in notices(): an application
   /// must run on without it.
   RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device);
+  /// Like the above, for documents in memory.
+  RowIndex(const KeyCodes& codes, std::span<const CsvDocument> documents, const DeviceInfo& device);
 
   /// Returns the number of the key's row; 0: none. Costs one cache miss.
   uint32_t find(const ProblemKey& key) const noexcept {

@@ -82,9 +82,9 @@ SlowRows slow_rows(const CsvDocument& document, const FamilySpec& family) {
   return slow;
 }
 
-class Comparison {
+class FuzzedLookups {
  public:
-  Comparison(const SlowRows& slow, const RowIndex& index, const KeyCodes& codes)
+  FuzzedLookups(const SlowRows& slow, const RowIndex& index, const KeyCodes& codes)
       : slow_(slow), index_(index), codes_(codes), here_(device()) {}
 
   void run() {
@@ -163,6 +163,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ATTUNE_CHECK(index.num_rows() == 0 && index.notices().size() == 1, "an index of what is no table");
     return 0;
   }
-  Comparison(*slow, index, codes_of(family)).run();
+  FuzzedLookups(*slow, index, codes_of(family)).run();
   return 0;
 }

@@ -4,14 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/error.h"
 #include "base/random.h"
-#include "dispatch/table/lookup.h"
-#include "dispatch/table/lookup_steps.h"
+#include "dispatch/table/matched_rows.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/key_cells.h"
+#include "search/weight_group.h"
+#include "testing/slow_lookup.h"
 #include "testing/test_files.h"
 
 namespace attune {
@@ -188,39 +190,33 @@ TEST(RowIndexProperty, AgreesWithTheTableOverAllRowsOfTheRealTables) {
   EXPECT_GT(num_rows, 10000u);
 }
 
-/// Replaces the kernels by ones of this program, one per row, because look_up() skips others.
-std::string with_own_kernels(const Table& table, const std::string& tag) {
-  std::string text = "gfx,cu_num,us,device,_tag,kernelName";
-  for (const KeyColumn& key : table.family().key) text += fmt::format(",{}", key.column);
-  for (const TableRow& row : table.rows()) {
-    text += fmt::format("\n{},{},{},{},{},fake.gemm@1:{}={}", row.gfx, row.num_units, table.cell(row, "us"), row.device,
-                        row.tag, tag, row.line);
-    for (const KeyColumn& key : table.family().key)
-      text += fmt::format(",{}", cell_text(table.family(), key, key_value(row.problem, key)));
+/// Returns what a lookup matches, such as `exact t.csv:17`, in the order in which rows are tried.
+std::vector<std::string> fast_matches(const RowIndex& index, const KeyCodes& codes, const Problem& problem,
+                                      double max_regret) {
+  const KeyCodes::Codes values = codes.codes(problem);
+  std::vector<HalfKey> halves = {codes.half(values)};
+  if (has_packed_weights(problem)) {
+    halves.clear();
+    auto layouts = index.layouts();
+    std::sort(layouts.begin(), layouts.end());
+    for (const std::string& layout : layouts) halves.push_back(codes.half(values, KeyCodes::layout_code(layout)));
   }
-  text += '\n';
-  return text;
+  std::vector<std::string> matches;
+  const LookupShape shape{codes.m_of(values), problem.integer_or("n", 0)};
+  visit_rows<RowIndex::kMaxLayouts>(index, shape, codes.pads_m(), halves, max_regret, [&](const MatchedRow& met) {
+    matches.push_back(fmt::format("{} {} {}", name(met.match), index.where(index.row(met.number)), met.regret));
+    return false;
+  });
+  return matches;
 }
 
-/// Returns the index's answer, such as `exact t.csv:17 kernel`.
-std::string fast_answer(const RowIndex& index, const KeyCodes& codes, const Problem& problem) {
-  const bool pads = codes.pads_m();
-  for (const auto& step : LookupSteps(pads, pads ? problem.integer("m") : 0, pads ? problem.integer("n") : 0)) {
-    const Problem asked = step.match == Match::exact ? problem : problem.with("m", std::to_string(step.m));
-    const uint32_t number = index.find(codes.hash(codes.codes(asked)));
-    if (number == 0) continue;
-    const RowIndex::Row& row = index.row(number);
-    return fmt::format("{} {} {}", name(step.match), index.where(row), index.kernel_name(row));
-  }
-  return std::string(name(Match::fallback));
-}
-
-/// Returns the slow model's answer in the same form.
-std::string slow_answer(const Table& table, const Problem& problem, const DeviceInfo& here) {
-  const auto found = look_up(table, problem, here, [](const Candidate&) { return std::optional<std::string>(); });
-  if (!found.row) return std::string(name(found.match));
-  return fmt::format("{} {} {}", name(found.match), table.documents()[found.row->file].where(found.row->row),
-                     found.row->kernel_name);
+/// Returns the slow model's matches in the same form.
+std::vector<std::string> slow_matches(const Table& table, const SlowLookup& lookup, const Problem& problem) {
+  std::vector<std::string> matches;
+  for (const SlowLookup::Row& one : lookup.find(problem))
+    matches.push_back(fmt::format("{} {} {}", name(one.match), table.documents()[one.row->file].where(one.row->row),
+                                  static_cast<float>(one.regret)));
+  return matches;
 }
 
 /// Returns a problem with the sizes of a row, near them, or arbitrary.
@@ -245,30 +241,29 @@ TEST(RowIndexProperty, StepsThroughTheRealTablesAsTheSlowLookupDoes) {
   std::map<const FamilySpec*, std::vector<RealTable>> by_family;
   for (RealTable& one : real_tables()) by_family[&one.table.family()].push_back(std::move(one));
   if (by_family.empty()) GTEST_SKIP() << "the folder of real tables is not here";
-  const TestFolder folder;
+  constexpr double kMaxRegret = 0.25;
   std::map<std::string, size_t> counts;  // By match.
   Random random(2);
   for (const auto& [family, tables] : by_family) {
-    std::vector<TableSource> files;
     std::vector<CsvDocument> documents;
     for (const RealTable& one : tables) {
-      const std::string tag = fmt::format("f{}", files.size());
-      files.push_back({folder.put(tag + ".csv", with_own_kernels(one.table, tag)), Origin::model});
-      documents.push_back(CsvDocument::read(files.back().file));
+      for (const CsvDocument& document : one.table.documents()) documents.push_back(document);
     }
     const Table table = Table::of(std::move(documents), family);
     const KeyCodes codes(*family);
     for (const DeviceInfo& here : real_devices()) {
-      const RowIndex index(codes, files, here);
+      const RowIndex index(codes, table.documents(), here);
+      const SlowLookup slow(table, here, kMaxRegret);
       for (int i = 0; i < 500; ++i) {
         const Problem problem = some_problem(table.rows(), random);
-        const std::string wanted = slow_answer(table, problem, here);
-        ASSERT_EQ(fast_answer(index, codes, problem), wanted) << problem.key() << " on " << here.key();
-        ++counts[wanted.substr(0, wanted.find(' '))];
+        const auto wanted = slow_matches(table, slow, problem);
+        ASSERT_EQ(fast_matches(index, codes, problem, kMaxRegret), wanted) << problem.key() << " on " << here.key();
+        for (const std::string& one : wanted) ++counts[one.substr(0, one.find(' '))];
+        if (wanted.empty()) ++counts["fallback"];
       }
     }
   }
-  for (const Match match : {Match::exact, Match::padded_fine, Match::padded_coarse, Match::fallback})
+  for (const Match match : {Match::exact, Match::padded_fine, Match::padded_coarse, Match::predicted, Match::fallback})
     EXPECT_GT(counts[std::string(name(match))], 100u) << name(match);
 }
 

@@ -41,7 +41,8 @@ class CsvDocument {
   size_t line(size_t row) const { return rows_[row].line; }  ///< Counted from 1.
   std::string where(size_t row) const;                       ///< `shapes.csv:17`
 
-  std::string_view head() const noexcept;           ///< Byte order mark and header row with its line end.
+  std::string_view content() const noexcept { return content_; }  ///< The bytes that were read.
+  std::string_view head() const noexcept;                         ///< Byte order mark and header row with its line end.
   std::string_view raw(size_t row) const noexcept;  ///< With its line end and the empty lines that follow it.
   std::string_view header_text() const noexcept;    ///< head() up to the line end.
   std::string_view line_end() const noexcept { return crlf_ ? "\r\n" : "\n"; }

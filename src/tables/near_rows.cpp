@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dispatch/table/near_rows.h"
+#include "tables/near_rows.h"
 
 #include <algorithm>
 #include <cmath>

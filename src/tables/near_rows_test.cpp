@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dispatch/table/near_rows.h"
+#include "tables/near_rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/table/lookup_trace.h"
+
+#include <limits>
+
+namespace attune {
+
+std::vector<TracedStep> trace_lookup(const RowIndex& rows, const LookupShape& shape, bool pads_m,
+                                     std::span<const HalfKey> halves, double max_regret) {
+  std::vector<TracedStep> trace;
+  const LookupSteps steps(pads_m, shape.m, shape.n);
+  const auto* step = steps.begin();
+  bool has_row = false;  // The step has one.
+  const auto end_step = [&] {
+    if (!has_row) trace.push_back({{.match = step->match}, step->m});
+    has_row = false;
+    ++step;
+  };
+  const double any_regret = max_regret > 0 ? std::numeric_limits<double>::max() : 0;
+  visit_rows<RowIndex::kMaxLayouts>(rows, shape, pads_m, halves, any_regret, [&](const MatchedRow& met) {
+    while (step != steps.end() && step->match != met.match) end_step();
+    has_row = true;
+    trace.push_back({met, rows.row(met.number).m, met.regret <= static_cast<float>(max_regret)});
+    return false;
+  });
+  while (step != steps.end()) end_step();
+  return trace;
+}
+
+}  // namespace attune

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <span>
+#include <vector>
+
+#include "dispatch/table/matched_rows.h"
+
+namespace attune {
+
+/// One step of a lookup, for people: a row that is tried, or a key without a row.
+struct TracedStep {
+  MatchedRow met;          ///< met.number 0: no row has the key.
+  int64_t m = 0;           ///< M of the key, or of the predicted row.
+  bool is_allowed = true;  ///< False if the bound is above `max_regret`; the row does not serve then.
+};
+
+/// Returns all steps of a lookup in the order of visit_rows(), as if no row could serve. `halves`: at most
+/// RowIndex::kMaxLayouts.
+std::vector<TracedStep> trace_lookup(const RowIndex& rows, const LookupShape& shape, bool pads_m,
+                                     std::span<const HalfKey> halves, double max_regret);
+
+}  // namespace attune

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#include "report/comparison_text.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace attune {
+
+std::string ratio_text(const Comparison& comparison) {
+  return fmt::format("{:.3f}× [{:.3f}, {:.3f}]", comparison.ratio, comparison.interval.low, comparison.interval.high);
+}
+
+void add_comparison(nlohmann::ordered_json& object, const Comparison& comparison) {
+  object["us"] = comparison.us;
+  object["speedup"] = comparison.ratio;
+  object["interval"] = {comparison.interval.low, comparison.interval.high};
+  object["clean_pairs"] = comparison.num_clean;
+}
+
+}  // namespace attune

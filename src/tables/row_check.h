@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/problem.h"
+#include "core/comparison.h"
+#include "core/record.h"
+#include "measure/executor.h"
+#include "tuner/kernels.h"
+
+namespace attune {
+
+/// Result of checking a row, from best to worst.
+enum class CheckStatus : uint8_t { ok, loaded, foreign, unusable, slower_than_stated, slower_than_default, wrong };
+inline constexpr size_t kNumCheckStatuses = 7;
+std::string_view name(CheckStatus status) noexcept;
+
+/// A row of a table or of a results file, and what its check found.
+struct CheckedRow {
+  size_t line = 0;
+  Problem problem;     ///< Normalised by check().
+  std::string device;  ///< DeviceInfo::key() of the row; empty: not given.
+  std::string model;   ///< Column `device` of the row; empty: not given.
+  std::string kernel;
+  std::optional<double> us;  ///< Time that the row states.
+  CheckStatus status = CheckStatus::unusable;
+  std::string reason;     ///< Of the status. Set before the check: why the row cannot be used.
+  Comparison comparison;  ///< With the default; its time is 0 if the kernel was not timed.
+};
+
+/// Reads the rows of a tuned CSV, or of YAML results. `op`: family, if the file does not tell; else empty. Adds the
+/// notices of the file to `notices`. Throws invalid_input with file and line.
+std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::string& op,
+                                           std::vector<std::string>& notices);
+
+struct RowCheckOptions {
+  CachePolicy inputs = CachePolicy::cold;
+  bool run = true;               ///< False: nothing is run, rows that could be are `loaded`.
+  bool verify_only = false;      ///< Runs kernels for correctness only.
+  double max_slowdown_pct = 10;  ///< Allowed slowdown against the default.
+  double slower_than_pct = 25;   ///< Allowed slowdown against the time that the row states.
+  Limits limits;                 ///< For each candidate.
+};
+
+/// Checks a row on the executor's device: whether it is of this device, its kernel can run, is correct, and is as fast
+/// as the default and as the row states, within the allowed slowdowns. A slow row is timed twice before it is called
+/// slow. Throws nothing of attune::Error: what fails makes the row unusable.
+void check_row(CheckedRow& row, Executor& executor, Kernels* kernels, const RowCheckOptions& options);
+
+/// Counts of rows by status.
+class CheckCounts {
+ public:
+  void add(CheckStatus status) { ++counts_[static_cast<size_t>(status)]; }
+  size_t of(CheckStatus status) const { return counts_[static_cast<size_t>(status)]; }
+  /// Whether a row is wrong or slow.
+  bool is_suspect() const;
+  /// Whether at least one row of this device could be checked.
+  bool is_checked() const { return of(CheckStatus::ok) + of(CheckStatus::loaded) > 0 || is_suspect(); }
+  /// Returns the counts as text, such as `3 ok, 1 wrong`.
+  std::string text() const;
+
+ private:
+  size_t counts_[kNumCheckStatuses] = {};
+};
+
+}  // namespace attune

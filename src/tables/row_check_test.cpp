@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "tables/row_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/fake/fake_device.h"
+#include "measure/contenders.h"
+#include "measure/local_executor.h"
+#include "solver/contender.h"
+#include "solver/registry.h"
+#include "testing/campaign_values.h"
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+
+/// Checks rows on the fake device, in this process.
+class RowCheckTest : public testing::Test {
+ protected:
+  RowCheckTest() {
+    row_.problem = Problem::parse("gemm_a16w16 m=1 n=32 k=48 dtype=fp32");
+    row_.device = device_.info().key();
+    row_.model = device_.info().model;
+    row_.kernel = untuned_candidate(test_problem(1), contenders(executor_, test_problem(1), {}))->name();
+    row_.us = 1e6;
+  }
+  CheckStatus check() {
+    check_row(row_, executor_, nullptr, options_);
+    return row_.status;
+  }
+
+  FakeDevice device_;
+  LocalExecutor executor_{device_, registry()};
+  RowCheckOptions options_{.limits = {Milliseconds(1000), Milliseconds(1000)}};
+  CheckedRow row_;
+};
+
+TEST_F(RowCheckTest, ARightRowIsTimed) {
+  EXPECT_EQ(check(), CheckStatus::ok);
+  EXPECT_EQ(row_.reason, "");
+  EXPECT_GT(row_.comparison.us, 0);
+}
+
+TEST_F(RowCheckTest, NothingIsTimedWithoutARun) {
+  options_.run = false;
+  EXPECT_EQ(check(), CheckStatus::loaded);
+  EXPECT_EQ(row_.comparison.us, 0);
+}
+
+TEST_F(RowCheckTest, NothingIsTimedForCorrectnessAlone) {
+  options_.verify_only = true;
+  EXPECT_EQ(check(), CheckStatus::ok);
+  EXPECT_EQ(row_.comparison.us, 0);
+}
+
+TEST_F(RowCheckTest, RowsOfOtherDevicesAreForeign) {
+  row_.model = "Another";
+  EXPECT_EQ(check(), CheckStatus::foreign);
+  EXPECT_EQ(row_.reason, "made on another model: Another");
+  row_.device = "gfx942/304";
+  EXPECT_EQ(check(), CheckStatus::foreign);
+  EXPECT_EQ(row_.reason, "made on gfx942/304");
+}
+
+TEST_F(RowCheckTest, AKernelThatCannotRunHereIsUnusable) {
+  row_.kernel = "fake.gemm@0:tile_m=16";
+  EXPECT_EQ(check(), CheckStatus::unusable);
+  EXPECT_THAT(row_.reason, HasSubstr("made with fake.gemm 0"));
+  row_.kernel = "_ZN5aiter";
+  row_.reason.clear();
+  EXPECT_EQ(check(), CheckStatus::unusable);
+}
+
+TEST_F(RowCheckTest, ARowWithoutATimeIsUnusable) {
+  row_.us.reset();
+  EXPECT_EQ(check(), CheckStatus::unusable);
+  EXPECT_EQ(row_.reason, "its time is unusable");
+}
+
+TEST_F(RowCheckTest, AReasonGivenBeforeTheCheckIsKept) {
+  row_.reason = "it names no candidate that this program knows";
+  EXPECT_EQ(check(), CheckStatus::unusable);
+  EXPECT_EQ(row_.reason, "it names no candidate that this program knows");
+}
+
+TEST_F(RowCheckTest, AConfigThatItsOwnSolverDoesNotOfferIsWrong) {
+  row_.kernel += ";no_such_parameter=1";
+  EXPECT_EQ(check(), CheckStatus::wrong);
+}
+
+TEST_F(RowCheckTest, AKernelSlowerThanTheDefaultIsFoundWithinTheLimit) {
+  row_.kernel = "fake.gemm@1:split_k=4;tile_m=128;tile_n=16";
+  options_.max_slowdown_pct = 0.5;
+  EXPECT_EQ(check(), CheckStatus::slower_than_default);
+  EXPECT_LT(row_.comparison.interval.high, 1);
+  row_.reason.clear();
+  options_.max_slowdown_pct = 1000;
+  EXPECT_EQ(check(), CheckStatus::ok);
+}
+
+TEST_F(RowCheckTest, AKernelSlowerThanItsRowStatesIsFoundWithinTheLimit) {
+  check();
+  row_.us = row_.comparison.us / 1.4;
+  EXPECT_EQ(check(), CheckStatus::slower_than_stated);
+  EXPECT_EQ(row_.reason, "in both runs");
+  row_.reason.clear();
+  options_.slower_than_pct = 60;
+  EXPECT_EQ(check(), CheckStatus::ok);
+}
+
+TEST(CheckCounts, AreSuspectOrUncheckedOrNeither) {
+  CheckCounts counts;
+  EXPECT_FALSE(counts.is_checked());
+  counts.add(CheckStatus::foreign);
+  counts.add(CheckStatus::unusable);
+  EXPECT_FALSE(counts.is_checked());
+  EXPECT_FALSE(counts.is_suspect());
+  counts.add(CheckStatus::ok);
+  EXPECT_TRUE(counts.is_checked());
+  EXPECT_EQ(counts.text(), "1 ok, 1 foreign device, 1 unusable");
+  counts.add(CheckStatus::slower_than_stated);
+  EXPECT_TRUE(counts.is_suspect());
+}
+
+}  // namespace
+}  // namespace attune
