@@ -42,6 +42,29 @@ TableSources sources_of(const FamilySpec& family, const TablePlaces& places, con
 
 }  // namespace
 
+namespace {
+
+/// A function for each number of layouts, so that a lookup in one keeps its hit in registers.
+template <size_t kLayouts>
+[[gnu::noinline]] Hit first_row_of(const RowIndex& rows, const GemmKey& key, bool pads_m,
+                                   std::span<const HalfKey> halves, double max_regret) noexcept {
+  MatchedRow first{.match = Match::fallback};
+  visit_rows<kLayouts>(rows, key.m, key.n, pads_m, halves, max_regret, [&](const MatchedRow& met) {
+    first = met;
+    return true;
+  });
+  return {
+      .row = first.number, .match = first.match, .regret_percent = percent_of(first.regret), .layout = first.layout};
+}
+
+}  // namespace
+
+Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const HalfKey> halves,
+              double max_regret) noexcept {
+  return halves.size() == 1 ? first_row_of<1>(rows, key, pads_m, halves, max_regret)
+                            : first_row_of<LayoutSet::kMax>(rows, key, pads_m, halves, max_regret);
+}
+
 Dispatcher::State::State(DispatcherOptions wanted)
     : options(std::move(wanted)),
       cache_(path_if_any(cache_location)),

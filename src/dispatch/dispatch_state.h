@@ -58,17 +58,10 @@ struct Snapshot {
   AnswerCache served;
 };
 
-/// Returns the first row that matches a lookup, without checking its kernel.
-template <size_t kLayouts>
+/// Returns the first row that matches a lookup, without checking its kernel. `halves`: half keys of the problem in each
+/// layout of its weights, at most LayoutSet::kMax.
 Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const HalfKey> halves,
-              double max_regret) noexcept {
-  Hit hit;
-  visit_rows<kLayouts>(rows, {key.m, key.n}, pads_m, halves, max_regret, [&](const MatchedRow& met) {
-    hit = {.row = met.number, .match = met.match, .regret_percent = percent_of(met.regret), .layout = met.layout};
-    return true;
-  });
-  return hit;
-}
+              double max_regret) noexcept;
 
 /// The dispatcher's implementation. Readers use `now`, `inbox`, `capture` and `counters`; code that makes plans holds
 /// `making_`.
@@ -79,9 +72,8 @@ struct Dispatcher::State {
   /// Whether a lookup posts an unanswered problem to the dispatcher's thread. Lookups of require() do not.
   enum class OnMiss : uint8_t { post, ignore };
   /// Returns the cached answer to a problem, else the first row that matches in the tables. `hash`: request.hash().
-  /// `halves`: half keys of the problem in each layout of its weights, at most kLayouts. Takes no lock and does no I/O;
-  /// allocates only in a thread's first call.
-  template <size_t kLayouts>
+  /// `halves`: half keys of the problem in each layout of its weights, at most LayoutSet::kMax. Takes no lock and does
+  /// no I/O; allocates only in a thread's first call.
   Hit look_up(const LookupRequest& request, const ProblemKey& hash, std::span<const HalfKey> halves,
               OnMiss on_miss) noexcept;
   Hit choose(const GemmKey& key, OnMiss on_miss) noexcept;
@@ -160,9 +152,9 @@ struct Dispatcher::State {
   std::unique_ptr<BackgroundThread> thread_;
 };
 
-template <size_t kLayouts>
-Hit Dispatcher::State::look_up(const LookupRequest& request, const ProblemKey& hash, std::span<const HalfKey> halves,
-                               OnMiss on_miss) noexcept {
+// Inlined: a call would cost an exact lookup a fifth of its time.
+[[gnu::always_inline]] inline Hit Dispatcher::State::look_up(const LookupRequest& request, const ProblemKey& hash,
+                                                             std::span<const HalfKey> halves, OnMiss on_miss) noexcept {
   const auto op = static_cast<size_t>(request.key.op);
   const KeyCodes& own = codes[op];
   if (!own.fits(request.key)) return {};
@@ -183,7 +175,7 @@ Hit Dispatcher::State::look_up(const LookupRequest& request, const ProblemKey& h
         protect_plan(plans_.holder(), served->plan);
       }
     } else {
-      hit = first_row<kLayouts>(*current.tables[op].rows, request.key, own.pads_m(), halves, options.max_regret);
+      hit = first_row(*current.tables[op].rows, request.key, own.pads_m(), halves, options.max_regret);
     }
   }
   counters.count(hit.row == 0);

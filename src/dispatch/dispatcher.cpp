@@ -82,7 +82,7 @@ Hit Dispatcher::State::choose(const GemmKey& key, OnMiss on_miss) noexcept {
   if (op >= codes.size()) return {};
   const KeyCodes& own = codes[op];
   const HalfKey half = own.half(key);
-  Hit hit = look_up<1>({key}, half.with_m(key.m), std::span(&half, 1), on_miss);
+  Hit hit = look_up({key}, half.with_m(key.m), std::span(&half, 1), on_miss);
   // Answers for packed weights are stored under other hashes. If a hash matches by accident, the plan must not run.
   if ((key.flags & GemmKey::bpreshuffle) != 0) hit.plan = nullptr;
   return hit;

@@ -48,7 +48,7 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   const RowIndex& rows = *now.load()->tables[op].rows;
   const LayoutKeys keys = layout_keys(own, rows, key);
   std::string text;
-  for (const TracedStep& step : trace_lookup(rows, {key.m, key.n}, own.pads_m(), keys.halves, options.max_regret))
+  for (const TracedStep& step : trace_lookup(rows, key.m, key.n, own.pads_m(), keys.halves, options.max_regret))
     text += step_text(rows, step, keys);
   if ((key.flags & GemmKey::bpreshuffle) != 0)
     return text + "packed weights  use the rows of the layouts that they hold\n";

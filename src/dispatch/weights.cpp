@@ -66,7 +66,7 @@ Hit Dispatcher::State::choose(GemmKey key, const Weights& weights, OnMiss on_mis
   key.flags |= GemmKey::bpreshuffle;
   if (!holds(weights, key)) return {};
   const Weights::State& held = *weights.state_;
-  return look_up<LayoutSet::kMax>({key, &held.layouts}, held.answers.with_m(key.m), held.halves, on_miss);
+  return look_up({key, &held.layouts}, held.answers.with_m(key.m), held.halves, on_miss);
 }
 
 Hit Dispatcher::State::require(GemmKey key, const Weights& weights) {

@@ -74,10 +74,10 @@ TableLookup::TableLookup(const TableSet& set, const DeviceInfo& device) : max_re
 LookupResult TableLookup::search(const IndexedTable& one, const Problem& problem, const RowCheck& usable) const {
   const auto& [table, codes, rows] = one;
   const KeyCodes::Codes values = codes.codes(problem);
-  const LookupShape shape{codes.m_of(values), problem.integer_or("n", 0)};
+  const int64_t m = codes.m_of(values), n = problem.integer_or("n", 0);
   LookupResult result;
   for (const TracedStep& traced :
-       trace_lookup(rows, shape, codes.pads_m(), half_keys(codes, values, rows, problem), max_regret_)) {
+       trace_lookup(rows, m, n, codes.pads_m(), half_keys(codes, values, rows, problem), max_regret_)) {
     // The exact step keeps the problem as it is: M may not even be an attribute.
     const auto match = traced.met.match;
     LookupStep& step = result.steps.emplace_back(

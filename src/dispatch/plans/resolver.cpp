@@ -67,7 +67,7 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
     layouts = request.layouts->names;
     halves = request.layouts->halves(codes, key);
   }
-  visit_rows<LayoutSet::kMax>(rows, {key.m, key.n}, codes.pads_m(), halves, max_regret, [&](const MatchedRow& met) {
+  visit_rows<LayoutSet::kMax>(rows, key.m, key.n, codes.pads_m(), halves, max_regret, [&](const MatchedRow& met) {
     const RowIndex::Row& row = rows.row(met.number);
     const auto layout = layouts.empty() ? layouts : layouts.subspan(met.layout, 1);
     const std::string_view kernel = rows.kernel_name(row);

@@ -16,7 +16,7 @@ struct TracedStep {
 
 /// Returns all steps of a lookup in the order of visit_rows(), as if no row could serve. `halves`: at most
 /// RowIndex::kMaxLayouts.
-std::vector<TracedStep> trace_lookup(const RowIndex& rows, const LookupShape& shape, bool pads_m,
+std::vector<TracedStep> trace_lookup(const RowIndex& rows, int64_t m, int64_t n, bool pads_m,
                                      std::span<const HalfKey> halves, double max_regret);
 
 }  // namespace attune

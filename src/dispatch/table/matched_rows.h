@@ -20,39 +20,49 @@ struct MatchedRow {
   uint8_t layout = 0;   ///< Index of its half key.
 };
 
-/// The sizes of a problem that a lookup changes or pads by.
-struct LookupShape {
-  int64_t m = 0, n = 0;
+/// The rows of one step, in the order in which they are tried.
+template <size_t kLayouts>
+class RankedRows {
+ public:
+  struct Row {
+    MatchedRow row;
+    uint32_t rank;
+    float order;  ///< Inside a rank.
+    bool operator<(const Row& other) const { return std::tie(rank, order) < std::tie(other.rank, other.order); }
+  };
+  void add(const Row& row) {
+    // Insertion sort: there are few rows, and it is stable.
+    size_t at = count_++;
+    for (; at > 0 && row < rows_[at - 1]; --at) rows_[at] = rows_[at - 1];
+    rows_[at] = row;
+  }
+  /// Calls `visit` with the rows until it returns true, and removes them all; returns whether it did.
+  template <typename Visit>
+  bool visit(const Visit& visit) {
+    const size_t count = std::exchange(count_, 0);
+    for (size_t i = 0; i < count; ++i) {
+      if (visit(rows_[i].row)) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::array<Row, 2 * kLayouts> rows_;
+  size_t count_ = 0;
 };
 
 /// Calls `visit` with the rows that match a lookup, in the order in which they are tried, until it returns true;
 /// returns whether it did. This is the rule of every lookup: exact rows, then padded ones, then predicted ones with a
-/// bound of at most `max_regret`. `halves`: half keys of the problem in each layout of its weights, at most kLayouts.
-/// Rows of one step are visited fastest first, predictions of several layouts with the smallest bound first. Allocates
-/// nothing.
+/// bound of at most `max_regret`. `m`, `n`: sizes of the problem. `halves`: its half keys in each layout of its
+/// weights, at most kLayouts. Rows of one step are visited fastest first, predictions of several layouts with the
+/// smallest bound first. Allocates nothing.
 template <size_t kLayouts, typename Visit>
-bool visit_rows(const RowIndex& rows, const LookupShape& shape, bool pads_m, std::span<const HalfKey> halves,
+bool visit_rows(const RowIndex& rows, int64_t m, int64_t n, bool pads_m, std::span<const HalfKey> half_keys,
                 double max_regret, const Visit& visit) {
-  struct RankedRow {
-    MatchedRow row;
-    uint32_t rank;
-    float order;
-    bool operator<(const RankedRow& other) const { return std::tie(rank, order) < std::tie(other.rank, other.order); }
-  };
-  std::array<RankedRow, 2 * kLayouts> found;
-  size_t count = 0;
-  const auto visit_found = [&] {
-    // Insertion sort: there are few elements, and it is stable.
-    for (size_t i = 1; i < count; ++i) {
-      for (size_t j = i; j > 0 && found[j] < found[j - 1]; --j) std::swap(found[j], found[j - 1]);
-    }
-    for (size_t i = 0; i < count; ++i) {
-      if (visit(found[i].row)) return true;
-    }
-    count = 0;
-    return false;
-  };
-  const LookupSteps steps(pads_m, shape.m, shape.n);
+  // Loops over one half key are unrolled.
+  const std::span<const HalfKey, kLayouts == 1 ? 1 : std::dynamic_extent> halves(half_keys);
+  RankedRows<kLayouts> found;
+  const LookupSteps steps(pads_m, m, n);
   for (const auto& step : steps) {
     // If the problem has no row of its own, prefetch the padded rows and those to predict from together.
     if (step.match == Match::padded_fine) {
@@ -62,18 +72,30 @@ bool visit_rows(const RowIndex& rows, const LookupShape& shape, bool pads_m, std
       }
     }
     for (size_t i = 0; i < halves.size(); ++i) {
-      if (const uint32_t number = rows.find(halves[i].with_m(step.m)))
-        found[count++] = {{step.match, number, 0, static_cast<uint8_t>(i)}, 0, rows.row(number).us};
+      const uint32_t number = rows.find(halves[i].with_m(step.m));
+      if (number == 0) continue;
+      const MatchedRow met{step.match, number, 0, static_cast<uint8_t>(i)};
+      if constexpr (kLayouts == 1) {
+        if (visit(met)) return true;  // A single row needs no order, and its time would cost a cache miss.
+      } else {
+        found.add({met, 0, rows.row(number).us});
+      }
     }
-    if (visit_found()) return true;
+    if (kLayouts > 1 && found.visit(visit)) return true;
   }
   for (size_t i = 0; i < halves.size(); ++i) {
     // The first choice of each layout comes before any second choice: its row is nearer, regardless of the bounds.
     uint32_t rank = 0;
-    for (const auto& one : rows.predict(halves[i], shape.m, max_regret))
-      found[count++] = {{Match::predicted, one.number, one.regret, static_cast<uint8_t>(i)}, rank++, one.regret};
+    for (const auto& one : rows.predict(halves[i], m, max_regret)) {
+      const MatchedRow met{Match::predicted, one.number, one.regret, static_cast<uint8_t>(i)};
+      if constexpr (kLayouts == 1) {
+        if (visit(met)) return true;
+      } else {
+        found.add({met, rank++, one.regret});
+      }
+    }
   }
-  return visit_found();
+  return kLayouts > 1 && found.visit(visit);
 }
 
 }  // namespace attune

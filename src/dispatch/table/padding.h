@@ -10,7 +10,7 @@ namespace attune {
 /// Requires: M ≥ 1.
 constexpr int64_t padded_m_fine(int64_t m) noexcept {
   const int64_t step = m <= 256 ? 16 : m <= 1024 ? 32 : m <= 4096 ? 64 : 128;
-  return (m + step - 1) / step * step;
+  return (m + step - 1) & -step;  // A power of two: a division would cost a third of an exact lookup.
 }
 
 /// Coarse: returns 8192 when M > 8192 and N > 4096, else the next power of two.

@@ -202,8 +202,8 @@ std::vector<std::string> fast_matches(const RowIndex& index, const KeyCodes& cod
     for (const std::string& layout : layouts) halves.push_back(codes.half(values, KeyCodes::layout_code(layout)));
   }
   std::vector<std::string> matches;
-  const LookupShape shape{codes.m_of(values), problem.integer_or("n", 0)};
-  visit_rows<RowIndex::kMaxLayouts>(index, shape, codes.pads_m(), halves, max_regret, [&](const MatchedRow& met) {
+  const int64_t m = codes.m_of(values), n = problem.integer_or("n", 0);
+  visit_rows<RowIndex::kMaxLayouts>(index, m, n, codes.pads_m(), halves, max_regret, [&](const MatchedRow& met) {
     matches.push_back(fmt::format("{} {} {}", name(met.match), index.where(index.row(met.number)), met.regret));
     return false;
   });
