@@ -2,6 +2,7 @@
 #include "tuner/candidate_history.h"
 
 #include <algorithm>
+#include <set>
 
 namespace attune {
 namespace {
@@ -78,6 +79,32 @@ const CandidateHistory::Result* CandidateHistory::find(const Candidate& candidat
 void CandidateHistory::set_verified(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries,
                                     const Outcome& outcome) {
   at(candidate, binaries).verified = outcome;
+}
+
+bool has_pardon_since_decision(const Journal& journal, const CandidateHistory::Source& place) {
+  Query query{.problem = place.problem,
+              .device = place.device,
+              .fingerprint = place.fingerprint,
+              .protocol = place.protocol,
+              .started = false,
+              .records = false,
+              .decisions = false};
+  bool has_pardon = false;
+  journal.scan(query, [&](const Entry&, const Stamp&) { has_pardon = true; });
+  if (!has_pardon) return false;
+  query.records = query.decisions = true;
+  std::set<std::string> failed;
+  bool found = false;
+  journal.scan(query, [&](const Entry& entry, const Stamp&) {
+    if (const auto* record = std::get_if<Record>(&entry)) {
+      if (!record->outcome.ok()) failed.insert(record->candidate.name());
+    } else if (const auto* pardoned = std::get_if<Pardoned>(&entry)) {
+      found = found || failed.contains(pardoned->candidate.name());
+    } else {
+      found = false;
+    }
+  });
+  return found;
 }
 
 }  // namespace attune

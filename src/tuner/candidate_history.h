@@ -48,4 +48,8 @@ class CandidateHistory {
   std::map<std::string, std::vector<Result>> results_;  ///< By Candidate::name().
 };
 
+/// True if a candidate that had failed was removed from quarantine after the last Decision: it may be the best, so the
+/// problem is decided again. Costs one look at an index if the journal holds no pardon.
+bool has_pardon_since_decision(const Journal& journal, const CandidateHistory::Source& place);
+
 }  // namespace attune

@@ -122,7 +122,8 @@ void ProblemRun::open() {
                                             source_->versions(), context_.options.protocol);
   const bool is_of_another_binary = decision && !is_reusable(*decision);
   if (is_of_another_binary) decision.reset();
-  if (decision && !decision->incomplete && decision->deadlines.cover(deadlines())) {
+  const bool is_final = decision && !decision->incomplete && decision->deadlines.cover(deadlines());
+  if (is_final && !has_pardon_since_decision(context_.journal, history_source())) {
     result_.decision = std::move(*decision);
     return finish(Ending::reused, "");
   }
@@ -149,15 +150,18 @@ bool ProblemRun::is_reusable(const Decision& decision) {
   return true;
 }
 
-void ProblemRun::recall() {
+CandidateHistory::Source ProblemRun::history_source() const {
   const DeviceInfo& device = context_.executor.device();
-  history_.recall(context_.journal,
-                  {.problem = item_.problem,
-                   .device = device.key(),
-                   .fingerprint = device.fingerprint(),
-                   .protocol = context_.options.protocol,
-                   .deadlines = deadlines(),
-                   .with_screening = !context_.options.exhaustive},
+  return {.problem = item_.problem,
+          .device = device.key(),
+          .fingerprint = device.fingerprint(),
+          .protocol = context_.options.protocol,
+          .deadlines = deadlines(),
+          .with_screening = !context_.options.exhaustive};
+}
+
+void ProblemRun::recall() {
+  history_.recall(context_.journal, history_source(),
                   [&](const std::string& solver) { return source_->versions_of(solver); });
 }
 

@@ -63,6 +63,7 @@ class ProblemRun {
 
  private:
   void open();
+  CandidateHistory::Source history_source() const;
   void recall();
   bool is_reusable(const Decision& decision);
   void admit_untuned();

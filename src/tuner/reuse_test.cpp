@@ -91,6 +91,32 @@ TEST_F(Reuse, ADecisionThatABudgetCutShortIsMadeAgain) {
   }
 }
 
+TEST_F(Reuse, ADecisionIsMadeAgainAfterAPardonOfACandidateThatFailed) {
+  const auto journal = open_memory_journal();
+  run(*journal);
+  Candidate failed;
+  auto left = open_memory_journal();
+  journal->scan({}, [&](const Entry& entry, const Stamp&) {
+    Entry copy = entry;
+    if (auto* record = std::get_if<Record>(&copy);
+        record != nullptr && record->stage == Stage::verify && failed.solver.empty()) {
+      failed = record->candidate;
+      record->outcome = {.status = Status::crashed, .detail = "signal 11"};
+    }
+    left->append({&copy, 1});
+  });
+  EXPECT_EQ(run(*left).ending, Ending::reused);
+  const auto pardon = [&](const std::string& device, const Candidate& candidate) {
+    const Entry entry = Pardoned{device, candidate};
+    left->append({&entry, 1});
+    return run(*left).ending;
+  };
+  EXPECT_EQ(pardon("another/2", failed), Ending::reused);
+  EXPECT_EQ(pardon(device_.info().key(), {"other.gemm", "1", {}}), Ending::reused);
+  EXPECT_EQ(pardon(device_.info().key(), failed), Ending::decided);
+  EXPECT_EQ(run(*left).ending, Ending::reused) << "the newer decision stands";
+}
+
 TEST_F(Reuse, ADecisionIsMadeAgainUnderLongerDeadlinesThanACandidateHad) {
   const auto journal = open_memory_journal();
   run(*journal);
