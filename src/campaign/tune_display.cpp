@@ -153,10 +153,11 @@ void print_summary(const TuneOptions& options, const TuneInputs& inputs, const T
     print_line(stdout, "no shape was decided now; " + where);
     return;
   }
-  print_line(stdout, fmt::format("{}: geometric mean {:.3f}× over the default [{:.3f}, {:.3f}]; {} faster, {} tied, {} "
+  print_line(stdout, fmt::format("{}: geometric mean {:.3f}× over the default [{:.3f}, {:.3f}], {:.3f}× over the best "
+                                 "untuned config; {} faster, {} tied, {} "
                                  "keep the default ({} of all noisy); {}",
                                  counted(summary.num_shapes, "shape"), summary.mean, summary.low, summary.high,
-                                 summary.num_faster, summary.num_tied,
+                                 summary.mean_over_untuned, summary.num_faster, summary.num_tied,
                                  summary.num_shapes - summary.num_faster - summary.num_tied, summary.num_noisy, where));
 }
 

@@ -26,7 +26,7 @@ enum class CachePolicy : uint8_t { cold, warm };
 /// search that measures in the same way, a Decision only under the same search.
 struct Protocol {
   CachePolicy cache = CachePolicy::cold;
-  std::string procedure = "race/1";  ///< `race/1`, or `exhaustive/1 5+101`.
+  std::string procedure = "race/2";  ///< `race/2`, or `exhaustive/1 5+101`.
   uint64_t seed = 0;
   double min_gain = 0.005;  ///< Minimum gain of a winner over the baseline, as a fraction.
   double err_ratio = 0.05;  ///< `--errRatio`: exclusive upper bound.

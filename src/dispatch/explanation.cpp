@@ -25,16 +25,16 @@ LayoutKeys layout_keys(const KeyCodes& codes, const RowIndex& rows, const GemmKe
 }
 
 std::string step_text(const RowIndex& rows, const TracedStep& step, const LayoutKeys& keys) {
-  std::string what = " no row";
+  std::string what = "no row";
   if (step.met.number != 0) {
     const RowIndex::Row& row = rows.row(step.met.number);
-    what = fmt::format(" {} {}", rows.where(row), rows.kernel_name(row));
+    what = fmt::format("{} {}", rows.where(row), rows.kernel_name(row));
   }
   if (step.met.match == Match::predicted)
     what += fmt::format(", at most {:.0f} % slower than the best{}", 100 * step.met.regret,
                         step.is_allowed ? "" : ", above the limit");
   const std::string layout = step.met.number != 0 ? keys.remarks[step.met.layout] : "";
-  return fmt::format("{:<14} m={}:{}{}\n", name(step.met.match), step.m, layout, what);
+  return fmt::format("{:<14} m={}{}: {}\n", name(step.met.match), step.m, layout, what);
 }
 
 }  // namespace

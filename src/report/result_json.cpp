@@ -40,6 +40,11 @@ std::string decision_json(const Decision& decision, const std::string& device_id
                          {"protocol", decision.protocol.measured_key() + " " + decision.protocol.searched_key()},
                          {"repeat", repeat_command(decision.problem, decision.winner, device_id)}};
   add_comparison(object, decision.comparison);
+  if (const auto& best = decision.best_untuned)
+    object["best_untuned"] = {{"candidate", best->candidate.name()},
+                              {"us", best->us},
+                              {"speedup", best->ratio},
+                              {"screened", best->screened}};
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 

@@ -50,6 +50,9 @@ std::string result_line(const Decision& decision) {
   const std::string interval = fmt::format("[{:.3f}, {:.3f}]", winner.interval.low, winner.interval.high);
   std::string verdict(name(decision.verdict));
   if (decision.verdict == Verdict::tie) verdict += fmt::format(" of {}", decision.tied.size());
+  if (const auto& best = decision.best_untuned; best && best->candidate != decision.baseline)
+    verdict += best->candidate == decision.winner ? ", an untuned config"
+                                                  : fmt::format(", {:.3f}× the best untuned config", best->ratio);
   if (decision.noisy) verdict += ", noisy";
   if (decision.incomplete) verdict += ", incomplete";
   return fmt::format("{} {:>10} {} {:>10} {:>8} {:>17} {:>9.4f}  {}", pad(short_shape(decision.problem), 34),
@@ -60,12 +63,14 @@ std::string result_line(const Decision& decision) {
 
 Summary summarise(std::span<const Decision> decisions) {
   Summary summary;
-  double sum = 0, variance = 0;
+  double sum = 0, variance = 0, sum_over_untuned = 0;
   for (const Decision& decision : decisions) {
     ++summary.num_shapes;
     summary.num_faster += decision.verdict == Verdict::faster;
     summary.num_tied += decision.verdict == Verdict::tie;
     summary.num_noisy += decision.noisy;
+    if (decision.best_untuned && decision.best_untuned->ratio > 0)
+      sum_over_untuned += std::log(decision.best_untuned->ratio);
     const auto& [us, ratio, interval, num_clean] = decision.comparison;
     if (ratio <= 0 || interval.low <= 0) continue;
     sum += std::log(ratio);
@@ -75,6 +80,7 @@ Summary summarise(std::span<const Decision> decisions) {
   if (summary.num_shapes == 0) return summary;
   const double count = static_cast<double>(summary.num_shapes), half = 1.96 * std::sqrt(variance) / count;
   summary.mean = std::exp(sum / count);
+  summary.mean_over_untuned = std::exp(sum_over_untuned / count);
   summary.low = std::exp(sum / count - half);
   summary.high = std::exp(sum / count + half);
   return summary;

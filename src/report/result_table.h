@@ -23,6 +23,7 @@ std::string result_line(const Decision& decision);
 struct Summary {
   size_t num_shapes = 0, num_faster = 0, num_tied = 0, num_noisy = 0;
   double mean = 1, low = 1, high = 1;
+  double mean_over_untuned = 1;  ///< Over the fastest untuned config of each shape, by the medians; no interval.
 };
 Summary summarise(std::span<const Decision> decisions);
 

@@ -46,6 +46,18 @@ TEST(ResultTable, ALineNamesShapeWinnerTimesIntervalAndVerdict) {
   EXPECT_THAT(line, Not(HasSubstr("noisy")));
 }
 
+TEST(ResultTable, ALineSaysHowTheBestUntunedConfigFared) {
+  Decision made = decision(1.25, 0.02, Verdict::faster);
+  made.baseline = Candidate::parse("onednn.gemm@1:impl=gemm");
+  made.best_untuned = BestUntuned{made.baseline, 100, 1.25};
+  EXPECT_THAT(result_line(made), Not(HasSubstr("untuned"))) << "it is the default";
+  made.best_untuned = BestUntuned{Candidate::parse("blis.gemm@1:threads=2"), 88, 1.1};
+  EXPECT_THAT(result_line(made), HasSubstr("faster, 1.100× the best untuned config"));
+  made.winner = made.best_untuned->candidate;
+  EXPECT_THAT(result_line(made), HasSubstr("faster, an untuned config"));
+  EXPECT_NEAR(summarise(std::vector{made, decision(1, 0.02, Verdict::tie)}).mean_over_untuned, std::sqrt(1.1), 1e-9);
+}
+
 TEST(ResultTable, ALineSaysWhatIsLessThanCertain) {
   Decision doubtful = decision(1.0, 0.02, Verdict::tie);
   doubtful.tied.resize(3);

@@ -22,32 +22,34 @@ std::vector<Turn> Confirm::next() {
   while (look_ < looks_.size()) {
     const uint32_t look = looks_[look_];
     if (look > options_.narrow_after) narrow();
-    const uint32_t pairs = field_.samples().num_clean_pairs(claim_.winner, claim_.baseline, rounds());
+    const uint32_t pairs = field_.samples().num_clean_pairs(claim_.winner, claim_.opponent, rounds());
     if (pairs < look && num_rounds_ < 2 * look) {
       const uint32_t missing = std::min(look - pairs, 2 * look - num_rounds_);
       num_rounds_ += missing;
       return field_.schedule(mix_, missing);
     }
-    accepted_ = is_proven();
+    accepted_ = is_proven(claim_);
     look_ = accepted_ ? looks_.size() : look_ + 1;
   }
   return {};
 }
 
 void Confirm::narrow() {
-  constexpr size_t kOthers = 2;
-  if (mix_.size() <= 2 + kOthers) return;
-  std::vector<Slot> narrowed = {claim_.winner, claim_.baseline};
+  constexpr size_t kSlots = 4;
+  if (mix_.size() <= kSlots) return;
+  std::vector<Slot> narrowed = {claim_.winner, claim_.opponent};
+  if (const auto baseline = field_.baseline(); baseline && !contains(narrowed, *baseline))
+    narrowed.push_back(*baseline);
   for (const Slot slot : field_.ranked(mix_, rounds())) {
-    if (narrowed.size() < 2 + kOthers && !contains(narrowed, slot)) narrowed.push_back(slot);
+    if (narrowed.size() < kSlots && !contains(narrowed, slot)) narrowed.push_back(slot);
   }
   mix_ = std::move(narrowed);
   mix_first_ = field_.last_round() + 1;
 }
 
-bool Confirm::is_proven() const {
-  auto gains = field_.samples().log_ratios(claim_.baseline, claim_.winner, rounds());
-  for (auto& gain : gains) gain -= std::log1p(claim_.min_gain);
+bool Confirm::is_proven(const Claim& claim) const {
+  auto gains = field_.samples().log_ratios(claim.opponent, claim.winner, rounds());
+  for (auto& gain : gains) gain -= std::log1p(claim.min_gain);
   return signed_rank(gains).z > options_.z;
 }
 

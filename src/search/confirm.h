@@ -10,13 +10,14 @@ namespace attune {
 
 /// The two slots compared in the confirmation, and the gain to be proven.
 struct Claim {
-  Slot winner = 0, baseline = 0;
-  double min_gain = 0;  ///< Fraction by which the winner must beat the baseline.
+  Slot winner = 0;
+  Slot opponent = 0;    ///< The fastest untuned config, which may be the baseline.
+  double min_gain = 0;  ///< Fraction by which the winner must beat the opponent.
 };
 
-/// Tests the winner of the finals against the baseline on samples that did not choose it: same rotation, later in time,
-/// a one-sided group-sequential Wilcoxon test. After the look `narrow_after` the rotation shrinks to these two and two
-/// others.
+/// Tests the winner of the finals against its opponent on samples that did not choose it: same rotation, later in time,
+/// a one-sided group-sequential Wilcoxon test. After the look `narrow_after` the rotation shrinks to these two, the
+/// baseline and others, four in all.
 class Confirm {
  public:
   Confirm(ConfirmOptions options, uint32_t max_pairs, Field& field, Claim claim, std::vector<Slot> finalists);
@@ -24,6 +25,8 @@ class Confirm {
   /// Takes the looks that are due and returns the rounds up to the next look; empty when decided.
   std::vector<Turn> next();
   bool accepted() const noexcept { return accepted_; }
+  /// Tests another claim on the same samples. Requires: they did not choose its slots, and both are in mix().
+  bool is_proven(const Claim& claim) const;
   const Claim& claim() const noexcept { return claim_; }
   Rounds rounds() const noexcept { return {first_round_, field_.last_round()}; }
   /// Rounds of the latest rotation. Times measured in another mix of candidates are not comparable (they differ by
@@ -33,7 +36,6 @@ class Confirm {
 
  private:
   void narrow();
-  bool is_proven() const;
 
   ConfirmOptions options_;
   Field& field_;

@@ -28,6 +28,8 @@ struct Contest::State {
   std::optional<Want> advance_exhaustive();
   Want want_samples(std::vector<Turn> turns);
   void start_finals();
+  /// Returns the finalist that `chosen` must beat: the fastest untuned config, or the baseline if it is one itself.
+  Slot opponent_of(Slot chosen, Slot baseline, Rounds rounds) const;
   void start_publish(std::vector<Slot> mix, std::vector<Slot> published, uint32_t mix_first);
   void finish_exhaustive();
   void finish();
@@ -109,6 +111,15 @@ void Contest::State::start_finals() {
   finals.emplace(options.finals, options.max_pairs, field, finalists);
 }
 
+Slot Contest::State::opponent_of(Slot chosen, Slot baseline, Rounds rounds) const {
+  if (field.is_untuned(chosen)) return baseline;
+  std::vector<Slot> untuned;
+  for (const Slot slot : finalists) {
+    if (field.is_untuned(slot)) untuned.push_back(slot);
+  }
+  return field.best(untuned, rounds);
+}
+
 std::optional<Want> Contest::State::advance_finals() {
   if (auto turns = finals->next(); !turns.empty()) return want_samples(std::move(turns));
   const Rounds rounds = finals->rounds();
@@ -123,22 +134,34 @@ std::optional<Want> Contest::State::advance_finals() {
     start_publish(finalists, {chosen}, field.last_round() + 1);
     return std::nullopt;
   }
-  result.noisy = finals->discarded() || is_measurement_noisy(chosen, rounds) || is_measurement_noisy(*baseline, rounds);
+  const Slot opponent = opponent_of(chosen, *baseline, rounds);
+  result.noisy = finals->discarded() || is_measurement_noisy(chosen, rounds) ||
+                 is_measurement_noisy(opponent, rounds) || is_measurement_noisy(*baseline, rounds);
   double gain = options.min_gain;
   if (result.noisy && !field.entrant(chosen).incumbent) gain = std::max(gain, options.confirm.noisy_gain);
   phase = Phase::confirm;
-  confirm.emplace(options.confirm, options.max_pairs, field, Claim{chosen, *baseline, gain}, finalists);
+  confirm.emplace(options.confirm, options.max_pairs, field, Claim{chosen, opponent, gain}, finalists);
   return std::nullopt;
 }
 
 std::optional<Want> Contest::State::advance_confirm() {
   if (!waited && options.confirm.delay_s > 0) return WantDelay{options.confirm.delay_s};
   if (auto turns = confirm->next(); !turns.empty()) return want_samples(std::move(turns));
-  const auto [winner, baseline, gain] = confirm->claim();
+  const auto [winner, opponent, gain] = confirm->claim();
+  const Slot baseline = result.baseline;
   result.decided = true;
-  result.verdict = confirm->accepted() ? Verdict::faster : Verdict::tie;
-  result.winner = confirm->accepted() ? winner : baseline;
-  start_publish({confirm->mix().begin(), confirm->mix().end()}, {winner, baseline}, confirm->mix_rounds().first);
+  result.verdict = Verdict::faster;
+  result.winner = winner;
+  if (!confirm->accepted()) {
+    // What beats the fastest untuned config by too little leaves it the row, if that one beats the baseline.
+    result.winner = opponent;
+    if (opponent == baseline || !confirm->is_proven({opponent, baseline, gain})) {
+      result.winner = baseline;
+      result.verdict = Verdict::tie;
+    }
+  }
+  const Slot other = result.winner == baseline ? winner : result.winner;
+  start_publish({confirm->mix().begin(), confirm->mix().end()}, {other, baseline}, confirm->mix_rounds().first);
   return std::nullopt;
 }
 

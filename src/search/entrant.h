@@ -14,6 +14,7 @@ struct Entrant {
   std::string layout = "plain";  ///< The best of each layout reaches the finals.
   uint64_t workspace_bytes = 0;  ///< The first tie-break.
   bool baseline = false;         ///< The slot that a winner must beat. Never dropped in the race; always a finalist.
+  bool untuned = false;          ///< A library's own config. A winner must beat the fastest of these in the finals.
   /// Choice of an earlier run. Kept in the contest like the baseline, and preferred when tied.
   bool incumbent = false;
   bool shortlisted = false;  ///< An earlier, interrupted run already raced it: it skips the race and enters the finals.

@@ -49,6 +49,11 @@ bool Field::is_protected(Slot slot) const {
   return found.baseline || found.incumbent;
 }
 
+bool Field::is_untuned(Slot slot) const {
+  const auto& found = entrant(slot);
+  return found.baseline || found.untuned;
+}
+
 std::vector<Slot> Field::slots() const {
   std::vector<Slot> slots;
   for (const auto& [slot, entrant] : entrants_) slots.push_back(slot);

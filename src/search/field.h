@@ -26,6 +26,7 @@ class Field {
   std::optional<Slot> baseline() const;
   std::optional<Slot> incumbent() const;
   bool is_protected(Slot slot) const;  ///< Baseline or incumbent.
+  bool is_untuned(Slot slot) const;    ///< The baseline, or a library's own config.
   std::vector<Slot> slots() const;     ///< Ascending.
 
   /// Schedules `num_rounds` further rounds: one turn of each slot, each round in a new random permutation. (A

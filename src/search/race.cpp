@@ -84,7 +84,8 @@ std::vector<Slot> Race::shortlist() const {
   std::vector<Slot> finalists;
   const auto ranking = field_.ranked(alive_, {});
   for (size_t rank = 0; rank < ranking.size(); ++rank) {
-    if (rank < options_.max_finalists || contains(safe, ranking[rank])) finalists.push_back(ranking[rank]);
+    const Slot slot = ranking[rank];
+    if (rank < options_.max_finalists || contains(safe, slot) || field_.is_untuned(slot)) finalists.push_back(slot);
   }
   return finalists;
 }

@@ -28,7 +28,8 @@ class Race {
   std::span<const Slot> alive() const noexcept { return alive_; }
   /// Slots dropped since the last call.
   std::vector<Slot> take_dropped();
-  /// Finalists among the candidates alive, by median: the best few, the best of each layout, baseline and incumbent.
+  /// Finalists among the candidates alive, by median: the best few, the best of each layout, baseline and incumbent,
+  /// and each untuned config.
   std::vector<Slot> shortlist() const;
 
  private:

@@ -306,12 +306,15 @@ Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildRe
 
 void ProblemRun::join(Competitor& entry) {
   const bool incumbent = source_->incumbent() && *source_->incumbent() == entry.candidate;
+  const auto& untuned = source_->untuned();
+  const bool is_untuned = std::find(untuned.begin(), untuned.end(), entry.candidate) != untuned.end();
   const std::string layout = entry.candidate.config.has("b_layout") ? entry.candidate.config.text("b_layout") : "plain";
   contest_.join({.slot = entry.slot,
                  .name = entry.candidate.name(),
                  .layout = layout,
                  .workspace_bytes = entry.workspace_bytes,
                  .baseline = entry.slot == baseline_,
+                 .untuned = is_untuned,
                  .incumbent = incumbent,
                  .shortlisted = entry.shortlisted});
 }
