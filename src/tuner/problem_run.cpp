@@ -181,18 +181,20 @@ std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> c
   return context_.kernels->build(item_.problem, contenders_, candidates, context_.must_stop);
 }
 
-/// True if a step of this length ends within the run's budget and the problem's own time.
-bool ProblemRun::fits(double expected_s) const {
+/// Returns the option that leaves too little time for a step of this length: the run's budget or the problem's own
+/// time; null if it fits.
+const char* ProblemRun::exceeded_limit(double expected_s) const {
   const TunerOptions& options = context_.options;
-  if (expected_s > context_.left_s() + kOverrun * options.budget_s) return false;
+  if (expected_s > context_.left_s() + kOverrun * options.budget_s) return "--budget";
   const double busy_s = result_.seconds + context_.clock.now_s() - step_began_s_;
-  return options.problem_timeout_s <= 0 || expected_s <= options.problem_timeout_s - busy_s;
+  return options.problem_timeout_s <= 0 || expected_s <= options.problem_timeout_s - busy_s ? nullptr : "--timeout";
 }
 
 void ProblemRun::cut_unless_fits(double expected_s) {
-  if (fits(expected_s)) return;
-  cut(fmt::format("not enough time left for a decision: at least {}, about {} in all", format_duration(expected_s),
-                  format_duration(forecast_.whole_s())));
+  const char* limit = exceeded_limit(expected_s);
+  if (limit == nullptr) return;
+  cut(fmt::format("{} leaves not enough time for a decision: at least {}, about {} in all", limit,
+                  format_duration(expected_s), format_duration(forecast_.whole_s())));
 }
 
 /// Shortest time to a decision if this candidate is tried.

@@ -80,7 +80,8 @@ class ProblemRun {
   void sample(std::vector<Turn> schedule);
   void start_again();
   std::optional<Sampled> sample_in_pieces(std::span<const Turn> left);
-  bool fits(double expected_s) const;
+  const char* exceeded_limit(double expected_s) const;
+  bool fits(double expected_s) const { return exceeded_limit(expected_s) == nullptr; }
   void cut_unless_fits(double expected_s);
   double until_decision_s(const Candidate& candidate) const;
   void tell_progress() { context_.observer.progress(item_.problem, contest_.phase(), entries_.size()); }
