@@ -70,7 +70,7 @@ TunerOptions tuner_options(const TuneOptions& options) {
   tuner.problem_timeout_s = duration_option(options.timeout, "--timeout");
   tuner.load_deadline_s = options.load_deadline_s;
   tuner.run_deadline_s = options.run_deadline_s;
-  tuner.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
+  tuner.protocol.cache = parse_cache_policy(options.inputs);
   tuner.protocol.seed = options.seed;
   tuner.protocol.min_gain = options.min_gain_pct / 100;
   tuner.protocol.err_ratio = options.err_ratio;

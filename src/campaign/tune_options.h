@@ -35,7 +35,7 @@ struct TuneOptions {
   int64_t batch = 100;
   bool json = false, verbose = false;
   // Method.
-  std::string libtype = "all", devices, search = "race", inputs = "cold", journal, isolation = "process";
+  std::string libtype = "all", devices, search = "race", inputs = "served", journal, isolation = "process";
   bool no_split_k = false, compare = false;
   std::string compare_without_tuning;
   std::optional<std::string> run_config;

@@ -17,4 +17,10 @@ std::string natural_number_error(const std::string& text);  ///< An integer, 0 o
 /// Any number, 0 or more; CLI11's ranges accept NaN, and print 300 digits for others.
 std::string amount_error(const std::string& text);
 
+/// Help text of `--inputs`.
+inline constexpr const char* kInputsHelp =
+    "Operands before a launch: served (weights cold, activations and output warm, as in a model), cold (all rotate "
+    "over "
+    "more than the caches hold) or warm (all stay in place)";
+
 }  // namespace attune

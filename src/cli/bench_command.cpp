@@ -19,7 +19,7 @@ namespace attune {
 namespace {
 
 struct BenchOptions {
-  std::string problem, solver, config, devices, journal, inputs = "cold", isolation = "process";
+  std::string problem, solver, config, devices, journal, inputs = "served", isolation = "process";
   std::vector<std::string> candidates;
   uint32_t rounds = 31;
   uint64_t seed = 0;
@@ -59,7 +59,7 @@ int run_bench(const BenchOptions& options) {
   const DeviceInfo& device = environment.device();
   const Problem problem = parse_problem(options.problem, device);
   InterleavedOptions how{.rounds = options.rounds, .seed = options.seed};
-  how.protocol.cache = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold;
+  how.protocol.cache = parse_cache_policy(options.inputs);
   how.protocol.procedure = "bench/1";
   how.limits = {milliseconds_of(options.load_deadline_s), milliseconds_of(options.run_deadline_s)};
   how.kernels = environment.kernels.get();
@@ -123,9 +123,9 @@ void add_bench_command(CLI::App& app, Action& chosen) {
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
   verb->add_option("--journal", options->journal,
                    "Journal that records this run; default: the one in attune paths, if it exists");
-  verb->add_option("--inputs", options->inputs, "cold or warm")
+  verb->add_option("--inputs", options->inputs, kInputsHelp)
       ->capture_default_str()
-      ->check(CLI::IsMember({"cold", "warm"}));
+      ->check(CLI::IsMember(kCachePolicyNames));
   verb->add_option("--iters", options->rounds, "Rounds: samples of each candidate")
       ->capture_default_str()
       ->check(positive_number_error);

@@ -52,7 +52,7 @@ int run_check(const CheckOptions& options) {
   if (!options.no_run) recorded.emplace(options.journal, environment.device());
   if (!options.no_run) wait_for_quiet(environment, options.quiet_wait_s);
   const RowCheckOptions how{
-      .inputs = options.inputs == "warm" ? CachePolicy::warm : CachePolicy::cold,
+      .inputs = parse_cache_policy(options.inputs),
       .run = !options.no_run,
       .verify_only = options.verify_only,
       .max_slowdown_pct = options.max_slowdown_pct,
@@ -88,9 +88,9 @@ void add_check_command(CLI::App& app, Action& chosen) {
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
   verb->add_option("--journal", options->journal,
                    "Journal that records a run of kernels; default: the one in attune paths, if it exists");
-  verb->add_option("--inputs", options->inputs, "cold or warm")
+  verb->add_option("--inputs", options->inputs, kInputsHelp)
       ->capture_default_str()
-      ->check(CLI::IsMember({"cold", "warm"}));
+      ->check(CLI::IsMember(kCachePolicyNames));
   verb->add_option("--max-slowdown", options->max_slowdown_pct,
                    "Percent by which a row may be slower than the default before it is suspect")
       ->capture_default_str()

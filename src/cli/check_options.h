@@ -7,7 +7,7 @@ namespace attune {
 /// Options of `attune check`, which checks that every row of a table loads, is correct and is as fast as it claims.
 struct CheckOptions {
   std::string table;  ///< A CSV table, or YAML results.
-  std::string op, devices, journal, inputs = "cold";
+  std::string op, devices, journal, inputs = "served";
   bool no_run = false;
   bool verify_only = false;      ///< `--compare_wo_tuning`: checks correctness only.
   double max_slowdown_pct = 10;  ///< Allowed slowdown against the baseline.

@@ -149,9 +149,9 @@ void add_measuring_flags(CLI::App& verb, TuneOptions& options) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0))
       ->check(amount_error);
-  verb.add_option("--inputs", options.inputs, "cold: rotate over more than the caches hold; warm: stay put")
+  verb.add_option("--inputs", options.inputs, kInputsHelp)
       ->capture_default_str()
-      ->check(CLI::IsMember({"cold", "warm"}));
+      ->check(CLI::IsMember(kCachePolicyNames));
   verb.add_option("--init_type", "Test data: randn only; a second set of small whole numbers is always checked too")
       ->check(CLI::IsMember({"randn"}));
   verb.add_option("--quiet-wait", options.quiet_wait_s,

@@ -14,7 +14,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array<std::string_view, 3> kTimingNames = {"graph", "events", "host"};
-constexpr std::array<std::string_view, 2> kCacheNames = {"cold", "warm"};
 
 [[noreturn]] void fail_value(std::string_view what, std::string_view text) {
   fail(ErrorCode::invalid_input, "{} is not known: '{}'", what, shown(text));
@@ -72,14 +71,14 @@ Candidate candidate_from(const json& value) {
 }
 
 json json_of(const Protocol& protocol) {
-  return {{"cache", kCacheNames[static_cast<size_t>(protocol.cache)]},
+  return {{"cache", name(protocol.cache)},
           {"procedure", protocol.procedure},
           {"seed", protocol.seed},
           {"min_gain", protocol.min_gain},
           {"err_ratio", protocol.err_ratio}};
 }
 Protocol protocol_from(const json& value) {
-  return {word_from<CachePolicy>(kCacheNames, value.at("cache"), "the cache policy"),
+  return {word_from<CachePolicy>(kCachePolicyNames, value.at("cache"), "the cache policy"),
           value.at("procedure").get<std::string>(), uint64_from(value.at("seed")), real_from(value.at("min_gain")),
           real_from(value.at("err_ratio"))};
 }

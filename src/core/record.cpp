@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error.h"
+#include "base/text.h"
+
 namespace attune {
 namespace {
 
@@ -52,9 +55,16 @@ Age compare(const Versions& recorded, const Versions& present) {
   return age;
 }
 
-std::string Protocol::measured_key() const {
-  return fmt::format("{} seed={} err={}", cache == CachePolicy::cold ? "cold" : "warm", seed, err_ratio);
+std::string_view name(CachePolicy policy) noexcept { return kCachePolicyNames[static_cast<size_t>(policy)]; }
+
+CachePolicy parse_cache_policy(std::string_view text) {
+  const auto* found = std::find(kCachePolicyNames.begin(), kCachePolicyNames.end(), text);
+  if (found == kCachePolicyNames.end())
+    fail(ErrorCode::invalid_input, "the temperature of operands is served, cold or warm, not '{}'", shown(text));
+  return static_cast<CachePolicy>(found - kCachePolicyNames.begin());
 }
+
+std::string Protocol::measured_key() const { return fmt::format("{} seed={} err={}", name(cache), seed, err_ratio); }
 
 std::string Protocol::searched_key() const { return fmt::format("{} seed={} gain={}", procedure, seed, min_gain); }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,12 +21,18 @@ using Versions = std::map<std::string, std::string>;
 enum class Age : uint8_t { current, drifted, stale };  ///< stale: invalid, never used.
 Age compare(const Versions& recorded, const Versions& present);
 
-enum class CachePolicy : uint8_t { cold, warm };
+/// Temperature of the operands before a timed launch. cold: none is in a cache. warm: all are, if they fit. served: as
+/// a model's layers leave them, the weights cold, activations and output where the launch before has touched them.
+enum class CachePolicy : uint8_t { cold, warm, served };
+inline constexpr std::array<std::string_view, 3> kCachePolicyNames = {"cold", "warm", "served"};
+std::string_view name(CachePolicy policy) noexcept;
+/// Parses a name. Throws invalid_input for another text.
+CachePolicy parse_cache_policy(std::string_view text);
 
 /// All parameters of measuring that make results comparable. It has two keys for reuse: a Record is valid under any
 /// search that measures in the same way, a Decision only under the same search.
 struct Protocol {
-  CachePolicy cache = CachePolicy::cold;
+  CachePolicy cache = CachePolicy::served;
   std::string procedure = "race/2";  ///< `race/2`, or `exhaustive/1 5+101`.
   uint64_t seed = 0;
   double min_gain = 0.005;  ///< Minimum gain of a winner over the baseline, as a fraction.

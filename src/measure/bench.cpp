@@ -88,6 +88,8 @@ Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protoco
   const auto size = size_rotation(specs_, protocol.cache, device.info().cache_bytes);
   rotation_ = std::make_unique<Rotation>(device, specs_, size, operands, derive_seed(protocol.seed, problem.key()));
   work_ = op.work(problem);
+  // Operands that stay in the cache need not come from memory.
+  if (protocol.cache == CachePolicy::served) work_.bytes = std::min(work_.bytes, static_cast<double>(size.copy_bytes));
   dtype_ = specs_.front().dtype;
   floor_us_ = roofline_floor_us(work_, dtype_, size.bytes(), device);
 }

@@ -27,18 +27,26 @@ uint64_t extend(uint64_t& end, const TensorSpec& spec) {
 
 }  // namespace
 
+bool rotates(const TensorSpec& spec, CachePolicy policy) noexcept {
+  return policy == CachePolicy::cold || (policy == CachePolicy::served && spec.use == Use::weight);
+}
+
 RotationSize size_rotation(std::span<const TensorSpec> specs, CachePolicy policy, int64_t cache_bytes,
                            uint64_t limit_bytes) {
-  uint64_t input_bytes = 0, copy_bytes = 0;
+  RotationSize size{.policy = policy};
+  uint64_t input_bytes = 0;  // Of those that rotate.
   for (const TensorSpec& spec : specs) {
-    copy_bytes += spec.bytes();
-    if (spec.use != Use::output) input_bytes += spec.bytes();
+    const bool is_copied = rotates(spec, policy);
+    (is_copied ? size.copy_bytes : size.shared_bytes) += spec.bytes();
+    if (is_copied && spec.use != Use::output) input_bytes += spec.bytes();
   }
-  if (policy == CachePolicy::warm) return {1, copy_bytes};
+  if (policy == CachePolicy::warm) return size;
   const uint64_t enough =
       2 * static_cast<uint64_t>(std::max<int64_t>(cache_bytes, 0)) / std::max<uint64_t>(input_bytes, 1) + 1;
-  const uint64_t fitting = limit_bytes / std::max<uint64_t>(copy_bytes, 1);
-  return {static_cast<uint32_t>(std::max<uint64_t>(2, std::min({enough, fitting, kMaxCopies}))), copy_bytes};
+  const uint64_t fitting =
+      (limit_bytes - std::min(limit_bytes, size.shared_bytes)) / std::max<uint64_t>(size.copy_bytes, 1);
+  size.copies = static_cast<uint32_t>(std::max<uint64_t>(2, std::min({enough, fitting, kMaxCopies})));
+  return size;
 }
 
 CopyPicker::CopyPicker(uint32_t copies, uint64_t seed) : random_(seed) {
@@ -72,7 +80,9 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
   auto alignment = static_cast<uint32_t>(page_bytes());
   for (const TensorSpec& spec : specs) alignment = std::max(alignment, 2 * timed_alignment(spec));
   for (uint32_t i = 0; i < size.copies; ++i) {
-    for (const TensorSpec& spec : specs) extend(spec.use == Use::output ? output_bytes : input_bytes, spec);
+    for (const TensorSpec& spec : specs) {
+      if (i == 0 || rotates(spec, size.policy)) extend(spec.use == Use::output ? output_bytes : input_bytes, spec);
+    }
   }
   inputs_ = device.allocate(in_whole_pages(input_bytes), alignment);
   try {
@@ -85,6 +95,10 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
   pointers_.reserve(size.copies * num_operands_);
   for (uint32_t i = 0; i < size.copies; ++i) {
     for (size_t j = 0; j < num_operands_; ++j) {
+      if (i > 0 && !rotates(specs[j], size.policy)) {
+        pointers_.push_back(pointers_[j]);
+        continue;
+      }
       const bool is_output = specs[j].use == Use::output;
       const uint64_t begin = extend(is_output ? output_end : input_end, specs[j]);
       void* to = static_cast<std::byte*>((is_output ? outputs_ : inputs_).data) + begin;

@@ -16,14 +16,18 @@ namespace attune {
 /// Number of copies of a problem's operands that are used in turn so that none is found in a cache.
 struct RotationSize {
   uint32_t copies = 1;
-  uint64_t copy_bytes = 0;  ///< Size of one set of operands, outputs included.
-  uint64_t bytes() const noexcept { return copies * copy_bytes; }
+  uint64_t copy_bytes = 0;    ///< Size of one set of the operands that rotate.
+  uint64_t shared_bytes = 0;  ///< Size of the operands that all copies share.
+  CachePolicy policy = CachePolicy::cold;
+  uint64_t bytes() const noexcept { return copies * copy_bytes + shared_bytes; }
 };
+/// Whether the copies of a rotation have an operand each, or share one: cold: each; served: each weight; warm: shared.
+bool rotates(const TensorSpec& spec, CachePolicy policy) noexcept;
 /// Default bound of a rotation: a virtual machine may report 480 MiB of cache.
 inline constexpr uint64_t kRotationBytes = 256u << 20;
 
-/// cold: as many copies as are needed for their inputs to exceed twice the cache, at most `limit_bytes` in all, at
-/// least 2; warm: 1.
+/// cold, served: as many copies as are needed for the inputs that rotate to exceed twice the cache, at most
+/// `limit_bytes` in all, at least 2; warm: 1.
 RotationSize size_rotation(std::span<const TensorSpec> specs, CachePolicy policy, int64_t cache_bytes,
                            uint64_t limit_bytes = kRotationBytes);
 
@@ -46,9 +50,9 @@ inline uint32_t timed_alignment(const TensorSpec& spec) noexcept {
   return std::max<uint32_t>(spec.alignment_bytes, 64);
 }
 
-/// The copies themselves: inputs in one block of the device and outputs in another, every operand at timed_alignment()
-/// and no better. The inputs are read-only: a candidate that writes to them ends its process. The host must be able to
-/// address the device's memory.
+/// The copies themselves, whose operands may be shared: inputs in one block of the device and outputs in another, every
+/// operand at timed_alignment() and no better. The inputs are read-only: a candidate that writes to them ends its
+/// process. The host must be able to address the device's memory.
 class Rotation {
  public:
   /// Copies `operands` (host memory, in Op::tensors() order) size.copies times. Throws Error{device} without memory.

@@ -36,6 +36,27 @@ TEST(RotationSize, HasTwoCopiesHoweverLargeAndOneWhenWarm) {
   EXPECT_EQ(size_rotation(specs(64, 64), CachePolicy::cold, 0).copies, 2u);
 }
 
+/// A weight of 1 MiB between an activation and an output.
+std::vector<TensorSpec> layer_specs(int64_t activation_elements) {
+  return {{.role = "a", .shape = {1, activation_elements}},
+          {.role = "b", .shape = {1, kMega / 4}, .use = Use::weight},
+          {.role = "c", .shape = {1, 64}, .use = Use::output}};
+}
+
+TEST(RotationSize, WeightsAloneRotateAsServed) {
+  const auto size = size_rotation(layer_specs(kMega), CachePolicy::served, 8 * kMega);
+  EXPECT_EQ(size.copies, 17u);
+  EXPECT_EQ(size.copy_bytes, static_cast<uint64_t>(kMega));
+  EXPECT_EQ(size.shared_bytes, 4u * kMega + 256);
+  EXPECT_EQ(size_rotation(layer_specs(kMega), CachePolicy::cold, 8 * kMega).copies, 4u);
+}
+
+TEST(RotationSize, IsBoundedBesideActivationsOfAnySize) {
+  const auto size = size_rotation(layer_specs(32 * kMega), CachePolicy::served, 480 * kMega);
+  EXPECT_EQ(size.copies, 127u);
+  EXPECT_EQ(size_rotation(layer_specs(100 * kMega), CachePolicy::served, 480 * kMega).copies, 2u);
+}
+
 TEST(CopyPicker, NeverReusesACopyWithinHalfARotation) {
   for (const uint32_t copies : {1u, 2u, 3u, 7u, 20u}) {
     CopyPicker picker(copies, 3);
@@ -99,6 +120,27 @@ TEST(Rotation, CopiesEveryOperandApartAndAlignedAsFrameworksDo) {
         EXPECT_TRUE(places.insert(operand).second);
       }
     }
+  }
+  EXPECT_EQ(device.allocated_bytes(), 0u);
+}
+
+TEST(Rotation, AllCopiesShareActivationsAndOutputAsServed) {
+  FakeDevice device;
+  const auto tensors = layer_specs(100);
+  std::vector<std::byte> a(tensors[0].bytes()), b(tensors[1].bytes()), c(tensors[2].bytes());
+  const RotationSize size{
+      .copies = 3, .copy_bytes = b.size(), .shared_bytes = a.size() + c.size(), .policy = CachePolicy::served};
+  {
+    Rotation rotation(device, tensors, size, {{a, b, c}}, 1);
+    std::set<void*> activations, weights, outputs;
+    for (uint32_t i = 0; i < 3; ++i) {
+      activations.insert(rotation.copy(i)[0]);
+      weights.insert(rotation.copy(i)[1]);
+      outputs.insert(rotation.copy(i)[2]);
+    }
+    EXPECT_EQ(activations.size(), 1u);
+    EXPECT_EQ(weights.size(), 3u);
+    EXPECT_EQ(outputs.size(), 1u);
   }
   EXPECT_EQ(device.allocated_bytes(), 0u);
 }

@@ -37,7 +37,7 @@ std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::s
                                            std::vector<std::string>& notices);
 
 struct RowCheckOptions {
-  CachePolicy inputs = CachePolicy::cold;
+  CachePolicy inputs = CachePolicy::served;
   bool run = true;               ///< False: nothing is run, rows that could be are `loaded`.
   bool verify_only = false;      ///< Runs kernels for correctness only.
   double max_slowdown_pct = 10;  ///< Allowed slowdown against the default.
