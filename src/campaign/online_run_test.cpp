@@ -150,7 +150,7 @@ TEST_F(OnlineQueueRun, RetryTunesWhatWasGivenUp) {
   EXPECT_EQ(attempts().given_up(queue_problem()), "");
 }
 
-TEST_F(OnlineQueueRun, AShapeThatTheRunLeftOutIsGivenUp) {
+TEST_F(OnlineQueueRun, AShapeThatTheRunSkippedIsGivenUp) {
   add({1, 2});
   answer_ = [](std::span<const Problem> problems) { return tuned(problems.first(1)); };
   run();

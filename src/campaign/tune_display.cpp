@@ -78,8 +78,8 @@ void TuneDisplay::print_details(const TuneResult& result) {
 
 void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs, const DeviceInfo& device,
                         const std::vector<Milliseconds>& recoveries) {
-  nlohmann::ordered_json mended = nlohmann::ordered_json::array();
-  for (const Milliseconds one : recoveries) mended.push_back(one.count());
+  nlohmann::ordered_json recoveries_ms = nlohmann::ordered_json::array();
+  for (const Milliseconds one : recoveries) recoveries_ms.push_back(one.count());
   nlohmann::ordered_json list = nlohmann::ordered_json::array(), skipped = nlohmann::ordered_json::array();
   for (const TuneResult& result : results) {
     nlohmann::ordered_json failures = nlohmann::ordered_json::array();
@@ -103,7 +103,7 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
   const nlohmann::ordered_json all = {{"device", {{"id", device.id}, {"key", device.key()}, {"model", device.model}}},
                                       {"results", list},
                                       {"skipped", skipped},
-                                      {"recoveries_ms", mended},
+                                      {"recoveries_ms", recoveries_ms},
                                       {"table", inputs.table.string()}};
   print_json(all);
 }

@@ -109,7 +109,7 @@ TEST_F(Inputs, YamlSizesGoToAFileOfTheDeviceAndDay) {
   EXPECT_THAT(ms(inputs), ElementsAre(1));
 }
 
-TEST_F(Inputs, LargeShapesAreLeftOut) {
+TEST_F(Inputs, LargeShapesAreSkipped) {
   name_list();
   options_.max_m = 100;
   EXPECT_THAT(ms(read()), ElementsAre(1));

@@ -113,7 +113,7 @@ int merge_captured(const CaptureOptions& options) {
   write_capture_merge(merge, outputs, sources);
   std::string text = fmt::format("{} of {} in '{}', calls in '{}'", counted(merge.shapes.shapes.size(), "shape"),
                                  merge.shapes.family->op, options.output, outputs.counts.string());
-  if (merge.num_left_out > 0) text += fmt::format("; {} left out", merge.num_left_out);
+  if (merge.num_skipped > 0) text += fmt::format("; {} left out", merge.num_skipped);
   print_line(stdout, text);
   return 0;
 }

@@ -42,7 +42,7 @@ ordered_json family_json(const RuntimeTables& tables, const DeviceInfo& device) 
       object["num_of_device"] = one.num_of_device;
       object["num_without_time"] = one.num_without_time;
       object["num_shadowed"] = one.num_shadowed;
-      const Table::LeftOut& rows = tables.table->left_out()[tables.documents[i]];
+      const Table::SkippedRows& rows = tables.table->skipped()[tables.documents[i]];
       object["num_left_out"] = rows.count;
       if (rows.count > 0) object["why_left_out"] = rows.why_first;
     }
@@ -71,8 +71,8 @@ void print_family(const RuntimeTables& tables, const DeviceInfo& device) {
     const FileCounts& one = counts[tables.documents[i]];
     print_line(stdout, fmt::format("  {:<8}  {:>8}  {:>8}  {:>8}  {:>8}  {}", name(source.origin), one.num_rows,
                                    one.num_of_device, one.num_without_time, one.num_shadowed, source.file.string()));
-    const Table::LeftOut& rows = tables.table->left_out()[tables.documents[i]];
-    if (rows.count > 0) print_line(stdout, "            " + left_out_rows(rows));
+    const Table::SkippedRows& rows = tables.table->skipped()[tables.documents[i]];
+    if (rows.count > 0) print_line(stdout, "            " + skipped_rows(rows));
   }
 }
 

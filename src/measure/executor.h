@@ -55,7 +55,8 @@ struct Admitted {
   uint32_t batch = 1;  ///< Launches per sample needed to make it long enough to time.
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
   uint64_t launches = 0;  ///< Number of launches made for the admission.
-  bool spoilt = false;  ///< True if it wrote to memory that was not its own; behind a wall the worker is then replaced.
+  /// True if it wrote to memory that was not its own; an executor with a worker process then replaces the worker.
+  bool corrupted = false;
   bool operator==(const Admitted&) const = default;
 };
 struct Sampled {

@@ -126,9 +126,9 @@ Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protoc
     for (const SolverEntry& entry : registry_.entries()) {
       const auto place = static_cast<uint32_t>(&entry - registry_.entries().data());
       announce(kLibrarySlots + place, kLibraryLimit);
-      const auto left_out = left_out_.find(place);
-      opening.contenders.push_back(left_out == left_out_.end() ? contender_of(entry, normal)
-                                                               : without(entry, left_out->second));
+      const auto skipped = skipped_.find(place);
+      opening.contenders.push_back(skipped == skipped_.end() ? contender_of(entry, normal)
+                                                             : without(entry, skipped->second));
     }
     announce(0, {});
     find_packings(opening);
@@ -319,7 +319,7 @@ Outcome LocalExecutor::try_out(OpenProblem& opening, const Admission& admission,
   if (check) {
     verified = evaluate(device_, Step::run, [&] {
       Finding verdict = bench.verify(entrant, admission.twice, admission.limits.run, answer.launches);
-      answer.spoilt = verdict.spoilt;
+      answer.corrupted = verdict.corrupted;
       return verdict;
     });
     if (!verified.ok()) return verified;

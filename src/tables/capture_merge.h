@@ -19,7 +19,7 @@ struct CaptureLimits {
 /// One list of captured shapes.
 struct CaptureMerge {
   CapturedShapes shapes;  ///< At least one.
-  size_t num_left_out = 0;
+  size_t num_skipped = 0;
 };
 /// Merges captured shapes, which must be of one family: a list holds one. `sources` are the places they were read from,
 /// for messages. Throws invalid_input if there are several families, or nothing is left.

@@ -46,7 +46,7 @@ TEST(CaptureMerge, LimitsKeepWhatReachesThem) {
   EXPECT_THAT(rows_left({.min_calls = 5, .max_m = {}}), ElementsAre(1, 2));
   EXPECT_THAT(rows_left({.min_calls = 0, .max_m = 2}), ElementsAre(1, 2));
   EXPECT_THAT(rows_left({.min_calls = 0, .max_m = 1}), ElementsAre(1));
-  EXPECT_EQ(capture_merge(three_shapes(), {}, {.min_calls = 6, .max_m = {}}).num_left_out, 2u);
+  EXPECT_EQ(capture_merge(three_shapes(), {}, {.min_calls = 6, .max_m = {}}).num_skipped, 2u);
 }
 
 TEST(CaptureMerge, NothingLeftAndSeveralFamiliesAreRefused) {

@@ -104,7 +104,7 @@ class Worker {
     if (!hello.cores.empty()) bind_to_cores({hello.cores.begin(), hello.cores.end()});
     device_ = open_device(hello.device);
     executor_ = std::make_unique<LocalExecutor>(*device_, solvers_, &announcer_);
-    executor_->leave_out(hello.left_out);
+    executor_->skip_solvers(hello.skipped);
     return reply::Ready{device_->info(), build_};
   }
   Reply handle(const request::Open& open) {

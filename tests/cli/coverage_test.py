@@ -52,7 +52,7 @@ class Rows(Coverage):
         self.assertEqual(self.lost("-t", "a.csv", "--op", OP),
                          (2, [("a.csv:2", "is of another model", "Other card")]))
 
-    def test_the_run_times_tables_are_the_default_and_a_wrong_one_is_left_out(self):
+    def test_the_run_times_tables_are_the_default_and_a_wrong_one_is_skipped(self):
         self.table("mine.csv", self.row("1,x,48", 3))
         self.table("configs/" + TUNED, self.row("1,32,48", 1))
         result = self.ask("coverage", "--json", env={VARIABLE: "mine.csv"})

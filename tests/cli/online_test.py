@@ -69,7 +69,7 @@ class Queue(Online):
         self.assertEqual(self.tuned(), [(1, 32), (2, 24)])
         self.assertEqual(self.count("decision"), 2)
 
-    def test_a_line_that_is_no_shape_is_said_and_left_out(self):
+    def test_a_line_that_is_no_shape_is_reported_and_skipped(self):
         self.queue("what is this\n", ONE, "1,-5,x,False,fp32,fp32\n")
         result = self.attune(*ONLINE)
         self.assertIn(f"{self.list}:2", result.stderr)

@@ -149,7 +149,7 @@ class TuneAModel(ShapesStory):
         self.assertIn("4 shapes with more than 8 rows left out", result.stderr)
         self.assertEqual({(r["M"], r["dtype"]) for r in self.rows("t.csv")}, {("1", "torch.float16")})
 
-    def test_families_that_cannot_be_tuned_are_said_and_left_out(self):
+    def test_families_that_cannot_be_tuned_are_reported_and_skipped(self):
         result = self.tune(*self.model("experts", EXPERTS), "--nsets", "1", "-o", "t.csv", "--max-trials", "2")
         self.assertIn("this version cannot tune them, so they are left out: fmoe (1 shape)", result.stderr)
         self.assertEqual([r["N"] for r in self.rows("t.csv")], ["96", "48", "8", "128"])

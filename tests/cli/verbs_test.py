@@ -80,7 +80,7 @@ class List(story.Story):
         self.assertFalse(entries["fmoe"]["tunable"])
         self.assertLessEqual({"m", "n", "k", "dtype"}, {a["name"] for a in entries["gemm_a16w16"]["attributes"]})
 
-    def test_candidates_with_what_the_rules_left_out(self):
+    def test_candidates_with_what_the_rules_excluded(self):
         text = self.attune("list", "candidates", PROBLEM, *DEVICE, "--pruned").stdout
         self.assertIn("fake.gemm@1:split_k=1;tile_m=64;tile_n=64  (default)", text)
         self.assertIn("excluded by tile-fits", text)

@@ -130,7 +130,7 @@ class AGuest(story.Story):
         result = self.attune("list", "solvers", env={"ATTUNE_MODULES": str(empty)})
         self.assertEqual(result.stderr.count("no solver modules found in"), 1)
 
-    def test_modules_that_others_may_write_are_left_out_and_said(self):
+    def test_modules_that_others_may_write_are_skipped_and_reported(self):
         copies = self.work / "copies"
         shutil.copytree(BUILD / "modules", copies)
         self.assertEqual(self.lines("open", "1", ATTUNE_MODULES=str(copies)), [])
