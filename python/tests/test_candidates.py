@@ -136,7 +136,7 @@ class Refuses(unittest.TestCase):
 
     def test_a_problem_that_the_solver_does_not_take(self):
         tensors = [numbers(32, 5), numbers(24, 32), np.zeros((5, 24), np.float32)]
-        self.refused(errors.UnavailableError, "does not run this problem", tensors, PROBLEM + " trans_a=1")
+        self.refused(errors.UnavailableError, "cannot run this problem", tensors, PROBLEM + " trans_a=1")
 
     def test_types_that_arrays_cannot_have(self):
         with self.assertRaises((TypeError, ValueError)):

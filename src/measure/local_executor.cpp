@@ -244,7 +244,7 @@ Outcome LocalExecutor::prepare(OpenProblem& opening, const Admission& admission,
       fail(ErrorCode::unavailable, "{}", *why);
     const std::vector<Binary> binaries = binaries_.load(admission.binaries);
     plan = library(*registry_.find(candidate.solver)).backend->prepare(opening.problem, candidate.config, {binaries});
-    ATTUNE_CHECK(plan != nullptr, "{} prepared nothing", candidate.name());
+    ATTUNE_CHECK(plan != nullptr, "{} prepared no plan", candidate.name());
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
     if (admission.limits.load.count() > 0 && took > admission.limits.load) {
       fail(ErrorCode::timeout, "preparing took longer than its deadline: {} ms, {} ms allowed", took.count(),

@@ -92,7 +92,8 @@ TEST_F(CaptureOutputsTest, OutputsThatWouldBeReadWithTheSourcesAreRefused) {
         {"all.csv", inside, "captures"},
         {"all.csv", inside, file},
         {"all.csv", file + ".counts", file}}) {
-    EXPECT_THAT(refusal_of(shapes, counts, source), HasSubstr("none of the sources")) << shapes << " " << counts;
+    EXPECT_THAT(refusal_of(shapes, counts, source), HasSubstr("must not be one of the sources"))
+        << shapes << " " << counts;
   }
   EXPECT_EQ(refusal_of("captures/all.csv", "captures/c.csv", file), "") << "beside a file that is a source";
 }

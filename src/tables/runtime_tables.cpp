@@ -30,7 +30,7 @@ RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources
 }
 
 std::string skipped_rows(const Table::SkippedRows& rows) {
-  return fmt::format("{} left out, the first: {}", counted(rows.count, "row"), rows.why_first);
+  return fmt::format("{} skipped, the first: {}", counted(rows.count, "row"), rows.why_first);
 }
 
 std::vector<std::string> skipped_notices(const RuntimeTables& tables) {
@@ -38,7 +38,7 @@ std::vector<std::string> skipped_notices(const RuntimeTables& tables) {
   for (size_t i = 0; i < tables.wrong.size(); ++i) {
     if (tables.wrong[i].empty()) continue;
     const std::string& missing = tables.sources.files[i].why_missing;
-    notices.push_back(missing.empty() ? "a table is left out: " + tables.wrong[i] : missing);
+    notices.push_back(missing.empty() ? "a table is skipped: " + tables.wrong[i] : missing);
   }
   if (!tables.table) return notices;
   for (const Table::SkippedRows& one : tables.table->skipped()) {

@@ -22,7 +22,7 @@ struct RuntimeTables {
 RuntimeTables read_runtime_tables(const FamilySpec& family);
 /// Like the above, for given sources.
 RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources);
-/// Returns a sentence such as `2 rows left out, the first: t.csv:3: …`.
+/// Returns a sentence such as `2 rows skipped, the first: t.csv:3: …`.
 std::string skipped_rows(const Table::SkippedRows& rows);
 /// Returns sentences about wrong variables, missing files, and skipped files and rows.
 std::vector<std::string> skipped_notices(const RuntimeTables& tables);

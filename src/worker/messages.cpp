@@ -25,7 +25,7 @@ ErrorCode error_code_from(const json& value) {
   for (const ErrorCode code : kErrorCodes) {
     if (name(code) == text) return code;
   }
-  fail(ErrorCode::invalid_input, "unknown code of an error: '{}'", shown(text));
+  fail(ErrorCode::invalid_input, "unknown error code: '{}'", shown(text));
 }
 
 /// Deadlines are bounded so that the time can be counted in nanoseconds.
@@ -271,7 +271,7 @@ Request request_of(const json& value) {
   }
   if (type == "drop") return request::Drop{uint32_from(value.at("slot"))};
   if (type == "sample") return request::Sample{turns_from(value.at("schedule"))};
-  fail(ErrorCode::invalid_input, "unknown type of a request: '{}'", shown(type));
+  fail(ErrorCode::invalid_input, "unknown type of request: '{}'", shown(type));
 }
 
 Reply answer_of(const json& value) {
@@ -298,7 +298,7 @@ Reply answer_of(const json& value) {
                    uint32_from(value.at("dropped")),
                    list_from(value.at("failed"), failed_from)};
   }
-  fail(ErrorCode::invalid_input, "unknown type of an answer: '{}'", shown(type));
+  fail(ErrorCode::invalid_input, "unknown type of answer: '{}'", shown(type));
 }
 
 template <typename Message>

@@ -129,7 +129,7 @@ class Worker {
   }
 
   Executor& executor() {
-    if (!executor_) fail(ErrorCode::internal, "a worker expects a greeting first");
+    if (!executor_) fail(ErrorCode::internal, "a worker expects the request hello first");
     return *executor_;
   }
   template <typename Wanted>

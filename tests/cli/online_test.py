@@ -114,7 +114,7 @@ class GivenUp(Online):
         version = self.attempts()[0]["attune"]
         self.queue(ONE, TWO)
         (self.online / "attempts.csv").write_text(f"problem,attune,begun,given_up\n{key},{version},5,\n")
-        self.assertIn("it was begun 5 times", self.attune(*ONLINE).stderr)
+        self.assertIn("its tuning was started 5 times", self.attune(*ONLINE).stderr)
         self.assertEqual(len(self.tuned()), 1)
         (self.online / "attempts.csv").write_text(f"problem,attune,begun,given_up\n{key},0.0.0,5,\n")
         self.queue(ONE, TWO)

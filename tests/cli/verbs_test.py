@@ -91,7 +91,7 @@ class List(story.Story):
         self.assertFalse(answer["portable.gemm"]["supported"])
 
     def test_bad_arguments(self):
-        self.refused("list", says="give what to list: solvers, devices, ops or candidates")
+        self.refused("list", says="name what to list: solvers, devices, ops or candidates")
         self.refused("list", "frobs", says="frobs")
         self.refused("list", "candidates", *DEVICE, says="give a problem")
         self.refused("list", "candidates", "gemm_a16w16 m=0 n=1 k=1", *DEVICE, says="'m'")
@@ -154,7 +154,7 @@ class Explain(Tables):
 
     def test_the_decision_is_told_without_a_table(self):
         text = self.attune("explain", PROBLEM, *DEVICE).stdout
-        self.assertIn("decided in the journal", text)
+        self.assertIn("decision in the journal", text)
         self.assertIn("repeat: attune bench", text)
 
     def test_near_rows_are_listed_when_none_serves(self):

@@ -107,7 +107,7 @@ class AGuest(story.Story):
     # -- solver modules and tables ---------------------------------------------------------------------------------------
 
     def lines(self, *arguments, **env):
-        """What the library says of itself, the shapes left out."""
+        """What the library reports, without the shapes."""
         stderr = self.act(*arguments, env=env).stderr
         return [line for line in stderr.splitlines() if "no row of a table" not in line and "lookups found" not in line]
 
