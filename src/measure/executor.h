@@ -19,7 +19,7 @@
 
 namespace attune {
 
-/// Deadlines of one candidate; 0: none. Behind a process wall the candidate is ended at its deadline; in process it is
+/// Deadlines of one candidate; 0: none. In a worker process the candidate is ended at its deadline; in process it is
 /// blamed when it returns.
 struct Limits {
   Milliseconds load{0};  ///< Time allowed to prepare the candidate.
@@ -91,8 +91,9 @@ class Executor {
   virtual void sample(std::vector<Turn> schedule) = 0;
   /// Blocks up to `at_most` for events; may return none.
   virtual std::vector<Event> wait(Milliseconds at_most) = 0;
-  /// Abandons the enqueued requests, at once where a process wall allows it. Each is still answered: refused, cancelled
-  /// or interrupted. Open problems and admitted candidates may be lost; the caller should close them and stop.
+  /// Abandons the enqueued requests, at once if they are in a worker process. Each is still answered: refused,
+  /// cancelled or interrupted. Open problems and admitted candidates may be lost; the caller should close them and
+  /// stop.
   virtual void abort() = 0;
   /// Processes other than this one in which candidates run; their processor time belongs to the run.
   virtual std::vector<pid_t> processes() const { return {}; }

@@ -14,7 +14,7 @@
 
 namespace attune {
 
-/// An executor across a process wall: one worker process, one device. When the worker dies, hangs past a deadline or
+/// An executor with one worker process for one device. When the worker dies, hangs past a deadline or
 /// sends an invalid message, its process group is killed, the announced candidate is blamed, a fresh worker is started,
 /// and everything that was open and admitted is restored. A candidate blamed once is tried again. A candidate blamed
 /// twice is disqualified: its admission is answered with the outcome of its death, or it is in Sampled::failed. A
