@@ -112,7 +112,7 @@ ModelFamily family_of_model(const ModelShapes& shapes, const std::string& op) {
     }
   }
   if (tunable.empty() && skipped.empty())
-    fail(ErrorCode::invalid_input, "the model has no products of the family {}, see attune shapes", op);
+    fail(ErrorCode::invalid_input, "the model has no products of the family {}, `attune shapes` lists them", op);
   if (tunable.empty())
     fail(ErrorCode::invalid_input,
          "this version cannot tune the products of the model: {}; attune shapes -o writes their lists",

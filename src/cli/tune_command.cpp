@@ -20,7 +20,7 @@ struct Refused {
   bool takes_value;
   const char* why;
 };
-constexpr const char* kRefusedGroup = "Refused here";
+constexpr const char* kRefusedGroup = "Refused flags";
 constexpr Refused kRefused[] = {
     {"--ngpus", true, "this version tunes the CPU; choose a device with --devices"},
     {"--gpu_ids", true, "this version tunes the CPU; choose a device with --devices"},
@@ -40,10 +40,10 @@ void add_shape_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option("-i,--untune_file,--input_file", options.input,
                   "Shapes: a CSV of the family's untuned (or tuned) columns");
   verb.add_option("--gemm_size_file", options.size_file, "Shapes: a YAML list of {M, N, K, rowMajorA, rowMajorB}");
-  verb.add_option("-m", options.m, "One size: rows of x")->check(whole_number_error);
-  verb.add_option("-n", options.n, "One size: rows of the weights")->check(whole_number_error);
+  verb.add_option("-m", options.m, "One size: M, the rows of x")->check(whole_number_error);
+  verb.add_option("-n", options.n, "One size: N, the rows of the weights")->check(whole_number_error);
   verb.add_option("-k", options.k,
-                  "One size: columns of x and of the weights (the older tuners' split-K switch is --splitK)")
+                  "One size: K, the columns of x and of the weights (the older tuners' split-K switch is --splitK)")
       ->check(whole_number_error);
   verb.add_option("--dtype,--indtype,--dtype_a", options.indtype,
                   "Input type: bf16, fp16 or fp32; overrides the file's");
@@ -237,7 +237,7 @@ int check_only(const TuneOptions& options) {
   if (check.table.empty()) check.table = options.output.empty() ? options.input : options.output;
   if (check.table.empty()) {
     fail(ErrorCode::invalid_input,
-         "name the file to check: --run_config tuned.csv, or --compare_wo_tuning results.yaml");
+         "name the file to check, as in --run_config tuned.csv or --compare_wo_tuning results.yaml");
   }
   return run_check(check);
 }

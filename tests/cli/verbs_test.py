@@ -385,7 +385,7 @@ class TheProgram(story.Story):
     def test_refused_flags_are_in_the_long_help_alone(self):
         self.assertNotIn("--gpu_ids", self.attune("tune", "--help").stdout)
         self.assertIn("--help-all", self.attune("tune", "--help").stdout)
-        self.assertRegex(self.attune("tune", "--help-all").stdout, r"Refused here:(\n.*)*--gpu_ids")
+        self.assertRegex(self.attune("tune", "--help-all").stdout, r"Refused flags:(\n.*)*--gpu_ids")
 
     def test_a_small_stack_is_enough(self):
         if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():

@@ -16,7 +16,7 @@ std::vector<int64_t> numbers_of(const std::string& text, std::string_view flag) 
   std::vector<int64_t> all;
   const auto pieces = split(text, ',');
   if (pieces.size() > kMaxNumbers)
-    fail(ErrorCode::invalid_input, "{} takes {} numbers at most, got {}", flag, kMaxNumbers, pieces.size());
+    fail(ErrorCode::invalid_input, "{} accepts at most {} numbers, got {}", flag, kMaxNumbers, pieces.size());
   for (const std::string_view piece : pieces) {
     const auto number = parse_int(trim(piece));
     if (!number || *number < 1 || *number > kMaxExtent)

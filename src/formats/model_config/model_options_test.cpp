@@ -37,7 +37,7 @@ TEST(OptionsOfModels, ListsAreWholeNumbers) {
   std::string long_list = "1";
   for (int i = 0; i < 1000; ++i) long_list += ",1";
   EXPECT_EQ(refusal([&](ModelOptions& options) { options.nsets = long_list; }),
-            "--nsets takes 1000 numbers at most, got 1001");
+            "--nsets accepts at most 1000 numbers, got 1001");
 }
 
 TEST(OptionsOfModels, TypesAreThoseOfAModel) {
