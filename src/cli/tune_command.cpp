@@ -171,7 +171,7 @@ void add_measuring_flags(CLI::App& verb, TuneOptions& options) {
       ->check(natural_number_error);
 }
 
-/// Flags for places, compilers and the wall between this process and the candidates.
+/// Flags for places, compilers and the worker processes of candidates.
 void add_environment_flags(CLI::App& verb, TuneOptions& options) {
   verb.option_defaults()->group("Method");
   verb.add_option("--journal", options.journal, "Journal file; default: see `attune paths`");

@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-/// `flag` makes no sense beside `other`.
+/// `flag` cannot be combined with `other`.
 struct Conflict {
   const char *flag, *other, *why;
 };
@@ -33,7 +33,7 @@ constexpr Conflict kConflicts[] = {
     {"--candidate-timeout", "--load-deadline", "it sets that deadline, too"},
 };
 
-/// `flag` makes no sense without one of `others`.
+/// `flag` has no effect without one of `others`.
 struct Need {
   const char* flag;
   std::array<const char*, 4> others;

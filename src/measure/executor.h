@@ -45,7 +45,7 @@ struct Opened {
   bool busy = false;
   std::vector<Contender> contenders;
   /// True if it was refused because workers died without an announced candidate, which proves nothing about the
-  /// problem. Set on the caller's side of a wall, never in a message.
+  /// problem. Set in the caller's process, never in a message.
   bool lost = false;
   bool operator==(const Opened&) const = default;
 };

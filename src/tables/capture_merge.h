@@ -10,7 +10,7 @@
 
 namespace attune {
 
-/// Shapes that a merge of captured shapes leaves out.
+/// Limits of a merge: shapes outside them are skipped.
 struct CaptureLimits {
   uint64_t min_calls = 0;        ///< Those that were called less often.
   std::optional<int64_t> max_m;  ///< Those with more rows (rows_of_a()).

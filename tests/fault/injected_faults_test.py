@@ -204,7 +204,7 @@ class BehindAWall(InjectedFaults):
 
 
 class InProcess(InjectedFaults):
-    """What can be survived without a wall."""
+    """Faults that can be survived without worker processes."""
 
     ALONE = ("--isolation", "none")
     STEPS = ("prepare", "run"), (25, 75)
