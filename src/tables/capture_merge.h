@@ -10,10 +10,10 @@
 
 namespace attune {
 
-/// Limits of a merge: shapes outside them are skipped.
+/// Limits of a merge of captured shapes.
 struct CaptureLimits {
-  uint64_t min_calls = 0;        ///< Those that were called less often.
-  std::optional<int64_t> max_m;  ///< Those with more rows (rows_of_a()).
+  uint64_t min_calls = 0;        ///< Shapes that were called less often are skipped.
+  std::optional<int64_t> max_m;  ///< Shapes with more rows (rows_of_a()) are skipped.
 };
 
 /// One list of captured shapes.
