@@ -169,8 +169,7 @@ NB_MODULE(_attune, module) {
              kGemmDoc);
   module.def("run_addresses", &run_addresses, "x"_a, "w"_a, "bias"_a, "out"_a, "m"_a, "n"_a, "k"_a, "dtype"_a);
   module.def("run", &run_candidate, "problem"_a, "candidate"_a, "tensors"_a, kRunDoc);
-  nb::class_<PackedWeights>(module, "PackedWeights",
-                            "Packed weights, for every number of rows; see pack_weights.")
+  nb::class_<PackedWeights>(module, "PackedWeights", "Packed weights, for every number of rows; see pack_weights.")
       .def_prop_ro("layouts", &PackedWeights::layouts)
       .def_prop_ro("nbytes", &PackedWeights::bytes)
       .def_prop_ro("shape", &PackedWeights::shape);
