@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What `cmake --install` puts where. The library and the program find tables and modules by where they lie themselves
+# Places of the installed files. The library and the program find tables and modules relative to their own files
 # (src/base/locations.cpp), so the tree can be moved as a whole.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

@@ -2,7 +2,7 @@
 # attune_add_library(NAME row LINK …): one folder = one static library attune_NAME.
 #
 # Every x.cpp of the folder (and of the sub-folders named in FOLDERS) is in the library, every x_test.cpp in the test
-# binary of its row (attune_tests_<row>), every x_fuzz.cpp is a fuzz target: no list to forget a file in. APART: sources
+# binary of its row (attune_tests_<row>), every x_fuzz.cpp is a fuzz target; no file has to be listed. APART: sources
 # are never compiled together, because libattune takes some of them only and must not link what the others need.
 function(attune_add_library name)
   cmake_parse_arguments(ARG "APART" "ROW" "LINK;PRIVATE;FOLDERS;TEST_LINK" ${ARGN})
@@ -62,7 +62,7 @@ function(attune_row_tests row tests)
   endif()
 endfunction()
 
-# Called once at the end: makes the test binaries, one a row.
+# Called once at the end: makes the test binaries, one per row.
 function(attune_finish)
   if(NOT ATTUNE_TESTS)
     return()

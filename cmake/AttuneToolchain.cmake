@@ -24,7 +24,7 @@ if(ATTUNE_SANITIZE)
   add_compile_options(-fsanitize=${ATTUNE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1)
   add_link_options(-fsanitize=${ATTUNE_SANITIZE})
   add_compile_definitions(ATTUNE_SANITIZED=1)
-  # GCC's flow warnings are wrong about instrumented code; the release build has them as errors.
+  # GCC's flow warnings are wrong for instrumented code; they are errors in the release build.
   add_compile_options(-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-maybe-uninitialized)
   # TSan does not model fences; ours are between processes (worker/announcement), which it does not see anyway.
   if(ATTUNE_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

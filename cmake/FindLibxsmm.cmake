@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# libxsmm, which Debian ships as archives only. Gives Libxsmm::noblas: no BLAS is behind it, so only the kernels it
+# libxsmm, which Debian ships as archives only. Gives Libxsmm::noblas: it has no BLAS, so only the kernels it
 # generates may be called; its routines that fall back to a BLAS would print an error and compute nothing.
 find_path(Libxsmm_INCLUDE_DIR libxsmm.h)
 find_library(Libxsmm_LIBRARY NAMES libxsmm.a xsmm)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # MKL as its three layers (lp64, GNU OpenMP, core), never libmkl_rt: that one makes its symbols global and then serves
-# every other BLAS of the process too. Gives MKL::gnu_thread. Looked for in ATTUNE_VENDOR/mkl (tools/setup --with-mkl,
+# every other BLAS of the process too. Gives MKL::gnu_thread. Searched in ATTUNE_VENDOR/mkl (tools/setup --with-mkl,
 # whose wheels hold no names without a version), in $MKLROOT, then in the system.
 set(roots ${ATTUNE_VENDOR_FOLDER}/mkl $ENV{MKLROOT})
 find_path(MKLGnuThread_INCLUDE_DIR mkl_cblas.h HINTS ${roots} PATH_SUFFIXES include mkl)

@@ -2,7 +2,7 @@
 # oneDNN 2.x. Debian's own dnnl-config.cmake asks for OpenCL headers, which a CPU build does not use.
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(OneDNN_LIBRARY dnnl)
-# A system that has only version 3 has none: that is FindOneDNN3's.
+# On a system that has only version 3 this finds nothing; FindOneDNN3 finds that version.
 if(EXISTS "${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h")
   file(STRINGS "${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h" major REGEX "define DNNL_VERSION_MAJOR +2$")
   if(NOT major)

@@ -14,7 +14,7 @@ set(OneDNN3_IS_VERSION_3 OFF)
 if(OneDNN3_VERSION MATCHES "^3\\.")
   set(OneDNN3_IS_VERSION_3 ON)
 else()
-  # The next configuring must not stay with the headers of a version 2.
+  # The next configuration must not keep the headers of version 2.
   unset(OneDNN3_INCLUDE_DIR CACHE)
 endif()
 include(FindPackageHandleStandardArgs)

@@ -29,7 +29,7 @@ class Progress:
 
     shapes: int  #: Number of shapes of the run.
     done: int
-    doing: str  #: `racing 24 of 64x1152x896 fp32`
+    doing: str  #: `racing 24 candidates of 64x1152x896 fp32`
     elapsed_s: float
     best_ratio: float  #: Largest gain over a baseline so far; 0: none yet.
     best_shape: str  #: Shape with that gain.

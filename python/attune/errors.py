@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """Base class of errors. The message is one sentence that says what to do; `code` is the code of JSON output."""
+    """Base class of errors. The message is one sentence that tells the user what to do; `code` is the code of JSON output."""
 
     code: str = "internal"
 
@@ -23,7 +23,7 @@ class NotFoundError(Error, LookupError):
 
 
 class UnavailableError(Error):
-    """No library on this machine can do it, or there is no memory."""
+    """No library on this machine supports the operation, or memory is exhausted."""
 
     code = "unavailable"
 

@@ -121,7 +121,7 @@ first, which takes seconds. The GIL is released.
 Raises ValueError for a wrong text, shape or number of tensors, TypeError for a wrong type, and
 attune.errors.UnavailableError when the candidate's solver is not available, has another version or does not support
 the problem, or when its kernel cannot be compiled.)";
-constexpr const char* kPackDoc = R"(Packs weights once, ahead of all calls: gemm_a16w16 takes the result as w.
+constexpr const char* kPackDoc = R"(Packs weights once, before all calls; pass the result to gemm_a16w16 as w.
 
 w          (n, k)  fp32, fp16 or bf16; not needed afterwards
 bias       whether the calls have a bias
@@ -169,8 +169,7 @@ NB_MODULE(_attune, module) {
              kGemmDoc);
   module.def("run_addresses", &run_addresses, "x"_a, "w"_a, "bias"_a, "out"_a, "m"_a, "n"_a, "k"_a, "dtype"_a);
   module.def("run", &run_candidate, "problem"_a, "candidate"_a, "tensors"_a, kRunDoc);
-  nb::class_<PackedWeights>(module, "PackedWeights",
-                            "Weights packed ahead, for every number of rows; see pack_weights.")
+  nb::class_<PackedWeights>(module, "PackedWeights", "Packed weights, for every number of rows; see pack_weights.")
       .def_prop_ro("layouts", &PackedWeights::layouts)
       .def_prop_ro("nbytes", &PackedWeights::bytes)
       .def_prop_ro("shape", &PackedWeights::shape);

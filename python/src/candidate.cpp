@@ -24,14 +24,14 @@ std::string shape_text(const TensorSpec& spec) {
 
 void check(const std::string& role, const Operand& operand, const TensorSpec& spec) {
   if (operand.dtype() != spec.dtype) {
-    fail_type(role + " must be " + std::string(name(spec.dtype)) + ", as the problem says, got " +
+    fail_type(role + " must be " + std::string(name(spec.dtype)) + ", as the problem states, got " +
               std::string(name(operand.dtype())));
   }
   bool fits = operand.ndim() == static_cast<int>(spec.shape.size());
   for (int axis = 0; fits && axis < operand.ndim(); ++axis)
     fits = operand.dim(axis) == spec.shape[static_cast<size_t>(axis)];
   if (!fits)
-    fail_value(role + " must have the shape " + shape_text(spec) + ", as the problem says, got " +
+    fail_value(role + " must have the shape " + shape_text(spec) + ", as the problem states, got " +
                operand.shape_text());
 }
 

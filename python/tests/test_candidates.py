@@ -107,7 +107,7 @@ class Refuses(unittest.TestCase):
 
     def test_wrong_types(self):
         x, w, out = operands()
-        self.refused(TypeError, "tensors[0] (a) must be fp32, as the problem says", [x.astype(np.float16), w, out])
+        self.refused(TypeError, "tensors[0] (a) must be fp32, as the problem states", [x.astype(np.float16), w, out])
         self.refused(TypeError, "tensors[2] (c) must be fp32", [x, w, np.zeros((5, 24), np.float16)])
         self.refused(TypeError, "tensors[1] (b) must be", [x, w.astype(np.float64), out])
         self.refused(TypeError, "tensors[1] (b) must be an array", [x, None, out])
@@ -136,7 +136,7 @@ class Refuses(unittest.TestCase):
 
     def test_a_problem_that_the_solver_does_not_take(self):
         tensors = [numbers(32, 5), numbers(24, 32), np.zeros((5, 24), np.float32)]
-        self.refused(errors.UnavailableError, "does not run this problem", tensors, PROBLEM + " trans_a=1")
+        self.refused(errors.UnavailableError, "cannot run this problem", tensors, PROBLEM + " trans_a=1")
 
     def test_types_that_arrays_cannot_have(self):
         with self.assertRaises((TypeError, ValueError)):

@@ -34,7 +34,7 @@ std::string OnlineAttempts::given_up(const Problem& problem) const {
   if (found == attempts_.end()) return {};
   if (!found->second.given_up.empty()) return found->second.given_up;
   if (found->second.begun < kMaxBegun) return {};
-  return fmt::format("it was begun {} times, and the program was ended each time", found->second.begun);
+  return fmt::format("its tuning was started {} times, and the program was ended each time", found->second.begun);
 }
 
 bool OnlineAttempts::is_suspect(const Problem& problem) const {

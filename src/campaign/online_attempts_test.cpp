@@ -56,7 +56,7 @@ TEST_F(Attempts, AShapeIsGivenUpAfterItsLastAttempt) {
       attempts.begin(one_);
     }
   });
-  EXPECT_EQ(read().given_up(one_), "it was begun 5 times, and the program was ended each time");
+  EXPECT_EQ(read().given_up(one_), "its tuning was started 5 times, and the program was ended each time");
 }
 
 TEST_F(Attempts, AReasonIsKeptOnOneShortLine) {

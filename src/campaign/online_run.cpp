@@ -45,7 +45,7 @@ int OnlineRun::work() {
 }
 
 std::string OnlineRun::summary() const {
-  return fmt::format("online tuning on {}: {} tuned, {} given up; its queue: '{}'", device_.id,
+  return fmt::format("online tuning on {}: {} tuned, {} given up; queue: '{}'", device_.id,
                      counted(num_tuned_, "shape"), num_given_up_, queue_.folder().string());
 }
 
@@ -138,7 +138,7 @@ void OnlineRun::settle(const Batch& batch, const std::vector<TuneResult>& result
       if (end == End::stopped) attempts_.undone(problem);
       continue;
     } else {
-      give_up(problem, found == results.end() ? "it was left out of the run"
+      give_up(problem, found == results.end() ? "the run skipped it"
                                               : fmt::format("{}: {}", name(found->ending), found->reason));
     }
     out.push_back(problem);

@@ -104,7 +104,7 @@ TEST_F(OnlineQueueRun, TunesWhatWaitsAFewShapesAtATime) {
   EXPECT_EQ(end.status, 0);
   EXPECT_TRUE(end.had_turn);
   EXPECT_THAT(asked_, ElementsAre(ElementsAre(1, 2, 3, 4), ElementsAre(5, 6)));
-  EXPECT_THAT(said_, ElementsAre("online tuning on fake:0: 6 shapes tuned, 0 given up; its queue: '" +
+  EXPECT_THAT(said_, ElementsAre("online tuning on fake:0: 6 shapes tuned, 0 given up; queue: '" +
                                  queue_.folder().string() + "'"));
   EXPECT_FALSE(queue_.is_waiting());
   EXPECT_FALSE(attempts().is_suspect(queue_problem()));
@@ -150,11 +150,11 @@ TEST_F(OnlineQueueRun, RetryTunesWhatWasGivenUp) {
   EXPECT_EQ(attempts().given_up(queue_problem()), "");
 }
 
-TEST_F(OnlineQueueRun, AShapeThatTheRunLeftOutIsGivenUp) {
+TEST_F(OnlineQueueRun, AShapeThatTheRunSkippedIsGivenUp) {
   add({1, 2});
   answer_ = [](std::span<const Problem> problems) { return tuned(problems.first(1)); };
   run();
-  EXPECT_THAT(said_, Contains(AllOf(HasSubstr("m=2 "), HasSubstr("it was left out of the run"))));
+  EXPECT_THAT(said_, Contains(AllOf(HasSubstr("m=2 "), HasSubstr("the run skipped it"))));
   EXPECT_THAT(said_, Contains(HasSubstr("1 shape tuned, 1 given up")));
 }
 
@@ -208,7 +208,7 @@ TEST_F(OnlineQueueRun, AShapeThatEndsTheProcessEachTimeIsGivenUp) {
   begin_and_die(2, OnlineAttempts::kMaxBegun);
   run();
   EXPECT_THAT(asked_, ElementsAre(ElementsAre(1)));
-  EXPECT_THAT(said_, Contains(HasSubstr("it was begun 5 times, and the program was ended each time")));
+  EXPECT_THAT(said_, Contains(HasSubstr("its tuning was started 5 times, and the program was ended each time")));
   EXPECT_FALSE(queue_.is_waiting());
 }
 

@@ -53,7 +53,7 @@ std::vector<Part> parts_of(const std::string& devices) {
   for (size_t i = 0; i < parts.size(); ++i) {
     if ((kind == "cpu" || kind == "fake") && parts[i].name == fmt::format("{}:{}", kind, i)) continue;
     fail(ErrorCode::invalid_input,
-         "several devices are the parts of one kind, counted from 0, as in --devices cpu:0,cpu:1; got '{}'", devices);
+         "several devices must be parts of one kind, numbered from 0, as in --devices cpu:0,cpu:1; got '{}'", devices);
   }
   if (kind != "cpu") return parts;
   const auto cores = partition_cores(parts.size());
@@ -77,7 +77,7 @@ std::vector<Environment> open_environments(const std::string& devices, Isolation
                                            const KernelOptions& kernels, const std::function<bool()>& stop) {
   std::vector<Part> parts = parts_of(devices);
   if (parts.size() > 1 && isolation == Isolation::none)
-    fail(ErrorCode::invalid_input, "several devices need a process each, leave out --isolation none");
+    fail(ErrorCode::invalid_input, "several devices need a process each, omit --isolation none");
   // The modules' load variables must be set before any thread starts.
   const Registry& solvers = registry();
   for (const std::string& notice : solvers.notices()) print_line(stderr, "note: " + notice);
@@ -125,7 +125,7 @@ void wait_for_quiet(const Environment& environment, double wait_s, const std::fu
   int num_windows = 0;
   const auto ask = [&] {
     if (num_windows++ == kSilentWindows)
-      std::fprintf(stderr, "waiting up to %.0f s for other programs to come to rest (--quiet-wait 0 does not)\n",
+      std::fprintf(stderr, "waiting up to %.0f s until other programs are idle (--quiet-wait 0 skips the wait)\n",
                    wait_s);
     return stop && stop();
   };

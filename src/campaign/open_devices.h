@@ -19,15 +19,15 @@ class WorkerExecutor;
 
 /// A device and what a verb needs to run kernels on it.
 struct Environment {
-  std::shared_ptr<Strays> strays;  ///< Used with an executor across a process wall; outlives it.
+  std::shared_ptr<Strays> strays;  ///< Used with an executor that has a worker process; outlives it.
   std::unique_ptr<Device> opened;  ///< Used with an executor in this process.
   std::unique_ptr<Executor> executor;
-  const WorkerExecutor* worker = nullptr;  ///< The executor, if it is across a process wall.
+  const WorkerExecutor* worker = nullptr;  ///< The executor, if it has a worker process.
   std::unique_ptr<Kernels> kernels;
   std::vector<int> cores;  ///< Cores of the device, if it is a part of the processor.
   const DeviceInfo& device() const { return executor->device(); }
 };
-/// Where candidates run: in a worker behind a process wall, or in this process, which a crash then ends.
+/// Where candidates run: in a worker process, or in this process, which a crash then ends.
 enum class Isolation : uint8_t { process, none };
 /// Parses `process` or `none`.
 Isolation isolation_option(const std::string& text);
@@ -42,7 +42,7 @@ struct KernelOptions {
 Environment open_environment(const std::string& devices, Isolation isolation, const KernelOptions& kernels = {});
 
 /// Opens the devices of a list: `cpu:0,cpu:1` are two halves of this process's cores, `fake:0,fake:1` two fake devices.
-/// The devices are equal, so that a row of one is valid for all. Several devices require a process wall. Throws
+/// The devices are equal, so that a row of one is valid for all. Several devices require worker processes. Throws
 /// invalid_input. `stop` is polled while a worker starts or is replaced; once true, the executor gives up.
 std::vector<Environment> open_environments(const std::string& devices, Isolation isolation,
                                            const KernelOptions& kernels, const std::function<bool()>& stop = {});

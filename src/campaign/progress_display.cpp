@@ -59,7 +59,7 @@ ProgressDisplay::ProgressDisplay(const RunProgress& progress)
   action.sa_handler = print_alarm;
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGALRM, &action, nullptr);
-  set_plain("at the start");
+  set_plain("starting");
 }
 
 ProgressDisplay::~ProgressDisplay() {
@@ -69,7 +69,7 @@ ProgressDisplay::~ProgressDisplay() {
 
 void ProgressDisplay::set_plain(const std::string& state) {
   set_alarm(0);
-  alarm_text = fmt::format("{} of {} shapes, still at it: {}\n", progress_.num_done, progress_.num_shapes, state);
+  alarm_text = fmt::format("{} of {} shapes, still running: {}\n", progress_.num_done, progress_.num_shapes, state);
   set_alarm(std::max(0.1, reported_s_ + kSilentS - steady_clock().now_s()));
 }
 

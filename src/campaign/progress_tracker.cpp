@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/text.h"
 #include "report/result_table.h"
 
 namespace attune {
@@ -15,8 +16,8 @@ ProgressTracker::ProgressTracker(RunProgress start, const std::filesystem::path&
 void ProgressTracker::progress(const Problem& problem, Phase phase, size_t num_candidates) {
   static constexpr std::array<const char*, 5> kPhases = {"racing", "finals of", "confirming", "last samples of",
                                                          "done with"};
-  progress_.doing =
-      fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)], num_candidates, short_shape(problem));
+  progress_.doing = fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)],
+                                counted(num_candidates, "candidate"), short_shape(problem));
   progress_.elapsed_s = clock_.now_s() - began_s_;
   file_.write(progress_);
 }

@@ -59,7 +59,7 @@ TEST_F(Tracker, NamesThePhaseAndWritesTheFile) {
   EXPECT_THAT(running_runs(state_.path()), IsEmpty()) << "a run of less than half a second needs no file";
   clock_.at_s += 2;
   tracker_.progress(test_problem(1), Phase::finals, 5);
-  EXPECT_EQ(tracker_.now().doing, "finals of 5 of 1×32×48 fp32");
+  EXPECT_EQ(tracker_.now().doing, "finals of 5 candidates of 1×32×48 fp32");
   EXPECT_EQ(tracker_.now().elapsed_s, 2);
   const auto runs = running_runs(state_.path());
   ASSERT_THAT(runs, SizeIs(1));
@@ -73,7 +73,7 @@ TEST_F(Tracker, GoesOnWithoutAFile) {
   tracker.progress(test_problem(1), Phase::confirm, 2);
   tracker.finished(result(1, 1.1));
   EXPECT_EQ(tracker.now().num_done, 1u);
-  EXPECT_EQ(tracker.now().doing, "confirming 2 of 1×32×48 fp32");
+  EXPECT_EQ(tracker.now().doing, "confirming 2 candidates of 1×32×48 fp32");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ nlohmann::ordered_json json_of(const RunProgress& progress) {
 std::optional<RunningRun> run_from(const std::string& text) {
   const auto json = nlohmann::json::parse(text);
   RunningRun run;
-  if (json.at("boot").get<std::string>() != boot()) fail(ErrorCode::unavailable, "a run of another machine");
+  if (json.at("boot").get<std::string>() != boot()) fail(ErrorCode::unavailable, "the run is on another machine");
   run.pid = json.at("pid").get<int64_t>();
   const int64_t started = started_ticks(run.pid);
   if (started == 0 || started != json.at("started_ticks").get<int64_t>()) return std::nullopt;

@@ -61,7 +61,8 @@ void TuneDisplay::finished(const TuneResult& result) {
 
 void TuneDisplay::note_cut_shapes() {
   for (const auto& [reason, count] : cut_) {
-    display_.print_line(fmt::format("{} not decided, run again to go on: {}", counted(count, "shape"), reason), false);
+    display_.print_line(fmt::format("{} not decided, run again to continue: {}", counted(count, "shape"), reason),
+                        false);
   }
 }
 
@@ -78,8 +79,8 @@ void TuneDisplay::print_details(const TuneResult& result) {
 
 void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs, const DeviceInfo& device,
                         const std::vector<Milliseconds>& recoveries) {
-  nlohmann::ordered_json mended = nlohmann::ordered_json::array();
-  for (const Milliseconds one : recoveries) mended.push_back(one.count());
+  nlohmann::ordered_json recoveries_ms = nlohmann::ordered_json::array();
+  for (const Milliseconds one : recoveries) recoveries_ms.push_back(one.count());
   nlohmann::ordered_json list = nlohmann::ordered_json::array(), skipped = nlohmann::ordered_json::array();
   for (const TuneResult& result : results) {
     nlohmann::ordered_json failures = nlohmann::ordered_json::array();
@@ -103,7 +104,7 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
   const nlohmann::ordered_json all = {{"device", {{"id", device.id}, {"key", device.key()}, {"model", device.model}}},
                                       {"results", list},
                                       {"skipped", skipped},
-                                      {"recoveries_ms", mended},
+                                      {"recoveries_ms", recoveries_ms},
                                       {"table", inputs.table.string()}};
   print_json(all);
 }
@@ -143,19 +144,18 @@ void print_summary(const TuneOptions& options, const TuneInputs& inputs, const T
   }
   where += "journal " + journal.string();
   if (display.num_kept() > 0) {
-    print_line(stdout, counted(display.num_kept(), "shape") + " with a row already (--all tunes again)");
+    print_line(stdout, counted(display.num_kept(), "shape") + " with a row already (--all tunes them again)");
   }
   if (display.num_reused() > 0) {
-    print_line(stdout,
-               counted(display.num_reused(), "shape") + " tuned before, taken from the journal (--all tunes again)");
+    print_line(stdout, counted(display.num_reused(), "shape") +
+                           " tuned before, taken from the journal (--all tunes them again)");
   }
   if (summary.num_shapes == 0) {
     print_line(stdout, "no shape was decided now; " + where);
     return;
   }
   print_line(stdout, fmt::format("{}: geometric mean {:.3f}× over the default [{:.3f}, {:.3f}], {:.3f}× over the best "
-                                 "untuned config; {} faster, {} tied, {} "
-                                 "keep the default ({} of all noisy); {}",
+                                 "untuned config; {} faster, {} tied, {} keep the default, {} noisy in all; {}",
                                  counted(summary.num_shapes, "shape"), summary.mean, summary.low, summary.high,
                                  summary.mean_over_untuned, summary.num_faster, summary.num_tied,
                                  summary.num_shapes - summary.num_faster - summary.num_tied, summary.num_noisy, where));

@@ -30,8 +30,7 @@ TableFiles table_files(const TuneOptions& options, const FamilySpec& family) {
   if (!options.output.empty()) return {split_table_paths(options.output).front(), options.output};
   if (is_single_size(options) || !options.size_file.empty()) return {};
   if (options.config_dir.empty())
-    fail(ErrorCode::invalid_input,
-         "say where the table goes: -o tuned.csv, or --config-dir DIR for the family's default file");
+    fail(ErrorCode::invalid_input, "give an output file with -o, or --config-dir DIR for the family's default file");
   const auto table = std::filesystem::path(options.config_dir) / family.default_file;
   return {table, table.string()};
 }
@@ -59,8 +58,8 @@ void check_outputs(const TuneOptions& options, const std::filesystem::path& tabl
 std::vector<std::string> surroundings(const DeviceInfo& device, std::span<const std::string> variables) {
   std::vector<std::string> notices;
   if (!variables.empty()) {
-    notices.push_back(
-        fmt::format("set in the environment, libraries may not be at their best: {}", fmt::join(variables, ", ")));
+    notices.push_back(fmt::format("these variables are set in the environment and may slow libraries down: {}",
+                                  fmt::join(variables, ", ")));
   }
   const auto online = static_cast<int64_t>(sysconf(_SC_NPROCESSORS_ONLN));
   if (device.kind == "host" && device.num_units < online) {
@@ -72,9 +71,9 @@ std::vector<std::string> surroundings(const DeviceInfo& device, std::span<const 
     if (!entry.solver) missing += (missing.empty() ? "" : ", ") + entry.id;
   }
   if (!missing.empty())
-    notices.push_back("solvers that are not available here (`attune list solvers` says why): " + missing);
+    notices.push_back("solvers that are not available on this machine (`attune list solvers` states why): " + missing);
   for (const char* variable : {"GEMM_A4W4_BLOCKWISE_HIP_CLANG_PATH", "ATTUNE_HIP_CLANG_PATH"}) {
-    if (std::getenv(variable)) notices.push_back(fmt::format("{} is set, but no HIP solver is built here", variable));
+    if (std::getenv(variable)) notices.push_back(fmt::format("{} is set, but this build has no HIP solver", variable));
   }
   return notices;
 }

@@ -109,7 +109,7 @@ TEST_F(Inputs, YamlSizesGoToAFileOfTheDeviceAndDay) {
   EXPECT_THAT(ms(inputs), ElementsAre(1));
 }
 
-TEST_F(Inputs, LargeShapesAreLeftOut) {
+TEST_F(Inputs, LargeShapesAreSkipped) {
   name_list();
   options_.max_m = 100;
   EXPECT_THAT(ms(read()), ElementsAre(1));
@@ -147,16 +147,16 @@ TEST_F(Inputs, ASizeIsWhole) {
 TEST_F(Inputs, ATableNeedsAPlace) {
   name_list();
   options_.output.clear();
-  EXPECT_EQ(refused(), "say where the table goes: -o tuned.csv, or --config-dir DIR for the family's default file");
+  EXPECT_EQ(refused(), "give an output file with -o, or --config-dir DIR for the family's default file");
 }
 
 TEST_F(Inputs, TypesAndFamiliesAreKnown) {
   name_list();
   options_.indtype = "int3";
-  EXPECT_EQ(refused(), "--dtype wants a data type such as bf16, fp16 or fp32, got 'int3'");
+  EXPECT_EQ(refused(), "--dtype expects a data type such as bf16, fp16 or fp32, got 'int3'");
   options_.indtype.clear();
   options_.outdtype = "int3";
-  EXPECT_EQ(refused(), "--outdtype wants a data type such as bf16, fp16 or fp32, got 'int3'");
+  EXPECT_EQ(refused(), "--outdtype expects a data type such as bf16, fp16 or fp32, got 'int3'");
   options_.outdtype.clear();
   options_.input.clear();
   options_.op = "no_op";
@@ -190,11 +190,11 @@ TEST_F(Inputs, OutputsAreCheckedBeforeAnythingIsMeasured) {
   EXPECT_THAT(refused(), HasSubstr(options_.output));
   options_.output = path("t.csv");
   options_.profile_file = put("other.csv", "a,b\n1,2\n");
-  EXPECT_THAT(refused(), StartsWith("the file is there and holds something else than candidates"));
+  EXPECT_THAT(refused(), StartsWith("the file exists and does not hold candidates"));
   options_.profile_file.clear();
   put("candidates.csv", "a,b\n1,2\n");
   options_.keep_dir = folder_.path().string();
-  EXPECT_THAT(refused(), StartsWith("the file is there and holds something else than candidates"));
+  EXPECT_THAT(refused(), StartsWith("the file exists and does not hold candidates"));
   options_.keep_dir = put("file", "");
   EXPECT_NE(refused(), "accepted");
 }
@@ -219,10 +219,11 @@ TEST_F(Inputs, VariablesThatChangeLibrariesAreReported) {
   const auto variables = library_variables();
   // Whoever runs the test may have set others.
   EXPECT_THAT(variables, testing::AllOf(Contains("OMP_NUM_THREADS=3"), Contains("BLIS_ARCH_TYPE=zen")));
-  EXPECT_THAT(read(variables).notices,
-              Contains("set in the environment, libraries may not be at their best: " + join(variables, ", ")));
+  EXPECT_THAT(
+      read(variables).notices,
+      Contains("these variables are set in the environment and may slow libraries down: " + join(variables, ", ")));
   ::setenv("ATTUNE_HIP_CLANG_PATH", "/clang", 1);
-  EXPECT_THAT(read().notices, Contains("ATTUNE_HIP_CLANG_PATH is set, but no HIP solver is built here"));
+  EXPECT_THAT(read().notices, Contains("ATTUNE_HIP_CLANG_PATH is set, but this build has no HIP solver"));
 }
 
 }  // namespace

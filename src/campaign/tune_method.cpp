@@ -14,7 +14,7 @@ double duration_option(const std::string& text, std::string_view flag) {
   if (text.empty()) return 0;
   const auto seconds = parse_duration_s(text);
   if (!seconds || *seconds <= 0)
-    fail(ErrorCode::invalid_input, "{} wants a time such as 30s, 10m or 2h, got '{}'", flag, text);
+    fail(ErrorCode::invalid_input, "{} expects a time such as 30s, 10m or 2h, got '{}'", flag, text);
   return *seconds;
 }
 
@@ -29,7 +29,7 @@ std::vector<std::string> libraries_option(const std::string& text) {
   for (const auto piece : split(text, ',')) {
     const std::string library(trim(piece));
     if (!known.contains(library)) {
-      fail(ErrorCode::invalid_input, "--libtype takes all or some of {}, got '{}'",
+      fail(ErrorCode::invalid_input, "--libtype expects all or some of {}, got '{}'",
            join({known.begin(), known.end()}, ","), library);
     }
     libraries.push_back(library);
@@ -51,8 +51,8 @@ void check_options(const TuneOptions& options) {
     fail(ErrorCode::invalid_input,
          "a host is tuned by one worker, so that kernels do not disturb each other; got --mp {}", options.mp);
   if (options.err_ratio <= 0)
-    fail(ErrorCode::invalid_input, "--errRatio is a limit that errors stay below, so it is above 0; got {}",
-         options.err_ratio);
+    fail(ErrorCode::invalid_input,
+         "--errRatio must be above 0, because a candidate's errors must stay below it; got {}", options.err_ratio);
 }
 
 }  // namespace

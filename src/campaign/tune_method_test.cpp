@@ -35,13 +35,13 @@ TEST(TuneMethod, RefusesWhatMakesNoSense) {
   EXPECT_EQ(refused([](TuneOptions& options) { options.mp = 2; }),
             "a host is tuned by one worker, so that kernels do not disturb each other; got --mp 2");
   EXPECT_EQ(refused([](TuneOptions& options) { options.err_ratio = 0; }),
-            "--errRatio is a limit that errors stay below, so it is above 0; got 0");
+            "--errRatio must be above 0, because a candidate's errors must stay below it; got 0");
   EXPECT_EQ(refused([](TuneOptions& options) { options.budget = "soon"; }),
-            "--budget wants a time such as 30s, 10m or 2h, got 'soon'");
+            "--budget expects a time such as 30s, 10m or 2h, got 'soon'");
   EXPECT_EQ(refused([](TuneOptions& options) { options.timeout = "0s"; }),
-            "--timeout wants a time such as 30s, 10m or 2h, got '0s'");
+            "--timeout expects a time such as 30s, 10m or 2h, got '0s'");
   EXPECT_THAT(refused([](TuneOptions& options) { options.libtype = "fake,nothing"; }),
-              AllOf(StartsWith("--libtype takes all or some of "), HasSubstr("fake"), EndsWith(", got 'nothing'")));
+              AllOf(StartsWith("--libtype expects all or some of "), HasSubstr("fake"), EndsWith(", got 'nothing'")));
 }
 
 TEST(TuneMethod, TheProcedureNamesWhatDecisionsDependOn) {

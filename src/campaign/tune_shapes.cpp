@@ -101,26 +101,27 @@ struct ModelFamily {
 ModelFamily family_of_model(const ModelShapes& shapes, const std::string& op) {
   const FamilySpec* named = family_option(op);
   std::vector<const FamilySpec*> tunable;
-  std::vector<std::string> left_out, names;
+  std::vector<std::string> skipped, names;
   for (const FamilySpec* family : families_of(shapes)) {
     if (named && family != named) continue;
     if (family->tunable) {
       tunable.push_back(family);
       names.emplace_back(family->op);
     } else {
-      left_out.push_back(fmt::format("{} ({})", family->op, counted(problems_of(shapes, *family).size(), "shape")));
+      skipped.push_back(fmt::format("{} ({})", family->op, counted(problems_of(shapes, *family).size(), "shape")));
     }
   }
-  if (tunable.empty() && left_out.empty())
-    fail(ErrorCode::invalid_input, "the model has no products of the family {}, see attune shapes", op);
+  if (tunable.empty() && skipped.empty())
+    fail(ErrorCode::invalid_input, "the model has no products of the family {}, `attune shapes` lists them", op);
   if (tunable.empty())
-    fail(ErrorCode::invalid_input, "this version cannot tune what the model has: {}; attune shapes -o writes the lists",
-         join(left_out, ", "));
+    fail(ErrorCode::invalid_input,
+         "this version cannot tune the products of the model: {}; attune shapes -o writes their lists",
+         join(skipped, ", "));
   if (tunable.size() > 1)
-    fail(ErrorCode::invalid_input, "the model has products of several families, tune one after the other with --op: {}",
-         join(names, ", "));
-  if (left_out.empty()) return {tunable.front(), ""};
-  return {tunable.front(), "this version cannot tune them, so they are left out: " + join(left_out, ", ")};
+    fail(ErrorCode::invalid_input,
+         "the model has products of several families, tune them one after the other with --op: {}", join(names, ", "));
+  if (skipped.empty()) return {tunable.front(), ""};
+  return {tunable.front(), "this version cannot tune these families and skips them: " + join(skipped, ", ")};
 }
 
 TuneShapes read_model(const TuneOptions& options, const DeviceInfo& device) {
@@ -137,7 +138,7 @@ TuneShapes read_model(const TuneOptions& options, const DeviceInfo& device) {
   }
   if (num_large > 0)
     shapes.notices.push_back(
-        fmt::format("{} with more than {} rows left out (--max-m)", counted(num_large, "shape"), *options.max_m));
+        fmt::format("{} with more than {} rows skipped (--max-m)", counted(num_large, "shape"), *options.max_m));
   return shapes;
 }
 

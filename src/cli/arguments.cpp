@@ -28,7 +28,7 @@ std::vector<std::string> rewrite_arguments(std::vector<std::string> arguments) {
     }
     if (arguments[i] == "-k" && (i + 1 == arguments.size() || !parse_int(arguments[i + 1]))) {
       fail(ErrorCode::invalid_input,
-           "-k is the size K and needs a number; split-K candidates are on already (--no-splitK excludes them)");
+           "-k is the size K and needs a number; split-K candidates are always tried unless --no-splitK is given");
     }
   }
   return arguments;

@@ -34,7 +34,7 @@ Candidate candidate_of(const std::string& solver, const std::string& config, con
       fail(ErrorCode::unavailable, "the solver does not support the problem: {} {}", solver, contender.support.reason);
     return {solver, contender.version, config.empty() ? contender.untuned : Config::parse(config)};
   }
-  fail(ErrorCode::not_found, "no available solver of that name, see `attune list solvers`: '{}'", solver);
+  fail(ErrorCode::not_found, "no solver of this name is available, see `attune list solvers`: '{}'", solver);
 }
 
 std::vector<Candidate> wanted_candidates(const BenchOptions& options, const std::vector<Contender>& here) {
@@ -114,19 +114,22 @@ int run_bench(const BenchOptions& options) {
 void add_bench_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<BenchOptions>();
   auto* verb = app.add_subcommand(
-      "bench", "Verify and time kernels of one problem, interleaved; without --solver the default of every solver");
-  verb->add_option("problem", options->problem, "Such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")->required();
+      "bench",
+      "Verify and time kernels of one problem, interleaved; without --solver: the untuned config of every solver");
+  verb->add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
+      ->required();
   verb->add_option("--solver", options->solver, "One solver, such as onednn.gemm");
-  verb->add_option("--config", options->config, "Its config: \"impl=gemm:jit;threads=2\"; default: untuned");
-  verb->add_option("--candidate", options->candidates, "Full names, as in tables; may be repeated")
+  verb->add_option("--config", options->config,
+                   "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
+  verb->add_option("--candidate", options->candidates, "Full name of a candidate, as in tables; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
   verb->add_option("--journal", options->journal,
-                   "Journal that records this run; default: the one in attune paths, if it exists");
+                   "Journal that records this run; default: the one that `attune paths` shows, if it exists");
   verb->add_option("--inputs", options->inputs, kInputsHelp)
       ->capture_default_str()
       ->check(CLI::IsMember(kCachePolicyNames));
-  verb->add_option("--iters", options->rounds, "Rounds: samples of each candidate")
+  verb->add_option("--iters", options->rounds, "Number of rounds; each takes one sample of every candidate")
       ->capture_default_str()
       ->check(positive_number_error);
   verb->add_option("--seed", options->seed, "Seed of the data and the order")

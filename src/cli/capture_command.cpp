@@ -113,7 +113,7 @@ int merge_captured(const CaptureOptions& options) {
   write_capture_merge(merge, outputs, sources);
   std::string text = fmt::format("{} of {} in '{}', calls in '{}'", counted(merge.shapes.shapes.size(), "shape"),
                                  merge.shapes.family->op, options.output, outputs.counts.string());
-  if (merge.num_left_out > 0) text += fmt::format("; {} left out", merge.num_left_out);
+  if (merge.num_skipped > 0) text += fmt::format("; {} skipped", merge.num_skipped);
   print_line(stdout, text);
   return 0;
 }
@@ -121,7 +121,8 @@ int merge_captured(const CaptureOptions& options) {
 int clear_captured(const CaptureOptions& options) {
   const auto sources = capture_sources(options.sources);
   if (!options.sources.empty() && !fs::is_directory(sources.front()))
-    fail(ErrorCode::invalid_input, "a folder of captured files is wanted: '{}'", shown(sources.front().string(), 500));
+    fail(ErrorCode::invalid_input, "expected a folder of captured files, got '{}'",
+         shown(sources.front().string(), 500));
   const size_t num_removed = clear_captures(sources.front());
   print_line(stdout, fmt::format("{} removed from {}", counted(num_removed, "file"), list_of(sources)));
   return 0;
@@ -131,7 +132,7 @@ int clear_captured(const CaptureOptions& options) {
 
 void add_capture_command(CLI::App& app, Action& chosen) {
   auto* verb =
-      app.add_subcommand("capture", "Shapes that programs called under ATTUNE_TUNE_GEMM=1: show, merge, clear");
+      app.add_subcommand("capture", "Show, merge or clear the shapes that programs called under ATTUNE_TUNE_GEMM=1");
   verb->require_subcommand(1);
   auto options = std::make_shared<CaptureOptions>();
   const auto add = [&](const char* name, const char* help, int (*run)(const CaptureOptions&)) {
@@ -140,26 +141,33 @@ void add_capture_command(CLI::App& app, Action& chosen) {
     return sub;
   };
   auto* show =
-      add("show", "Shapes by their share of the time, where a table knows it, else of the calls", show_captures);
-  show->add_option("sources", options->sources, "Folders and files; default: captures of attune paths");
+      add("show", "List shapes by their share of the time if a table states it, otherwise by their share of the calls",
+          show_captures);
+  show->add_option("sources", options->sources,
+                   "Folders and files; default: the folder of captures (see `attune paths`)");
   show->add_option("-t,--table", options->tables,
-                   "Tuned table that the times are from, F:F2 for several; once for each family. Default: those that "
-                   "the run time reads");
-  show->add_option("--op", options->op, "One family only; the family of files whose name does not tell");
-  show->add_option("--device", options->device, "Device whose rows count; default cpu:0");
-  show->add_option("--top", options->top, "Only the first N; 0, the default: all")->check(natural_number_error);
+                   "Tuned table that states the times, F:F2 for several; give it once for each family. Default: the "
+                   "tables of the run time");
+  show->add_option("--op", options->op, "Only this family; also the family of files whose names do not identify it");
+  show->add_option("--device", options->device, "Device whose rows are considered; default: cpu:0");
+  show->add_option("--top", options->top, "Number of shapes to list; default: 0, all of them")
+      ->check(natural_number_error);
   show->add_flag("--json", options->json, "Machine-readable");
-  auto* merge = add("merge", "One list of shapes of several, most called first, for attune tune -i", merge_captured);
-  merge->add_option("sources", options->sources, "Folders and files; default: captures of attune paths");
+  auto* merge =
+      add("merge", "Merge captured shapes into one list for attune tune -i, most called first", merge_captured);
+  merge->add_option("sources", options->sources,
+                    "Folders and files; default: the folder of captures (see `attune paths`)");
   merge->add_option("-o,--output", options->output, "List of shapes to write")->required();
-  merge->add_option("--counts", options->counts, "File of the sums of the calls; default: FILE.counts beside it");
-  merge->add_option("--op", options->op, "Family, when a folder holds several");
-  merge->add_option("--min-calls", options->limits.min_calls, "Leaves out shapes that were called less often")
+  merge->add_option("--counts", options->counts,
+                    "File for the total calls of each shape; default: the output's name with .counts appended");
+  merge->add_option("--op", options->op, "Family to merge, if the sources hold several");
+  merge->add_option("--min-calls", options->limits.min_calls, "Skip shapes that were called less often")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 62));
-  merge->add_option("--max-m", options->limits.max_m, "Leaves out shapes with more rows (tokens)")
+  merge->add_option("--max-m", options->limits.max_m, "Skip shapes with more rows (tokens)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
-  auto* clear = add("clear", "Removes captured shapes and counts from a folder, and nothing else", clear_captured);
-  clear->add_option("folder", options->sources, "Folder; default: captures of attune paths")->expected(1);
+  auto* clear = add("clear", "Remove captured shapes and counts from a folder, and nothing else", clear_captured);
+  clear->add_option("folder", options->sources, "Folder; default: the folder of captures (see `attune paths`)")
+      ->expected(1);
 }
 
 }  // namespace attune

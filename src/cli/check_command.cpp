@@ -87,7 +87,7 @@ void add_check_command(CLI::App& app, Action& chosen) {
   verb->add_option("--op", options->op, "Family, if the file does not identify it");
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
   verb->add_option("--journal", options->journal,
-                   "Journal that records a run of kernels; default: the one in attune paths, if it exists");
+                   "Journal that records a run of kernels; default: the one that `attune paths` shows, if it exists");
   verb->add_option("--inputs", options->inputs, kInputsHelp)
       ->capture_default_str()
       ->check(CLI::IsMember(kCachePolicyNames));
@@ -97,7 +97,7 @@ void add_check_command(CLI::App& app, Action& chosen) {
       ->check(amount_error);
   verb->add_option("--slower-than", options->slower_than_pct,
                    "Percent by which a row may be slower than its recorded time before it is suspect; the low end of "
-                   "the measured interval counts, in two runs")
+                   "the measured interval must exceed it in two runs")
       ->capture_default_str()
       ->check(amount_error);
   verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait at the start until other programs are idle")

@@ -89,7 +89,7 @@ void print_rows(const RowCoverage& rows, const CoverageOptions& options, const D
                                    row.problem.key()));
   }
   if (num_shown < rows.unused.size())
-    print_line(stdout, fmt::format("  and {} more: --top 0 or --json", rows.unused.size() - num_shown));
+    print_line(stdout, fmt::format("  and {} more; --top 0 or --json lists all", rows.unused.size() - num_shown));
 }
 
 void print_shapes(const Coverage& coverage, const CoverageOptions& options) {
@@ -136,14 +136,15 @@ int run_coverage(const CoverageOptions& options) {
 
 void add_coverage_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<CoverageOptions>();
-  auto* verb = app.add_subcommand("coverage", "Rows that no lookup can reach; captured shapes that no row serves");
+  auto* verb =
+      app.add_subcommand("coverage", "List rows that no lookup can reach, and captured shapes that no row serves");
   verb->add_option("captured", options->captured,
-                   "Folders and files of captured shapes; default: captures of attune paths");
+                   "Folders and files of captured shapes; default: the folder of captures (see `attune paths`)");
   verb->add_option("-t,--table", options->tables,
-                   "Tuned table, F:F2 for several; once for each family. Default: those that the run time reads");
-  verb->add_option("--op", options->op, "One family only; the family of files whose name does not tell");
-  verb->add_option("--device", options->device, "Device whose rows count; default cpu:0");
-  verb->add_option("--top", options->top, "How many rows and shapes are listed; 0: all")
+                   "Tuned table, F:F2 for several; give it once for each family. Default: the tables of the run time");
+  verb->add_option("--op", options->op, "Only this family; also the family of files whose names do not identify it");
+  verb->add_option("--device", options->device, "Device whose rows are considered; default: cpu:0");
+  verb->add_option("--top", options->top, "Number of rows and shapes to list; 0: all")
       ->check(natural_number_error)
       ->capture_default_str();
   verb->add_flag("--json", options->json, "Machine-readable");

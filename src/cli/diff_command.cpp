@@ -84,9 +84,11 @@ int run_diff(const DiffOptions& options) {
 void add_diff_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<DiffOptions>();
   auto* verb = app.add_subcommand(
-      "diff", "Compare two files of results: rows added, removed or changed, cell by cell and as numbers");
+      "diff",
+      "Compare two results files: list rows that were added, removed or changed; cells are compared as numbers");
   verb->add_option("before", options->before, "Older tuned CSV, or YAML results")->required();
-  verb->add_option("after", options->after, "Newer one; of a CSV and a YAML file only the fields of both are compared")
+  verb->add_option("after", options->after,
+                   "Newer file; a CSV and a YAML file are compared in the fields that both have")
       ->required();
   verb->add_option("--op", options->op, "Family, if the files do not identify it");
   verb->add_flag("--json", options->json, "Machine-readable");

@@ -103,7 +103,7 @@ void print_tables(const LookupResult& found, const TableSet& set, const ExplainO
 
 void print_summary(const CandidateSummary& summary, const Problem& problem, const DeviceInfo& device) {
   if (summary.decision) {
-    print_line(stdout, "decided in the journal:\n  " + result_header() + "\n  " + result_line(*summary.decision));
+    print_line(stdout, "decision in the journal:\n  " + result_header() + "\n  " + result_line(*summary.decision));
     for (const Finalist& finalist : summary.decision->finalists)
       print_line(stdout, fmt::format("  {:10.2f} µs  {}  {}", finalist.comparison.us, ratio_text(finalist.comparison),
                                      finalist.candidate.name()));
@@ -161,11 +161,11 @@ void add_explain_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ExplainOptions>();
   auto* verb = app.add_subcommand(
       "explain", "Show which row of a table serves a problem and why, and the outcome of every candidate");
-  verb->add_option("problem", options->problem, "Such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")->required();
-  verb->add_option("-t,--table", options->table,
-                   "Tuned table; F:F2 for several; default: those that the run time uses");
+  verb->add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
+      ->required();
+  verb->add_option("-t,--table", options->table, "Tuned table, F:F2 for several; default: the tables of the run time");
   verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
-  verb->add_option("--journal", options->journal, "Journal file; default: attune paths");
+  verb->add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });
 }

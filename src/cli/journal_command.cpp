@@ -109,12 +109,12 @@ void add_journal_command(CLI::App& app, Action& chosen) {
     if (verb->get_subcommands().empty())
       fail(ErrorCode::invalid_input, "give a subcommand of journal: show, export or vacuum");
   });
-  verb->add_option("--journal", options->journal, "Journal file; default: attune paths");
+  verb->add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
   auto* show = verb->add_subcommand("show", "List the decisions, and count the records behind them");
   auto* write = verb->add_subcommand("export", "Write every record as CSV");
   auto* vacuum = verb->add_subcommand("vacuum", "Delete entries that newer ones supersede, and free the space");
   write->add_option("--csv", options->csv, "File to write");
-  show->add_flag("--json", options->json, "One JSON object for each decision, one a line");
+  show->add_flag("--json", options->json, "One JSON object per line, for each decision");
   for (auto* action : {show, write, vacuum}) {
     action->fallthrough();
     if (action == vacuum) continue;

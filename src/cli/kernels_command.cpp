@@ -73,7 +73,7 @@ int build_kernels(const KernelsOptions& options) {
   Environment environment = open_environment(options.devices, Isolation::none, {options.cache, options.jobs, {}});
   const KernelRows rows = kernel_rows(table, *environment.executor);
   for (const auto& [row, why] : rows.unusable)
-    print_line(stderr, fmt::format("{}:{}: left out: {}", options.table, row->line, why));
+    print_line(stderr, fmt::format("{}:{}: skipped: {}", options.table, row->line, why));
   std::vector<Kernels::Request> requests;
   for (const KernelRow& one : rows.usable)
     requests.push_back({&one.problem, find_contender(one.contenders, one.candidate.solver), one.candidate});
@@ -91,7 +91,7 @@ int build_kernels(const KernelsOptions& options) {
   std::string text =
       fmt::format("{} of {} use generated kernels: {} in '{}'", num_rows, counted(table.rows().size(), "row"),
                   counted(files.size(), "file"), cache_folder(options).string());
-  if (!rows.unusable.empty()) text += fmt::format("; {} left out", rows.unusable.size());
+  if (!rows.unusable.empty()) text += fmt::format("; {} skipped", rows.unusable.size());
   print_line(stdout, text);
   return num_failed == 0 && rows.unusable.empty() ? 0 : 1;
 }
@@ -99,22 +99,23 @@ int build_kernels(const KernelsOptions& options) {
 }  // namespace
 
 void add_kernels_command(CLI::App& app, Action& chosen) {
-  auto* verb = app.add_subcommand("kernels", "Compiled kernels: list, clear, build ahead for a table");
+  auto* verb = app.add_subcommand("kernels", "List or clear compiled kernels, or compile those of a table in advance");
   verb->require_subcommand(1);
   auto options = std::make_shared<KernelsOptions>();
   const auto add = [&](const char* name, const char* help, int (*run)(const KernelsOptions&)) {
     auto* sub = verb->add_subcommand(name, help);
-    sub->add_option("--cache", options->cache, "Folder of compiled kernels; default: attune paths");
+    sub->add_option("--cache", options->cache, "Folder of compiled kernels; default: see `attune paths`");
     sub->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
     return sub;
   };
-  add("list", "Every compiled kernel", list_kernels)->add_flag("--json", options->json, "Machine-readable");
-  add("clear", "Removes them all; they are compiled again when needed", clear_kernels);
-  auto* build = add("build", "Compiles what a table's rows need here", build_kernels);
+  add("list", "List every compiled kernel", list_kernels)->add_flag("--json", options->json, "Machine-readable");
+  add("clear", "Remove all compiled kernels; they are compiled again when needed", clear_kernels);
+  auto* build = add("build", "Compile the kernels that a table's rows need on this machine", build_kernels);
   build->add_option("--table", options->table, "Tuned table")->required();
-  build->add_option("--op", options->op, "Family of the table, when its name does not tell");
-  build->add_option("--devices", options->devices, "Device; default cpu:0");
-  build->add_option("--jobs", options->jobs, "Compilers at once; default: one a core")->check(CLI::Range(0, 1024));
+  build->add_option("--op", options->op, "Family of the table, if its name does not identify it");
+  build->add_option("--devices", options->devices, "Device; default: cpu:0");
+  build->add_option("--jobs", options->jobs, "Number of compilers to run in parallel; default: one per core")
+      ->check(CLI::Range(0, 1024));
 }
 
 }  // namespace attune

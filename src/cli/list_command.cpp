@@ -141,7 +141,7 @@ int list_candidates(const ListOptions& options) {
 
 int run_list(const ListOptions& options) {
   if (options.what.empty())
-    fail(ErrorCode::invalid_input, "give what to list: solvers, devices, ops or candidates (of a problem)");
+    fail(ErrorCode::invalid_input, "name what to list: solvers, devices, ops or candidates (of a problem)");
   if (options.what == "solvers") return list_solvers(options.json);
   if (options.what == "devices") return list_known_devices(options.json);
   if (options.what == "ops") return list_ops(options.json);
@@ -157,7 +157,7 @@ void add_list_command(CLI::App& app, Action& chosen) {
       ->check(CLI::IsMember({"solvers", "devices", "ops", "candidates"}));
   verb->add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
   verb->add_option("--devices,--device", options->devices, "For candidates: cpu:0 (default) or fake:0");
-  verb->add_flag("--pruned", options->pruned, "Also what the rules exclude, and why");
+  verb->add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_list(*options); }; });
 }

@@ -31,7 +31,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // A script's value can be overridden.
   app.set_help_all_flag("--help-all", "Help of every verb");
-  app.footer("Tables, journal and kernels: `attune paths`. Every flag with examples: docs/cli.md.");
+  app.footer("`attune paths` shows where tables, journal and kernels are kept. docs/cli.md describes every flag.");
   Action chosen;
   add_tune_command(app, chosen);
   add_bench_command(app, chosen);

@@ -86,7 +86,8 @@ int run_online(OnlineCommandOptions options) {
   }
   const OnlineEnd end = empty_queue(queue, device, calls, options.retry);
   if (!end.had_turn && !options.background)
-    print_line(stderr, fmt::format("another process tunes what waits for {}, this one is not needed", device.id));
+    print_line(stderr,
+               fmt::format("another process already tunes the queued shapes of {}, so this one ends", device.id));
   return end.status;
 }
 
@@ -95,25 +96,26 @@ int run_online(OnlineCommandOptions options) {
 void add_online_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<OnlineCommandOptions>();
   auto* verb = app.add_subcommand(
-      "online", "Tunes the shapes that applications with ATTUNE_ONLINE_TUNING=1 have missed, then ends");
-  verb->add_option("--device", options->method.device, "Whose shapes: cpu:0")->capture_default_str();
-  verb->add_option("--max-trials", options->method.max_trials, "Candidates asked for a solver at most")
+      "online", "Tune the shapes that applications with ATTUNE_ONLINE_TUNING=1 have missed, then exit");
+  verb->add_option("--device", options->method.device, "Device whose queued shapes are tuned")->capture_default_str();
+  verb->add_option("--max-trials", options->method.max_trials, "Maximum number of candidates to try per solver")
       ->capture_default_str()
       ->check(positive_number_error);
-  verb->add_option("--timeout", options->method.timeout, "Time for one shape; one that takes longer is given up")
+  verb->add_option("--timeout", options->method.timeout,
+                   "Time limit for one shape; a shape that takes longer is given up")
       ->capture_default_str();
   verb->add_option("--quiet-wait", options->method.quiet_wait_s,
-                   "Seconds to wait at the start until other programs are quiet; a server never is")
+                   "Seconds to wait at the start until other programs are idle; a server never is")
       ->capture_default_str()
       ->check(amount_error);
-  verb->add_flag("--retry", options->retry, "Tune what was given up as well");
+  verb->add_flag("--retry", options->retry, "Also tune shapes that were given up before");
   verb->add_flag("--background", options->background,
-                 "As an application starts it: little priority, all output to online/log.txt of the state folder, and "
-                 "the end when the application has gone");
+                 "Run as an application starts it: with low priority, all output in online/log.txt of the state "
+                 "folder, and an exit when the application has ended");
   verb->footer(
-      "Winners go to the tables in overlay/ of the state folder, evidence to the journal: attune paths. Shapes that "
-      "no\nkernel wins or that take too long are given up, with the reason in attempts.csv beside the queue.\n"
-      "  attune online --device cpu:0 --retry");
+      "Winners go to the tables in overlay/ of the state folder, measurements to the journal (see `attune paths`). "
+      "Shapes that\nno kernel wins and shapes that take too long are given up; attempts.csv beside the queue has the "
+      "reasons.\n  attune online --device cpu:0 --retry");
   verb->callback([options, &chosen] { chosen = [options] { return run_online(*options); }; });
 }
 

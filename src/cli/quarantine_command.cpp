@@ -94,7 +94,7 @@ int clear(const QuarantineOptions& options) {
   std::vector<Entry> entries;
   for (const auto& [key, entry] : pardons) entries.push_back(entry);
   if (!entries.empty()) journal->append(entries);
-  print_line(stdout, fmt::format("{} pardoned, the next run that needs one tries it again",
+  print_line(stdout, fmt::format("{} released from quarantine; the next run that needs one tries it again",
                                  counted(entries.size(), "candidate")));
   return 0;
 }
@@ -107,9 +107,9 @@ void add_quarantine_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<QuarantineOptions>();
   for (const auto& [name, help, run] :
        {std::tuple{"list", "List the excluded candidates, why, and the command that reproduces each", &list},
-        std::tuple{"clear", "Pardon candidates: the next run tries them again", &clear}}) {
+        std::tuple{"clear", "Release candidates from quarantine: the next run tries them again", &clear}}) {
     auto* part = verb->add_subcommand(name, help);
-    part->add_option("--journal", options->journal, "Journal file; default: attune paths");
+    part->add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
     part->add_option("--device", options->device, "Only this device, as the list names it: x86-64-v4/2");
     part->add_option("--candidate", options->candidate, "Only this candidate, by its full name");
     // A pardon applies to a candidate, whatever the problem.

@@ -44,7 +44,7 @@ std::vector<OutputFile> output_files(const ShapesOptions& options, const ModelSh
     std::vector<std::string> names;
     for (const FamilySpec* family : families) names.emplace_back(family->op);
     fail(ErrorCode::invalid_input,
-         "the shapes are of {}, one file holds one family: choose it with --op, or name a folder: '{}'",
+         "the shapes are of {}, but a file holds one family: choose it with --op, or name a folder: '{}'",
          join(names, ", "), shown(options.output, 500));
   }
   std::vector<OutputFile> files;
@@ -152,13 +152,15 @@ int run_shapes(const ShapesOptions& options) {
 
 void add_shapes_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ShapesOptions>();
-  auto* verb = app.add_subcommand("shapes", "Shapes of a model: the products of its layers on one of --tp devices");
+  auto* verb =
+      app.add_subcommand("shapes", "List the shapes of a model: the products of its layers on one of --tp devices");
   add_model_flags(*verb, options->model, "Options");
-  verb->add_option("--dtype,--indtype", options->dtype, "bf16, fp16 or fp32; wins over the model's torch_dtype");
-  verb->add_option("--outdtype", options->outdtype, "Result type; default: the same");
+  verb->add_option("--dtype,--indtype", options->dtype,
+                   "Data type: bf16, fp16 or fp32; overrides the model's torch_dtype");
+  verb->add_option("--outdtype", options->outdtype, "Result type; default: the data type");
   verb->add_option("--op", options->op, "Only the shapes of one family");
   verb->add_option("-o,--untune_file", options->output,
-                   "Write them for attune tune -i: one family into this file, several into this folder");
+                   "Write the shapes for attune tune -i: one family into this file, several into this folder");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->footer(
       "Examples:\n"

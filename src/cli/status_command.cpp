@@ -50,14 +50,14 @@ int run_status(bool json) {
   if (json)
     print_json(list);
   else if (runs.empty())
-    print_line(stdout, "no run of yours is going on");
+    print_line(stdout, "none of your runs is active");
   return 0;
 }
 
 }  // namespace
 
 void add_status_command(CLI::App& app, Action& chosen) {
-  auto* verb = app.add_subcommand("status", "Runs of `attune tune` that are going on: how far, how fast, what failed");
+  auto* verb = app.add_subcommand("status", "Show the active runs of `attune tune`: progress, speed and failures");
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "Machine-readable");
   verb->callback([json, &chosen] { chosen = [json] { return run_status(*json); }; });

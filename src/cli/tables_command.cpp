@@ -42,7 +42,7 @@ ordered_json family_json(const RuntimeTables& tables, const DeviceInfo& device) 
       object["num_of_device"] = one.num_of_device;
       object["num_without_time"] = one.num_without_time;
       object["num_shadowed"] = one.num_shadowed;
-      const Table::LeftOut& rows = tables.table->left_out()[tables.documents[i]];
+      const Table::SkippedRows& rows = tables.table->skipped()[tables.documents[i]];
       object["num_left_out"] = rows.count;
       if (rows.count > 0) object["why_left_out"] = rows.why_first;
     }
@@ -65,14 +65,14 @@ void print_family(const RuntimeTables& tables, const DeviceInfo& device) {
   for (size_t i = 0; i < tables.wrong.size(); ++i) {
     const TableSource& source = tables.sources.files[i];
     if (!tables.wrong[i].empty()) {
-      print_line(stdout, fmt::format("  {:<8}  left out: {}", name(source.origin), tables.wrong[i]));
+      print_line(stdout, fmt::format("  {:<8}  skipped: {}", name(source.origin), tables.wrong[i]));
       continue;
     }
     const FileCounts& one = counts[tables.documents[i]];
     print_line(stdout, fmt::format("  {:<8}  {:>8}  {:>8}  {:>8}  {:>8}  {}", name(source.origin), one.num_rows,
                                    one.num_of_device, one.num_without_time, one.num_shadowed, source.file.string()));
-    const Table::LeftOut& rows = tables.table->left_out()[tables.documents[i]];
-    if (rows.count > 0) print_line(stdout, "            " + left_out_rows(rows));
+    const Table::SkippedRows& rows = tables.table->skipped()[tables.documents[i]];
+    if (rows.count > 0) print_line(stdout, "            " + skipped_rows(rows));
   }
 }
 
@@ -90,14 +90,17 @@ int list_tables(const TablesOptions& options) {
     return 0;
   }
   if (all.empty()) {
-    print_line(stdout, fmt::format("the run time has no tables{}; attune tune writes one, ATTUNE_CONFIG_{} names them",
-                                   options.op.empty() ? "" : " of " + options.op,
-                                   options.op.empty() ? "<FAMILY>" : wanted_families(options.op).front()->variable));
+    print_line(
+        stdout,
+        fmt::format(
+            "the run time has no tables{}; attune tune writes one, and ATTUNE_CONFIG_{} names the tables to read",
+            options.op.empty() ? "" : " of " + options.op,
+            options.op.empty() ? "<FAMILY>" : wanted_families(options.op).front()->variable));
     return 0;
   }
   for (const RuntimeTables& one : all) print_family(one, device);
-  print_line(stdout,
-             fmt::format("here: rows of {}; shadowed: keys that a file before has; the first file wins", device.key()));
+  print_line(stdout, fmt::format("here: rows of {}; shadowed: rows whose key an earlier file has; the first file wins",
+                                 device.key()));
   return 0;
 }
 
@@ -135,7 +138,7 @@ void print_merge(const Merge& merge, const TablesOptions& options, const DeviceI
   const Table& table = merge.table();
   const auto statuses = count_statuses(merge.rows());
   const auto counts = file_counts(table, merge.rows(), device);
-  print_line(stdout, fmt::format("{} of {} in '{}', {} of them of {}", counted(statuses[0], "row"), table.family().op,
+  print_line(stdout, fmt::format("{} of {} in '{}', {} of them for {}", counted(statuses[0], "row"), table.family().op,
                                  options.output, num_taken_of_device(counts), device.key()));
   for (size_t file = 0; file < counts.size(); ++file) {
     print_line(stdout, fmt::format("  {:>8} of {:>8}  {}", counts[file].num_taken,
@@ -144,7 +147,7 @@ void print_merge(const Merge& merge, const TablesOptions& options, const DeviceI
   for (size_t status = 1; status < statuses.size(); ++status) {
     if (statuses[status] > 0)
       print_line(stdout,
-                 fmt::format("  {:>8} left out: it {}", statuses[status], name(static_cast<RowStatus>(status))));
+                 fmt::format("  {:>8} skipped: each {}", statuses[status], name(static_cast<RowStatus>(status))));
   }
 }
 
@@ -163,21 +166,23 @@ int merge_tables(const TablesOptions& options) {
 }  // namespace
 
 void add_tables_command(CLI::App& app, Action& chosen) {
-  auto* verb =
-      app.add_subcommand("tables", "The tables that the run time reads, in the order in which they win; merge");
+  auto* verb = app.add_subcommand("tables", "List the tables that the run time reads, by precedence, or merge them");
   verb->require_subcommand(0, 1);
   auto options = std::make_shared<TablesOptions>();
-  verb->add_option("--op", options->op, "One family only");
-  verb->add_option("--device", options->device, "Device whose rows are counted; default cpu:0");
+  verb->add_option("--op", options->op, "Only this family");
+  verb->add_option("--device", options->device, "Device whose rows are counted; default: cpu:0");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, verb, &chosen] {
     if (verb->get_subcommands().empty()) chosen = [options] { return list_tables(*options); };
   });
-  auto* merge = verb->add_subcommand("merge", "One table of several: of each key the row that the run time would take");
-  merge->add_option("tables", options->tables, "Tables, the first wins, F:F2 for several; default: the run time's");
-  merge->add_option("-o,--output", options->output, "Table to write, none of those that are read")->required();
-  merge->add_option("--op", options->op, "Family, when no table is named or its name does not tell");
-  merge->add_option("--device", options->device, "Device whose rows are counted; default cpu:0");
+  auto* merge =
+      verb->add_subcommand("merge", "Merge several tables into one: for each key the row that the run time would use");
+  merge->add_option("tables", options->tables,
+                    "Tables by precedence, F:F2 for several; default: the tables of the run time");
+  merge->add_option("-o,--output", options->output, "Table to write; must not be one of the tables that are read")
+      ->required();
+  merge->add_option("--op", options->op, "Family, if no table is named or its name does not identify it");
+  merge->add_option("--device", options->device, "Device whose rows are counted; default: cpu:0");
   merge->add_flag("--json", options->json, "Machine-readable: where each row came from");
   merge->callback([options, &chosen] { chosen = [options] { return merge_tables(*options); }; });
 }

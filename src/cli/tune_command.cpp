@@ -20,18 +20,18 @@ struct Refused {
   bool takes_value;
   const char* why;
 };
-constexpr const char* kRefusedGroup = "Refused here";
+constexpr const char* kRefusedGroup = "Refused flags";
 constexpr Refused kRefused[] = {
     {"--ngpus", true, "this version tunes the CPU; choose a device with --devices"},
     {"--gpu_ids", true, "this version tunes the CPU; choose a device with --devices"},
     {"--stop-at-regret", true,
-     "there is no model of unmeasured candidates yet to bound the regret with; use --budget or --max-trials"},
+     "this version cannot bound the regret of unmeasured candidates; use --budget or --max-trials"},
     {"--rotating_tensor", true,
-     "inputs rotate by themselves over more than the caches hold; --inputs warm keeps them in place"},
-    {"--icache_flush", false, "a host has no instruction cache to flush from here"},
+     "inputs always rotate over more memory than the caches hold; --inputs warm keeps them in place"},
+    {"--icache_flush", false, "Attune cannot flush the instruction cache of a host"},
     {"--no_warmup", false,
-     "every sample needs an untimed launch of its own kernel before it; --search exhaustive --warmup 0 leaves out the "
-     "rest"},
+     "every sample needs an untimed launch of its own kernel before it; --search exhaustive --warmup 0 skips the other "
+     "warm-up launches"},
     {"--benchmark", false, "use `attune check FILE` to time the rows of a results file, or `attune bench`"},
 };
 
@@ -40,17 +40,19 @@ void add_shape_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option("-i,--untune_file,--input_file", options.input,
                   "Shapes: a CSV of the family's untuned (or tuned) columns");
   verb.add_option("--gemm_size_file", options.size_file, "Shapes: a YAML list of {M, N, K, rowMajorA, rowMajorB}");
-  verb.add_option("-m", options.m, "One size: rows of x")->check(whole_number_error);
-  verb.add_option("-n", options.n, "One size: rows of the weights")->check(whole_number_error);
-  verb.add_option("-k", options.k, "One size: columns of both (the old split-K switch is --splitK)")
+  verb.add_option("-m", options.m, "One size: M, the rows of x")->check(whole_number_error);
+  verb.add_option("-n", options.n, "One size: N, the rows of the weights")->check(whole_number_error);
+  verb.add_option("-k", options.k,
+                  "One size: K, the columns of x and of the weights (the older tuners' split-K switch is --splitK)")
       ->check(whole_number_error);
-  verb.add_option("--dtype,--indtype,--dtype_a", options.indtype, "Input type: bf16, fp16, fp32; wins over the file's");
+  verb.add_option("--dtype,--indtype,--dtype_a", options.indtype,
+                  "Input type: bf16, fp16 or fp32; overrides the file's");
   verb.add_option("--outdtype,--dtype_c", options.outdtype, "Result type; default: the input's");
   verb.add_option_function<std::string>(
       "--dtype_b",
       [&](const std::string& dtype) {
         if (!options.indtype.empty() && options.indtype != dtype)
-          throw CLI::ValidationError("--dtype_b must equal --dtype_a: mixed inputs are not in this version");
+          throw CLI::ValidationError("--dtype_b must equal --dtype_a: this version does not support mixed input types");
         options.indtype = dtype;
       },
       "Type of the weights: must equal --dtype_a");
@@ -64,46 +66,48 @@ void add_shape_flags(CLI::App& verb, TuneOptions& options) {
       "--col_a", [&] { options.trans_a = true; }, "x is column-major: --trans_a 1");
   verb.add_flag_callback(
       "--col_b", [&] { options.trans_b = true; }, "The weights are column-major: --trans_b 1");
-  verb.add_option("--op", options.op, "Family of the file, when its name and columns do not tell");
-  verb.add_option("--max-m", options.max_m, "Leave out shapes with more rows")->check(positive_number_error);
+  verb.add_option("--op", options.op, "Family of the file, if its name and columns do not identify it");
+  verb.add_option("--max-m", options.max_m, "Skip shapes with more rows")->check(positive_number_error);
   verb.add_flag("--all", options.all,
-                "Tune again what is tuned: all of this device's rows when input and output are one file, else the "
-                "input's shapes");
+                "Tune again what is already tuned: all rows of this device if input and output are the same file, "
+                "otherwise the input's shapes");
 }
 
 void add_output_flags(CLI::App& verb, TuneOptions& options) {
   verb.option_defaults()->group("Results");
   verb.add_option("-o,--tune_file,--tuned_file", options.output,
-                  "Tuned table; F:F2 reads and merges several and writes the first");
+                  "Tuned table; with F:F2 several tables are read and merged, and the first is written");
   verb.add_option("--tuning_results_file", options.results_file,
-                  "YAML results; default with YAML sizes: tuning_results_<device>_<date>.yaml");
-  verb.add_option("--profile_file", options.profile_file, "Every candidate: status, time, spread, samples (also -o2)");
+                  "YAML results file; default for YAML sizes: tuning_results_<device>_<date>.yaml");
+  verb.add_option("--profile_file", options.profile_file,
+                  "CSV of all candidates: status, time, spread, samples (also -o2)");
   verb.add_option("--config-dir", options.config_dir,
-                  "Folder of the default tables; without -o the family's file there is written");
+                  "Folder of the families' default tables; without -o the family's file in it is written");
   verb.add_option("--keep", options.keep_dir,
-                  "Folder for what a run leaves: sources and binaries of kernels, the times of every candidate");
+                  "Folder in which to keep the sources and binaries of kernels and the times of all candidates");
   verb.add_flag("--sort", options.sort, "Sort the table by the key columns, N before M");
   verb.add_flag("--update_improved", options.update_improved,
-                "Replace a row only when it improved by --min_improvement_pct");
-  verb.add_option("--min_improvement_pct", options.min_improvement_pct, "Percent")
+                "Replace a row only if its time improves by --min_improvement_pct");
+  verb.add_option("--min_improvement_pct", options.min_improvement_pct,
+                  "Percent by which a time must improve for --update_improved")
       ->capture_default_str()
       ->check(amount_error);
-  verb.add_option("--batch", options.batch, "Shapes between two publications")
+  verb.add_option("--batch", options.batch, "Number of shapes between two writes of the table")
       ->capture_default_str()
       ->check(positive_number_error);
   verb.add_flag("--compare", options.compare,
-                "Table of before and after; with YAML or one size: check the winner again");
+                "Print the times before and after tuning; with YAML or one size: check the winner again");
   verb.add_option("--compare_wo_tuning", options.compare_without_tuning,
-                  "Check a YAML results file, tune nothing; exit 1 if a row is wrong")
+                  "Check a YAML results file without tuning; exit status 1 if a row is wrong")
       ->expected(0, 1)
       ->default_str("=");
   verb.add_option("--run_config", options.run_config,
-                  "Build, verify and time the rows of a table (attune check); exit 1 on a mismatch")
+                  "Build, verify and time the rows of a table (attune check); exit status 1 on a mismatch")
       ->expected(0, 1)
       ->default_str("");
   verb.add_flag("--json", options.json, "Results on standard output as JSON");
   verb.add_flag("-v,--verbose,--time_breakdown", options.verbose,
-                "Say more on standard error: candidates that fail, time by shape");
+                "Print the failed candidates and the time of each shape on standard error");
 }
 
 void add_search_flags(CLI::App& verb, TuneOptions& options) {
@@ -114,34 +118,37 @@ void add_search_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option(
       "--devices", options.devices,
       "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of the tests");
-  verb.add_option("--mp", options.mp, "Worker processes; one on a host")
+  verb.add_option("--mp", options.mp, "Number of worker processes; must be 1 on a host")
       ->capture_default_str()
       ->check(natural_number_error);
   verb.add_option("--search", options.search,
-                  "race; exhaustive measures every candidate --warmup + --iters times; random and local are races that "
-                  "ask in that order")
+                  "race: drop slow candidates early; exhaustive: measure every candidate --warmup + --iters times; "
+                  "random, local: a race with this order of candidates")
       ->capture_default_str()
       ->check(CLI::IsMember({"race", "exhaustive", "random", "local"}));
   verb.add_option("--budget", options.budget,
-                  "Time for the whole run: 30s, 10m, 2h; shapes that do not fit are reported");
-  verb.add_option("--timeout", options.timeout, "Time for one shape: its row is left out when it takes longer");
-  verb.add_option("--max-trials", options.max_trials, "Candidates asked for a solver at most")
+                  "Time limit of the whole run, such as 30s, 10m or 2h; shapes that do not fit are reported");
+  verb.add_option("--timeout", options.timeout, "Time limit for one shape; a shape that takes longer is skipped");
+  verb.add_option("--max-trials", options.max_trials, "Maximum number of candidates to try per solver")
       ->capture_default_str()
       ->check(positive_number_error);
   verb.add_option("--warmup", options.warmup, "Untimed rounds of --search exhaustive")
       ->capture_default_str()
       ->check(natural_number_error);
-  auto* iters = verb.add_option("--iters", options.iters,
-                                "Timed rounds of --search exhaustive; when given, cap of a finalist's clean pairs")
-                    ->capture_default_str()
-                    ->check(positive_number_error);
+  auto* iters =
+      verb.add_option(
+              "--iters", options.iters,
+              "Timed rounds of --search exhaustive; if given, also the maximum number of clean pairs of a finalist")
+          ->capture_default_str()
+          ->check(positive_number_error);
   iters->each([&](const std::string&) { options.iters_given = true; });
 }
 
 void add_measuring_flags(CLI::App& verb, TuneOptions& options) {
   verb.option_defaults()->group("Method");
   verb.add_option("--errRatio", options.err_ratio,
-                  "A candidate's share of elements outside the tolerance must be below this; other gates hold as well")
+                  "Limit of the share of elements outside the tolerance; a candidate must stay below it and pass the "
+                  "other checks")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0))
       ->check(amount_error);
@@ -152,10 +159,10 @@ void add_measuring_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--inputs", options.inputs, kInputsHelp)
       ->capture_default_str()
       ->check(CLI::IsMember(kCachePolicyNames));
-  verb.add_option("--init_type", "Test data: randn only; a second set of small whole numbers is always checked too")
+  verb.add_option("--init_type", "Test data: randn only; results for small whole numbers are always checked too")
       ->check(CLI::IsMember({"randn"}));
   verb.add_option("--quiet-wait", options.quiet_wait_s,
-                  "Seconds to wait until other programs are quiet, before anything is measured")
+                  "Seconds to wait until other programs are idle, before anything is measured")
       ->capture_default_str()
       ->check(amount_error);
   verb.add_option("--seed", options.seed, "Seed of data and schedules")
@@ -163,25 +170,25 @@ void add_measuring_flags(CLI::App& verb, TuneOptions& options) {
       ->check(natural_number_error);
 }
 
-/// Flags for places, compilers and the wall between this process and the candidates.
+/// Flags for places, compilers and the worker processes of candidates.
 void add_environment_flags(CLI::App& verb, TuneOptions& options) {
   verb.option_defaults()->group("Method");
-  verb.add_option("--journal", options.journal, "Journal file; default: attune paths");
-  verb.add_option("--cache", options.kernels.cache, "Folder of compiled kernels; default: attune paths");
+  verb.add_option("--journal", options.journal, "Journal file; default: see `attune paths`");
+  verb.add_option("--cache", options.kernels.cache, "Folder of compiled kernels; default: see `attune paths`");
   verb.add_option("--compile-jobs,--num_threads,--jobs", options.kernels.jobs,
-                  "Compilers at once; default: one a core. Nothing is compiled while anything is measured")
+                  "Number of compilers to run in parallel; default: one per core. Nothing is compiled while anything "
+                  "is measured")
       ->check(CLI::Range(0, 1024));
   verb.add_option("--compile-deadline", options.kernels.deadline_s, "Seconds that compiling a kernel may take")
       ->capture_default_str()
       ->check(amount_error)
       ->check(CLI::Range(0.01, 1e6));
-  verb.add_option(
-          "--isolation", options.isolation,
-          "process: candidates run behind a wall; none: in this process, which ends with the first that crashes")
+  verb.add_option("--isolation", options.isolation,
+                  "process: candidates run in a worker process; none: in this process, which ends with the first crash")
       ->capture_default_str()
       ->check(CLI::IsMember({"process", "none"}));
   verb.add_option("--run-deadline", options.run_deadline_s,
-                  "Seconds a launch may take, at least; 50 times the best so far if that is more")
+                  "Seconds that a launch may take; 50 times the best time so far if that is longer")
       ->capture_default_str()
       ->check(amount_error)
       ->check(CLI::Range(0.01, 1e6));
@@ -192,12 +199,12 @@ void add_environment_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option_function<double>(
           "--candidate-timeout",
           [&options](double seconds) { options.load_deadline_s = options.run_deadline_s = seconds; },
-          "Seconds for a candidate: --load-deadline and --run-deadline at once")
+          "Seconds for each of --load-deadline and --run-deadline")
       ->check(amount_error)
       ->check(CLI::Range(0.01, 1e6));
-  verb.add_flag("--no-splitK", options.no_split_k, "Leave out split-K candidates");
+  verb.add_flag("--no-splitK", options.no_split_k, "Skip split-K candidates");
   verb.add_flag_callback(
-      "--splitK,--shape_grouped", [] {}, "Always on: accepted for the older tuners' scripts");
+      "--splitK,--shape_grouped", [] {}, "Always on; accepted for scripts of the older tuners");
 }
 
 void add_refused_flags(CLI::App& verb) {
@@ -229,7 +236,7 @@ int check_only(const TuneOptions& options) {
   if (check.table.empty()) check.table = options.output.empty() ? options.input : options.output;
   if (check.table.empty()) {
     fail(ErrorCode::invalid_input,
-         "name the file to check: --run_config tuned.csv, or --compare_wo_tuning results.yaml");
+         "name the file to check, as in --run_config tuned.csv or --compare_wo_tuning results.yaml");
   }
   return run_check(check);
 }

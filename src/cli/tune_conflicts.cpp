@@ -10,40 +10,40 @@
 namespace attune {
 namespace {
 
-/// `flag` makes no sense beside `other`.
+/// `flag` cannot be combined with `other`.
 struct Conflict {
   const char *flag, *other, *why;
 };
 constexpr Conflict kConflicts[] = {
-    {"--max-m", "-m", "it leaves out shapes of a file"},
-    {"--trans_a", "--gemm_size_file", "the file says it for each size (rowMajorA)"},
-    {"--col_a", "--gemm_size_file", "the file says it for each size (rowMajorA)"},
-    {"--trans_b", "--gemm_size_file", "the file says it for each size (rowMajorB)"},
-    {"--col_b", "--gemm_size_file", "the file says it for each size (rowMajorB)"},
-    {"--op", "--gemm_size_file", "such a file holds gemm_a16w16"},
-    {"--tuning_results_file", "--untune_file", "the winners of a CSV go to the table that -o names"},
+    {"--max-m", "-m", "it skips shapes of a file"},
+    {"--trans_a", "--gemm_size_file", "the file states the order of each size (rowMajorA)"},
+    {"--col_a", "--gemm_size_file", "the file states the order of each size (rowMajorA)"},
+    {"--trans_b", "--gemm_size_file", "the file states the order of each size (rowMajorB)"},
+    {"--col_b", "--gemm_size_file", "the file states the order of each size (rowMajorB)"},
+    {"--op", "--gemm_size_file", "such a file always holds sizes of gemm_a16w16"},
+    {"--tuning_results_file", "--untune_file", "the winners of a CSV list go to the table that -o names"},
     {"--run_config", "--compare_wo_tuning", "give one of them"},
-    {"--bias", "--model_dir", "the model says which of its products have one"},
+    {"--bias", "--model_dir", "the model's config.json states which products have one"},
     {"--trans_a", "--model_dir", "a model's weights are N×K and its x is M×K"},
     {"--col_a", "--model_dir", "a model's weights are N×K and its x is M×K"},
     {"--trans_b", "--model_dir", "a model's weights are N×K and its x is M×K"},
     {"--col_b", "--model_dir", "a model's weights are N×K and its x is M×K"},
     {"--tuning_results_file", "--model_dir", "the winners go to the table that -o names"},
-    {"--candidate-timeout", "--run-deadline", "it sets that one, too"},
-    {"--candidate-timeout", "--load-deadline", "it sets that one, too"},
+    {"--candidate-timeout", "--run-deadline", "it sets that deadline, too"},
+    {"--candidate-timeout", "--load-deadline", "it sets that deadline, too"},
 };
 
-/// `flag` makes no sense without one of `others`.
+/// `flag` has no effect without one of `others`.
 struct Need {
   const char* flag;
   std::array<const char*, 4> others;
   const char* why;
 };
 constexpr Need kNeeds[] = {
-    {"--tp", {"--model_dir"}, "it divides the model that --model_dir names"},
-    {"--nsets", {"--model_dir"}, "it is for the model that --model_dir names"},
-    {"--sequences", {"--model_dir"}, "it is for the model that --model_dir names"},
-    {"--min_improvement_pct", {"--update_improved"}, "it says what --update_improved takes for an improvement"},
+    {"--tp", {"--model_dir"}, "it applies to a model only, name one with --model_dir"},
+    {"--nsets", {"--model_dir"}, "it applies to a model only, name one with --model_dir"},
+    {"--sequences", {"--model_dir"}, "it applies to a model only, name one with --model_dir"},
+    {"--min_improvement_pct", {"--update_improved"}, "it is the threshold of --update_improved"},
     {"--sort", {"--tune_file", "--config-dir", "--untune_file"}, "there is no table to sort, name one with -o"},
     {"--update_improved", {"--tune_file", "--config-dir", "--untune_file"}, "there is no table, name one with -o"},
 };
@@ -60,24 +60,25 @@ bool given(const CLI::App& verb, const char* flag) { return flag != nullptr && v
 void refuse_conflicts(const CLI::App& verb) {
   for (const auto& [flag, other, why] : kConflicts) {
     if (given(verb, flag) && given(verb, other))
-      fail(ErrorCode::invalid_input, "{} makes no sense with {}: {}", flag, other, why);
+      fail(ErrorCode::invalid_input, "{} cannot be combined with {}: {}", flag, other, why);
   }
   for (const auto& [flag, others, why] : kNeeds) {
     const bool met = std::any_of(others.begin(), others.end(), [&](const char* one) { return given(verb, one); });
-    if (given(verb, flag) && !met) fail(ErrorCode::invalid_input, "{} has no effect here: {}", flag, why);
+    if (given(verb, flag) && !met) fail(ErrorCode::invalid_input, "{} has no effect: {}", flag, why);
   }
   if (given(verb, "--max-trials") && verb.get_option("--search")->as<std::string>() == "exhaustive")
     fail(ErrorCode::invalid_input,
-         "--max-trials makes no sense with --search exhaustive, which measures all candidates");
+         "--max-trials cannot be combined with --search exhaustive, which measures all candidates");
   if (given(verb, "--candidate-timeout") && verb.get_option("--isolation")->as<std::string>() == "none")
     fail(ErrorCode::invalid_input,
-         "--candidate-timeout makes no sense with --isolation none: a candidate can be stopped behind a wall only");
+         "--candidate-timeout cannot be combined with --isolation none: only a candidate in a worker process can be "
+         "stopped");
   if (!given(verb, "--run_config") && !given(verb, "--compare_wo_tuning")) return;
   for (const CLI::Option* option : verb.get_options()) {
     const bool fits = std::any_of(std::begin(kOfChecks), std::end(kOfChecks),
                                   [&](const char* name) { return option->check_name(name); });
     if (option->count() > 0 && !fits)
-      fail(ErrorCode::invalid_input, "{} makes no sense where rows are checked and nothing is tuned",
+      fail(ErrorCode::invalid_input, "{} cannot be combined with a check of rows, which tunes nothing",
            option->get_name());
   }
 }

@@ -21,7 +21,7 @@ const Plan& Dispatcher::State::require(const Problem& problem, const Candidate& 
     maker_.note_failures(std::move(failures));
     made = resolver_.resolve(problem, candidate);
   }
-  if (made.hit.plan == nullptr) fail(made.refusal.code, "the candidate does not run this problem: {}", made.why_not);
+  if (made.hit.plan == nullptr) fail(made.refusal.code, "the candidate cannot run this problem: {}", made.why_not);
   protect_plan(plans_.holder(), made.plan);
   make_room();
   return *made.hit.plan;

@@ -311,7 +311,7 @@ TEST_F(DispatcherTest, LooksAtItsTablesByItself) {
   EXPECT_EQ(wait_for(key(6), [](const Hit& hit) { return hit.match == Match::exact; }).match, Match::exact);
 }
 
-TEST_F(DispatcherTest, AWrongTableIsLeftOut) {
+TEST_F(DispatcherTest, AWrongTableIsSkipped) {
   write("fake,4,many,16,16,torch.float32,torch.float32,1,x\n" + row(5, kGood));
   EXPECT_THAT(dispatcher().notices(), ElementsAre(HasSubstr("1 row that cannot be read")));
   EXPECT_EQ(dispatcher().require(key(5)).match, Match::exact);

@@ -57,7 +57,7 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   if (served->has_left) return text + "served by       an evicted plan, made again at the next call\n";
   const Hit& hit = served->hit;
   if (hit.plan == nullptr && served->was_served && !hit.is_stand_in)
-    return text + "served by       a plan that is made at each call, it exceeds the limit of all plans\n";
+    return text + "served by       a plan that is made at each call, because it exceeds the limit of all plans\n";
   if (hit.plan == nullptr && !hit.is_stand_in) {
     const auto refused = refusals_.find({served->hash.high, served->hash.low});
     return text +

@@ -151,7 +151,7 @@ TEST_F(WeightsTest, PerShapeEachRowHasItsLayoutAndTheFasterOfTwoWins) {
   EXPECT_EQ(run(weights, 1000).match, Match::fallback);
 }
 
-TEST_F(WeightsTest, CopiesBeyondTheLimitAreLeftOut) {
+TEST_F(WeightsTest, CopiesBeyondTheLimitAreSkipped) {
   write(row(1, "plain") + row(2, kPanels) + row(4, kPanels));
   EXPECT_THAT(pack({Packing::per_shape, kPackedBytes + kPlainBytes}).layouts(), ElementsAre(kPanels, "plain"));
   EXPECT_THAT(pack({Packing::per_shape, kPackedBytes + kPlainBytes - 1}).layouts(), ElementsAre(kPanels));

@@ -19,7 +19,7 @@
 
 namespace attune {
 
-/// Deadlines of one candidate; 0: none. Behind a process wall the candidate is ended at its deadline; in process it is
+/// Deadlines of one candidate; 0: none. In a worker process the candidate is ended at its deadline; in process it is
 /// blamed when it returns.
 struct Limits {
   Milliseconds load{0};  ///< Time allowed to prepare the candidate.
@@ -45,7 +45,7 @@ struct Opened {
   bool busy = false;
   std::vector<Contender> contenders;
   /// True if it was refused because workers died without an announced candidate, which proves nothing about the
-  /// problem. Set on the caller's side of a wall, never in a message.
+  /// problem. Set in the caller's process, never in a message.
   bool lost = false;
   bool operator==(const Opened&) const = default;
 };
@@ -55,7 +55,8 @@ struct Admitted {
   uint32_t batch = 1;  ///< Launches per sample needed to make it long enough to time.
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
   uint64_t launches = 0;  ///< Number of launches made for the admission.
-  bool spoilt = false;  ///< True if it wrote to memory that was not its own; behind a wall the worker is then replaced.
+  /// True if it wrote to memory that was not its own; an executor with a worker process then replaces the worker.
+  bool corrupted = false;
   bool operator==(const Admitted&) const = default;
 };
 struct Sampled {
@@ -90,8 +91,9 @@ class Executor {
   virtual void sample(std::vector<Turn> schedule) = 0;
   /// Blocks up to `at_most` for events; may return none.
   virtual std::vector<Event> wait(Milliseconds at_most) = 0;
-  /// Abandons the enqueued requests, at once where a process wall allows it. Each is still answered: refused, cancelled
-  /// or interrupted. Open problems and admitted candidates may be lost; the caller should close them and stop.
+  /// Abandons the enqueued requests, at once if they are in a worker process. Each is still answered: refused,
+  /// cancelled or interrupted. Open problems and admitted candidates may be lost; the caller should close them and
+  /// stop.
   virtual void abort() = 0;
   /// Processes other than this one in which candidates run; their processor time belongs to the run.
   virtual std::vector<pid_t> processes() const { return {}; }

@@ -126,9 +126,9 @@ Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protoc
     for (const SolverEntry& entry : registry_.entries()) {
       const auto place = static_cast<uint32_t>(&entry - registry_.entries().data());
       announce(kLibrarySlots + place, kLibraryLimit);
-      const auto left_out = left_out_.find(place);
-      opening.contenders.push_back(left_out == left_out_.end() ? contender_of(entry, normal)
-                                                               : without(entry, left_out->second));
+      const auto skipped = skipped_.find(place);
+      opening.contenders.push_back(skipped == skipped_.end() ? contender_of(entry, normal)
+                                                             : without(entry, skipped->second));
     }
     announce(0, {});
     find_packings(opening);
@@ -244,7 +244,7 @@ Outcome LocalExecutor::prepare(OpenProblem& opening, const Admission& admission,
       fail(ErrorCode::unavailable, "{}", *why);
     const std::vector<Binary> binaries = binaries_.load(admission.binaries);
     plan = library(*registry_.find(candidate.solver)).backend->prepare(opening.problem, candidate.config, {binaries});
-    ATTUNE_CHECK(plan != nullptr, "{} prepared nothing", candidate.name());
+    ATTUNE_CHECK(plan != nullptr, "{} prepared no plan", candidate.name());
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
     if (admission.limits.load.count() > 0 && took > admission.limits.load) {
       fail(ErrorCode::timeout, "preparing took longer than its deadline: {} ms, {} ms allowed", took.count(),
@@ -319,7 +319,7 @@ Outcome LocalExecutor::try_out(OpenProblem& opening, const Admission& admission,
   if (check) {
     verified = evaluate(device_, Step::run, [&] {
       Finding verdict = bench.verify(entrant, admission.twice, admission.limits.run, answer.launches);
-      answer.spoilt = verdict.spoilt;
+      answer.corrupted = verdict.corrupted;
       return verdict;
     });
     if (!verified.ok()) return verified;

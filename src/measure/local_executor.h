@@ -24,7 +24,7 @@ class LocalExecutor final : public Executor {
   LocalExecutor(Device& device, const Registry& registry, Announcer* announcer = nullptr);
   ~LocalExecutor() override;
   /// Sets the solvers, by their place in the registry, that must not be opened, and the reasons.
-  void leave_out(std::map<uint32_t, std::string> solvers) { left_out_ = std::move(solvers); }
+  void skip_solvers(std::map<uint32_t, std::string> solvers) { skipped_ = std::move(solvers); }
 
   const DeviceInfo& device() const override { return device_.info(); }
   /// Refused (Opened::refused) when two problems are open, when memory does not suffice, or when the problem is
@@ -78,7 +78,7 @@ class LocalExecutor final : public Executor {
   Device& device_;
   const Registry& registry_;
   Announcer* announcer_;
-  std::map<uint32_t, std::string> left_out_;
+  std::map<uint32_t, std::string> skipped_;
   SealedBinaries binaries_;
   /// By solver id; the libraries outlive the plans.
   std::map<std::string, std::unique_ptr<Library>, std::less<>> libraries_;

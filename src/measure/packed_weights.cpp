@@ -97,7 +97,7 @@ void* PackedWeights::checked(Distribution distribution) const noexcept {
   return checked_[static_cast<size_t>(distribution)]->buffer.data();
 }
 
-std::string PackedWeights::spoilt(Distribution distribution) const {
+std::string PackedWeights::corruption(Distribution distribution) const {
   const CheckedCopy& checked = *checked_[static_cast<size_t>(distribution)];
   if (const auto where = checked.buffer.broken_guard())
     return fmt::format("wrote outside the packed weights ({}): {}", packing_.layout.name, *where);

@@ -45,7 +45,7 @@ class PackedWeights {
   void begin_run(Distribution distribution) noexcept { set_checked_writable(distribution, true); }
   void end_run(Distribution distribution) noexcept { set_checked_writable(distribution, false); }
   /// Damage that a candidate did to them, as a clause such as `changed …`; empty if none.
-  std::string spoilt(Distribution distribution) const;
+  std::string corruption(Distribution distribution) const;
   /// Packs them again after a candidate damaged them.
   void repack(Distribution distribution, ReferenceCache& references);
 

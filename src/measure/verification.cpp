@@ -134,9 +134,9 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   }
   ++launches_;
   Finding found;
-  if (std::string spoilt = spoilt_memory(traits, distribution); !spoilt.empty()) {
+  if (std::string corruption = corrupted_memory(traits, distribution); !corruption.empty()) {
     refill(distribution);
-    found = {Status::wrong_result, std::move(spoilt), {}, true};
+    found = {Status::wrong_result, std::move(corruption), {}, true};
   } else {
     found = judge_output(distribution, err_ratio);
   }
@@ -150,7 +150,7 @@ void Verification::refill(Distribution distribution) {
 }
 
 /// A clause about memory that the candidate must not write; empty if it is intact.
-std::string Verification::spoilt_memory(const PlanTraits& traits, Distribution distribution) {
+std::string Verification::corrupted_memory(const PlanTraits& traits, Distribution distribution) {
   TestData& data = references_.get(distribution);
   if (const auto where = output_.broken_guard())
     return fmt::format("wrote outside its output '{}': {}", specs_.back().role, *where);
@@ -167,7 +167,7 @@ std::string Verification::spoilt_memory(const PlanTraits& traits, Distribution d
     }
   }
   if (used_weights_ != nullptr) {
-    if (std::string spoilt = used_weights_->spoilt(distribution); !spoilt.empty()) return spoilt;
+    if (std::string corruption = used_weights_->corruption(distribution); !corruption.empty()) return corruption;
   }
   const auto prefix = used_workspace_ ? used_workspace_->span().first(traits.zeroed_bytes) : std::span<std::byte>{};
   const auto left = std::find_if(prefix.begin(), prefix.end(), [](std::byte byte) { return byte != std::byte{0}; });

@@ -20,7 +20,7 @@ struct Finding {
   std::string detail;  ///< Fault and place; empty when ok.
   Errors errors;
   /// True if it wrote to memory that was not its own; then nothing in this process can be trusted any more.
-  bool spoilt = false;
+  bool corrupted = false;
 };
 
 /// Runs one launch to its end. Throws what the plan throws, or Error{timeout}.
@@ -51,7 +51,7 @@ class Verification {
   Finding run_once(const PlanTraits& traits, const RunLaunch& run, Distribution distribution, double err_ratio);
   void refill(Distribution distribution);
   Finding run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run, double err_ratio);
-  std::string spoilt_memory(const PlanTraits& traits, Distribution distribution);
+  std::string corrupted_memory(const PlanTraits& traits, Distribution distribution);
   Finding judge_output(Distribution distribution, double err_ratio) const;
   std::string unwritten(const OutputComparison& comparison) const;
   std::string place_name(int64_t row, int64_t column) const;

@@ -61,7 +61,7 @@ void check_evidence_output(const fs::path& file) {
   const CsvDocument old = CsvDocument::read(file);
   for (const std::string& column : kEvidenceColumns) {
     if (!old.find_column(column))
-      fail(ErrorCode::invalid_input, "the file is there and holds something else than candidates, name another: '{}'",
+      fail(ErrorCode::invalid_input, "the file exists and does not hold candidates, name another: '{}'",
            shown(file.string(), 500));
   }
 }

@@ -258,7 +258,8 @@ Want Contest::next() {
 void Contest::join(const Entrant& entrant) {
   auto& state = *state_;
   const bool replaces_baseline = entrant.baseline && !state.field.baseline() && state.phase != Phase::finished;
-  ATTUNE_CHECK(state.may_join > 0 || replaces_baseline, "slot {} joins a contest that asks for nobody", entrant.slot);
+  ATTUNE_CHECK(state.may_join > 0 || replaces_baseline, "slot {} joins a contest that requested no entrants",
+               entrant.slot);
   if (state.may_join > 0) --state.may_join;
   const bool known = state.field.has(entrant.slot);
   state.field.add(entrant);

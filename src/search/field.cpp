@@ -86,7 +86,7 @@ std::vector<Slot> Field::ranked(std::span<const Slot> slots, Rounds rounds) cons
 }
 
 Slot Field::best(std::span<const Slot> slots, Rounds rounds) const {
-  ATTUNE_CHECK(!slots.empty(), "the best of nothing");
+  ATTUNE_CHECK(!slots.empty(), "the best of an empty set");
   return ranked(slots, rounds).front();
 }
 

@@ -23,7 +23,7 @@ std::string candidate_version(const Solver& solver, const Versions& versions) {
 
 std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem, const Contender* contender,
                                         const DeviceInfo& device) {
-  if (contender == nullptr) return "no solver of that name is available here: " + candidate.solver;
+  if (contender == nullptr) return "no solver of that name is available on this machine: " + candidate.solver;
   if (!contender->support.yes) return candidate.solver + " " + contender->support.reason;
   if (contender->version != candidate.version)
     return fmt::format("made with {} {}, this machine has {}", candidate.solver, candidate.version, contender->version);

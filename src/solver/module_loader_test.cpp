@@ -101,7 +101,7 @@ TEST_F(ModuleLoader, an_empty_variable_is_none) {
   EXPECT_THAT(registry_.notices(), Each(Not(HasSubstr("does not name a readable folder"))));
 }
 
-TEST_F(ModuleLoader, a_module_that_others_could_have_written_is_left_out_and_said) {
+TEST_F(ModuleLoader, a_module_that_others_could_have_written_is_skipped_and_reported) {
   const fs::path file = put_module();
   ::chmod(file.c_str(), 0666);
   name_folder(folder_);

@@ -18,7 +18,7 @@ CapturedShapes only_family(std::vector<CapturedShapes> captured, std::span<const
   if (captured.size() > 1) {
     std::vector<std::string> names;
     for (const CapturedShapes& one : captured) names.emplace_back(one.family->op);
-    fail(ErrorCode::invalid_input, "the shapes are of {}, one file holds one family: choose it with --op",
+    fail(ErrorCode::invalid_input, "the shapes are of {}, but a file holds one family: choose it with --op",
          join(names, ", "));
   }
   return std::move(captured.front());
@@ -36,12 +36,12 @@ void check_outputs(const CaptureOutputs& outputs, std::span<const fs::path> sour
   for (const fs::path& source : sources) {
     for (const fs::path& file : {outputs.shapes, outputs.counts}) {
       if (!is_read_with(whole(source), whole(file))) continue;
-      fail(ErrorCode::invalid_input, "the output must be none of the sources, nor lie among them, name another: '{}'",
+      fail(ErrorCode::invalid_input, "the output must not be one of the sources or lie among them, name another: '{}'",
            shown(file.string(), 500));
     }
   }
   if (whole(outputs.counts) == whole(outputs.shapes))
-    fail(ErrorCode::invalid_input, "-o and --counts name one file, name two: '{}'",
+    fail(ErrorCode::invalid_input, "-o and --counts name the same file, name two: '{}'",
          shown(outputs.shapes.string(), 500));
   check_output(outputs.shapes);
   check_output(outputs.counts);
@@ -49,7 +49,7 @@ void check_outputs(const CaptureOutputs& outputs, std::span<const fs::path> sour
   std::error_code missing;
   if (!fs::is_regular_file(outputs.counts, missing) || fs::file_size(outputs.counts, missing) == 0) return;
   if (!CsvDocument::read(outputs.counts).find_column(kCallsColumn))
-    fail(ErrorCode::invalid_input, "the file is there and has no counts, name another: '{}'",
+    fail(ErrorCode::invalid_input, "the file exists and has no counts, name another: '{}'",
          shown(outputs.counts.string(), 500));
 }
 
@@ -59,12 +59,12 @@ CaptureMerge capture_merge(std::vector<CapturedShapes> captured, std::span<const
                            const CaptureLimits& limits) {
   CaptureMerge merge{only_family(std::move(captured), sources), 0};
   auto& shapes = merge.shapes.shapes;
-  merge.num_left_out = std::erase_if(shapes, [&](const CalledShape& shape) {
+  merge.num_skipped = std::erase_if(shapes, [&](const CalledShape& shape) {
     return shape.calls < limits.min_calls || (limits.max_m && rows_of_a(shape.problem) > *limits.max_m);
   });
   if (shapes.empty())
     fail(ErrorCode::invalid_input, "no shape of {} is left, give a lower --min-calls or a higher --max-m",
-         merge.num_left_out);
+         merge.num_skipped);
   return merge;
 }
 

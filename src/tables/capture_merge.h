@@ -10,16 +10,16 @@
 
 namespace attune {
 
-/// Shapes that a merge of captured shapes leaves out.
+/// Limits of a merge of captured shapes.
 struct CaptureLimits {
-  uint64_t min_calls = 0;        ///< Those that were called less often.
-  std::optional<int64_t> max_m;  ///< Those with more rows (rows_of_a()).
+  uint64_t min_calls = 0;        ///< Shapes that were called less often are skipped.
+  std::optional<int64_t> max_m;  ///< Shapes with more rows (rows_of_a()) are skipped.
 };
 
 /// One list of captured shapes.
 struct CaptureMerge {
   CapturedShapes shapes;  ///< At least one.
-  size_t num_left_out = 0;
+  size_t num_skipped = 0;
 };
 /// Merges captured shapes, which must be of one family: a list holds one. `sources` are the places they were read from,
 /// for messages. Throws invalid_input if there are several families, or nothing is left.

@@ -46,7 +46,7 @@ TEST(CaptureMerge, LimitsKeepWhatReachesThem) {
   EXPECT_THAT(rows_left({.min_calls = 5, .max_m = {}}), ElementsAre(1, 2));
   EXPECT_THAT(rows_left({.min_calls = 0, .max_m = 2}), ElementsAre(1, 2));
   EXPECT_THAT(rows_left({.min_calls = 0, .max_m = 1}), ElementsAre(1));
-  EXPECT_EQ(capture_merge(three_shapes(), {}, {.min_calls = 6, .max_m = {}}).num_left_out, 2u);
+  EXPECT_EQ(capture_merge(three_shapes(), {}, {.min_calls = 6, .max_m = {}}).num_skipped, 2u);
 }
 
 TEST(CaptureMerge, NothingLeftAndSeveralFamiliesAreRefused) {
@@ -92,7 +92,8 @@ TEST_F(CaptureOutputsTest, OutputsThatWouldBeReadWithTheSourcesAreRefused) {
         {"all.csv", inside, "captures"},
         {"all.csv", inside, file},
         {"all.csv", file + ".counts", file}}) {
-    EXPECT_THAT(refusal_of(shapes, counts, source), HasSubstr("none of the sources")) << shapes << " " << counts;
+    EXPECT_THAT(refusal_of(shapes, counts, source), HasSubstr("must not be one of the sources"))
+        << shapes << " " << counts;
   }
   EXPECT_EQ(refusal_of("captures/all.csv", "captures/c.csv", file), "") << "beside a file that is a source";
 }

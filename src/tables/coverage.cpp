@@ -17,10 +17,10 @@ namespace {
 std::optional<std::string> why_not_here(const Candidate& candidate, const Problem& problem, const DeviceInfo& device,
                                         const Registry& solvers) {
   const Solver* solver = solvers.find(candidate.solver);
-  if (!solver) return "no solver of that name is available here: " + candidate.solver;
+  if (!solver) return "no solver of that name is available on this machine: " + candidate.solver;
   const std::string_view version = std::string_view(candidate.version).substr(0, candidate.version.find('+'));
   if (version != solver->version())
-    return fmt::format("made with {} {}, here is {}", candidate.solver, version, solver->version());
+    return fmt::format("made with {} {}, this machine has {}", candidate.solver, version, solver->version());
   if (const Support support = solver->supports(problem, device); !support.yes)
     return fmt::format("{} {}", candidate.solver, support.reason);
   return std::nullopt;
@@ -32,12 +32,12 @@ std::optional<std::string> why_passed_over(const TableRow& row, const DeviceInfo
   try {
     candidate = Candidate::parse(row.kernel_name);
   } catch (const Error&) {
-    return "its kernel is not one of this program: '" + shown(row.kernel_name) + "'";
+    return "this program has no such kernel: '" + shown(row.kernel_name) + "'";
   }
   try {
     return why_not_here(*candidate, as_looked_up(row.problem, device), device, solvers);
   } catch (const Error& error) {
-    return fmt::format("no problem has its key: {}", error.what());
+    return fmt::format("its key is not a valid problem: {}", error.what());
   }
 }
 
@@ -47,7 +47,7 @@ std::optional<UnusedRow> unused_row(const Table& table, const RowReport& one, co
   if (one.status == RowStatus::taken) {
     const auto why = why_passed_over(*one.row, device, solvers);
     if (!why) return std::nullopt;
-    unused.kind = "cannot be used here";
+    unused.kind = "cannot be used on this machine";
     unused.detail = *why;
   } else if (one.by) {
     unused.detail = fmt::format("{} wins, {} µs", place_of(table, *one.by), *one.by->us);

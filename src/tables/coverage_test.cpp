@@ -52,10 +52,10 @@ TEST_F(CoverageTest, RowsThatLoseSayToWhatTheyLose) {
                                             ",device,_tag"),
                               test_document("b.csv", {test_row(1, "1")})});
   EXPECT_EQ(coverage.num_rows, 6u);  // Not the one of another device.
-  EXPECT_THAT(unused(coverage), ElementsAre("a.csv:2 is slower than another of its file: a.csv:3 wins, 2 µs",
+  EXPECT_THAT(unused(coverage), ElementsAre("a.csv:2 is slower than another row of its file: a.csv:3 wins, 2 µs",
                                             "a.csv:4 has no usable time: ", "a.csv:5 has a _tag: slow_boot",
                                             "a.csv:6 is of another model: B",
-                                            "b.csv:2 is shadowed by a file before: a.csv:3 wins, 2 µs"));
+                                            "b.csv:2 is shadowed by an earlier file: a.csv:3 wins, 2 µs"));
 }
 
 TEST_F(CoverageTest, RowsThatWinSayWhyTheirKernelCannotRunHere) {
@@ -63,12 +63,14 @@ TEST_F(CoverageTest, RowsThatWinSayWhyTheirKernelCannotRunHere) {
       "a.csv", {test_row(1, "1", "_ZN5aiter"), test_row(2, "1", "nobody.gemm@1:a=1"),
                 test_row(3, "1", "known.gemm@2+7:a=1"), test_row(4, "1", "known.gemm@1+7:a=1"), test_row(7, "1"),
                 "fake,4,0,64,64,False,torch.float32,torch.float32,False,False,1,known.gemm@1:a=1"})});
-  EXPECT_THAT(unused(coverage),
-              ElementsAre("a.csv:2 cannot be used here: its kernel is not one of this program: '_ZN5aiter'",
-                          "a.csv:3 cannot be used here: no solver of that name is available here: nobody.gemm",
-                          "a.csv:4 cannot be used here: made with known.gemm 2, here is 1",
-                          "a.csv:6 cannot be used here: known.gemm takes no m=7",
-                          HasSubstr("a.csv:7 cannot be used here: no problem has its key: ")));
+  EXPECT_THAT(
+      unused(coverage),
+      ElementsAre(
+          "a.csv:2 cannot be used on this machine: this program has no such kernel: '_ZN5aiter'",
+          "a.csv:3 cannot be used on this machine: no solver of that name is available on this machine: nobody.gemm",
+          "a.csv:4 cannot be used on this machine: made with known.gemm 2, this machine has 1",
+          "a.csv:6 cannot be used on this machine: known.gemm takes no m=7",
+          HasSubstr("a.csv:7 cannot be used on this machine: its key is not a valid problem: ")));
 }
 
 TEST_F(CoverageTest, ShapesAreCountedByTheStepThatServesThem) {

@@ -27,7 +27,8 @@ std::vector<fs::path> inputs_of(std::span<const std::string> named, const std::s
   }
   if (!named.empty()) return files;
   const FamilySpec* family = family_option(op);
-  if (!family) fail(ErrorCode::invalid_input, "say which tables: name them, or give the run time's family with --op");
+  if (!family)
+    fail(ErrorCode::invalid_input, "name the tables to merge, or choose the run time's tables of a family with --op");
   for (const TableSource& source : table_sources(*family).files) files.push_back(source.file);
   if (files.empty())
     fail(ErrorCode::invalid_input, "the run time has no tables of {}, name those to merge", family->op);
@@ -48,7 +49,7 @@ void check_merge_output(const fs::path& output, const std::vector<fs::path>& inp
   std::error_code missing;
   for (const fs::path& input : inputs) {
     if (fs::equivalent(input, output, missing))
-      fail(ErrorCode::invalid_input, "the output must be none of the tables that are read, name another: '{}'",
+      fail(ErrorCode::invalid_input, "the output must not be one of the tables that are read, name another: '{}'",
            shown(output.string(), 500));
   }
   if (!fs::is_regular_file(output, missing) || fs::file_size(output, missing) == 0) return;
@@ -56,7 +57,7 @@ void check_merge_output(const fs::path& output, const std::vector<fs::path>& inp
   check_publishable(old, family);
   for (const KeyColumn& key : family.key) {
     if (key.default_value.empty() && !old.find_column(key.column))
-      fail(ErrorCode::invalid_input, "the file is there and is no table of {}, name another: '{}'", family.op,
+      fail(ErrorCode::invalid_input, "the file exists and is not a table of {}, name another: '{}'", family.op,
            shown(output.string(), 500));
   }
 }
@@ -124,8 +125,9 @@ std::vector<std::string> Merge::notices() const {
     if (found != of_a_model.end() && found->second > *one.row->us) ++count;
   }
   if (count == 0) return {};
-  return {fmt::format("{} of no model stand beside slower ones that name theirs: in one table the lower time wins",
-                      counted(count, "row"))};
+  return {
+      fmt::format("{} without a device model compete with slower rows that name one: in one table the lower time wins",
+                  counted(count, "row"))};
 }
 
 Merge read_merge(std::span<const std::string> named, const std::string& op, const fs::path& output) {

@@ -26,8 +26,8 @@ RowStatus own_status(const TableRow& row, const DeviceInfo* device) {
 
 std::string_view name(RowStatus status) noexcept {
   static constexpr std::array<std::string_view, kNumRowStatuses> kNames = {"is taken",
-                                                                           "is shadowed by a file before",
-                                                                           "is slower than another of its file",
+                                                                           "is shadowed by an earlier file",
+                                                                           "is slower than another row of its file",
                                                                            "has no usable time",
                                                                            "has a _tag",
                                                                            "is of another model",

@@ -31,9 +31,9 @@ std::vector<RowStatus> statuses(const Table& table, const DeviceInfo* device = n
 TEST(RowStatus, TheFirstFileWinsAndInsideItTheLowestTime) {
   const Table table = test_table({test_document("a.csv", {test_row(1, "3"), test_row(1, "2"), test_row(1, "2")}),
                                   test_document("b.csv", {test_row(1, "1"), test_row(2, "1")})});
-  EXPECT_THAT(reports(table), ElementsAre("a.csv:2 is slower than another of its file a.csv:3", "a.csv:3 is taken",
-                                          "a.csv:4 is slower than another of its file a.csv:3",
-                                          "b.csv:2 is shadowed by a file before a.csv:3", "b.csv:3 is taken"));
+  EXPECT_THAT(reports(table), ElementsAre("a.csv:2 is slower than another row of its file a.csv:3", "a.csv:3 is taken",
+                                          "a.csv:4 is slower than another row of its file a.csv:3",
+                                          "b.csv:2 is shadowed by an earlier file a.csv:3", "b.csv:3 is taken"));
 }
 
 TEST(RowStatus, RowsWithATagOrWithoutATimeBeatNobody) {

@@ -19,30 +19,30 @@ RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources
     tables.documents.push_back(documents.size());
     try {
       std::vector<CsvDocument> one = {CsvDocument::read(source.file)};
-      Table::of(one, &family, WrongRows::left_out);
+      Table::of(one, &family, WrongRows::skipped);
       documents.push_back(std::move(one.front()));
     } catch (const Error& error) {
       tables.wrong.back() = error.what();
     }
   }
-  if (!documents.empty()) tables.table = Table::of(std::move(documents), &family, WrongRows::left_out);
+  if (!documents.empty()) tables.table = Table::of(std::move(documents), &family, WrongRows::skipped);
   return tables;
 }
 
-std::string left_out_rows(const Table::LeftOut& rows) {
-  return fmt::format("{} left out, the first: {}", counted(rows.count, "row"), rows.why_first);
+std::string skipped_rows(const Table::SkippedRows& rows) {
+  return fmt::format("{} skipped, the first: {}", counted(rows.count, "row"), rows.why_first);
 }
 
-std::vector<std::string> left_out_notices(const RuntimeTables& tables) {
+std::vector<std::string> skipped_notices(const RuntimeTables& tables) {
   std::vector<std::string> notices = tables.sources.notices;
   for (size_t i = 0; i < tables.wrong.size(); ++i) {
     if (tables.wrong[i].empty()) continue;
     const std::string& missing = tables.sources.files[i].why_missing;
-    notices.push_back(missing.empty() ? "a table is left out: " + tables.wrong[i] : missing);
+    notices.push_back(missing.empty() ? "a table is skipped: " + tables.wrong[i] : missing);
   }
   if (!tables.table) return notices;
-  for (const Table::LeftOut& one : tables.table->left_out()) {
-    if (one.count > 0) notices.push_back(left_out_rows(one));
+  for (const Table::SkippedRows& one : tables.table->skipped()) {
+    if (one.count > 0) notices.push_back(skipped_rows(one));
   }
   return notices;
 }

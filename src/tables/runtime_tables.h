@@ -22,10 +22,10 @@ struct RuntimeTables {
 RuntimeTables read_runtime_tables(const FamilySpec& family);
 /// Like the above, for given sources.
 RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources);
-/// Returns a sentence such as `2 rows left out, the first: t.csv:3: …`.
-std::string left_out_rows(const Table::LeftOut& rows);
+/// Returns a sentence such as `2 rows skipped, the first: t.csv:3: …`.
+std::string skipped_rows(const Table::SkippedRows& rows);
 /// Returns sentences about wrong variables, missing files, and skipped files and rows.
-std::vector<std::string> left_out_notices(const RuntimeTables& tables);
+std::vector<std::string> skipped_notices(const RuntimeTables& tables);
 
 /// Returns the family that `op` names, or all if it is empty. Throws invalid_input for an unknown one.
 std::vector<const FamilySpec*> wanted_families(const std::string& op);

@@ -42,16 +42,16 @@ TEST_F(RuntimeTablesTest, AWrongFileAffectsNoOtherAndAWrongRowNoOther) {
   EXPECT_EQ(tables.wrong[1] + tables.wrong[3], "");
   EXPECT_THAT(tables.table->documents()[tables.documents[1]].name(), HasSubstr("a.csv"));
   EXPECT_THAT(tables.table->documents()[tables.documents[3]].name(), HasSubstr("b.csv"));
-  EXPECT_THAT(left_out_notices(tables),
-              ElementsAre("the variable is odd", AllOf(HasSubstr("a table is left out: "), HasSubstr("wrong.csv:1")),
+  EXPECT_THAT(skipped_notices(tables),
+              ElementsAre("the variable is odd", AllOf(HasSubstr("a table is skipped: "), HasSubstr("wrong.csv:1")),
                           "VARIABLE names a table that is not there",
-                          AllOf(HasSubstr("2 rows left out, the first: "), HasSubstr("a.csv:3"))));
+                          AllOf(HasSubstr("2 rows skipped, the first: "), HasSubstr("a.csv:3"))));
 }
 
 TEST_F(RuntimeTablesTest, WithoutAReadableFileThereIsNoTable) {
   add("wrong.csv", "name\nmine\n");
   EXPECT_FALSE(read().table);
-  EXPECT_EQ(left_out_notices(read()).size(), 1u);
+  EXPECT_EQ(skipped_notices(read()).size(), 1u);
 }
 
 TEST(WantedFamilies, AreTheNamedOneOrAll) {

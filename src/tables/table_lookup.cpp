@@ -46,7 +46,7 @@ TableSet read_table_set(std::span<const std::string> named, const std::string& o
   if (named.empty()) {
     for (const FamilySpec* family : families) {
       RuntimeTables found = read_runtime_tables(*family);
-      append(set.notices, left_out_notices(found));
+      append(set.notices, skipped_notices(found));
       for (size_t i = 0; i < found.sources.files.size(); ++i) {
         const TableSource& source = found.sources.files[i];
         if (found.wrong[i].empty())

@@ -81,7 +81,7 @@ class PlantedGemm final : public Plan {
               value(launch, i, j) + (fault_ == Fault::accumulates ? load(shape_.out, c, place(i, j)) : 0.0f));
       }
     }
-    spoil(launch, c);
+    corrupt(launch, c);
   }
 
  private:
@@ -118,7 +118,7 @@ class PlantedGemm final : public Plan {
     return sum;
   }
 
-  void spoil(const Launch& launch, std::byte* c) const {
+  void corrupt(const Launch& launch, std::byte* c) const {
     if (fault_ == Fault::writes_past_end) store(c, shape_.m * shape_.n, 0);
     if (fault_ == Fault::writes_before_start) store(c, -1, 0);
     if (fault_ == Fault::changes_input) static_cast<std::byte*>(launch.operands[1])[5] ^= std::byte{1};

@@ -193,7 +193,7 @@ const char* ProblemRun::exceeded_limit(double expected_s) const {
 void ProblemRun::cut_unless_fits(double expected_s) {
   const char* limit = exceeded_limit(expected_s);
   if (limit == nullptr) return;
-  cut(fmt::format("{} leaves not enough time for a decision: at least {}, about {} in all", limit,
+  cut(fmt::format("{} leaves too little time for a decision, which needs at least {}, about {} in all", limit,
                   format_duration(expected_s), format_duration(forecast_.whole_s())));
 }
 

@@ -380,7 +380,8 @@ TEST(TunerBudget, AShapeWhoseLaunchesAreTooLongIsCutBeforeItsRounds) {
   options.budget_s = 20;
   const auto result = tune_with(mortal({"us=1000000"}, {}), *journal, options);
   EXPECT_EQ(result.ending, Ending::cut);
-  EXPECT_THAT(result.reason, testing::HasSubstr("--budget leaves not enough time for a decision: at least 42.0 s"));
+  EXPECT_THAT(result.reason,
+              testing::HasSubstr("--budget leaves too little time for a decision, which needs at least 42.0 s"));
   options.budget_s = 2000;
   EXPECT_EQ(tune_with(mortal({"us=1000000"}, {}), *journal, options).ending, Ending::decided);
 }

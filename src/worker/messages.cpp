@@ -25,7 +25,7 @@ ErrorCode error_code_from(const json& value) {
   for (const ErrorCode code : kErrorCodes) {
     if (name(code) == text) return code;
   }
-  fail(ErrorCode::invalid_input, "unknown code of an error: '{}'", shown(text));
+  fail(ErrorCode::invalid_input, "unknown error code: '{}'", shown(text));
 }
 
 /// Deadlines are bounded so that the time can be counted in nanoseconds.
@@ -190,16 +190,16 @@ Admission admission_from(const json& value) {
           {limit_from(int64_from(value.at("load_ms"))), limit_from(int64_from(value.at("run_ms")))}};
 }
 
-json json_of(const std::map<uint32_t, std::string>& left_out) {
+json json_of(const std::map<uint32_t, std::string>& skipped) {
   json list = json::array();
-  for (const auto& [place, why] : left_out) list.push_back(json::array({place, why}));
+  for (const auto& [place, why] : skipped) list.push_back(json::array({place, why}));
   return list;
 }
-std::map<uint32_t, std::string> left_out_from(const json& value) {
-  std::map<uint32_t, std::string> left_out;
+std::map<uint32_t, std::string> skipped_solvers_from(const json& value) {
+  std::map<uint32_t, std::string> skipped;
   for (const json& one : value.get_ref<const json::array_t&>())
-    left_out.emplace(uint32_from(one.at(0)), text_from(one.at(1)));
-  return left_out;
+    skipped.emplace(uint32_from(one.at(0)), text_from(one.at(1)));
+  return skipped;
 }
 
 json json_of(const request::Hello& hello) {
@@ -207,7 +207,7 @@ json json_of(const request::Hello& hello) {
           {"device", hello.device},
           {"build", hello.build},
           {"cores", hello.cores},
-          {"left_out", json_of(hello.left_out)}};
+          {"left_out", json_of(hello.skipped)}};
 }
 json json_of(const request::Open& open) {
   return {{"type", "open"}, {"id", open.id}, {"problem", open.problem.key()}, {"protocol", json_of(open.protocol)}};
@@ -241,7 +241,7 @@ json json_of(const Admitted& admitted) {
           {"workspace_bytes", admitted.workspace_bytes},
           {"rotation_bytes", admitted.rotation_bytes},
           {"launches", admitted.launches},
-          {"spoilt", admitted.spoilt}};
+          {"spoilt", admitted.corrupted}};
 }
 json json_of(const Sampled& sampled) {
   return {{"type", "sampled"},
@@ -258,7 +258,7 @@ Request request_of(const json& value) {
   const auto type = text_from(value.at("type"));
   if (type == "hello") {
     return request::Hello{text_from(value.at("device")), text_from(value.at("build")),
-                          list_from(value.at("cores"), uint32_from), left_out_from(value.at("left_out"))};
+                          list_from(value.at("cores"), uint32_from), skipped_solvers_from(value.at("left_out"))};
   }
   if (type == "open") {
     return request::Open{uint32_from(value.at("id")), problem_from(value.at("problem")),
@@ -271,7 +271,7 @@ Request request_of(const json& value) {
   }
   if (type == "drop") return request::Drop{uint32_from(value.at("slot"))};
   if (type == "sample") return request::Sample{turns_from(value.at("schedule"))};
-  fail(ErrorCode::invalid_input, "unknown type of a request: '{}'", shown(type));
+  fail(ErrorCode::invalid_input, "unknown type of request: '{}'", shown(type));
 }
 
 Reply answer_of(const json& value) {
@@ -298,7 +298,7 @@ Reply answer_of(const json& value) {
                    uint32_from(value.at("dropped")),
                    list_from(value.at("failed"), failed_from)};
   }
-  fail(ErrorCode::invalid_input, "unknown type of an answer: '{}'", shown(type));
+  fail(ErrorCode::invalid_input, "unknown type of answer: '{}'", shown(type));
 }
 
 template <typename Message>

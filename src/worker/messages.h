@@ -20,7 +20,7 @@ struct Hello {
   std::string build;            ///< build_name() of the supervisor; a worker of another build refuses.
   std::vector<uint32_t> cores;  ///< Cores of the device; empty: all that the worker may use.
   /// Solvers that must not be opened, by place in the registry, with the reason.
-  std::map<uint32_t, std::string> left_out;
+  std::map<uint32_t, std::string> skipped;
   bool operator==(const Hello&) const = default;
 };
 struct Open {

@@ -105,7 +105,7 @@ bool WorkerExecutor::answer_first(Clock::time_point end) {
     if (std::holds_alternative<std::monostate>(news)) return false;
     asked_ = false;
     const auto death = death_of(request, news);
-    settled = !death || mend(request, *death);
+    settled = !death || recover(request, *death);
     if (!death) settle(request, std::get<Reply>(news));
   }
   if (!settled) return true;
@@ -203,7 +203,7 @@ void WorkerExecutor::start() {
   for (int i = 0; i < kStarts; ++i) {
     worker_.reset();
     worker_ = std::make_unique<WorkerProcess>(options_);
-    auto news = exchange(request::Hello{options_.device, options_.build, options_.cores, left_out_}, options_.start);
+    auto news = exchange(request::Hello{options_.device, options_.build, options_.cores, skipped_}, options_.start);
     if (const auto* death = std::get_if<Death>(&news)) {
       why = death->outcome.detail;
       continue;
@@ -292,7 +292,7 @@ void WorkerExecutor::record_death(const Death& death, bool sampled) {
   if (death.blamed == 0 || ++deaths_[death.blamed] < kMaxDeaths) return;
   if (sampled && death.blamed < kLibrarySlots) return;
   if (death.blamed >= kLibrarySlots) {
-    left_out_.emplace(death.blamed - kLibrarySlots, "its worker died twice while opening it: " + death.outcome.detail);
+    skipped_.emplace(death.blamed - kLibrarySlots, "its worker died twice while opening it: " + death.outcome.detail);
     return;
   }
   disqualify(death.blamed, death.outcome);
@@ -383,7 +383,7 @@ void WorkerExecutor::settle(const Request& request, Reply& answer) {
       solo_slot_ = 0;
     }
     deaths_.erase(admit.slot);  // an earlier death was not its fault
-    if (admitted->spoilt) replace();
+    if (admitted->corrupted) replace();
     end_strays();
     events_.emplace_back(std::move(*admitted));
   } else if (auto* sampled = std::get_if<Sampled>(&answer)) {
@@ -406,7 +406,7 @@ void WorkerExecutor::end_strays() const {
   if (options_.strays != nullptr) options_.strays->kill();
 }
 
-bool WorkerExecutor::mend(const Request& request, const Death& death) {
+bool WorkerExecutor::recover(const Request& request, const Death& death) {
   const auto began = Clock::now();
   const bool settled = handle_death(request, death);
   recoveries_.push_back(std::chrono::duration_cast<Milliseconds>(Clock::now() - began));

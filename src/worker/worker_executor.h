@@ -14,7 +14,7 @@
 
 namespace attune {
 
-/// An executor across a process wall: one worker process, one device. When the worker dies, hangs past a deadline or
+/// An executor with one worker process for one device. When the worker dies, hangs past a deadline or
 /// sends an invalid message, its process group is killed, the announced candidate is blamed, a fresh worker is started,
 /// and everything that was open and admitted is restored. A candidate blamed once is tried again. A candidate blamed
 /// twice is disqualified: its admission is answered with the outcome of its death, or it is in Sampled::failed. A
@@ -84,7 +84,7 @@ class WorkerExecutor final : public Executor {
   void begin(const Request& request);
   void settle(const Request& request, Reply& answer);
   void end_strays() const;
-  bool mend(const Request& request, const Death& death);
+  bool recover(const Request& request, const Death& death);
   bool handle_death(const Request& request, const Death& death);
   bool handle_admission_death(const request::Admit& admit, const Death& death);
   void tell_lost(const request::Sample& sample, Sampled& sampled);
@@ -107,8 +107,8 @@ class WorkerExecutor final : public Executor {
   /// Number of deaths blamed on each live slot since its admission or since another slot was disqualified, and on
   /// libraries.
   std::map<Slot, uint32_t> deaths_;
-  std::map<Slot, uint32_t> num_acquittals_;   ///< Number of times that each slot survived its turns alone.
-  std::map<uint32_t, std::string> left_out_;  ///< Solvers that killed every worker that opened them, and the reason.
+  std::map<Slot, uint32_t> num_acquittals_;  ///< Number of times that each slot survived its turns alone.
+  std::map<uint32_t, std::string> skipped_;  ///< Solvers that killed every worker that opened them, and the reason.
   /// Slots disqualified or not restored, to be reported with the next Sampled whose schedule has them.
   std::vector<LostSlot> lost_;
 };

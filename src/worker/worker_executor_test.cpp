@@ -172,9 +172,9 @@ TEST_F(WorkerExecutorTest, AWorkerWhoseMemoryWasWrittenToIsReplaced) {
   open();
   admit(1, good_);
   const pid_t before = executor().processes().front();
-  const auto spoilt = admit(2, bad_);
-  EXPECT_EQ(spoilt.verified.status, Status::wrong_result);
-  EXPECT_TRUE(spoilt.spoilt);
+  const auto corrupting = admit(2, bad_);
+  EXPECT_EQ(corrupting.verified.status, Status::wrong_result);
+  EXPECT_TRUE(corrupting.corrupted);
   EXPECT_EQ(sample({1}).samples.size(), 3u);
   EXPECT_NE(executor().processes().front(), before);
   EXPECT_EQ(executor().num_deaths(), 0u) << "nobody died";

@@ -104,7 +104,7 @@ class Worker {
     if (!hello.cores.empty()) bind_to_cores({hello.cores.begin(), hello.cores.end()});
     device_ = open_device(hello.device);
     executor_ = std::make_unique<LocalExecutor>(*device_, solvers_, &announcer_);
-    executor_->leave_out(hello.left_out);
+    executor_->skip_solvers(hello.skipped);
     return reply::Ready{device_->info(), build_};
   }
   Reply handle(const request::Open& open) {
@@ -129,7 +129,7 @@ class Worker {
   }
 
   Executor& executor() {
-    if (!executor_) fail(ErrorCode::internal, "a worker expects a greeting first");
+    if (!executor_) fail(ErrorCode::internal, "a worker expects the request hello first");
     return *executor_;
   }
   template <typename Wanted>

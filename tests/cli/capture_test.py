@@ -137,7 +137,7 @@ class Merge(Captured):
         self.assertEqual(self.read("calls.csv"), counts(C=105, B=90, A=5))
 
     def test_limits(self):
-        self.assertIn("2 left out", self.merge("captures", "--min-calls", "6").stdout)
+        self.assertIn("2 skipped", self.merge("captures", "--min-calls", "6").stdout)
         self.assertEqual(self.read("all.csv"), shapes(B))
         self.merge("captures", "--max-m", "2")
         self.assertEqual(self.read("all.csv"), shapes(B, A))
@@ -162,16 +162,16 @@ class Merge(Captured):
         self.refused("capture", "merge", "-o", "all.csv", "captures", "--min-calls", "-1", says="--min-calls")
         self.refused("capture", "merge", "-o", "no/all.csv", "captures", says="'no'")
         self.refused("capture", "merge", "-o", "all.csv", "--counts", "./all.csv", "captures", says="one file")
-        self.refused("capture", "merge", "-o", "captures/all.csv", "captures", says="none of the sources")
+        self.refused("capture", "merge", "-o", "captures/all.csv", "captures", says="must not be one of the sources")
         self.refused("capture", "merge", "-o", "captures/../captures/bf16_untuned_gemm.csv",
-                     "captures/bf16_untuned_gemm.csv", says="none of the sources")
+                     "captures/bf16_untuned_gemm.csv", says="must not be one of the sources")
         # Whoever reads a source next would count twice.
         inside = "captures/counts/bf16_untuned_gemm.csv.all"
         for source in ("captures", "captures/bf16_untuned_gemm.csv"):
-            self.refused("capture", "merge", "-o", inside, source, says=("none of the sources", inside))
+            self.refused("capture", "merge", "-o", inside, source, says=("must not be one of the sources", inside))
             for counts_file in (inside, "captures/bf16_untuned_gemm.csv.counts"):
                 self.refused("capture", "merge", "-o", "all.csv", "--counts", counts_file, source,
-                             says=("none of the sources", counts_file))
+                             says=("must not be one of the sources", counts_file))
         self.put("notes.csv", "name\nmine\n")
         self.refused("capture", "merge", "-o", "notes.csv", "captures", says="notes.csv")
         self.refused("capture", "merge", "-o", "all.csv", "--counts", "notes.csv", "captures", says="notes.csv")

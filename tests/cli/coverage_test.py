@@ -34,14 +34,14 @@ class Rows(Coverage):
                    self.row("6,24,32", 1, kernel="nobody.gemm@1:a=1"))
         count, lost = self.lost("-t", "a.csv:b.csv", "--op", OP)
         self.assertEqual(count, 9)
-        self.assertEqual(lost[:4], [("a.csv:2", "is slower than another of its file", "a.csv:3 wins, 2 µs"),
+        self.assertEqual(lost[:4], [("a.csv:2", "is slower than another row of its file", "a.csv:3 wins, 2 µs"),
                                     ("a.csv:4", "has no usable time", ""), ("a.csv:5", "has a _tag", "slow_boot"),
-                                    ("b.csv:2", "is shadowed by a file before", "a.csv:3 wins, 2 µs")])
+                                    ("b.csv:2", "is shadowed by an earlier file", "a.csv:3 wins, 2 µs")])
         unusable = [(row, reason) for row, reason, _ in lost[4:]]
-        self.assertEqual(unusable, [(f"b.csv:{line}", "cannot be used here") for line in (4, 5, 6)])
+        self.assertEqual(unusable, [(f"b.csv:{line}", "cannot be used on this machine") for line in (4, 5, 6)])
         self.assertIn("_ZN5aiter", lost[4][2])
         self.assertIn("made with fake.gemm 77", lost[5][2])
-        self.assertEqual(lost[6][2], "no solver of that name is available here: nobody.gemm")
+        self.assertEqual(lost[6][2], "no solver of that name is available on this machine: nobody.gemm")
         text = self.ask("coverage", "-t", "a.csv:b.csv", "--op", OP, "--top", "1").stdout
         self.assertIn("9 rows of fake/4, 7 that no lookup can reach", text)
         self.assertIn("and 6 more", text)
@@ -52,7 +52,7 @@ class Rows(Coverage):
         self.assertEqual(self.lost("-t", "a.csv", "--op", OP),
                          (2, [("a.csv:2", "is of another model", "Other card")]))
 
-    def test_the_run_times_tables_are_the_default_and_a_wrong_one_is_left_out(self):
+    def test_the_run_times_tables_are_the_default_and_a_wrong_one_is_skipped(self):
         self.table("mine.csv", self.row("1,x,48", 3))
         self.table("configs/" + TUNED, self.row("1,32,48", 1))
         result = self.ask("coverage", "--json", env={VARIABLE: "mine.csv"})

@@ -111,7 +111,7 @@ class Time(story.Story):
 
     def test_a_shape_that_takes_longer_than_its_timeout_has_no_row(self):
         result = self.tune(*SIZE, "-o", "t.csv", "--timeout", "0.001s", status=1)
-        self.assertRegex(result.stderr, "--timeout (passed|leaves not enough time)")
+        self.assertRegex(result.stderr, "--timeout (passed|leaves too little time)")
         self.assertFalse((self.work / "t.csv").exists())
 
 

@@ -69,7 +69,7 @@ class Queue(Online):
         self.assertEqual(self.tuned(), [(1, 32), (2, 24)])
         self.assertEqual(self.count("decision"), 2)
 
-    def test_a_line_that_is_no_shape_is_said_and_left_out(self):
+    def test_a_line_that_is_no_shape_is_reported_and_skipped(self):
         self.queue("what is this\n", ONE, "1,-5,x,False,fp32,fp32\n")
         result = self.attune(*ONLINE)
         self.assertIn(f"{self.list}:2", result.stderr)
@@ -114,7 +114,7 @@ class GivenUp(Online):
         version = self.attempts()[0]["attune"]
         self.queue(ONE, TWO)
         (self.online / "attempts.csv").write_text(f"problem,attune,begun,given_up\n{key},{version},5,\n")
-        self.assertIn("it was begun 5 times", self.attune(*ONLINE).stderr)
+        self.assertIn("its tuning was started 5 times", self.attune(*ONLINE).stderr)
         self.assertEqual(len(self.tuned()), 1)
         (self.online / "attempts.csv").write_text(f"problem,attune,begun,given_up\n{key},0.0.0,5,\n")
         self.queue(ONE, TWO)

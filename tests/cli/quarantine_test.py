@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is left out because it hung or crashed, how it is pardoned, and how far a run is that goes on."""
+"""Candidates excluded because they hung or crashed, their release, and the progress of an active run."""
 import signal
 import time
 
@@ -23,7 +23,7 @@ class Quarantine(story.Story):
     def listed(self, *arguments):
         return self.attune("quarantine", "list", "--json", *arguments).json
 
-    def test_a_candidate_that_hangs_is_listed_and_pardoned(self):
+    def test_a_candidate_that_hangs_is_listed_and_released(self):
         # The deadlines of loading and running are a minute and two seconds by themselves.
         self.tune(*TUNE, "--candidate-timeout", "0.4", env=self.plant("sleep", "prepare"), timeout=30)
         one, = self.listed()
@@ -39,8 +39,8 @@ class Quarantine(story.Story):
         self.assertEqual(self.listed("--device", "elsewhere/2"), [])
         self.assertEqual(self.listed("--problem", "gemm_a16w16 m=2 n=32 k=48 dtype=fp32"), [])
         self.assertEqual(len(self.listed("--candidate", CANDIDATE)), 1)
-        self.assertIn("0 candidates pardoned", self.attune("quarantine", "clear", "--candidate", "fake.gemm@1:x=1").stdout)
-        self.assertIn("1 candidate pardoned", self.attune("quarantine", "clear").stdout)
+        self.assertIn("0 candidates released", self.attune("quarantine", "clear", "--candidate", "fake.gemm@1:x=1").stdout)
+        self.assertIn("1 candidate released", self.attune("quarantine", "clear").stdout)
         self.assertEqual(self.listed(), [])
         self.tune(*TUNE, "--all")
         self.assertEqual(self.listed(), [], "healthy when it was tried again")
@@ -67,7 +67,7 @@ class Quarantine(story.Story):
 
 class Status(story.Story):
     def test_a_run_that_goes_on_is_shown_until_it_ends(self):
-        self.assertEqual(self.attune("status").stdout, "no run of yours is going on\n")
+        self.assertEqual(self.attune("status").stdout, "none of your runs is active\n")
         self.assertEqual(self.attune("status", "--json").json, [])
         self.put("shapes.csv", SHAPE)
         faults = self.put("faults.tsv", f"*\t{CONFIG}\tslow\trun\talways\n")
@@ -86,7 +86,7 @@ class Status(story.Story):
         self.assertRegex(told[1], r"^  table .*t\.csv, journal ")
         run.send(signal.SIGINT)
         self.assertEqual(run.wait().status, 130)
-        self.assertEqual(self.attune("status").stdout, "no run of yours is going on\n")
+        self.assertEqual(self.attune("status").stdout, "none of your runs is active\n")
 
 
 if __name__ == "__main__":

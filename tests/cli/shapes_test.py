@@ -146,15 +146,15 @@ class TuneAModel(ShapesStory):
     def test_max_m_and_dtype_hold_as_for_a_file(self):
         result = self.tune(*self.model("tiny", TINY), "--nsets", "1,64", "--max-m", "8", "--dtype", "fp16",
                            "-o", "t.csv", "--max-trials", "2")
-        self.assertIn("4 shapes with more than 8 rows left out", result.stderr)
+        self.assertIn("4 shapes with more than 8 rows skipped", result.stderr)
         self.assertEqual({(r["M"], r["dtype"]) for r in self.rows("t.csv")}, {("1", "torch.float16")})
 
-    def test_families_that_cannot_be_tuned_are_said_and_left_out(self):
+    def test_families_that_cannot_be_tuned_are_reported_and_skipped(self):
         result = self.tune(*self.model("experts", EXPERTS), "--nsets", "1", "-o", "t.csv", "--max-trials", "2")
-        self.assertIn("this version cannot tune them, so they are left out: fmoe (1 shape)", result.stderr)
+        self.assertIn("this version cannot tune these families and skips them: fmoe (1 shape)", result.stderr)
         self.assertEqual([r["N"] for r in self.rows("t.csv")], ["96", "48", "8", "128"])
         self.refused("tune", *self.model("experts", EXPERTS), "--op", "fmoe", "-o", "u.csv", *FAKE,
-                     says="this version cannot tune what the model has: fmoe")
+                     says="this version cannot tune the products of the model: fmoe")
 
     def test_flags_that_contradict_it_are_refused(self):
         model = self.model("tiny", TINY)

@@ -68,7 +68,7 @@ class Listed(Tables):
         self.assertIn("mine.csv", wrong["left_out"])
         self.assertIn("gone.csv", gone["left_out"])
         self.assertEqual((good["num_rows"], good["num_shadowed"]), (1, 0))
-        self.assertRegex(self.ask("tables", env={VARIABLE: "mine.csv"}).stdout, "left out: mine.csv:1: the column")
+        self.assertRegex(self.ask("tables", env={VARIABLE: "mine.csv"}).stdout, "skipped: mine.csv:1: the column")
 
     def test_wrong_rows_are_said_and_the_others_count_as_at_run_time(self):
         self.table("mine.csv", self.row("1,x,48", 2), self.row("1,32,48", 2), self.row("y,32,48", 2))
@@ -76,10 +76,10 @@ class Listed(Tables):
         file, = family["files"]
         self.assertEqual((file["num_rows"], file["num_left_out"]), (1, 2))
         self.assertIn("mine.csv:2", file["why_left_out"])
-        self.assertRegex(self.ask("tables", env={VARIABLE: "mine.csv"}).stdout, "(?m)^ +2 rows left out, the first: mine.csv:2")
+        self.assertRegex(self.ask("tables", env={VARIABLE: "mine.csv"}).stdout, "(?m)^ +2 rows skipped, the first: mine.csv:2")
         explained = self.ask("explain", f"{OP} m=1 n=32 k=48 dtype=fp32", env={VARIABLE: "mine.csv"})
         self.assertIn("mine.csv:3 ", explained.stdout)
-        self.assertIn("note: 2 rows left out, the first: mine.csv:2", explained.stderr)
+        self.assertIn("note: 2 rows skipped, the first: mine.csv:2", explained.stderr)
 
     def test_bad_input(self):
         self.refused("tables", "--op", "gemm_x", says="gemm_x")
@@ -109,7 +109,7 @@ class Merged(Tables):
         self.assertEqual(self.read("m.csv"), "\n".join((HEADER + ",remark", self.row("1,32,48", 2) + ",",
                          self.row("2,24,32", 4) + ",z", self.row("1,32,48", 1, "gfx942,304") + ",", "")))
         text = self.merge("b.csv:a.csv").stdout
-        self.assertIn("3 rows of gemm_a16w16 in 'm.csv', 2 of them of fake/4", text)
+        self.assertIn("3 rows of gemm_a16w16 in 'm.csv', 2 of them for fake/4", text)
         self.assertRegex(text, r"(?m)^ +3 of +3 rows  b\.csv\n +0 of +3 rows  a\.csv$")
         self.assertEqual(self.rows("m.csv")[0]["remark"], "x, y")
 
@@ -151,10 +151,10 @@ class Merged(Tables):
 
         refused("-o", "m.csv", says="--op")
         refused("-o", "m.csv", "a.csv", "gone.csv", "--op", OP, says="gone.csv")
-        refused("-o", "./b.csv", "a.csv", "b.csv", "--op", OP, says="none of the tables")
+        refused("-o", "./b.csv", "a.csv", "b.csv", "--op", OP, says="must not be one of the tables")
         refused("-o", "no/m.csv", "a.csv", "--op", OP, says="'no'")
         os.link(self.work / "a.csv", self.work / "same.csv")
-        refused("-o", "same.csv", "a.csv", "b.csv", "--op", OP, says="none of the tables")
+        refused("-o", "same.csv", "a.csv", "b.csv", "--op", OP, says="must not be one of the tables")
         for content in ("name\nmine\n", "name,us\nmine,1\n", f"{KEY}\n1,32,48{REST}\n"):
             self.put("notes.csv", content)
             refused("-o", "notes.csv", "a.csv", "--op", OP, says="notes.csv")

@@ -80,7 +80,7 @@ class List(story.Story):
         self.assertFalse(entries["fmoe"]["tunable"])
         self.assertLessEqual({"m", "n", "k", "dtype"}, {a["name"] for a in entries["gemm_a16w16"]["attributes"]})
 
-    def test_candidates_with_what_the_rules_left_out(self):
+    def test_candidates_with_what_the_rules_excluded(self):
         text = self.attune("list", "candidates", PROBLEM, *DEVICE, "--pruned").stdout
         self.assertIn("fake.gemm@1:split_k=1;tile_m=64;tile_n=64  (default)", text)
         self.assertIn("excluded by tile-fits", text)
@@ -91,7 +91,7 @@ class List(story.Story):
         self.assertFalse(answer["portable.gemm"]["supported"])
 
     def test_bad_arguments(self):
-        self.refused("list", says="give what to list: solvers, devices, ops or candidates")
+        self.refused("list", says="name what to list: solvers, devices, ops or candidates")
         self.refused("list", "frobs", says="frobs")
         self.refused("list", "candidates", *DEVICE, says="give a problem")
         self.refused("list", "candidates", "gemm_a16w16 m=0 n=1 k=1", *DEVICE, says="'m'")
@@ -154,7 +154,7 @@ class Explain(Tables):
 
     def test_the_decision_is_told_without_a_table(self):
         text = self.attune("explain", PROBLEM, *DEVICE).stdout
-        self.assertIn("decided in the journal", text)
+        self.assertIn("decision in the journal", text)
         self.assertIn("repeat: attune bench", text)
 
     def test_near_rows_are_listed_when_none_serves(self):
@@ -385,7 +385,7 @@ class TheProgram(story.Story):
     def test_refused_flags_are_in_the_long_help_alone(self):
         self.assertNotIn("--gpu_ids", self.attune("tune", "--help").stdout)
         self.assertIn("--help-all", self.attune("tune", "--help").stdout)
-        self.assertRegex(self.attune("tune", "--help-all").stdout, r"Refused here:(\n.*)*--gpu_ids")
+        self.assertRegex(self.attune("tune", "--help-all").stdout, r"Refused flags:(\n.*)*--gpu_ids")
 
     def test_a_small_stack_is_enough(self):
         if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():

@@ -195,7 +195,7 @@ class JournalsThatCannotBeUsed(Disk):
         for content in (os.urandom(8192), os.urandom(100) + whole[100:], b"M,N,K\n" * 2000):
             self.file.write_bytes(content)
             self.fails_untouched("the file is not a journal, or its first page is damaged", *verbs, status=2)
-            self.assertEqual(self.file.read_bytes(), content, "it is left for whoever can mend it")
+            self.assertEqual(self.file.read_bytes(), content, "it is kept for repair")
 
     def test_cut_off(self):
         whole = self.file.read_bytes()

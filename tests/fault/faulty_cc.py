@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A C compiler that does as the real one does but for some sources: it misbehaves, or compiles a spoilt kernel.
+"""A C compiler that does as the real one does but for some sources: it misbehaves, or compiles a corrupted kernel.
 
 Started by a launcher (generated_faults_test.py) that names a plan. It runs for every kernel, so it must start fast.
 """
@@ -26,7 +26,7 @@ def key_of(source):
     return "{} rows={} width={} unroll={} prefetch={}".format(kind, *key, 128 if fetched in source else 0)
 
 
-def spoilt(source, deed, step, more):
+def corrupted(source, deed, step, more):
     """The text of a kernel whose entry, or whose loading, does the deed."""
     entry, last, given = ("dot", "1", "t->w") if "void dot(" in source else ("tile", "(t)->last", "t->row")
     with open(DEEDS) as file:
@@ -174,5 +174,5 @@ def main(compiler, plan, log, arguments):
     if deed == "cc_wrong_entry":
         rewrite("void another(void) {}\n")
     elif deed:
-        rewrite(spoilt(source, deed, step, more))
+        rewrite(corrupted(source, deed, step, more))
     os.execv(compiler, command)

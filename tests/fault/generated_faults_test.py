@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Generated kernels that crash, hang, lie or eat the machine when they are opened, run or closed, and a compiler that
-does so itself: each candidate of a spoilt source is blamed for what that did, no other is, and a healthy one wins.
+does so itself: each candidate of a corrupted source is blamed for what that did, no other is, and a healthy one wins.
 
 The kernels are those of jit_cpu on the processor this runs on, compiled by faulty_cc.py. ATTUNE_GENERATED_FAULTS: how
-many sources are spoilt (12); ATTUNE_FAULT_SEED: which, and how (1).
+many sources are corrupted (12); ATTUNE_FAULT_SEED: which, and how (1).
 """
 import collections
 import dataclasses
@@ -60,7 +60,7 @@ COMPILE_DEADLINE_S = 6
 
 
 @dataclasses.dataclass
-class Spoilt:
+class Corrupted:
     key: str
     deed: str
     step: str
@@ -111,10 +111,10 @@ class Generated(story.Story):
             self.configs_of[problem] = faults.configs(self, problem, "cpu:0", SOLVER)
         return self.configs_of[problem]
 
-    def launcher(self, name, spoilt):
+    def launcher(self, name, corrupted):
         """A compiler for one run: its plan, and the log of what it was asked for."""
         plan, log = self.folder / f"{name}.tsv", self.folder / f"{name}.log"
-        plan.write_text("".join(one.line for one in spoilt))
+        plan.write_text("".join(one.line for one in corrupted))
         program = self.folder / f"{name}_cc"
         here = str(Path(__file__).resolve().parent)
         program.write_text(f"#!{sys.executable} -ISB\nimport sys\nsys.path.insert(0, {here!r})\nimport faulty_cc\n"
@@ -122,10 +122,10 @@ class Generated(story.Story):
         program.chmod(0o700)
         return program, log
 
-    def tune(self, name, shapes, spoilt, *flags, seconds=300):
+    def tune(self, name, shapes, corrupted, *flags, seconds=300):
         """Tunes the shapes with that compiler: the report, and what the journal has of every verification."""
         self.put("shapes.csv", "M,N,K,dtype\n" + "".join(f"{m},{n},{k},fp32\n" for m, n, k in shapes))
-        program, log = self.launcher(name, spoilt)
+        program, log = self.launcher(name, corrupted)
         journal = ("--journal", str(self.folder / f"{name}.db"))
         result = self.attune("tune", "-i", "shapes.csv", "-o", f"{name}.csv", "--devices", "cpu:0",
                              "--libtype", "jit_cpu,portable", "--quiet-wait", "0", "--max-trials", ALL_TRIALS,
@@ -139,9 +139,9 @@ class Generated(story.Story):
         self.assertEqual(compiled, sorted(keys | {"pack"}), "not each source was compiled once")
         return result.json, faults.verifications(self, f"{name}_records.csv", SOLVER, *journal)
 
-    def check_blame(self, shapes, spoilt, verified):
+    def check_blame(self, shapes, corrupted, verified):
         """Each candidate has the record it deserves. Returns those that failed, each with what was done to it."""
-        by_key, fallen = {one.key: one for one in spoilt}, {}
+        by_key, fallen = {one.key: one for one in corrupted}, {}
         for problem in (problem_of(*shape) for shape in shapes):
             for config in self.configs(problem):
                 records, fault = verified.pop((problem, config), []), by_key.get(key_of(config))
@@ -162,31 +162,31 @@ class Generated(story.Story):
                     self.assertNotIn((problem, name.removeprefix(SOLVER)), fallen)
 
 
-class SpoiltKernels(Generated):
+class CorruptKernels(Generated):
     def setUp(self):
         super().setUp()
         self.dice = random.Random(SEED)
 
     def kinds(self):
         """Every (deed, step), in random order."""
-        spoils = ("scribble_after", "wrong_result", "nan")
-        steps = [(deed, "AFTER_CALL" if deed in spoils else "AT_CALL") for deed in STATUSES]
+        corruptions = ("scribble_after", "wrong_result", "nan")
+        steps = [(deed, "AFTER_CALL" if deed in corruptions else "AT_CALL") for deed in STATUSES]
         steps += [(deed, "AT_LOAD") for deed in STATUSES if deed not in ONLY_AT_CALLS]
         steps += [(deed, "AT_UNLOAD") for deed in AT_UNLOAD]
         steps += [(deed, "-") for deed in COMPILERS]
         self.dice.shuffle(steps)
         return steps
 
-    def spoil(self, key, deed, step, number):
+    def corrupt(self, key, deed, step, number):
         statuses = COMPILERS[deed] if deed in COMPILERS else STATUSES[deed]
         if step == "AT_UNLOAD" or deed == "many_forks":
-            return Spoilt(key, deed, step, statuses, late=True)
+            return Corrupted(key, deed, step, statuses, late=True)
         draw = self.dice.random()
         if deed in faults.LOSES_THE_WORKER and draw < 0.2:
-            return Spoilt(key, deed, step, {"ok"}, (f'ONCE "{self.folder}/once{number}"',))
+            return Corrupted(key, deed, step, {"ok"}, (f'ONCE "{self.folder}/once{number}"',))
         if deed in faults.LOSES_THE_WORKER and step == "AT_CALL" and draw < 0.5:
-            return Spoilt(key, deed, step, statuses, (f"FROM {self.dice.choice(LATE_CALLS)}",), late=True)
-        return Spoilt(key, deed, step, statuses)
+            return Corrupted(key, deed, step, statuses, (f"FROM {self.dice.choice(LATE_CALLS)}",), late=True)
+        return Corrupted(key, deed, step, statuses)
 
     def test_every_fault_is_blamed_on_its_candidates_and_on_no_other(self):
         began, left, kinds, done, recoveries = time.monotonic(), FAULTS, [], [], []
@@ -194,33 +194,33 @@ class SpoiltKernels(Generated):
         for turn in range(-(-FAULTS // FAULTS_A_RUN)):
             shapes = SHAPES[turn % len(SHAPES)][1 if left < FAULTS_A_RUN // 2 else 0:]
             keys = sorted({key_of(config) for shape in shapes for config in self.configs(problem_of(*shape))})
-            spoilt = []
+            corrupted = []
             for key in self.dice.sample(keys, min(left, FAULTS_A_RUN)):
                 kinds = kinds or self.kinds()
-                spoilt.append(self.spoil(key, *kinds.pop(), len(done) + len(spoilt)))
-            left -= len(spoilt)
+                corrupted.append(self.corrupt(key, *kinds.pop(), len(done) + len(corrupted)))
+            left -= len(corrupted)
             with self.subTest(run=turn):
-                report, verified = self.tune(f"run{turn}", shapes, spoilt)
+                report, verified = self.tune(f"run{turn}", shapes, corrupted)
                 num_candidates += len(verified)
-                fallen = self.check_blame(shapes, spoilt, verified)
+                fallen = self.check_blame(shapes, corrupted, verified)
                 self.check_winners(report, shapes, fallen)
-                for one in spoilt:
+                for one in corrupted:
                     if one.more and one.more[0].startswith("ONCE"):
                         self.assertTrue(Path(one.more[0].split('"')[1]).exists(), f"it did not happen: {one.line}")
                 num_fallen += len(fallen)
                 recoveries += report["recoveries_ms"]
-            done += spoilt
-        print(f"{type(self).__name__}: {len(done)} sources spoilt, seed {SEED}, {time.monotonic() - began:.0f} s; "
+            done += corrupted
+        print(f"{type(self).__name__}: {len(done)} sources corrupted, seed {SEED}, {time.monotonic() - began:.0f} s; "
               f"{num_fallen} of {num_candidates} candidates failed", flush=True)
         told = collections.Counter(f"{one.deed} {one.step.lower()}".removesuffix(" -") for one in done)
         print("  " + ", ".join(f"{name} {number}" for name, number in sorted(told.items())))
         faults.tell_recoveries(recoveries)
 
 
-class SpoiltCompilers(Generated):
+class FaultyCompilers(Generated):
     def test_a_source_that_all_need_is_blamed_on_all_and_another_library_wins(self):
         shapes = ((1, 16, 32),)
-        report, verified = self.tune("pack", shapes, [Spoilt("pack", "cc_segfault", "-", {"crashed"})])
+        report, verified = self.tune("pack", shapes, [Corrupted("pack", "cc_segfault", "-", {"crashed"})])
         self.assertEqual({tuple(records) for records in verified.values()}, {("crashed",)})
         self.assertEqual({config for _, config in verified}, set(self.configs(problem_of(*shapes[0]))))
         self.assertTrue(report["results"][0]["decision"]["winner"].startswith("portable."))
@@ -231,12 +231,12 @@ class WhatHangs(Generated):
     def test_compilers_and_libraries_that_do_not_end_cost_nobody_else(self):
         shapes = ((1, 16, 32),)
         keys = sorted({key_of(config) for config in self.configs(problem_of(*shapes[0]))})
-        spoilt = [Spoilt(keys.pop(), deed, "-", {"timed_out"}) for deed in HANGING]
+        corrupted = [Corrupted(keys.pop(), deed, "-", {"timed_out"}) for deed in HANGING]
         for deed, step in (("loop", "AT_UNLOAD"), ("sleep", "AT_UNLOAD"), ("stop", "AT_UNLOAD"), ("many_forks", "AT_CALL")):
-            spoilt.append(Spoilt(keys.pop(), deed, step, STATUSES[deed], late=True))
-        report, verified = self.tune("hanging", shapes, spoilt, "--compile-jobs", "5",
+            corrupted.append(Corrupted(keys.pop(), deed, step, STATUSES[deed], late=True))
+        report, verified = self.tune("hanging", shapes, corrupted, "--compile-jobs", "5",
                                      "--compile-deadline", str(COMPILE_DEADLINE_S))
-        self.check_winners(report, shapes, self.check_blame(shapes, spoilt, verified))
+        self.check_winners(report, shapes, self.check_blame(shapes, corrupted, verified))
 
 
 if __name__ == "__main__":

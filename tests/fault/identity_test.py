@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 import generated_faults_test as generated  # noqa: E402
 import story  # noqa: E402
-from generated_faults_test import SOLVER, Spoilt, key_of, problem_of  # noqa: E402
+from generated_faults_test import SOLVER, Corrupted, key_of, problem_of  # noqa: E402
 
 KILLS = int(os.environ.get("ATTUNE_IDENTITY_KILLS", "10"))
 SEED = int(os.environ.get("ATTUNE_FAULT_SEED", "1"))
@@ -33,10 +33,10 @@ class Identity(generated.Generated):
         self.file = self.folder / "journal.db"
 
     def compiler_of(self, name, deed=None):
-        """The real compiler, or one of the same name and version that spoils every kernel but the packing."""
+        """The real compiler, or one of the same name and version that corrupts every kernel but the packing."""
         keys = {key_of(config) for config in self.configs(problem_of(*SHAPE))}
-        spoilt = [Spoilt(key, deed, "AFTER_CALL", set()) for key in sorted(keys)] if deed else []
-        return self.launcher(name, spoilt)[0]
+        corrupted = [Corrupted(key, deed, "AFTER_CALL", set()) for key in sorted(keys)] if deed else []
+        return self.launcher(name, corrupted)[0]
 
     def arguments(self, cache, table="t.csv", trials=6):
         return ("tune", "-i", "shapes.csv", "-o", table, "--devices", "cpu:0", "--quiet-wait", "0", "--libtype",

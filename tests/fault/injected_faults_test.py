@@ -123,8 +123,8 @@ class InjectedFaults(story.Story):
         seconds = 60 + 2 * len(shapes) + len(planted) * (2 * LOAD_DEADLINE_S + 2)
         report, verified, recoveries = self.run_once(name, shapes, planted, flags, seconds)
         fallen = self.check_blame(planted, verified)
-        left_out = [Planted(p.problem, p.config, "unsupported", "prepare", "always", set()) for p in fallen]
-        expected, _, _ = self.run_once(f"{name}_undisturbed", shapes, left_out, self.ALONE, seconds)
+        unsupported = [Planted(p.problem, p.config, "unsupported", "prepare", "always", set()) for p in fallen]
+        expected, _, _ = self.run_once(f"{name}_undisturbed", shapes, unsupported, self.ALONE, seconds)
         return self.check_winners(name, report, expected), fallen, recoveries
 
     # -- what must have come of them -----------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class BehindAWall(InjectedFaults):
 
 
 class InProcess(InjectedFaults):
-    """What can be survived without a wall."""
+    """Faults that can be survived without worker processes."""
 
     ALONE = ("--isolation", "none")
     STEPS = ("prepare", "run"), (25, 75)

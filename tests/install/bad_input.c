@@ -290,7 +290,7 @@ static void options(void) {
   table.op = "gemm_x";
   table.file = "x.csv";
   REFUSED(attune_open(&wanted, &dispatcher), "gemm_x");
-  table.op = "gemm_a16w16"; /* A table that is not there is left out, and said. */
+  table.op = "gemm_a16w16"; /* A table that is not there is skipped and reported. */
   WORKS(attune_open(&wanted, &dispatcher));
   WORKS(attune_close(dispatcher));
 }

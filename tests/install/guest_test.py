@@ -107,7 +107,7 @@ class AGuest(story.Story):
     # -- solver modules and tables ---------------------------------------------------------------------------------------
 
     def lines(self, *arguments, **env):
-        """What the library says of itself, the shapes left out."""
+        """What the library reports, without the shapes."""
         stderr = self.act(*arguments, env=env).stderr
         return [line for line in stderr.splitlines() if "no row of a table" not in line and "lookups found" not in line]
 
@@ -130,7 +130,7 @@ class AGuest(story.Story):
         result = self.attune("list", "solvers", env={"ATTUNE_MODULES": str(empty)})
         self.assertEqual(result.stderr.count("no solver modules found in"), 1)
 
-    def test_modules_that_others_may_write_are_left_out_and_said(self):
+    def test_modules_that_others_may_write_are_skipped_and_reported(self):
         copies = self.work / "copies"
         shutil.copytree(BUILD / "modules", copies)
         self.assertEqual(self.lines("open", "1", ATTUNE_MODULES=str(copies)), [])

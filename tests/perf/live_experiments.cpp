@@ -28,7 +28,7 @@ constexpr Experiment kExperiments[] = {
     {"aa", "one kernel under two names", measure_aa},
     {"slowed", "a kernel against itself slowed", measure_slowed},
     {"repeat", "two tunings of the shipped shapes", measure_repeat},
-    {"speed", "winners against oneDNN's default", measure_speed},
+    {"speed", "winners against untuned oneDNN", measure_speed},
 };
 
 int usage() {

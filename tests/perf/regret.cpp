@@ -147,7 +147,8 @@ std::set<uint64_t> limits_of(const std::vector<ShapeRegret>& rows) {
 
 std::string real_markdown(const std::vector<ShapeRegret>& rows, double others_share) {
   std::string text =
-      "| shape | candidates | asked of a solver at most | oracle's best | µs | race's winner | verdict | regret, fresh "
+      "| shape | candidates | candidates per solver, at most | oracle's best | µs | race's winner | verdict | regret, "
+      "fresh "
       "samples | by the oracle's "
       "medians | launches race / oracle | share | seconds |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const ShapeRegret& row : rows) {
@@ -161,7 +162,8 @@ std::string real_markdown(const std::vector<ShapeRegret>& rows, double others_sh
         100 * row.launch_share(), row.race_s, row.oracle_s);
   }
   text +=
-      "\n| asked of a solver at most | shapes | mean regret, fresh samples | worst | by the oracle's medians | share "
+      "\n| candidates per solver, at most | shapes | mean regret, fresh samples | worst | by the oracle's medians | "
+      "share "
       "of "
       "the launches | share of 106 samples each |\n|---|---|---|---|---|---|---|\n";
   for (const uint64_t max_trials : limits_of(rows)) {

@@ -75,7 +75,7 @@ Row measure(Workbench& bench, const Decision& decision, const Settings& settings
     if (best == nullptr || one.outcome.measurement->median_us < best->outcome.measurement->median_us) best = &one;
   }
   if (onednn == nullptr || best == nullptr || winner == nullptr)
-    fail(ErrorCode::unavailable, "the winner and oneDNN's default must both run: {}", decision.problem.key());
+    fail(ErrorCode::unavailable, "the winner and untuned oneDNN must both run: {}", decision.problem.key());
   const Op& op = op_of(decision.problem);
   const auto size = size_rotation(op.tensors(decision.problem), CachePolicy::cold, bench.device->info().cache_bytes);
   row.roofline_us = roofline_floor_us(op.work(decision.problem), op.tensors(decision.problem).front().dtype,
@@ -147,8 +147,7 @@ std::string unexploited(const std::vector<Row>& rows) {
     won += is_generated(row.decision.winner);
   }
   return fmt::format(
-      "On {} shapes no library's default reaches 70 % of the roofline; a generated kernel wins {} of them.\n", open,
-      won);
+      "On {} shapes no untuned library reaches 70 % of the roofline; a generated kernel wins {} of them.\n", open, won);
 }
 
 }  // namespace
@@ -166,7 +165,8 @@ Findings measure_speed(const Settings& settings) {
                                  {"groups", nlohmann::ordered_json::array()},
                                  {"shapes", nlohmann::ordered_json::array()}};
   std::string text =
-      "| shapes | number | generated kernels win | over oneDNN's default | over the best default of each shape |\n"
+      "| shapes | number | generated kernels win | over untuned oneDNN | over the best untuned library of each shape "
+      "|\n"
       "|---|---|---|---|---|\n";
   for (const auto& [label, some] : grouped(rows)) {
     const Ratio onednn = mean_of(some, &Row::over_onednn), best = mean_of(some, &Row::over_best);
@@ -181,8 +181,8 @@ Findings measure_speed(const Settings& settings) {
   }
   text += "\n" + unexploited(rows) + fmt::format("Other processes used {:.1f} % of the processors.\n\n", 100 * others);
   text +=
-      "| shape | oneDNN's default µs | best default | µs | winner | µs | of the roofline | over oneDNN | over the best "
-      "default | verdict |\n|---|---|---|---|---|---|---|---|---|---|\n";
+      "| shape | untuned oneDNN µs | best untuned | µs | winner | µs | of the roofline | over oneDNN | over the best "
+      "untuned | verdict |\n|---|---|---|---|---|---|---|---|---|---|\n";
   for (const Row& row : rows) {
     text += fmt::format("| {} | {:.1f} | {} | {:.1f} | {} | {:.1f} | {:.0f} % | {} | {} | {}{} |\n",
                         short_shape(row.decision.problem), row.onednn_us, row.best_default.solver, row.best_default_us,

@@ -238,7 +238,7 @@ std::string regrets_markdown(const std::vector<Summary>& columns) {
       line("shapes: mean regret, largest", columns, [](const Summary& one) { return one.name; }) + "|---|";
   for (size_t i = 0; i < columns.size(); ++i) text += "---|";
   text += "\n";
-  text += line("of its own row (nothing left out)", columns, [](const Summary& one) { return one.own.text(); });
+  text += line("of its own row (no row omitted)", columns, [](const Summary& one) { return one.own.text(); });
   text += line("padded rows alone", columns, [](const Summary& one) { return one.padded.text(); });
   text += line("predicted alone", columns, [](const Summary& one) { return one.limits.back().regret.text(); });
   text += line("where both serve: padded", columns, [](const Summary& one) { return one.both_padded.text(); });
@@ -383,7 +383,7 @@ std::string published_markdown(const PublishedTables& counts) {
       "not fall in {:.1f} %, and the time a row of M does not rise in {:.1f} %, within {:.0f} %.\n\n",
       counts.files, counts.rows, counts.groups, 100 * share(counts.time_rises, counts.pairs),
       100 * share(counts.time_a_row_falls, counts.pairs), 100 * kTolerance);
-  text += "| published rows, each left out once | served | of the same kernel |\n|---|---|---|\n";
+  text += "| published rows, each omitted once | served | of the same kernel |\n|---|---|---|\n";
   const auto add = [&](std::string_view title, size_t served, size_t same) {
     text += fmt::format("| {} | {} | {:.3f} |\n", title, served, share(same, served));
   };

@@ -70,7 +70,7 @@ class ExistingList {
       : family_(family), document_(std::move(document)), columns_(document_.columns()) {
     for (const std::string_view result : family.results) {
       if (!document_.find_column(result)) continue;
-      fail(ErrorCode::invalid_input, "{}:1: the file has a column '{}' and is not a list of shapes, move it away",
+      fail(ErrorCode::invalid_input, "{}:1: the file has a column '{}', so it is not a list of shapes; move it away",
            document_.name(), result);
     }
     const KeyCells cells(document_, family, Strictness::table);

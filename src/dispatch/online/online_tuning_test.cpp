@@ -235,7 +235,7 @@ TEST_F(OnlineTuningTest, AForkedChildDoesNotStartWhatItsParentWouldHave) {
   EXPECT_FALSE(queue().is_waiting());
 }
 
-TEST_F(OnlineTuningTest, MoreShapesThanItTakesAreLeftOutAndSaidOnce) {
+TEST_F(OnlineTuningTest, MoreShapesThanItTakesAreSkippedAndReportedOnce) {
   auto online = tuning("exit 0\n", milliseconds(60'000));
   for (int m = 1; m <= static_cast<int>(OnlineTuning::kMaxShapes); ++m) online.want(shape(m));
   EXPECT_EQ(online.poll(), std::vector<std::string>());

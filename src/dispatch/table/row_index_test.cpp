@@ -171,7 +171,7 @@ std::vector<DeviceInfo> real_devices() {
 
 TEST(RowIndexProperty, AgreesWithTheTableOverAllRowsOfTheRealTables) {
   const auto tables = real_tables();
-  if (tables.empty()) GTEST_SKIP() << "the folder of real tables is not here";
+  if (tables.empty()) GTEST_SKIP() << "the folder of real tables is not available";
   size_t num_rows = 0;
   Random random(1);
   for (const auto& [file, table] : tables) {
@@ -240,7 +240,7 @@ Problem some_problem(std::span<const TableRow> rows, Random& random) {
 TEST(RowIndexProperty, StepsThroughTheRealTablesAsTheSlowLookupDoes) {
   std::map<const FamilySpec*, std::vector<RealTable>> by_family;
   for (RealTable& one : real_tables()) by_family[&one.table.family()].push_back(std::move(one));
-  if (by_family.empty()) GTEST_SKIP() << "the folder of real tables is not here";
+  if (by_family.empty()) GTEST_SKIP() << "the folder of real tables is not available";
   constexpr double kMaxRegret = 0.25;
   std::map<std::string, size_t> counts;  // By match.
   Random random(2);

@@ -84,7 +84,7 @@ TEST_F(TableSourcesTest, ATableThatNoVariableNamedIsSaidByItsReader) {
   EXPECT_THAT(index.notices(), ElementsAre(HasSubstr("gone.csv")));
 }
 
-TEST_F(TableSourcesTest, AnOverlayThatOthersCouldHaveWrittenIsLeftOutAndSaid) {
+TEST_F(TableSourcesTest, AnOverlayThatOthersCouldHaveWrittenIsSkippedAndReported) {
   const auto overlay = folder_.path() / "overlay";
   std::filesystem::create_directory(overlay);
   folder_.put("overlay/bf16_tuned_gemm.csv", "gfx,cu_num,M,N,K,us,kernelName\n");

@@ -53,7 +53,7 @@ TEST(CsvScan, RefusesWhatADocumentRefuses) {
 
 TEST(CsvScan, ReadsTheRealTablesAsDocumentsDo) {
   const auto files = shipped_tables();
-  if (files.empty()) GTEST_SKIP() << "the folder of real tables is not here";
+  if (files.empty()) GTEST_SKIP() << "the folder of real tables is not available";
   for (const auto& file : files) {
     CsvScan scan(file);
     expect_as_document(CsvDocument::read(file), scan);

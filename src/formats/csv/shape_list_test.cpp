@@ -98,7 +98,7 @@ TEST_F(Shapes, SurplusColumnsAreIgnoredAndNamed) {
   EXPECT_THAT(read("layer,M,N,K,dtype,us\nq,1,2,3,bf16,7\n").notices, ElementsAre(HasSubstr("ignored: layer")));
 }
 
-TEST_F(Shapes, LargeRowCountsAreLeftOutOnRequest) {
+TEST_F(Shapes, LargeRowCountsAreSkippedOnRequest) {
   const auto list = read("M,N,K,dtype\n16,2,3,bf16\n17,2,3,bf16\n", {.max_m = 16});
   EXPECT_EQ(list.shapes.size(), 1u);
   EXPECT_THAT(list.notices, ElementsAre(HasSubstr("1 shape with more than 16 rows")));

@@ -144,14 +144,14 @@ Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRo
     const CsvDocument& document = (*documents)[file];
     RowReader reader(document, *family, file);
     CountedNotice repeated;
-    LeftOut& left_out = table.left_out_.emplace_back();
+    SkippedRows& skipped = table.skipped_.emplace_back();
     std::set<std::string> seen;
     for (size_t row = 0; row < document.num_rows(); ++row) {
       try {
         table.rows_.push_back(reader.read(row));
       } catch (const Error& error) {
         if (wrong == WrongRows::refused) throw;
-        if (left_out.count++ == 0) left_out.why_first = error.what();
+        if (skipped.count++ == 0) skipped.why_first = error.what();
         continue;
       }
       const TableRow& last = table.rows_.back();

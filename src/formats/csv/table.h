@@ -30,7 +30,7 @@ struct TableRow {
 };
 
 /// Treatment of unreadable rows: the table is refused, or the row is skipped, as at run time.
-enum class WrongRows : uint8_t { refused, left_out };
+enum class WrongRows : uint8_t { refused, skipped };
 
 /// A tuned table, or several merged. A value type; rows are in the order of the files.
 class Table {
@@ -47,12 +47,12 @@ class Table {
   std::span<const CsvDocument> documents() const noexcept { return *documents_; }
   /// Unusable times, duplicates, derived architectures, rows without a model: counts with the first line of each.
   const std::vector<std::string>& notices() const noexcept { return notices_; }
-  /// Unreadable rows of one document (WrongRows::left_out).
-  struct LeftOut {
+  /// Unreadable rows of one document (WrongRows::skipped).
+  struct SkippedRows {
     size_t count = 0;
     std::string why_first;  ///< Error with file and line.
   };
-  std::span<const LeftOut> left_out() const noexcept { return left_out_; }
+  std::span<const SkippedRows> skipped() const noexcept { return skipped_; }
   std::string_view cell(const TableRow& row, std::string_view column) const;
   std::string_view raw(const TableRow& row) const { return documents()[row.file].raw(row.row); }
 
@@ -69,7 +69,7 @@ class Table {
   std::shared_ptr<const std::vector<CsvDocument>> documents_;
   std::vector<TableRow> rows_;
   std::vector<std::string> notices_;
-  std::vector<LeftOut> left_out_;
+  std::vector<SkippedRows> skipped_;
   std::map<std::string, std::vector<size_t>, std::less<>> index_;
 };
 

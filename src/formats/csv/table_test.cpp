@@ -42,15 +42,15 @@ TEST_F(TableFile, ExcerptOfARealTable) {
   EXPECT_THAT(table.notices(), ElementsAre(HasSubstr("4 rows without a device model: looked up by gfx and cu_num")));
 }
 
-TEST_F(TableFile, WrongRowsAreLeftOutWhenThatIsWanted) {
+TEST_F(TableFile, WrongRowsAreSkippedWhenThatIsWanted) {
   const std::string content = "gfx,cu_num,M,N,K,us,device\ng,1,one,2,3,5,x\ng,1,2,2,3,5,x\ng,many,3,2,3,5,x\n";
   const Table table =
-      Table::of({CsvDocument::parse(content, "bf16_tuned_gemm.csv")}, find_family("gemm_a16w16"), WrongRows::left_out);
+      Table::of({CsvDocument::parse(content, "bf16_tuned_gemm.csv")}, find_family("gemm_a16w16"), WrongRows::skipped);
   ASSERT_EQ(table.rows().size(), 1u);
   EXPECT_EQ(table.rows()[0].line, 3u);
-  ASSERT_EQ(table.left_out().size(), 1u);
-  EXPECT_EQ(table.left_out()[0].count, 2u);
-  EXPECT_THAT(table.left_out()[0].why_first, HasSubstr("bf16_tuned_gemm.csv:2: "));
+  ASSERT_EQ(table.skipped().size(), 1u);
+  EXPECT_EQ(table.skipped()[0].count, 2u);
+  EXPECT_THAT(table.skipped()[0].why_first, HasSubstr("bf16_tuned_gemm.csv:2: "));
   EXPECT_THROW(read(content), Error);
 }
 

@@ -190,7 +190,7 @@ void read_layers(const ConfigFields& fields, ModelConfig& model) {
   model.dense_intermediate = fields.required(model.dense_field);
 }
 
-void note_what_is_left_out(const ConfigFields& outer, const ConfigFields& fields, ModelConfig& model) {
+void note_skipped_parts(const ConfigFields& outer, const ConfigFields& fields, ModelConfig& model) {
   const auto note = [&](const std::string& text) { model.notices.push_back(shown(model.file, 500) + ": " + text); };
   if (!is_one_of(kKnown, model.model_type))
     note(fmt::format("unknown model_type '{}', using Llama's layers", shown(model.model_type)));
@@ -265,7 +265,7 @@ ModelConfig parse_model_config(std::string_view content, const std::string& file
   read_layers(fields, model);
   const ConfigFields& with_method = fields.has("quantization_config") ? fields : outer;
   if (const auto method = with_method.object("quantization_config")) model.quantisation = read_quantisation(*method);
-  note_what_is_left_out(outer, fields, model);
+  note_skipped_parts(outer, fields, model);
   return model;
 }
 

@@ -123,7 +123,7 @@ TEST(ModelConfigs, AListOfLayersWithExpertsWins) {
   EXPECT_EQ(dense("[1]"), 16384);
 }
 
-TEST(ModelConfigs, WhatIsLeftOutIsSaid) {
+TEST(ModelConfigs, SkippedPartsAreReported) {
   EXPECT_THAT(parse_model_config(llama_and(R"("cross_attention_layers": [3])"), "c").notices,
               ElementsAre(HasSubstr("cross-attention")));
   EXPECT_THAT(parse_model_config(llama_and(R"("model_type": "novel")"), "c").notices,

@@ -16,11 +16,11 @@ std::vector<int64_t> numbers_of(const std::string& text, std::string_view flag) 
   std::vector<int64_t> all;
   const auto pieces = split(text, ',');
   if (pieces.size() > kMaxNumbers)
-    fail(ErrorCode::invalid_input, "{} takes {} numbers at most, got {}", flag, kMaxNumbers, pieces.size());
+    fail(ErrorCode::invalid_input, "{} accepts at most {} numbers, got {}", flag, kMaxNumbers, pieces.size());
   for (const std::string_view piece : pieces) {
     const auto number = parse_int(trim(piece));
     if (!number || *number < 1 || *number > kMaxExtent)
-      fail(ErrorCode::invalid_input, "{} wants whole numbers from 1 to {}, such as 1,512,4096, got '{}'", flag,
+      fail(ErrorCode::invalid_input, "{} expects whole numbers from 1 to {}, such as 1,512,4096, got '{}'", flag,
            kMaxExtent, shown(piece));
     if (std::find(all.begin(), all.end(), *number) == all.end()) all.push_back(*number);
   }
@@ -32,7 +32,7 @@ std::vector<int64_t> numbers_of(const std::string& text, std::string_view flag) 
 std::optional<DType> dtype_option(const std::string& text, std::string_view flag) {
   if (text.empty()) return std::nullopt;
   if (const auto dtype = parse_dtype(text)) return dtype;
-  fail(ErrorCode::invalid_input, "{} wants a data type such as bf16, fp16 or fp32, got '{}'", flag, text);
+  fail(ErrorCode::invalid_input, "{} expects a data type such as bf16, fp16 or fp32, got '{}'", flag, text);
 }
 
 ModelShapes shapes_of_model(const ModelOptions& options, const std::string& dtype, const std::string& outdtype) {

@@ -29,20 +29,20 @@ std::string refusal(Change&& change, const std::string& dtype = "", const std::s
 TEST(OptionsOfModels, ListsAreWholeNumbers) {
   for (const char* list : {"", "1,", "0", "-1", "1.5", "many"}) {
     EXPECT_THAT(refusal([&](ModelOptions& options) { options.nsets = list; }),
-                StartsWith("--nsets wants whole numbers"))
+                StartsWith("--nsets expects whole numbers"))
         << list;
   }
   EXPECT_THAT(refusal([](ModelOptions& options) { options.sequences = "x"; }),
-              StartsWith("--sequences wants whole numbers"));
+              StartsWith("--sequences expects whole numbers"));
   std::string long_list = "1";
   for (int i = 0; i < 1000; ++i) long_list += ",1";
   EXPECT_EQ(refusal([&](ModelOptions& options) { options.nsets = long_list; }),
-            "--nsets takes 1000 numbers at most, got 1001");
+            "--nsets accepts at most 1000 numbers, got 1001");
 }
 
 TEST(OptionsOfModels, TypesAreThoseOfAModel) {
   const auto nothing = [](ModelOptions&) {};
-  EXPECT_EQ(refusal(nothing, "int3"), "--dtype wants a data type such as bf16, fp16 or fp32, got 'int3'");
+  EXPECT_EQ(refusal(nothing, "int3"), "--dtype expects a data type such as bf16, fp16 or fp32, got 'int3'");
   EXPECT_THAT(refusal(nothing, "bf16", "e4m3fn"), StartsWith("--outdtype is the model's own type, bf16, fp16 or fp32"));
   EXPECT_EQ(dtype_option("fp32", "--dtype"), DType::fp32);
   EXPECT_EQ(dtype_option("", "--dtype"), std::nullopt);

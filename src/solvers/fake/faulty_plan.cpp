@@ -49,16 +49,16 @@ class FaultyPlan final : public Plan {
       if (fault == Fault::huge_result_time)
         device_.advance_us(began_us - device_.now_us() + kImplausibleUs);
       else if (needs_launch(fault))
-        spoil(fault, launch);
+        corrupt(fault, launch);
     }
   }
 
  private:
-  void spoil(Fault fault, const Launch& launch) const {
+  void corrupt(Fault fault, const Launch& launch) const {
     auto* output = static_cast<std::byte*>(launch.operands.back());
     switch (fault) {
       case Fault::scribble_inputs:
-        return spoil_inputs(launch);
+        return corrupt_inputs(launch);
       case Fault::scribble_after:
         std::memset(output + specs_.back().bytes(), 0xab, kBytesAfter);
         return;
@@ -69,7 +69,7 @@ class FaultyPlan final : public Plan {
                       [](float value) { return value + 1 + std::abs(value); });
     }
   }
-  void spoil_inputs(const Launch& launch) const {
+  void corrupt_inputs(const Launch& launch) const {
     for (size_t i = 0; i + 1 < launch.operands.size(); ++i) {
       auto* input = static_cast<unsigned char*>(launch.operands[i]);
       // Incremented, so that a second launch does not undo the first one's change.

@@ -44,7 +44,7 @@ TEST_P(Onednn, ComputesWithEveryImplementationItOffersButNeverOffersTheReference
         std::string("gemm_a16w16 m=1 n=16 k=32 dtype=fp32 trans_b=0 bias=1")}) {
     if (const Support support = onednn_.solver().supports(onednn_.problem(problem), onednn_.device().info());
         !support.yes) {
-      std::printf("left out: %s: %s\n", problem.c_str(), support.reason.c_str());
+      std::printf("skipped: %s: %s\n", problem.c_str(), support.reason.c_str());
       continue;
     }
     const auto names = implementations(problem);
