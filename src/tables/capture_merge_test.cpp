@@ -100,7 +100,7 @@ TEST_F(CaptureOutputsTest, OutputsThatWouldBeReadWithTheSourcesAreRefused) {
 
 TEST_F(CaptureOutputsTest, OutputsThatWouldOverwriteOtherFilesAreRefused) {
   write_file_atomically(path("notes.csv"), "name\nmine\n");
-  EXPECT_THAT(refusal_of("all.csv", "./all.csv", "captures"), HasSubstr("one file"));
+  EXPECT_THAT(refusal_of("all.csv", "./all.csv", "captures"), HasSubstr("the same file"));
   EXPECT_THAT(refusal_of("notes.csv", "c.csv", "captures"), HasSubstr("notes.csv"));
   EXPECT_THAT(refusal_of("all.csv", "notes.csv", "captures"), HasSubstr("notes.csv"));
   EXPECT_THAT(refusal_of("no/all.csv", "c.csv", "captures"), HasSubstr("no"));

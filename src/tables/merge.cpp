@@ -125,9 +125,9 @@ std::vector<std::string> Merge::notices() const {
     if (found != of_a_model.end() && found->second > *one.row->us) ++count;
   }
   if (count == 0) return {};
-  return {
-      fmt::format("{} without a device model compete with slower rows that name one: in one table the lower time wins",
-                  counted(count, "row"))};
+  return {fmt::format(
+      "{} without a device model: slower rows that name one lose to it in one table, where the lower time wins",
+      counted(count, "row"))};
 }
 
 Merge read_merge(std::span<const std::string> named, const std::string& op, const fs::path& output) {

@@ -48,7 +48,7 @@ TEST(Merge, RowsOfNoModelThatWouldBeatRowsOfAModelAreCounted) {
                              test_document("b.csv", {test_row(1, us) + ","}, ",device")}))
         .notices();
   };
-  EXPECT_THAT(notices("8.5"), ElementsAre(HasSubstr("1 row without a device model compete with slower rows")));
+  EXPECT_THAT(notices("8.5"), ElementsAre(HasSubstr("1 row without a device model: slower rows")));
   EXPECT_THAT(notices("9"), IsEmpty());
 }
 
@@ -93,7 +93,7 @@ TEST_F(MergeFiles, AnOutputThatWouldBeLostIsRefused) {
   fs::create_hard_link(input, path("same.csv"));
   EXPECT_THAT(refusal({input}, path("same.csv")), HasSubstr("one of the tables that are read"));
   EXPECT_THAT(refusal({input}, put("notes.csv", "name\nmine\n")), HasSubstr("notes.csv"));
-  EXPECT_THAT(refusal({input}, put("times.csv", "name,us\nmine,1\n")), HasSubstr("no table of gemm_a16w16"));
+  EXPECT_THAT(refusal({input}, put("times.csv", "name,us\nmine,1\n")), HasSubstr("not a table of gemm_a16w16"));
   EXPECT_THAT(refusal({input}, path("no/m.csv")), HasSubstr("no"));
   EXPECT_EQ(refusal({input}, put("empty.csv", "")), "");
 }

@@ -161,7 +161,7 @@ class Merge(Captured):
         self.refused("capture", "merge", "-o", "all.csv", "captures", "--min-calls", "91", says="--min-calls")
         self.refused("capture", "merge", "-o", "all.csv", "captures", "--min-calls", "-1", says="--min-calls")
         self.refused("capture", "merge", "-o", "no/all.csv", "captures", says="'no'")
-        self.refused("capture", "merge", "-o", "all.csv", "--counts", "./all.csv", "captures", says="one file")
+        self.refused("capture", "merge", "-o", "all.csv", "--counts", "./all.csv", "captures", says="the same file")
         self.refused("capture", "merge", "-o", "captures/all.csv", "captures", says="must not be one of the sources")
         self.refused("capture", "merge", "-o", "captures/../captures/bf16_untuned_gemm.csv",
                      "captures/bf16_untuned_gemm.csv", says="must not be one of the sources")

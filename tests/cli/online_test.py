@@ -128,7 +128,7 @@ class Processes(Online):
         with open(self.online / "tuning.lock", "w", encoding="utf-8") as turn:
             fcntl.flock(turn, fcntl.LOCK_EX)
             result = self.attune(*ONLINE)
-            self.assertIn("another process tunes", result.stderr)
+            self.assertIn("another process already tunes", result.stderr)
             self.assertLess(result.seconds, 5)
             self.assertTrue(self.list.exists())
             self.assertEqual(self.attune(*ONLINE, "--background").stderr, "")
@@ -196,7 +196,7 @@ class Processes(Online):
             self.wait_until(lambda: not self.has_turn(turn))
         time.sleep(0.3)
         self.add(ONE)
-        self.assertIn("another process tunes", self.attune(*ONLINE).stderr)
+        self.assertIn("another process already tunes", self.attune(*ONLINE).stderr)
         with open(read, "rb") as pipe:
             self.assertIn(b"1 shape tuned, 0 given up", pipe.read().lstrip(b"x"))
         self.assertEqual(first.wait(), 0)

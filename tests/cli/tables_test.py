@@ -143,7 +143,7 @@ class Merged(Tables):
         self.assertEqual([one["device"] for one in self.rows("m.csv")], [""])
         result = self.merge("one.csv", "any.csv")
         self.assertEqual([one["device"] for one in self.rows("m.csv")], ["A", "B", ""])
-        self.assertIn("1 row of no model", result.stderr)
+        self.assertIn("1 row without a device model", result.stderr)
 
     def test_bad_input(self):
         def refused(*arguments, says):
