@@ -10,7 +10,7 @@
 #include "cli/problem_option.h"
 #include "core/turn.h"
 #include "measure/contenders.h"
-#include "report/comparison_text.h"
+#include "report/comparison_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
 #include "tuner/interleaved.h"

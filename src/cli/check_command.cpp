@@ -11,7 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
-#include "report/comparison_text.h"
+#include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
 #include "tables/row_check.h"

@@ -13,7 +13,7 @@
 #include "measure/contenders.h"
 #include "ops/op.h"
 #include "report/candidate_summary.h"
-#include "report/comparison_text.h"
+#include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"

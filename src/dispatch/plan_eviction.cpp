@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Keeps answers and their plans within the bounds. All functions but keep() require that making_ is held.
+// Withdraws answers whose plans leave the PlanCache, which enforces the bound. All functions but keep() require that
+// making_ is held.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/comparison_text.h"
+#include "report/comparison_output.h"
 
 namespace attune {
 

@@ -32,7 +32,7 @@ constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 namespace fs = std::filesystem;
 
 /// The reason why a folder cannot be searched; empty for a missing folder.
-std::optional<std::string> why_unusable(const fs::path& folder) {
+std::optional<std::string> why_unsafe(const fs::path& folder) {
   struct stat status {};
   int error = ::stat(folder.c_str(), &status) == 0 ? 0 : errno;
   if (error == ENOENT) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<std::string> why_unusable(const fs::path& folder) {
 /// Folders that are searched for modules. `host` decides whether problems are thrown or become notices.
 std::vector<fs::path> module_folders(HostProcess host, std::vector<std::string>& notices) {
   if (const char* named = variable_or_null("ATTUNE_MODULES")) {
-    const auto why = why_unusable(named);
+    const auto why = why_unsafe(named);
     if (!why) return {named};
     const std::string sentence = fmt::format(
         "ATTUNE_MODULES does not name a readable folder ({}), set it to that of the solver modules or "

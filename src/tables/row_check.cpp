@@ -11,8 +11,8 @@
 #include "measure/contenders.h"
 #include "ops/op.h"
 #include "report/results_file.h"
-#include "report/row_speed.h"
 #include "solver/contender.h"
+#include "tables/row_speed.h"
 #include "tuner/interleaved.h"
 
 namespace attune {

@@ -16,7 +16,7 @@
 #include "attune/dispatcher.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "dispatch/table/padding.h"
+#include "dispatch/table/lookup_steps.h"
 #include "dispatch/table/prediction.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/key_cells.h"

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dispatch/table/padding.h"
+#include "dispatch/table/lookup_steps.h"
 #include "testing/table_values.h"
 
 namespace attune {

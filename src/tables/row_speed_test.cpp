@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/row_speed.h"
+#include "tables/row_speed.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/comparison_text.h"
+#include "report/comparison_output.h"
 
 #include <fmt/format.h>
 
