@@ -108,7 +108,7 @@ struct Incumbent {
   bool operator==(const Incumbent&) const = default;
 };
 
-/// The fastest untuned config of all solvers.
+/// The fastest untuned config of the baseline and all libraries.
 struct BestUntuned {
   Candidate candidate;
   double us = 0;

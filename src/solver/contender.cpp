@@ -10,6 +10,8 @@
 
 namespace attune {
 
+bool is_of_library(const Candidate& candidate) noexcept { return candidate.version.find('+') != std::string::npos; }
+
 const Contender* find_contender(std::span<const Contender> contenders, std::string_view solver) {
   const auto found =
       std::find_if(contenders.begin(), contenders.end(), [&](const Contender& one) { return one.solver == solver; });

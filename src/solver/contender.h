@@ -38,6 +38,9 @@ std::optional<std::string> why_unusable(const Candidate& candidate, const Proble
 /// The version that a solver's candidates carry: its backend's, which has the library's in it, else its own.
 std::string candidate_version(const Solver& solver, const Versions& versions);
 
+/// Whether a library computes the candidate: its version then has the library's (`1+2.6.3`), see candidate_version().
+bool is_of_library(const Candidate& candidate) noexcept;
+
 /// The contender of a solver, null when it is not among them.
 const Contender* find_contender(std::span<const Contender> contenders, std::string_view solver);
 

@@ -122,7 +122,9 @@ Decision ProblemRun::make_decision(const ContestResult& outcome) const {
   decision.strategy = context_.options.strategy.name;
   decision.incumbent = item_.incumbent;
   decision.dropped_bests = race_times_.dropped_bests(solvers_in_final);
-  decision.best_untuned = best_untuned(decision, source_->untuned(), race_times_);
+  std::vector<Candidate> opponents = source_->untuned();
+  std::erase_if(opponents, [&](const Candidate& one) { return !is_opponent(one); });
+  decision.best_untuned = best_untuned(decision, opponents, race_times_);
   return decision;
 }
 

@@ -306,17 +306,22 @@ Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildRe
   return &entries_.emplace(slot, std::move(entry)).first->second;
 }
 
+bool ProblemRun::is_opponent(const Candidate& candidate) const {
+  const auto& untuned = source_->untuned();
+  if (std::find(untuned.begin(), untuned.end(), candidate) == untuned.end()) return false;
+  const auto baseline = entries_.find(baseline_);
+  return is_of_library(candidate) || (baseline != entries_.end() && baseline->second.candidate == candidate);
+}
+
 void ProblemRun::join(Competitor& entry) {
   const bool incumbent = source_->incumbent() && *source_->incumbent() == entry.candidate;
-  const auto& untuned = source_->untuned();
-  const bool is_untuned = std::find(untuned.begin(), untuned.end(), entry.candidate) != untuned.end();
   const std::string layout = entry.candidate.config.has("b_layout") ? entry.candidate.config.text("b_layout") : "plain";
   contest_.join({.slot = entry.slot,
                  .name = entry.candidate.name(),
                  .layout = layout,
                  .workspace_bytes = entry.workspace_bytes,
                  .baseline = entry.slot == baseline_,
-                 .untuned = is_untuned,
+                 .untuned = is_opponent(entry.candidate),
                  .incumbent = incumbent,
                  .shortlisted = entry.shortlisted});
 }

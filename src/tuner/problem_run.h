@@ -66,6 +66,9 @@ class ProblemRun {
   CandidateHistory::Source history_source() const;
   void recall();
   bool is_reusable(const Decision& decision);
+  /// Whether a winner must beat the candidate: the baseline, or a library's own config. The config that a generated
+  /// kernel starts from is a candidate like others.
+  bool is_opponent(const Candidate& candidate) const;
   void admit_untuned();
   void admit_more(uint32_t at_most);
   std::vector<Kernels::BuildResult> build(std::span<const Candidate> candidates);

@@ -129,7 +129,7 @@ class LaneRun {
     if (busy_s > active.share_s) active.run->stop_asking();
     const bool others_wait = queue_.num_left() > 1;
     if (others_wait && busy_s > kMaxShares * active.share_s) {
-      active.run->cut("the shape's time share ran out before a decision; run again to continue");
+      active.run->cut("the shape's time share ran out before a decision");
     }
   }
 
