@@ -40,10 +40,6 @@ TableSources sources_of(const FamilySpec& family, const TablePlaces& places, con
   return sources;
 }
 
-}  // namespace
-
-namespace {
-
 /// A function for each number of layouts, so that a lookup in one keeps its hit in registers.
 template <size_t kLayouts>
 [[gnu::noinline]] Hit first_row_of(const RowIndex& rows, const GemmKey& key, bool pads_m,

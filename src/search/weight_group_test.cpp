@@ -9,10 +9,10 @@ namespace {
 
 using testing::ElementsAre;
 
-Candidate candidate(const std::string& layout, int number = 0) {
+Candidate in_layout(const std::string& layout, int number = 0) {
   return {"s.gemm", "1", Config::parse("b_layout=" + layout + ";number=" + std::to_string(number))};
 }
-Candidate baseline() { return candidate("usual"); }
+Candidate baseline() { return in_layout("usual"); }
 
 /// A finalist that is `ratio` times as fast as a baseline of 100 µs, ± 1 %.
 Finalist finalist(const Candidate& who, double ratio) {
@@ -56,9 +56,9 @@ TEST(WeightGroup, IsAllThatDiffersInMAlone) {
 
 TEST(WeightGroup, TakesTheLayoutOfTheLeastTotalTimeAndNotOfTheMostWins) {
   const std::vector<Decision> rows = {
-      decision(1, 10, {finalist(candidate("a"), 2), finalist(candidate("b"), 1.1)}),
-      decision(16, 20, {finalist(candidate("a"), 2), finalist(candidate("b"), 1.1)}),
-      decision(512, 900, {finalist(candidate("b"), 1.5), finalist(candidate("a"), 1.2)})};
+      decision(1, 10, {finalist(in_layout("a"), 2), finalist(in_layout("b"), 1.1)}),
+      decision(16, 20, {finalist(in_layout("a"), 2), finalist(in_layout("b"), 1.1)}),
+      decision(512, 900, {finalist(in_layout("b"), 1.5), finalist(in_layout("a"), 1.2)})};
   const auto choice = choose(rows);
   EXPECT_EQ(choice.layout, "b");
   EXPECT_THAT(names(choice), ElementsAre("b_layout=b;number=0", "b_layout=b;number=0", "b_layout=b;number=0"));
@@ -69,43 +69,43 @@ TEST(WeightGroup, TakesTheLayoutOfTheLeastTotalTimeAndNotOfTheMostWins) {
 
 TEST(WeightGroup, CountsCalls) {
   const std::vector<Decision> rows = {
-      decision(1, 10, {finalist(candidate("a"), 2), finalist(candidate("b"), 1.1)}),
-      decision(512, 900, {finalist(candidate("b"), 1.5), finalist(candidate("a"), 1.2)})};
+      decision(1, 10, {finalist(in_layout("a"), 2), finalist(in_layout("b"), 1.1)}),
+      decision(512, 900, {finalist(in_layout("b"), 1.5), finalist(in_layout("a"), 1.2)})};
   EXPECT_EQ(choose(rows).layout, "b");
   EXPECT_EQ(choose(rows, {1000, 1}).layout, "a");
 }
 
 TEST(WeightGroup, ComparesRowsThroughTheRatioToTheBaseline) {
   // The machine was slow while the second row's finalist was timed alone; its ratio to the baseline is unaffected.
-  auto rows = std::vector{decision(1, 100, {finalist(candidate("a"), 1.5), finalist(candidate("b"), 1.4)})};
+  auto rows = std::vector{decision(1, 100, {finalist(in_layout("a"), 1.5), finalist(in_layout("b"), 1.4)})};
   rows[0].finalists[0].comparison.us *= 3;
   EXPECT_EQ(choose(rows).layout, "a");
 }
 
 TEST(WeightGroup, LeavesTheUsualLayoutForAGainOnly) {
-  const std::vector<Decision> even = {decision(1, 100, {finalist(candidate("a"), 1.2)}),
-                                      decision(512, 100, {finalist(baseline(), 1), finalist(candidate("a"), 0.86)})};
+  const std::vector<Decision> even = {decision(1, 100, {finalist(in_layout("a"), 1.2)}),
+                                      decision(512, 100, {finalist(baseline(), 1), finalist(in_layout("a"), 0.86)})};
   EXPECT_EQ(choose(even).layout, "usual");
   EXPECT_THAT(names(choose(even)), ElementsAre(baseline().config.key(), baseline().config.key()));
-  const std::vector<Decision> gain = {decision(1, 100, {finalist(candidate("a"), 1.2)}),
-                                      decision(512, 100, {finalist(baseline(), 1), finalist(candidate("a"), 0.9)})};
+  const std::vector<Decision> gain = {decision(1, 100, {finalist(in_layout("a"), 1.2)}),
+                                      decision(512, 100, {finalist(baseline(), 1), finalist(in_layout("a"), 0.9)})};
   EXPECT_EQ(choose(gain).layout, "a");
 }
 
 TEST(WeightGroup, ReplacesABaselineOnlyByWhatIsProvenFaster) {
-  const Decision other = decision(512, 900, {finalist(candidate("usual", 1), 1.5)});
-  const Decision doubtful = decision(1, 10, {finalist(candidate("a"), 1.3), finalist(candidate("usual", 1), 1.01)});
-  const Decision sure = decision(1, 10, {finalist(candidate("a"), 1.3), finalist(candidate("usual", 1), 1.05)});
+  const Decision other = decision(512, 900, {finalist(in_layout("usual", 1), 1.5)});
+  const Decision doubtful = decision(1, 10, {finalist(in_layout("a"), 1.3), finalist(in_layout("usual", 1), 1.01)});
+  const Decision sure = decision(1, 10, {finalist(in_layout("a"), 1.3), finalist(in_layout("usual", 1), 1.05)});
   EXPECT_THAT(names(choose({doubtful, other})), ElementsAre("b_layout=usual;number=0", "b_layout=usual;number=1"));
   EXPECT_THAT(names(choose({sure, other})), ElementsAre("b_layout=usual;number=1", "b_layout=usual;number=1"));
 }
 
 TEST(WeightGroup, WithoutACommonLayoutEachRowKeepsItsWinner) {
   auto rows =
-      std::vector{decision(1, 100, {finalist(candidate("a"), 1.2)}), decision(9, 100, {finalist(candidate("b"), 1.2)})};
+      std::vector{decision(1, 100, {finalist(in_layout("a"), 1.2)}), decision(9, 100, {finalist(in_layout("b"), 1.2)})};
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i].finalists.pop_back();
-    rows[i].baseline = candidate("usual" + std::to_string(i));
+    rows[i].baseline = in_layout("usual" + std::to_string(i));
   }
   const auto choice = choose(rows);
   EXPECT_EQ(choice.layout, "");
@@ -115,7 +115,7 @@ TEST(WeightGroup, WithoutACommonLayoutEachRowKeepsItsWinner) {
 TEST(WeightGroup, PlainIsALayoutLikeOthers) {
   const Candidate plain{"s.gemm", "1", Config::parse("number=1")};
   EXPECT_EQ(layout_of(plain), "plain");
-  EXPECT_EQ(choose({decision(1, 100, {finalist(plain, 1.2), finalist(candidate("a"), 1.1)})}).layout, "plain");
+  EXPECT_EQ(choose({decision(1, 100, {finalist(plain, 1.2), finalist(in_layout("a"), 1.1)})}).layout, "plain");
 }
 
 }  // namespace
