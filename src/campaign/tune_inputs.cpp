@@ -63,8 +63,8 @@ std::vector<std::string> surroundings(const DeviceInfo& device, std::span<const 
   }
   const auto online = static_cast<int64_t>(sysconf(_SC_NPROCESSORS_ONLN));
   if (device.kind == "host" && device.num_units < online) {
-    notices.push_back(fmt::format("this process may use {} of {} cores: the rows are for {} cores", device.num_units,
-                                  online, device.num_units));
+    notices.push_back(fmt::format("the rows are for {}: this machine has {} cores",
+                                  counted(static_cast<size_t>(device.num_units), "thread"), online));
   }
   std::string missing;
   for (const SolverEntry& entry : registry().entries()) {
@@ -83,7 +83,7 @@ std::vector<std::string> surroundings(const DeviceInfo& device, std::span<const 
 std::vector<std::string> library_variables() {
   std::vector<std::string> set;
   for (const char* variable :
-       {"OMP_NUM_THREADS", "OMP_PLACES", "OMP_PROC_BIND", "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "OPENBLAS_NUM_THREADS",
+       {"OMP_PLACES", "OMP_PROC_BIND", "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "OPENBLAS_NUM_THREADS",
         "OPENBLAS_CORETYPE", "BLIS_NUM_THREADS", "BLIS_ARCH_TYPE", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
     if (const char* value = std::getenv(variable)) set.push_back(fmt::format("{}={}", variable, value));
   }

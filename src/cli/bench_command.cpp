@@ -7,6 +7,7 @@
 #include "campaign/open_devices.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "cli/problem_option.h"
 #include "core/turn.h"
 #include "measure/contenders.h"
@@ -19,7 +20,8 @@ namespace attune {
 namespace {
 
 struct BenchOptions {
-  std::string problem, solver, config, devices, journal, inputs = "served", isolation = "process";
+  DeviceChoice devices;
+  std::string problem, solver, config, journal, inputs = "served", isolation = "process";
   std::vector<std::string> candidates;
   uint32_t rounds = 31;
   uint64_t seed = 0;
@@ -123,7 +125,7 @@ void add_bench_command(CLI::App& app, Action& chosen) {
                    "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
   verb->add_option("--candidate", options->candidates, "Full name of a candidate, as in tables; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
+  add_device_flags(*verb, options->devices);
   verb->add_option("--journal", options->journal,
                    "Journal that records this run; default: the one that `attune paths` shows, if it exists");
   verb->add_option("--inputs", options->inputs, kInputsHelp)

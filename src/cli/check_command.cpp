@@ -11,6 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -85,7 +86,7 @@ void add_check_command(CLI::App& app, Action& chosen) {
   verb->add_option("table", options->table, "Tuned CSV, or YAML results")->required();
   verb->add_flag("--no-run", options->no_run, "Do not run the kernels");
   verb->add_option("--op", options->op, "Family, if the file does not identify it");
-  verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
+  add_device_flags(*verb, options->devices);
   verb->add_option("--journal", options->journal,
                    "Journal that records a run of kernels; default: the one that `attune paths` shows, if it exists");
   verb->add_option("--inputs", options->inputs, kInputsHelp)

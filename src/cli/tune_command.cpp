@@ -116,8 +116,13 @@ void add_search_flags(CLI::App& verb, TuneOptions& options) {
                   "Libraries to try, by the first part of a solver's name: all, or onednn,blis")
       ->capture_default_str();
   verb.add_option(
-      "--devices", options.devices,
+      "--devices", options.devices.ids,
       "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of the tests");
+  verb.add_option("--threads", options.thread_limits,
+                  "Thread limits on a host, such as 1,2: rows for each, one run after the other; default: the least of "
+                  "the cores, the CPU quota, ATTUNE_THREADS and OMP_NUM_THREADS")
+      ->delimiter(',')
+      ->check(positive_number_error);
   verb.add_option("--mp", options.mp, "Number of worker processes; must be 1 on a host")
       ->capture_default_str()
       ->check(natural_number_error);
@@ -224,11 +229,13 @@ void add_refused_flags(CLI::App& verb) {
 /// Runs `attune check` for its older names, `--run_config` and `--compare_wo_tuning`.
 int check_only(const TuneOptions& options) {
   CheckOptions check{.op = options.op,
-                     .devices = options.devices,
                      .journal = options.journal,
                      .inputs = options.inputs,
                      .quiet_wait_s = options.quiet_wait_s,
                      .json = options.json};
+  check.devices = options.devices;
+  if (options.thread_limits.size() > 1) fail(ErrorCode::invalid_input, "a check takes one number of threads");
+  if (!options.thread_limits.empty()) check.devices.threads = options.thread_limits.front();
   check.verify_only = !options.run_config;
   check.table = options.run_config                      ? *options.run_config
                 : options.compare_without_tuning == "=" ? options.size_file
@@ -244,7 +251,7 @@ int check_only(const TuneOptions& options) {
 int run_tune(const TuneOptions& options) {
   static_cast<void>(tuner_options(options));  // Refuses bad options of checks as well.
   if (options.run_config || !options.compare_without_tuning.empty()) return check_only(options);
-  return run_campaign(options).status;
+  return run_campaigns(options);
 }
 
 }  // namespace

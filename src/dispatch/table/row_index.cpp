@@ -120,13 +120,15 @@ class RowIndexBuilder {
   }
 
   /// Whether the row is for this device.
-  bool is_ours(const CsvScan& scan) const {
-    if (units_of(cell(scan, units_)) != device_.num_units) return false;
+  bool is_ours(const CsvScan& scan) {
+    const int64_t units = units_of(cell(scan, units_));
     std::string_view gfx = cell(scan, gfx_);
-    if (gfx.empty()) gfx = gfx_of_units(device_.num_units);
+    if (gfx.empty()) gfx = gfx_of_units(units);
     if (gfx != device_.gfx || !cell(scan, tag_).empty()) return false;
     const std::string_view model = cell(scan, model_);
-    return model.empty() || device_.model.empty() || model == device_.model;
+    if (!model.empty() && !device_.model.empty() && model != device_.model) return false;
+    if (units != device_.num_units) index_.other_units_.insert(units);
+    return units == device_.num_units;
   }
 
   /// Reads the codes of the key columns; returns false if a cell is invalid.

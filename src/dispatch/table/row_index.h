@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +59,8 @@ class RowIndex {
   /// Unique layouts of packed weights that rows name.
   const std::vector<std::string>& layouts() const noexcept { return layouts_; }
   size_t num_rows() const noexcept { return num_rows_; }
+  /// Other numbers of units that rows of this device's model are for.
+  const std::set<int64_t>& other_units() const noexcept { return other_units_; }
   /// Requires: `number` came from find() and is not 0.
   const Row& row(uint32_t number) const noexcept { return slots_[number - 1]; }
   std::string_view kernel_name(const Row& row) const noexcept {
@@ -92,6 +95,7 @@ class RowIndex {
   std::vector<uint32_t> name_ends_{0};
   std::vector<TableSource> files_;
   std::vector<std::string> notices_, layouts_;
+  std::set<int64_t> other_units_;
 };
 
 }  // namespace attune
