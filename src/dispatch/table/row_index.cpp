@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "formats/csv/csv_scan.h"
 #include "formats/csv/key_cells.h"
+#include "formats/csv/row_choice.h"
 #include "formats/csv/table.h"
 #include "ops/extent.h"
 
@@ -125,8 +126,7 @@ class RowIndexBuilder {
     std::string_view gfx = cell(scan, gfx_);
     if (gfx.empty()) gfx = gfx_of_units(device_.num_units);
     if (gfx != device_.gfx || !cell(scan, tag_).empty()) return false;
-    const std::string_view model = cell(scan, model_);
-    return model.empty() || device_.model.empty() || model == device_.model;
+    return is_of_model(cell(scan, model_), device_.model);
   }
 
   /// Reads the codes of the key columns; returns false if a cell is invalid.
@@ -191,9 +191,8 @@ class RowIndexBuilder {
       if (codes_.pads_m() && row.m > 0 && row.m <= kMaxExtent)
         in_groups_.push_back({RowGroups::print_of(half), row.key, static_cast<uint32_t>(row.m)});
     } else {
-      if (there.file != file) return;
-      repeated_.note(scan.line());
-      if (row.us >= there.us) return;
+      if (there.file == file) repeated_.note(scan.line());
+      if (!(RowRank(row.file, row.us) < RowRank(there.file, there.us))) return;
     }
     row.name = name_of(kernel);
     there = row;

@@ -19,8 +19,8 @@
 namespace attune {
 
 /// The rows of one family's tables that serve one device, indexed by key: the run-time form of a Table. Among rows with
-/// the same key and layout, the first file wins, and inside a file the lowest usable time. Rows of other devices or
-/// models, with a `_tag`, or without a usable time are skipped (row_statuses() says it of a Table, for people;
+/// the same key and layout, the one of the lowest RowRank wins. Rows of other devices or models, with a `_tag`, or
+/// without a usable time are skipped (row_statuses() says it of a Table, for people;
 /// testing's SlowLookup is compared with both); malformed rows are skipped and reported in notices(). Immutable, hence
 /// thread-safe. Building takes about 1 µs per row, memory at most 170 bytes per row plus the kernels' names.
 class RowIndex {
