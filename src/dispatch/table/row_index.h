@@ -12,7 +12,7 @@
 #include "dispatch/table/huge_pages.h"
 #include "dispatch/table/key_codes.h"
 #include "dispatch/table/prediction.h"
-#include "dispatch/table/row_groups.h"
+#include "dispatch/table/rows_by_m.h"
 #include "dispatch/table/table_sources.h"
 #include "formats/csv/csv_document.h"
 
@@ -87,7 +87,7 @@ class RowIndex {
   std::vector<uint64_t, HugePages<uint64_t>> prints_;
   std::vector<Row, HugePages<Row>> slots_;
   size_t num_rows_ = 0;
-  RowGroups groups_;
+  RowsByM groups_;
   std::string names_;
   std::vector<uint32_t> name_ends_{0};
   std::vector<TableSource> files_;
