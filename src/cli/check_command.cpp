@@ -27,7 +27,7 @@ ordered_json to_json(const CheckedRow& row) {
                          {"kernel", row.kernel},
                          {"status", name(row.status)},
                          {"reason", row.reason}};
-  if (row.us) object["stated_us"] = *row.us;
+  if (row.us) object["table_us"] = *row.us;
   if (row.comparison.us > 0) add_comparison(object, row.comparison);
   return object;
 }
