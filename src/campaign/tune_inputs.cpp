@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <ctime>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -18,13 +18,6 @@
 
 namespace attune {
 namespace {
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-  return text;
-}
 
 TableFiles table_files(const TuneOptions& options, const FamilySpec& family) {
   if (!options.output.empty()) return {split_table_paths(options.output).front(), options.output};
@@ -38,7 +31,7 @@ TableFiles table_files(const TuneOptions& options, const FamilySpec& family) {
 /// Returns the YAML file of winners; empty: none.
 std::filesystem::path yaml_file(const TuneOptions& options, const DeviceInfo& device) {
   if (!options.size_file.empty() && options.results_file.empty())
-    return "tuning_results_" + device.gfx + "_" + today() + ".yaml";
+    return "tuning_results_" + device.gfx + "_" + utc_text("%Y-%m-%d") + ".yaml";
   return is_single_size(options) || !options.size_file.empty() ? options.results_file : "";
 }
 

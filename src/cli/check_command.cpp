@@ -28,7 +28,7 @@ ordered_json to_json(const CheckedRow& row) {
                          {"kernel", row.kernel},
                          {"status", name(row.status)},
                          {"reason", row.reason}};
-  if (row.us) object["stated_us"] = *row.us;
+  if (row.us) object["table_us"] = *row.us;
   if (row.comparison.us > 0) add_comparison(object, row.comparison);
   return object;
 }
@@ -89,9 +89,7 @@ void add_check_command(CLI::App& app, Action& chosen) {
   add_device_flags(*verb, options->devices);
   verb->add_option("--journal", options->journal,
                    "Journal that records a run of kernels; default: the one that `attune paths` shows, if it exists");
-  verb->add_option("--inputs", options->inputs, kInputsHelp)
-      ->capture_default_str()
-      ->check(CLI::IsMember(kCachePolicyNames));
+  add_inputs_flag(*verb, options->inputs);
   verb->add_option("--max-slowdown", options->max_slowdown_pct,
                    "Percent by which a row may be slower than the default before it is suspect")
       ->capture_default_str()
@@ -101,17 +99,9 @@ void add_check_command(CLI::App& app, Action& chosen) {
                    "the measured interval must exceed it in two runs")
       ->capture_default_str()
       ->check(amount_error);
-  verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait at the start until other programs are idle")
-      ->capture_default_str()
-      ->check(amount_error);
-  verb->add_option("--run-deadline", options->run_deadline_s, "Seconds a launch may take")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
-  verb->add_option("--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
+  add_quiet_wait_flag(*verb, options->quiet_wait_s);
+  add_deadline_flag(*verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
+  add_deadline_flag(*verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
 }

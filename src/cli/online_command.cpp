@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstring>
-#include <ctime>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/locations.h"
@@ -53,17 +53,10 @@ void write_to_log(const fs::path& log) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // Keeps the order of the output.
 }
 
-std::string now_text() {
-  const std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text;
-}
-
 /// Redirects the output to the log and begins it with a line of its own.
 void begin_log(const OnlineQueue& queue, const DeviceInfo& device) {
   write_to_log(queue.log());
-  print_line(stderr, fmt::format("-- {}, process {}, {}", now_text(), ::getpid(), device.key()));
+  print_line(stderr, fmt::format("-- {}, process {}, {}", utc_text("%Y-%m-%dT%H:%M:%SZ"), ::getpid(), device.key()));
 }
 
 int run_online(OnlineCommandOptions options) {

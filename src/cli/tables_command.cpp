@@ -37,7 +37,7 @@ ordered_json family_json(const RuntimeTables& tables, const DeviceInfo& device) 
     const TableSource& source = tables.sources.files[i];
     ordered_json object = {{"file", source.file.string()}, {"origin", name(source.origin)}};
     if (!tables.wrong[i].empty()) {
-      object["left_out"] = tables.wrong[i];
+      object["skipped"] = tables.wrong[i];
     } else {
       const FileCounts& one = counts[tables.documents[i]];
       object["num_rows"] = one.num_rows;
@@ -45,8 +45,8 @@ ordered_json family_json(const RuntimeTables& tables, const DeviceInfo& device) 
       object["num_without_time"] = one.num_without_time;
       object["num_shadowed"] = one.num_shadowed;
       const Table::SkippedRows& rows = tables.table->skipped()[tables.documents[i]];
-      object["num_left_out"] = rows.count;
-      if (rows.count > 0) object["why_left_out"] = rows.why_first;
+      object["num_skipped"] = rows.count;
+      if (rows.count > 0) object["why_skipped"] = rows.why_first;
     }
     files.push_back(std::move(object));
   }

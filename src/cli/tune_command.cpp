@@ -161,15 +161,10 @@ void add_measuring_flags(CLI::App& verb, TuneOptions& options) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0))
       ->check(amount_error);
-  verb.add_option("--inputs", options.inputs, kInputsHelp)
-      ->capture_default_str()
-      ->check(CLI::IsMember(kCachePolicyNames));
+  add_inputs_flag(verb, options.inputs);
   verb.add_option("--init_type", "Test data: randn only; results for small whole numbers are always checked too")
       ->check(CLI::IsMember({"randn"}));
-  verb.add_option("--quiet-wait", options.quiet_wait_s,
-                  "Seconds to wait until other programs are idle, before anything is measured")
-      ->capture_default_str()
-      ->check(amount_error);
+  add_quiet_wait_flag(verb, options.quiet_wait_s);
   verb.add_option("--seed", options.seed, "Seed of data and schedules")
       ->capture_default_str()
       ->check(natural_number_error);
@@ -184,23 +179,14 @@ void add_environment_flags(CLI::App& verb, TuneOptions& options) {
                   "Number of compilers to run in parallel; default: one per core. Nothing is compiled while anything "
                   "is measured")
       ->check(CLI::Range(0, 1024));
-  verb.add_option("--compile-deadline", options.kernels.deadline_s, "Seconds that compiling a kernel may take")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
+  add_deadline_flag(verb, "--compile-deadline", options.kernels.deadline_s, "Seconds that compiling a kernel may take");
   verb.add_option("--isolation", options.isolation,
                   "process: candidates run in a worker process; none: in this process, which ends with the first crash")
       ->capture_default_str()
       ->check(CLI::IsMember({"process", "none"}));
-  verb.add_option("--run-deadline", options.run_deadline_s,
-                  "Seconds that a launch may take; 50 times the best time so far if that is longer")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
-  verb.add_option("--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
+  add_deadline_flag(verb, "--run-deadline", options.run_deadline_s,
+                    "Seconds that a launch may take; 50 times the best time so far if that is longer");
+  add_deadline_flag(verb, "--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take");
   verb.add_option_function<double>(
           "--candidate-timeout",
           [&options](double seconds) { options.load_deadline_s = options.run_deadline_s = seconds; },
