@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/locations.h"
-#include "campaign/online_run.h"
+#include "campaign/online/online_run.h"
 #include "campaign/tune_method.h"
 #include "cli/arguments.h"
 #include "cli/command.h"

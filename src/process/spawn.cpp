@@ -17,8 +17,8 @@
 #include <csignal>
 #include <cstring>
 
-#include "base/blocked_signals.h"
 #include "base/error.h"
+#include "process/blocked_signals.h"
 #include "process/children.h"
 
 /// clone() under libc's other name: ThreadSanitizer treats every clone() as a fork and would switch its state, which

@@ -70,6 +70,8 @@ class CheckLayers(unittest.TestCase):
         self.refused({"src/dispatch/table/a.h": "dispatch/plans/b.h"},
                      "src/dispatch/table/a.h:1: dispatch/table includes dispatch/plans, which is not below it: "
                      "dispatch/plans/b.h")
+        self.refused({"src/campaign/a.h": "campaign/online/b.h"},
+                     "src/campaign/a.h:1: campaign includes campaign/online, which is not below it: campaign/online/b.h")
         self.refused({"src/dispatch/online/a.cpp": "dispatch/b.h"},
                      "src/dispatch/online/a.cpp:1: dispatch/online includes dispatch, which is not below it: dispatch/b.h")
 

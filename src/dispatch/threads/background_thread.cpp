@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "base/blocked_signals.h"
 #include "base/error.h"
+#include "process/blocked_signals.h"
 
 namespace attune {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "campaign/campaign.h"
-#include "campaign/online_attempts.h"
+#include "campaign/online/online_attempts.h"
 #include "core/device_info.h"
 #include "dispatch/online/online_queue.h"
 #include "ops/family.h"
