@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/machine.h"
+#include "base/process_cores.h"
 
 namespace attune {
 namespace {
@@ -74,6 +75,15 @@ CoreBinding::CoreBinding(const std::vector<int>& cores) {
   if (cores.empty()) return;
   before_ = allowed_cores();
   bind_to_cores(cores);
+}
+
+UnboundThread::UnboundThread() noexcept {
+  try {
+    const std::vector<int> cores = process_cores();
+    if (allowed_cores().size() < cores.size()) binding_.emplace(cores);
+  } catch (const std::exception&) {
+    // The teams may share a core, and compute all the same.
+  }
 }
 
 CoreBinding::~CoreBinding() {

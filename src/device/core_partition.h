@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace attune {
@@ -21,6 +22,18 @@ class CoreBinding {
 
  private:
   std::vector<int> before_;
+};
+
+/// Lets the calling thread use all cores of the process (process_cores()) for the life of the object, while it loads a
+/// library: an OpenMP runtime computes its places from the mask of the thread that loads it, and another runtime may
+/// have bound that thread to one core. The teams of all callers would then share that core. Does nothing where the
+/// system refuses it.
+class UnboundThread {
+ public:
+  UnboundThread() noexcept;
+
+ private:
+  std::optional<CoreBinding> binding_;
 };
 
 /// Binds the calling thread to cores permanently. Throws device when the system does not allow it.

@@ -16,6 +16,7 @@
 #include "base/locations.h"
 #include "base/trusted_path.h"
 #include "base/variable.h"
+#include "device/core_partition.h"
 #include "solver/shared_library.h"
 
 namespace attune {
@@ -98,6 +99,7 @@ void set_load_variables(std::span<const ModuleSpec> specs) {
 /// Opens one module and calls its registration; returns the reason for a failure.
 std::string register_module(const std::string& file, Registry& registry) {
   if (const auto why = why_truncated(file)) return *why;
+  const UnboundThread loading;
   void* module = dlopen(file.c_str(), kOpenFlags);
   if (!module) return dlerror();
   const auto version = reinterpret_cast<int (*)()>(dlsym(module, "attune_solver_interface"));

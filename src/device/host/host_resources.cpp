@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/machine.h"
+#include "base/process_cores.h"
 #include "base/text.h"
 
 namespace attune {
@@ -75,7 +76,7 @@ double cgroup_cores(const fs::path& root) {
 }
 
 std::vector<int> usable_cores() {
-  std::vector<int> cores = allowed_cores();
+  std::vector<int> cores = process_cores();
   if (cores.empty()) cores.push_back(0);
   // Whole processors only: threads beyond the quota are stopped for the rest of each period.
   const double quota = std::floor(cgroup_cores() + 0.01);

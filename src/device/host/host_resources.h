@@ -7,8 +7,8 @@
 
 namespace attune {
 
-/// Logical processors this process may use, ascending: its affinity mask, reduced to the whole number of processors in
-/// a cgroup's CPU quota (at least one).
+/// Logical processors this process may use, ascending: process_cores(), reduced to the whole number of processors in a
+/// cgroup's CPU quota (at least one).
 std::vector<int> usable_cores();
 
 // `root` stands for `/`, for tests.

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <thread>
 
+#include "base/machine.h"
+
 namespace attune {
 namespace {
 
@@ -88,15 +90,18 @@ ThreadWatch::ThreadWatch(std::vector<int> cores) : cores_(std::move(cores)) {
 }
 
 ThreadWatch::~ThreadWatch() {
-  refresh();
-  pin(caller_->id, cores_);
-  for (const auto& thread : threads_) {
-    if (thread->pool) pin(thread->id, cores_);
+  if (!cores_before_.empty()) {
+    refresh();
+    pin(caller_->id, cores_before_);
+    for (const auto& thread : threads_) {
+      if (thread->pool) pin(thread->id, cores_before_);
+    }
   }
   if (folder_ >= 0) close(folder_);
 }
 
 void ThreadWatch::settle(std::string_view pool, bool settled) {
+  if (cores_before_.empty()) cores_before_ = allowed_cores();
   if (const pid_t now = this_thread(); now != caller_->id) caller_ = std::make_unique<Thread>(now);
   if (!settled) {
     const bool other_pool = pool != pool_;

@@ -23,7 +23,8 @@ class ThreadWatch {
  public:
   /// `cores`: the device's cores, ascending, not empty.
   explicit ThreadWatch(std::vector<int> cores);
-  ~ThreadWatch();  ///< Unpins every thread.
+  /// Gives every thread that was pinned the cores that the caller had at the first settle(); touches no other.
+  ~ThreadWatch();
   ThreadWatch(const ThreadWatch&) = delete;
   ThreadWatch& operator=(const ThreadWatch&) = delete;
 
@@ -50,6 +51,7 @@ class ThreadWatch {
   void pin(pid_t thread, std::span<const int> cores) const;
 
   std::vector<int> cores_;
+  std::vector<int> cores_before_;  ///< The caller's at the first settle(); empty: nothing was pinned.
   std::vector<std::unique_ptr<Thread>> threads_;  ///< All but the caller, ascending by id.
   std::unique_ptr<Thread> caller_;
   int folder_ = -1;  ///< /proc/self/task

@@ -109,6 +109,19 @@ TEST(ThreadWatch, LetsTheCallerUseAllCoresUntilSettledAndAfterwards) {
   EXPECT_EQ(cores_of_caller(), static_cast<int>(cores.size()));
 }
 
+TEST(ThreadWatch, ThatPinnedNothingLeavesTheCallerItsCores) {
+  const auto cores = usable_cores();
+  if (cores.size() < 2) GTEST_SKIP() << "one core: it cannot be changed";
+  { const ThreadWatch watch(std::vector<int>{cores[0]}); }
+  EXPECT_EQ(cores_of_caller(), static_cast<int>(cores.size()));
+  {
+    ThreadWatch watch(std::vector<int>{cores[0]});
+    watch.settle("pool", true);
+    EXPECT_EQ(cores_of_caller(), 1);
+  }
+  EXPECT_EQ(cores_of_caller(), static_cast<int>(cores.size())) << "its own, not those of the watch";
+}
+
 TEST(ThreadWatch, ANewThreadTakesThePlaceOfOneThatEnded) {
   const auto cores = usable_cores();
   ThreadWatch watch(cores);

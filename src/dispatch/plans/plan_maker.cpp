@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compile/compiler.h"
+#include "device/core_partition.h"
 #include "dispatch/plans/library_plan.h"
 #include "dispatch/threads/fork_guard.h"
 #include "dispatch/threads/forked_thread.h"
@@ -95,6 +96,7 @@ PlanMaker::OpenBackend& PlanMaker::opened(const Solver& solver) {
   const auto [entry, fresh] = opened_.try_emplace(std::string(solver.id()));
   if (!fresh) return entry->second;
   try {
+    const UnboundThread opening;
     entry->second.backend = solver.open(*device_);
     library_was_used();
   } catch (const std::exception& error) {
@@ -153,6 +155,7 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
   }
   OpenBackend& library = opened(solver);
   const bool has_pool = !solver.thread_pool().empty();
+  const UnboundThread loading;
   run_with_pools([&] { made.plan = library.backend->prepare(problem, config, {binaries}); });
   if (!std::exchange(library.used, true)) library_was_used();
   if (has_pool) made.plan = library_plan(std::move(made.plan));
