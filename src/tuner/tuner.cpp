@@ -52,9 +52,16 @@ class LaneRun {
         end_all("interrupted before a decision", &ProblemRun::abandon);
       else if (left_s() <= 0)
         end_all("the budget ran out before a decision", &ProblemRun::cut);
-      if (Active* ready = next_ready())
+      Active* waiting = next_without_worker();
+      if (waiting != nullptr && is_last_chance(*waiting))
+        renew_worker(*waiting);
+      else if (Active* ready = next_ready())
         step(*ready);
-      else if (active_.size() >= kOpenProblems || !begin_next())
+      else if (active_.size() < kOpenProblems && begin_next())
+        continue;
+      else if (waiting != nullptr)
+        renew_worker(*waiting);
+      else
         nap();
     }
   }
@@ -76,13 +83,40 @@ class LaneRun {
     return context_.options.budget_s > 0 ? began_s_ + context_.options.budget_s - context_.clock.now_s() : kForever;
   }
 
-  /// The oldest active run that has work; null if all wait.
+  /// The oldest active run that has work in the present worker; null if all wait.
   Active* next_ready() {
     const double now_s = context_.clock.now_s();
     for (Active& one : active_) {
-      if (one.run->ready_at_s() <= now_s) return &one;
+      if (one.run->ready_at_s() <= now_s && !one.run->needs_fresh_worker()) return &one;
     }
     return nullptr;
+  }
+
+  /// The oldest active run that waits for a fresh worker; null if none does. It waits until all others wait, too, so
+  /// that no race must be restored and no final restarts, and one recycle may serve several.
+  Active* next_without_worker() {
+    for (Active& one : active_) {
+      if (one.run->needs_fresh_worker()) return &one;
+    }
+    return nullptr;
+  }
+
+  /// Whether the other runs' shares of the budget would leave nothing for one that waits for a fresh worker, which they
+  /// survive.
+  bool is_last_chance(const Active& waiting) const {
+    if (context_.options.budget_s <= 0) return false;
+    double others_s = 0;
+    for (const Active& other : active_) {
+      if (&other == &waiting) continue;
+      if (!other.run->survives_new_worker()) return false;
+      others_s += std::max(0.0, other.share_s - other.run->busy_s());
+    }
+    return left_s() < others_s;
+  }
+
+  void renew_worker(Active& active) {
+    active.run->renew_worker();
+    hold_to_budget(active);
   }
 
   bool begin_next() {
