@@ -53,7 +53,7 @@ class LaneRun {
       else if (left_s() <= 0)
         end_all("the budget ran out before a decision", &ProblemRun::cut);
       Active* waiting = next_without_worker();
-      if (waiting != nullptr && is_last_chance(*waiting))
+      if (waiting != nullptr && has_precedence(*waiting))
         renew_worker(*waiting);
       else if (Active* ready = next_ready())
         step(*ready);
@@ -101,17 +101,17 @@ class LaneRun {
     return nullptr;
   }
 
-  /// Whether the other runs' shares of the budget would leave nothing for one that waits for a fresh worker, which they
-  /// survive.
-  bool is_last_chance(const Active& waiting) const {
+  /// Whether a run that waits for a fresh worker need not wait for the others: they survive it, and one of them has
+  /// used up its share of the budget.
+  bool has_precedence(const Active& waiting) const {
     if (context_.options.budget_s <= 0) return false;
-    double others_s = 0;
+    bool is_overdrawn = false;
     for (const Active& other : active_) {
       if (&other == &waiting) continue;
       if (!other.run->survives_new_worker()) return false;
-      others_s += std::max(0.0, other.share_s - other.run->busy_s());
+      is_overdrawn = is_overdrawn || other.run->busy_s() > other.share_s;
     }
-    return left_s() < others_s;
+    return is_overdrawn;
   }
 
   void renew_worker(Active& active) {
