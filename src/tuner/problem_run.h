@@ -57,8 +57,6 @@ class ProblemRun {
   /// True if it can continue in another worker only than that of its last samples: with renew_worker(), or when the
   /// worker is replaced for another problem.
   bool needs_fresh_worker() const noexcept { return needs_fresh_worker_ && !has_fresh_worker(); }
-  /// True if a new worker now would cost it no sample: none of those to come is paired with earlier ones.
-  bool survives_new_worker() const noexcept { return contest_.phase() == Phase::race || needs_fresh_worker_; }
   void renew_worker();
   /// Ends the problem at the next step(): as a tie during the confirmation, otherwise without a row.
   void cut(const std::string& reason);

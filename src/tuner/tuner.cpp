@@ -52,14 +52,11 @@ class LaneRun {
         end_all("interrupted before a decision", &ProblemRun::abandon);
       else if (left_s() <= 0)
         end_all("the budget ran out before a decision", &ProblemRun::cut);
-      Active* waiting = next_without_worker();
-      if (waiting != nullptr && has_precedence(*waiting))
-        renew_worker(*waiting);
-      else if (Active* ready = next_ready())
+      if (Active* ready = next_ready())
         step(*ready);
       else if (active_.size() < kOpenProblems && begin_next())
         continue;
-      else if (waiting != nullptr)
+      else if (Active* waiting = next_without_worker())
         renew_worker(*waiting);
       else
         nap();
@@ -93,25 +90,13 @@ class LaneRun {
   }
 
   /// The oldest active run that waits for a fresh worker; null if none does. It waits until all others wait, too, so
-  /// that no race must be restored and no final restarts, and one recycle may serve several.
+  /// that no race must be restored and no final restarts, and one recycle may serve several. With a budget the others
+  /// wait once they have used up their shares, so it keeps its own.
   Active* next_without_worker() {
     for (Active& one : active_) {
       if (one.run->needs_fresh_worker()) return &one;
     }
     return nullptr;
-  }
-
-  /// Whether a run that waits for a fresh worker need not wait for the others: they survive it, and one of them has
-  /// used up its share of the budget.
-  bool has_precedence(const Active& waiting) const {
-    if (context_.options.budget_s <= 0) return false;
-    bool is_overdrawn = false;
-    for (const Active& other : active_) {
-      if (&other == &waiting) continue;
-      if (!other.run->survives_new_worker()) return false;
-      is_overdrawn = is_overdrawn || other.run->busy_s() > other.share_s;
-    }
-    return is_overdrawn;
   }
 
   void renew_worker(Active& active) {

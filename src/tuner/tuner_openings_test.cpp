@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "device/fake/fake_device.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
@@ -44,6 +46,14 @@ class WatchedExecutor final : public Executor {
  private:
   FakeDevice device_;
   LocalExecutor inner_{device_, registry()};
+};
+
+/// Keeps the latest phase of each problem.
+class PhaseObserver final : public TuneObserver {
+ public:
+  void progress(const Problem& problem, Phase phase, size_t) override { phases[problem.key()] = phase; }
+  void finished(const TuneResult&) override {}
+  std::map<std::string, Phase> phases;
 };
 
 class TunerOpenings : public testing::Test {
@@ -113,29 +123,16 @@ TEST_F(TunerOpenings, AnInterruptInARecycleDecidesNothing) {
   EXPECT_EQ(executor_.num_recycles, 1u);
 }
 
-/// Keeps the latest phase of each problem.
-class PhaseObserver final : public TuneObserver {
- public:
-  void progress(const Problem& problem, Phase phase, size_t) override { phases[problem.key()] = phase; }
-  void finished(const TuneResult&) override {}
-  std::map<std::string, Phase> phases;
-};
-
-TEST_F(TunerOpenings, AConfirmDoesNotWaitForARaceThatHasUsedItsShareOfTheBudget) {
+TEST_F(TunerOpenings, AProblemWaitsForTheFinalsOfTheOtherBeforeItsWorkerIsReplaced) {
   options_.contest.confirm.delay_s = 0;
   const std::vector<WorkItem> items = {item(16), item(17)};
-  const double seconds = run({items[0]}).front().seconds;
-  for (const bool limited : {false, true}) {
-    options_.budget_s = limited ? 1.9 * seconds : 0;
-    const auto journal = open_memory_journal();
-    PhaseObserver observer;
-    std::vector<Phase> phases;
-    executor_.at_recycle = [&] { phases.push_back(observer.phases[items[1].problem.key()]); };
-    const auto results = Tuner(executor_, *journal, options_, clock_).run(items, observer, interrupted_);
-    EXPECT_EQ(results[0].ending, Ending::decided) << results[0].reason;
-    ASSERT_FALSE(phases.empty());
-    EXPECT_EQ(phases.front(), limited ? Phase::race : Phase::confirm);
-  }
+  const auto journal = open_memory_journal();
+  PhaseObserver observer;
+  std::vector<Phase> phases;
+  executor_.at_recycle = [&] { phases.push_back(observer.phases[items[1].problem.key()]); };
+  Tuner(executor_, *journal, options_, clock_).run(items, observer, interrupted_);
+  ASSERT_EQ(phases.size(), 3u) << "each serves both";
+  EXPECT_EQ(phases.front(), Phase::confirm);
 }
 
 }  // namespace
