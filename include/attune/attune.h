@@ -130,9 +130,13 @@ typedef struct {
   /// Maximum host memory, in bytes, that prepared kernels may hold. Beyond it the least recently used are evicted, and
   /// prepared again when they are next called. 0: 256 MB; 1: no kernel is kept.
   uint64_t max_plan_bytes;
+  int32_t threads;  ///< Thread limit, as for attune_set_threads(). 0: the process's own.
+  uint8_t reserved2[4];
 } attune_options;
-#define ATTUNE_OPTIONS_INIT \
-  { sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_COMPILE_BACKGROUND, 0, 0, 0, 0, 0, 0 }
+#define ATTUNE_OPTIONS_INIT                                                                                  \
+  {                                                                                                          \
+    sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_COMPILE_BACKGROUND, 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0 } \
+  }
 
 /// Counters since the dispatcher was created.
 typedef struct {
@@ -193,6 +197,13 @@ ATTUNE_API int attune_gemm(attune_dispatcher* dispatcher, const attune_gemm_key*
 /// compiler failed.
 ATTUNE_API int attune_run_candidate(attune_dispatcher* dispatcher, const char* problem, const char* candidate,
                                     void* const* operands, size_t num_operands, void* stream);
+
+/// Sets the thread limit of all later calls, of all threads: the least of `threads` (0: no limit of its own), the cores
+/// and the CPU quota of this process, ATTUNE_THREADS and OMP_NUM_THREADS. Rows for that many threads are served and no
+/// others, and no kernel starts more. `limit` (may be null): the limit that now holds. The first call with a limit
+/// reads the tables; later ones take nanoseconds. Without effect on a device that is no host. ATTUNE_INVALID_INPUT for
+/// a negative number.
+ATTUNE_API int attune_set_threads(attune_dispatcher* dispatcher, int32_t threads, int32_t* limit);
 
 /// Checks the tables' files now, and returns when lookups see the changes. `changed` (may be null): 1 if any file
 /// changed.

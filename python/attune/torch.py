@@ -31,7 +31,7 @@ def patch() -> None:
     Attune handles contiguous CPU tensors of one type (fp32, bf16 or fp16), aligned to 16 bytes, if no gradients are
     needed (torch.no_grad(), torch.inference_mode(), or no tensor requires one). PyTorch's function handles all other
     calls, and those that no library supports: training, other devices, autocast, tracing, subclasses of tensors, wrong
-    shapes. A second call does nothing.
+    shapes. A call runs on at most torch.get_num_threads() threads, with the rows for that many. A second call does nothing.
     """
     global _original
     if _original is None:
@@ -120,7 +120,7 @@ def _run(x: Any, w: Any, bias: Any) -> Any:
     out = torch.empty((*leading, n), dtype=x.dtype, device="cpu")  # Faster than x.new_empty().
     threads = torch.get_num_threads()
     try:
-        run_addresses(at_x, at_w, at_bias, out.data_ptr(), x.numel() // k, n, k, _NUMBERS[x.dtype])
+        run_addresses(at_x, at_w, at_bias, out.data_ptr(), x.numel() // k, n, k, _NUMBERS[x.dtype], threads)
     except errors.UnavailableError:
         return None
     finally:

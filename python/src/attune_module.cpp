@@ -69,6 +69,16 @@ std::vector<std::string> notices() {
   return Dispatcher::global().notices();
 }
 
+int set_num_threads(int threads) {
+  const GilRelease others_run;  // The first use of a limit reads the tables.
+  return Dispatcher::global().set_threads(threads);
+}
+
+int get_num_threads() {
+  const GilRelease others_run;
+  return Dispatcher::global().threads();
+}
+
 nb::dict counts() {
   const DispatchCounts now = Dispatcher::global().counts();
   nb::dict all;
@@ -134,6 +144,13 @@ attune.errors.UnavailableError when no library supports packed weights, or every
 constexpr const char* kReloadDoc =
     "Checks the files of the tables now instead of within a second. Returns True if one has changed; later calls use "
     "it.";
+constexpr const char* kSetThreadsDoc =
+    R"(Sets the thread limit of all later calls, of all threads, and returns it.
+
+It is the least of threads (0: no limit of its own), the cores and the CPU quota of this process, ATTUNE_THREADS and
+OMP_NUM_THREADS. Rows for that many threads are served and no others, and no kernel starts more. The first call with a
+limit reads the tables. While attune.torch is patched in, its calls set PyTorch's number. Raises InvalidInputError for a
+negative number.)";
 constexpr const char* kCountsDoc =
     R"(How often since the first call: calls, misses (no row served them), shapes, missed_shapes, reloads.
 
@@ -167,7 +184,8 @@ NB_MODULE(_attune, module) {
   module.attr("library") = library();
   module.def("gemm_a16w16", &gemm_a16w16, "x"_a, "w"_a, "bias"_a.none() = nb::none(), "out"_a.none() = nb::none(),
              kGemmDoc);
-  module.def("run_addresses", &run_addresses, "x"_a, "w"_a, "bias"_a, "out"_a, "m"_a, "n"_a, "k"_a, "dtype"_a);
+  module.def("run_addresses", &run_addresses, "x"_a, "w"_a, "bias"_a, "out"_a, "m"_a, "n"_a, "k"_a, "dtype"_a,
+             "threads"_a);
   module.def("run", &run_candidate, "problem"_a, "candidate"_a, "tensors"_a, kRunDoc);
   nb::class_<PackedWeights>(module, "PackedWeights", "Packed weights, for every number of rows; see pack_weights.")
       .def_prop_ro("layouts", &PackedWeights::layouts)
@@ -177,6 +195,8 @@ NB_MODULE(_attune, module) {
              "per_shape"_a = false, "max_bytes"_a = 0, kPackDoc);
   module.def("explain", &explain, "problem"_a, kExplainDoc);
   module.def("reload", &reload, kReloadDoc);
+  module.def("set_num_threads", &set_num_threads, "threads"_a, kSetThreadsDoc);
+  module.def("get_num_threads", &get_num_threads, "Returns the thread limit; see set_num_threads.");
   module.def("counts", &counts, kCountsDoc);
   module.def("tables", &tables, kTablesDoc);
   module.def("notices", &notices, kNoticesDoc);

@@ -149,6 +149,13 @@ int attune_explain(attune_dispatcher* dispatcher, const attune_gemm_key* key, ch
   });
 }
 
+int attune_set_threads(attune_dispatcher* dispatcher, int32_t threads, int32_t* limit) {
+  return guarded([&] {
+    const int32_t held = used(dispatcher).set_threads(threads);
+    if (limit != nullptr) *limit = held;
+  });
+}
+
 int attune_counts(attune_dispatcher* dispatcher, attune_counters* counters) {
   return guarded(
       [&] { give(*needed(counters, "counters"), c_counters(used(dispatcher).counts()), kFirstCountersSize); });

@@ -37,7 +37,7 @@ static_assert(same(ATTUNE_INVALID_INPUT - 1, ErrorCode::invalid_input) &&
               same(ATTUNE_TIMEOUT - 1, ErrorCode::timeout) && same(ATTUNE_INTERNAL - 1, ErrorCode::internal));
 
 // Sizes in version 0.1, the smallest valid ones.
-constexpr size_t kKeySize = 56, kOptionsSize = 80;
+constexpr size_t kKeySize = 56, kOptionsSize = 88;
 constexpr size_t kFirstOptionsSize = 64;  ///< Size before max_regret was added.
 static_assert(sizeof(attune_gemm_key) == kKeySize && sizeof(attune_options) == kOptionsSize);
 
@@ -136,6 +136,7 @@ attune_counters c_counters(const DispatchCounts& counts) noexcept {
 DispatcherOptions options_of(const attune_options& given) {
   const attune_options wanted = taken(given, attune_options ATTUNE_OPTIONS_INIT, kFirstOptionsSize);
   check_reserved({&wanted.reserved, 1});
+  check_reserved(wanted.reserved2);
   DispatcherOptions options;
   if (wanted.device != nullptr) options.device = wanted.device;
   if (wanted.capture != nullptr) options.capture = wanted.capture;
@@ -151,6 +152,7 @@ DispatcherOptions options_of(const attune_options& given) {
   }
   if (wanted.poll_interval_ms > 0) options.poll_interval = std::chrono::milliseconds(wanted.poll_interval_ms);
   if (wanted.poll_interval_ms < 0) options.poll_interval = std::chrono::milliseconds(0);
+  options.threads = wanted.threads;
   if (wanted.max_plan_bytes > 0) options.max_plan_bytes = wanted.max_plan_bytes;
   switch (wanted.compile_mode) {
     case ATTUNE_COMPILE_BACKGROUND:

@@ -15,6 +15,7 @@
 #include "base/quiet_write.h"
 #include "base/text.h"
 #include "base/variable.h"
+#include "device/stated_threads.h"
 #include "dispatch/table/prediction.h"
 #include "dispatch/threads/fork_guard.h"
 #include "dispatch/threads/library_use.h"
@@ -83,6 +84,7 @@ DispatcherOptions options_of_environment() {
   const MaxRegret regret = max_regret_wanted();
   options.max_regret = regret.share;
   if (!regret.complaint.empty()) complain(regret.complaint);
+  if (const auto stated = stated_threads(); !stated.complaint.empty()) complain(stated.complaint);
   if (const Variable device{"ATTUNE_DEVICE"}; !device.value.empty()) options.device = device.value;
   if (!is_on({"ATTUNE_TUNE_GEMM", "AITER_TUNE_GEMM"})) return options;
   options.capture = path_if_any(captures_location);

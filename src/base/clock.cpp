@@ -2,6 +2,7 @@
 #include "base/clock.h"
 
 #include <chrono>
+#include <ctime>
 #include <thread>
 
 namespace attune {
@@ -25,6 +26,13 @@ Clock& steady_clock() {
 int64_t unix_ms() {
   using namespace std::chrono;
   return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+std::string utc_text(const char* format) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  char text[64];
+  return {text, std::strftime(text, sizeof text, format, ::gmtime_r(&now, &parts))};
 }
 
 }  // namespace attune

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <string>
 
 namespace attune {
 
@@ -17,5 +18,9 @@ Clock& steady_clock();
 
 /// Milliseconds since 1970, UTC; may go backwards when the machine's clock is set.
 int64_t unix_ms();
+
+/// Returns the present time in UTC in a format of strftime(), such as `%Y-%m-%d`; empty if it has more
+/// than 63 characters. Thread-safe.
+std::string utc_text(const char* format);
 
 }  // namespace attune

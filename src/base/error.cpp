@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,25 +10,10 @@
 namespace attune {
 
 std::string_view name(ErrorCode code) noexcept {
-  switch (code) {
-    case ErrorCode::invalid_input:
-      return "invalid_input";
-    case ErrorCode::not_found:
-      return "not_found";
-    case ErrorCode::unavailable:
-      return "unavailable";
-    case ErrorCode::io:
-      return "io";
-    case ErrorCode::database:
-      return "database";
-    case ErrorCode::device:
-      return "device";
-    case ErrorCode::timeout:
-      return "timeout";
-    case ErrorCode::internal:
-      return "internal";
-  }
-  return "internal";
+  static constexpr std::array<std::string_view, 8> kNames = {"invalid_input", "not_found", "unavailable", "io",
+                                                             "database",      "device",    "timeout",     "internal"};
+  const auto index = static_cast<size_t>(code);
+  return index < kNames.size() ? kNames[index] : kNames.back();
 }
 
 int exit_status(ErrorCode code) noexcept {

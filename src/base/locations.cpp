@@ -108,4 +108,11 @@ std::filesystem::path journal_file(const std::string& option) {
   return journal_location().path;
 }
 
+std::filesystem::path existing_journal(const std::string& option) {
+  const auto file = journal_file(option);
+  if (!std::filesystem::exists(std::filesystem::symlink_status(file)))
+    fail(ErrorCode::not_found, "there is no such journal, check the path: '{}'", file.string());
+  return file;
+}
+
 }  // namespace attune

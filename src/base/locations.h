@@ -25,6 +25,8 @@ Location config_location();
 Location home_location();
 /// The journal that `--journal` names, else the user's. Throws invalid_input when the user's can be nowhere.
 std::filesystem::path journal_file(const std::string& option);
+/// Like journal_file(); throws not_found when there is no such file.
+std::filesystem::path existing_journal(const std::string& option);
 Location journal_location();   ///< journal.db in the state folder.
 Location captures_location();  ///< $ATTUNE_CAPTURE_DIR; else captures/ in the state folder.
 Location overlay_location();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "campaign/campaign.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -257,6 +260,33 @@ CampaignResult run_campaign(const TuneOptions& options) {
     return {0, {}};
   }
   return Campaign(options, std::move(how), environments, inputs).run();
+}
+
+int run_campaigns(TuneOptions options) {
+  std::vector<int64_t>& limits = options.thread_limits;
+  std::sort(limits.begin(), limits.end());
+  limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
+  if (limits.empty()) limits = {options.devices.threads};
+  for (const int64_t limit : limits) static_cast<void>(thread_limit({.ids = {}, .threads = limit}));
+  if (limits.size() > 1 && (options.json || !options.profile_file.empty() || !options.keep_dir.empty() ||
+                            !options.results_file.empty() || !options.size_file.empty()))
+    fail(ErrorCode::invalid_input,
+         "--json, --profile_file, --keep and YAML files hold the results of one run, run once for each number of "
+         "threads");
+  const double budget_s = tuner_options(options).budget_s, start_s = steady_clock().now_s();
+  int status = 0;
+  for (size_t i = 0; i < limits.size(); ++i) {
+    options.devices.threads = limits[i];
+    if (limits.size() > 1) print_line(stderr, fmt::format("-- {}", counted(static_cast<size_t>(limits[i]), "thread")));
+    if (budget_s > 0) {
+      const double left_s = budget_s - (steady_clock().now_s() - start_s);
+      options.budget = fmt::format("{:.3f}s", std::max(left_s, 0.001) / static_cast<double>(limits.size() - i));
+    }
+    const int ended = run_campaign(options).status;
+    if (status == 0) status = ended;
+    if (interrupted) break;
+  }
+  return status;
 }
 
 }  // namespace attune

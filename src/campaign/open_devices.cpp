@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "core/turn.h"
 #include "device/core_partition.h"
@@ -42,22 +43,39 @@ struct Part {
   std::vector<int> cores;  ///< Empty: all.
 };
 
+/// Returns cores that lie close together for a limit below this process's own; else none, which stands for all.
+std::vector<int> close_cores(const DeviceChoice& devices) {
+  const int64_t threads = thread_limit(devices);
+  if (threads == thread_limit({})) return {};
+  const auto limit = static_cast<size_t>(threads);
+  std::vector<int> cores = partition_cores(allowed_cores().size() / limit).front();
+  cores.resize(limit);
+  return cores;
+}
+
 /// Splits the processor into as many parts as `cpu:0,cpu:1` names. Throws invalid_input.
-std::vector<Part> parts_of(const std::string& devices) {
-  const std::string list = devices.empty() ? "cpu:0" : devices;
+std::vector<Part> parts_of(const DeviceChoice& devices) {
+  const std::string list = devices.ids.empty() ? "cpu:0" : devices.ids;
   std::vector<Part> parts;
   for (const auto id : split(list, ',')) parts.push_back({std::string(trim(id)), {}});
-  if (parts.size() == 1) return parts;
+  if (parts.size() == 1) {
+    if (parts.front().name == "cpu:0") parts.front().cores = close_cores(devices);
+    return parts;
+  }
   const std::string kind = parts.front().name.substr(0, parts.front().name.find(':'));
   std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
   for (size_t i = 0; i < parts.size(); ++i) {
     if ((kind == "cpu" || kind == "fake") && parts[i].name == fmt::format("{}:{}", kind, i)) continue;
     fail(ErrorCode::invalid_input,
-         "several devices must be parts of one kind, numbered from 0, as in --devices cpu:0,cpu:1; got '{}'", devices);
+         "several devices must be parts of one kind, numbered from 0, as in --devices cpu:0,cpu:1; got '{}'", list);
   }
   if (kind != "cpu") return parts;
   const auto cores = partition_cores(parts.size());
-  for (size_t i = 0; i < parts.size(); ++i) parts[i].cores = cores[i];
+  const auto limit = static_cast<size_t>(thread_limit(devices));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    parts[i].cores = cores[i];
+    if (parts[i].cores.size() > limit) parts[i].cores.resize(limit);
+  }
   return parts;
 }
 
@@ -73,7 +91,7 @@ std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays*
 
 }  // namespace
 
-std::vector<Environment> open_environments(const std::string& devices, Isolation isolation,
+std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
                                            const KernelOptions& kernels, const std::function<bool()>& stop) {
   std::vector<Part> parts = parts_of(devices);
   if (parts.size() > 1 && isolation == Isolation::none)
@@ -98,7 +116,7 @@ std::vector<Environment> open_environments(const std::string& devices, Isolation
       one.worker = worker.get();
       one.executor = std::move(worker);
     } else {
-      one.opened = open_device(part.name);
+      one.opened = open_device(part.name, devices.threads);
       one.executor = std::make_unique<LocalExecutor>(*one.opened, solvers);
     }
     PoolOptions pool{.jobs = kernels.jobs, .deadline = milliseconds_of(kernels.deadline_s), .keep = kernels.keep};
@@ -109,9 +127,9 @@ std::vector<Environment> open_environments(const std::string& devices, Isolation
   return all;
 }
 
-Environment open_environment(const std::string& devices, Isolation isolation, const KernelOptions& kernels) {
-  if (devices.find(',') != std::string::npos)
-    fail(ErrorCode::invalid_input, "this verb works on one device, got '{}'", devices);
+Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels) {
+  if (devices.ids.find(',') != std::string::npos)
+    fail(ErrorCode::invalid_input, "this verb works on one device, got '{}'", devices.ids);
   return std::move(open_environments(devices, isolation, kernels).front());
 }
 

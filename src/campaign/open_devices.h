@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/devices.h"
 #include "measure/executor.h"
 #include "process/strays.h"
 #include "tuner/kernels.h"
@@ -39,12 +40,14 @@ struct KernelOptions {
   double deadline_s = 60;  ///< Deadline of one compilation.
 };
 /// Opens one device; default: `cpu:0`. Throws invalid_input for several.
-Environment open_environment(const std::string& devices, Isolation isolation, const KernelOptions& kernels = {});
+Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels = {});
 
 /// Opens the devices of a list: `cpu:0,cpu:1` are two halves of this process's cores, `fake:0,fake:1` two fake devices.
-/// The devices are equal, so that a row of one is valid for all. Several devices require worker processes. Throws
-/// invalid_input. `stop` is polled while a worker starts or is replaced; once true, the executor gives up.
-std::vector<Environment> open_environments(const std::string& devices, Isolation isolation,
+/// The devices are equal, so that a row of one is valid for all. Candidates of a host run on as many cores, close
+/// together, as the thread limit allows. Several devices require worker processes. Throws
+/// invalid_input, also for a limit that this process cannot have. `stop` is polled while a worker starts or is
+/// replaced; once true, the executor gives up.
+std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
                                            const KernelOptions& kernels, const std::function<bool()>& stop = {});
 
 /// On a host, waits up to `wait_s` until other programs use little of the processors; reports on standard error if they

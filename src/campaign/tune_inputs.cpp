@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <ctime>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -18,13 +18,6 @@
 
 namespace attune {
 namespace {
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-  return text;
-}
 
 TableFiles table_files(const TuneOptions& options, const FamilySpec& family) {
   if (!options.output.empty()) return {split_table_paths(options.output).front(), options.output};
@@ -38,7 +31,7 @@ TableFiles table_files(const TuneOptions& options, const FamilySpec& family) {
 /// Returns the YAML file of winners; empty: none.
 std::filesystem::path yaml_file(const TuneOptions& options, const DeviceInfo& device) {
   if (!options.size_file.empty() && options.results_file.empty())
-    return "tuning_results_" + device.gfx + "_" + today() + ".yaml";
+    return "tuning_results_" + device.gfx + "_" + utc_text("%Y-%m-%d") + ".yaml";
   return is_single_size(options) || !options.size_file.empty() ? options.results_file : "";
 }
 
@@ -63,8 +56,8 @@ std::vector<std::string> surroundings(const DeviceInfo& device, std::span<const 
   }
   const auto online = static_cast<int64_t>(sysconf(_SC_NPROCESSORS_ONLN));
   if (device.kind == "host" && device.num_units < online) {
-    notices.push_back(fmt::format("this process may use {} of {} cores: the rows are for {} cores", device.num_units,
-                                  online, device.num_units));
+    notices.push_back(fmt::format("the rows are for {}: this machine has {} cores",
+                                  counted(static_cast<size_t>(device.num_units), "thread"), online));
   }
   std::string missing;
   for (const SolverEntry& entry : registry().entries()) {
@@ -83,7 +76,7 @@ std::vector<std::string> surroundings(const DeviceInfo& device, std::span<const 
 std::vector<std::string> library_variables() {
   std::vector<std::string> set;
   for (const char* variable :
-       {"OMP_NUM_THREADS", "OMP_PLACES", "OMP_PROC_BIND", "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "OPENBLAS_NUM_THREADS",
+       {"OMP_PLACES", "OMP_PROC_BIND", "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "OPENBLAS_NUM_THREADS",
         "OPENBLAS_CORETYPE", "BLIS_NUM_THREADS", "BLIS_ARCH_TYPE", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
     if (const char* value = std::getenv(variable)) set.push_back(fmt::format("{}={}", variable, value));
   }

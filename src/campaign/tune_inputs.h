@@ -25,7 +25,7 @@ struct TuneInputs {
   std::filesystem::path yaml;   ///< Output YAML file; empty: none.
 };
 
-/// Returns the set variables that change how libraries perform, such as `OMP_NUM_THREADS=4`. Call it before the first
+/// Returns the set variables that change how libraries perform, such as `OMP_PROC_BIND=true`. Call it before the first
 /// registry(), which sets some of them.
 std::vector<std::string> library_variables();
 

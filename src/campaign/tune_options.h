@@ -35,7 +35,9 @@ struct TuneOptions {
   int64_t batch = 100;
   bool json = false, verbose = false;
   // Method.
-  std::string libtype = "all", devices, search = "race", inputs = "served", journal, isolation = "process";
+  DeviceChoice devices;
+  std::vector<int64_t> thread_limits;  ///< `--threads 1,2`: one run for each; empty: one for devices.threads.
+  std::string libtype = "all", search = "race", inputs = "served", journal, isolation = "process";
   bool no_split_k = false, compare = false;
   std::string compare_without_tuning;
   std::optional<std::string> run_config;

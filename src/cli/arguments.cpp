@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "cli/arguments.h"
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cmath>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/record.h"
 
 namespace attune {
 
@@ -54,6 +56,24 @@ std::string amount_error(const std::string& text) {
   const auto value = parse_double(text);
   return value && std::isfinite(*value) && *value >= 0 ? ""
                                                        : "expected a number that is not negative, got '" + text + "'";
+}
+
+void add_inputs_flag(CLI::App& verb, std::string& inputs) {
+  verb.add_option("--inputs", inputs,
+                  "Operands before a launch: served (weights cold, activations and output warm, as in a model), cold "
+                  "(all rotate over more than the caches hold) or warm (all stay in place)")
+      ->capture_default_str()
+      ->check(CLI::IsMember(kCachePolicyNames));
+}
+
+void add_quiet_wait_flag(CLI::App& verb, double& seconds) {
+  verb.add_option("--quiet-wait", seconds, "Seconds to wait until other programs are idle, before anything is measured")
+      ->capture_default_str()
+      ->check(amount_error);
+}
+
+void add_deadline_flag(CLI::App& verb, const std::string& name, double& seconds, const std::string& help) {
+  verb.add_option(name, seconds, help)->capture_default_str()->check(amount_error)->check(CLI::Range(0.01, 1e6));
 }
 
 }  // namespace attune

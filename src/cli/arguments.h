@@ -3,6 +3,10 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace attune {
 
 /// Rewrites the single-dash spellings of the older tools for CLI11: `-o2 F` → `--profile_file F`, `-col_a` → `--col_a`.
@@ -17,10 +21,11 @@ std::string natural_number_error(const std::string& text);  ///< An integer, 0 o
 /// Any number, 0 or more; CLI11's ranges accept NaN, and print 300 digits for others.
 std::string amount_error(const std::string& text);
 
-/// Help text of `--inputs`.
-inline constexpr const char* kInputsHelp =
-    "Operands before a launch: served (weights cold, activations and output warm, as in a model), cold (all rotate "
-    "over "
-    "more than the caches hold) or warm (all stay in place)";
+/// Adds `--inputs`, the temperature of operands before a launch.
+void add_inputs_flag(CLI::App& verb, std::string& inputs);
+/// Adds `--quiet-wait`.
+void add_quiet_wait_flag(CLI::App& verb, double& seconds);
+/// Adds a flag for a time limit in seconds.
+void add_deadline_flag(CLI::App& verb, const std::string& name, double& seconds, const std::string& help);
 
 }  // namespace attune

@@ -7,6 +7,7 @@
 #include "campaign/open_devices.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "cli/problem_option.h"
 #include "core/turn.h"
 #include "measure/contenders.h"
@@ -19,7 +20,8 @@ namespace attune {
 namespace {
 
 struct BenchOptions {
-  std::string problem, solver, config, devices, journal, inputs = "served", isolation = "process";
+  DeviceChoice devices;
+  std::string problem, solver, config, journal, inputs = "served", isolation = "process";
   std::vector<std::string> candidates;
   uint32_t rounds = 31;
   uint64_t seed = 0;
@@ -123,33 +125,23 @@ void add_bench_command(CLI::App& app, Action& chosen) {
                    "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
   verb->add_option("--candidate", options->candidates, "Full name of a candidate, as in tables; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
+  add_device_flags(*verb, options->devices);
   verb->add_option("--journal", options->journal,
                    "Journal that records this run; default: the one that `attune paths` shows, if it exists");
-  verb->add_option("--inputs", options->inputs, kInputsHelp)
-      ->capture_default_str()
-      ->check(CLI::IsMember(kCachePolicyNames));
+  add_inputs_flag(*verb, options->inputs);
   verb->add_option("--iters", options->rounds, "Number of rounds; each takes one sample of every candidate")
       ->capture_default_str()
       ->check(positive_number_error);
   verb->add_option("--seed", options->seed, "Seed of the data and the order")
       ->capture_default_str()
       ->check(natural_number_error);
-  verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait until other programs are idle")
-      ->capture_default_str()
-      ->check(amount_error);
+  add_quiet_wait_flag(*verb, options->quiet_wait_s);
   verb->add_option("--isolation", options->isolation,
                    "process: candidates run in a worker process; none: in this process")
       ->capture_default_str()
       ->check(CLI::IsMember({"process", "none"}));
-  verb->add_option("--run-deadline", options->run_deadline_s, "Seconds a launch may take")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
-  verb->add_option("--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
+  add_deadline_flag(*verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
+  add_deadline_flag(*verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_bench(*options); }; });
 }

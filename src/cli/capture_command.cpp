@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "device/devices.h"
 #include "dispatch/capture/captured_shapes.h"
 #include "report/json_output.h"
@@ -26,7 +27,8 @@ namespace fs = std::filesystem;
 
 struct CaptureOptions {
   std::vector<std::string> sources, tables;
-  std::string op, device, output, counts;
+  std::string op, output, counts;
+  DeviceChoice devices;
   uint64_t top = 0;
   CaptureLimits limits;
   bool json = false;
@@ -84,7 +86,7 @@ void print_shapes_json(const CaptureList& list, size_t num_shown, const DeviceIn
 int show_captures(const CaptureOptions& options) {
   const auto sources = capture_sources(options.sources);
   const auto captured = captured_shapes(options.sources, options.op);
-  const DeviceInfo device = find_device(options.device);
+  const DeviceInfo device = find_device(options.devices);
   const TableSet set = read_table_set(options.tables, options.op, families_of(captured));
   print_notes(set.notices);
   const CaptureList list = capture_list(captured, set, device);
@@ -149,7 +151,7 @@ void add_capture_command(CLI::App& app, Action& chosen) {
                    "Tuned table that states the times, F:F2 for several; give it once for each family. Default: the "
                    "tables of the run time");
   show->add_option("--op", options->op, "Only this family; also the family of files whose names do not identify it");
-  show->add_option("--device", options->device, "Device whose rows are considered; default: cpu:0");
+  add_device_flags(*show, options->devices, "Device whose rows are considered; default: cpu:0");
   show->add_option("--top", options->top, "Number of shapes to list; default: 0, all of them")
       ->check(natural_number_error);
   show->add_flag("--json", options->json, "Machine-readable");

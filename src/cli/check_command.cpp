@@ -11,6 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -27,7 +28,7 @@ ordered_json to_json(const CheckedRow& row) {
                          {"kernel", row.kernel},
                          {"status", name(row.status)},
                          {"reason", row.reason}};
-  if (row.us) object["stated_us"] = *row.us;
+  if (row.us) object["table_us"] = *row.us;
   if (row.comparison.us > 0) add_comparison(object, row.comparison);
   return object;
 }
@@ -85,12 +86,10 @@ void add_check_command(CLI::App& app, Action& chosen) {
   verb->add_option("table", options->table, "Tuned CSV, or YAML results")->required();
   verb->add_flag("--no-run", options->no_run, "Do not run the kernels");
   verb->add_option("--op", options->op, "Family, if the file does not identify it");
-  verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
+  add_device_flags(*verb, options->devices);
   verb->add_option("--journal", options->journal,
                    "Journal that records a run of kernels; default: the one that `attune paths` shows, if it exists");
-  verb->add_option("--inputs", options->inputs, kInputsHelp)
-      ->capture_default_str()
-      ->check(CLI::IsMember(kCachePolicyNames));
+  add_inputs_flag(*verb, options->inputs);
   verb->add_option("--max-slowdown", options->max_slowdown_pct,
                    "Percent by which a row may be slower than the default before it is suspect")
       ->capture_default_str()
@@ -100,17 +99,9 @@ void add_check_command(CLI::App& app, Action& chosen) {
                    "the measured interval must exceed it in two runs")
       ->capture_default_str()
       ->check(amount_error);
-  verb->add_option("--quiet-wait", options->quiet_wait_s, "Seconds to wait at the start until other programs are idle")
-      ->capture_default_str()
-      ->check(amount_error);
-  verb->add_option("--run-deadline", options->run_deadline_s, "Seconds a launch may take")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
-  verb->add_option("--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
+  add_quiet_wait_flag(*verb, options->quiet_wait_s);
+  add_deadline_flag(*verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
+  add_deadline_flag(*verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
 }

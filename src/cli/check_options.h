@@ -2,12 +2,15 @@
 #pragma once
 #include <string>
 
+#include "device/devices.h"
+
 namespace attune {
 
 /// Options of `attune check`, which checks that every row of a table loads, is correct and is as fast as it claims.
 struct CheckOptions {
   std::string table;  ///< A CSV table, or YAML results.
-  std::string op, devices, journal, inputs = "served";
+  std::string op, journal, inputs = "served";
+  DeviceChoice devices;
   bool no_run = false;
   bool verify_only = false;      ///< `--compare_wo_tuning`: checks correctness only.
   double max_slowdown_pct = 10;  ///< Allowed slowdown against the baseline.

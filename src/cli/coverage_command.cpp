@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "device/devices.h"
 #include "report/json_output.h"
 #include "solver/registry.h"
@@ -26,7 +27,8 @@ using nlohmann::ordered_json;
 
 struct CoverageOptions {
   std::vector<std::string> captured, tables;
-  std::string op, device;
+  std::string op;
+  DeviceChoice devices;
   size_t top = 10;
   bool json = false;
 };
@@ -115,14 +117,14 @@ void print_shapes(const Coverage& coverage, const CoverageOptions& options) {
 
 int run_coverage(const CoverageOptions& options) {
   const auto captured = captured_shapes(options.captured, options.op);
-  const DeviceInfo device = find_device(options.device);
+  const DeviceInfo device = find_device(options.devices);
   const TableSet set = read_table_set(options.tables, options.op, wanted_families(options.op));
   print_notes(set.notices);
   Coverage coverage{
       row_coverage(set.tables, device, registry()), shape_coverage(captured, set, device, registry()), {}};
   const auto sources = capture_sources(options.captured);
   const auto named = options.tables.empty() ? std::span<const Table>() : set.tables;
-  coverage.commands = tune_commands(coverage.shapes.unserved, {sources, named, options.device});
+  coverage.commands = tune_commands(coverage.shapes.unserved, {sources, named, options.devices});
   if (options.json) {
     print_coverage_json(coverage, options, device);
     return 0;
@@ -143,7 +145,7 @@ void add_coverage_command(CLI::App& app, Action& chosen) {
   verb->add_option("-t,--table", options->tables,
                    "Tuned table, F:F2 for several; give it once for each family. Default: the tables of the run time");
   verb->add_option("--op", options->op, "Only this family; also the family of files whose names do not identify it");
-  verb->add_option("--device", options->device, "Device whose rows are considered; default: cpu:0");
+  add_device_flags(*verb, options->devices, "Device whose rows are considered; default: cpu:0");
   verb->add_option("--top", options->top, "Number of rows and shapes to list; 0: all")
       ->check(natural_number_error)
       ->capture_default_str();

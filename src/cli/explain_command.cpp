@@ -9,6 +9,7 @@
 #include "base/locations.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "cli/problem_option.h"
 #include "measure/contenders.h"
 #include "ops/op.h"
@@ -28,7 +29,8 @@ namespace {
 using nlohmann::ordered_json;
 
 struct ExplainOptions {
-  std::string problem, table, devices, journal;
+  std::string problem, table, journal;
+  DeviceChoice devices;
   bool json = false;
 };
 
@@ -164,7 +166,7 @@ void add_explain_command(CLI::App& app, Action& chosen) {
   verb->add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
       ->required();
   verb->add_option("-t,--table", options->table, "Tuned table, F:F2 for several; default: the tables of the run time");
-  verb->add_option("--devices,--device", options->devices, "cpu:0 (default) or fake:0");
+  add_device_flags(*verb, options->devices);
   verb->add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });

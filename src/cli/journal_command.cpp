@@ -88,9 +88,7 @@ int run_export(const JournalOptions& options) {
 }
 
 int run_vacuum(const JournalOptions& options) {
-  const auto file = journal_file(options.journal);
-  if (!std::filesystem::exists(std::filesystem::symlink_status(file)))
-    fail(ErrorCode::not_found, "there is no journal yet: '{}'", file.string());
+  const auto file = existing_journal(options.journal);
   const auto journal = open_sql_journal(file);
   const auto before = std::filesystem::file_size(file);
   journal->compact();

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "formats/csv/table.h"
 #include "ops/family.h"
 #include "report/json_output.h"
@@ -20,7 +21,8 @@ namespace attune {
 namespace {
 
 struct KernelsOptions {
-  std::string cache, table, op, devices;
+  std::string cache, table, op;
+  DeviceChoice devices;
   uint32_t jobs = 0;
   bool json = false;
 };
@@ -113,7 +115,7 @@ void add_kernels_command(CLI::App& app, Action& chosen) {
   auto* build = add("build", "Compile the kernels that a table's rows need on this machine", build_kernels);
   build->add_option("--table", options->table, "Tuned table")->required();
   build->add_option("--op", options->op, "Family of the table, if its name does not identify it");
-  build->add_option("--devices", options->devices, "Device; default: cpu:0");
+  add_device_flags(*build, options->devices, "Device; default: cpu:0");
   build->add_option("--jobs", options->jobs, "Number of compilers to run in parallel; default: one per core")
       ->check(CLI::Range(0, 1024));
 }

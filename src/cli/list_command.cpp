@@ -6,6 +6,7 @@
 #include "base/line_output.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "cli/problem_option.h"
 #include "device/devices.h"
 #include "measure/contenders.h"
@@ -21,7 +22,8 @@ namespace {
 using nlohmann::ordered_json;
 
 struct ListOptions {
-  std::string what, problem, devices;
+  std::string what, problem;
+  DeviceChoice devices;
   bool pruned = false, json = false;
 };
 
@@ -156,7 +158,7 @@ void add_list_command(CLI::App& app, Action& chosen) {
   verb->add_option("what", options->what, "solvers, devices, ops or candidates")
       ->check(CLI::IsMember({"solvers", "devices", "ops", "candidates"}));
   verb->add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
-  verb->add_option("--devices,--device", options->devices, "For candidates: cpu:0 (default) or fake:0");
+  add_device_flags(*verb, options->devices, "For candidates: cpu:0 (default) or fake:0");
   verb->add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &chosen] { chosen = [options] { return run_list(*options); }; });

@@ -16,6 +16,7 @@
 #include "base/line_output.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "report/json_output.h"
 
 namespace {
@@ -50,6 +51,7 @@ int run(int argc, char** argv) {
   add_status_command(app, chosen);
   add_online_command(app, chosen);
   add_worker_command(app, chosen);
+  check_thread_variable();
   auto arguments = rewrite_arguments({argv + 1, argv + argc});
   if (std::find(arguments.begin(), arguments.end(), "--help-all") == arguments.end()) hide_refused_flags(app);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 reads them from the back.

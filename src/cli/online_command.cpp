@@ -7,15 +7,16 @@
 
 #include <CLI/CLI.hpp>
 #include <cstring>
-#include <ctime>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/locations.h"
-#include "campaign/online_run.h"
+#include "campaign/online/online_run.h"
 #include "campaign/tune_method.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "device/devices.h"
 #include "dispatch/online/online_queue.h"
 
@@ -52,17 +53,10 @@ void write_to_log(const fs::path& log) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // Keeps the order of the output.
 }
 
-std::string now_text() {
-  const std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text;
-}
-
 /// Redirects the output to the log and begins it with a line of its own.
 void begin_log(const OnlineQueue& queue, const DeviceInfo& device) {
   write_to_log(queue.log());
-  print_line(stderr, fmt::format("-- {}, process {}, {}", now_text(), ::getpid(), device.key()));
+  print_line(stderr, fmt::format("-- {}, process {}, {}", utc_text("%Y-%m-%dT%H:%M:%SZ"), ::getpid(), device.key()));
 }
 
 int run_online(OnlineCommandOptions options) {
@@ -72,7 +66,7 @@ int run_online(OnlineCommandOptions options) {
   checked.timeout = options.method.timeout;
   static_cast<void>(tuner_options(checked));  // Refuses invalid options before a folder is created.
   check_home_location();
-  const DeviceInfo device = open_device(options.method.device)->info();
+  const DeviceInfo device = find_device(options.method.device);
   const OnlineQueue queue(fs::absolute(home_location().path), device);
   options.method.overlay = overlay_location().path;
   OnlineCalls calls;
@@ -97,7 +91,7 @@ void add_online_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<OnlineCommandOptions>();
   auto* verb = app.add_subcommand(
       "online", "Tune the shapes that applications with ATTUNE_ONLINE_TUNING=1 have missed, then exit");
-  verb->add_option("--device", options->method.device, "Device whose queued shapes are tuned")->capture_default_str();
+  add_device_flags(*verb, options->method.device, "Device whose queued shapes are tuned: cpu:0 (default) or fake:0");
   verb->add_option("--max-trials", options->method.max_trials, "Maximum number of candidates to try per solver")
       ->capture_default_str()
       ->check(positive_number_error);

@@ -84,9 +84,7 @@ int list(const QuarantineOptions& options) {
 }
 
 int clear(const QuarantineOptions& options) {
-  const auto file = journal_file(options.journal);
-  if (!std::filesystem::exists(std::filesystem::symlink_status(file)))
-    fail(ErrorCode::not_found, "there is no such journal, check the path: '{}'", file.string());
+  const auto file = existing_journal(options.journal);
   const auto journal = open_sql_journal(file);
   std::map<std::pair<std::string, std::string>, Entry> pardons;
   for (const auto& [key, record] : quarantined(*journal, options))

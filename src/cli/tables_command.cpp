@@ -7,6 +7,7 @@
 #include "base/line_output.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "device/devices.h"
 #include "report/json_output.h"
 #include "tables/merge.h"
@@ -20,7 +21,8 @@ using nlohmann::ordered_json;
 
 struct TablesOptions {
   std::vector<std::string> tables;  ///< For merge; empty: the run time's.
-  std::string op, device, output;
+  std::string op, output;
+  DeviceChoice devices;
   bool json = false;
 };
 
@@ -35,7 +37,7 @@ ordered_json family_json(const RuntimeTables& tables, const DeviceInfo& device) 
     const TableSource& source = tables.sources.files[i];
     ordered_json object = {{"file", source.file.string()}, {"origin", name(source.origin)}};
     if (!tables.wrong[i].empty()) {
-      object["left_out"] = tables.wrong[i];
+      object["skipped"] = tables.wrong[i];
     } else {
       const FileCounts& one = counts[tables.documents[i]];
       object["num_rows"] = one.num_rows;
@@ -43,8 +45,8 @@ ordered_json family_json(const RuntimeTables& tables, const DeviceInfo& device) 
       object["num_without_time"] = one.num_without_time;
       object["num_shadowed"] = one.num_shadowed;
       const Table::SkippedRows& rows = tables.table->skipped()[tables.documents[i]];
-      object["num_left_out"] = rows.count;
-      if (rows.count > 0) object["why_left_out"] = rows.why_first;
+      object["num_skipped"] = rows.count;
+      if (rows.count > 0) object["why_skipped"] = rows.why_first;
     }
     files.push_back(std::move(object));
   }
@@ -77,7 +79,7 @@ void print_family(const RuntimeTables& tables, const DeviceInfo& device) {
 }
 
 int list_tables(const TablesOptions& options) {
-  const DeviceInfo device = find_device(options.device);
+  const DeviceInfo device = find_device(options.devices);
   std::vector<RuntimeTables> all;
   for (const FamilySpec* family : wanted_families(options.op)) {
     all.push_back(read_runtime_tables(*family));
@@ -152,7 +154,7 @@ void print_merge(const Merge& merge, const TablesOptions& options, const DeviceI
 }
 
 int merge_tables(const TablesOptions& options) {
-  const DeviceInfo device = find_device(options.device);
+  const DeviceInfo device = find_device(options.devices);
   const Merge merge = read_merge(options.tables, options.op, options.output);
   print_notes(merge.notices());
   write_merge(merge, options.output);
@@ -170,7 +172,7 @@ void add_tables_command(CLI::App& app, Action& chosen) {
   verb->require_subcommand(0, 1);
   auto options = std::make_shared<TablesOptions>();
   verb->add_option("--op", options->op, "Only this family");
-  verb->add_option("--device", options->device, "Device whose rows are counted; default: cpu:0");
+  add_device_flags(*verb, options->devices, "Device whose rows are counted; default: cpu:0");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, verb, &chosen] {
     if (verb->get_subcommands().empty()) chosen = [options] { return list_tables(*options); };
@@ -182,7 +184,7 @@ void add_tables_command(CLI::App& app, Action& chosen) {
   merge->add_option("-o,--output", options->output, "Table to write; must not be one of the tables that are read")
       ->required();
   merge->add_option("--op", options->op, "Family, if no table is named or its name does not identify it");
-  merge->add_option("--device", options->device, "Device whose rows are counted; default: cpu:0");
+  add_device_flags(*merge, options->devices, "Device whose rows are counted; default: cpu:0");
   merge->add_flag("--json", options->json, "Machine-readable: where each row came from");
   merge->callback([options, &chosen] { chosen = [options] { return merge_tables(*options); }; });
 }

@@ -116,8 +116,13 @@ void add_search_flags(CLI::App& verb, TuneOptions& options) {
                   "Libraries to try, by the first part of a solver's name: all, or onednn,blis")
       ->capture_default_str();
   verb.add_option(
-      "--devices", options.devices,
+      "--devices", options.devices.ids,
       "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of the tests");
+  verb.add_option("--threads", options.thread_limits,
+                  "Thread limits on a host, such as 1,2: rows for each, one run after the other; default: the least of "
+                  "the cores, the CPU quota, ATTUNE_THREADS and OMP_NUM_THREADS")
+      ->delimiter(',')
+      ->check(positive_number_error);
   verb.add_option("--mp", options.mp, "Number of worker processes; must be 1 on a host")
       ->capture_default_str()
       ->check(natural_number_error);
@@ -156,15 +161,10 @@ void add_measuring_flags(CLI::App& verb, TuneOptions& options) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0))
       ->check(amount_error);
-  verb.add_option("--inputs", options.inputs, kInputsHelp)
-      ->capture_default_str()
-      ->check(CLI::IsMember(kCachePolicyNames));
+  add_inputs_flag(verb, options.inputs);
   verb.add_option("--init_type", "Test data: randn only; results for small whole numbers are always checked too")
       ->check(CLI::IsMember({"randn"}));
-  verb.add_option("--quiet-wait", options.quiet_wait_s,
-                  "Seconds to wait until other programs are idle, before anything is measured")
-      ->capture_default_str()
-      ->check(amount_error);
+  add_quiet_wait_flag(verb, options.quiet_wait_s);
   verb.add_option("--seed", options.seed, "Seed of data and schedules")
       ->capture_default_str()
       ->check(natural_number_error);
@@ -179,23 +179,14 @@ void add_environment_flags(CLI::App& verb, TuneOptions& options) {
                   "Number of compilers to run in parallel; default: one per core. Nothing is compiled while anything "
                   "is measured")
       ->check(CLI::Range(0, 1024));
-  verb.add_option("--compile-deadline", options.kernels.deadline_s, "Seconds that compiling a kernel may take")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
+  add_deadline_flag(verb, "--compile-deadline", options.kernels.deadline_s, "Seconds that compiling a kernel may take");
   verb.add_option("--isolation", options.isolation,
                   "process: candidates run in a worker process; none: in this process, which ends with the first crash")
       ->capture_default_str()
       ->check(CLI::IsMember({"process", "none"}));
-  verb.add_option("--run-deadline", options.run_deadline_s,
-                  "Seconds that a launch may take; 50 times the best time so far if that is longer")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
-  verb.add_option("--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take")
-      ->capture_default_str()
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
+  add_deadline_flag(verb, "--run-deadline", options.run_deadline_s,
+                    "Seconds that a launch may take; 50 times the best time so far if that is longer");
+  add_deadline_flag(verb, "--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take");
   verb.add_option_function<double>(
           "--candidate-timeout",
           [&options](double seconds) { options.load_deadline_s = options.run_deadline_s = seconds; },
@@ -224,11 +215,13 @@ void add_refused_flags(CLI::App& verb) {
 /// Runs `attune check` for its older names, `--run_config` and `--compare_wo_tuning`.
 int check_only(const TuneOptions& options) {
   CheckOptions check{.op = options.op,
-                     .devices = options.devices,
                      .journal = options.journal,
                      .inputs = options.inputs,
                      .quiet_wait_s = options.quiet_wait_s,
                      .json = options.json};
+  check.devices = options.devices;
+  if (options.thread_limits.size() > 1) fail(ErrorCode::invalid_input, "a check takes one number of threads");
+  if (!options.thread_limits.empty()) check.devices.threads = options.thread_limits.front();
   check.verify_only = !options.run_config;
   check.table = options.run_config                      ? *options.run_config
                 : options.compare_without_tuning == "=" ? options.size_file
@@ -244,7 +237,7 @@ int check_only(const TuneOptions& options) {
 int run_tune(const TuneOptions& options) {
   static_cast<void>(tuner_options(options));  // Refuses bad options of checks as well.
   if (options.run_config || !options.compare_without_tuning.empty()) return check_only(options);
-  return run_campaign(options).status;
+  return run_campaigns(options);
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ constexpr Need kNeeds[] = {
 
 /// Flags that have an effect when rows are checked and nothing is tuned.
 constexpr const char* kOfChecks[] = {
-    "--run_config", "--compare_wo_tuning", "--gemm_size_file", "--untune_file", "--tune_file", "--op", "--devices",
-    "--inputs",     "--quiet-wait",        "--json",           "--help"};
+    "--run_config", "--compare_wo_tuning", "--gemm_size_file", "--untune_file", "--tune_file", "--op",
+    "--devices",    "--threads",           "--inputs",         "--quiet-wait",  "--json",      "--help"};
 
 bool given(const CLI::App& verb, const char* flag) { return flag != nullptr && verb.get_option(flag)->count() > 0; }
 

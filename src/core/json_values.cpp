@@ -19,13 +19,12 @@ constexpr std::array<std::string_view, 3> kTimingNames = {"graph", "events", "ho
   fail(ErrorCode::invalid_input, "{} is not known: '{}'", what, shown(text));
 }
 
-template <typename Enum, size_t N>
-Enum word_from(const std::array<std::string_view, N>& names, const json& value, std::string_view what) {
+Timing timing_from(const json& value) {
   const auto text = value.get<std::string>();
-  for (size_t i = 0; i < N; ++i) {
-    if (names[i] == text) return static_cast<Enum>(i);
+  for (size_t i = 0; i < kTimingNames.size(); ++i) {
+    if (kTimingNames[i] == text) return static_cast<Timing>(i);
   }
-  fail_value(what, text);
+  fail_value("the timing", text);
 }
 
 [[noreturn]] void fail_whole(const json& value, std::string_view range) {
@@ -78,9 +77,8 @@ json json_of(const Protocol& protocol) {
           {"err_ratio", protocol.err_ratio}};
 }
 Protocol protocol_from(const json& value) {
-  return {word_from<CachePolicy>(kCachePolicyNames, value.at("cache"), "the cache policy"),
-          value.at("procedure").get<std::string>(), uint64_from(value.at("seed")), real_from(value.at("min_gain")),
-          real_from(value.at("err_ratio"))};
+  return {parse_cache_policy(value.at("cache").get<std::string>()), value.at("procedure").get<std::string>(),
+          uint64_from(value.at("seed")), real_from(value.at("min_gain")), real_from(value.at("err_ratio"))};
 }
 
 json json_of(const Errors& errors) { return json::array({errors.mismatch_ratio, errors.max_relative, errors.cosine}); }
@@ -117,7 +115,7 @@ Measurement measurement_from(const json& value) {
   measurement.spread_us = real_from(value.at("spread_us"));
   measurement.workspace_bytes = uint64_from(value.at("workspace_bytes"));
   measurement.rotation_bytes = uint64_from(value.at("rotation_bytes"));
-  measurement.timing = word_from<Timing>(kTimingNames, value.at("timing"), "the timing");
+  measurement.timing = timing_from(value.at("timing"));
   measurement.epoch = uint32_from(value.at("epoch"));
   measurement.dropped_samples = uint32_from(value.at("dropped_samples"));
   return measurement;

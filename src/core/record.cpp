@@ -58,10 +58,8 @@ Age compare(const Versions& recorded, const Versions& present) {
 std::string_view name(CachePolicy policy) noexcept { return kCachePolicyNames[static_cast<size_t>(policy)]; }
 
 CachePolicy parse_cache_policy(std::string_view text) {
-  const auto* found = std::find(kCachePolicyNames.begin(), kCachePolicyNames.end(), text);
-  if (found == kCachePolicyNames.end())
-    fail(ErrorCode::invalid_input, "the temperature of operands is served, cold or warm, not '{}'", shown(text));
-  return static_cast<CachePolicy>(found - kCachePolicyNames.begin());
+  if (const auto policy = parse_name<CachePolicy>(kCachePolicyNames, text)) return *policy;
+  fail(ErrorCode::invalid_input, "the temperature of operands is served, cold or warm, not '{}'", shown(text));
 }
 
 std::string Protocol::measured_key() const { return fmt::format("{} seed={} err={}", name(cache), seed, err_ratio); }

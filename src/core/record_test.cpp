@@ -5,6 +5,8 @@
 
 #include <functional>
 
+#include "attune/error.h"
+
 namespace attune {
 namespace {
 
@@ -66,6 +68,13 @@ TEST(Decision, TheWinnersBinariesAreThoseOfItsFinalist) {
   decision.finalists.push_back({.candidate = decision.winner, .binaries = {{"r", "gcc", "b"}}});
   ASSERT_EQ(decision.winner_binaries().size(), 1u);
   EXPECT_EQ(decision.winner_binaries().front().sha256, "b");
+}
+
+TEST(Names, OfCachePoliciesReadBackAndOthersAreRefused) {
+  for (const CachePolicy policy : {CachePolicy::cold, CachePolicy::warm, CachePolicy::served})
+    EXPECT_EQ(parse_cache_policy(name(policy)), policy);
+  EXPECT_THROW(parse_cache_policy("hot"), Error);
+  EXPECT_THROW(parse_cache_policy(""), Error);
 }
 
 TEST(Names, OfStagesStatusesAndVerdictsReadBack) {

@@ -25,20 +25,32 @@ namespace {
 
 }  // namespace
 
-std::unique_ptr<Device> open_device(std::string_view id) {
+std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units) {
   for (const DeviceKind& kind : device_kinds()) {
     for (const DeviceInfo& info : kind.list()) {
-      if (info.id == id) return kind.open(id);
+      if (info.id == id) return kind.open(id, max_units);
     }
   }
   fail_unknown(id);
 }
 
-DeviceInfo find_device(std::string_view id) {
+DeviceInfo find_device(const DeviceChoice& device) {
+  const std::string_view id = device.ids.empty() ? "cpu:0" : std::string_view(device.ids);
   for (DeviceInfo& info : list_devices()) {
-    if (info.id == (id.empty() ? "cpu:0" : id)) return std::move(info);
+    if (info.id != id) continue;
+    if (device.threads == 0 || info.kind != "host") return std::move(info);
+    return open_device(id, thread_limit(device))->info();
   }
   fail_unknown(id);
+}
+
+int64_t thread_limit(const DeviceChoice& device) {
+  const int64_t own = find_device({}).num_units;
+  if (device.threads <= own) return device.threads == 0 ? own : device.threads;
+  fail(ErrorCode::invalid_input,
+       "--threads is above the limit of this process, which its cores, its CPU quota, ATTUNE_THREADS and "
+       "OMP_NUM_THREADS set: {}, the limit is {}",
+       device.threads, own);
 }
 
 }  // namespace attune

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,11 +10,23 @@
 
 namespace attune {
 
+/// The devices that a user chose.
+struct DeviceChoice {
+  std::string ids;      ///< `cpu:0,cpu:1`; empty: `cpu:0`.
+  int64_t threads = 0;  ///< Thread limit of a host's device; 0: the process's own.
+};
+
 /// Devices of this machine, by id. Does not keep them open.
 std::vector<DeviceInfo> list_devices();
-/// Opens `cpu:0`, `fake:0`. Throws invalid_input with the list for an unknown id; unavailable when it cannot be opened.
-std::unique_ptr<Device> open_device(std::string_view id);
-/// The description of a device by its id, `cpu:0` for an empty one; opens nothing. Throws invalid_input with the list.
-DeviceInfo find_device(std::string_view id);
+/// Opens `cpu:0`, `fake:0`. `max_units`: limit on a host's units, the threads of its kernels; 0: the process's own
+/// (device/host/host_device.h). Other devices ignore it. Throws invalid_input with the list for an unknown id;
+/// unavailable when it cannot be opened.
+std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units = 0);
+/// Returns the description of the one device of a choice; opens nothing. Throws invalid_input for an unknown device,
+/// with the list, and for a thread limit above the process's own.
+DeviceInfo find_device(const DeviceChoice& device);
+/// Returns the thread limit of a choice on this host: the process's own, or a lower one that is chosen. Throws
+/// invalid_input for a higher one.
+int64_t thread_limit(const DeviceChoice& device);
 
 }  // namespace attune

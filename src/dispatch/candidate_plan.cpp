@@ -8,18 +8,19 @@ namespace attune {
 
 Problem Dispatcher::State::read_problem(std::string_view text) const {
   const Problem asked = Problem::parse(text);
-  return op_of(asked).normalise(asked, maker_.device());
+  return op_of(asked).normalise(asked, limited.load()->maker.device());
 }
 
 const Plan& Dispatcher::State::require(const Problem& problem, const Candidate& candidate) {
   std::unique_lock lock = begin_making();
-  Resolution made = resolver_.resolve(problem, candidate);
+  LimitedDevice& device = *limited.load();
+  Resolution made = device.resolver.resolve(problem, candidate);
   if (!made.missing.empty()) {
     lock.unlock();
     auto failures = compile(made.missing);
     lock.lock();
-    maker_.note_failures(std::move(failures));
-    made = resolver_.resolve(problem, candidate);
+    device.maker.note_failures(std::move(failures));
+    made = device.resolver.resolve(problem, candidate);
   }
   if (made.hit.plan == nullptr) fail(made.refusal.code, "the candidate cannot run this problem: {}", made.why_not);
   protect_plan(plans_.holder(), made.plan);

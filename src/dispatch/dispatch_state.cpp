@@ -20,7 +20,7 @@
 namespace attune {
 namespace {
 
-constexpr size_t kMaxShapesKept = 16384;  // Maximum size of refusals_ and of asked_for_.
+constexpr size_t kMaxShapesKept = 16384;  // Maximum size of LimitedDevice::refusals and of requested_kernels.
 
 FileStamp stamp_of(const std::filesystem::path& file) {
   FileStamp stamp{.file = file};
@@ -64,33 +64,25 @@ Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<c
 Dispatcher::State::State(DispatcherOptions wanted)
     : options(std::move(wanted)),
       cache_(path_if_any(cache_location)),
-      maker_(options.device, registry(HostProcess::application), cache_, options.compile_mode != CompileMode::never),
-      plans_(options.max_plan_bytes, new_hazard_owner()),
-      resolver_(maker_, plans_, log_),
-      packer_(maker_) {
+      plans_(options.max_plan_bytes, new_hazard_owner()) {
   for (const FamilySpec& family : families()) {
     codes.emplace_back(family);
     places_.push_back(table_places(family));
   }
+  open_device_without_limit();
+  set_threads(options.threads);
   if (options.online_tuning) begin_online_tuning();
   if (!options.capture.empty()) capture = std::make_unique<Capture>(options.capture);
-  bool changed = false;
-  now.store(read_tables(nullptr, changed).release());
   const auto all = notices();
   // The notices of the solver modules come first and belong to the process, so only its first dispatcher logs them.
   static std::atomic<bool> are_said{false};
   const size_t num_said = are_said.exchange(true) ? registry(HostProcess::application).notices().size() : 0;
   for (size_t i = num_said; i < all.size(); ++i) log_.say(all[i]);
   prepare_read_guards();
-  try {
-    thread_ = std::make_unique<BackgroundThread>([this] {
-      work();
-      if (online_) online_->end();
-    });
-  } catch (...) {
-    delete now.load();
-    throw;
-  }
+  thread_ = std::make_unique<BackgroundThread>([this] {
+    work();
+    if (online_) online_->end();
+  });
 }
 
 Dispatcher::State::~State() {
@@ -99,7 +91,6 @@ Dispatcher::State::~State() {
   thread_.reset();  // Wait for the thread: the members that it uses are destroyed next.
   finish();
   forget_hazard_owner(plans_.holder());
-  delete now.load();
 }
 
 DispatchCounts Dispatcher::State::counts() const {
@@ -120,7 +111,8 @@ ProblemKey Dispatcher::State::hash_of(const LookupRequest& request) const noexce
 }
 
 /// Sets `changed` if anything differs from `before`; reuses the tables that do not differ.
-std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const Snapshot* before, bool& changed) const {
+std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const DeviceInfo& device, const Snapshot* before,
+                                                         bool& changed) const {
   auto fresh = std::make_unique<Snapshot>();
   changed = before == nullptr;
   for (size_t op = 0; op < kNumOps; ++op) {
@@ -137,7 +129,7 @@ std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const Snapshot* before,
       continue;
     }
     changed = true;
-    tables.rows = std::make_shared<const RowIndex>(codes[op], std::move(sources.files), maker_.device());
+    tables.rows = std::make_shared<const RowIndex>(codes[op], std::move(sources.files), device);
   }
   return fresh;
 }
@@ -146,7 +138,7 @@ std::vector<std::string> Dispatcher::State::notices() {
   const std::lock_guard lock(making_);
   const auto of_solvers = registry(HostProcess::application).notices();
   std::vector<std::string> all(of_solvers.begin(), of_solvers.end());
-  for (const Snapshot::Tables& tables : now.load()->tables) {
+  for (const Snapshot::Tables& tables : limited.load()->now.load()->tables) {
     all.insert(all.end(), tables.notices.begin(), tables.notices.end());
     all.insert(all.end(), tables.rows->notices().begin(), tables.rows->notices().end());
   }
@@ -156,7 +148,7 @@ std::vector<std::string> Dispatcher::State::notices() {
 std::vector<TableInUse> Dispatcher::State::tables() {
   const std::lock_guard lock(making_);
   std::vector<TableInUse> all;
-  const Snapshot& current = *now.load();
+  const Snapshot& current = *limited.load()->now.load();
   for (size_t op = 0; op < kNumOps; ++op) {
     const Snapshot::Tables& tables = current.tables[op];
     for (size_t i = 0; i < tables.stamps.size(); ++i) {
@@ -168,18 +160,19 @@ std::vector<TableInUse> Dispatcher::State::tables() {
 }
 
 /// Requires: making_ is held.
-Resolution Dispatcher::State::make(const Snapshot& tables, const LookupRequest& request) {
+Resolution Dispatcher::State::make(LimitedDevice& device, const Snapshot& tables, const LookupRequest& request) {
   const auto op = static_cast<size_t>(request.key.op);
-  return resolver_.resolve(codes.at(op), *tables.tables[op].rows, request, options.max_regret);
+  return device.resolver.resolve(codes.at(op), *tables.tables[op].rows, request, options.max_regret);
 }
 
 /// Stores and returns the answer to a problem. A plan too large to be kept serves this call only. Requires: making_ is
 /// held, and make_room() is called afterwards.
 Resolution Dispatcher::State::serve(const LookupRequest& request) {
-  Snapshot& tables = *now.load();
+  LimitedDevice& device = device_of(request);
+  Snapshot& tables = *device.now.load();
   Resolution made;
   try {
-    made = make(tables, request);
+    made = make(device, tables, request);
     made.refusal = {ErrorCode::unavailable, fmt::format("no kernel runs this problem: {}", made.why_not)};
   } catch (const Error& error) {
     made.refusal = {error.code(), error.what()};
@@ -189,7 +182,7 @@ Resolution Dispatcher::State::serve(const LookupRequest& request) {
   if (made.hit.plan == nullptr && made.hit.is_stand_in && options.compile_mode != CompileMode::never) {
     // Not a refusal: the answer waits for a compiler.
   } else if (made.hit.plan == nullptr) {
-    if (refusals_.size() < kMaxShapesKept) refusals_.insert_or_assign({hash.high, hash.low}, made.refusal);
+    if (device.refusals.size() < kMaxShapesKept) device.refusals.insert_or_assign({hash.high, hash.low}, made.refusal);
     log_.say(fmt::format("a shape cannot be served: {}", made.refusal.why));
   }
   want_compiled(request, made);
@@ -200,13 +193,15 @@ Resolution Dispatcher::State::serve(const LookupRequest& request) {
 void Dispatcher::State::want_compiled(const LookupRequest& request, const Resolution& made) {
   if (options.compile_mode != CompileMode::background || !made.hit.is_stand_in || made.missing.empty()) return;
   const ProblemKey hash = hash_of(request);
-  if (asked_for_.size() < kMaxShapesKept && asked_for_.insert({hash.high, hash.low}).second) wanted_.push_back(request);
+  auto& requested = device_of(request).requested_kernels;
+  if (requested.size() < kMaxShapesKept && requested.insert({hash.high, hash.low}).second) wanted_.push_back(request);
 }
 
 /// Counts and logs a shape that is answered for the first time, or that no row serves any more because its kernel
 /// cannot be compiled or the row left the table. Records it for online tuning. Returns whether the shape was ever
 /// missed.
-bool Dispatcher::State::note(const Snapshot& tables, const CachedAnswer* before, const CachedAnswer& served) {
+bool Dispatcher::State::note(const Snapshot& tables, const LookupRequest& request, const CachedAnswer* before,
+                             const CachedAnswer& served) {
   const GemmKey& key = served.key;
   const Hit& hit = served.hit;
   const bool is_first = before == nullptr || !before->was_served;
@@ -216,7 +211,7 @@ bool Dispatcher::State::note(const Snapshot& tables, const CachedAnswer* before,
   // A prediction's bound is no proof, so its shape is tuned too.
   const bool is_predicted = hit.match == Match::predicted && (is_first || !before->was_predicted);
   if (online_ && (is_missed || is_predicted) && served.layouts == nullptr && missed_.size() < OnlineTuning::kMaxShapes)
-    missed_.push_back(key);
+    missed_.push_back(request);
   const bool was_missed = served.was_missed || is_missed;
   if (!is_missed && !(is_first && options.log_hits)) return was_missed;
   const auto problem = problem_of(codes[static_cast<size_t>(key.op)], key);
@@ -231,23 +226,25 @@ bool Dispatcher::State::note(const Snapshot& tables, const CachedAnswer* before,
   return was_missed;
 }
 
-Hit Dispatcher::State::require(const LookupRequest& request) {
+Hit Dispatcher::State::require(LookupRequest request) {
   const GemmKey& key = request.key;
+  request.units = threads();
   if (static_cast<size_t>(key.op) >= kNumOps)
     fail(ErrorCode::invalid_input, "unknown op number: {}", static_cast<int>(key.op));
   const KeyCodes& own = codes[static_cast<size_t>(key.op)];
   own.check_fits(key);
   std::unique_lock lock = begin_making();
   const ProblemKey hash = hash_of(request);
-  const CachedAnswer* served = now.load()->served.find(hash);
+  LimitedDevice& device = device_of(request);
+  const CachedAnswer* served = device.now.load()->served.find(hash);
   if (served != nullptr && served->layouts == request.layouts && own.same(served->key, key)) {
     if (is_final(served->hit)) {
       protect_plan(plans_.holder(), served->plan);
       return served->hit;
     }
     // A refused problem stays refused until the tables change.
-    const auto refused = refusals_.find({hash.high, hash.low});
-    if (refused != refusals_.end()) fail(refused->second.code, "{}", refused->second.why);
+    const auto refused = device.refusals.find({hash.high, hash.low});
+    if (refused != device.refusals.end()) fail(refused->second.code, "{}", refused->second.why);
   }
   Resolution made = serve(request);
   // Without a plan, only a generated kernel takes these types or this layout of weights: there is no stand-in.
@@ -259,7 +256,7 @@ Hit Dispatcher::State::require(const LookupRequest& request) {
     lock.unlock();
     auto failures = compile(made.missing);
     lock.lock();
-    maker_.note_failures(std::move(failures));
+    device.maker.note_failures(std::move(failures));
     made = serve(request);
   }
   if (!wanted_.empty() || !missed_.empty()) inbox.wake();
@@ -297,7 +294,7 @@ std::map<std::string, std::string> Dispatcher::State::compile(const std::vector<
 void Dispatcher::State::work_on(const Inbox::Item& item) {
   {
     const std::lock_guard lock(guard_);
-    const CachedAnswer* served = now.load()->served.find(hash_of(item.request));
+    const CachedAnswer* served = device_of(item.request).now.load()->served.find(hash_of(item.request));
     if (served == nullptr || served->has_left) {
       serve(item.request);
       make_room();
@@ -315,7 +312,8 @@ bool Dispatcher::State::compile_one() {
     if (wanted_.empty()) return false;
     request = wanted_.back();
     wanted_.pop_back();
-    made = make(*now.load(), request);
+    LimitedDevice& device = device_of(request);
+    made = make(device, *device.now.load(), request);
   }
   if (!made.hit.is_stand_in || made.missing.empty()) return true;
   auto failures = compile(made.missing);
@@ -323,8 +321,9 @@ bool Dispatcher::State::compile_one() {
   if (!failures.empty()) {
     // Another row may serve now, and its kernel may need compiling too.
     const ProblemKey hash = hash_of(request);
-    asked_for_.erase({hash.high, hash.low});
-    maker_.note_failures(std::move(failures));
+    LimitedDevice& device = device_of(request);
+    device.requested_kernels.erase({hash.high, hash.low});
+    device.maker.note_failures(std::move(failures));
   }
   serve(request);
   make_room();
@@ -373,29 +372,31 @@ bool Dispatcher::State::reload() {
     const std::lock_guard lock(making_);
     // The environment is read in the caller's thread, which must know whether another thread changes it now.
     for (size_t op = 0; op < kNumOps; ++op) places_[op] = table_places(families()[op]);
-    maker_.forget_failures();
+    for (const auto& device : owned_devices_) device->maker.forget_failures();
   }
   return look_again();
 }
 
 bool Dispatcher::State::look_again() {
   const std::lock_guard lock(guard_);
-  Snapshot* const before = now.load();
-  bool changed = false;
-  auto fresh = read_tables(before, changed);
-  if (!changed) return false;
-  maker_.forget_failures();
-  refusals_.clear();
-  asked_for_.clear();
-  serve_again(*before, *fresh);
-  for (const Snapshot::Tables& tables : fresh->tables) {
-    for (const std::string& notice : tables.notices) log_.say(notice);
-    for (const std::string& notice : tables.rows->notices()) log_.say(notice);
+  bool any_changed = false;
+  for (const auto& device : owned_devices_) {
+    Snapshot* const before = device->now.load();
+    bool changed = false;
+    auto fresh = read_tables(device->maker.device(), before, changed);
+    if (!changed) continue;
+    any_changed = true;
+    device->maker.forget_failures();
+    device->refusals.clear();
+    device->requested_kernels.clear();
+    serve_again(*device, *fresh);
+    if (device.get() == limited.load()) log_notices(*fresh);
+    device->now.store(fresh.release(), std::memory_order_seq_cst);
+    if (wait_for_readers()) delete before;
   }
-  now.store(fresh.release(), std::memory_order_seq_cst);
+  if (!any_changed) return false;
   ++num_reloads_;
   if (!wanted_.empty() || !missed_.empty()) inbox.wake();
-  if (wait_for_readers()) delete before;
   return true;
 }
 

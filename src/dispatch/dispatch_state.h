@@ -16,15 +16,12 @@
 #include "attune/dispatcher.h"
 #include "attune/error.h"
 #include "dispatch/inbox.h"
+#include "dispatch/limited_device.h"
 #include "dispatch/online/online_tuning.h"
-#include "dispatch/plans/answer_cache.h"
 #include "dispatch/plans/plan_cache.h"
-#include "dispatch/plans/plan_maker.h"
-#include "dispatch/plans/resolver.h"
 #include "dispatch/plans/weights_packer.h"
 #include "dispatch/table/key_codes.h"
 #include "dispatch/table/matched_rows.h"
-#include "dispatch/table/row_index.h"
 #include "dispatch/table/table_sources.h"
 #include "dispatch/table/weights_layouts.h"
 #include "dispatch/threads/background_thread.h"
@@ -36,35 +33,13 @@
 
 namespace attune {
 
-inline constexpr size_t kNumOps = static_cast<size_t>(OpId::fmoe) + 1;
-
-/// Identity, size and modification time of a file when it was read.
-struct FileStamp {
-  std::filesystem::path file;
-  uint64_t inode = 0, bytes = 0;
-  int64_t changed_ns = 0;  ///< 0, like inode and bytes, if the file did not exist.
-  bool operator==(const FileStamp&) const = default;
-};
-
-/// The tables of all ops at one time, and the answers derived from them.
-struct Snapshot {
-  struct Tables {
-    std::shared_ptr<const RowIndex> rows;
-    std::vector<FileStamp> stamps;
-    std::vector<std::string_view> origins;  ///< Origins of the files in `stamps`.
-    std::vector<std::string> notices;       ///< Notices of the sources; `rows` has its own.
-  };
-  std::array<Tables, kNumOps> tables;
-  AnswerCache served;
-};
-
 /// Returns the first row that matches a lookup, without checking its kernel. `halves`: half keys of the problem in each
 /// layout of its weights, at most LayoutSet::kMax.
 Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const HalfKey> halves,
               double max_regret) noexcept;
 
-/// The dispatcher's implementation. Readers use `now`, `inbox`, `capture` and `counters`; code that makes plans holds
-/// `making_`.
+/// The dispatcher's implementation. Readers use `limited`, `inbox`, `capture` and `counters`; code that makes plans
+/// holds `making_`.
 struct Dispatcher::State {
   explicit State(DispatcherOptions wanted);
   ~State();
@@ -77,7 +52,7 @@ struct Dispatcher::State {
   Hit look_up(const LookupRequest& request, const ProblemKey& hash, std::span<const HalfKey> halves,
               OnMiss on_miss) noexcept;
   Hit choose(const GemmKey& key, OnMiss on_miss) noexcept;
-  Hit require(const LookupRequest& request);
+  Hit require(LookupRequest request);
   /// Whether require() can return the hit. With CompileMode::blocking a stand-in is not enough.
   bool is_final(const Hit& hit) const noexcept {
     return hit.plan != nullptr && !(hit.is_stand_in && options.compile_mode == CompileMode::blocking);
@@ -95,6 +70,9 @@ struct Dispatcher::State {
   Problem read_problem(std::string_view text) const;
   std::string explain(const GemmKey& key);
   bool reload();
+  /// Like Dispatcher's functions. Defined in thread_limit.cpp.
+  int64_t set_threads(int64_t threads);
+  int64_t threads() const noexcept { return limited.load(std::memory_order_acquire)->units(); }
   std::vector<std::string> notices();
   std::vector<TableInUse> tables();
   DispatchCounts counts() const;
@@ -104,24 +82,34 @@ struct Dispatcher::State {
   const DispatcherOptions options;
   std::vector<KeyCodes> codes;  ///< Indexed by OpId.
   std::unique_ptr<Capture> capture;
-  std::atomic<Snapshot*> now{nullptr};
+  std::atomic<LimitedDevice*> limited{nullptr};  ///< The device under the present thread limit.
   Inbox inbox;
   CallCounters counters;
 
  private:
-  std::unique_ptr<Snapshot> read_tables(const Snapshot* before, bool& changed) const;
+  void open_device_without_limit();           ///< Sets the size of devices_. Called by the constructor.
+  LimitedDevice& make_device(int64_t units);  ///< Requires: making_ is held.
+  LimitedDevice& device_of(const LookupRequest& request) const {
+    return *devices_.at(static_cast<size_t>(request.units));
+  }
+  /// Returns the device under the first limit. It owns all packed weights, whatever the limit of their calls.
+  LimitedDevice& first_device() const noexcept { return *owned_devices_.front(); }
+  Device& owner() const noexcept { return first_device().maker.owner(); }
+  std::unique_ptr<Snapshot> read_tables(const DeviceInfo& device, const Snapshot* before, bool& changed) const;
   bool holds(const Weights& weights, GemmKey key) const noexcept;
-  Resolution make(const Snapshot& tables, const LookupRequest& request);
+  Resolution make(LimitedDevice& device, const Snapshot& tables, const LookupRequest& request);
   Resolution serve(const LookupRequest& request);
   CachedAnswer served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& request,
                            const CachedAnswer* before);
   /// Evicts plans while they exceed the bound, also from the coming tables `coming`; frees what no reader can see any
   /// more.
   void make_room(Snapshot* coming = nullptr);
-  void serve_again(Snapshot& before, Snapshot& fresh);
+  void serve_again(LimitedDevice& device, Snapshot& fresh);
+  void log_notices(const Snapshot& tables);
   std::unique_lock<ForkGuard> begin_making() { return std::unique_lock(guard_); }
   std::map<std::string, std::string> compile(const std::vector<CompileTask>& tasks) const;
-  bool note(const Snapshot& tables, const CachedAnswer* before, const CachedAnswer& served);
+  bool note(const Snapshot& tables, const LookupRequest& request, const CachedAnswer* before,
+            const CachedAnswer& served);
   void want_compiled(const LookupRequest& request, const Resolution& made);
   bool compile_one();
   void begin_online_tuning();
@@ -132,16 +120,16 @@ struct Dispatcher::State {
   ProblemKey hash_of(const LookupRequest& request) const noexcept;
 
   const std::filesystem::path cache_;
-  PlanMaker maker_;
   DispatchLog log_;
+  // Before plans_, because plans must be destroyed before the libraries that made them.
+  std::vector<std::unique_ptr<LimitedDevice>> owned_devices_;
+  std::vector<std::atomic<LimitedDevice*>> devices_;  ///< By units; null: no call had this limit yet.
+  bool is_host_ = false;
   PlanCache plans_;
-  Resolver resolver_;
   WeightsPacker packer_;
-  std::mutex making_;  ///< Guards resolver_, plans_, maker_, refusals_ to places_, and replacing `now`.
-  std::map<std::pair<uint64_t, uint64_t>, Refusal> refusals_;  ///< By problem hash; cleared when the tables change.
-  std::set<std::pair<uint64_t, uint64_t>> asked_for_;  ///< Hashes of shapes whose kernel was or will be compiled.
-  std::vector<LookupRequest> wanted_;                  ///< Requests of asked_for_ that still wait.
-  std::vector<GemmKey> missed_;                        ///< Shapes not yet handed to online_.
+  std::mutex making_;                  ///< Guards owned_devices_, plans_, and all from wanted_ to places_.
+  std::vector<LookupRequest> wanted_;  ///< Shapes whose kernel waits to be compiled.
+  std::vector<LookupRequest> missed_;  ///< Shapes not yet handed to online_.
   bool is_limit_said_ = false;
   std::vector<TablePlaces> places_;  ///< Indexed by OpId; from the environment at construction or the last reload().
   std::atomic<uint64_t> num_reloads_{0}, num_missed_shapes_{0}, num_shapes_{0};
@@ -161,9 +149,10 @@ struct Dispatcher::State {
   if (capture) capture->note(request.key);
   Hit hit;
   bool is_answered = false;
+  const LimitedDevice& device = *limited.load(std::memory_order_acquire);
   {
     const ReadGuard reading;
-    const Snapshot& current = *now.load(std::memory_order_seq_cst);
+    const Snapshot& current = *device.now.load(std::memory_order_seq_cst);
     // The hash only locates the answer. The full key is compared too, because the plan runs on the caller's memory.
     const CachedAnswer* served = current.served.find(hash);
     if (served != nullptr && !served->has_left && served->layouts == request.layouts &&
@@ -181,7 +170,7 @@ struct Dispatcher::State {
   counters.count(hit.row == 0);
   if (!is_answered && !options.lookup_only) {
     hit.is_stand_in = true;
-    if (on_miss == OnMiss::post) inbox.post(request, hash);
+    if (on_miss == OnMiss::post) inbox.post({request.key, request.layouts, device.units()}, hash);
   }
   return hit;
 }

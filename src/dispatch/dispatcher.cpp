@@ -82,7 +82,7 @@ Hit Dispatcher::State::choose(const GemmKey& key, OnMiss on_miss) noexcept {
   if (op >= codes.size()) return {};
   const KeyCodes& own = codes[op];
   const HalfKey half = own.half(key);
-  Hit hit = look_up({key}, half.with_m(key.m), std::span(&half, 1), on_miss);
+  Hit hit = look_up({.key = key}, half.with_m(key.m), std::span(&half, 1), on_miss);
   // Answers for packed weights are stored under other hashes. If a hash matches by accident, the plan must not run.
   if ((key.flags & GemmKey::bpreshuffle) != 0) hit.plan = nullptr;
   return hit;
@@ -95,7 +95,7 @@ Hit Dispatcher::choose(const GemmKey& key, const Weights* weights) const noexcep
 Hit Dispatcher::require(const GemmKey& key, const Weights* weights) {
   if (weights != nullptr) return state_->require(key, *weights);
   const Hit hit = state_->choose(key, State::OnMiss::ignore);
-  return state_->is_final(hit) ? hit : state_->require({key});
+  return state_->is_final(hit) ? hit : state_->require({.key = key});
 }
 
 void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* stream) {
@@ -145,6 +145,8 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
 std::shared_ptr<const Plan> Dispatcher::keep(const Hit& hit) const { return state_->keep(hit); }
 std::string Dispatcher::explain(const GemmKey& key) const { return state_->explain(key); }
 bool Dispatcher::reload() { return state_->reload(); }
+int Dispatcher::set_threads(int threads) { return static_cast<int>(state_->set_threads(threads)); }
+int Dispatcher::threads() const noexcept { return static_cast<int>(state_->threads()); }
 std::vector<std::string> Dispatcher::notices() const { return state_->notices(); }
 std::vector<TableInUse> Dispatcher::tables() const { return state_->tables(); }
 DispatchCounts Dispatcher::counts() const { return state_->counts(); }

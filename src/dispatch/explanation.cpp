@@ -45,23 +45,25 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   if (op >= kNumOps) return "unknown op number\n";
   const KeyCodes& own = codes[op];
   if (!own.fits(key)) return "the op does not support this batch, bias or order of operands\n";
-  const RowIndex& rows = *now.load()->tables[op].rows;
+  LimitedDevice& device = *limited.load();
+  const Snapshot& tables = *device.now.load();
+  const RowIndex& rows = *tables.tables[op].rows;
   const LayoutKeys keys = layout_keys(own, rows, key);
   std::string text;
   for (const TracedStep& step : trace_lookup(rows, key.m, key.n, own.pads_m(), keys.halves, options.max_regret))
     text += step_text(rows, step, keys);
   if ((key.flags & GemmKey::bpreshuffle) != 0)
     return text + "packed weights  use the rows of the layouts that they hold\n";
-  const CachedAnswer* served = now.load()->served.find(hash_of({key}));
+  const CachedAnswer* served = tables.served.find(hash_of({key}));
   if (served == nullptr) return text + "not called yet\n";
   if (served->has_left) return text + "served by       an evicted plan, made again at the next call\n";
   const Hit& hit = served->hit;
   if (hit.plan == nullptr && served->was_served && !hit.is_stand_in)
     return text + "served by       a plan that is made at each call, because it exceeds the limit of all plans\n";
   if (hit.plan == nullptr && !hit.is_stand_in) {
-    const auto refused = refusals_.find({served->hash.high, served->hash.low});
-    return text +
-           fmt::format("served by       nothing{}\n", refused == refusals_.end() ? "" : ": " + refused->second.why);
+    const auto refused = device.refusals.find({served->hash.high, served->hash.low});
+    return text + fmt::format("served by       nothing{}\n",
+                              refused == device.refusals.end() ? "" : ": " + refused->second.why);
   }
   return text + fmt::format("served by       {}{}{}\n", hit.row == 0 ? "the untuned config" : name(hit.match),
                             hit.is_stand_in ? ", untuned until its kernel is compiled" : "",

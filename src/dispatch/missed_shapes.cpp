@@ -26,8 +26,8 @@ void Dispatcher::State::begin_online_tuning() {
   if (!program.why_not.empty())
     log_.say("online tuning is off: " + program.why_not);
   else
-    online_ = std::make_unique<OnlineTuning>(
-        OnlineOptions{.program = std::move(program.path), .state = std::move(home), .device = maker_.device()});
+    online_ = std::make_unique<OnlineTuning>(OnlineOptions{
+        .program = std::move(program.path), .state = std::move(home), .device = first_device().maker.device()});
 }
 
 /// Passes missed shapes to online tuning, except those for which its results would not be used.
@@ -35,13 +35,20 @@ void Dispatcher::State::tune_missed() {
   std::vector<Problem> missed;
   {
     const std::lock_guard lock(making_);
-    for (const GemmKey& key : std::exchange(missed_, {})) {
+    for (const LookupRequest& request : std::exchange(missed_, {})) {
+      const GemmKey& key = request.key;
       const auto op = static_cast<size_t>(key.op);
       const FamilySpec& family = codes[op].family();
       const auto problem = problem_of(codes[op], key);
       const Op* known = find_op(family.op);
       if (!problem || known == nullptr) continue;
-      const Snapshot::Tables& tables = now.load()->tables[op];
+      if (request.units != first_device().units()) {
+        log_.say(
+            fmt::format("shapes that are called under another thread limit than the first, {}, are not tuned online",
+                        first_device().units()));
+        continue;
+      }
+      const Snapshot::Tables& tables = first_device().now.load()->tables[op];
       const uint32_t own = tables.rows->find(codes[op].hash(key));
       const RowIndex::Row* row = own == 0 ? nullptr : &tables.rows->row(own);
       if (options.tables.contains(std::string(family.op)) || places_[op].strict)
@@ -51,7 +58,7 @@ void Dispatcher::State::tune_missed() {
         log_.say(fmt::format("{} is not tuned online: an unusable row has precedence over all others, {}",
                              problem->key(), tables.rows->where(*row)));
       else
-        missed.push_back(known->normalise(*problem, maker_.device()));
+        missed.push_back(known->normalise(*problem, first_device().maker.device()));
     }
   }
   const LibraryUse use;  // Starting a process takes locks that a child of fork() must find open.

@@ -21,7 +21,7 @@ CachedAnswer Dispatcher::State::served_with(const Snapshot& tables, const Resolu
     served.was_predicted = before->was_predicted;
   }
   if (made.plan == nullptr) return served;
-  served.was_missed = note(tables, before, served);
+  served.was_missed = note(tables, request, before, served);
   served.was_served = true;
   served.was_predicted = made.hit.match == Match::predicted;
   if (made.plan->is_kept) {
@@ -37,10 +37,9 @@ CachedAnswer Dispatcher::State::served_with(const Snapshot& tables, const Resolu
 /// Requires: making_ is held, and new plans are already protected for their callers.
 void Dispatcher::State::make_room(Snapshot* coming) {
   constexpr size_t kMaxWithoutPlan = 65536, kMaxReplaced = 1024;
-  AnswerCache& served = now.load()->served;
   plans_.shrink([&](const CachedPlan& gone) {
     for (const ProblemKey& hash : gone.answers) {
-      served.withdraw(hash, gone);
+      for (const auto& device : owned_devices_) device->now.load()->served.withdraw(hash, gone);
       if (coming != nullptr) coming->served.withdraw(hash, gone);
     }
   });
@@ -51,22 +50,29 @@ void Dispatcher::State::make_room(Snapshot* coming) {
                     "raise ATTUNE_MAX_PLAN_BYTES",
                     options.max_plan_bytes >> 20));
   }
-  served.bound_without_plan(kMaxWithoutPlan);
-  const bool is_grace_over = (plans_.is_grace_due() || served.num_replaced() > kMaxReplaced) && wait_for_readers();
-  if (is_grace_over) served.free_replaced();
+  bool is_grace_due = plans_.is_grace_due();
+  for (const auto& device : owned_devices_) {
+    AnswerCache& served = device->now.load()->served;
+    served.bound_without_plan(kMaxWithoutPlan);
+    is_grace_due = is_grace_due || served.num_replaced() > kMaxReplaced;
+  }
+  const bool is_grace_over = is_grace_due && wait_for_readers();
+  if (is_grace_over) {
+    for (const auto& device : owned_devices_) device->now.load()->served.free_replaced();
+  }
   plans_.free_unheld(is_grace_over);
 }
 
 /// Carries answers over to the new tables, most recently used first, as long as their plans fit into the bound beside
 /// the old ones. The rest is answered at the next call.
-void Dispatcher::State::serve_again(Snapshot& before, Snapshot& fresh) {
+void Dispatcher::State::serve_again(LimitedDevice& device, Snapshot& fresh) {
   std::vector<std::pair<uint64_t, CachedAnswer>> by_use;
-  for (const CachedAnswer& one : before.served.all())
+  for (const CachedAnswer& one : device.now.load()->served.all())
     by_use.emplace_back(one.plan == nullptr ? 0 : one.plan->last_use.load(std::memory_order_relaxed), one);
   std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   uint64_t num_bytes = 0;
   for (const auto& [last_use, served] : by_use) {
-    const LookupRequest request{served.key, served.layouts};
+    const LookupRequest request{served.key, served.layouts, device.units()};
     CachedAnswer again = served;
     again.hit = {};
     again.plan = nullptr;
@@ -77,7 +83,7 @@ void Dispatcher::State::serve_again(Snapshot& before, Snapshot& fresh) {
     }
     try {
       const uint64_t began = plans_.time();
-      const Resolution made = make(fresh, request);
+      const Resolution made = make(device, fresh, request);
       if (made.plan == nullptr) continue;
       // A plan made for a changed row takes over the time of use of its shape.
       if (made.plan->last_use > began) made.plan->last_use = last_use;

@@ -33,15 +33,17 @@ Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOption
   key.flags |= GemmKey::bpreshuffle;
   key.m = 1;
   std::unique_lock lock = begin_making();
-  const WeightsPacker::PackingChoice chosen = packer_.choose(codes[op], *now.load()->tables[op].rows, key, wanted);
+  LimitedDevice& device = *limited.load();
+  const WeightsPacker::PackingChoice chosen =
+      packer_.choose(device.maker, codes[op], *device.now.load()->tables[op].rows, key, wanted);
   lock.unlock();
-  auto state = std::make_unique<Weights::State>(maker_.owner(), key, *chosen.layouts);
+  auto state = std::make_unique<Weights::State>(owner(), key, *chosen.layouts);
   state->halves = chosen.layouts->halves(codes[op], key);
   state->answers = codes[op].half(codes[op].codes(key), chosen.layouts->code);
   state->copies.reserve(chosen.packings.size());
   for (const WeightPacking& packing : chosen.packings) {
     try {
-      state->copies.push_back(maker_.owner().allocate(packing.bytes, kAlignment));
+      state->copies.push_back(owner().allocate(packing.bytes, kAlignment));
     } catch (const Error& error) {
       fail(ErrorCode::unavailable, "cannot allocate packed weights, use plain ones: {}", error.what());
     }
@@ -56,7 +58,7 @@ Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOption
 
 /// Whether this dispatcher packed the weights, and for this problem.
 bool Dispatcher::State::holds(const Weights& weights, GemmKey key) const noexcept {
-  if (!weights.state_ || &weights.state_->device != &maker_.owner()) return false;
+  if (!weights.state_ || &weights.state_->device != &owner()) return false;
   const GemmKey& packed = weights.state_->key;
   key.m = packed.m;
   return key.op == packed.op && codes[static_cast<size_t>(packed.op)].same(key, packed);
@@ -66,7 +68,7 @@ Hit Dispatcher::State::choose(GemmKey key, const Weights& weights, OnMiss on_mis
   key.flags |= GemmKey::bpreshuffle;
   if (!holds(weights, key)) return {};
   const Weights::State& held = *weights.state_;
-  return look_up({key, &held.layouts}, held.answers.with_m(key.m), held.halves, on_miss);
+  return look_up({.key = key, .layouts = &held.layouts}, held.answers.with_m(key.m), held.halves, on_miss);
 }
 
 Hit Dispatcher::State::require(GemmKey key, const Weights& weights) {
@@ -74,7 +76,7 @@ Hit Dispatcher::State::require(GemmKey key, const Weights& weights) {
   if (const Hit hit = choose(key, weights, OnMiss::ignore); is_final(hit)) return hit;
   if (!holds(weights, key))
     fail(ErrorCode::invalid_input, "these weights were packed for another problem or by another dispatcher");
-  return require({key, &weights.state_->layouts});
+  return require({.key = key, .layouts = &weights.state_->layouts});
 }
 
 void* Dispatcher::State::copy_of(const Weights& weights, const Hit& hit) noexcept {

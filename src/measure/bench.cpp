@@ -53,15 +53,14 @@ struct Bench::Workspace {
 };
 
 double bench_bytes(const Op& op, const Problem& problem, const Protocol& protocol, const DeviceInfo& device) {
-  double inputs = 0, outputs = 0, elements = 0;
+  double inputs = 0, outputs = 0, elements = 0, copied = 0, shared = 0;
   for (const TensorSpec& spec : op.tensors(problem)) {
     (spec.use == Use::output ? outputs : inputs) += tensor_bytes(spec);
+    (rotates(spec, protocol.cache) ? copied : shared) += tensor_bytes(spec);
     if (spec.use == Use::output) elements += tensor_bytes(spec) * 8 / bits(spec.dtype);
   }
-  double rotation = 2 * (inputs + outputs);
-  if (protocol.cache == CachePolicy::warm)
-    rotation /= 2;
-  else if (rotation < static_cast<double>(kRotationBytes))
+  double rotation = 2 * copied + shared;  // Large operands have two copies.
+  if (rotation < static_cast<double>(kRotationBytes))
     rotation = static_cast<double>(size_rotation(op.tensors(problem), protocol.cache, device.cache_bytes).bytes());
   // Two distributions, and a third set of values while sampled rows are checked.
   return 2 * inputs + outputs + 3 * kReferenceBytes * elements + rotation;

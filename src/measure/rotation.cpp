@@ -28,7 +28,8 @@ uint64_t extend(uint64_t& end, const TensorSpec& spec) {
 }  // namespace
 
 bool rotates(const TensorSpec& spec, CachePolicy policy) noexcept {
-  return policy == CachePolicy::cold || (policy == CachePolicy::served && spec.use == Use::weight);
+  if (policy == CachePolicy::cold) return true;
+  return policy == CachePolicy::served && spec.use == Use::weight;
 }
 
 RotationSize size_rotation(std::span<const TensorSpec> specs, CachePolicy policy, int64_t cache_bytes,

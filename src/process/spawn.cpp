@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "process/blocked_signals.h"
 #include "process/children.h"
 
 /// clone() under libc's other name: ThreadSanitizer treats every clone() as a fork and would switch its state, which
@@ -157,21 +158,6 @@ class Stack {
   void* memory_;
 };
 
-class AllSignalsBlocked {
- public:
-  AllSignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~AllSignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
 void add_limit(Plan& plan, int which, uint64_t soft, uint64_t hard) {
   rlimit ours{};
   ::getrlimit(static_cast<__rlimit_resource>(which), &ours);
@@ -205,7 +191,7 @@ Spawned clone_child(Plan& plan) {
   OwnedChildren& owned = OwnedChildren::instance();
   const auto birth = owned.birth();
   {
-    const AllSignalsBlocked blocked;
+    const BlockedSignals blocked;
     pid = ::__clone(run_child, stack.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &descriptor);
     error = errno;
   }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "store/journal.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {
@@ -44,13 +45,6 @@ struct Trace {
 
 class JournalFiles : public testing::Test {
  protected:
-  JournalFiles() {
-    std::string pattern = (fs::temp_directory_path() / "attune_journal_file_XXXXXX").string();
-    if (::mkdtemp(pattern.data())) folder_ = pattern;
-    file_ = folder_ / "journal.db";
-  }
-  ~JournalFiles() override { fs::remove_all(folder_); }
-
   static std::string refusal(const fs::path& file) {
     std::string told;
     for (const auto open : {open_sql_journal, open_sql_journal_read_only}) {
@@ -70,7 +64,8 @@ class JournalFiles : public testing::Test {
     ::chmod(path.c_str(), mode);
   }
 
-  fs::path folder_, file_;
+  TestFolder folder_;
+  fs::path file_ = folder_.path() / "journal.db";
 };
 
 TEST_F(JournalFiles, AForeignFileIsRefusedAndKeepsModeBytesAndTimes) {
@@ -95,30 +90,30 @@ TEST_F(JournalFiles, AnotherProgramsDatabaseIsRefusedAndKeepsItsMode) {
 }
 
 TEST_F(JournalFiles, ALinkIsNotFollowed) {
-  put(folder_ / "foreign", "root:x:0:0\n");
-  open_sql_journal(folder_ / "own.db");
-  ::chmod((folder_ / "own.db").c_str(), 0644);
+  put(folder_.path() / "foreign", "root:x:0:0\n");
+  open_sql_journal(folder_.path() / "own.db");
+  ::chmod((folder_.path() / "own.db").c_str(), 0644);
   for (const char* target : {"foreign", "own.db", "nowhere"}) {
     fs::remove(file_);
     fs::create_symlink(target, file_);
     EXPECT_THAT(refusal(file_), HasSubstr("must not be a link"));
     EXPECT_TRUE(fs::is_symlink(file_));
   }
-  EXPECT_EQ(mode_of(folder_ / "foreign"), 0644u);
-  EXPECT_EQ(mode_of(folder_ / "own.db"), 0644u);
-  EXPECT_FALSE(fs::exists(folder_ / "nowhere"));
+  EXPECT_EQ(mode_of(folder_.path() / "foreign"), 0644u);
+  EXPECT_EQ(mode_of(folder_.path() / "own.db"), 0644u);
+  EXPECT_FALSE(fs::exists(folder_.path() / "nowhere"));
 }
 
 TEST_F(JournalFiles, WhatIsNoPlainFileIsRefused) {
   ASSERT_EQ(::mkfifo(file_.c_str(), 0644), 0);
   EXPECT_THAT(refusal(file_), HasSubstr("a regular file"));
-  EXPECT_THAT(refusal(folder_), HasSubstr("a regular file"));
+  EXPECT_THAT(refusal(folder_.path()), HasSubstr("a regular file"));
   EXPECT_EQ(mode_of(file_), 0644u);
 }
 
 TEST_F(JournalFiles, WhatLiesBesideAJournalIsLookedAtLikewise) {
   open_sql_journal(file_)->append(kEntries);
-  put(folder_ / "foreign", "root:x:0:0\n");
+  put(folder_.path() / "foreign", "root:x:0:0\n");
   for (const char* ending : {"-wal", "-shm"}) {
     const fs::path beside = file_.string() + ending;
     fs::create_symlink("foreign", beside);
@@ -130,7 +125,7 @@ TEST_F(JournalFiles, WhatLiesBesideAJournalIsLookedAtLikewise) {
     EXPECT_TRUE(Trace(beside) == before);
     fs::remove(beside);
   }
-  EXPECT_EQ(mode_of(folder_ / "foreign"), 0644u);
+  EXPECT_EQ(mode_of(folder_.path() / "foreign"), 0644u);
   EXPECT_NO_THROW(open_sql_journal(file_));
 }
 
@@ -180,7 +175,7 @@ TEST_F(JournalFiles, AnotherConnectionsLocksOutliveTheSecondOpening) {
 }
 
 TEST_F(JournalFiles, AJournalWhoseFirstPageIsInTheLogAloneIsOurs) {
-  const fs::path killed = folder_ / "killed.db";
+  const fs::path killed = folder_.path() / "killed.db";
   {
     const auto journal = open_sql_journal(file_);
     journal->append(kEntries);
@@ -196,7 +191,7 @@ TEST_F(JournalFiles, ARemovedOrReplacedJournalTakesNothingMore) {
   for (const bool replaced : {false, true}) {
     const auto journal = open_sql_journal(file_);
     journal->append(kEntries);
-    const fs::path moved = folder_ / "moved.db";
+    const fs::path moved = folder_.path() / "moved.db";
     fs::rename(file_, moved);
     if (replaced) put(file_, "another's");
     try {
@@ -232,7 +227,7 @@ TEST_F(JournalFiles, ProcessesThatBeginOneJournalAtTheSameTimeAgree) {
   size_t num_entries = 0;
   open_sql_journal_read_only(file_)->scan({}, [&](const Entry&, const Stamp&) { ++num_entries; });
   EXPECT_EQ(num_entries, size_t{kProcesses});
-  for (const auto& one : fs::directory_iterator(folder_))
+  for (const auto& one : fs::directory_iterator(folder_.path()))
     EXPECT_THAT(one.path().filename().string(), testing::StartsWith("journal.db"));
 }
 

@@ -17,8 +17,7 @@ RowStatus own_status(const TableRow& row, const DeviceInfo* device) {
   if (device && (row.gfx != device->gfx || row.num_units != device->num_units)) return RowStatus::other_device;
   if (!row.tag.empty()) return RowStatus::tagged;
   if (!row.us) return RowStatus::without_time;
-  if (device && !row.device.empty() && !device->model.empty() && row.device != device->model)
-    return RowStatus::other_model;
+  if (device && !is_of_model(row.device, device->model)) return RowStatus::other_model;
   return RowStatus::taken;
 }
 
@@ -48,10 +47,8 @@ std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device
     statuses.push_back({&row, own_status(row, device), nullptr});
     if (statuses.back().status == RowStatus::taken) contenders.push_back(statuses.size() - 1);
   }
-  std::stable_sort(contenders.begin(), contenders.end(), [&](size_t one, size_t other) {
-    const TableRow &a = *statuses[one].row, &b = *statuses[other].row;
-    return std::pair(a.file, *a.us) < std::pair(b.file, *b.us);
-  });
+  std::stable_sort(contenders.begin(), contenders.end(),
+                   [&](size_t one, size_t other) { return statuses[one].row->rank() < statuses[other].row->rank(); });
   std::map<std::string, std::vector<const TableRow*>> taken;
   for (const size_t index : contenders) {
     RowReport& one = statuses[index];

@@ -24,11 +24,10 @@ struct RowReport {
   const TableRow* by = nullptr;  ///< The winning row: of an earlier file (shadowed) or of the same file (slower).
 };
 
-/// Returns the status of each row, in the order of the table, by the rule of RowIndex. For each key, layout and device,
-/// the first file with a usable time wins, and inside one file the lowest time (the first of equal ones); it does not
-/// matter whether the kernel can run. With `device`, the statuses are those on that device. Without, they are for all
-/// devices at once: a row that names a model then loses only to a row of that model or of no model, and a row of no
-/// model only to another such row. O(n log n).
+/// Returns the status of each row, in the order of the table. For each key, layout and device, the row of the lowest
+/// RowRank wins; it does not matter whether the kernel can run. With `device`, the statuses are those on that device.
+/// Without, they are for all devices at once: a row that names a model then loses only to a row of that model or of no
+/// model, and a row of no model only to another such row. O(n log n).
 std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device = nullptr);
 
 /// Counts the rows of each status.

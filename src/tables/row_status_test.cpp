@@ -36,6 +36,11 @@ TEST(RowStatus, TheFirstFileWinsAndInsideItTheLowestTime) {
                                           "b.csv:2 is shadowed by an earlier file a.csv:3", "b.csv:3 is taken"));
 }
 
+TEST(RowStatus, TimesThatTheRunTimeCannotTellApartAreEqual) {
+  const Table table = test_table({test_document("a.csv", {test_row(1, "7.00000002"), test_row(1, "7.00000001")})});
+  EXPECT_THAT(statuses(table), ElementsAre(taken, slower));
+}
+
 TEST(RowStatus, RowsWithATagOrWithoutATimeBeatNobody) {
   const Table table = test_table({test_document(
       "a.csv", {test_row(1, "0") + ",", test_row(1, "1") + ",slow_boot", test_row(1, "9") + ","}, ",_tag")});

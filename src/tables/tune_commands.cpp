@@ -49,7 +49,9 @@ std::vector<std::string> tune_commands(const FamilySpec& family, const TuneComma
   std::string tune = fmt::format("attune tune -i {} --op {}", shell_word(input.string()), family.op);
   if (const std::string output = output_for(family, inputs.named_tables); !output.empty())
     tune += " -o " + shell_word(output);
-  if (!inputs.device.empty() && inputs.device != "cpu:0") tune += " --devices " + shell_word(inputs.device);
+  const DeviceChoice& device = inputs.device;
+  if (!device.ids.empty() && device.ids != "cpu:0") tune += " --devices " + shell_word(device.ids);
+  if (device.threads > 0) tune += fmt::format(" --threads {}", device.threads);
   commands.push_back(tune);
   return commands;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "device/devices.h"
 #include "dispatch/capture/capture_files.h"
 #include "formats/csv/table.h"
 #include "ops/family.h"
@@ -15,7 +16,7 @@ namespace attune {
 struct TuneCommandInputs {
   std::span<const std::filesystem::path> captures;  ///< Folders and files of the shapes; at least one.
   std::span<const Table> named_tables;              ///< Empty: new rows belong to a table of the run time.
-  std::string device;                               ///< `cpu:1`; empty: the default, `cpu:0`.
+  DeviceChoice device;
 };
 
 /// Returns the commands that tune the shapes of one family: `attune tune`, after `attune capture merge` unless one list

@@ -8,14 +8,14 @@
 #include <string_view>
 #include <vector>
 
-/// Files for the tests of this folder.
+/// Files for tests.
 namespace attune {
 
 /// A temporary folder, removed by the destructor.
 class TestFolder {
  public:
   TestFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "attune_formats_XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "attune_test_XXXXXX").string();
     if (::mkdtemp(pattern.data())) path_ = pattern;
   }
   ~TestFolder() {

@@ -207,7 +207,7 @@ json json_of(const request::Hello& hello) {
           {"device", hello.device},
           {"build", hello.build},
           {"cores", hello.cores},
-          {"left_out", json_of(hello.skipped)}};
+          {"skipped_solvers", json_of(hello.skipped)}};
 }
 json json_of(const request::Open& open) {
   return {{"type", "open"}, {"id", open.id}, {"problem", open.problem.key()}, {"protocol", json_of(open.protocol)}};
@@ -258,7 +258,7 @@ Request request_of(const json& value) {
   const auto type = text_from(value.at("type"));
   if (type == "hello") {
     return request::Hello{text_from(value.at("device")), text_from(value.at("build")),
-                          list_from(value.at("cores"), uint32_from), skipped_solvers_from(value.at("left_out"))};
+                          list_from(value.at("cores"), uint32_from), skipped_solvers_from(value.at("skipped_solvers"))};
   }
   if (type == "open") {
     return request::Open{uint32_from(value.at("id")), problem_from(value.at("problem")),

@@ -226,7 +226,8 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
 TEST(Messages, WordsThatAreNotKnownAreRefusedAndShownHarmless) {
   EXPECT_THAT(refusal_with(Reply(reply::Failed{}), "/code", "\x1b[0m"), HasSubstr("'\\x1b[0m'"));
   EXPECT_THAT(refusal_with(Reply(Admitted{}), "/verified/status", "fine"), HasSubstr("the status is not known"));
-  EXPECT_THAT(refusal_with(Request(request::Open{}), "/protocol/cache", "hot"), HasSubstr("cache policy"));
+  EXPECT_THAT(refusal_with(Request(request::Open{}), "/protocol/cache", "hot"),
+              HasSubstr("served, cold or warm, not 'hot'"));
   EXPECT_THAT(refusal_with(Request(request::Drop{}), "/type", std::string(1 << 20, 'x')), HasSubstr("x…'"));
   const Reply admitted = Admitted{1, outcome()};
   EXPECT_THAT(refusal_with(admitted, "/verified/measurement/timing", "sundial"), HasSubstr("the timing"));

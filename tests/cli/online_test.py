@@ -263,6 +263,9 @@ class Application(Online):
     def serve(self, shape=SHAPE, seconds=60, **variables):
         environment = self.environment(**{"ATTUNE_LIBRARY": os.environ["ATTUNE_LIBRARY"], "ATTUNE_DEVICE": "fake:0",
                                           "ATTUNE_PROGRAM": str(story.PROGRAM)} | variables)
+        if story.HAS_ADDRESS_SANITIZER:  # It must be loaded before anything else.
+            runtime = subprocess.run(["c++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+            environment["LD_PRELOAD"] = runtime.stdout.strip()
         return subprocess.run([sys.executable, APPLICATION, shape, str(seconds)], env=environment, cwd=self.folder,
                               capture_output=True, text=True, timeout=120)
 

@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import mmap
 import os
 import shutil
 import signal
@@ -24,6 +25,15 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY / "tests" / "data"
 PROGRAM = Path(os.environ.get("ATTUNE_BIN", REPOSITORY / "build" / "release" / "attune")).resolve()
+
+
+def has_address_sanitizer(program):
+    with open(program, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        return text.find(b"__asan_init") >= 0
+
+
+# AddressSanitizer keeps freed memory for a while and marks all of it.
+HAS_ADDRESS_SANITIZER = PROGRAM.exists() and has_address_sanitizer(PROGRAM)
 FAKE = ("--devices", "fake:0", "--quiet-wait", "0")
 PASSED_ON = ("ATTUNE_CACHE", "PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS")
 # Small enough for a run of a fraction of a second, large enough that a tile matters: winners beat the default.

@@ -65,8 +65,8 @@ class Listed(Tables):
         self.table("configs/" + TUNED, self.row("1,32,48", 1))
         family, = self.listed({VARIABLE: "mine.csv:gone.csv"})
         wrong, gone, good = family["files"]
-        self.assertIn("mine.csv", wrong["left_out"])
-        self.assertIn("gone.csv", gone["left_out"])
+        self.assertIn("mine.csv", wrong["skipped"])
+        self.assertIn("gone.csv", gone["skipped"])
         self.assertEqual((good["num_rows"], good["num_shadowed"]), (1, 0))
         self.assertRegex(self.ask("tables", env={VARIABLE: "mine.csv"}).stdout, "skipped: mine.csv:1: the column")
 
@@ -74,8 +74,8 @@ class Listed(Tables):
         self.table("mine.csv", self.row("1,x,48", 2), self.row("1,32,48", 2), self.row("y,32,48", 2))
         family, = self.listed({VARIABLE: "mine.csv"})
         file, = family["files"]
-        self.assertEqual((file["num_rows"], file["num_left_out"]), (1, 2))
-        self.assertIn("mine.csv:2", file["why_left_out"])
+        self.assertEqual((file["num_rows"], file["num_skipped"]), (1, 2))
+        self.assertIn("mine.csv:2", file["why_skipped"])
         self.assertRegex(self.ask("tables", env={VARIABLE: "mine.csv"}).stdout, "(?m)^ +2 rows skipped, the first: mine.csv:2")
         explained = self.ask("explain", f"{OP} m=1 n=32 k=48 dtype=fp32", env={VARIABLE: "mine.csv"})
         self.assertIn("mine.csv:3 ", explained.stdout)

@@ -111,12 +111,19 @@ class InjectedFaults(story.Story):
         journal = ("--journal", str(self.folder / f"{name}.db"))
         result = self.attune("tune", "-i", "shapes.csv", "-o", f"{name}.csv", *FAKE, "--json", *flags, *journal,
                              timeout=seconds, status=None,
-                             env={"ATTUNE_FAKE_FAULTS": str(faults), "TMPDIR": str(self.temporary)})
+                             env={"ATTUNE_FAKE_FAULTS": str(faults), "TMPDIR": str(self.temporary), **self.sanitizer()})
         self.assertIn(result.status, (0, 1), str(result))
         self.assertEqual(leftovers.processes_left(within_s=1), [], "processes were left")
         self.assertEqual(leftovers.files_below(self.temporary), [], "temporary files were left")
         verified = planted_faults.verifications(self, f"{name}_records.csv", SOLVER, *journal)
         return {one["problem"]: one for one in result.json["results"]}, verified, result.json.get("recoveries_ms", [])
+
+    @staticmethod
+    def sanitizer():
+        """AddressSanitizer's own reports of crashes take longer than the deadline of a launch."""
+        if not story.HAS_ADDRESS_SANITIZER:
+            return {}
+        return {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":handle_segv=0:handle_sigbus=0:symbolize=0"}
 
     def disturbed(self, name, shapes, planted, flags):
         # Twice the deadline, and time for a fresh worker, for each; a hang of the program itself is ended by this.

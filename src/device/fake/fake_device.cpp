@@ -31,7 +31,7 @@ class FakeStream final : public Stream {
 
 std::vector<DeviceInfo> list_fake_devices() { return {FakeDevice::describe()}; }
 
-std::unique_ptr<Device> open_fake_device(std::string_view) { return std::make_unique<FakeDevice>(); }
+std::unique_ptr<Device> open_fake_device(std::string_view, int64_t) { return std::make_unique<FakeDevice>(); }
 
 }  // namespace
 

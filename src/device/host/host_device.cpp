@@ -14,6 +14,7 @@
 #include "device/host/cpu_info.h"
 #include "device/host/host_resources.h"
 #include "device/host/read_bandwidth.h"
+#include "device/stated_threads.h"
 
 namespace attune {
 namespace {
@@ -39,13 +40,24 @@ class HostStream final : public Stream {
 
 std::vector<DeviceInfo> list_host_devices() { return {HostDevice::describe()}; }
 
-std::unique_ptr<Device> open_host_device(std::string_view) { return std::make_unique<HostDevice>(); }
+std::unique_ptr<Device> open_host_device(std::string_view, int64_t max_units) {
+  return std::make_unique<HostDevice>(max_units);
+}
+
+/// The first cores that this process may use, one for each thread that it may run kernels with.
+std::vector<int> limited_cores(int64_t max_threads) {
+  std::vector<int> cores = usable_cores();
+  for (const int64_t limit : {stated_threads().threads, max_threads}) {
+    if (limit > 0 && cores.size() > static_cast<size_t>(limit)) cores.resize(static_cast<size_t>(limit));
+  }
+  return cores;
+}
 
 }  // namespace
 
-DeviceInfo HostDevice::describe() {
+DeviceInfo HostDevice::describe(int64_t max_threads) {
   const CpuInfo cpu = parse_cpuinfo(read_file("/proc/cpuinfo"));
-  const std::vector<int> cores = usable_cores();
+  const std::vector<int> cores = limited_cores(max_threads);
   DeviceInfo info;
   info.id = "cpu:0";
   info.kind = "host";
@@ -65,7 +77,11 @@ DeviceInfo HostDevice::describe() {
   return info;
 }
 
-HostDevice::HostDevice() : cores_(usable_cores()), info_(describe()), clock_bound_ghz_(kHighestGhz), threads_(cores_) {
+HostDevice::HostDevice(int64_t max_threads)
+    : cores_(limited_cores(max_threads)),
+      info_(describe(max_threads)),
+      clock_bound_ghz_(kHighestGhz),
+      threads_(cores_) {
   info_.facts["schedstat"] = threads_.has_schedstat() ? 1 : 0;
 }
 

@@ -8,15 +8,18 @@
 
 namespace attune {
 
-/// The processor that runs this program: `cpu:0`. Its units are the cores of this process.
+/// The processor that runs this program: `cpu:0`. Its units are the thread limit of this process: the least of its
+/// cores, its CPU quota (whole processors, at least 1) and stated_threads().
 ///
 /// Facts for rules: `num_units`, `l1_bytes`, `l2_bytes`, `l3_bytes` (data caches as reported), `schedstat` (0: the
 /// kernel does not count run-queue delays, so no sample is ever dirty).
 class HostDevice final : public Device {
  public:
-  HostDevice();  ///< Cheap: measures nothing before a stream is opened.
+  /// `max_threads`: limit on its units besides the process's own; 0: none. Cheap: measures nothing
+  /// before a stream is opened.
+  explicit HostDevice(int64_t max_threads = 0);
 
-  static DeviceInfo describe();
+  static DeviceInfo describe(int64_t max_threads = 0);
 
   /// `peak_gflops` is an upper bound: the widest units' work per cycle on every core, times a bound of the clock. That
   /// bound is 6.5 GHz, which no core sold reaches; on x86-64-v4, where the clock kernel's cycles are known, it is the

@@ -194,6 +194,8 @@ void OnlineTuning::start(std::vector<std::string>& said) {
   try {
     ChildCommand command;
     command.arguments = {options_.program.string(), "online", "--device", options_.device.id, "--background"};
+    if (options_.device.kind == "host")
+      command.arguments.insert(command.arguments.end(), {"--threads", std::to_string(options_.device.num_units)});
     command.environment = environment_;
     if (output >= 0) command.output = fmt::format("/proc/self/fd/{}", output);
     const Spawned spawned = spawn(command);

@@ -41,7 +41,7 @@ class PlanCache {
   /// `holder`: number of the dispatcher for protect_plan() and protected_plans().
   PlanCache(uint64_t max_bytes, uint64_t holder) : max_bytes_(max_bytes), holder_(holder) {}
 
-  /// Problem and candidate; nothing else may distinguish plans.
+  /// Problem; units of the device, candidate and layouts. Nothing else may distinguish plans.
   using Name = std::pair<std::string, std::string>;
   /// Returns null if there is none. Does not count as a use.
   CachedPlan* find(const Name& name) const;

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compile/compiler.h"
-#include "device/devices.h"
 #include "dispatch/plans/library_plan.h"
 #include "dispatch/threads/fork_guard.h"
 #include "dispatch/threads/forked_thread.h"
@@ -86,8 +85,9 @@ class SerialPlan final : public Plan {
 
 }  // namespace
 
-PlanMaker::PlanMaker(std::string_view device, const Registry& solvers, std::filesystem::path cache, bool asks_compilers)
-    : device_(open_device(device)), solvers_(solvers), asks_compilers_(asks_compilers) {
+PlanMaker::PlanMaker(std::unique_ptr<Device> device, const Registry& solvers, std::filesystem::path cache,
+                     bool asks_compilers)
+    : device_(std::move(device)), solvers_(solvers), asks_compilers_(asks_compilers) {
   if (!cache.empty()) cache_.emplace(std::vector{std::move(cache)}, std::numeric_limits<uint64_t>::max());
 }
 

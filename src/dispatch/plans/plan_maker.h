@@ -15,7 +15,7 @@
 #include "compile/kernel_cache.h"
 #include "core/binary.h"
 #include "core/candidate.h"
-#include "device/devices.h"
+#include "device/device.h"
 #include "solver/registry.h"
 #include "solver/weight_packing.h"
 
@@ -24,9 +24,9 @@ namespace attune {
 /// Makes plans of candidates on one device. Solvers are opened when first needed and stay open. Not thread-safe.
 class PlanMaker {
  public:
-  /// Opens the device. `cache`: folder of compiled kernels; empty: none. `asks_compilers`: whether to run each compiler
-  /// once to get its version; without it no plan is known to have drifted. Throws like open_device().
-  PlanMaker(std::string_view device, const Registry& solvers, std::filesystem::path cache, bool asks_compilers);
+  /// `cache`: folder of compiled kernels; empty: none. `asks_compilers`: whether to run each compiler once to get its
+  /// version; without it no plan is known to have drifted.
+  PlanMaker(std::unique_ptr<Device> device, const Registry& solvers, std::filesystem::path cache, bool asks_compilers);
 
   const DeviceInfo& device() const noexcept { return device_->info(); }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "device/devices.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -63,7 +64,7 @@ TEST(PlanMaker, APlanThatOneThreadAtATimeMayRunIsRunByOneAtATime) {
   Overlap overlap;
   Registry solvers;
   solvers.add(std::make_unique<SerialSolver>(overlap));
-  PlanMaker maker("fake:0", solvers, {}, false);
+  PlanMaker maker(open_device("fake:0"), solvers, {}, false);
   const auto text = Problem::parse("gemm_a16w16 m=1 n=8 k=8 dtype=fp32");
   const PlanMaker::PlanResult made = maker.make_untuned(op_of(text).normalise(text, maker.device()));
   ASSERT_NE(made.plan, nullptr) << made.why_not;

@@ -10,9 +10,10 @@
 namespace attune {
 
 /// Sets a cached plan or makes one; returns false if none can be made. The name includes the layouts, so that a plan is
-/// never used for weights in another layout than it was made for.
+/// never used for weights in another layout than it was made for, and the units, which limit the threads of untuned
+/// configs.
 bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resolution& answer, std::string& why_not) {
-  PlanCache::Name name(problem.key(), std::string(wanted.candidate));
+  PlanCache::Name name(problem.key(), fmt::format("{}\n{}", maker_.device().num_units, wanted.candidate));
   for (const std::string& layout : wanted.layouts) name.second += '\n' + layout;
   CachedPlan* plan = plans_.find(name);
   if (plan == nullptr) {

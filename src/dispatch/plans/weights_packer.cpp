@@ -30,8 +30,8 @@ Problem normalised(const KeyCodes& codes, GemmKey key, int64_t m, const DeviceIn
 }  // namespace
 
 /// Collects the layouts of usable rows, the layout with most rows first.
-std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(const KeyCodes& codes, const RowIndex& rows,
-                                                                  const GemmKey& key) const {
+std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(PlanMaker& maker, const KeyCodes& codes,
+                                                                  const RowIndex& rows, const GemmKey& key) {
   std::vector<Choice> choices;
   for (const std::string& layout : rows.layouts()) {
     const HalfKey half = codes.half(codes.codes(key), KeyCodes::layout_code(layout));
@@ -41,7 +41,7 @@ std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(const KeyCodes
       const RowIndex::Row& row = rows.row(number);
       if (rows.find(half.with_m(row.m)) != number) continue;  // A group whose hash collides with this one.
       const auto solver =
-          maker_.who_serves(normalised(codes, key, row.m, maker_.device()), rows.kernel_name(row), layout);
+          maker.who_serves(normalised(codes, key, row.m, maker.device()), rows.kernel_name(row), layout);
       if (!solver) continue;
       choice.solver = *solver;
       choice.m = row.m;
@@ -59,18 +59,18 @@ std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(const KeyCodes
 
 /// Returns the first untuned layout (baselines first, `plain` last) that some solver reads at every probed M; else the
 /// first.
-WeightsPacker::Choice WeightsPacker::choice_without_rows(const KeyCodes& codes, const GemmKey& key) const {
+WeightsPacker::Choice WeightsPacker::choice_without_rows(PlanMaker& maker, const KeyCodes& codes, const GemmKey& key) {
   // oneDNN's layout may depend on whether M is small, medium or large.
   constexpr std::array<int64_t, 3> kProbed = {1, 64, 2048};
   std::vector<Choice> choices;
-  for (const auto& [solver, layout] : maker_.untuned_layouts(normalised(codes, key, kProbed[0], maker_.device())))
+  for (const auto& [solver, layout] : maker.untuned_layouts(normalised(codes, key, kProbed[0], maker.device())))
     choices.push_back({layout, solver, kProbed[0], 0, 0});
   if (choices.empty())
     fail(ErrorCode::unavailable, "no solver on this machine supports packed weights: {}",
-         normalised(codes, key, kProbed[0], maker_.device()).key());
+         normalised(codes, key, kProbed[0], maker.device()).key());
   for (const Choice& choice : choices) {
     const bool always = std::all_of(kProbed.begin(), kProbed.end(), [&](int64_t m) {
-      return maker_.reads(normalised(codes, key, m, maker_.device()), choice.layout);
+      return maker.reads(normalised(codes, key, m, maker.device()), choice.layout);
     });
     if (always) return choice;
   }
@@ -93,10 +93,10 @@ const LayoutSet& WeightsPacker::set_of(std::vector<std::string> names) {
   return *set;
 }
 
-WeightsPacker::PackingChoice WeightsPacker::choose(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key,
-                                                   const PackOptions& options) {
-  std::vector<Choice> choices = choices_of_rows(codes, rows, key);
-  if (choices.empty()) choices.push_back(choice_without_rows(codes, key));
+WeightsPacker::PackingChoice WeightsPacker::choose(PlanMaker& maker, const KeyCodes& codes, const RowIndex& rows,
+                                                   const GemmKey& key, const PackOptions& options) {
+  std::vector<Choice> choices = choices_of_rows(maker, codes, rows, key);
+  if (choices.empty()) choices.push_back(choice_without_rows(maker, codes, key));
   if (options.packing == Packing::one_layout) choices.resize(1);
 
   PackingChoice chosen;
@@ -104,7 +104,7 @@ WeightsPacker::PackingChoice WeightsPacker::choose(const KeyCodes& codes, const 
   uint64_t total = 0, least = 0;
   for (const Choice& choice : choices) {
     WeightPacking packing =
-        maker_.packing(normalised(codes, key, choice.m, maker_.device()), choice.layout, choice.solver);
+        maker.packing(normalised(codes, key, choice.m, maker.device()), choice.layout, choice.solver);
     if (least == 0 || packing.bytes < least) least = packing.bytes;
     if (options.max_bytes != 0 && packing.bytes > options.max_bytes - total) continue;
     total += packing.bytes;
@@ -116,7 +116,7 @@ WeightsPacker::PackingChoice WeightsPacker::choose(const KeyCodes& codes, const 
          options.max_bytes);
   }
   chosen.layouts = &set_of(std::move(names));
-  const Problem any_m = normalised(codes, key, 1, maker_.device());
+  const Problem any_m = normalised(codes, key, 1, maker.device());
   const auto specs = op_of(any_m).tensors(any_m);
   chosen.plain_bytes = specs[weights_operand(specs)].bytes();
   return chosen;

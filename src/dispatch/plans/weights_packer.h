@@ -15,17 +15,15 @@ namespace attune {
 /// Chooses the layouts that tables name for some weights, and how to pack them. Not thread-safe.
 class WeightsPacker {
  public:
-  /// `maker` must outlive this and all weights.
-  explicit WeightsPacker(PlanMaker& maker) : maker_(maker) {}
-
   struct PackingChoice {
     const LayoutSet* layouts = nullptr;
     std::vector<WeightPacking> packings;  ///< By layout. Opaque ones call a library: one thread at a time.
     uint64_t plain_bytes = 0;
   };
-  /// `key`: with the flag bpreshuffle; its M is ignored. Throws invalid_input for a key that is no problem; unavailable
-  /// when no solver packs its weights or no copy is within the limit.
-  PackingChoice choose(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key, const PackOptions& options);
+  /// `maker`: must outlive the packings. `key`: with the flag bpreshuffle; its M is ignored. Throws invalid_input for a
+  /// key that is no problem; unavailable when no solver packs its weights or no copy is within the limit.
+  PackingChoice choose(PlanMaker& maker, const KeyCodes& codes, const RowIndex& rows, const GemmKey& key,
+                       const PackOptions& options);
 
  private:
   /// A candidate layout for the weights, and the solver that packs it.
@@ -35,11 +33,11 @@ class WeightsPacker {
     size_t num_rows = 0;
     double us = 0;  ///< Sum over all rows.
   };
-  std::vector<Choice> choices_of_rows(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key) const;
-  Choice choice_without_rows(const KeyCodes& codes, const GemmKey& key) const;
+  static std::vector<Choice> choices_of_rows(PlanMaker& maker, const KeyCodes& codes, const RowIndex& rows,
+                                             const GemmKey& key);
+  static Choice choice_without_rows(PlanMaker& maker, const KeyCodes& codes, const GemmKey& key);
   const LayoutSet& set_of(std::vector<std::string> names);
 
-  PlanMaker& maker_;
   std::map<std::vector<std::string>, std::unique_ptr<const LayoutSet>> sets_;  ///< Never freed: answers point to them.
 };
 

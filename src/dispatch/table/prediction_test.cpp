@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <map>
 #include <random>
-
-#include "dispatch/table/row_groups.h"
 
 namespace attune {
 namespace {
@@ -82,39 +79,6 @@ TEST(NextRowsTest, ABoundIsRoundedUpToAPercent) {
   EXPECT_EQ(percent_of(2.545F), 255);
   EXPECT_EQ(percent_of(1e9F), 255);
   EXPECT_EQ(percent_of(std::numeric_limits<float>::quiet_NaN()), 0);
-}
-
-HalfKey group(uint64_t number) { return HalfKey::of({.op = 1, .n = number, .k = 7}); }
-
-TEST(RowGroupsTest, FindsTheNextRowsAsAMapDoes) {
-  std::mt19937 random(11);
-  std::map<uint64_t, std::map<uint32_t, uint32_t>> slow;
-  std::vector<RowGroups::Member> members;
-  for (uint32_t i = 1; i <= 3000; ++i) {
-    const uint64_t n = random() % 200;
-    const auto m = static_cast<uint32_t>(1 + random() % 500);
-    if (!slow[n].emplace(m, i).second) continue;
-    members.push_back({RowGroups::print_of(group(n)), m, i});
-  }
-  const RowGroups groups(std::move(members));
-  for (uint64_t n = 0; n < 220; ++n) {
-    for (const int64_t m :
-         {int64_t{1}, int64_t{250}, int64_t{500}, int64_t{1} << 40, static_cast<int64_t>(random() % 500)}) {
-      uint32_t below = 0, above = 0;
-      for (const auto& [row_m, number] : slow[n]) {
-        if (row_m < m) below = number;
-        if (row_m > m && above == 0) above = number;
-      }
-      EXPECT_EQ(groups.around(group(n), m).below, below) << n << " " << m;
-      EXPECT_EQ(groups.around(group(n), m).above, above) << n << " " << m;
-    }
-  }
-}
-
-TEST(RowGroupsTest, NoRows) {
-  const RowGroups none;
-  EXPECT_EQ(none.around(group(1), 5).below, 0u);
-  EXPECT_EQ(none.around(group(1), 5).above, 0u);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "formats/csv/csv_scan.h"
 #include "formats/csv/key_cells.h"
+#include "formats/csv/row_choice.h"
 #include "formats/csv/table.h"
 #include "ops/extent.h"
 
@@ -54,7 +55,7 @@ class RowIndexBuilder {
   }
 
   void finish() {
-    std::vector<RowGroups::Member> members;
+    std::vector<RowsByM::Member> members;
     members.reserve(in_groups_.size());
     constexpr size_t kAhead = 16;
     for (size_t i = 0; i < in_groups_.size(); ++i) {
@@ -63,7 +64,7 @@ class RowIndexBuilder {
       members.push_back({one.group, one.m, index_.find(one.key)});
     }
     std::vector<InGroup>().swap(in_groups_);
-    index_.groups_ = RowGroups(std::move(members));
+    index_.groups_ = RowsByM(std::move(members));
     index_.names_.shrink_to_fit();
     index_.name_ends_.shrink_to_fit();
   }
@@ -120,13 +121,14 @@ class RowIndexBuilder {
   }
 
   /// Whether the row is for this device.
-  bool is_ours(const CsvScan& scan) const {
-    if (units_of(cell(scan, units_)) != device_.num_units) return false;
+  bool is_ours(const CsvScan& scan) {
+    const int64_t units = units_of(cell(scan, units_));
     std::string_view gfx = cell(scan, gfx_);
-    if (gfx.empty()) gfx = gfx_of_units(device_.num_units);
+    if (gfx.empty()) gfx = gfx_of_units(units);
     if (gfx != device_.gfx || !cell(scan, tag_).empty()) return false;
-    const std::string_view model = cell(scan, model_);
-    return model.empty() || device_.model.empty() || model == device_.model;
+    if (!is_of_model(cell(scan, model_), device_.model)) return false;
+    if (units != device_.num_units) index_.other_units_.insert(units);
+    return units == device_.num_units;
   }
 
   /// Reads the codes of the key columns; returns false if a cell is invalid.
@@ -189,11 +191,10 @@ class RowIndexBuilder {
       index_.prints_[slot] = RowIndex::print_of(row.key);
       ++index_.num_rows_;
       if (codes_.pads_m() && row.m > 0 && row.m <= kMaxExtent)
-        in_groups_.push_back({RowGroups::print_of(half), row.key, static_cast<uint32_t>(row.m)});
+        in_groups_.push_back({RowsByM::print_of(half), row.key, static_cast<uint32_t>(row.m)});
     } else {
-      if (there.file != file) return;
-      repeated_.note(scan.line());
-      if (row.us >= there.us) return;
+      if (there.file == file) repeated_.note(scan.line());
+      if (!(RowRank(row.file, row.us) < RowRank(there.file, there.us))) return;
     }
     row.name = name_of(kernel);
     there = row;
@@ -262,7 +263,7 @@ void RowIndex::grow() {
 Predictions RowIndex::predict(const HalfKey& half, int64_t m, double max_regret) const noexcept {
   Predictions found;
   if (m < 1 || max_regret <= 0) return found;
-  const RowGroups::AdjacentRows around = groups_.around(half, m);
+  const RowsByM::AdjacentRows around = groups_.around(half, m);
   const auto neighbour = [this](uint32_t number) {
     return number == 0 ? Neighbour() : Neighbour{row(number).m, row(number).us};
   };

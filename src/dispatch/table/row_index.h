@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,15 +13,15 @@
 #include "dispatch/table/huge_pages.h"
 #include "dispatch/table/key_codes.h"
 #include "dispatch/table/prediction.h"
-#include "dispatch/table/row_groups.h"
+#include "dispatch/table/rows_by_m.h"
 #include "dispatch/table/table_sources.h"
 #include "formats/csv/csv_document.h"
 
 namespace attune {
 
 /// The rows of one family's tables that serve one device, indexed by key: the run-time form of a Table. Among rows with
-/// the same key and layout, the first file wins, and inside a file the lowest usable time. Rows of other devices or
-/// models, with a `_tag`, or without a usable time are skipped (row_statuses() says it of a Table, for people;
+/// the same key and layout, the one of the lowest RowRank wins. Rows of other devices or models, with a `_tag`, or
+/// without a usable time are skipped (row_statuses() says it of a Table, for people;
 /// testing's SlowLookup is compared with both); malformed rows are skipped and reported in notices(). Immutable, hence
 /// thread-safe. Building takes about 1 µs per row, memory at most 170 bytes per row plus the kernels' names.
 class RowIndex {
@@ -58,6 +59,8 @@ class RowIndex {
   /// Unique layouts of packed weights that rows name.
   const std::vector<std::string>& layouts() const noexcept { return layouts_; }
   size_t num_rows() const noexcept { return num_rows_; }
+  /// Other numbers of units that rows of this device's model are for.
+  const std::set<int64_t>& other_units() const noexcept { return other_units_; }
   /// Requires: `number` came from find() and is not 0.
   const Row& row(uint32_t number) const noexcept { return slots_[number - 1]; }
   std::string_view kernel_name(const Row& row) const noexcept {
@@ -87,11 +90,12 @@ class RowIndex {
   std::vector<uint64_t, HugePages<uint64_t>> prints_;
   std::vector<Row, HugePages<Row>> slots_;
   size_t num_rows_ = 0;
-  RowGroups groups_;
+  RowsByM groups_;
   std::string names_;
   std::vector<uint32_t> name_ends_{0};
   std::vector<TableSource> files_;
   std::vector<std::string> notices_, layouts_;
+  std::set<int64_t> other_units_;
 };
 
 }  // namespace attune

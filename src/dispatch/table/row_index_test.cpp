@@ -68,6 +68,12 @@ TEST_F(RowIndexTest, FindsTheLowestTimeOfTheFirstFile) {
                                     "is in line 3")));
 }
 
+TEST_F(RowIndexTest, OfTimesThatItCannotTellApartTheFirstRowWins) {
+  const auto made = index({kIndexHeader + std::string("x86-64-v4,2,1,2,3,torch.float32,7.00000002,first\n"
+                                                      "x86-64-v4,2,1,2,3,torch.float32,7.00000001,second\n")});
+  EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "first");
+}
+
 TEST_F(RowIndexTest, LeavesOutWhatDoesNotServeThisDevice) {
   const auto made =
       index({"gfx,cu_num,M,N,K,us,kernelName,device,_tag\n"

@@ -26,10 +26,11 @@ struct LayoutSet {
   }
 };
 
-/// A lookup request: a problem, and the layouts of its weights if they are packed ahead.
+/// A lookup request: a problem, the layouts of its weights if they are packed ahead, and the thread limit.
 struct LookupRequest {
   GemmKey key;
   const LayoutSet* layouts = nullptr;  ///< Null: the weights are a plain operand.
+  int64_t units = 0;                   ///< Units of the device under the thread limit of the call.
 
   ProblemKey hash(const KeyCodes& codes) const noexcept {
     return layouts == nullptr ? codes.hash(key) : codes.half(codes.codes(key), layouts->code).with_m(key.m);

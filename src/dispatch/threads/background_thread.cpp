@@ -1,40 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/threads/background_thread.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "process/blocked_signals.h"
 
 namespace attune {
 namespace {
 
 std::atomic<int> alive{0};
 
-/// Blocks all signals while a thread is started, because the new thread inherits the mask.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
 }  // namespace
 
 BackgroundThread::BackgroundThread(std::function<void()> work) : process_(::getpid()) {
-  const SignalsBlocked signals;
+  const BlockedSignals blocked;
   try {
     thread_ = std::thread([this, work = std::move(work)] {
       ++alive;

@@ -5,8 +5,9 @@
 namespace attune {
 
 /// Whether the calling thread survived a fork() of a process that had threads other than the library's own. Runtime
-/// state kept for such a thread, above all libgomp's team, may wait forever for threads that no longer exist. Threads
-/// started after the fork are not affected. When such a thread ends, libgomp does not wait for its team. About 1 ns.
+/// state kept for such a thread, above all libgomp's team, may wait without end for threads that no longer exist.
+/// Threads started after the fork are not affected. When such a thread ends, libgomp does not wait for its team. About
+/// 1 ns.
 bool came_through_fork() noexcept;
 
 /// Runs a call into a library with a thread pool. A thread that survived a fork() has the call run by another thread,

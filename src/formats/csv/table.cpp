@@ -191,10 +191,8 @@ const TableRow* Table::find(const Problem& problem, std::string_view gfx, int64_
                             std::string_view model) const {
   const TableRow* best = nullptr;
   for (const TableRow* row : all(problem, gfx, num_units)) {
-    if (best && best->file != row->file) break;  // rows are in the order of the files
-    if (!row->us || !row->tag.empty()) continue;
-    if (!model.empty() && !row->device.empty() && row->device != model) continue;
-    if (!best || *row->us < *best->us) best = row;
+    if (!row->us || !row->tag.empty() || !is_of_model(row->device, model)) continue;
+    if (!best || row->rank() < best->rank()) best = row;
   }
   return best;
 }

@@ -12,6 +12,7 @@
 
 #include "attune/problem.h"
 #include "formats/csv/csv_document.h"
+#include "formats/csv/row_choice.h"
 #include "ops/family.h"
 
 namespace attune {
@@ -27,6 +28,9 @@ struct TableRow {
   std::string kernel_name, libtype;
   std::optional<double> us;  ///< nullopt for a time that is zero, negative, not finite, or not a number.
   std::optional<double> err_ratio, tflops, bw;
+
+  /// Requires: the row has a usable time.
+  RowRank rank() const noexcept { return {file, *us}; }
 };
 
 /// Treatment of unreadable rows: the table is refused, or the row is skipped, as at run time.
@@ -56,9 +60,8 @@ class Table {
   std::string_view cell(const TableRow& row, std::string_view column) const;
   std::string_view raw(const TableRow& row) const { return documents()[row.file].raw(row.row); }
 
-  /// Returns the row that a lookup gets: from the first file that has the key on this device, the one with the lowest
-  /// usable time and without `_tag`. `model` is compared with rows that name one. Attributes missing in the problem
-  /// have their defaults. O(log n).
+  /// Returns the row that a device takes by the rule of RowRank, of all layouts: one with a usable time, without
+  /// `_tag`, and of this `model`. Attributes missing in the problem have their defaults. O(log n).
   const TableRow* find(const Problem& problem, std::string_view gfx, int64_t num_units,
                        std::string_view model = {}) const;
   /// Returns all rows of the key and device in file order: with any tag and model, also without a usable time.

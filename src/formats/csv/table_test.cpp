@@ -106,6 +106,11 @@ TEST_F(TableFile, TheLowestTimeOfAKeyWinsWithAWarning) {
       testing::Contains(HasSubstr("2 rows with the key of another row: the lowest time wins; the first is in line 3")));
 }
 
+TEST_F(TableFile, OfTimesThatTheRunTimeCannotTellApartTheFirstRowWins) {
+  const auto table = read("gfx,cu_num,M,N,K,us,kernelName\ng,1,1,2,3,7.00000002,first\ng,1,1,2,3,7.00000001,second\n");
+  EXPECT_EQ(table.find(problem_, "g", 1)->kernel_name, "first");
+}
+
 TEST_F(TableFile, RowsOfOtherModelsAndTaggedRowsAreNotFound) {
   const auto table = read(
       "gfx,cu_num,M,N,K,us,kernelName,device,_tag\nsm_90,132,1,2,3,5,h100,NVIDIA "

@@ -49,7 +49,7 @@ std::string with(std::string config, const std::string& field, const std::string
   return config.replace(begin, config.find_first_of(",}", begin) - begin, " " + value);
 }
 
-std::string message(const std::string& config, int64_t tp = 1) {
+std::string shapes_message(const std::string& config, int64_t tp = 1) {
   try {
     shapes(config, tp);
   } catch (const Error& error) {
@@ -140,14 +140,16 @@ TEST(ModelShapes, KeysAndValuesAreCopiedWhenThereAreFewerHeadsThanDevices) {
 }
 
 TEST(ModelShapes, WhatCannotBeDividedNamesItsField) {
-  EXPECT_THAT(message(kLlama8B, 3), StartsWith("config.json: field 'num_attention_heads' is not a multiple of --tp 3"));
-  EXPECT_THAT(message(with(kLlama8B, "num_key_value_heads", "16"), 32), "nothing was thrown");
+  EXPECT_THAT(shapes_message(kLlama8B, 3),
+              StartsWith("config.json: field 'num_attention_heads' is not a multiple of --tp 3"));
+  EXPECT_THAT(shapes_message(with(kLlama8B, "num_key_value_heads", "16"), 32), "nothing was thrown");
   const std::string uneven = with(with(kLlama8B, "num_attention_heads", "24"), "num_key_value_heads", "6");
-  EXPECT_THAT(message(with(uneven, "head_dim", "128"), 4), HasSubstr("'num_key_value_heads' is not a multiple"));
-  EXPECT_THAT(message(with(kLlama8B, "intermediate_size", "14337"), 2), HasSubstr("'intermediate_size'"));
-  EXPECT_THAT(message(with(kQwen30BA3B, "moe_intermediate_size", "769"), 2), HasSubstr("'moe_intermediate_size'"));
-  EXPECT_THAT(message(with(kGptOss120B, "intermediate_size", "2881"), 2), HasSubstr("'intermediate_size'"));
-  EXPECT_THAT(message(kDeepSeekV3, 256), HasSubstr("'num_attention_heads'"));
+  EXPECT_THAT(shapes_message(with(uneven, "head_dim", "128"), 4), HasSubstr("'num_key_value_heads' is not a multiple"));
+  EXPECT_THAT(shapes_message(with(kLlama8B, "intermediate_size", "14337"), 2), HasSubstr("'intermediate_size'"));
+  EXPECT_THAT(shapes_message(with(kQwen30BA3B, "moe_intermediate_size", "769"), 2),
+              HasSubstr("'moe_intermediate_size'"));
+  EXPECT_THAT(shapes_message(with(kGptOss120B, "intermediate_size", "2881"), 2), HasSubstr("'intermediate_size'"));
+  EXPECT_THAT(shapes_message(kDeepSeekV3, 256), HasSubstr("'num_attention_heads'"));
 }
 
 TEST(ModelShapes, TheVocabularyIsPaddedTo64BeforeItIsDivided) {
@@ -218,7 +220,8 @@ TEST(ModelShapes, ModulesThatAreNotQuantisedStayInTheModelsType) {
 TEST(ModelShapes, FourBitWeightsBesideWholeActivationsAreOfExpertsOnly) {
   const std::string method = R"({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights":
       {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32}}}, "ignore": )";
-  EXPECT_THAT(message(with(kQwen30BA3B, "quantization_config", method + "[]}")), HasSubstr("only tables of experts"));
+  EXPECT_THAT(shapes_message(with(kQwen30BA3B, "quantization_config", method + "[]}")),
+              HasSubstr("only tables of experts"));
   // moonshotai/Kimi-K2-Thinking
   const auto found = shapes(with(kQwen30BA3B, "quantization_config", method + R"(["re:.*self_attn.*"]})"), 1);
   EXPECT_THAT(found.products[3].problems[0].key(), HasSubstr("q_dtype_a=torch.bfloat16 q_dtype_w=torch.int4"));
@@ -239,7 +242,7 @@ TEST(ModelShapes, TheTypeIsTheCallersThenTheModelsThenBf16) {
 
 TEST(ModelShapes, AProductBeyondATableIsRefused) {
   const std::string huge = with(with(kLlama8B, "head_dim", "16777216"), "num_attention_heads", "16777216");
-  EXPECT_THAT(message(huge), HasSubstr("a product is too large for a table"));
+  EXPECT_THAT(shapes_message(huge), HasSubstr("a product is too large for a table"));
 }
 
 TEST(ModelShapes, ProblemsOfAFamilyAreThereOnce) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "campaign/campaign.h"
-#include "campaign/online_attempts.h"
+#include "campaign/online/online_attempts.h"
 #include "core/device_info.h"
 #include "dispatch/online/online_queue.h"
 #include "ops/family.h"
@@ -84,7 +84,8 @@ OnlineEnd empty_queue(const OnlineQueue& queue, const DeviceInfo& device, const 
 
 /// How `attune online` tunes. Plain data.
 struct OnlineMethod {
-  std::string device = "cpu:0", timeout = "5m";
+  DeviceChoice device;
+  std::string timeout = "5m";
   uint64_t max_trials = 24;
   double quiet_wait_s = 0;
   std::filesystem::path overlay;  ///< Folder of the tables that are written.

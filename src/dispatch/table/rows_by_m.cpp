@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "dispatch/table/row_groups.h"
+#include "dispatch/table/rows_by_m.h"
 
 #include <algorithm>
 #include <tuple>
 
 namespace attune {
 
-RowGroups::RowGroups(std::vector<Member> members) {
+RowsByM::RowsByM(std::vector<Member> members) {
   std::sort(members.begin(), members.end(),
             [](const Member& a, const Member& b) { return std::tie(a.group, a.m) < std::tie(b.group, b.m); });
   size_t num_groups = 0, size = 1;
@@ -24,7 +24,7 @@ RowGroups::RowGroups(std::vector<Member> members) {
   }
 }
 
-RowGroups::AdjacentRows RowGroups::around(const HalfKey& half, int64_t m) const noexcept {
+RowsByM::AdjacentRows RowsByM::around(const HalfKey& half, int64_t m) const noexcept {
   const Group& group = groups_[slot_of(print_of(half))];
   const Place* const begin = places_.data() + group.first;
   const Place* const end = begin + group.count;
@@ -34,7 +34,7 @@ RowGroups::AdjacentRows RowGroups::around(const HalfKey& half, int64_t m) const 
   return {at == begin ? 0 : at[-1].row, above == end ? 0 : above->row};
 }
 
-uint64_t RowGroups::num_bytes() const noexcept {
+uint64_t RowsByM::num_bytes() const noexcept {
   return groups_.capacity() * sizeof(Group) + places_.capacity() * sizeof(Place);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "campaign/online_run.h"
+#include "campaign/online/online_run.h"
 
 #include <fmt/format.h>
 

@@ -9,9 +9,10 @@
 
 namespace attune {
 
-/// Groups of rows that differ in M alone, sorted by M. Immutable, hence thread-safe. Takes 8 bytes per row and at most
+/// The rows of each group, rows that differ in M alone, in the order of M: finds the neighbours of an M that has no row
+/// itself. Immutable, hence thread-safe. Takes 8 bytes per row and at most
 /// 32 per group.
-class RowGroups {
+class RowsByM {
  public:
   struct Member {
     uint64_t group = 0;  ///< print_of() the row's key without M.
@@ -19,9 +20,9 @@ class RowGroups {
   };
   static uint64_t print_of(const HalfKey& half) noexcept { return (half.low ^ half.high) | 1; }
 
-  RowGroups() : RowGroups(std::vector<Member>()) {}
+  RowsByM() : RowsByM(std::vector<Member>()) {}
   /// The members may be in any order.
-  explicit RowGroups(std::vector<Member> members);
+  explicit RowsByM(std::vector<Member> members);
 
   struct AdjacentRows {
     uint32_t below = 0, above = 0;  ///< Row numbers of the nearest smaller and larger M; 0: none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "campaign/online_attempts.h"
+#include "campaign/online/online_attempts.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "device/stated_threads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
+#include "base/variable.h"
+
+namespace attune {
+namespace {
+
+/// Returns 0 unless the text is a positive number.
+int64_t positive(std::string_view text) { return std::max<int64_t>(0, parse_int(trim(text)).value_or(0)); }
+
+}  // namespace
+
+StatedThreads stated_threads() {
+  StatedThreads stated;
+  if (const char* text = variable_or_null("OMP_NUM_THREADS")) stated.threads = positive(split(text, ',').front());
+  if (const char* text = variable_or_null("ATTUNE_THREADS")) {
+    const int64_t threads = positive(text);
+    if (threads == 0)
+      stated.complaint = fmt::format("ATTUNE_THREADS expects a number of threads from 1, ignoring it: '{}'", text);
+    if (threads > 0 && (stated.threads == 0 || threads < stated.threads)) stated.threads = threads;
+  }
+  return stated;
+}
+
+}  // namespace attune

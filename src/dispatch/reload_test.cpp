@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Tables that change while a dispatcher is open.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "testing/dispatcher_fixture.h"
+
+namespace attune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST_F(DispatcherTest, AChangedTableIsSeenAndPlansStay) {
+  write(row(5, kGood) + row(6, kGood));
+  const Hit first = dispatcher().require(key(5)), same = dispatcher().require(key(6));
+  EXPECT_FALSE(dispatcher().reload());
+  write(row(6, kGood) + row(5, kOther));
+  EXPECT_TRUE(dispatcher().reload());
+  const Hit second = dispatcher().choose(key(5));
+  EXPECT_NE(second.plan, nullptr) << "what was served is served at once";
+  EXPECT_NE(second.plan, first.plan);
+  EXPECT_THAT(dispatcher().explain(key(5)), HasSubstr("t.csv:3 " + std::string(kOther)));
+  EXPECT_EQ(dispatcher().choose(key(6)).plan, same.plan);
+  std::filesystem::remove(table_);
+  EXPECT_TRUE(dispatcher().reload());
+  EXPECT_EQ(dispatcher().choose(key(5)).match, Match::fallback);
+  EXPECT_EQ(dispatcher().counts().reloads, 2u);
+  EXPECT_EQ(dispatcher().counts().shapes, 2u);
+  EXPECT_EQ(dispatcher().counts().missed_shapes, 2u) << "no row serves them any more";
+  write(row(6, kGood));
+  dispatcher().reload();
+  std::filesystem::remove(table_);
+  dispatcher().reload();
+  EXPECT_EQ(dispatcher().counts().missed_shapes, 2u) << "each is counted once";
+}
+
+TEST_F(DispatcherTest, LooksAtItsTablesByItself) {
+  write(row(5, kGood));
+  options_.poll_interval = std::chrono::milliseconds(2);
+  dispatcher().require(key(5));
+  write(row(5, kOther) + row(6, kOther));
+  EXPECT_EQ(wait_for(key(6), [](const Hit& hit) { return hit.match == Match::exact; }).match, Match::exact);
+}
+
+TEST_F(DispatcherTest, AWrongTableIsSkipped) {
+  write("fake,4,many,16,16,torch.float32,torch.float32,1,x\n" + row(5, kGood));
+  EXPECT_THAT(dispatcher().notices(), ElementsAre(HasSubstr("1 row that cannot be read")));
+  EXPECT_EQ(dispatcher().require(key(5)).match, Match::exact);
+  write_file_atomically(table_, "no table at all\n");
+  EXPECT_TRUE(dispatcher().reload());
+  EXPECT_THAT(dispatcher().notices(), ElementsAre(HasSubstr("a table is skipped")));
+}
+
+TEST_F(DispatcherTest, ManyReadersWhileTablesChange) {
+  write(row(5, kGood));
+  dispatcher().require(key(5));
+  std::atomic<bool> stop = false;
+  std::atomic<uint64_t> num_served = 0;
+  std::vector<std::thread> readers;
+  for (int thread = 0; thread < 2; ++thread) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        for (int64_t m = 1; m < 24; ++m) num_served += dispatcher().choose(key(m)).plan != nullptr ? 1 : 0;
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) {
+    write(row(5, i % 2 ? kGood : kOther) + row(16 + i % 3, kGood));
+    EXPECT_TRUE(dispatcher().reload());
+    EXPECT_NE(dispatcher().choose(key(5)).plan, nullptr);
+  }
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_GT(num_served, 0u);
+}
+
+}  // namespace
+}  // namespace attune

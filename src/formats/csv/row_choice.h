@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <compare>
+#include <cstddef>
+#include <string_view>
+
+/// The rule by which a device takes one of several rows with the same key and layout.
+namespace attune {
+
+/// Returns whether a row that names `row_model` may serve a device of `device_model`; an empty name stands for any
+/// model.
+inline bool is_of_model(std::string_view row_model, std::string_view device_model) noexcept {
+  return row_model.empty() || device_model.empty() || row_model == device_model;
+}
+
+/// Rank of a row among those with its key: the lowest wins, of equal ones the row that stands first. An earlier file
+/// wins whatever its time; inside a file, the lower time wins. Requires: the row has a usable time and no `_tag`.
+struct RowRank {
+  RowRank(size_t file_index, double time_us) noexcept : file(file_index), us(static_cast<float>(time_us)) {}
+
+  size_t file;  ///< Index of the file in the order of the tables.
+  float us;     ///< As precise as the run time keeps it: times that differ by less are equal.
+  auto operator<=>(const RowRank&) const = default;
+};
+
+}  // namespace attune

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "store/entry_json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "base/error.h"
+#include "testing/journal_values.h"
+
+namespace attune {
+namespace {
+
+class EntryJson : public testing::Test, protected JournalValues {};
+
+TEST_F(EntryJson, NumbersThatAreNotFiniteAndTextThatIsNotUtf8Survive) {
+  auto value = decision("a=1");
+  value.comparison.interval.high = std::numeric_limits<double>::infinity();
+  value.comparison.interval.low = -std::numeric_limits<double>::infinity();
+  EXPECT_EQ(entry_from_json(entry_to_json(value)), Entry(value));
+  auto noisy = record("a=1");
+  noisy.outcome.errors.cosine = std::numeric_limits<double>::quiet_NaN();
+  noisy.outcome.detail = "\xff";
+  const auto back = std::get<Record>(entry_from_json(entry_to_json(noisy)));
+  EXPECT_TRUE(std::isnan(back.outcome.errors.cosine));
+  EXPECT_EQ(back.outcome.detail, "\xef\xbf\xbd");
+}
+
+TEST_F(EntryJson, WhatIsNoEntryIsInvalidInput) {
+  for (const std::string text :
+       {"", "{", "[]", "{\"type\":\"x\"}", "{\"type\":\"started\"}", "{\"type\":1}", "null",
+        R"({"type":"pardoned","device":"g","candidate":{"solver":"s","version":"1","config":"a"}})"}) {
+    try {
+      entry_from_json(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attune
