@@ -65,8 +65,8 @@ class Report:
         self.rows, self.stated, self.runs, self.others, self.unserved = rows, stated, runs, others, unserved
         self.compared = [i for i in range(len(rows)) if i not in unserved]
         self.with_statement = [i for i in self.compared if stated[i]]
-        # Without the tuner's statement every row is taken at its word.
-        self.claimed = [i for i in self.compared if stated[i] is None or stated[i].verdict == "faster"]
+        # Without any statement of the tuner each row is taken at its word.
+        self.claimed = [i for i in self.with_statement if stated[i].verdict == "faster"] if any(stated) else self.compared
         self.slower = [[i for i in self.claimed if run.served[i].is_slower] for run in runs]
 
     def means(self):
@@ -129,7 +129,7 @@ class Report:
         lines = []
         for run in [*self.runs, *self.others]:
             used = len(run.figures.rounds)
-            noisy = "; too few undisturbed rounds, so all are used: **noisy**" if run.figures.is_noisy else ""
+            noisy = "; too few undisturbed ones, so these are the less disturbed half: **noisy**" if run.figures.is_noisy else ""
             lines.append(f"- {run.condition}: {used} of {run.num_rounds} rounds used, {run.passes} timed calls of a row in a turn{noisy}.")
         lines += [f"- {self.rows[i]}: not compared, {why}." for i, why in self.unserved.items()]
         return [*lines, ""]

@@ -6,7 +6,7 @@ import random
 import statistics
 
 MAX_OTHERS = 0.05  # Share of the processors; a round in which others used more is dropped.
-MIN_ROUNDS = 6  # Clean ones; with fewer all are used, and the run is noisy.
+MIN_ROUNDS = 6  # Undisturbed ones; with fewer the run is noisy.
 REPLICATES = 1000
 NORMAL_95 = 1.959964
 MAX_DIFFERENCE = 0.03  # Of stated and served geometric means.
@@ -48,12 +48,19 @@ class Served:
         return self.ratio.high < 1
 
 
+def is_clean(one):
+    """Whether no other program disturbed a round."""
+    return one.others <= MAX_OTHERS
+
+
 def clean_rounds(openings):
-    """Rounds that no other program disturbed, by opening; all of them if they are too few. Returns (openings, noisy)."""
-    clean = [[one for one in rounds if one.others <= MAX_OTHERS] for rounds in openings]
-    if sum(map(len, clean)) >= MIN_ROUNDS:
-        return [rounds for rounds in clean if rounds], False
-    return [rounds for rounds in openings if rounds], True
+    """Rounds that no other program disturbed, by opening; if they are too few, the less disturbed half of all. Returns
+    (openings, noisy)."""
+    shares = sorted(one.others for rounds in openings for one in rounds)
+    is_noisy = sum(share <= MAX_OTHERS for share in shares) < MIN_ROUNDS
+    most = shares[(len(shares) - 1) // 2] if is_noisy else MAX_OTHERS
+    kept = [[one for one in rounds if one.others <= most] for rounds in openings]
+    return [rounds for rounds in kept if rounds], is_noisy
 
 
 def log_ratio(rounds, layer):
