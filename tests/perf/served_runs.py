@@ -7,7 +7,7 @@ from pathlib import Path
 
 from served_report import Run
 from served_statistics import Figures, is_clean
-from served_turns import SIDES, Application, Turns
+from served_turns import SIDES, Application, Turns, wait_until_quiet
 
 PASSED_ON = ("ATTUNE_CACHE", "ATTUNE_CC", "ATTUNE_MODULES", "ATTUNE_THREADS")
 
@@ -38,8 +38,8 @@ class Server:
         (folder / "layers.txt").write_text("".join(row.problem + "\n" for row in rows))
 
     def start(self, stack, side, activations, gap_ms):
-        command = [str(Path(self.options.build) / "attune_served"), "--layers", str(self.folder / "layers.txt"), "--activations", activations,
-                   "--gap-us", str(round(1000 * gap_ms)), "--threads", str(self.options.threads)]
+        command = [str(Path(self.options.build) / "attune_served"), "--layers", str(self.folder / "layers.txt"),
+                   "--activations", activations, "--gap-us", str(round(1000 * gap_ms)), "--threads", str(self.options.threads)]
         for table in self.tables if side == "tuned" else []:
             command += ["--table", str(table)]
         return stack.enter_context(Application(command, environment_of(self.folder), str(self.folder / f"{side}.log")))
@@ -59,7 +59,9 @@ class Server:
         options, openings, num_rounds, passes = self.options, [], 0, 0
         for opening in range(options.openings):
             with ExitStack() as stack:
-                turns = Turns(self.open(stack, activations, gap_ms), models_of(self.rows), seed * 1000 + opening, options.turn_seconds)
+                applications = self.open(stack, activations, gap_ms)
+                wait_until_quiet(options.quiet_wait)
+                turns = Turns(applications, models_of(self.rows), seed * 1000 + opening, options.turn_seconds)
                 began, rounds = time.monotonic(), []
                 wanted = -(-options.rounds // options.openings)
                 while sum(map(is_clean, rounds)) < wanted and len(rounds) < 2 * wanted:
@@ -70,4 +72,5 @@ class Server:
             num_rounds, passes = num_rounds + len(rounds), turns.passes
         figures = Figures(openings, range(len(self.rows)), seed)
         pause = f"{gap_ms:g} ms apart" if gap_ms else "back to back"
-        return Run(f"activations {activations}, calls {pause}", figures, [figures.served(i) for i in range(len(self.rows))], num_rounds, passes)
+        served = [figures.served(i) for i in range(len(self.rows))]
+        return Run(f"activations {activations}, calls {pause}", figures, served, num_rounds, passes)

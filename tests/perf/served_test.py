@@ -63,9 +63,10 @@ class Experiment(unittest.TestCase):
         (self.folder / "table").write_text("".join(f"{match} {us}\n" for match, us in rows))
         (self.folder / "stated.json").write_text(json.dumps({"results": decisions}))
         done = subprocess.run(
-            [sys.executable, "-B", HERE / "served", "--build", self.folder, "--tables", self.folder / "table", "--stated",
-             self.folder / "stated.json", "--shapes", self.folder / "shapes.csv", "--folder", self.folder / "work", "--rounds", "6",
-             "--openings", "2", "--turn-seconds", "0.01", "--json", self.folder / "out.json", "--markdown", self.folder / "out.md", *more],
+            [sys.executable, "-B", HERE / "served", "--build", self.folder, "--tables", self.folder / "table",
+             "--stated", self.folder / "stated.json", "--shapes", self.folder / "shapes.csv", "--folder", self.folder / "work",
+             "--rounds", "6", "--openings", "2", "--turn-seconds", "0.01", "--quiet-wait", "0",
+             "--json", self.folder / "out.json", "--markdown", self.folder / "out.md", *more],
             capture_output=True, text=True, check=False, env={**os.environ, "ATTUNE_CONFIG_GEMM_BF16": "/nowhere"})
         out = self.folder / "out.json"
         return done, json.loads(out.read_text()) if out.exists() else None

@@ -38,6 +38,16 @@ def read(path):
         return file.read()
 
 
+def wait_until_quiet(most_s, share=0.05, window_s=0.5):
+    """Waits until the processors are idle in two windows in a row, at most `most_s`."""
+    cores, began, quiet = os.sched_getaffinity(0), time.monotonic(), 0
+    while quiet < 2 and time.monotonic() - began < most_s:
+        busy = busy_ticks(read("/proc/stat"), cores)
+        time.sleep(window_s)
+        busy = busy_ticks(read("/proc/stat"), cores) - busy
+        quiet = quiet + 1 if busy < share * window_s * TICKS_PER_S * len(cores) else 0
+
+
 class Application:
     """A process that serves layers: tests/perf/served_application.cpp describes what it is asked and answers."""
 
