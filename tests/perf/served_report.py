@@ -40,8 +40,9 @@ class Run:
     passes: int
 
 
-def met(holds):
-    return "met" if holds else "**missed**"
+def met(holds, is_noisy):
+    """A noisy run shows neither: its intervals are too wide for a slower row, its means are wrong by more than the bar."""
+    return "noisy, not judged" if is_noisy else "met" if holds else "**missed**"
 
 
 def groups_of(rows, indexes):
@@ -74,8 +75,8 @@ class Report:
         for name, indexes in groups_of(self.rows, self.with_statement):
             ratios = [self.stated[i].ratio for i in indexes]
             for number, run in enumerate(self.runs, 1):
-                yield {"group": name, "run": number, "rows": len(indexes), "stated": served_statistics.stated_mean(ratios),
-                       "served": run.figures.geometric_mean(indexes),
+                yield {"group": name, "run": number, "noisy": run.figures.is_noisy, "rows": len(indexes),
+                       "stated": served_statistics.stated_mean(ratios), "served": run.figures.geometric_mean(indexes),
                        "served_over_stated": run.figures.served_over_stated(indexes, ratios)}
 
     def worst(self):
@@ -102,13 +103,13 @@ class Report:
         lines = ["| rows | run | number | stated | served | served over stated | "
                  f"bar: within {MAX_DIFFERENCE:.0%} |".replace("%", " %"), "|---|---|---|---|---|---|---|"]
         lines += [f"| {one['group']} | {one['run']} | {one['rows']} | {one['stated']} | {one['served']} | {one['served_over_stated']} | "
-                  f"{met(served_statistics.agrees(one['served_over_stated']))} |" for one in self.means()]
+                  f"{met(served_statistics.agrees(one['served_over_stated']), one['noisy'])} |" for one in self.means()]
         if not self.with_statement:
             lines = ["The tuner's statement is not known, so only rows are judged."]
         lines += ["", f"| rows called `faster` | run | slower when served, beyond their interval | bar: at most {MAX_SLOWER} |",
                   "|---|---|---|---|"]
-        lines += [f"| {len(self.claimed)} | {number} | {len(of)} | {met(len(of) <= MAX_SLOWER)} |"
-                  for number, of in enumerate(self.slower, 1)]
+        lines += [f"| {len(self.claimed)} | {number} | {len(of)} | {met(len(of) <= MAX_SLOWER, run.figures.is_noisy)} |"
+                  for number, (run, of) in enumerate(zip(self.runs, self.slower), 1)]
         both = set(self.slower[0]).intersection(*self.slower) if self.slower else set()
         if len(self.slower) > 1:
             lines += [f"| {len(self.claimed)} | each | {len(both)} | |"]
@@ -150,7 +151,7 @@ class Report:
                     "noisy": run.figures.is_noisy, "passes": run.passes,
                     "rows": [{"problem": self.rows[i].problem, **dataclasses.asdict(run.served[i]), "slower": run.served[i].is_slower}
                              for i in self.compared]}
-        return {"summary": self.summary(),
+        return {"summary": self.summary(), "noisy": any(run.figures.is_noisy for run in self.runs),
                 "means": [{name: dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value for name, value in one.items()}
                           for one in self.means()],
                 "bars": {"means": all(served_statistics.agrees(one["served_over_stated"]) for one in self.means()),

@@ -10,9 +10,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from served_report import Row
+from served_report import Report, Row, Run
 from served_runs import models_of
-from served_statistics import Figures, Ratio, agrees, clean_rounds, stated_mean
+from served_statistics import Figures, Ratio, Stated, agrees, clean_rounds, stated_mean
 from served_turns import Round, busy_ticks, process_ticks
 
 HERE = Path(__file__).resolve().parent
@@ -93,7 +93,7 @@ class Experiment(unittest.TestCase):
         self.assertEqual(report["bars"], {"means": False, "slower": False})
         self.assertEqual(report["slower"], [["1×32×48 fp32", "4×32×48 fp32", "4×64×32 fp32"]])
         self.assertAlmostEqual(report["runs"][0]["rows"][0]["ratio"]["value"], 0.8, 2)
-        self.assertIn("**missed**", done.stdout)
+        self.assertRegex(done.stdout, r"\*\*missed\*\*|noisy, not judged")
         self.assertRegex(report["summary"], r"3 rows called faster.*: 3 in run 1; worst row .*served 0\.80")
 
     def test_a_row_that_another_kernel_serves_is_not_compared(self):
@@ -134,6 +134,14 @@ class Statistics(unittest.TestCase):
         kept, is_noisy = clean_rounds([rounds_of([(100, 50)] * 4, [0.01, 0.3, 0.2, 0.9]), rounds_of([(100, 50)] * 4, [0.8, 0.7, 0.6, 0.1])])
         self.assertTrue(is_noisy)
         self.assertEqual([[one.others for one in rounds] for rounds in kept], [[0.01, 0.3, 0.2], [0.1]])
+
+    def test_a_noisy_run_meets_and_misses_no_bar(self):
+        for share, words in ((0.0, ("| met |", "**missed**")), (0.5, ("noisy, not judged",))):
+            figures = Figures([rounds_of([(100, 50)] * 8, [share] * 8)], [0])
+            stated = [Stated(Ratio(4, 3.9, 4.1), "faster", "w", "d")]
+            text = Report([Row(1, 8, 8, "fp32", False, "")], stated, [Run("warm", figures, [figures.served(0)], 8, 3)], [], {}).markdown()
+            self.assertEqual([word in text for word in ("| met |", "**missed**", "noisy, not judged")],
+                             [word in words for word in ("| met |", "**missed**", "noisy, not judged")])
 
     def test_the_interval_covers_the_variation_between_openings(self):
         # Within an opening nothing varies: only whole openings that are drawn again can tell.
