@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "campaign/journal_run.h"
 #include "campaign/open_devices.h"
-#include "cli/arguments.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
+#include "cli/flags/arguments.h"
+#include "cli/flags/device_flags.h"
 #include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -79,31 +79,39 @@ int run_check(const CheckOptions& options) {
   return status;
 }
 
-void add_check_command(CLI::App& app, Action& chosen) {
+namespace {
+
+void add_check_flags(CLI::App& verb, Action& chosen) {
   auto options = std::make_shared<CheckOptions>();
-  auto* verb = app.add_subcommand(
-      "check", "Check every row of a table: whether it loads on this device, is still correct and still as fast");
-  verb->add_option("table", options->table, "Tuned CSV, or YAML results")->required();
-  verb->add_flag("--no-run", options->no_run, "Do not run the kernels");
-  verb->add_option("--op", options->op, "Family, if the file does not identify it");
-  add_device_flags(*verb, options->devices);
-  verb->add_option("--journal", options->journal,
-                   "Journal that records a run of kernels; default: the one that `attune paths` shows, if it exists");
-  add_inputs_flag(*verb, options->inputs);
-  verb->add_option("--max-slowdown", options->max_slowdown_pct,
-                   "Percent by which a row may be slower than the default before it is suspect")
+  verb.add_option("table", options->table, "Tuned CSV, or YAML results")->required();
+  verb.add_flag("--no-run", options->no_run, "Do not run the kernels");
+  verb.add_option("--op", options->op, "Family, if the file does not identify it");
+  add_device_flags(verb, options->devices);
+  verb.add_option("--journal", options->journal,
+                  "Journal that records a run of kernels; default: the one that `attune paths` shows, if it exists");
+  add_inputs_flag(verb, options->inputs);
+  verb.add_option("--max-slowdown", options->max_slowdown_pct,
+                  "Percent by which a row may be slower than the default before it is suspect")
       ->capture_default_str()
       ->check(amount_error);
-  verb->add_option("--slower-than", options->slower_than_pct,
-                   "Percent by which a row may be slower than its recorded time before it is suspect; the low end of "
-                   "the measured interval must exceed it in two runs")
+  verb.add_option("--slower-than", options->slower_than_pct,
+                  "Percent by which a row may be slower than its recorded time before it is suspect; the low end of "
+                  "the measured interval must exceed it in two runs")
       ->capture_default_str()
       ->check(amount_error);
-  add_quiet_wait_flag(*verb, options->quiet_wait_s);
-  add_deadline_flag(*verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
-  add_deadline_flag(*verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
-  verb->add_flag("--json", options->json, "Machine-readable");
-  verb->callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
+  add_quiet_wait_flag(verb, options->quiet_wait_s);
+  add_deadline_flag(verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
+  add_deadline_flag(verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
+  verb.add_flag("--json", options->json, "Machine-readable");
+  verb.callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
+}
+
+}  // namespace
+
+Verb check_verb() {
+  return {VerbGroup::tables, "check",
+          "Check every row of a table: whether it loads on this device, is still correct and still as fast",
+          add_check_flags};
 }
 
 }  // namespace attune

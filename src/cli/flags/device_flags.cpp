@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "cli/device_flags.h"
+#include "cli/flags/device_flags.h"
 
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "cli/arguments.h"
+#include "cli/flags/arguments.h"
 #include "device/stated_threads.h"
 
 namespace attune {
