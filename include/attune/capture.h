@@ -14,10 +14,10 @@ namespace attune {
 /// Collects the shapes that a process calls, in files that `attune tune -i` and the older tools can read:
 /// `<folder>/<untuned file of the family>` gets one line per shape that the file does not yet have. The line is added
 /// under a lock, so that several processes may share a folder and each shape occurs once. Counts of calls by this
-/// process go to `<folder>/counts/<untuned file>.<host>.<pid>.<start>` (columns of the shape, then `calls`). Files are
-/// replaced atomically: no reader sees part of a line, and no killed process leaves one. docs/formats/capture.md.
-/// Thread-safe. After fork() the child starts empty, with counts of its own; it has no writing thread and writes only
-/// in flush() and the destructor.
+/// process go to `<folder>/counts/<untuned file>.<host>.<pid>.<start>` (columns of the shape, `threads` and `calls`).
+/// Files are replaced atomically: no reader sees part of a line, and no killed process leaves one.
+/// docs/formats/capture.md. Thread-safe. After fork() the child starts empty, with counts of its own; it has no writing
+/// thread and writes only in flush() and the destructor.
 class ATTUNE_API Capture {
  public:
   /// Creates and writes nothing before the first shape. `folder`: absolute, or relative to the current directory at the
@@ -32,7 +32,8 @@ class ATTUNE_API Capture {
   /// allocate. Some calls are counted in num_dropped() only: those of a shape beyond the first kMaxShapes, of an op
   /// without a typed key, and, from the next flush() on, of a shape that no list can hold (a size below 1, a type that
   /// the op does not support).
-  void note(const GemmKey& key) noexcept;
+  /// `threads`: thread limit of the call (Dispatcher::threads()) on a host; 0: unknown.
+  void note(const GemmKey& key, int threads = 0) noexcept;
   /// Counts a call of an op without a typed key (fmoe); the problem is normalised, or as read from a table. Takes a
   /// lock. A problem of no family, or one that no list can hold, is counted in num_dropped() only.
   void note(const Problem& problem);

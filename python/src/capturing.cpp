@@ -32,7 +32,7 @@ void ShapeCapture::flush() {
 }
 
 void ShapeCapture::note(const GemmKey& key) noexcept {
-  for (Capture* capture : started) capture->note(key);
+  for (Capture* capture : started) capture->note(key, Dispatcher::global().threads());
 }
 
 }  // namespace attune::python

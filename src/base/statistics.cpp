@@ -13,6 +13,36 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 /// With fewer differences the test cannot reach the levels in use, whatever their signs.
 constexpr size_t kMinSignedRank = 6;
 
+/// Regularised incomplete beta function I_x(a, b) for x below (a + 1) / (a + b + 2), by its continued fraction
+/// (Lentz's method; Abramowitz and Stegun 26.5.8).
+double beta_fraction(double a, double b, double x) {
+  constexpr int kMaxTerms = 500;
+  constexpr double kTiny = 1e-300, kPrecision = 1e-14;
+  const auto kept_off_zero = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
+  double c = 1, d = 1 / kept_off_zero(1 - (a + b) * x / (a + 1)), sum = d;
+  for (int m = 1; m <= kMaxTerms; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    double last = 1;
+    for (const double term : {even, odd}) {
+      d = 1 / kept_off_zero(1 + term * d);
+      c = kept_off_zero(1 + term / c);
+      last = c * d;
+      sum *= last;
+    }
+    if (std::abs(last - 1) < kPrecision) break;
+  }
+  const double log_front = std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x);
+  return std::exp(log_front) * sum / a;
+}
+
+/// Probability that Student's t exceeds `t` > 0.
+double student_t_tail(double t, double degrees) {
+  const double a = degrees / 2, b = 0.5, x = degrees / (degrees + t * t);
+  const double both = x < (a + 1) / (a + b + 2) ? beta_fraction(a, b, x) : 1 - beta_fraction(b, a, 1 - x);
+  return both / 2;
+}
+
 }  // namespace
 
 double median(std::vector<double> values) {
@@ -59,6 +89,27 @@ SignedRank signed_rank(std::span<const double> values) {
   result.z = above / deviation;
   if (result.n >= kMinSignedRank) result.p_positive = 1 - normal_cdf((above - 0.5) / deviation);
   return result;
+}
+
+double hodges_lehmann(std::span<const double> values) {
+  std::vector<double> means;
+  means.reserve(values.size() * (values.size() + 1) / 2);
+  for (size_t i = 0; i < values.size(); ++i) {
+    for (size_t j = i; j < values.size(); ++j) means.push_back(std::midpoint(values[i], values[j]));
+  }
+  return median(std::move(means));
+}
+
+double student_t_upper(double p, double degrees) {
+  constexpr double kNearlyNormal = 1e6;  // beyond it the two differ in the seventh digit
+  const auto tail = [&](double t) { return degrees > kNearlyNormal ? 1 - normal_cdf(t) : student_t_tail(t, degrees); };
+  double low = 0, high = 1;
+  while (tail(high) > p && high < 1e12) high *= 2;
+  for (int i = 0; i < 100 && high - low > 1e-12 * high; ++i) {
+    const double middle = std::midpoint(low, high);
+    (tail(middle) > p ? low : high) = middle;
+  }
+  return high;
 }
 
 Interval median_interval(std::vector<double> values, double level) {

@@ -23,6 +23,11 @@ struct Interval {
   double low = 0, high = 0;
   bool operator==(const Interval&) const = default;
 };
+/// Location by Hodges and Lehmann: the median of the means of all pairs of values, each value paired with itself too.
+/// As robust as the median against slow outliers, and steadier. NaN when empty. O(n²).
+double hodges_lehmann(std::span<const double> values);
+/// The value that Student's t exceeds with probability `p`. Requires: 0 < p < 0.5; `degrees` > 0, not always whole.
+double student_t_upper(double p, double degrees);
 /// Interval of the median by order statistics (binomial), at least `level` coverage; the range when n is too small.
 Interval median_interval(std::vector<double> values, double level = 0.95);
 double geometric_mean(std::span<const double> values);  ///< NaN when empty; values > 0.

@@ -88,5 +88,24 @@ TEST(Statistics, GeometricMeanIsTheRootOfTheProduct) {
   EXPECT_TRUE(std::isnan(geometric_mean({})));
 }
 
+TEST(Statistics, HodgesLehmannIsTheMedianOfTheMeansOfPairs) {
+  const double values[] = {1, 2, 6};  // means 1, 1.5, 2, 3.5, 4, 6
+  EXPECT_DOUBLE_EQ(hodges_lehmann(values), 2.75);
+  const double wild[] = {1, 2, 3, 4, 5, 1000};
+  EXPECT_LT(hodges_lehmann(wild), 5);
+  EXPECT_TRUE(std::isnan(hodges_lehmann({})));
+}
+
+// Values of printed tables (one-sided).
+TEST(Statistics, StudentsTHasItsTextbookValues) {
+  EXPECT_NEAR(student_t_upper(0.025, 2), 4.302653, 1e-5);
+  EXPECT_NEAR(student_t_upper(0.025, 1), 12.706205, 1e-4);
+  EXPECT_NEAR(student_t_upper(0.005, 7), 3.499483, 1e-5);
+  EXPECT_NEAR(student_t_upper(0.05, 30), 1.697261, 1e-5);
+  EXPECT_NEAR(student_t_upper(0.025, 1e5), 1.959988, 1e-5);
+  EXPECT_NEAR(student_t_upper(0.025, 1e9), 1.959964, 1e-5);
+  EXPECT_GT(student_t_upper(0.025, 2.5), student_t_upper(0.025, 3)) << "degrees need not be whole";
+}
+
 }  // namespace
 }  // namespace attune

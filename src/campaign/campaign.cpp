@@ -14,6 +14,7 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
+#include "campaign/captured_limits.h"
 #include "campaign/journal_run.h"
 #include "campaign/observers.h"
 #include "campaign/open_devices.h"
@@ -264,6 +265,11 @@ CampaignResult run_campaign(const TuneOptions& options) {
 
 int run_campaigns(TuneOptions options) {
   std::vector<int64_t>& limits = options.thread_limits;
+  if (limits.empty() && !options.input.empty() &&
+      find_device({options.devices.ids.substr(0, options.devices.ids.find(','))}).kind == "host") {
+    limits = CapturedLimits(options.input, options.op, thread_limit(options.devices)).all();
+    options.only_captured_limit = !limits.empty();
+  }
   std::sort(limits.begin(), limits.end());
   limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
   if (limits.empty()) limits = {options.devices.threads};

@@ -152,7 +152,8 @@ class PublisherOfPackedWeights : public Publisher {
     Decision& decision = *result.decision;
     for (const Timed& one : finalists) {
       const double ratio = 100 / one.us;
-      decision.finalists.push_back({candidate(one.layout), {one.us, ratio, {0.99 * ratio, 1.01 * ratio}, 30}, {}, {}});
+      decision.finalists.push_back(
+          {candidate(one.layout), {one.us, ratio, {0.99 * ratio, 1.01 * ratio}, 30}, {}, {}, ratio > 1.02});
     }
     decision.winner = decision.finalists.front().candidate;
     decision.baseline = candidate("plain");

@@ -36,7 +36,10 @@ struct TuneOptions {
   bool json = false, verbose = false;
   // Method.
   DeviceChoice devices;
-  std::vector<int64_t> thread_limits;  ///< `--threads 1,2`: one run for each; empty: one for devices.threads.
+  /// `--threads 1,2`: one run for each. Empty: one for each limit under which the shapes of `input` were captured, with
+  /// the shapes of that limit, else one for devices.threads.
+  std::vector<int64_t> thread_limits;
+  bool only_captured_limit = false;  ///< Tune the shapes alone that were captured under devices.threads.
   std::string libtype = "all", search = "race", inputs = "served", journal, isolation = "process";
   bool no_split_k = false, compare = false;
   std::string compare_without_tuning;

@@ -66,6 +66,7 @@ void print_shapes_json(const CaptureList& list, size_t num_shown, const DeviceIn
     const auto calls = static_cast<double>(one.shape.calls);
     ordered_json object = {{"problem", one.shape.problem.key()},
                            {"family", one.shape.problem.op()},
+                           {"threads", one.shape.threads},
                            {"calls", one.shape.calls},
                            {"calls_share", percent(calls, list.calls) / 100},
                            {"match", name(one.match)}};
@@ -85,10 +86,13 @@ void print_shapes_json(const CaptureList& list, size_t num_shown, const DeviceIn
 
 int show_captures(const CaptureOptions& options) {
   const auto sources = capture_sources(options.sources);
-  const auto captured = captured_shapes(options.sources, options.op);
+  auto captured = captured_shapes(options.sources, options.op);
   const DeviceInfo device = find_device(options.devices);
+  std::vector<std::string> notices;
+  keep_shapes_of(device, captured, notices);
   const TableSet set = read_table_set(options.tables, options.op, families_of(captured));
-  print_notes(set.notices);
+  notices.insert(notices.end(), set.notices.begin(), set.notices.end());
+  print_notes(notices);
   const CaptureList list = capture_list(captured, set, device);
   const size_t num_shapes = list.shapes.size();
   const size_t num_shown = options.top > 0 ? std::min<size_t>(options.top, num_shapes) : num_shapes;

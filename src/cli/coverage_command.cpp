@@ -116,10 +116,13 @@ void print_shapes(const Coverage& coverage, const CoverageOptions& options) {
 }
 
 int run_coverage(const CoverageOptions& options) {
-  const auto captured = captured_shapes(options.captured, options.op);
+  auto captured = captured_shapes(options.captured, options.op);
   const DeviceInfo device = find_device(options.devices);
+  std::vector<std::string> notices;
+  keep_shapes_of(device, captured, notices);
   const TableSet set = read_table_set(options.tables, options.op, wanted_families(options.op));
-  print_notes(set.notices);
+  notices.insert(notices.end(), set.notices.begin(), set.notices.end());
+  print_notes(notices);
   Coverage coverage{
       row_coverage(set.tables, device, registry()), shape_coverage(captured, set, device, registry()), {}};
   const auto sources = capture_sources(options.captured);

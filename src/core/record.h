@@ -33,7 +33,7 @@ CachePolicy parse_cache_policy(std::string_view text);
 /// search that measures in the same way, a Decision only under the same search.
 struct Protocol {
   CachePolicy cache = CachePolicy::served;
-  std::string procedure = "race/2";  ///< `race/2`, or `exhaustive/1 5+101`.
+  std::string procedure = "race/3";  ///< `race/3`, or `exhaustive/1 5+101`.
   uint64_t seed = 0;
   double min_gain = 0.005;  ///< Minimum gain of a winner over the baseline, as a fraction.
   double err_ratio = 0.05;  ///< `--errRatio`: exclusive upper bound.
@@ -89,6 +89,9 @@ struct Finalist {
   Comparison comparison;  ///< With the baseline.
   Errors errors;          ///< Errors found by its verification.
   std::vector<BinaryIdentity> binaries;
+  /// True if it was proven faster than every library's untuned config on samples that did not choose it: the winner of
+  /// a contest that is `faster`, and perhaps the best of other layouts.
+  bool confirmed = false;
   bool operator==(const Finalist&) const = default;
 };
 
@@ -138,6 +141,11 @@ struct Decision {
   Errors errors;          ///< Errors of the winner.
   Comparison comparison;  ///< Of the winner with the baseline.
   double baseline_us = 0;
+  /// Number of fresh workers that the comparison is from; 0: from the samples that chose the winner.
+  uint32_t num_openings = 0;
+  /// The budget left no time for the pause before the confirm, so the samples that chose the winner and those that
+  /// confirmed it are closer in time than they should be.
+  bool pause_cut = false;
   uint64_t launches = 0;         ///< Launches for this problem, untimed ones included.
   uint32_t dropped_samples = 0;  ///< Samples repeated because the clock was low.
   std::string fingerprint;       ///< DeviceInfo::fingerprint(); empty: an entry of schema 1.

@@ -146,10 +146,10 @@ struct Dispatcher::State {
   const auto op = static_cast<size_t>(request.key.op);
   const KeyCodes& own = codes[op];
   if (!own.fits(request.key)) return {};
-  if (capture) capture->note(request.key);
+  const LimitedDevice& device = *limited.load(std::memory_order_acquire);
+  if (capture) capture->note(request.key, device.captured_threads);
   Hit hit;
   bool is_answered = false;
-  const LimitedDevice& device = *limited.load(std::memory_order_acquire);
   {
     const ReadGuard reading;
     const Snapshot& current = *device.now.load(std::memory_order_seq_cst);

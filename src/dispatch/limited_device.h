@@ -50,7 +50,8 @@ struct LimitedDevice {
   LimitedDevice(std::unique_ptr<Device> device, std::filesystem::path cache, bool asks_compilers, PlanCache& plans,
                 DispatchLog& log)
       : maker(std::move(device), registry(HostProcess::application), std::move(cache), asks_compilers),
-        resolver(maker, plans, log) {}
+        resolver(maker, plans, log),
+        captured_threads(maker.device().kind == "host" ? static_cast<int>(units()) : 0) {}
   ~LimitedDevice() { delete now.load(); }
   LimitedDevice(const LimitedDevice&) = delete;
   LimitedDevice& operator=(const LimitedDevice&) = delete;
@@ -59,6 +60,7 @@ struct LimitedDevice {
 
   PlanMaker maker;
   Resolver resolver;
+  const int captured_threads;  ///< Limit that captured shapes are noted with; 0 on a device that is no host.
   std::atomic<Snapshot*> now{nullptr};
   std::map<std::pair<uint64_t, uint64_t>, Refusal> refusals;  ///< By problem hash; cleared when the tables change.
   std::set<std::pair<uint64_t, uint64_t>> requested_kernels;  ///< Shapes whose kernel was or will be compiled.

@@ -60,8 +60,8 @@ struct Admitted {
   bool operator==(const Admitted&) const = default;
 };
 struct Sampled {
-  /// Life of the worker. If it differs from the last answer's, a worker died meanwhile and a new one has everything
-  /// that was open and admitted. Only samples of one epoch are paired.
+  /// Life of the worker. If it differs from the last answer's, a worker died or was recycled meanwhile and a new one
+  /// has everything that was open and admitted. Only samples of one epoch are paired.
   uint32_t epoch = 0;
   bool interrupted = false;  ///< True if the worker died during this schedule; then there are no samples.
   std::vector<Turn> turns;
@@ -72,7 +72,11 @@ struct Sampled {
   std::vector<std::pair<Slot, Outcome>> failed;
   bool operator==(const Sampled&) const = default;
 };
-using Event = std::variant<Opened, Admitted, Sampled>;
+struct Recycled {
+  uint32_t epoch = 0;  ///< Of the fresh worker.
+  bool operator==(const Recycled&) const = default;
+};
+using Event = std::variant<Opened, Admitted, Sampled, Recycled>;
 
 /// Runs candidates on one device. Calls enqueue; wait() returns the answers. Not thread-safe. The executor recovers
 /// from a candidate's death or hang and restores everything its worker lost: callers see them in outcomes and epochs
@@ -89,6 +93,10 @@ class Executor {
   virtual void drop(Slot slot) = 0;
   /// Runs the turns in order without a round trip between them. Answered by Sampled.
   virtual void sample(std::vector<Turn> schedule) = 0;
+  /// Replaces the worker by a fresh one, which opens its libraries and prepares everything that is open and admitted
+  /// anew, without verifying it. Answered by Recycled, once no enqueued request is left. Blames nobody; a candidate
+  /// that cannot be prepared again is in Sampled::failed of the next schedule that names it.
+  virtual void recycle() = 0;
   /// Blocks up to `at_most` for events; may return none.
   virtual std::vector<Event> wait(Milliseconds at_most) = 0;
   /// Abandons the enqueued requests, at once if they are in a worker process. Each is still answered: refused,

@@ -78,6 +78,7 @@ void LocalExecutor::admit(ProblemId id, Slot slot, const Admission& admission) {
 void LocalExecutor::drop(Slot slot) {
   commands_.push_back({[this, slot] {
                          if (OpenProblem* opening = opening_of(slot)) give_back(*opening, slot);
+                         lost_.erase(slot);
                          announce(0, {});
                          return std::vector<Event>{};
                        },
@@ -87,6 +88,10 @@ void LocalExecutor::drop(Slot slot) {
 void LocalExecutor::sample(std::vector<Turn> schedule) {
   commands_.push_back(
       {[this, turns = std::move(schedule)] { return std::vector<Event>{do_sample(turns)}; }, {cancelled_sampling()}});
+}
+
+void LocalExecutor::recycle() {
+  commands_.push_back({[this] { return std::vector<Event>{do_recycle()}; }, {Recycled{epoch_}}});
 }
 
 std::vector<Event> LocalExecutor::wait(Milliseconds) {
@@ -122,7 +127,7 @@ Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protoc
     if (!answer.refused.empty()) return answer;
     answer.busy = !fits_beside_the_open(bytes);
     if (answer.busy) return answer;
-    OpenProblem opening{normal, protocol, {}, bytes, {}, nullptr, {}};
+    OpenProblem opening{normal, protocol, {}, bytes, {}, nullptr, {}, {}};
     for (const SolverEntry& entry : registry_.entries()) {
       const auto place = static_cast<uint32_t>(&entry - registry_.entries().data());
       announce(kLibrarySlots + place, kLibraryLimit);
@@ -293,7 +298,7 @@ Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admis
     entrant.plan.reset();
     return answer;
   }
-  opening.loads.insert_or_assign(slot, admission.limits.load);
+  opening.admitted.insert_or_assign(slot, admission);
   opening.bench->put(std::move(entrant));
   announce(0, {});
   return answer;
@@ -337,10 +342,13 @@ Outcome LocalExecutor::try_out(OpenProblem& opening, const Admission& admission,
 }
 
 Sampled LocalExecutor::do_sample(const std::vector<Turn>& schedule) {
-  Sampled answer;
+  Sampled answer{.epoch = epoch_};
   for (const Turn& turn : schedule) {
     OpenProblem* opening = opening_of(turn.slot);
-    if (opening == nullptr) continue;  // failed earlier in this schedule, or was never admitted
+    if (opening == nullptr) {  // not restored, failed earlier in this schedule, or was never admitted
+      if (auto lost = lost_.extract(turn.slot)) answer.failed.emplace_back(turn.slot, std::move(lost.mapped()));
+      continue;
+    }
     Bench* bench = opening->bench.get();
     Bench::Sampling taken;
     Outcome outcome = evaluate(device_, Step::run, [&]() -> Finding {
@@ -379,17 +387,41 @@ LocalExecutor::OpenProblem* LocalExecutor::opening_of(Slot slot) {
 /// A plan may die or hang while it is freed (a destructor of its library), so the slot is announced, with the time
 /// limit it had for loading.
 void LocalExecutor::give_back(OpenProblem& opening, Slot slot) {
-  announce(slot, opening.loads.at(slot));
+  announce(slot, opening.admitted.at(slot).limits.load);
   opening.bench->drop(slot);
-  opening.loads.erase(slot);
+  opening.admitted.erase(slot);
 }
 
 void LocalExecutor::do_close(ProblemId id) {
   const auto found = open_.find(id);
   if (found == open_.end()) return;
-  while (!found->second.loads.empty()) give_back(found->second, found->second.loads.begin()->first);
+  while (!found->second.admitted.empty()) give_back(found->second, found->second.admitted.begin()->first);
   announce(0, {});
   open_.erase(found);
+}
+
+Recycled LocalExecutor::do_recycle() {
+  ++epoch_;
+  std::map<ProblemId, OpenProblem> before;
+  for (const auto& [id, opening] : open_) {
+    before[id] = {.problem = opening.problem, .protocol = opening.protocol, .admitted = opening.admitted};
+  }
+  for (const auto& [id, opening] : before) do_close(id);
+  libraries_.clear();  // after the plans, which they outlive
+  for (const auto& [id, opening] : before) restore(id, opening);
+  return {epoch_};
+}
+
+void LocalExecutor::restore(ProblemId id, const OpenProblem& opening) {
+  const Opened opened = do_open(id, opening.problem, opening.protocol);
+  const bool is_open = opened.refused.empty() && !opened.busy;
+  for (auto [slot, admission] : opening.admitted) {
+    admission.verify = admission.twice = false;
+    Outcome outcome{.status = Status::device_lost,
+                    .detail = "the problem could not be opened again: " + opened.refused};
+    if (is_open) outcome = do_admit(id, slot, admission).verified;
+    if (!outcome.ok()) lost_.insert_or_assign(slot, std::move(outcome));
+  }
 }
 
 }  // namespace attune

@@ -16,7 +16,8 @@ namespace attune {
 
 /// Runs candidates in this process, on the calling thread, inside wait(). A worker uses it behind its wall; tests and
 /// `attune bench` use it without one. It cannot stop a candidate that hangs or survive one that crashes; a candidate
-/// that ends after its deadline is `timed_out`. Epoch is always 0.
+/// that ends after its deadline is `timed_out`. recycle() frees all plans, benches and opened libraries, and makes them
+/// anew.
 class LocalExecutor final : public Executor {
  public:
   /// All arguments must outlive it. A library is opened on the device when the first problem needs it, and stays open.
@@ -34,6 +35,7 @@ class LocalExecutor final : public Executor {
   void admit(ProblemId id, Slot slot, const Admission& admission) override;
   void drop(Slot slot) override;
   void sample(std::vector<Turn> schedule) override;
+  void recycle() override;
   /// Runs enqueued commands until one has an answer. Sampled holds the turns that count: those of a slot that failed
   /// are excluded. Throws only for errors that are no candidate's fault.
   std::vector<Event> wait(Milliseconds at_most) override;
@@ -50,7 +52,7 @@ class LocalExecutor final : public Executor {
     std::map<std::string, WeightPacking> packings;
     /// Made by the first admission, so that a problem that is only queried costs little.
     std::unique_ptr<Bench> bench;
-    std::map<Slot, Milliseconds> loads;  ///< Time limit for loading each admitted slot, and for freeing it.
+    std::map<Slot, Admission> admitted;  ///< Their time limit for loading is that for freeing them, too.
     Outcome broken;  ///< Reason why there is no bench; the outcome of every candidate of the problem.
   };
   struct Command {
@@ -61,6 +63,8 @@ class LocalExecutor final : public Executor {
   Opened do_open(ProblemId id, const Problem& problem, const Protocol& protocol);
   Admitted do_admit(ProblemId id, Slot slot, const Admission& admission);
   Sampled do_sample(const std::vector<Turn>& schedule);
+  Recycled do_recycle();
+  void restore(ProblemId id, const OpenProblem& opening);
   std::string reason_to_refuse(double bytes) const;
   bool fits_beside_the_open(double bytes) const;
   bool make_bench(OpenProblem& opening, bool references);
@@ -83,6 +87,8 @@ class LocalExecutor final : public Executor {
   /// By solver id; the libraries outlive the plans.
   std::map<std::string, std::unique_ptr<Library>, std::less<>> libraries_;
   std::map<ProblemId, OpenProblem> open_;
+  uint32_t epoch_ = 0;            ///< Number of recycles.
+  std::map<Slot, Outcome> lost_;  ///< Slots that were not restored, until a schedule names them.
   std::deque<Command> commands_;
 };
 

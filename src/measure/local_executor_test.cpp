@@ -333,5 +333,40 @@ TEST(Evaluate, MakesAnOutcomeOfEveryException) {
   EXPECT_EQ(status(Step::run, [] { throw 7; }), Status::launch_failed);
 }
 
+TEST_F(LocalExecutorTest, RecyclingOpensLibrariesAndPreparesPlansAnew) {
+  int num_freed = 0;
+  at_end_ = [&] { ++num_freed; };
+  start();
+  open(1);
+  EXPECT_TRUE(admit(1, "fault=none;us=5").verified.ok());
+  EXPECT_TRUE(admit(2, "fault=none;us=6").verified.ok());
+  const uint64_t bytes = device_->allocated_bytes();
+  executor_->recycle();
+  EXPECT_EQ(next<Recycled>().epoch, 1u);
+  EXPECT_EQ(opened_, 2);
+  EXPECT_EQ(num_freed, 2);
+  EXPECT_LE(device_->allocated_bytes(), bytes) << "the first bench is gone";
+  executor_->sample({{.slot = 1, .round = 1}, {.slot = 2, .round = 1}});
+  const auto sampled = next<Sampled>();
+  EXPECT_EQ(sampled.epoch, 1u);
+  EXPECT_TRUE(sampled.failed.empty());
+  ASSERT_EQ(sampled.samples.size(), 2u);
+  EXPECT_FLOAT_EQ(sampled.samples[0].us, 5);
+}
+
+TEST_F(LocalExecutorTest, WhatCannotBePreparedAgainFailsInTheNextScheduleThatNamesIt) {
+  start();
+  open(1);
+  EXPECT_TRUE(admit(1, "fault=none;us=5").verified.ok());
+  EXPECT_TRUE(admit(2, "fault=none;us=6").verified.ok());
+  executor_->skip_solvers({{0, "it killed its worker"}});  // its library cannot be opened any more
+  executor_->recycle();
+  next<Recycled>();
+  executor_->sample({{.slot = 1, .round = 1}});
+  EXPECT_THAT(next<Sampled>().failed, ElementsAre(testing::Pair(1u, testing::_)));
+  executor_->sample({{.slot = 1, .round = 1}, {.slot = 2, .round = 1}});
+  EXPECT_THAT(next<Sampled>().failed, ElementsAre(testing::Pair(2u, testing::_))) << "each is told once";
+}
+
 }  // namespace
 }  // namespace attune

@@ -31,6 +31,8 @@ std::string decision_json(const Decision& decision, const std::string& device_id
                          {"verdict", name(decision.verdict)},
                          {"noisy", decision.noisy},
                          {"incomplete", decision.incomplete},
+                         {"openings", decision.num_openings},
+                         {"pause_cut", decision.pause_cut},
                          {"err_ratio", decision.errors.mismatch_ratio},
                          {"max_relative_error", decision.errors.max_relative},
                          {"tied", tied},

@@ -55,6 +55,7 @@ std::string result_line(const Decision& decision) {
                                                   : fmt::format(", {:.3f}× the best untuned config", best->ratio);
   if (decision.noisy) verdict += ", noisy";
   if (decision.incomplete) verdict += ", incomplete";
+  if (decision.pause_cut) verdict += ", confirmed without the pause";
   return fmt::format("{} {:>10} {} {:>10} {:>8} {:>17} {:>9.4f}  {}", pad(short_shape(decision.problem), 34),
                      fmt::format("{:.1f} µs", decision.baseline_us), pad(short_candidate(decision.winner), 46),
                      fmt::format("{:.1f} µs", winner.us), fmt::format("{:.3f}×", winner.ratio), interval,

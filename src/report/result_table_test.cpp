@@ -63,6 +63,9 @@ TEST(ResultTable, ALineSaysWhatIsLessThanCertain) {
   doubtful.tied.resize(3);
   doubtful.noisy = doubtful.incomplete = true;
   EXPECT_THAT(result_line(doubtful), HasSubstr("tie of 3, noisy, incomplete"));
+  EXPECT_THAT(result_line(doubtful), Not(HasSubstr("pause")));
+  doubtful.pause_cut = true;
+  EXPECT_THAT(result_line(doubtful), HasSubstr("noisy, incomplete, confirmed without the pause"));
   EXPECT_EQ(summarise(std::vector{doubtful}).num_noisy, 1u);
 }
 

@@ -3,17 +3,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace attune {
 namespace {
 
-/// The first range with enough samples of the slot (paired with the baseline), else all rounds.
-Rounds rounds_with(const Field& field, const Evidence& evidence, Slot slot, Slot baseline) {
-  for (const auto& rounds : evidence.rounds) {
-    if (field.samples().log_ratios(slot, baseline, rounds).size() >= SampleTable::kMinClean) return rounds;
-  }
-  return {};
+/// Openings with enough samples of the slot, paired with the baseline; else the finals, as one opening; else all
+/// rounds.
+std::vector<Rounds> openings_with(const Field& field, const Evidence& evidence, Slot slot, Slot baseline) {
+  size_t num_pairs = 0;
+  for (const auto& group : field.samples().log_ratios(slot, baseline, evidence.openings)) num_pairs += group.size();
+  if (num_pairs >= SampleTable::kMinClean) return evidence.openings;
+  const bool in_finals = field.samples().log_ratios(slot, baseline, evidence.finals).size() >= SampleTable::kMinClean;
+  return {in_finals ? evidence.finals : Rounds{}};
 }
+
+double usable_us(double us) { return std::isfinite(us) ? us : 0; }
 
 }  // namespace
 
@@ -25,13 +30,17 @@ Slot choose(const Field& field, std::span<const Slot> tied, Rounds rounds) {
 FinalistResult figures_of(const Field& field, const Evidence& evidence, Slot slot) {
   const auto& samples = field.samples();
   const Slot baseline = field.baseline().value_or(slot);
-  const Rounds rounds = rounds_with(field, evidence, slot, baseline);
+  const auto openings = openings_with(field, evidence, slot, baseline);
   FinalistResult result;
   result.slot = slot;
-  const double us = samples.median_us(slot, rounds);
-  result.comparison.us = std::isfinite(us) ? us : 0;
-  result.comparison.num_clean = samples.num_clean_pairs(slot, baseline, rounds);
-  if (slot != baseline) set_ratio(result.comparison, samples.log_ratios(baseline, slot, rounds));
+  result.comparison.us = usable_us(samples.median_us(slot, openings));
+  result.comparison.num_clean = samples.num_clean_pairs(slot, baseline, openings);
+  if (slot == baseline) return result;
+  const auto ratios = samples.log_ratios(baseline, slot, openings);
+  if (openings.size() == 1)
+    set_ratio(result.comparison, std::span<const double>(ratios.front()));
+  else
+    set_ratio(result.comparison, ratios);
   return result;
 }
 
@@ -39,16 +48,16 @@ void fill_figures(const Field& field, const Evidence& evidence, ContestResult& r
   result.finalists.clear();
   for (const Slot slot : evidence.finalists) result.finalists.push_back(figures_of(field, evidence, slot));
   result.comparison = figures_of(field, evidence, result.winner).comparison;
+  const auto openings = openings_with(field, evidence, result.winner, field.baseline().value_or(result.winner));
+  result.num_openings = openings == evidence.openings ? static_cast<uint32_t>(openings.size()) : 0;
   if (!field.baseline()) {
     result.baseline_us = 0;
     return;
   }
-  // Uses the rounds of the winner's time, so that the two times are comparable.
-  const Rounds rounds = rounds_with(field, evidence, result.winner, result.baseline);
-  const double us = field.samples().median_us(result.baseline, rounds);
-  result.baseline_us = std::isfinite(us) ? us : 0;
+  // The rounds of the winner's time, so that the two times are comparable.
+  result.baseline_us = usable_us(field.samples().median_us(result.baseline, openings));
   for (const Slot slot : {result.winner, result.baseline}) {
-    if (field.samples().num_clean(slot, rounds) < SampleTable::kMinClean) result.noisy = true;
+    if (field.samples().num_clean(slot, openings) < SampleTable::kMinClean) result.noisy = true;
   }
 }
 

@@ -14,8 +14,8 @@ Slot choose(const Field& field, std::span<const Slot> tied, Rounds rounds);
 /// Samples that the result of a contest is computed from.
 struct Evidence {
   std::vector<Slot> finalists;
-  /// Best first: a slot's figures come from the first range that holds enough samples of it.
-  std::vector<Rounds> rounds;
+  std::vector<Rounds> openings;  ///< Openings that a slot's figures come from, if they hold enough samples of it.
+  Rounds finals;                 ///< Rounds of the others' figures; without enough samples there either, all rounds.
 };
 /// Figures of one finalist: its time, and the ratio of the baseline's time to it over common rounds.
 FinalistResult figures_of(const Field& field, const Evidence& evidence, Slot slot);

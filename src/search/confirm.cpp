@@ -4,73 +4,103 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "base/statistics.h"
-#include "search/finals.h"
+#include "core/group_estimate.h"
 
 namespace attune {
+namespace {
 
-Confirm::Confirm(ConfirmOptions options, uint32_t max_pairs, Field& field, Claim claim, std::vector<Slot> finalists)
-    : options_(std::move(options)),
-      field_(field),
-      claim_(claim),
-      mix_(std::move(finalists)),
-      looks_(capped_looks(options_.looks, max_pairs)),
-      first_round_(field.last_round() + 1),
-      mix_first_(first_round_) {}
+/// Clean pairs of an opening under a cap on all of them.
+uint32_t pairs_of_opening(const ConfirmOptions& options, uint32_t max_pairs) {
+  return max_pairs == 0 ? options.pairs : std::clamp(max_pairs / options.min_openings, 1u, options.pairs);
+}
 
-std::vector<Turn> Confirm::next() {
-  while (look_ < looks_.size()) {
-    const uint32_t look = looks_[look_];
-    if (look > options_.narrow_after) narrow();
-    const uint32_t pairs = field_.samples().num_clean_pairs(claim_.winner, claim_.opponent, rounds());
-    if (pairs < look && num_rounds_ < 2 * look) {
-      const uint32_t missing = std::min(look - pairs, 2 * look - num_rounds_);
+uint32_t largest_number(const ConfirmOptions& options, uint32_t max_pairs) {
+  if (max_pairs == 0) return options.max_openings;
+  return std::clamp(max_pairs / pairs_of_opening(options, max_pairs), options.min_openings, options.max_openings);
+}
+
+std::vector<Slot> slots_of(const std::vector<Claim>& claims) {
+  ATTUNE_CHECK(!claims.empty(), "a confirm has at least one claim");
+  std::vector<Slot> slots;
+  for (const Claim& claim : claims) {
+    slots.push_back(claim.winner);
+    slots.insert(slots.end(), claim.opponents.begin(), claim.opponents.end());
+  }
+  return slots;
+}
+
+}  // namespace
+
+Openings::Openings(Field& field, std::vector<Slot> mix, std::vector<Slot> watched, uint32_t pairs)
+    : field_(field), mix_(std::move(mix)), watched_(std::move(watched)), pairs_(pairs) {}
+
+OpeningStep Openings::next(uint32_t count) {
+  if (first_) {
+    if (const uint32_t missing = missing_rounds(); missing > 0) {
       num_rounds_ += missing;
-      return field_.schedule(mix_, missing);
+      return {.turns = field_.schedule(mix_, missing)};
     }
-    accepted_ = is_proven(claim_);
-    look_ = accepted_ ? looks_.size() : look_ + 1;
+    complete_.push_back({*first_, field_.last_round()});
+    first_.reset();
+  }
+  return {.needs_fresh_worker = complete_.size() < count, .turns = {}};
+}
+
+void Openings::renewed() {
+  ATTUNE_CHECK(!first_, "an opening begins while another one is under way");
+  first_ = field_.last_round() + 1;
+  num_rounds_ = 0;
+  ++num_begun_;
+}
+
+uint32_t Openings::missing_rounds() const {
+  const Rounds rounds{*first_, field_.last_round()};
+  const auto& samples = field_.samples();
+  uint32_t clean = samples.num_clean(watched_.front(), rounds);
+  for (const Slot slot : watched_) clean = std::min(clean, samples.num_clean_pairs(watched_.front(), slot, rounds));
+  if (clean >= pairs_ || num_rounds_ >= 2 * pairs_) return 0;
+  return std::min(pairs_ - clean, 2 * pairs_ - num_rounds_);
+}
+
+Confirm::Confirm(ConfirmOptions options, uint32_t max_pairs, Field& field, std::vector<Claim> claims,
+                 std::vector<Slot> mix)
+    : options_(options),
+      field_(field),
+      claims_(std::move(claims)),
+      openings_(field, std::move(mix), slots_of(claims_), pairs_of_opening(options, max_pairs)),
+      num_wanted_(options.min_openings),
+      max_openings_(largest_number(options, max_pairs)) {}
+
+OpeningStep Confirm::next() {
+  while (!accepted_ && claim_ < claims_.size()) {
+    if (OpeningStep step = openings_.next(num_wanted_); !step.is_done()) return step;
+    judge();
   }
   return {};
 }
 
-void Confirm::narrow() {
-  constexpr size_t kSlots = 4;
-  if (mix_.size() <= kSlots) return;
-  std::vector<Slot> narrowed = {claim_.winner, claim_.opponent};
-  if (const auto baseline = field_.baseline(); baseline && !contains(narrowed, *baseline))
-    narrowed.push_back(*baseline);
-  for (const Slot slot : field_.ranked(mix_, rounds())) {
-    if (narrowed.size() < kSlots && !contains(narrowed, slot)) narrowed.push_back(slot);
+void Confirm::judge() {
+  const Result result = test(claims_[claim_]);
+  accepted_ = result == Result::proven;
+  if (accepted_) return;
+  if (result == Result::hopeless || num_wanted_ >= max_openings_)
+    ++claim_;
+  else
+    ++num_wanted_;
+}
+
+Confirm::Result Confirm::test(const Claim& claim) const {
+  const double p = 1 - normal_cdf(options_.z), bound = std::log1p(claim.min_gain);
+  Result result = claim.opponents.empty() ? Result::hopeless : Result::proven;
+  for (const Slot opponent : claim.opponents) {
+    const auto gains = field_.samples().log_ratios(opponent, claim.winner, openings_.complete());
+    const GroupEstimate estimate = estimate_groups(gains);
+    if (estimate.num_groups < options_.min_openings || estimate.center <= bound) return Result::hopeless;
+    if (!estimate.exceeds(bound, p)) result = Result::open;
   }
-  mix_ = std::move(narrowed);
-  mix_first_ = field_.last_round() + 1;
-}
-
-bool Confirm::is_proven(const Claim& claim) const {
-  auto gains = field_.samples().log_ratios(claim.opponent, claim.winner, rounds());
-  for (auto& gain : gains) gain -= std::log1p(claim.min_gain);
-  return signed_rank(gains).z > options_.z;
-}
-
-Publish::Publish(uint32_t num_clean, Field& field, std::vector<Slot> mix, std::vector<Slot> published,
-                 uint32_t mix_first)
-    : wanted_(num_clean),
-      field_(field),
-      mix_(std::move(mix)),
-      published_(std::move(published)),
-      mix_first_(mix_first),
-      num_rounds_(field.last_round() + 1 - mix_first) {}
-
-std::vector<Turn> Publish::next() {
-  const auto& samples = field_.samples();
-  const uint32_t clean = published_.size() == 2
-                             ? samples.num_clean_pairs(published_.front(), published_.back(), rounds())
-                             : samples.num_clean(published_.front(), rounds());
-  if (clean >= wanted_ || num_rounds_ >= 2 * wanted_) return {};
-  const uint32_t missing = std::min(wanted_ - clean, 2 * wanted_ - num_rounds_);
-  num_rounds_ += missing;
-  return field_.schedule(mix_, missing);
+  return result;
 }
 
 }  // namespace attune

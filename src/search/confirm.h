@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,62 +9,82 @@
 
 namespace attune {
 
-/// The two slots compared in the confirmation, and the gain to be proven.
-struct Claim {
-  Slot winner = 0;
-  Slot opponent = 0;    ///< The fastest untuned config, which may be the baseline.
-  double min_gain = 0;  ///< Fraction by which the winner must beat the opponent.
+/// What is missing to a number of openings: a fresh worker, or the turns; neither when they are complete.
+struct OpeningStep {
+  bool needs_fresh_worker = false;
+  std::vector<Turn> turns;
+  bool is_done() const noexcept { return !needs_fresh_worker && turns.empty(); }
 };
 
-/// Tests the winner of the finals against its opponent on samples that did not choose it: same rotation, later in time,
-/// a one-sided group-sequential Wilcoxon test. After the look `narrow_after` the rotation shrinks to these two, the
-/// baseline and others, four in all.
-class Confirm {
+/// Rounds of one rotation in several openings: each begins in a fresh worker, and only samples of one are paired. A
+/// kernel's time may differ from opening to opening by more than any noise, and stay there.
+class Openings {
  public:
-  Confirm(ConfirmOptions options, uint32_t max_pairs, Field& field, Claim claim, std::vector<Slot> finalists);
+  /// `pairs`: clean pairs that the first of the watched slots must have with each other one in an opening (clean
+  /// samples if it is alone). An opening ends after twice as many rounds in any case.
+  Openings(Field& field, std::vector<Slot> mix, std::vector<Slot> watched, uint32_t pairs);
 
-  /// Takes the looks that are due and returns the rounds up to the next look; empty when decided.
-  std::vector<Turn> next();
-  bool accepted() const noexcept { return accepted_; }
-  /// Tests another claim on the same samples. Requires: they did not choose its slots, and both are in mix().
-  bool is_proven(const Claim& claim) const;
-  const Claim& claim() const noexcept { return claim_; }
-  Rounds rounds() const noexcept { return {first_round_, field_.last_round()}; }
-  /// Rounds of the latest rotation. Times measured in another mix of candidates are not comparable (they differ by
-  /// 0.6–2.5 %).
-  Rounds mix_rounds() const noexcept { return {mix_first_, field_.last_round()}; }
+  /// The next step to `count` complete openings.
+  OpeningStep next(uint32_t count);
+  /// Begins an opening: the next samples are of a fresh worker.
+  void renewed();
+  /// Discards the opening that is under way. A new worker, or the one that came after a death, must replace it.
+  void interrupt() { first_.reset(); }
+  /// Counts up to the number of openings begun, the interrupted ones included.
+  uint32_t num_begun() const noexcept { return num_begun_; }
+  std::span<const Rounds> complete() const noexcept { return complete_; }
   std::span<const Slot> mix() const noexcept { return mix_; }
 
  private:
-  void narrow();
+  uint32_t missing_rounds() const;
+
+  Field& field_;
+  std::vector<Slot> mix_, watched_;
+  uint32_t pairs_;
+  std::vector<Rounds> complete_;
+  std::optional<uint32_t> first_;  ///< First round of the opening under way.
+  uint32_t num_rounds_ = 0, num_begun_ = 0;
+};
+
+/// A slot, the slots that it must beat, and the gain to be proven over each.
+struct Claim {
+  Slot winner = 0;
+  std::vector<Slot> opponents;
+  double min_gain = 0;  ///< As a fraction.
+};
+
+/// Tests claims on samples that did not choose them: later in time, in several openings. A claim is proven
+/// if its gain over each opponent exceeds the required one in a one-sided test that counts openings which differ by
+/// their number, and openings which agree by their samples. It is given up as soon as one of its gains is estimated
+/// below the required one, or after the last opening; then the next claim is tested on the same samples.
+class Confirm {
+ public:
+  /// `claims`: in the order of preference, all their slots in `mix`. `max_pairs`: cap on clean pairs, 0: none.
+  Confirm(ConfirmOptions options, uint32_t max_pairs, Field& field, std::vector<Claim> claims, std::vector<Slot> mix);
+
+  /// The next step; done when decided.
+  OpeningStep next();
+  void renewed() { openings_.renewed(); }
+  void interrupt() { openings_.interrupt(); }
+  const Claim& first_claim() const noexcept { return claims_.front(); }
+  /// The claim that was proven; null if none was.
+  const Claim* accepted() const noexcept { return accepted_ ? &claims_[claim_] : nullptr; }
+  /// Tests another claim on the same samples. Requires: they did not choose its slots, and all are in the mix.
+  bool is_proven(const Claim& claim) const { return test(claim) == Result::proven; }
+  const Openings& openings() const noexcept { return openings_; }
+
+ private:
+  enum class Result : uint8_t { proven, open, hopeless };
+  Result test(const Claim& claim) const;
+  void judge();
 
   ConfirmOptions options_;
   Field& field_;
-  Claim claim_;
-  std::vector<Slot> mix_;
-  std::vector<uint32_t> looks_;
-  size_t look_ = 0;
-  uint32_t num_rounds_ = 0;
-  uint32_t first_round_, mix_first_;
+  std::vector<Claim> claims_;
+  Openings openings_;
+  uint32_t num_wanted_, max_openings_;
+  size_t claim_ = 0;  ///< Under test, or accepted.
   bool accepted_ = false;
-};
-
-/// Continues a rotation until the published slots have enough clean samples in it (clean pairs if two slots are
-/// published).
-class Publish {
- public:
-  /// `mix_first`: the first round of this rotation whose samples count.
-  Publish(uint32_t num_clean, Field& field, std::vector<Slot> mix, std::vector<Slot> published, uint32_t mix_first);
-  /// Further rounds; empty when enough samples are clean, or after twice that many rounds.
-  std::vector<Turn> next();
-  Rounds rounds() const noexcept { return {mix_first_, field_.last_round()}; }
-
- private:
-  uint32_t wanted_;
-  Field& field_;
-  std::vector<Slot> mix_, published_;
-  uint32_t mix_first_;
-  uint32_t num_rounds_;
 };
 
 }  // namespace attune

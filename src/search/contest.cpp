@@ -28,10 +28,14 @@ struct Contest::State {
   std::optional<Want> advance_exhaustive();
   Want want_samples(std::vector<Turn> turns);
   void start_finals();
-  /// Returns the finalist that `chosen` must beat: the fastest untuned config, or the baseline if it is one itself.
-  Slot opponent_of(Slot chosen, Slot baseline, Rounds rounds) const;
-  void start_publish(std::vector<Slot> mix, std::vector<Slot> published, uint32_t mix_first);
+  std::optional<Want> want_of(OpeningStep step);
+  /// The untuned finalists, which a winner must beat; the baseline alone if it is one of them itself.
+  std::vector<Slot> opponents_of(Slot chosen) const;
+  std::vector<Slot> rotation_of(const std::vector<Claim>& claims) const;
+  std::vector<Slot> best_of_other_layouts(Slot chosen) const;
+  void start_confirm(Slot chosen, Slot baseline);
   void finish_exhaustive();
+  void mark_confirmed();
   void finish();
   bool is_measurement_noisy(Slot slot, Rounds rounds) const {
     return field.samples().num_clean(slot, rounds) < SampleTable::kMinClean;
@@ -43,13 +47,16 @@ struct Contest::State {
   std::optional<Exhaustive> exhaustive;
   std::optional<Finals> finals;
   std::optional<Confirm> confirm;
-  std::optional<Publish> publish;
+  std::optional<Openings> publish;
   Phase phase = Phase::race;
   std::vector<Turn> wanted;  ///< Schedule not yet reported.
   uint32_t may_join = 0;     ///< Entrants that may still join before the next round.
   bool asked = false;        ///< True if entrants were requested since the last round.
   bool closed = false, cut = false, waited = false;
   std::vector<Slot> finalists;  ///< Kept across a restart of the finals.
+  Rounds finals_rounds;         ///< Set when the finals end.
+  double gain_to_prove = 0;
+  uint32_t pairing = 0;
   std::vector<Slot> dropped;
   ContestResult result;
 };
@@ -108,70 +115,100 @@ void Contest::State::start_finals() {
     return;
   }
   phase = Phase::finals;
+  ++pairing;
   finals.emplace(options.finals, options.max_pairs, field, finalists);
 }
 
-Slot Contest::State::opponent_of(Slot chosen, Slot baseline, Rounds rounds) const {
-  if (field.is_untuned(chosen)) return baseline;
+std::vector<Slot> Contest::State::opponents_of(Slot chosen) const {
+  const auto baseline = field.baseline();
+  if (!baseline) return {};
+  if (field.is_untuned(chosen)) return chosen == *baseline ? std::vector<Slot>() : std::vector<Slot>{*baseline};
   std::vector<Slot> untuned;
   for (const Slot slot : finalists) {
     if (field.is_untuned(slot)) untuned.push_back(slot);
   }
-  return field.best(untuned, rounds);
+  return untuned;
+}
+
+std::vector<Slot> Contest::State::best_of_other_layouts(Slot chosen) const {
+  auto bests = field.best_of_layouts(finalists, finals_rounds);
+  std::erase_if(bests, [&](Slot slot) { return field.entrant(slot).layout == field.entrant(chosen).layout; });
+  return bests;
+}
+
+/// The finalists that are measured after the finals: those of the claims, all untuned ones, the best of each layout,
+/// and the fastest others up to the size of a rotation.
+std::vector<Slot> Contest::State::rotation_of(const std::vector<Claim>& claims) const {
+  std::vector<Slot> rotation;
+  const auto add = [&](Slot slot) {
+    if (!contains(rotation, slot)) rotation.push_back(slot);
+  };
+  for (const Claim& claim : claims) add(claim.winner);
+  for (const Slot slot : finalists) {
+    if (field.is_untuned(slot)) add(slot);
+  }
+  for (const Slot slot : best_of_other_layouts(claims.front().winner)) add(slot);
+  for (const Slot slot : field.ranked(finalists, finals_rounds)) {
+    if (rotation.size() < options.confirm.mix) add(slot);
+  }
+  return rotation;
 }
 
 std::optional<Want> Contest::State::advance_finals() {
   if (auto turns = finals->next(); !turns.empty()) return want_samples(std::move(turns));
-  const Rounds rounds = finals->rounds();
-  const Slot chosen = choose(field, finals->tied(), rounds);
+  finals_rounds = finals->rounds();
+  const Slot chosen = choose(field, finals->tied(), finals_rounds);
   const auto baseline = field.baseline();
   result.tied.assign(finals->tied().begin(), finals->tied().end());
   result.winner = chosen;
   result.baseline = baseline.value_or(chosen);
-  if (!baseline || chosen == *baseline) {
-    result.decided = baseline.has_value();
-    result.noisy = finals->discarded();
-    start_publish(finalists, {chosen}, field.last_round() + 1);
+  result.noisy = finals->discarded();
+  if (baseline && chosen != *baseline) {
+    start_confirm(chosen, *baseline);
     return std::nullopt;
   }
-  const Slot opponent = opponent_of(chosen, *baseline, rounds);
-  result.noisy = finals->discarded() || is_measurement_noisy(chosen, rounds) ||
-                 is_measurement_noisy(opponent, rounds) || is_measurement_noisy(*baseline, rounds);
-  double gain = options.min_gain;
-  if (result.noisy && !field.entrant(chosen).incumbent) gain = std::max(gain, options.confirm.noisy_gain);
+  result.decided = baseline.has_value();
+  phase = Phase::publish;
+  publish.emplace(field, rotation_of({{.winner = chosen, .opponents = {}}}), std::vector<Slot>{chosen},
+                  options.confirm.publish_pairs);
+  return std::nullopt;
+}
+
+void Contest::State::start_confirm(Slot chosen, Slot baseline) {
+  const auto opponents = opponents_of(chosen);
+  const auto is_noisy = [&](Slot slot) { return is_measurement_noisy(slot, finals_rounds); };
+  result.noisy =
+      result.noisy || is_noisy(chosen) || is_noisy(baseline) || is_noisy(field.best(opponents, finals_rounds));
+  gain_to_prove = options.min_gain;
+  if (result.noisy && !field.entrant(chosen).incumbent)
+    gain_to_prove = std::max(gain_to_prove, options.confirm.noisy_gain);
+  std::vector<Claim> claims = {{chosen, opponents, gain_to_prove}};
+  // What beats the fastest untuned config by too little leaves it the row, if that one beats the baseline.
+  if (const Slot other = field.best(opponents, finals_rounds); other != baseline)
+    claims.push_back({other, {baseline}, gain_to_prove});
   phase = Phase::confirm;
-  confirm.emplace(options.confirm, options.max_pairs, field, Claim{chosen, opponent, gain}, finalists);
+  confirm.emplace(options.confirm, options.max_pairs, field, claims, rotation_of(claims));
+}
+
+std::optional<Want> Contest::State::want_of(OpeningStep step) {
+  if (step.needs_fresh_worker) return WantFreshWorker{};
+  if (!step.turns.empty()) return want_samples(std::move(step.turns));
   return std::nullopt;
 }
 
 std::optional<Want> Contest::State::advance_confirm() {
   if (!waited && options.confirm.delay_s > 0) return WantDelay{options.confirm.delay_s};
-  if (auto turns = confirm->next(); !turns.empty()) return want_samples(std::move(turns));
-  const auto [winner, opponent, gain] = confirm->claim();
-  const Slot baseline = result.baseline;
+  if (auto want = want_of(confirm->next())) return want;
+  const Claim* proven = confirm->accepted();
   result.decided = true;
-  result.verdict = Verdict::faster;
-  result.winner = winner;
-  if (!confirm->accepted()) {
-    // What beats the fastest untuned config by too little leaves it the row, if that one beats the baseline.
-    result.winner = opponent;
-    if (opponent == baseline || !confirm->is_proven({opponent, baseline, gain})) {
-      result.winner = baseline;
-      result.verdict = Verdict::tie;
-    }
-  }
-  const Slot other = result.winner == baseline ? winner : result.winner;
-  start_publish({confirm->mix().begin(), confirm->mix().end()}, {other, baseline}, confirm->mix_rounds().first);
+  result.winner = proven != nullptr ? proven->winner : result.baseline;
+  result.verdict = proven != nullptr ? Verdict::faster : Verdict::tie;
+  finish();
   return std::nullopt;
 }
 
-void Contest::State::start_publish(std::vector<Slot> mix, std::vector<Slot> published, uint32_t mix_first) {
-  phase = Phase::publish;
-  publish.emplace(options.confirm.publish_clean, field, std::move(mix), std::move(published), mix_first);
-}
-
 std::optional<Want> Contest::State::advance_publish() {
-  if (auto turns = publish->next(); !turns.empty()) return want_samples(std::move(turns));
+  if (auto want = want_of(publish->next(options.confirm.min_openings))) return want;
   finish();
   return std::nullopt;
 }
@@ -208,20 +245,33 @@ void Contest::State::finish_exhaustive() {
   }
 }
 
+/// The best of each other layout was chosen by the finals, so the samples that confirm the winner may confirm it too.
+void Contest::State::mark_confirmed() {
+  const auto others = best_of_other_layouts(confirm->first_claim().winner);
+  for (FinalistResult& finalist : result.finalists) {
+    const Slot slot = finalist.slot;
+    finalist.confirmed = slot == result.winner
+                             ? result.verdict == Verdict::faster
+                             : contains(others, slot) && confirm->is_proven({slot, opponents_of(slot), gain_to_prove});
+  }
+}
+
 void Contest::State::finish() {
   phase = Phase::finished;
   if (finalists.empty()) return;
   if (!exhaustive && result.decided && !contains(result.tied, result.winner)) result.tied.push_back(result.winner);
-  Evidence evidence{field.ranked(finalists, {}), {}};
-  if (publish) evidence.rounds.push_back(publish->rounds());
-  if (confirm) evidence.rounds.push_back(confirm->rounds());
-  if (finals) evidence.rounds.push_back({.first = finals->rounds().first});
-  if (finals && confirm) evidence.rounds.back().last = confirm->rounds().first - 1;
+  Evidence evidence{field.ranked(finalists, {}), {}, {}};
+  if (finals) evidence.finals = {finals->rounds().first, confirm || publish ? finals_rounds.last : field.last_round()};
+  if (confirm || publish) {
+    const auto openings = (confirm ? confirm->openings() : *publish).complete();
+    evidence.openings.assign(openings.begin(), openings.end());
+  }
   if (!result.decided && !publish) {  // cut: report what was measured
     result.winner = evidence.finalists.front();
     result.baseline = field.baseline().value_or(result.winner);
   }
   fill_figures(field, evidence, result);
+  if (confirm && result.decided) mark_confirmed();
   // A row must have a time.
   if (result.comparison.us <= 0 || (field.baseline() && result.baseline_us <= 0)) result.decided = false;
 }
@@ -296,7 +346,10 @@ void Contest::report(std::span<const Sample> samples) {
 void Contest::interrupt() {
   auto& state = *state_;
   state.wanted.clear();
-  if (!state.exhaustive && state.phase != Phase::race && state.phase != Phase::finished) state.start_finals();
+  if (state.exhaustive) return;
+  if (state.phase == Phase::finals) state.start_finals();
+  if (state.confirm) state.confirm->interrupt();
+  if (state.publish) state.publish->interrupt();
 }
 
 void Contest::withdraw(Slot slot) {
@@ -306,10 +359,21 @@ void Contest::withdraw(Slot slot) {
   state.race.withdraw(slot);
   std::erase(state.dropped, slot);
   state.field.remove(slot);
-  interrupt();
+  state.wanted.clear();
+  if (!state.exhaustive && state.phase != Phase::race && state.phase != Phase::finished) state.start_finals();
 }
 
 void Contest::delayed() { state_->waited = true; }
+void Contest::renewed() {
+  auto& state = *state_;
+  ATTUNE_CHECK(state.confirm || state.publish, "a contest wants a fresh worker for its confirm and publish only");
+  ++state.pairing;
+  if (state.confirm)
+    state.confirm->renewed();
+  else
+    state.publish->renewed();
+}
+uint32_t Contest::pairing() const noexcept { return state_->pairing; }
 void Contest::cut() { state_->cut = true; }
 
 Phase Contest::phase() const noexcept { return state_->phase; }

@@ -30,9 +30,12 @@ struct WantSamples {
 struct WantDelay {
   double seconds = 0;
 };
+/// A contest's request for a worker in which none of its samples since the finals began were taken. Answer with
+/// renewed().
+struct WantFreshWorker {};
 struct Finished {};
 /// A request of a contest. The caller fulfils it and calls next() again.
-using Want = std::variant<WantEntrants, WantSamples, WantDelay, Finished>;
+using Want = std::variant<WantEntrants, WantSamples, WantDelay, WantFreshWorker, Finished>;
 
 enum class Phase : uint8_t { race, finals, confirm, publish, finished };
 
@@ -59,17 +62,23 @@ class Contest {
   /// Takes the samples of the last schedule, one per turn and in its order. A turn without a usable sample (throttled)
   /// is reported with us = 0: counted, not used.
   void report(std::span<const Sample> samples);
-  /// Discards the last schedule unreported (a new epoch). The race asks for another round; later phases restart from
-  /// the finals, because only samples of one epoch are paired.
+  /// Discards the last schedule unreported (a new epoch). The race asks for another round, the finals restart, and
+  /// confirm and publish repeat the opening that was under way, because only samples of one epoch are paired.
   void interrupt();
-  /// Removes a slot whose candidate died, and calls interrupt(). If it was the baseline, join() a replacement.
+  /// Removes a slot whose candidate died, and discards the last schedule. What follows the race restarts from the
+  /// finals. If it was the baseline, join() a replacement.
   void withdraw(Slot slot);
   void delayed();
+  /// The next samples are of a fresh worker. Requires: next() returned WantFreshWorker.
+  void renewed();
   /// The budget is spent: the contest ends at the next call of next(). During the confirmation the result is a tie;
   /// before it, nothing is decided.
   void cut();
 
   Phase phase() const noexcept;
+  /// A number that changes when the next samples need not be of the worker of the last ones: when the finals begin and
+  /// with each opening. During the race it stays, although only samples of one round are paired.
+  uint32_t pairing() const noexcept;
   /// Slots that left the race since the last call, or were not shortlisted. The caller may free them; measurement()
   /// stays available.
   std::vector<Slot> take_dropped();

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "search/contest.h"
 #include "testing/synthetic_world.h"
 
@@ -32,6 +34,9 @@ std::vector<Turn> play_to(Contest& contest, SyntheticWorld& world, const std::ve
     } else if (const auto* samples = std::get_if<WantSamples>(&want)) {
       if (contest.phase() == phase) return samples->schedule;
       contest.report(measure(world, samples->schedule));
+    } else if (std::holds_alternative<WantFreshWorker>(want)) {
+      world.reopen();
+      contest.renewed();
     } else {
       contest.delayed();
     }
@@ -113,6 +118,7 @@ TEST(ContestFaults, TurnsWithoutAUsableSampleDoNotKeepItFromEnding) {
     const auto want = contest.next();
     if (std::holds_alternative<Finished>(want)) break;
     if (std::holds_alternative<WantDelay>(want)) contest.delayed();
+    if (std::holds_alternative<WantFreshWorker>(want)) contest.renewed();
     if (const auto* samples = std::get_if<WantSamples>(&want)) {
       contest.report(std::vector<Sample>(samples->schedule.size(), Sample{.us = 0}));
     }
@@ -135,8 +141,8 @@ TEST(ContestFaults, ABudgetCutBeforeTheEndOfTheFinalsDecidesNothing) {
 }
 
 TEST(ContestFaults, ABudgetCutInConfirmIsATieAndInPublishKeepsTheVerdict) {
-  const std::map<Slot, double> times = {{0, 110}, {1, 100}};
   for (const Phase phase : {Phase::confirm, Phase::publish}) {
+    const std::map<Slot, double> times = {{0, 110}, {1, phase == Phase::confirm ? 100.0 : 112.0}};
     SyntheticWorld world(times, {}, 1);
     Contest contest({});
     ASSERT_FALSE(play_to(contest, world, entrants_of(times), phase).empty());
@@ -144,8 +150,9 @@ TEST(ContestFaults, ABudgetCutInConfirmIsATieAndInPublishKeepsTheVerdict) {
     EXPECT_TRUE(std::holds_alternative<Finished>(contest.next()));
     const auto result = contest.result();
     EXPECT_TRUE(result.decided);
-    EXPECT_EQ(result.verdict, phase == Phase::confirm ? Verdict::tie : Verdict::faster);
-    EXPECT_EQ(result.winner, phase == Phase::confirm ? 0u : 1u);
+    EXPECT_EQ(result.verdict, phase == Phase::confirm ? Verdict::tie : Verdict::baseline);
+    EXPECT_EQ(result.winner, 0u);
+    EXPECT_EQ(result.num_openings, 0u) << "no opening was complete";
     EXPECT_THAT(result.tied, Contains(result.winner));
     EXPECT_EQ(result.finalists.size(), 2u);
     EXPECT_GT(result.baseline_us, 100);
@@ -194,18 +201,40 @@ TEST(ContestFaults, NextRepeatsAScheduleThatWasNotReported) {
 
 TEST(ContestFaults, AnInterruptedFinalStartsAgainWithNewRounds) {
   const std::map<Slot, double> times = {{0, 110}, {1, 100}};
-  for (const Phase phase : {Phase::finals, Phase::confirm, Phase::publish}) {
+  SyntheticWorld world(times, kSteady, 1);
+  Contest contest({});
+  const auto lost = play_to(contest, world, entrants_of(times), Phase::finals);
+  const uint32_t pairing = contest.pairing();
+  contest.interrupt();
+  EXPECT_NE(contest.pairing(), pairing) << "samples of another worker may follow";
+  const auto schedule = std::get<WantSamples>(contest.next()).schedule;
+  EXPECT_EQ(contest.phase(), Phase::finals);
+  EXPECT_GT(schedule.front().round, lost.back().round);
+  EXPECT_EQ(num_rounds(schedule), 8u);
+  contest.report(measure(world, schedule));
+  EXPECT_TRUE(std::holds_alternative<WantDelay>(contest.next()));
+  EXPECT_EQ(play(contest, world, {}).winner, 1u);
+}
+
+TEST(ContestFaults, AnInterruptedOpeningIsRepeatedAndTheOthersStay) {
+  for (const Phase phase : {Phase::confirm, Phase::publish}) {
+    const std::map<Slot, double> times = {{0, 110}, {1, phase == Phase::confirm ? 100.0 : 120.0}};
     SyntheticWorld world(times, kSteady, 1);
     Contest contest({});
-    const auto lost = play_to(contest, world, entrants_of(times), phase);
+    contest.report(measure(world, play_to(contest, world, entrants_of(times), phase)));
+    const auto lost = play_to(contest, world, {}, phase);  // the second opening
     contest.interrupt();
-    const auto schedule = std::get<WantSamples>(contest.next()).schedule;
-    EXPECT_EQ(contest.phase(), Phase::finals);
-    EXPECT_GT(schedule.front().round, lost.back().round);
-    EXPECT_EQ(num_rounds(schedule), 8u);
-    contest.report(measure(world, schedule));
-    EXPECT_TRUE(std::holds_alternative<WantDelay>(contest.next()));  // the finals restarted
-    EXPECT_EQ(play(contest, world, {}).winner, 1u);
+    ASSERT_TRUE(std::holds_alternative<WantFreshWorker>(contest.next()));
+    EXPECT_EQ(contest.phase(), phase) << "the finals need not restart";
+    const uint32_t num_openings = world.num_openings();
+    std::set<uint32_t> rounds;
+    const auto result = play(contest, world, {}, [&](const std::vector<Turn>& schedule, Phase) {
+      for (const Turn& turn : schedule) rounds.insert(turn.round);
+    });
+    EXPECT_GT(*rounds.begin(), lost.back().round);
+    EXPECT_EQ(world.num_openings(), num_openings + 2) << "the second again, and the third";
+    EXPECT_EQ(result.num_openings, 3u);
+    EXPECT_EQ(result.winner, phase == Phase::confirm ? 1u : 0u);
   }
 }
 

@@ -23,12 +23,13 @@ struct FinalsOptions {
   double max_clock_shift = 0.05, min_clean_share = 0.60;
 };
 struct ConfirmOptions {
-  std::vector<uint32_t> looks = {16, 32, 64, 128, 256};
-  double z = 2.485;
-  double noisy_gain = 0.02;    ///< Gain that a noisy Decision must prove instead of min_gain.
-  uint32_t narrow_after = 64;  ///< After this look only the winner, the baseline and two others are measured.
+  uint32_t pairs = 24;                          ///< Clean pairs in an opening; at most twice as many rounds are run.
+  uint32_t min_openings = 3, max_openings = 8;  ///< A look is taken after each from `min_openings` on.
+  double z = 2.485;                             ///< Its one-sided level is that of each look.
+  double noisy_gain = 0.02;                     ///< Gain that a noisy Decision must prove instead of min_gain.
+  uint32_t mix = 4;                             ///< Least number of finalists in the rotation, if there are as many.
   double delay_s = 5.0;        ///< Seconds between the start of the finals and the start of the confirmation.
-  uint32_t publish_clean = 21;
+  uint32_t publish_pairs = 7;  ///< Clean samples in each of `min_openings` if the baseline won.
 };
 struct ContestOptions {
   RaceOptions race;

@@ -11,6 +11,9 @@ namespace attune {
 struct FinalistResult {
   Slot slot = 0;
   Comparison comparison;  ///< With the baseline; the baseline's own has a ratio of 1, and its clean samples as pairs.
+  /// True if it was proven faster than every library's untuned config, in the winner's openings: the winner of a
+  /// contest that is `faster`, and perhaps the best finalists of other layouts.
+  bool confirmed = false;
 };
 struct ContestResult {
   /// False if the contest was cut before the finals ended, has no baseline, or measured nothing usable. Then no row is
@@ -23,6 +26,7 @@ struct ContestResult {
   std::vector<FinalistResult> finalists;
   Comparison comparison;  ///< Of the winner with the baseline.
   double baseline_us = 0;
+  uint32_t num_openings = 0;  ///< Fresh workers that the comparison is from; 0: from the samples that chose the winner.
 };
 
 }  // namespace attune

@@ -300,6 +300,10 @@ TEST(Contest, ConfirmWaitsOnceForTheDelayAndABaselineThatWinsDoesNot) {
         contest.delayed();
         continue;
       }
+      if (std::holds_alternative<WantFreshWorker>(want)) {
+        contest.renewed();
+        continue;
+      }
       std::vector<Sample> samples;
       for (const auto& turn : std::get<WantSamples>(want).schedule) {
         samples.push_back({.us = static_cast<float>(turn.slot == 0 ? 100 : other_us)});
@@ -310,22 +314,18 @@ TEST(Contest, ConfirmWaitsOnceForTheDelayAndABaselineThatWinsDoesNot) {
   }
 }
 
-TEST(Contest, ConfirmNarrowsTheRotationBeyondTheSixtyFourthPair) {
-  std::set<size_t> sizes;
-  const std::map<Slot, double> times = {{0, 100.5}, {1, 100}, {2, 101}, {3, 101}, {4, 101}, {5, 101}};
-  SyntheticWorld world(times, {.white = 0.004, .wander = 0.0, .dirty = 0, .hidden = 0}, 1);
+TEST(Contest, ConfirmRotatesTheWinnerTheUntunedConfigsAndTheBestOthers) {
+  const std::map<Slot, double> times = {{0, 104}, {1, 100}, {2, 101}, {3, 101.2}, {4, 101.4}, {5, 104}};
+  auto entrants = entrants_of(times);
+  entrants[5].untuned = true;
+  SyntheticWorld world(times, {.white = 0.002, .wander = 0.0, .dirty = 0, .hidden = 0}, 1);
   Contest contest(options_of(1));
-  const auto result = play(contest, world, entrants_of(times), [&](const std::vector<Turn>& schedule, Phase phase) {
+  std::set<Slot> rotation;
+  const auto result = play(contest, world, entrants, [&](const std::vector<Turn>& schedule, Phase phase) {
     if (phase != Phase::confirm) return;
-    std::map<uint32_t, size_t> rounds;
-    for (const auto& turn : schedule) ++rounds[turn.round];
-    for (const auto& [round, size] : rounds) sizes.insert(size);
-    if (rounds.begin()->second == 4) {
-      EXPECT_THAT(schedule, Contains(testing::Field(&Turn::slot, 0u)));
-      EXPECT_THAT(schedule, Contains(testing::Field(&Turn::slot, 1u)));
-    }
+    for (const auto& turn : schedule) rotation.insert(turn.slot);
   });
-  EXPECT_THAT(sizes, UnorderedElementsAreArray({4, 6}));
+  EXPECT_THAT(rotation, UnorderedElementsAreArray({0, 1, 2, 5}));
   EXPECT_EQ(result.finalists.size(), 6u);
   for (const auto& finalist : result.finalists) EXPECT_GT(finalist.comparison.us, 99);
 }
@@ -341,7 +341,7 @@ TEST(Contest, MaxPairsCapsTheLooksOfFinalsAndConfirm) {
     for (const auto& turn : schedule) rounds[phase].insert(turn.round);
   });
   EXPECT_EQ(rounds[Phase::finals].size(), 16u);
-  EXPECT_LE(rounds[Phase::confirm].size(), 16u);
+  EXPECT_LE(rounds[Phase::confirm].size(), 20u);
 }
 
 /// The rounds that chose a winner flatter it, so the published figures come from later rounds.
@@ -371,6 +371,8 @@ TEST(Contest, PublishedTimesAreOfTheRoundsAfterTheChoice) {
             measured.push_back(sample);
           }
           contest.report(measured);
+        } else if (std::holds_alternative<WantFreshWorker>(want)) {
+          contest.renewed();
         } else {
           contest.delayed();
         }

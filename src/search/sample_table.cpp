@@ -101,6 +101,32 @@ uint32_t SampleTable::num_clean_pairs(Slot a, Slot b, Rounds rounds) const {
   return count;
 }
 
+std::vector<std::vector<double>> SampleTable::log_ratios(Slot a, Slot b, std::span<const Rounds> openings) const {
+  std::vector<std::vector<double>> groups;
+  for (const Rounds& opening : openings) groups.push_back(log_ratios(a, b, opening));
+  return groups;
+}
+
+uint32_t SampleTable::num_clean_pairs(Slot a, Slot b, std::span<const Rounds> openings) const {
+  uint32_t count = 0;
+  for (const Rounds& opening : openings) count += num_clean_pairs(a, b, opening);
+  return count;
+}
+
+uint32_t SampleTable::num_clean(Slot slot, std::span<const Rounds> openings) const {
+  uint32_t count = 0;
+  for (const Rounds& opening : openings) count += num_clean(slot, opening);
+  return count;
+}
+
+double SampleTable::median_us(Slot slot, std::span<const Rounds> openings) const {
+  std::vector<double> medians;
+  for (const Rounds& opening : openings) {
+    if (const double us = median_us(slot, opening); std::isfinite(us)) medians.push_back(us);
+  }
+  return medians.empty() ? std::numeric_limits<double>::infinity() : geometric_mean(medians);
+}
+
 double SampleTable::clean_share(Rounds rounds) const {
   size_t num_samples = 0;
   size_t clean = 0;

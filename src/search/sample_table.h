@@ -15,6 +15,7 @@ namespace attune {
 struct Rounds {
   uint32_t first = 1;
   uint32_t last = std::numeric_limits<uint32_t>::max();
+  bool operator==(const Rounds&) const = default;
 };
 
 /// The usable samples of a contest, by slot and round, at most one per slot and round. Estimates use the clean samples,
@@ -38,6 +39,13 @@ class SampleTable {
   /// clean).
   std::vector<double> log_ratios(Slot a, Slot b, Rounds rounds = {}) const;
   uint32_t num_clean_pairs(Slot a, Slot b, Rounds rounds = {}) const;
+
+  /// Figures over several openings, each a range of rounds. log_ratios: one group an opening, which may be empty.
+  /// median_us: geometric mean of the openings' medians, +inf without samples.
+  std::vector<std::vector<double>> log_ratios(Slot a, Slot b, std::span<const Rounds> openings) const;
+  uint32_t num_clean_pairs(Slot a, Slot b, std::span<const Rounds> openings) const;
+  uint32_t num_clean(Slot slot, std::span<const Rounds> openings) const;
+  double median_us(Slot slot, std::span<const Rounds> openings) const;
 
   /// Fraction of clean samples in some rounds; 1 without samples.
   double clean_share(Rounds rounds) const;

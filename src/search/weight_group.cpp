@@ -16,29 +16,27 @@ struct Pick {
   double ratio = 1;
 };
 
-/// Returns the candidate that represents a layout in a row; nullopt when none of its finalists has the layout.
-std::optional<Pick> pick_of(const Decision& decision, const std::string& layout, double min_gain) {
+/// Returns the candidate that represents a layout in a row; nullopt without one that may be published.
+std::optional<Pick> pick_of(const Decision& decision, const std::string& layout) {
   if (layout_of(decision.winner) == layout)
     return Pick{{decision.winner, decision.comparison.us, decision.errors}, decision.comparison.ratio};
   const Finalist *best = nullptr, *baseline = nullptr;
   for (const Finalist& finalist : decision.finalists) {
     if (layout_of(finalist.candidate) != layout || finalist.comparison.us <= 0) continue;
-    if (finalist.candidate == decision.baseline)
-      baseline = &finalist;
-    else if (best == nullptr || finalist.comparison.ratio > best->comparison.ratio)
-      best = &finalist;
+    if (finalist.candidate == decision.baseline) baseline = &finalist;
+    if (!finalist.confirmed) continue;
+    if (best == nullptr || finalist.comparison.ratio > best->comparison.ratio) best = &finalist;
   }
-  if (baseline != nullptr && (best == nullptr || best->comparison.interval.low <= 1 + min_gain))
-    return Pick{{decision.baseline, decision.baseline_us, baseline->errors}, 1};
-  if (best == nullptr) return std::nullopt;
-  return Pick{{best->candidate, best->comparison.us, best->errors}, best->comparison.ratio};
+  if (best != nullptr) return Pick{{best->candidate, best->comparison.us, best->errors}, best->comparison.ratio};
+  if (baseline != nullptr) return Pick{{decision.baseline, decision.baseline_us, baseline->errors}, 1};
+  return std::nullopt;
 }
 
-/// Σ calls·time of a layout over the rows; infinite when a row has no candidate of it.
-double total_us(std::span<const GroupRow> rows, const std::string& layout, double min_gain) {
+/// Σ calls·time of a layout over the rows; infinite when a row has no candidate of it that may be published.
+double total_us(std::span<const GroupRow> rows, const std::string& layout) {
   double sum = 0;
   for (const GroupRow& row : rows) {
-    const auto pick = pick_of(*row.decision, layout, min_gain);
+    const auto pick = pick_of(*row.decision, layout);
     if (!pick || !(pick->ratio > 0)) return std::numeric_limits<double>::infinity();
     sum += row.calls * row.decision->baseline_us / pick->ratio;
   }
@@ -78,18 +76,18 @@ GroupChoice choose_layout(std::span<const GroupRow> rows, double min_gain) {
   GroupChoice choice;
   double least = std::numeric_limits<double>::infinity();
   if (const auto usual = default_layout(rows)) {
-    least = total_us(rows, *usual, min_gain) / (1 + min_gain);
+    least = total_us(rows, *usual) / (1 + min_gain);
     if (least < std::numeric_limits<double>::infinity()) choice.layout = *usual;
   }
   for (const std::string& layout : layouts) {
-    const double total = total_us(rows, layout, min_gain);
+    const double total = total_us(rows, layout);
     if (total >= least) continue;
     least = total;
     choice.layout = layout;
   }
   for (const GroupRow& row : rows) {
     const std::string layout = choice.layout.empty() ? layout_of(row.decision->winner) : choice.layout;
-    choice.picks.push_back(pick_of(*row.decision, layout, min_gain)->published);
+    choice.picks.push_back(pick_of(*row.decision, layout)->published);
   }
   return choice;
 }

@@ -28,15 +28,15 @@ struct GroupPick {
   Errors errors;
 };
 struct GroupChoice {
-  std::string layout;            ///< Layout of all rows; empty when no layout has a finalist in every row.
+  std::string layout;            ///< Layout of all rows; empty when none serves every row.
   std::vector<GroupPick> picks;  ///< One per row, in row order.
 };
 
 /// Chooses the layout in which the rows of one weight group have the lowest Σ calls·time, where a layout's time in a
 /// row is the baseline's time divided by its ratio. If the baselines share a layout, another one must gain more than
-/// `min_gain` to replace it. In the chosen layout, a row gets its winner. If its winner has another layout, it gets its
-/// baseline if that is a finalist of the chosen layout and no other one is faster by min_gain over the whole interval,
-/// else the best finalist of the layout. Without a common layout every row gets its winner. Pure.
+/// `min_gain` to replace it. In the chosen layout, a row gets its winner; if that has another layout, the best finalist
+/// of the layout that was confirmed, else its baseline if that has the layout. A layout in which some row has none of
+/// these is no choice. Without a common layout every row gets its winner. Pure.
 GroupChoice choose_layout(std::span<const GroupRow> rows, double min_gain);
 
 }  // namespace attune

@@ -83,13 +83,15 @@ Comparison comparison_from(const json& value, const char* time_name) {
 json json_of(const Finalist& finalist) {
   json value = {{"candidate", json_of(finalist.candidate)},
                 {"errors", json_of(finalist.errors)},
-                {"binaries", json_of(finalist.binaries)}};
+                {"binaries", json_of(finalist.binaries)},
+                {"confirmed", finalist.confirmed}};
   write(value, "us", finalist.comparison);
   return value;
 }
 Finalist finalist_from(const json& value) {
   return {candidate_from(value.at("candidate")), comparison_from(value, "us"),
-          value.contains("errors") ? errors_from(value.at("errors")) : Errors{}, binaries_from(value)};
+          value.contains("errors") ? errors_from(value.at("errors")) : Errors{}, binaries_from(value),
+          value.value("confirmed", false)};
 }
 
 json to_json(const Started& started) {
@@ -137,6 +139,8 @@ json to_json(const Decision& decision) {
                 {"dropped_samples", decision.dropped_samples},
                 {"errors", json_of(decision.errors)},
                 {"baseline_us", decision.baseline_us},
+                {"num_openings", decision.num_openings},
+                {"pause_cut", decision.pause_cut},
                 {"launches", decision.launches},
                 {"fingerprint", decision.fingerprint},
                 {"num_candidates", decision.num_candidates},
@@ -245,6 +249,8 @@ Decision decision_from(const json& value) {
   decision.errors = errors_from(value.at("errors"));
   decision.comparison = comparison_from(value, "winner_us");
   decision.baseline_us = real_from(value.at("baseline_us"));
+  decision.num_openings = value.value("num_openings", 0u);
+  decision.pause_cut = value.value("pause_cut", false);
   decision.launches = uint64_from(value.at("launches"));
   if (value.contains("num_candidates")) read_schema_2(value, decision);
   return decision;

@@ -245,7 +245,7 @@ std::shared_ptr<JournalFile> JournalFile::open(const fs::path& file) {
     if (errno == ELOOP) fail_kind(file, S_IFLNK);
     fail_open(file, errno);
   }
-  const std::shared_ptr<JournalFile> opened(new JournalFile(file, descriptor));
+  std::shared_ptr<JournalFile> opened(new JournalFile(file, descriptor));
   struct stat now {};
   if (::fstat(descriptor, &now) != 0) fail_open(file, errno);
   if (!S_ISREG(now.st_mode)) fail_kind(file, now.st_mode);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tables/capture_merge.h"
 
+#include <set>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -72,7 +74,10 @@ void write_capture_merge(const CaptureMerge& merge, const CaptureOutputs& output
   const FamilySpec& family = *merge.shapes.family;
   check_outputs(outputs, sources, family);
   std::vector<Problem> problems;
-  for (const CalledShape& shape : merge.shapes.shapes) problems.push_back(shape.problem);
+  std::set<std::string> listed;  // A shape that was called under several thread limits occurs once.
+  for (const CalledShape& shape : merge.shapes.shapes) {
+    if (listed.insert(shape.problem.key()).second) problems.push_back(shape.problem);
+  }
   write_file_atomically(outputs.shapes, untuned_text(family, problems));
   write_counts(outputs.counts, family, merge.shapes.shapes);
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tables/captured_sources.h"
 
+#include <fmt/format.h>
+
+#include <map>
+
 #include "base/error.h"
 #include "base/locations.h"
 #include "base/text.h"
@@ -27,6 +31,24 @@ std::vector<CapturedShapes> captured_shapes(std::span<const std::string> named, 
   const auto sources = capture_sources(named);
   if (named.empty() && !fs::exists(sources.front())) return {};
   return read_captures(sources, family);
+}
+
+void keep_shapes_of(const DeviceInfo& device, std::vector<CapturedShapes>& captured,
+                    std::vector<std::string>& notices) {
+  if (device.kind != "host") return;
+  std::map<int64_t, size_t> others;
+  for (CapturedShapes& one : captured) {
+    std::erase_if(one.shapes, [&](const CalledShape& shape) {
+      const bool is_other = shape.threads != 0 && shape.threads != device.num_units;
+      if (is_other) ++others[shape.threads];
+      return is_other;
+    });
+  }
+  std::erase_if(captured, [](const CapturedShapes& one) { return one.shapes.empty(); });
+  for (const auto& [threads, count] : others) {
+    notices.push_back(fmt::format("{} called under a limit of {}: --threads {} shows them", counted(count, "shape"),
+                                  counted(static_cast<size_t>(threads), "thread"), threads));
+  }
 }
 
 std::string list_of(std::span<const fs::path> sources) {

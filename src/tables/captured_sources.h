@@ -17,6 +17,9 @@ std::vector<std::filesystem::path> capture_sources(std::span<const std::string> 
 /// Reads the captured shapes; `op` selects a family as in read_captures(). If the user's folder does not exist, nothing
 /// was captured yet.
 std::vector<CapturedShapes> captured_shapes(std::span<const std::string> named, const std::string& op);
+/// Removes shapes that were called under another thread limit than the device has units; appends a sentence that counts
+/// them to `notices`.
+void keep_shapes_of(const DeviceInfo& device, std::vector<CapturedShapes>& captured, std::vector<std::string>& notices);
 /// Formats the sources as `'a', 'b'`.
 std::string list_of(std::span<const std::filesystem::path> sources);
 

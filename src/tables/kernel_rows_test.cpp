@@ -29,6 +29,7 @@ class OneContender final : public Executor {
   void admit(ProblemId, Slot, const Admission&) override {}
   void drop(Slot) override {}
   void sample(std::vector<Turn>) override {}
+  void recycle() override {}
   std::vector<Event> wait(Milliseconds) override { return {answer_}; }
   void abort() override {}
 

@@ -54,7 +54,7 @@ TEST_F(TuneCommands, EachFamilyThatCanBeTunedIsTunedOnce) {
   const std::vector<fs::path> captures = {list()};
   const std::vector<CalledShape> shapes = {
       {Problem::parse("fmoe token=1"), 1}, {table_problem(1), 1}, {table_problem(2), 1}};
-  EXPECT_EQ(tune_commands(shapes, {captures, std::span(&table_, 1), ""}), commands({list()}));
+  EXPECT_EQ(tune_commands(shapes, {captures, std::span(&table_, 1), {}}), commands({list()}));
 }
 
 }  // namespace

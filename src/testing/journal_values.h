@@ -48,11 +48,13 @@ struct JournalValues {
     value.winner = candidate(winner);
     value.baseline = candidate("");
     value.versions = versions;
-    value.finalists = {{candidate(winner), 1.5, 1.1, 1.05, 1.15, 21, {}, {{"recipe", "gcc-12.2.0", "sha"}}}};
+    value.finalists = {{candidate(winner), 1.5, 1.1, 1.05, 1.15, 21, {}, {{"recipe", "gcc-12.2.0", "sha"}}, true}};
     value.tied = {candidate("a=1")};
     value.verdict = Verdict::tie;
     value.noisy = true;
     value.comparison = {.us = 0.1, .interval = {1, 1e300}, .num_clean = 21};
+    value.num_openings = 3;
+    value.pause_cut = true;
     value.launches = 123456789012345;
     value.fingerprint = "here";
     value.num_candidates = 96;

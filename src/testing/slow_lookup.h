@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device_info.h"
 #include "dispatch/table/lookup_steps.h"
 #include "dispatch/table/prediction.h"
 #include "formats/csv/key_cells.h"

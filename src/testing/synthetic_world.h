@@ -21,6 +21,7 @@ struct SyntheticNoise {
   double wander = 0.005;  ///< Slow drift: one common to all (decays by 1 % per sample) and one per candidate (2 %).
   double dirty = 0.02;    ///< Share of samples slowed by up to 80 % and marked dirty.
   double hidden = 0.05;   ///< Share of the other samples slowed by up to 30 % without a mark.
+  double opening = 0;     ///< Standard deviation of each candidate's ln(time) from opening to opening.
 };
 
 /// Candidates with known true times, for tests and for simulating the procedure.
@@ -34,7 +35,7 @@ class SyntheticWorld {
     level_ = 0.99 * level_ + noise_.wander * 0.14 * random_.normal();
     double& own = own_[slot];
     own = 0.98 * own + noise_.wander * 0.2 * random_.normal();
-    double us = times_us_.at(slot) * std::exp(noise_.white * random_.normal() + level_ + own);
+    double us = times_us_.at(slot) * std::exp(noise_.white * random_.normal() + level_ + own + offset_of(slot));
     const bool dirty = random_.uniform() < noise_.dirty;
     if (dirty) {
       us *= 1 + 0.8 * random_.uniform();
@@ -43,19 +44,37 @@ class SyntheticWorld {
     }
     return {.us = static_cast<float>(us), .clock = clock, .round = 0, .dirty = dirty};
   }
+  /// Begins another opening: a worker that nothing was measured in. Replacing a worker takes longer than the drifts'
+  /// memory, so they are drawn again.
+  void reopen() {
+    ++num_openings_;
+    offsets_.clear();
+    level_ = noise_.wander * random_.normal();
+    for (auto& [slot, drift] : own_) drift = noise_.wander * random_.normal();
+  }
   double time_us(Slot slot) const { return times_us_.at(slot); }
   uint64_t num_samples() const noexcept { return num_samples_; }
+  uint32_t num_openings() const noexcept { return num_openings_; }
   SyntheticNoise& noise() noexcept { return noise_; }
 
   float clock = 1;  ///< Clock of the following samples.
 
  private:
+  /// Drawn only if openings differ, so that the other noise of a seed does not depend on them.
+  double offset_of(Slot slot) {
+    if (noise_.opening <= 0) return 0;
+    const auto [found, is_new] = offsets_.try_emplace(slot, 0.0);
+    if (is_new) found->second = noise_.opening * random_.normal();
+    return found->second;
+  }
+
   std::map<Slot, double> times_us_;
   SyntheticNoise noise_;
   Random random_;
-  std::map<Slot, double> own_;
+  std::map<Slot, double> own_, offsets_;
   double level_ = 0;
   uint64_t num_samples_ = 0;
+  uint32_t num_openings_ = 1;
 };
 
 /// Runs a contest to its end. `entrants` join in their order; `watch` receives each schedule and its phase before the
@@ -76,6 +95,9 @@ inline ContestResult play(Contest& contest, SyntheticWorld& world, const std::ve
       std::vector<Sample> measured;
       for (const auto& turn : samples->schedule) measured.push_back(world.sample(turn.slot));
       contest.report(measured);
+    } else if (std::holds_alternative<WantFreshWorker>(want)) {
+      world.reopen();
+      contest.renewed();
     } else {
       contest.delayed();
     }

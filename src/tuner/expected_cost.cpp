@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-constexpr double kSetUpS = 0.4, kLaunches = 2000, kShortestLaunchS = 200e-6;
+constexpr double kSetUpS = 1.5, kLaunches = 2000, kShortestLaunchS = 200e-6;
 // Rates of a slow core, for devices without measured ones.
 constexpr double kLeastGflops = 30, kLeastGbs = 10;
 // A core of an AVX-512 server computes the reference, which sums in double, at 12 GFLOP/s.

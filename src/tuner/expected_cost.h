@@ -9,8 +9,8 @@ namespace attune {
 inline constexpr double kAdmissionLaunches = 5;
 
 /// Rough time to tune one problem, in seconds, used to divide a budget: roofline time of a launch times the launches of
-/// a contest with a few dozen candidates, plus the fixed cost of every problem (data, reference). Accurate to a factor
-/// of three; never zero.
+/// a contest with a few dozen candidates, plus the fixed cost of every problem (data, reference, fresh workers).
+/// Accurate to a factor of three; never zero.
 double expected_cost_s(const Problem& problem, const DeviceInfo& device);
 
 /// Shortest time of one launch, in seconds: the roofline's.

@@ -100,7 +100,8 @@ Decision ProblemRun::make_decision(const ContestResult& outcome) const {
   for (const FinalistResult& finalist : outcome.finalists) {
     const Competitor& entry = entries_.at(finalist.slot);
     solvers_in_final.insert(entry.candidate.solver);
-    decision.finalists.push_back({entry.candidate, finalist.comparison, entry.verified.errors, entry.binaries});
+    decision.finalists.push_back(
+        {entry.candidate, finalist.comparison, entry.verified.errors, entry.binaries, finalist.confirmed});
   }
   for (const Slot slot : outcome.tied) decision.tied.push_back(entries_.at(slot).candidate);
   decision.verdict = outcome.verdict;
@@ -112,6 +113,8 @@ Decision ProblemRun::make_decision(const ContestResult& outcome) const {
   };
   decision.incomplete = shortened_ || !cut_reason_.empty() || has_failed(is_transient);
   if (has_failed([](Status status) { return status == Status::timed_out; })) decision.deadlines = deadlines();
+  decision.pause_cut = pause_cut_ && outcome.verdict == Verdict::faster;
+  decision.num_openings = outcome.num_openings;
   decision.dropped_samples = dropped_samples_;
   decision.errors = winner.verified.errors;
   decision.comparison = outcome.comparison;

@@ -45,6 +45,7 @@ void ProblemRun::cut(const std::string& reason) {
   if (cut_reason_.empty()) cut_reason_ = reason;
   contest_.cut();
   ready_at_s_ = 0;
+  needs_fresh_worker_ = false;
 }
 
 /// Waits for the answer to the last request. After an interrupt it does not wait for a candidate: it aborts the
@@ -78,18 +79,12 @@ void ProblemRun::step() {
       admit_more(entrants->at_most);
     else if (const auto* samples = std::get_if<WantSamples>(&want))
       sample(samples->schedule);
-    else if (const auto* delay = std::get_if<WantDelay>(&want)) {
-      // The executor works on another problem meanwhile; for a single problem the tuner waits.
-      const double until = finals_began_s_.value_or(began) + delay->seconds;
-      // If the budget ends before the delay does, an early confirmation is better than none.
-      const bool affordable = until - began < context_.left_s() / 2;
-      if (began >= until || !affordable)
-        contest_.delayed();
-      else
-        ready_at_s_ = until;
-    } else {
+    else if (const auto* delay = std::get_if<WantDelay>(&want))
+      await_delay(delay->seconds);
+    else if (std::holds_alternative<WantFreshWorker>(want))
+      await_fresh_worker();
+    else
       decide();
-    }
   }
   result_.seconds += context_.clock.now_s() - began;
   if (!finished_) tell_progress();

@@ -38,6 +38,8 @@ struct TuningContext {
   std::function<bool()> interrupted;
   NeighbourIndex neighbours;
   Slot next_slot = 1;
+  uint32_t epoch = 0;    ///< The executor's, as far as its answers told.
+  double recycle_s = 0;  ///< Duration of the last recycle.
 };
 
 /// One problem from open to Decision. step() does one piece of work on the executor and returns.
@@ -52,6 +54,10 @@ class ProblemRun {
   /// Earliest time at which step() has work; in the future only while it waits for its confirmation or to open.
   double ready_at_s() const noexcept { return ready_at_s_; }
   void step();
+  /// True if it can continue in another worker only than that of its last samples: with renew_worker(), or when the
+  /// worker is replaced for another problem.
+  bool needs_fresh_worker() const noexcept { return needs_fresh_worker_ && !has_fresh_worker(); }
+  void renew_worker();
   /// Ends the problem at the next step(): as a tie during the confirmation, otherwise without a row.
   void cut(const std::string& reason);
   /// Ends the problem at the next step() without a row. The records stay; a later run restarts the finals.
@@ -83,6 +89,9 @@ class ProblemRun {
   void sample(std::vector<Turn> schedule);
   void start_again();
   std::optional<Sampled> sample_in_pieces(std::span<const Turn> left);
+  void await_delay(double seconds);
+  void await_fresh_worker();
+  bool has_fresh_worker() const noexcept { return epoch_ != context_.epoch; }
   const char* exceeded_limit(double expected_s) const;
   bool fits(double expected_s) const { return exceeded_limit(expected_s) == nullptr; }
   void cut_unless_fits(double expected_s);
@@ -117,15 +126,15 @@ class ProblemRun {
   std::set<std::string> tried_;
   Slot baseline_ = 0;
   uint64_t launches_ = 0;
-  std::optional<uint32_t> epoch_;  // of the last samples
-  // Phase of the last samples; publish counts as confirm, because it continues its rounds.
-  Phase sampled_phase_ = Phase::race;
+  std::optional<uint32_t> epoch_;            // of the last samples
+  std::optional<uint32_t> sampled_pairing_;  // Contest::pairing() of the last samples; none when they are void
   uint32_t dropped_samples_ = 0;
   double ready_at_s_ = 0, step_began_s_ = 0;
   bool opened_ = false, untuned_admitted_ = false, asking_ = true, shortlisted_ = false, finished_ = false;
   bool starved_ = false;  // the strategies returned nothing the last time, and no round has passed since
   std::string cut_reason_;
   bool abandoned_ = false, shortened_ = false;  // shortened_: some candidates were not asked for
+  bool needs_fresh_worker_ = false, pause_cut_ = false;
   std::optional<double> finals_began_s_;
 };
 

@@ -11,9 +11,6 @@ namespace {
 
 constexpr double kPieceS = 2;  // duration of a piece of a schedule, after which the clock is checked
 
-/// Publishing continues the rounds of confirm.
-Phase paired_phase(Phase phase) { return phase == Phase::publish ? Phase::confirm : phase; }
-
 }  // namespace
 
 void ProblemRun::sample(std::vector<Turn> schedule) {
@@ -32,7 +29,7 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   if (sampled.interrupted) start_again();
   withdraw_failed(sampled.failed);
   if (sampled.interrupted || !sampled.failed.empty()) return retire_dropped();
-  sampled_phase_ = paired_phase(contest_.phase());
+  sampled_pairing_ = contest_.pairing();
   contest_.report(sampled.samples);
   if (contest_.phase() == Phase::race) {
     for (const Turn& turn : sampled.turns) {
@@ -59,12 +56,13 @@ std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) 
     const auto turns = left.first(count);
     context_.executor.sample({turns.begin(), turns.end()});
     Sampled piece = std::get<Sampled>(wait_for_answer());
-    // Samples of the race are paired within their rounds, those of confirm with each other, so a death before the first
-    // of them loses nothing.
-    const bool alone = contest_.phase() == Phase::race || paired_phase(contest_.phase()) != sampled_phase_;
+    // Samples of the race are paired within their rounds, those of the finals and of an opening with each other, so a
+    // new worker before the first of them loses nothing.
+    const bool alone = contest_.phase() == Phase::race || contest_.pairing() != sampled_pairing_;
     const bool torn = epoch_ && piece.epoch != *epoch_ && !(alone && all.turns.empty());
     all.interrupted = piece.interrupted || torn;
-    epoch_ = all.epoch = piece.epoch;
+    context_.epoch = all.epoch = piece.epoch;
+    if (!all.interrupted) epoch_ = piece.epoch;
     all.dropped += piece.dropped;
     launches_ += piece.launches;
     forecast_.sampled(piece.turns, piece.samples);
@@ -77,11 +75,41 @@ std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) 
   return all;
 }
 
-/// After a worker's death, earlier samples cannot be paired with later ones, and later phases restart from the finals.
+/// After a worker's death, earlier samples cannot be paired with later ones: the finals restart, or an opening does.
 void ProblemRun::start_again() {
   contest_.interrupt();
-  finals_began_s_.reset();
-  sampled_phase_ = Phase::race;
+  if (contest_.phase() == Phase::finals) finals_began_s_.reset();
+  sampled_pairing_.reset();
+}
+
+/// The executor works on another problem meanwhile; for a single problem the tuner waits.
+void ProblemRun::await_delay(double seconds) {
+  const double now_s = context_.clock.now_s();
+  const double until_s = finals_began_s_.value_or(now_s) + seconds;
+  // If the budget ends before the delay does, an early confirmation is better than none.
+  const bool affordable = until_s - now_s < context_.left_s() / 2;
+  if (now_s < until_s && affordable) {
+    ready_at_s_ = until_s;
+    return;
+  }
+  pause_cut_ = now_s < until_s;
+  contest_.delayed();
+}
+
+/// A worker that another problem's recycle or a death has started since the last samples is as good as one of its own.
+void ProblemRun::await_fresh_worker() {
+  needs_fresh_worker_ = !has_fresh_worker();
+  if (!needs_fresh_worker_) contest_.renewed();
+}
+
+void ProblemRun::renew_worker() {
+  const double began_s = step_began_s_ = context_.clock.now_s();
+  cut_unless_fits(context_.recycle_s);
+  if (!cut_reason_.empty()) return;
+  context_.executor.recycle();
+  context_.epoch = std::get<Recycled>(wait_for_answer()).epoch;
+  context_.recycle_s = context_.clock.now_s() - began_s;
+  result_.seconds += context_.recycle_s;
 }
 
 void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed) {
@@ -101,6 +129,7 @@ void ProblemRun::withdraw(Slot slot) {
   context_.executor.drop(slot);
   entries_.erase(slot);
   finals_began_s_.reset();  // later phases restart from the finals
+  needs_fresh_worker_ = false;
   if (slot != baseline_) return;
   // The next correct untuned config in the family's order replaces it, even one that the race had dropped.
   baseline_ = 0;

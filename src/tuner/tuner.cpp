@@ -54,7 +54,11 @@ class LaneRun {
         end_all("the budget ran out before a decision", &ProblemRun::cut);
       if (Active* ready = next_ready())
         step(*ready);
-      else if (active_.size() >= kOpenProblems || !begin_next())
+      else if (active_.size() < kOpenProblems && begin_next())
+        continue;
+      else if (Active* waiting = next_without_worker())
+        renew_worker(*waiting);
+      else
         nap();
     }
   }
@@ -76,13 +80,28 @@ class LaneRun {
     return context_.options.budget_s > 0 ? began_s_ + context_.options.budget_s - context_.clock.now_s() : kForever;
   }
 
-  /// The oldest active run that has work; null if all wait.
+  /// The oldest active run that has work in the present worker; null if all wait.
   Active* next_ready() {
     const double now_s = context_.clock.now_s();
     for (Active& one : active_) {
-      if (one.run->ready_at_s() <= now_s) return &one;
+      if (one.run->ready_at_s() <= now_s && !one.run->needs_fresh_worker()) return &one;
     }
     return nullptr;
+  }
+
+  /// The oldest active run that waits for a fresh worker; null if none does. It waits until all others wait, too, so
+  /// that no race must be restored and no final restarts, and one recycle may serve several. With a budget the others
+  /// wait once they have used up their shares, so it keeps its own.
+  Active* next_without_worker() {
+    for (Active& one : active_) {
+      if (one.run->needs_fresh_worker()) return &one;
+    }
+    return nullptr;
+  }
+
+  void renew_worker(Active& active) {
+    active.run->renew_worker();
+    hold_to_budget(active);
   }
 
   bool begin_next() {

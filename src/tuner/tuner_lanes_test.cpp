@@ -25,6 +25,7 @@ class FailingExecutor final : public Executor {
   void admit(ProblemId id, Slot slot, const Admission& admission) override { inner_.admit(id, slot, admission); }
   void drop(Slot slot) override { inner_.drop(slot); }
   void sample(std::vector<Turn> schedule) override { inner_.sample(std::move(schedule)); }
+  void recycle() override { inner_.recycle(); }
   std::vector<Event> wait(Milliseconds at_most) override {
     if (left_ < 0) fail(code_, "planted loss");
     return inner_.wait(at_most);

@@ -327,4 +327,22 @@ std::string to_payload(const Reply& answer) { return payload_of(answer); }
 Request request_from(std::string_view payload) { return message_from(payload, request_of); }
 Reply answer_from(std::string_view payload) { return message_from(payload, answer_of); }
 
+bool fits(const Request& request, const Reply& answer) {
+  if (std::holds_alternative<reply::Failed>(answer)) return true;
+  if (std::holds_alternative<request::Hello>(request)) return std::holds_alternative<reply::Ready>(answer);
+  if (const auto* open = std::get_if<request::Open>(&request)) {
+    const auto* opened = std::get_if<Opened>(&answer);
+    return opened != nullptr && opened->problem == open->id;
+  }
+  if (const auto* admit = std::get_if<request::Admit>(&request)) {
+    const auto* admitted = std::get_if<Admitted>(&answer);
+    return admitted != nullptr && admitted->slot == admit->slot;
+  }
+  if (std::holds_alternative<request::Sample>(request)) {
+    const auto* sampled = std::get_if<Sampled>(&answer);
+    return sampled != nullptr && sampled->turns.size() == sampled->samples.size();
+  }
+  return std::holds_alternative<reply::Done>(answer);
+}
+
 }  // namespace attune

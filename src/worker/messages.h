@@ -83,4 +83,7 @@ std::string to_payload(const Reply& answer);
 Request request_from(std::string_view payload);
 Reply answer_from(std::string_view payload);
 
+/// Whether an answer is of the kind, problem or slot that the request asks for; a damaged worker may send any other.
+bool fits(const Request& request, const Reply& answer);
+
 }  // namespace attune

@@ -32,25 +32,6 @@ Outcome unattributed(const Outcome& outcome) {
   return {.status = Status::device_lost, .detail = "no candidate is to blame: " + outcome.detail};
 }
 
-/// True if an answer matches its request; a damaged worker may send any other.
-bool fits(const Request& request, const Reply& answer) {
-  if (std::holds_alternative<reply::Failed>(answer)) return true;
-  if (std::holds_alternative<request::Hello>(request)) return std::holds_alternative<reply::Ready>(answer);
-  if (const auto* open = std::get_if<request::Open>(&request)) {
-    const auto* opened = std::get_if<Opened>(&answer);
-    return opened != nullptr && opened->problem == open->id;
-  }
-  if (const auto* admit = std::get_if<request::Admit>(&request)) {
-    const auto* admitted = std::get_if<Admitted>(&answer);
-    return admitted != nullptr && admitted->slot == admit->slot;
-  }
-  if (std::holds_alternative<request::Sample>(request)) {
-    const auto* sampled = std::get_if<Sampled>(&answer);
-    return sampled != nullptr && sampled->turns.size() == sampled->samples.size();
-  }
-  return std::holds_alternative<reply::Done>(answer);
-}
-
 template <typename Wanted>
 const Wanted* as(const Request& request) {
   return std::get_if<Wanted>(&request);
@@ -85,6 +66,7 @@ std::vector<Event> WorkerExecutor::wait(Milliseconds at_most) {
   const auto end = Clock::now() + at_most;
   try {
     while (events_.empty() && !requests_.empty() && answer_first(end)) continue;
+    if (recycling_ && events_.empty() && requests_.empty()) renew();
   } catch (const StopRequested&) {
     abort();
   }
@@ -120,6 +102,7 @@ void WorkerExecutor::abort() {
   asked_ = false;
   num_deaths_of_request_ = 0;
   for (const Request& request : std::exchange(requests_, {})) cancel(request);
+  if (std::exchange(recycling_, false)) events_.emplace_back(Recycled{epoch_});
   open_.clear();
   deaths_.clear();
   lost_.clear();
@@ -159,6 +142,14 @@ void WorkerExecutor::replace() {
   worker_.reset();
   solo_problem_.reset();
   ++epoch_;
+}
+
+/// Answers recycle(). A death while everything is restored is treated like any other.
+void WorkerExecutor::renew() {
+  replace();
+  revive();
+  recycling_ = false;
+  events_.emplace_back(Recycled{epoch_});
 }
 
 /// Returns the reason to end a worker's life: its death, a mismatched answer, or its failure to continue.

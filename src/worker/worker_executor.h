@@ -41,6 +41,7 @@ class WorkerExecutor final : public Executor {
   void admit(ProblemId id, Slot slot, const Admission& admission) override;
   void drop(Slot slot) override;
   void sample(std::vector<Turn> schedule) override;
+  void recycle() override { recycling_ = true; }
   /// Throws device when no worker can be started any more, and a worker's errors that are no candidate's fault.
   /// Recovery from a death may take longer than `at_most`; if WorkerOptions::stopped returns true meanwhile, this acts
   /// like abort().
@@ -67,6 +68,7 @@ class WorkerExecutor final : public Executor {
   bool answer_first(std::chrono::steady_clock::time_point end);
   void start();
   void replace();
+  void renew();
   void revive();
   void revive_for(ProblemId id);
   void complete();
@@ -97,6 +99,7 @@ class WorkerExecutor final : public Executor {
   uint32_t epoch_ = 0, num_deaths_ = 0, num_admissions_ = 0;
   std::vector<Milliseconds> recoveries_;
   std::deque<Request> requests_;
+  bool recycling_ = false;              ///< True until a recycle() is answered.
   bool asked_ = false;                  ///< True if the first request was sent and not answered.
   uint32_t num_deaths_of_request_ = 0;  ///< Deaths during the first request without a blamed candidate.
   std::vector<Event> events_;           ///< Events for the next wait().

@@ -100,6 +100,11 @@ class WorkerExecutorTest : public testing::Test {
     return wait<Sampled>();
   }
 
+  uint32_t recycle() {
+    executor().recycle();
+    return wait<Recycled>().epoch;
+  }
+
   /// Kills the worker in the middle of slow launches.
   Sampled sample_and_kill(Slot slot) {
     executor().sample({Turn{slot, 0, 6, Milliseconds(20'000)}});
@@ -421,6 +426,49 @@ TEST_F(WorkerExecutorTest, RefusesAWorkerOfAnotherBuildAndOneThatDoesNotStart) {
   options_.device = "fake:0";
   options_.command = {"/bin/true"};
   EXPECT_THROW(executor(), Error);
+}
+
+TEST_F(WorkerExecutorTest, ARecycledWorkerHasAllThatWasOpenAndNobodyIsBlamed) {
+  open();
+  EXPECT_TRUE(admit(1, good_).verified.ok());
+  EXPECT_TRUE(admit(2, other_).verified.ok());
+  EXPECT_TRUE(admit(3, bad_).verified.ok());
+  const auto before = sample({1, 2});
+  const pid_t first = executor().processes().front();
+  executor().drop(3);
+  const uint32_t epoch = recycle();
+  EXPECT_NE(executor().processes().front(), first);
+  EXPECT_GT(epoch, before.epoch);
+  const auto after = sample({1, 2});
+  EXPECT_EQ(after.epoch, epoch);
+  EXPECT_FALSE(after.interrupted);
+  EXPECT_EQ(after.turns.size(), 6u);
+  EXPECT_TRUE(after.failed.empty());
+  EXPECT_EQ(executor().num_deaths(), 0u);
+  EXPECT_TRUE(executor().recoveries().empty());
+}
+
+TEST_F(WorkerExecutorTest, ACandidateThatDiesInARecycledWorkerIsBlamedAsAlways) {
+  plant({});
+  open();
+  EXPECT_TRUE(admit(1, good_).verified.ok());
+  EXPECT_TRUE(admit(2, bad_).verified.ok());
+  plant({{bad_, "segfault", "prepare", "always"}});  // the next workers read it
+  recycle();
+  EXPECT_EQ(executor().num_deaths(), 2u);
+  const auto after = sample({1, 2});
+  ASSERT_EQ(after.failed.size(), 1u);
+  EXPECT_EQ(after.failed[0].first, 2u);
+  EXPECT_EQ(after.failed[0].second.status, Status::crashed);
+  EXPECT_EQ(sample({1}).turns.size(), 3u);
+}
+
+TEST_F(WorkerExecutorTest, AnAbortedRecycleIsAnswered) {
+  open();
+  executor().recycle();
+  executor().abort();
+  wait<Recycled>();
+  EXPECT_TRUE(executor().processes().empty()) << "no worker was started";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <list>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -69,12 +70,14 @@ class Duels {
     size_t num_begun = 0;
     while (num_begun < duel_.num_trials || !active.empty()) {
       const double now_s = steady_clock().now_s();
-      const auto ready =
-          std::find_if(active.begin(), active.end(), [&](const Trial& t) { return t.ready_at_s <= now_s; });
+      const auto ready = std::find_if(active.begin(), active.end(),
+                                      [&](const Trial& t) { return t.ready_at_s <= now_s && !t.needs_fresh_worker; });
       if (ready != active.end()) {
         if (step(*ready)) active.erase(ready);
       } else if (num_begun < duel_.num_trials && active.size() < kTogether) {
         active.push_back(begin(num_begun++));
+      } else if (std::any_of(active.begin(), active.end(), [](const Trial& t) { return t.needs_fresh_worker; })) {
+        recycle(active);
       } else {
         steady_clock().sleep_s(0.02);
       }
@@ -90,7 +93,17 @@ class Duels {
     Slot baseline = 0, challenger = 0;
     std::map<Slot, uint32_t> batch;
     double ready_at_s = 0, finals_began_s = 0;
+    bool needs_fresh_worker = false;
   };
+
+  /// Plans are prepared anew for all trials; those that wait for it continue.
+  void recycle(std::list<Trial>& active) {
+    executor_.recycle();
+    wait_for<Recycled>(executor_);
+    for (Trial& trial : active) {
+      if (std::exchange(trial.needs_fresh_worker, false)) trial.contest.renewed();
+    }
+  }
 
   /// Makes both plans anew for every trial, so that the effect of one placement in memory does not last.
   Slot admit(const Candidate& candidate, std::map<Slot, uint32_t>& batch) {
@@ -130,6 +143,8 @@ class Duels {
         trial.contest.delayed();
       else
         trial.ready_at_s = until;
+    } else if (std::holds_alternative<WantFreshWorker>(want)) {
+      trial.needs_fresh_worker = true;
     } else {
       end(trial);
       return true;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Simulates the procedure of docs/measurement.md on synthetic noise: whether it ends, its cost, its error rate. Prints
 // one line per condition and field; `--trials N` runs each N times (default: enough for a first look), `--json` prints
-// one object per line, `--markdown` a table; further words select conditions (quiet burst neighbour heavy).
+// one object per line, `--markdown` a table; further words select conditions: noise (quiet burst neighbour heavy), and
+// openings of quiet machines whose kernels' times vary from opening to opening (openings2 openings10 openings40, the
+// standard deviation in percent).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,8 +32,9 @@ struct Trial {
   uint64_t screen = 0, finals = 0, confirm = 0, publish = 0;
   double regret = 0, shown_error = 0;  ///< shown_error is |published time of the winner / true time − 1|.
   Verdict verdict = Verdict::baseline;
-  bool noisy = false;
+  bool noisy = false, covered = false;  ///< covered: the interval holds the true ratio, 1 if the baseline won.
   size_t num_tied = 0;
+  uint32_t num_workers = 1;
 
   uint64_t total() const { return screen + finals + confirm; }
 };
@@ -64,6 +67,9 @@ Trial run(const Times& times, const SyntheticNoise& noise, uint64_t seed) {
   trial.verdict = result.verdict;
   trial.noisy = result.noisy;
   trial.num_tied = result.tied.size();
+  const double ratio = times.at(0) / times.at(result.winner);
+  trial.covered = result.comparison.interval.low <= ratio && ratio <= result.comparison.interval.high;
+  trial.num_workers = world.num_openings();
   return trial;
 }
 
@@ -94,6 +100,8 @@ std::vector<Setting> settings() {
     all.push_back({fmt::format("n={}", n), n == 400 ? 8u : 30u, [n](uint64_t seed) { return spread_times(n, seed); }});
   }
   all.push_back({"A/A two equal", 200, [](uint64_t) { return Times{{0, 100}, {1, 100}}; }});
+  all.push_back({"two, 2% apart", 200, [](uint64_t) { return Times{{0, 102}, {1, 100}}; }});
+  all.push_back({"two, 20% apart", 200, [](uint64_t) { return Times{{0, 120}, {1, 100}}; }});
   all.push_back({"30 equal", 40, [](uint64_t) {
                    Times times;
                    for (Slot slot = 0; slot < 30; ++slot) times[slot] = 100;
@@ -130,30 +138,34 @@ void print(std::string_view condition, std::string_view field, const std::vector
   const double shown = mean(trials, [](const Trial& t) { return t.shown_error; });
   const double tied = mean(trials, [](const Trial& t) { return static_cast<double>(t.num_tied); });
   const auto noisy = count([](const Trial& t) { return t.noisy; });
+  const double workers = mean(trials, [](const Trial& t) { return static_cast<double>(t.num_workers); });
+  // Only of what is called faster: other rows state no ratio.
+  const auto covered = count([](const Trial& t) { return t.verdict == Verdict::faster && t.covered; });
   if (form == Form::markdown) {
     fmt::print(
         "| {} | {} | {:.0f} + {:.0f} + {:.0f} | {:.1f} % | {:.2f} % | {:.2f} % | {} / {} / {} | {:.1f} | {} | {:.2f} % "
-        "|\n",
+        "| {:.1f} | {} |\n",
         condition, field, screen, finals, confirm, 100 * share, 100 * regret, 100 * p95, verdicts(Verdict::faster),
-        verdicts(Verdict::tie), verdicts(Verdict::baseline), tied, noisy, 100 * shown);
+        verdicts(Verdict::tie), verdicts(Verdict::baseline), tied, noisy, 100 * shown, workers, covered);
     return;
   }
   if (form == Form::json) {
     fmt::print(
         R"({{"condition":"{}","field":"{}","trials":{},"screen":{:.1f},"finals":{:.1f},"confirm":{:.1f},"publish":{:.1f},)"
         R"("share":{:.4f},"regret_mean":{:.6f},"regret_p95":{:.6f},"faster":{},"tie":{},"baseline":{},"noisy":{},)"
-        R"("tied":{:.2f},"published_error":{:.6f}}})"
+        R"("tied":{:.2f},"published_error":{:.6f},"workers":{:.2f},"covered":{}}})"
         "\n",
         condition, field, trials.size(), screen, finals, confirm, publish, share, regret, p95,
-        verdicts(Verdict::faster), verdicts(Verdict::tie), verdicts(Verdict::baseline), noisy, tied, shown);
+        verdicts(Verdict::faster), verdicts(Verdict::tie), verdicts(Verdict::baseline), noisy, tied, shown, workers,
+        covered);
     return;
   }
   fmt::print(
       "{:<34} launches {:6.0f}+{:5.0f}+{:5.0f}={:6.0f} (publish +{:.0f}) share of 106n {:.3f}  regret mean {:.2f}% p95 "
-      "{:.2f}%  faster/tie/base {}/{}/{} noisy {} tied {:.1f}  published off by {:.2f}%\n",
+      "{:.2f}%  faster/tie/base {}/{}/{} noisy {} tied {:.1f}  published off by {:.2f}%  workers {:.1f} covered {}\n",
       fmt::format("{} {}", condition, field), screen, finals, confirm, screen + finals + confirm, publish, share,
       100 * regret, 100 * p95, verdicts(Verdict::faster), verdicts(Verdict::tie), verdicts(Verdict::baseline), noisy,
-      tied, 100 * shown);
+      tied, 100 * shown, workers, covered);
 }
 
 }  // namespace
@@ -173,7 +185,10 @@ int main(int argc, char** argv) {
       num_trials = static_cast<uint32_t>(number);
       ++i;
     } else if (word.starts_with("-")) {
-      fmt::print(stderr, "usage: {} [--trials N] [--json|--markdown] [quiet] [burst] [neighbour] [heavy]\n", argv[0]);
+      fmt::print(stderr,
+                 "usage: {} [--trials N] [--json|--markdown] [quiet] [burst] [neighbour] [heavy] [openings2] "
+                 "[openings10] [openings40]\n",
+                 argv[0]);
       return 2;
     } else {
       selected.push_back(word);
@@ -183,18 +198,24 @@ int main(int argc, char** argv) {
     fmt::print(
         "| condition | field | launches: race + finals + confirm | share of 106 each | mean regret | 95 % of the "
         "regrets "
-        "below | faster / tie / baseline | tied | noisy | published time off by "
-        "|\n|---|---|---|---|---|---|---|---|---|---|\n");
+        "below | faster / tie / baseline | tied | noisy | published time off by | workers | intervals of `faster` that "
+        "hold "
+        "|\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   }
-  const std::pair<std::string_view, double> conditions[] = {
-      {"quiet", 0.02}, {"burst", 0.10}, {"neighbour", 0.25}, {"heavy", 0.70}};
-  for (const auto& [condition, dirty] : conditions) {
+  const std::pair<std::string_view, SyntheticNoise> conditions[] = {{"quiet", {}},
+                                                                    {"burst", {.dirty = 0.10}},
+                                                                    {"neighbour", {.dirty = 0.25}},
+                                                                    {"heavy", {.dirty = 0.70}},
+                                                                    {"openings2", {.opening = 0.02}},
+                                                                    {"openings10", {.opening = 0.10}},
+                                                                    {"openings40", {.opening = 0.40}}};
+  for (const auto& [condition, noise] : conditions) {
     if (!selected.empty() && std::find(selected.begin(), selected.end(), condition) == selected.end()) continue;
     for (const auto& setting : settings()) {
       std::vector<Trial> trials;
       const uint32_t count = num_trials ? num_trials : setting.num_trials;
       for (uint64_t seed = 0; seed < count; ++seed) {
-        trials.push_back(run(setting.times(seed), {.dirty = dirty}, seed));
+        trials.push_back(run(setting.times(seed), noise, seed));
       }
       print(condition, setting.name, trials, form);
     }

@@ -194,7 +194,10 @@ ContestResult play(Contest& contest, RecordedWorld& world, const std::vector<Ent
       contest.report(measured);
     } else {
       world.skip();
-      contest.delayed();
+      if (std::holds_alternative<WantFreshWorker>(want))
+        contest.renewed();
+      else
+        contest.delayed();
     }
   }
 }

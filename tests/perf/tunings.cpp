@@ -139,11 +139,11 @@ Findings measure_repeat(const Settings& settings) {
                                  {"suspects", nlohmann::ordered_json::array()}};
   if (!suspects.empty()) text += "\n| suspect | first check | run again |\n|---|---|---|\n";
   for (const Suspect& one : suspects) {
-    const Interval &first = one.first.comparison.interval, &second = one.second.comparison.interval;
-    text += fmt::format("| {} | [{:.3f}, {:.3f}] | [{:.3f}, {:.3f}] |\n", short_shape(one.problem), first.low,
-                        first.high, second.low, second.high);
+    const Interval &before = one.first.comparison.interval, &again = one.second.comparison.interval;
+    text += fmt::format("| {} | [{:.3f}, {:.3f}] | [{:.3f}, {:.3f}] |\n", short_shape(one.problem), before.low,
+                        before.high, again.low, again.high);
     json["suspects"].push_back(
-        {{"problem", one.problem.key()}, {"first", {first.low, first.high}}, {"second", {second.low, second.high}}});
+        {{"problem", one.problem.key()}, {"first", {before.low, before.high}}, {"second", {again.low, again.high}}});
   }
   return {text, json.dump(2)};
 }

@@ -23,9 +23,9 @@ class Narrator final : public TuneObserver {
   explicit Narrator(size_t num_problems) : num_problems_(num_problems) {}
   void progress(const Problem&, Phase, size_t) override {}
   void finished(const TuneResult& result) override {
-    const std::string text =
-        result.decision ? fmt::format("{} {:.3f}×", short_candidate(result.decision->winner), result.decision->ratio)
-                        : result.reason;
+    const std::string text = result.decision ? fmt::format("{} {:.3f}×", short_candidate(result.decision->winner),
+                                                           result.decision->comparison.ratio)
+                                             : result.reason;
     fmt::print(stderr, "  {}/{} {}: {}, {:.1f} s\n", ++num_done_, num_problems_, short_shape(result.problem), text,
                result.seconds);
   }

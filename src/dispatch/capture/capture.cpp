@@ -8,10 +8,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
@@ -142,10 +144,11 @@ void Capture::State::start_in_child() {
 std::vector<std::vector<Line>> Capture::State::lines() {
   std::vector<std::vector<Line>> all(families().size());
   uint64_t refused_calls = 0;
-  counters.visit([&](const GemmKey& key, uint64_t calls, ListStatus& list_status) {
+  counters.visit([&](const ShapeCounters::CountedShape& counted) {
+    const auto& [key, threads, calls, list_status] = counted;
     if (list_status != ListStatus::refused) {
       if (auto problem = problem_of(counters.codes(key.op), key)) {
-        all[static_cast<size_t>(key.op)].push_back({{std::move(*problem), calls}, {&list_status}});
+        all[static_cast<size_t>(key.op)].push_back({{std::move(*problem), calls, threads}, {&list_status}});
         return;
       }
       list_status = ListStatus::refused;
@@ -180,7 +183,8 @@ void Capture::State::refuse_unreadable(const FamilySpec& family, std::vector<Lin
       num_refused += line.shape.calls;
       continue;
     }
-    const auto [place, is_new] = places.emplace(line.shape.problem.key(), readable.size());
+    const auto [place, is_new] =
+        places.emplace(fmt::format("{} {}", line.shape.problem.key(), line.shape.threads), readable.size());
     if (is_new) {
       readable.push_back(std::move(line));
     } else {
@@ -206,8 +210,10 @@ void Capture::State::write_family(const FamilySpec& family, std::vector<Line>& l
   std::vector<Problem> fresh;
   std::vector<CalledShape> called;
   uint64_t calls = 0;
+  std::unordered_set<std::string> listed;
   for (const Line& line : lines) {
-    if (is_fresh(line)) fresh.push_back(line.shape.problem);
+    // A list has each shape once, whatever limits it was called under.
+    if (is_fresh(line) && listed.insert(line.shape.problem.key()).second) fresh.push_back(line.shape.problem);
     called.push_back(line.shape);
     calls += line.shape.calls;
   }
@@ -244,8 +250,9 @@ Capture::~Capture() {
   State::Live::get().remove(state_.get());
 }
 
-void Capture::note(const GemmKey& key) noexcept {
-  if (!state_->counters.count(key)) state_->num_dropped.fetch_add(1, std::memory_order_relaxed);
+void Capture::note(const GemmKey& key, int threads) noexcept {
+  const auto limit = static_cast<uint16_t>(std::clamp(threads, 0, int{std::numeric_limits<uint16_t>::max()}));
+  if (!state_->counters.count(key, limit)) state_->num_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
 /// Converts a new problem to the form in which it will be read.

@@ -158,8 +158,16 @@ void write_counts(const fs::path& file, const FamilySpec& family, std::span<cons
   for (const CalledShape& shape : shapes) problems.push_back(shape.problem);
   const std::string text = untuned_text(family, problems);
   const auto lines = lines_of(text);
-  std::string content = fmt::format("{},{}\n", lines.front(), kCallsColumn);
-  for (size_t i = 0; i < shapes.size(); ++i) content += fmt::format("{},{}\n", lines[i + 1], shapes[i].calls);
+  const bool has_threads =
+      std::any_of(shapes.begin(), shapes.end(), [](const CalledShape& shape) { return shape.threads != 0; });
+  std::string content(lines.front());
+  if (has_threads) content += fmt::format(",{}", kThreadsColumn);
+  content += fmt::format(",{}\n", kCallsColumn);
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    content += lines[i + 1];
+    if (has_threads) content += shapes[i].threads == 0 ? "," : fmt::format(",{}", shapes[i].threads);
+    content += fmt::format(",{}\n", shapes[i].calls);
+  }
   if (file.has_parent_path()) make_private_folder(file.parent_path());
   write_file_atomically(file, content, kPrivate);
 }

@@ -18,10 +18,11 @@ namespace attune {
 /// tries again.
 inline constexpr double kShapesLockWaitS = 10;
 
-/// A shape and how often it was called.
+/// A shape, the thread limit under which it was called, and how often.
 struct CalledShape {
   Problem problem;
   uint64_t calls = 0;
+  int64_t threads = 0;  ///< 0: unknown, or the device is no host.
 };
 
 /// Returns each problem as read_shapes() would read it from a shape list. Nothing stands for a problem that
@@ -36,9 +37,10 @@ std::vector<std::optional<Problem>> as_read(const FamilySpec& family, std::span<
 size_t add_shapes(const std::filesystem::path& file, const FamilySpec& family, std::span<const Problem> problems,
                   double lock_wait_s = kShapesLockWaitS);
 
-/// Writes a shape list with a column `calls`; replaces the file as a whole (mode 0600 if new). Throws io.
+/// Writes a shape list with a column `calls`, and `threads` if a limit is known; replaces the file as a whole (mode
+/// 0600 if new). Throws io.
 void write_counts(const std::filesystem::path& file, const FamilySpec& family, std::span<const CalledShape> shapes);
-inline constexpr std::string_view kCallsColumn = "calls";
+inline constexpr std::string_view kCallsColumn = "calls", kThreadsColumn = "threads";
 
 /// Path of the counts of a captured file: `counts/<file>.<process>` beside it.
 std::filesystem::path counts_file(const std::filesystem::path& captured, std::string_view process);

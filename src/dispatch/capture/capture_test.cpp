@@ -90,6 +90,25 @@ TEST_F(CaptureTest, AShapeStandsOnceInTheFileAndItsCallsBesideIt) {
   EXPECT_EQ(mode_of(counts().front()), 0600u);
 }
 
+TEST_F(CaptureTest, CallsAreCountedForEachThreadLimit) {
+  {
+    Capture capture(folder_);
+    for (int i = 0; i < 3; ++i) capture.note(numbered_shape(7), 1);
+    capture.note(numbered_shape(7), 2);
+    capture.note(numbered_shape(8));
+    EXPECT_EQ(capture.num_shapes(), 3u);
+  }
+  EXPECT_EQ(read_shapes(file()).shapes.size(), 2u) << "a list has each shape once";
+  const std::vector<fs::path> folder = {folder_};
+  const auto captured = read_captures(folder);
+  ASSERT_EQ(captured.size(), 1u);
+  std::map<std::pair<std::string, int64_t>, uint64_t> seen;
+  for (const CalledShape& shape : captured.front().shapes) seen[{shape.problem.key(), shape.threads}] = shape.calls;
+  const std::map<std::pair<std::string, int64_t>, uint64_t> wanted = {
+      {{key_of(numbered_shape(7)), 1}, 3}, {{key_of(numbered_shape(7)), 2}, 1}, {{key_of(numbered_shape(8)), 0}, 1}};
+  EXPECT_EQ(seen, wanted);
+}
+
 TEST_F(CaptureTest, WithoutACallNothingIsWritten) {
   { Capture capture(folder_); }
   EXPECT_FALSE(fs::exists(folder_));
@@ -220,9 +239,9 @@ TEST(ShapeCounters, GrowsAndCountsOnWhileThreadsAddShapes) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(counters.num_shapes(), uint64_t{kShapes});
   std::set<std::pair<int64_t, int64_t>> seen;
-  counters.visit([&](const GemmKey& key, uint64_t number, ShapeCounters::ListStatus&) {
-    EXPECT_EQ(number, uint64_t{kThreads});
-    seen.emplace(key.m, key.n);
+  counters.visit([&](const ShapeCounters::CountedShape& counted) {
+    EXPECT_EQ(counted.calls, uint64_t{kThreads});
+    seen.emplace(counted.key.m, counted.key.n);
   });
   EXPECT_EQ(seen.size(), size_t{kShapes});
   counters.reset();

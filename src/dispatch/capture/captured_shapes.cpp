@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -48,6 +50,14 @@ class CaptureReader {
       const auto found = found_.find(&family);
       if (found == found_.end()) continue;
       auto& shapes = found->second.shapes;
+      // Lists do not tell the limit of a shape, counts do.
+      std::set<std::string> counted;
+      for (const CalledShape& shape : shapes) {
+        if (shape.threads != 0) counted.insert(shape.problem.key());
+      }
+      std::erase_if(shapes, [&](const CalledShape& shape) {
+        return shape.threads == 0 && shape.calls == 0 && counted.contains(shape.problem.key());
+      });
       std::stable_sort(shapes.begin(), shapes.end(),
                        [](const CalledShape& one, const CalledShape& other) { return one.calls > other.calls; });
       all.push_back({&family, std::move(shapes)});
@@ -58,7 +68,7 @@ class CaptureReader {
  private:
   struct ShapeIndex {
     std::vector<CalledShape> shapes;
-    std::map<std::string, size_t> places;  ///< Indices into `shapes`, by key.
+    std::map<std::pair<std::string, int64_t>, size_t> places;  ///< Indices into `shapes`, by key and thread limit.
   };
 
   void add_file(const fs::path& file) {
@@ -72,29 +82,38 @@ class CaptureReader {
     const fs::path canonical = fs::weakly_canonical(file, missing);
     if (const auto known = done_.find(canonical); known != done_.end()) return known->second;
     const auto document = CsvDocument::read(file);
-    const auto calls = document.find_column(kCallsColumn);
+    const auto calls = document.find_column(kCallsColumn), threads = document.find_column(kThreadsColumn);
     if (!family && calls) family = family_of_counts(file);
     family = family_of_file(document, family ? family->op : std::string_view()).family;
     const KeyCells cells(document, *family, Strictness::shape);
     for (size_t row = 0; row < document.num_rows(); ++row) {
       document.check_cells(row);
-      add_shape(*family, cells.problem(row), calls ? calls_of(document, row, *calls) : 0);
+      add_shape(*family, {.problem = cells.problem(row),
+                          .calls = calls ? number_of(document, row, *calls, kCallsColumn) : 0,
+                          .threads = calls && threads ? threads_of(document, row, *threads) : 0});
     }
     done_.emplace(canonical, family);
     return family;
   }
 
-  static uint64_t calls_of(const CsvDocument& document, size_t row, size_t column) {
-    const auto calls = parse_int(document.cell(row, column));
-    if (calls && *calls >= 0) return static_cast<uint64_t>(*calls);
-    fail(ErrorCode::invalid_input, "{}: column '{}' expects a whole number from 0, got '{}'", document.where(row),
-         kCallsColumn, shown(document.cell(row, column)));
+  static uint64_t number_of(const CsvDocument& document, size_t row, size_t column, std::string_view name) {
+    const auto number = parse_int(document.cell(row, column));
+    if (number && *number >= 0) return static_cast<uint64_t>(*number);
+    fail(ErrorCode::invalid_input, "{}: column '{}' expects a whole number from 0, got '{}'", document.where(row), name,
+         shown(document.cell(row, column)));
   }
 
-  void add_shape(const FamilySpec& family, Problem problem, uint64_t calls) {
+  static int64_t threads_of(const CsvDocument& document, size_t row, size_t column) {
+    if (document.cell(row, column).empty()) return 0;
+    return static_cast<int64_t>(number_of(document, row, column, kThreadsColumn));
+  }
+
+  void add_shape(const FamilySpec& family, CalledShape shape) {
     ShapeIndex& found = found_[&family];
-    const auto [place, is_new] = found.places.emplace(problem.key(), found.shapes.size());
-    if (is_new) found.shapes.push_back({std::move(problem), 0});
+    const auto [place, is_new] =
+        found.places.emplace(std::pair(shape.problem.key(), shape.threads), found.shapes.size());
+    const uint64_t calls = std::exchange(shape.calls, 0);
+    if (is_new) found.shapes.push_back(std::move(shape));
     uint64_t& sum = found.shapes[place->second].calls;
     // Saturates at the largest value that a file can hold, so that a sum can be read again.
     sum = std::min<uint64_t>(sum + calls, std::numeric_limits<int64_t>::max());

@@ -12,7 +12,8 @@ namespace attune {
 /// The contents of captured files for one family.
 struct CapturedShapes {
   const FamilySpec* family = nullptr;
-  std::vector<CalledShape> shapes;  ///< Unique, most called first, then in the order read; 0 calls: unknown.
+  /// Each shape once for each thread limit; most called first, then in the order read; 0 calls: unknown.
+  std::vector<CalledShape> shapes;
 };
 
 /// Reads captured files and adds up their calls. A folder stands for the untuned files in it and their counts, a file

@@ -5,6 +5,8 @@
 #include <memory>
 #include <new>
 
+#include "dispatch/table/shape_hash.h"
+
 namespace attune {
 namespace {
 
@@ -38,8 +40,8 @@ ShapeCounters::ShapeCounters(uint64_t max_shapes) : max_shapes_(max_shapes) {
   for (const FamilySpec& family : families()) codes_.emplace_back(family);
 }
 
-uint64_t ShapeCounters::tag_of(const GemmKey& key) const noexcept {
-  const uint64_t hash = codes_[static_cast<size_t>(key.op)].hash(key).low;
+uint64_t ShapeCounters::tag_of(const GemmKey& key, uint16_t threads) const noexcept {
+  const uint64_t hash = codes_[static_cast<size_t>(key.op)].hash(key).low ^ threads * kSecrets[0];
   return hash == 0 ? 1 : hash;
 }
 
@@ -83,7 +85,7 @@ bool ShapeCounters::add_call(Level& level, size_t slot) noexcept {
 /// Returns true if the slot holds this shape now; false if it holds another, or if the limit is reached (`dropped`).
 /// Concurrent threads may exceed the limit by one shape each, for which there is room. Counting the shape before
 /// claiming the slot could lose a call of a known shape to a thread that is about to give up its claim.
-bool ShapeCounters::claim(Level& level, size_t slot, uint64_t tag, const GemmKey& key, bool& dropped) noexcept {
+bool ShapeCounters::claim(Level& level, size_t slot, uint64_t tag, const Entry& shape, bool& dropped) noexcept {
   if (num_shapes() >= max_shapes_) {
     dropped = true;
     return false;
@@ -92,12 +94,13 @@ bool ShapeCounters::claim(Level& level, size_t slot, uint64_t tag, const GemmKey
   if (!Word(level.tags[slot]).compare_exchange_strong(other, tag, std::memory_order_relaxed)) return other == tag;
   num_shapes_.fetch_add(1, std::memory_order_relaxed);
   Entry& entry = level.entries[slot];
-  entry.key = key;
+  entry.key = shape.key;
+  entry.threads = shape.threads;
   std::atomic_ref<uint8_t>(entry.complete).store(1, std::memory_order_release);
   return true;
 }
 
-ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, uint64_t tag, const GemmKey& key,
+ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, uint64_t tag, const Entry& shape,
                                                    bool is_last) noexcept {
   const size_t bucket = tag & (level.num_slots - 1) & ~(kBucket - 1);
   // The last level continues after a full bucket, so that only max_shapes_ limits it.
@@ -107,20 +110,21 @@ ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, uint64_t tag, c
     const uint64_t there = Word(level.tags[slot]).load(std::memory_order_relaxed);
     if (there != tag && there != 0) continue;
     bool dropped = false;
-    if (there == tag || claim(level, slot, tag, key, dropped))
+    if (there == tag || claim(level, slot, tag, shape, dropped))
       return add_call(level, slot) ? CountStatus::counted : CountStatus::dropped;
     if (dropped) return CountStatus::dropped;
   }
   return CountStatus::full;
 }
 
-bool ShapeCounters::count(const GemmKey& key) noexcept {
+bool ShapeCounters::count(const GemmKey& key, uint16_t threads) noexcept {
   if (key.op >= OpId::fmoe) return false;
-  const uint64_t tag = tag_of(key);
+  const uint64_t tag = tag_of(key, threads);
+  const Entry shape{.key = key, .threads = threads, .complete = 0, .list_status = ListStatus::fresh};
   for (size_t i = 0; i < kLevels; ++i) {
     Level* here = level(i);
     if (!here) return false;
-    const CountStatus found = count_in(*here, tag, key, i + 1 == kLevels);
+    const CountStatus found = count_in(*here, tag, shape, i + 1 == kLevels);
     if (found != CountStatus::full) return found == CountStatus::counted;
   }
   return false;
@@ -139,7 +143,7 @@ void ShapeCounters::visit(const Visit& visit) const {
         if (uint64_t* own = shard.load(std::memory_order_acquire))
           calls += Word(own[slot]).load(std::memory_order_relaxed);
       }
-      visit(entry.key, calls, entry.list_status);
+      visit({entry.key, entry.threads, calls, entry.list_status});
     }
   }
 }

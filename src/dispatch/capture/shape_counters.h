@@ -13,10 +13,10 @@
 
 namespace attune {
 
-/// Counts calls by shape without locks. Tags are kept in tables of cache-line buckets, each table eight times as large
-/// as the one before. Nothing is ever removed, so a shape has one slot, the first free one on its path, regardless of
-/// which thread comes first. The counts are kept apart from the tags, in kShards copies, so that threads on the same
-/// shape do not share a cache line. Two shapes whose hashes agree in 64 bits are counted as one.
+/// Counts calls by shape and thread limit without locks. Tags are kept in tables of cache-line buckets, each table
+/// eight times as large as the one before. Nothing is ever removed, so a shape has one slot, the first free one on its
+/// path, regardless of which thread comes first. The counts are kept apart from the tags, in kShards copies, so that
+/// threads on the same shape do not share a cache line. Two shapes whose hashes agree in 64 bits are counted as one.
 class ShapeCounters {
  public:
   /// State of a shape in the files. Only the writing thread reads and sets it.
@@ -29,10 +29,18 @@ class ShapeCounters {
 
   /// Thread-safe; wait-free except when a table is allocated. Returns false if the shape is not counted: the limit is
   /// reached, memory is short, or the op has no typed key.
-  bool count(const GemmKey& key) noexcept;
+  /// `threads`: limit under which the shape was called; 0: unknown.
+  bool count(const GemmKey& key, uint16_t threads = 0) noexcept;
   uint64_t num_shapes() const noexcept { return num_shapes_.load(std::memory_order_relaxed); }
 
-  using Visit = std::function<void(const GemmKey& key, uint64_t calls, ListStatus& list_status)>;
+  /// A shape that was called under one thread limit.
+  struct CountedShape {
+    const GemmKey& key;
+    uint16_t threads = 0;
+    uint64_t calls = 0;
+    ListStatus& list_status;
+  };
+  using Visit = std::function<void(const CountedShape& shape)>;
   /// Visits every complete shape. One thread may call it at a time; others may count meanwhile.
   void visit(const Visit& visit) const;
   /// Forgets all shapes. Requires: no thread counts meanwhile.
@@ -44,6 +52,7 @@ class ShapeCounters {
   static constexpr size_t kBucket = 8, kShards = 16, kLevels = 4;
   struct Entry {
     GemmKey key;
+    uint16_t threads;
     uint8_t complete;  ///< Set with release once the key is written.
     ListStatus list_status;
   };
@@ -56,11 +65,11 @@ class ShapeCounters {
     ~Level();
   };
   enum class CountStatus : uint8_t { counted, full, dropped };
-  uint64_t tag_of(const GemmKey& key) const noexcept;
+  uint64_t tag_of(const GemmKey& key, uint16_t threads) const noexcept;
 
   Level* level(size_t number) noexcept;
-  CountStatus count_in(Level& level, uint64_t tag, const GemmKey& key, bool is_last) noexcept;
-  bool claim(Level& level, size_t slot, uint64_t tag, const GemmKey& key, bool& dropped) noexcept;
+  CountStatus count_in(Level& level, uint64_t tag, const Entry& shape, bool is_last) noexcept;
+  bool claim(Level& level, size_t slot, uint64_t tag, const Entry& shape, bool& dropped) noexcept;
   static bool add_call(Level& level, size_t slot) noexcept;
 
   const uint64_t max_shapes_;

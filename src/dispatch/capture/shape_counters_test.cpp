@@ -39,8 +39,8 @@ void stay_on(size_t core) {
 
 uint64_t calls_of(const ShapeCounters& counters, int64_t m) {
   uint64_t found = 0;
-  counters.visit([&](const GemmKey& key, uint64_t calls, ShapeCounters::ListStatus&) {
-    if (key.m == m) found += calls;
+  counters.visit([&](const ShapeCounters::CountedShape& counted) {
+    if (counted.key.m == m) found += counted.calls;
   });
   return found;
 }

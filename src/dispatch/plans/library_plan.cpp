@@ -17,7 +17,7 @@ class LibraryPlan final : public Plan {
       const LibraryUse use;
       plan_.reset();
     } catch (const Error&) {
-      static_cast<void>(plan_.release());
+      [[maybe_unused]] const Plan* leaked = plan_.release();
     }
   }
   LibraryPlan(const LibraryPlan&) = delete;

@@ -8,6 +8,8 @@
 #include "attune/gemm.h"
 #include "attune/weights.h"
 #include "dispatch/plans/plan_maker.h"
+#include "dispatch/table/key_codes.h"
+#include "dispatch/table/row_index.h"
 #include "dispatch/table/weights_layouts.h"
 
 namespace attune {

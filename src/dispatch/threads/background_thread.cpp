@@ -19,7 +19,7 @@ std::atomic<int> alive{0};
 BackgroundThread::BackgroundThread(std::function<void()> work) : process_(::getpid()) {
   const BlockedSignals blocked;
   try {
-    thread_ = std::thread([this, work = std::move(work)] {
+    thread_ = std::make_unique<std::thread>([this, work = std::move(work)] {
       ++alive;
       work();
       --alive;
@@ -31,10 +31,12 @@ BackgroundThread::BackgroundThread(std::function<void()> work) : process_(::getp
 }
 
 BackgroundThread::~BackgroundThread() {
-  if (is_of_this_process())
-    thread_.join();
-  else
-    new std::thread(std::move(thread_));  // Leak it: the parent's thread can be neither joined nor detached.
+  if (is_of_this_process()) {
+    thread_->join();
+  } else {
+    // The parent's thread can be neither joined nor detached.
+    [[maybe_unused]] const std::thread* leaked = thread_.release();
+  }
 }
 
 bool BackgroundThread::is_of_this_process() const noexcept { return process_ == ::getpid(); }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <thread>
 
 namespace attune {
@@ -32,7 +33,7 @@ class BackgroundThread {
  private:
   const int process_;
   std::atomic<bool> is_done_{false};
-  std::thread thread_;
+  std::unique_ptr<std::thread> thread_;
 };
 
 }  // namespace attune

@@ -145,7 +145,7 @@ void look_for_threads() noexcept {
 }
 
 void remember_fork() noexcept {
-  static_cast<void>(fresh_thread.release());  // Belongs to the parent, if it exists.
+  [[maybe_unused]] const auto* leaked = fresh_thread.release();  // Belongs to the parent, if it exists.
   BackgroundThread::forget_all();
   if (!has_threads) return;
   team_keys.forget();

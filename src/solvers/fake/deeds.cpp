@@ -180,6 +180,7 @@ void commit(Fault fault) {
       return;
     case Fault::unsupported:
       fail(ErrorCode::unavailable, "excluded from this run by a planted fault");
+    case Fault::fast:
     case Fault::scribble_inputs:
     case Fault::scribble_after:
     case Fault::wrong_result:
@@ -187,7 +188,7 @@ void commit(Fault fault) {
     case Fault::huge_result_time:
       break;
   }
-  ATTUNE_CHECK(false, "{} is done to a launch", name(fault));
+  ATTUNE_CHECK(false, "{} is done to a plan or a launch", name(fault));
 }
 
 }  // namespace attune

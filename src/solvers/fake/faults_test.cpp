@@ -66,6 +66,7 @@ TEST(FaultLists, SayWhichLineIsWrong) {
       {line("nan", "later"), "prepare, run or unload, got 'later'"},
       {line("nan", "prepare"), "nan is a fault of step run"},
       {line("nan", "unload"), "nan is a fault of step run"},
+      {line("fast", "run"), "fast is a fault of step prepare"},
       {line("loop", "run", "sometimes"), "always, once:PATH or from:N"},
       {line("loop", "run", "once:"), "always, once:PATH or from:N"},
       {line("loop", "run", "from:0"), "always, once:PATH or from:N"},
