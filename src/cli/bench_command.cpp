@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/line_output.h"
 #include "campaign/journal_run.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
@@ -73,6 +74,7 @@ int run_bench(const BenchOptions& options) {
   bool any = false;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   if (!options.json) {
+    print_line(stdout, problem.key() + " on " + device_text(device));
     std::printf("%-72s %13s %8s  speed against the first [95 %% interval]\n", "candidate", "median", "spread");
   }
   for (const TimedCandidate& result : results) {

@@ -22,12 +22,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json to_json(const CheckedRow& row) {
-  ordered_json object = {{"line", row.line},
-                         {"problem", row.problem.key()},
-                         {"kernel", row.kernel},
-                         {"status", name(row.status)},
-                         {"reason", row.reason}};
+ordered_json to_json(const CheckedRow& row, const DeviceInfo& device) {
+  ordered_json object = {{"line", row.line},     {"problem", row.problem.key()}, {"device", device.key()},
+                         {"kernel", row.kernel}, {"status", name(row.status)},   {"reason", row.reason}};
   if (row.us) object["table_us"] = *row.us;
   if (row.comparison.us > 0) add_comparison(object, row.comparison);
   return object;
@@ -59,13 +56,14 @@ int run_check(const CheckOptions& options) {
       .max_slowdown_pct = options.max_slowdown_pct,
       .slower_than_pct = options.slower_than_pct,
       .limits = {milliseconds_of(options.load_deadline_s), milliseconds_of(options.run_deadline_s)}};
+  if (!options.json) print_line(stdout, options.table + " on " + device_text(environment.device()));
   CheckCounts counts;
   ordered_json list = ordered_json::array();
   for (CheckedRow& row : rows) {
     check_row(row, *environment.executor, environment.kernels.get(), how);
     counts.add(row.status);
     if (options.json)
-      list.push_back(to_json(row));
+      list.push_back(to_json(row, environment.device()));
     else if (row.status != CheckStatus::foreign)
       print_line(stdout, options.table + ":" + line_of(row));
   }

@@ -79,8 +79,8 @@ void print_coverage_json(const Coverage& coverage, const CoverageOptions& option
 }
 
 void print_rows(const RowCoverage& rows, const CoverageOptions& options, const DeviceInfo& device) {
-  print_line(stdout, fmt::format("{} of {}, {} that no lookup can reach", counted(rows.num_rows, "row"), device.key(),
-                                 rows.unused.size()));
+  print_line(stdout, fmt::format("{} of {}, {} that no lookup can reach", counted(rows.num_rows, "row"),
+                                 device_text(device), rows.unused.size()));
   std::map<std::string, size_t> counts;
   for (const UnusedRow& row : rows.unused) ++counts[row.kind];
   for (const auto& [kind, count] : counts) print_line(stdout, fmt::format("  {:>8}  {}", count, kind));

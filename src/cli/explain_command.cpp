@@ -143,7 +143,7 @@ int run_explain(const ExplainOptions& options) {
     print_json(object);
     return 0;
   }
-  print_line(stdout, fmt::format("{} on {} ({})", problem.key(), device.key(), device.model));
+  print_line(stdout, fmt::format("{} on {} ({})", problem.key(), device_text(device), device.model));
   if (set.tables.empty())
     print_line(stdout, "the run time has no tuned table of this op (see attune paths, or name one with -t)");
   else

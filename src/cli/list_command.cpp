@@ -60,9 +60,8 @@ int list_known_devices(bool json) {
                       {"cache_bytes", device.cache_bytes},
                       {"facts", device.facts}});
     } else {
-      std::printf("%-8s %-24s %3lld units  %6.1f GiB  %s\n", device.id.c_str(), device.gfx.c_str(),
-                  static_cast<long long>(device.num_units), static_cast<double>(device.memory_bytes) / (1 << 30),
-                  device.model.c_str());
+      std::printf("%-8s %-24s %11s  %6.1f GiB  %s\n", device.id.c_str(), device.gfx.c_str(), units_text(device).c_str(),
+                  static_cast<double>(device.memory_bytes) / (1 << 30), device.model.c_str());
     }
   }
   if (json) print_json(list);

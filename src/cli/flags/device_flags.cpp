@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "base/variable.h"
 #include "cli/flags/arguments.h"
 #include "device/stated_threads.h"
 
@@ -17,9 +19,19 @@ void add_device_flags(CLI::App& verb, DeviceChoice& devices, const std::string& 
       ->check(positive_number_error);
 }
 
+std::string units_text(const DeviceInfo& device) {
+  return counted(static_cast<size_t>(device.num_units), device.kind == "host" ? "thread" : "unit");
+}
+
+std::string device_text(const DeviceInfo& device) {
+  return device.key() + (device.kind == "host" ? " with " + units_text(device) : "");
+}
+
 void check_thread_variable() {
-  const StatedThreads stated = stated_threads();
-  if (!stated.complaint.empty()) fail(ErrorCode::invalid_input, "{}", stated.complaint);
+  if (stated_threads().complaint.empty()) return;
+  const char* text = variable_or_null("ATTUNE_THREADS");
+  fail(ErrorCode::invalid_input, "ATTUNE_THREADS expects a number of threads from 1, got '{}'",
+       shown(text != nullptr ? text : ""));
 }
 
 }  // namespace attune
