@@ -117,9 +117,11 @@ void add_search_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option(
       "--devices", options.devices.ids,
       "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of the tests");
-  verb.add_option("--threads", options.thread_limits,
-                  "Thread limits on a host, such as 1,2: rows for each, one run after the other; default: the least of "
-                  "the cores, the CPU quota, ATTUNE_THREADS and OMP_NUM_THREADS")
+  verb.add_option(
+          "--threads", options.thread_limits,
+          "Numbers of threads to tune for on a host, such as 1,2: each gets rows of its own (cu_num), one after "
+          "the other; default: those under which captured shapes were called, else the least of the cores, the "
+          "CPU quota, ATTUNE_THREADS and OMP_NUM_THREADS")
       ->delimiter(',')
       ->check(positive_number_error);
   verb.add_option("--mp", options.mp, "Number of worker processes; must be 1 on a host")

@@ -13,9 +13,10 @@ namespace attune {
 
 void add_device_flags(CLI::App& verb, DeviceChoice& devices, const std::string& help) {
   verb.add_option("--devices,--device", devices.ids, help);
-  verb.add_option("--threads", devices.threads,
-                  "Thread limit on a host, which is the cu_num of its rows; default: the least of the cores, the CPU "
-                  "quota, ATTUNE_THREADS and OMP_NUM_THREADS")
+  verb.add_option(
+          "--threads", devices.threads,
+          "Number of threads on a host, which is the cu_num of its rows; default: the least of the cores, the CPU "
+          "quota, ATTUNE_THREADS and OMP_NUM_THREADS")
       ->check(positive_number_error);
 }
 
