@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "capturing.h"
 
+#include <attune/dispatcher.h>
 #include <attune/error.h>
 #include <nanobind/nanobind.h>
 

@@ -102,6 +102,28 @@ class AProcess(unittest.TestCase):
             """
         )
 
+    @unittest.skipIf(CORES < 2, "one core: all limits are 1")
+    def test_shapes_are_tuned_and_served_under_the_limit_of_their_calls(self):
+        self.run_script(
+            """
+            import csv
+            attune.set_num_threads(1)
+            with attune.capture("captures"):
+                attune.gemm_a16w16(x[:2], w)
+            results = attune.tune("captures/bf16_untuned_gemm.csv", "tuned.csv", max_trials=1, quiet_wait=0,
+                                  libtype="portable,onednn")
+            assert len(results) == 1, results
+            with open("tuned.csv") as file:
+                assert [row["cu_num"] for row in csv.DictReader(file)] == ["1"]
+            os.environ["ATTUNE_CONFIG_GEMM_BF16"] = "tuned.csv"
+            attune.reload()
+            problem = "gemm_a16w16 m=2 n=512 k=512 dtype=fp32"
+            assert "tuned.csv:2" in attune.explain(problem)
+            attune.set_num_threads(0)
+            assert "tuned.csv" not in attune.explain(problem)
+            """
+        )
+
     def test_reports_a_limit_that_is_no_number(self):
         said = self.run_script(f"product(); assert attune.get_num_threads() == {CORES}", ATTUNE_THREADS="some")
         self.assertIn("ATTUNE_THREADS expects a number of threads from 1, ignoring it: 'some'", said)

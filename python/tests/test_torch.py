@@ -150,6 +150,16 @@ class Patch(unittest.TestCase):
             self.assertEqual(torch.get_num_threads(), threads)
         self.assertEqual(self.counted(), (3, 0))
 
+    def test_a_call_runs_on_pytorch_s_number_of_threads(self):
+        before, own = torch.get_num_threads(), attune.set_num_threads(0)
+        self.addCleanup(torch.set_num_threads, before)
+        self.addCleanup(attune.set_num_threads, 0)
+        x, w = numbers(4, 32), numbers(8, 32)
+        for threads in (1, own, 1):
+            torch.set_num_threads(threads)
+            F.linear(x, w)
+            self.assertEqual(attune.get_num_threads(), threads)
+
     def test_training_is_pytorch_s(self):
         layer, x = torch.nn.Linear(16, 8), numbers(4, 16)
         layer(x).sum().backward()

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "device/core_binding.h"
 
 namespace attune {
 namespace {

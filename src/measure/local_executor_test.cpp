@@ -334,8 +334,8 @@ TEST(Evaluate, MakesAnOutcomeOfEveryException) {
 }
 
 TEST_F(LocalExecutorTest, RecyclingOpensLibrariesAndPreparesPlansAnew) {
-  int num_freed = 0;
-  at_end_ = [&] { ++num_freed; };
+  const auto num_freed = std::make_shared<int>(0);  // Plans are freed after the test, too.
+  at_end_ = [num_freed] { ++*num_freed; };
   start();
   open(1);
   EXPECT_TRUE(admit(1, "fault=none;us=5").verified.ok());
@@ -344,7 +344,7 @@ TEST_F(LocalExecutorTest, RecyclingOpensLibrariesAndPreparesPlansAnew) {
   executor_->recycle();
   EXPECT_EQ(next<Recycled>().epoch, 1u);
   EXPECT_EQ(opened_, 2);
-  EXPECT_EQ(num_freed, 2);
+  EXPECT_EQ(*num_freed, 2);
   EXPECT_LE(device_->allocated_bytes(), bytes) << "the first bench is gone";
   executor_->sample({{.slot = 1, .round = 1}, {.slot = 2, .round = 1}});
   const auto sampled = next<Sampled>();

@@ -16,7 +16,7 @@
 #include "base/locations.h"
 #include "base/trusted_path.h"
 #include "base/variable.h"
-#include "device/core_partition.h"
+#include "device/core_binding.h"
 #include "solver/shared_library.h"
 
 namespace attune {

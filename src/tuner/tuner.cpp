@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "device/core_partition.h"
+#include "device/core_binding.h"
 #include "tuner/expected_cost.h"
 #include "tuner/problem_run.h"
 #include "tuner/work_queue.h"

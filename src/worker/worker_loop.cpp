@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "device/core_partition.h"
+#include "device/core_binding.h"
 #include "device/devices.h"
 #include "measure/local_executor.h"
 #include "worker/announcement.h"

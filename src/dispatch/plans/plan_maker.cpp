@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compile/compiler.h"
-#include "device/core_partition.h"
+#include "device/core_binding.h"
 #include "dispatch/plans/library_plan.h"
 #include "dispatch/threads/fork_guard.h"
 #include "dispatch/threads/forked_thread.h"

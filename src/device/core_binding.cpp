@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "device/core_binding.h"
+
+#include <sched.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/machine.h"
+#include "base/process_cores.h"
+
+namespace attune {
+
+void bind_to_cores(const std::vector<int>& cores) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (const int core : cores) {
+    if (core >= 0 && core < CPU_SETSIZE) CPU_SET(static_cast<size_t>(core), &mask);
+  }
+  if (::sched_setaffinity(0, sizeof mask, &mask) != 0)
+    fail(ErrorCode::device, "the system does not let this process use its cores ({})", std::strerror(errno));
+}
+
+CoreBinding::CoreBinding(const std::vector<int>& cores) {
+  if (cores.empty()) return;
+  before_ = allowed_cores();
+  bind_to_cores(cores);
+}
+
+UnboundThread::UnboundThread() noexcept {
+  try {
+    const std::vector<int> cores = process_cores();
+    if (allowed_cores().size() < cores.size()) binding_.emplace(cores);
+  } catch (const std::exception&) {
+    // The teams may share a core, and compute all the same.
+  }
+}
+
+CoreBinding::~CoreBinding() {
+  if (before_.empty()) return;
+  try {
+    bind_to_cores(before_);
+  } catch (const Error&) {
+    // The old cores were valid a moment ago: the machine has lost some since.
+  }
+}
+
+}  // namespace attune
