@@ -71,7 +71,7 @@ enum {
   ATTUNE_FALLBACK = 4        ///< No row matches: the untuned config.
 };
 /// How a row whose kernel is not compiled is served: untuned until the dispatcher's own thread has compiled it, untuned
-/// for ever, or after the call has waited for the compiler.
+/// always, or after the call has waited for the compiler.
 enum { ATTUNE_COMPILE_BACKGROUND = 0, ATTUNE_COMPILE_NEVER = 1, ATTUNE_COMPILE_BLOCKING = 2 };
 
 /// A matrix product: out[m,n] = x[m,k] * w (+ bias), repeated `batch` times. Sizes are in elements.

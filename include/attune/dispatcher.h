@@ -21,7 +21,7 @@
 
 namespace attune {
 
-/// How a row whose kernel is not in the cache is served: by the untuned config for ever, by the untuned config until
+/// How a row whose kernel is not in the cache is served: always by the untuned config, by the untuned config until
 /// the dispatcher's own thread has compiled the kernel, or after the caller has waited for the compiler.
 enum class CompileMode : uint8_t { never, background, blocking };
 

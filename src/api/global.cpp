@@ -131,7 +131,7 @@ Dispatcher* make_global() {
 
 Dispatcher& Dispatcher::global() {
   // Never destroyed, because other threads may use it while the process ends. It is no static with an initialiser: a
-  // child of fork() would wait forever for an initialisation begun by a thread that the child lacks.
+  // child of fork() would wait without end for an initialisation begun by a thread that the child lacks.
   static std::atomic<Dispatcher*> instance{nullptr};
   if (Dispatcher* const made = instance.load(std::memory_order_acquire)) return *made;
   ForkGuard::prepare();

@@ -3,12 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/line_output.h"
 #include "campaign/journal_run.h"
 #include "campaign/open_devices.h"
-#include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
-#include "cli/problem_option.h"
+#include "cli/flags/arguments.h"
+#include "cli/flags/device_flags.h"
+#include "cli/flags/problem_option.h"
 #include "core/turn.h"
 #include "measure/contenders.h"
 #include "report/comparison_output.h"
@@ -73,6 +74,7 @@ int run_bench(const BenchOptions& options) {
   bool any = false;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   if (!options.json) {
+    print_line(stdout, problem.key() + " on " + device_text(device));
     std::printf("%-72s %13s %8s  speed against the first [95 %% interval]\n", "candidate", "median", "spread");
   }
   for (const TimedCandidate& result : results) {
@@ -111,39 +113,42 @@ int run_bench(const BenchOptions& options) {
   return status;
 }
 
-}  // namespace
-
-void add_bench_command(CLI::App& app, Action& chosen) {
+void add_bench_flags(CLI::App& verb, Action& chosen) {
   auto options = std::make_shared<BenchOptions>();
-  auto* verb = app.add_subcommand(
-      "bench",
-      "Verify and time kernels of one problem, interleaved; without --solver: the untuned config of every solver");
-  verb->add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
+  verb.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
       ->required();
-  verb->add_option("--solver", options->solver, "One solver, such as onednn.gemm");
-  verb->add_option("--config", options->config,
-                   "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
-  verb->add_option("--candidate", options->candidates, "Full name of a candidate, as in tables; may be repeated")
+  verb.add_option("--solver", options->solver, "One solver, such as onednn.gemm");
+  verb.add_option("--config", options->config,
+                  "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
+  verb.add_option("--candidate", options->candidates, "Full name of a candidate, as in tables; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_device_flags(*verb, options->devices);
-  verb->add_option("--journal", options->journal,
-                   "Journal that records this run; default: the one that `attune paths` shows, if it exists");
-  add_inputs_flag(*verb, options->inputs);
-  verb->add_option("--iters", options->rounds, "Number of rounds; each takes one sample of every candidate")
+  add_device_flags(verb, options->devices);
+  verb.add_option("--journal", options->journal,
+                  "Journal that records this run; default: the one that `attune paths` shows, if it exists");
+  add_inputs_flag(verb, options->inputs);
+  verb.add_option("--iters", options->rounds, "Number of rounds; each takes one sample of every candidate")
       ->capture_default_str()
       ->check(positive_number_error);
-  verb->add_option("--seed", options->seed, "Seed of the data and the order")
+  verb.add_option("--seed", options->seed, "Seed of the data and the order")
       ->capture_default_str()
       ->check(natural_number_error);
-  add_quiet_wait_flag(*verb, options->quiet_wait_s);
-  verb->add_option("--isolation", options->isolation,
-                   "process: candidates run in a worker process; none: in this process")
+  add_quiet_wait_flag(verb, options->quiet_wait_s);
+  verb.add_option("--isolation", options->isolation,
+                  "process: candidates run in a worker process; none: in this process")
       ->capture_default_str()
       ->check(CLI::IsMember({"process", "none"}));
-  add_deadline_flag(*verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
-  add_deadline_flag(*verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
-  verb->add_flag("--json", options->json, "Machine-readable");
-  verb->callback([options, &chosen] { chosen = [options] { return run_bench(*options); }; });
+  add_deadline_flag(verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
+  add_deadline_flag(verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
+  verb.add_flag("--json", options->json, "Machine-readable");
+  verb.callback([options, &chosen] { chosen = [options] { return run_bench(*options); }; });
+}
+
+}  // namespace
+
+Verb bench_verb() {
+  return {VerbGroup::look, "bench",
+          "Verify and time kernels of one problem, interleaved; without --solver: the untuned config of every solver",
+          add_bench_flags};
 }
 
 }  // namespace attune

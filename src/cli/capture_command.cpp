@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/text.h"
-#include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
+#include "cli/flags/arguments.h"
+#include "cli/flags/device_flags.h"
 #include "device/devices.h"
 #include "dispatch/capture/captured_shapes.h"
 #include "report/json_output.h"
@@ -134,15 +134,11 @@ int clear_captured(const CaptureOptions& options) {
   return 0;
 }
 
-}  // namespace
-
-void add_capture_command(CLI::App& app, Action& chosen) {
-  auto* verb =
-      app.add_subcommand("capture", "Show, merge or clear the shapes that programs called under ATTUNE_TUNE_GEMM=1");
-  verb->require_subcommand(1);
+void add_capture_flags(CLI::App& verb, Action& chosen) {
+  verb.require_subcommand(1);
   auto options = std::make_shared<CaptureOptions>();
   const auto add = [&](const char* name, const char* help, int (*run)(const CaptureOptions&)) {
-    auto* sub = verb->add_subcommand(name, help);
+    auto* sub = verb.add_subcommand(name, help);
     sub->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
     return sub;
   };
@@ -174,6 +170,13 @@ void add_capture_command(CLI::App& app, Action& chosen) {
   auto* clear = add("clear", "Remove captured shapes and counts from a folder, and nothing else", clear_captured);
   clear->add_option("folder", options->sources, "Folder; default: the folder of captures (see `attune paths`)")
       ->expected(1);
+}
+
+}  // namespace
+
+Verb capture_verb() {
+  return {VerbGroup::run_time, "capture",
+          "Show, merge or clear the shapes that programs called under ATTUNE_TUNE_GEMM=1", add_capture_flags};
 }
 
 }  // namespace attune

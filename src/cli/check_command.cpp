@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "campaign/journal_run.h"
 #include "campaign/open_devices.h"
-#include "cli/arguments.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
+#include "cli/flags/arguments.h"
+#include "cli/flags/device_flags.h"
 #include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -22,12 +22,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json to_json(const CheckedRow& row) {
-  ordered_json object = {{"line", row.line},
-                         {"problem", row.problem.key()},
-                         {"kernel", row.kernel},
-                         {"status", name(row.status)},
-                         {"reason", row.reason}};
+ordered_json to_json(const CheckedRow& row, const DeviceInfo& device) {
+  ordered_json object = {{"line", row.line},     {"problem", row.problem.key()}, {"device", device.key()},
+                         {"kernel", row.kernel}, {"status", name(row.status)},   {"reason", row.reason}};
   if (row.us) object["table_us"] = *row.us;
   if (row.comparison.us > 0) add_comparison(object, row.comparison);
   return object;
@@ -59,13 +56,14 @@ int run_check(const CheckOptions& options) {
       .max_slowdown_pct = options.max_slowdown_pct,
       .slower_than_pct = options.slower_than_pct,
       .limits = {milliseconds_of(options.load_deadline_s), milliseconds_of(options.run_deadline_s)}};
+  if (!options.json) print_line(stdout, options.table + " on " + device_text(environment.device()));
   CheckCounts counts;
   ordered_json list = ordered_json::array();
   for (CheckedRow& row : rows) {
     check_row(row, *environment.executor, environment.kernels.get(), how);
     counts.add(row.status);
     if (options.json)
-      list.push_back(to_json(row));
+      list.push_back(to_json(row, environment.device()));
     else if (row.status != CheckStatus::foreign)
       print_line(stdout, options.table + ":" + line_of(row));
   }
@@ -79,31 +77,39 @@ int run_check(const CheckOptions& options) {
   return status;
 }
 
-void add_check_command(CLI::App& app, Action& chosen) {
+namespace {
+
+void add_check_flags(CLI::App& verb, Action& chosen) {
   auto options = std::make_shared<CheckOptions>();
-  auto* verb = app.add_subcommand(
-      "check", "Check every row of a table: whether it loads on this device, is still correct and still as fast");
-  verb->add_option("table", options->table, "Tuned CSV, or YAML results")->required();
-  verb->add_flag("--no-run", options->no_run, "Do not run the kernels");
-  verb->add_option("--op", options->op, "Family, if the file does not identify it");
-  add_device_flags(*verb, options->devices);
-  verb->add_option("--journal", options->journal,
-                   "Journal that records a run of kernels; default: the one that `attune paths` shows, if it exists");
-  add_inputs_flag(*verb, options->inputs);
-  verb->add_option("--max-slowdown", options->max_slowdown_pct,
-                   "Percent by which a row may be slower than the default before it is suspect")
+  verb.add_option("table", options->table, "Tuned CSV, or YAML results")->required();
+  verb.add_flag("--no-run", options->no_run, "Do not run the kernels");
+  verb.add_option("--op", options->op, "Family, if the file does not identify it");
+  add_device_flags(verb, options->devices);
+  verb.add_option("--journal", options->journal,
+                  "Journal that records a run of kernels; default: the one that `attune paths` shows, if it exists");
+  add_inputs_flag(verb, options->inputs);
+  verb.add_option("--max-slowdown", options->max_slowdown_pct,
+                  "Percent by which a row may be slower than the default before it is suspect")
       ->capture_default_str()
       ->check(amount_error);
-  verb->add_option("--slower-than", options->slower_than_pct,
-                   "Percent by which a row may be slower than its recorded time before it is suspect; the low end of "
-                   "the measured interval must exceed it in two runs")
+  verb.add_option("--slower-than", options->slower_than_pct,
+                  "Percent by which a row may be slower than its recorded time before it is suspect; the low end of "
+                  "the measured interval must exceed it in two runs")
       ->capture_default_str()
       ->check(amount_error);
-  add_quiet_wait_flag(*verb, options->quiet_wait_s);
-  add_deadline_flag(*verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
-  add_deadline_flag(*verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
-  verb->add_flag("--json", options->json, "Machine-readable");
-  verb->callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
+  add_quiet_wait_flag(verb, options->quiet_wait_s);
+  add_deadline_flag(verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
+  add_deadline_flag(verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
+  verb.add_flag("--json", options->json, "Machine-readable");
+  verb.callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
+}
+
+}  // namespace
+
+Verb check_verb() {
+  return {VerbGroup::tables, "check",
+          "Check every row of a table: whether it loads on this device, is still correct and still as fast",
+          add_check_flags};
 }
 
 }  // namespace attune

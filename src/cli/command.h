@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <functional>
 
 namespace CLI {
@@ -11,27 +12,17 @@ namespace attune {
 /// Runs the verb of the command line; returns the exit status.
 using Action = std::function<int()>;
 
-/// Each function adds its verb with flags and help; the parsed verb sets `chosen`. Each verb has one pair of files:
-/// options are plain data, and `run` can be tested without a command line.
-void add_tune_command(CLI::App& app, Action& chosen);
-void add_bench_command(CLI::App& app, Action& chosen);
-void add_list_command(CLI::App& app, Action& chosen);
-void add_explain_command(CLI::App& app, Action& chosen);
-void add_diff_command(CLI::App& app, Action& chosen);
-void add_check_command(CLI::App& app, Action& chosen);
-void add_journal_command(CLI::App& app, Action& chosen);
-void add_kernels_command(CLI::App& app, Action& chosen);
-void add_capture_command(CLI::App& app, Action& chosen);
-void add_paths_command(CLI::App& app, Action& chosen);
-void add_quarantine_command(CLI::App& app, Action& chosen);
-void add_shapes_command(CLI::App& app, Action& chosen);
-void add_status_command(CLI::App& app, Action& chosen);
-void add_tables_command(CLI::App& app, Action& chosen);
-void add_coverage_command(CLI::App& app, Action& chosen);
-void add_online_command(CLI::App& app, Action& chosen);
-void add_worker_command(CLI::App& app, Action& chosen);
+/// Groups of verbs, in the order of the help, which omits the hidden ones.
+enum class VerbGroup : uint8_t { tune, look, tables, run_time, maintenance, hidden };
 
-/// Hides the flags that `tune` only accepts to refuse them from its help; `--help-all` shows them.
-void hide_refused_flags(CLI::App& app);
+/// A verb. Every file `<name>_command.cpp` defines a function `Verb <name>_verb()`, which CMake finds and registers:
+/// a new verb is a new file. Its options are plain data.
+struct Verb {
+  VerbGroup group;
+  const char* name;
+  const char* help;  ///< One sentence.
+  /// Adds the flags. When the verb is parsed, it sets `chosen`, which outlives the app.
+  void (*add_flags)(CLI::App& verb, Action& chosen);
+};
 
 }  // namespace attune

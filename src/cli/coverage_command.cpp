@@ -8,9 +8,9 @@
 
 #include "base/line_output.h"
 #include "base/text.h"
-#include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
+#include "cli/flags/arguments.h"
+#include "cli/flags/device_flags.h"
 #include "device/devices.h"
 #include "report/json_output.h"
 #include "solver/registry.h"
@@ -79,8 +79,8 @@ void print_coverage_json(const Coverage& coverage, const CoverageOptions& option
 }
 
 void print_rows(const RowCoverage& rows, const CoverageOptions& options, const DeviceInfo& device) {
-  print_line(stdout, fmt::format("{} of {}, {} that no lookup can reach", counted(rows.num_rows, "row"), device.key(),
-                                 rows.unused.size()));
+  print_line(stdout, fmt::format("{} of {}, {} that no lookup can reach", counted(rows.num_rows, "row"),
+                                 device_text(device), rows.unused.size()));
   std::map<std::string, size_t> counts;
   for (const UnusedRow& row : rows.unused) ++counts[row.kind];
   for (const auto& [kind, count] : counts) print_line(stdout, fmt::format("  {:>8}  {}", count, kind));
@@ -137,23 +137,26 @@ int run_coverage(const CoverageOptions& options) {
   return 0;
 }
 
-}  // namespace
-
-void add_coverage_command(CLI::App& app, Action& chosen) {
+void add_coverage_flags(CLI::App& verb, Action& chosen) {
   auto options = std::make_shared<CoverageOptions>();
-  auto* verb =
-      app.add_subcommand("coverage", "List rows that no lookup can reach, and captured shapes that no row serves");
-  verb->add_option("captured", options->captured,
-                   "Folders and files of captured shapes; default: the folder of captures (see `attune paths`)");
-  verb->add_option("-t,--table", options->tables,
-                   "Tuned table, F:F2 for several; give it once for each family. Default: the tables of the run time");
-  verb->add_option("--op", options->op, "Only this family; also the family of files whose names do not identify it");
-  add_device_flags(*verb, options->devices, "Device whose rows are considered; default: cpu:0");
-  verb->add_option("--top", options->top, "Number of rows and shapes to list; 0: all")
+  verb.add_option("captured", options->captured,
+                  "Folders and files of captured shapes; default: the folder of captures (see `attune paths`)");
+  verb.add_option("-t,--table", options->tables,
+                  "Tuned table, F:F2 for several; give it once for each family. Default: the tables of the run time");
+  verb.add_option("--op", options->op, "Only this family; also the family of files whose names do not identify it");
+  add_device_flags(verb, options->devices, "Device whose rows are considered; default: cpu:0");
+  verb.add_option("--top", options->top, "Number of rows and shapes to list; 0: all")
       ->check(natural_number_error)
       ->capture_default_str();
-  verb->add_flag("--json", options->json, "Machine-readable");
-  verb->callback([options, &chosen] { chosen = [options] { return run_coverage(*options); }; });
+  verb.add_flag("--json", options->json, "Machine-readable");
+  verb.callback([options, &chosen] { chosen = [options] { return run_coverage(*options); }; });
+}
+
+}  // namespace
+
+Verb coverage_verb() {
+  return {VerbGroup::tables, "coverage", "List rows that no lookup can reach, and captured shapes that no row serves",
+          add_coverage_flags};
 }
 
 }  // namespace attune

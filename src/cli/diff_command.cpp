@@ -79,20 +79,23 @@ int run_diff(const DiffOptions& options) {
   return 0;
 }
 
+void add_diff_flags(CLI::App& verb, Action& chosen) {
+  auto options = std::make_shared<DiffOptions>();
+  verb.add_option("before", options->before, "Older tuned CSV, or YAML results")->required();
+  verb.add_option("after", options->after,
+                  "Newer file; a CSV and a YAML file are compared in the fields that both have")
+      ->required();
+  verb.add_option("--op", options->op, "Family, if the files do not identify it");
+  verb.add_flag("--json", options->json, "Machine-readable");
+  verb.callback([options, &chosen] { chosen = [options] { return run_diff(*options); }; });
+}
+
 }  // namespace
 
-void add_diff_command(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<DiffOptions>();
-  auto* verb = app.add_subcommand(
-      "diff",
-      "Compare two results files: list rows that were added, removed or changed; cells are compared as numbers");
-  verb->add_option("before", options->before, "Older tuned CSV, or YAML results")->required();
-  verb->add_option("after", options->after,
-                   "Newer file; a CSV and a YAML file are compared in the fields that both have")
-      ->required();
-  verb->add_option("--op", options->op, "Family, if the files do not identify it");
-  verb->add_flag("--json", options->json, "Machine-readable");
-  verb->callback([options, &chosen] { chosen = [options] { return run_diff(*options); }; });
+Verb diff_verb() {
+  return {VerbGroup::tables, "diff",
+          "Compare two results files: list rows that were added, removed or changed; cells are compared as numbers",
+          add_diff_flags};
 }
 
 }  // namespace attune

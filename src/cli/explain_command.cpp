@@ -9,8 +9,8 @@
 #include "base/locations.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
-#include "cli/problem_option.h"
+#include "cli/flags/device_flags.h"
+#include "cli/flags/problem_option.h"
 #include "measure/contenders.h"
 #include "ops/op.h"
 #include "report/candidate_summary.h"
@@ -143,7 +143,7 @@ int run_explain(const ExplainOptions& options) {
     print_json(object);
     return 0;
   }
-  print_line(stdout, fmt::format("{} on {} ({})", problem.key(), device.key(), device.model));
+  print_line(stdout, fmt::format("{} on {} ({})", problem.key(), device_text(device), device.model));
   if (set.tables.empty())
     print_line(stdout, "the run time has no tuned table of this op (see attune paths, or name one with -t)");
   else
@@ -157,19 +157,22 @@ int run_explain(const ExplainOptions& options) {
   return 0;
 }
 
+void add_explain_flags(CLI::App& verb, Action& chosen) {
+  auto options = std::make_shared<ExplainOptions>();
+  verb.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
+      ->required();
+  verb.add_option("-t,--table", options->table, "Tuned table, F:F2 for several; default: the tables of the run time");
+  add_device_flags(verb, options->devices);
+  verb.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
+  verb.add_flag("--json", options->json, "Machine-readable");
+  verb.callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });
+}
+
 }  // namespace
 
-void add_explain_command(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<ExplainOptions>();
-  auto* verb = app.add_subcommand(
-      "explain", "Show which row of a table serves a problem and why, and the outcome of every candidate");
-  verb->add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
-      ->required();
-  verb->add_option("-t,--table", options->table, "Tuned table, F:F2 for several; default: the tables of the run time");
-  add_device_flags(*verb, options->devices);
-  verb->add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
-  verb->add_flag("--json", options->json, "Machine-readable");
-  verb->callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });
+Verb explain_verb() {
+  return {VerbGroup::look, "explain",
+          "Show which row of a table serves a problem and why, and the outcome of every candidate", add_explain_flags};
 }
 
 }  // namespace attune

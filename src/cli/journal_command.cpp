@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/problem_option.h"
+#include "cli/flags/problem_option.h"
 #include "device/devices.h"
 #include "report/evidence_file.h"
 #include "report/result_json.h"
@@ -97,20 +97,17 @@ int run_vacuum(const JournalOptions& options) {
   return 0;
 }
 
-}  // namespace
-
-void add_journal_command(CLI::App& app, Action& chosen) {
+void add_journal_flags(CLI::App& verb, Action& chosen) {
   auto options = std::make_shared<JournalOptions>();
-  auto* verb = app.add_subcommand("journal", "Show or export the measurements, or free their space");
-  verb->require_subcommand(0, 1);
-  verb->callback([verb] {
-    if (verb->get_subcommands().empty())
+  verb.require_subcommand(0, 1);
+  verb.callback([&verb] {
+    if (verb.get_subcommands().empty())
       fail(ErrorCode::invalid_input, "give a subcommand of journal: show, export or vacuum");
   });
-  verb->add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
-  auto* show = verb->add_subcommand("show", "List the decisions, and count the records behind them");
-  auto* write = verb->add_subcommand("export", "Write every record as CSV");
-  auto* vacuum = verb->add_subcommand("vacuum", "Delete entries that newer ones supersede, and free the space");
+  verb.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
+  auto* show = verb.add_subcommand("show", "List the decisions, and count the records behind them");
+  auto* write = verb.add_subcommand("export", "Write every record as CSV");
+  auto* vacuum = verb.add_subcommand("vacuum", "Delete entries that newer ones supersede, and free the space");
   write->add_option("--csv", options->csv, "File to write");
   show->add_flag("--json", options->json, "One JSON object per line, for each decision");
   for (auto* action : {show, write, vacuum}) {
@@ -123,6 +120,12 @@ void add_journal_command(CLI::App& app, Action& chosen) {
   show->callback([options, &chosen] { chosen = [options] { return run_show(*options); }; });
   write->callback([options, &chosen] { chosen = [options] { return run_export(*options); }; });
   vacuum->callback([options, &chosen] { chosen = [options] { return run_vacuum(*options); }; });
+}
+
+}  // namespace
+
+Verb journal_verb() {
+  return {VerbGroup::maintenance, "journal", "Show or export the measurements, or free their space", add_journal_flags};
 }
 
 }  // namespace attune

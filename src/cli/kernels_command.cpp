@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
+#include "cli/flags/device_flags.h"
 #include "formats/csv/table.h"
 #include "ops/family.h"
 #include "report/json_output.h"
@@ -98,14 +98,11 @@ int build_kernels(const KernelsOptions& options) {
   return num_failed == 0 && rows.unusable.empty() ? 0 : 1;
 }
 
-}  // namespace
-
-void add_kernels_command(CLI::App& app, Action& chosen) {
-  auto* verb = app.add_subcommand("kernels", "List or clear compiled kernels, or compile those of a table in advance");
-  verb->require_subcommand(1);
+void add_kernels_flags(CLI::App& verb, Action& chosen) {
+  verb.require_subcommand(1);
   auto options = std::make_shared<KernelsOptions>();
   const auto add = [&](const char* name, const char* help, int (*run)(const KernelsOptions&)) {
-    auto* sub = verb->add_subcommand(name, help);
+    auto* sub = verb.add_subcommand(name, help);
     sub->add_option("--cache", options->cache, "Folder of compiled kernels; default: see `attune paths`");
     sub->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
     return sub;
@@ -118,6 +115,13 @@ void add_kernels_command(CLI::App& app, Action& chosen) {
   add_device_flags(*build, options->devices, "Device; default: cpu:0");
   build->add_option("--jobs", options->jobs, "Number of compilers to run in parallel; default: one per core")
       ->check(CLI::Range(0, 1024));
+}
+
+}  // namespace
+
+Verb kernels_verb() {
+  return {VerbGroup::maintenance, "kernels", "List or clear compiled kernels, or compile those of a table in advance",
+          add_kernels_flags};
 }
 
 }  // namespace attune

@@ -6,8 +6,8 @@
 #include "base/line_output.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
-#include "cli/problem_option.h"
+#include "cli/flags/device_flags.h"
+#include "cli/flags/problem_option.h"
 #include "device/devices.h"
 #include "measure/contenders.h"
 #include "ops/op.h"
@@ -60,9 +60,8 @@ int list_known_devices(bool json) {
                       {"cache_bytes", device.cache_bytes},
                       {"facts", device.facts}});
     } else {
-      std::printf("%-8s %-24s %3lld units  %6.1f GiB  %s\n", device.id.c_str(), device.gfx.c_str(),
-                  static_cast<long long>(device.num_units), static_cast<double>(device.memory_bytes) / (1 << 30),
-                  device.model.c_str());
+      std::printf("%-8s %-24s %11s  %6.1f GiB  %s\n", device.id.c_str(), device.gfx.c_str(), units_text(device).c_str(),
+                  static_cast<double>(device.memory_bytes) / (1 << 30), device.model.c_str());
     }
   }
   if (json) print_json(list);
@@ -150,18 +149,21 @@ int run_list(const ListOptions& options) {
   return list_candidates(options);
 }
 
+void add_list_flags(CLI::App& verb, Action& chosen) {
+  auto options = std::make_shared<ListOptions>();
+  verb.add_option("what", options->what, "solvers, devices, ops or candidates")
+      ->check(CLI::IsMember({"solvers", "devices", "ops", "candidates"}));
+  verb.add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
+  add_device_flags(verb, options->devices, "For candidates: cpu:0 (default) or fake:0");
+  verb.add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
+  verb.add_flag("--json", options->json, "Machine-readable");
+  verb.callback([options, &chosen] { chosen = [options] { return run_list(*options); }; });
+}
+
 }  // namespace
 
-void add_list_command(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<ListOptions>();
-  auto* verb = app.add_subcommand("list", "List solvers, devices, ops, or the candidates of a problem");
-  verb->add_option("what", options->what, "solvers, devices, ops or candidates")
-      ->check(CLI::IsMember({"solvers", "devices", "ops", "candidates"}));
-  verb->add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
-  add_device_flags(*verb, options->devices, "For candidates: cpu:0 (default) or fake:0");
-  verb->add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
-  verb->add_flag("--json", options->json, "Machine-readable");
-  verb->callback([options, &chosen] { chosen = [options] { return run_list(*options); }; });
+Verb list_verb() {
+  return {VerbGroup::look, "list", "List solvers, devices, ops, or the candidates of a problem", add_list_flags};
 }
 
 }  // namespace attune

@@ -14,16 +14,12 @@
 #include "attune/version.h"
 #include "base/error.h"
 #include "base/line_output.h"
-#include "cli/arguments.h"
-#include "cli/command.h"
-#include "cli/device_flags.h"
+#include "cli/flags/arguments.h"
+#include "cli/flags/device_flags.h"
+#include "cli/verbs.h"
 #include "report/json_output.h"
 
 namespace {
-
-constexpr const char* kVerbs =
-    "the verbs are tune, bench, shapes, list, explain, diff, check, capture, tables, coverage, journal, kernels, "
-    "paths, quarantine, status, online and worker";
 
 int run(int argc, char** argv) {
   using namespace attune;
@@ -34,23 +30,7 @@ int run(int argc, char** argv) {
   app.set_help_all_flag("--help-all", "Help of every verb");
   app.footer("`attune paths` shows where tables, journal and kernels are kept. docs/cli.md describes every flag.");
   Action chosen;
-  add_tune_command(app, chosen);
-  add_bench_command(app, chosen);
-  add_shapes_command(app, chosen);
-  add_list_command(app, chosen);
-  add_explain_command(app, chosen);
-  add_diff_command(app, chosen);
-  add_check_command(app, chosen);
-  add_capture_command(app, chosen);
-  add_tables_command(app, chosen);
-  add_coverage_command(app, chosen);
-  add_journal_command(app, chosen);
-  add_kernels_command(app, chosen);
-  add_paths_command(app, chosen);
-  add_quarantine_command(app, chosen);
-  add_status_command(app, chosen);
-  add_online_command(app, chosen);
-  add_worker_command(app, chosen);
+  add_verbs(app, chosen);
   check_thread_variable();
   auto arguments = rewrite_arguments({argv + 1, argv + argc});
   if (std::find(arguments.begin(), arguments.end(), "--help-all") == arguments.end()) hide_refused_flags(app);
@@ -60,10 +40,11 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version.
     const auto verbs = app.get_subcommands();
-    const std::string help = verbs.empty() ? kVerbs : "see attune " + verbs.front()->get_name() + " --help";
+    const std::string help =
+        verbs.empty() ? names_of_verbs(app) : "see attune " + verbs.front()->get_name() + " --help";
     fail(ErrorCode::invalid_input, "{}; {}", error.what(), help);
   }
-  if (!chosen) fail(ErrorCode::invalid_input, "no verb was given; {}", kVerbs);
+  if (!chosen) fail(ErrorCode::invalid_input, "no verb was given; {}", names_of_verbs(app));
   return chosen();
 }
 

@@ -29,14 +29,17 @@ int run_paths(bool json) {
   return 0;
 }
 
+void add_paths_flags(CLI::App& verb, Action& chosen) {
+  auto json = std::make_shared<bool>(false);
+  verb.add_flag("--json", *json, "Machine-readable");
+  verb.callback([json, &chosen] { chosen = [json] { return run_paths(*json); }; });
+}
+
 }  // namespace
 
-void add_paths_command(CLI::App& app, Action& chosen) {
-  auto* verb =
-      app.add_subcommand("paths", "Show where tables, journal, captures and kernels are kept, and what sets each path");
-  auto json = std::make_shared<bool>(false);
-  verb->add_flag("--json", *json, "Machine-readable");
-  verb->callback([json, &chosen] { chosen = [json] { return run_paths(*json); }; });
+Verb paths_verb() {
+  return {VerbGroup::maintenance, "paths",
+          "Show where tables, journal, captures and kernels are kept, and what sets each path", add_paths_flags};
 }
 
 }  // namespace attune

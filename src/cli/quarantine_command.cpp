@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/problem_option.h"
+#include "cli/flags/problem_option.h"
 #include "device/devices.h"
 #include "report/json_output.h"
 #include "report/result_json.h"
@@ -97,16 +97,13 @@ int clear(const QuarantineOptions& options) {
   return 0;
 }
 
-}  // namespace
-
-void add_quarantine_command(CLI::App& app, Action& chosen) {
-  auto* verb = app.add_subcommand("quarantine", "Candidates that crashed or hung, and are excluded until they change");
-  verb->require_subcommand(1);
+void add_quarantine_flags(CLI::App& verb, Action& chosen) {
+  verb.require_subcommand(1);
   auto options = std::make_shared<QuarantineOptions>();
   for (const auto& [name, help, run] :
        {std::tuple{"list", "List the excluded candidates, why, and the command that reproduces each", &list},
         std::tuple{"clear", "Release candidates from quarantine: the next run tries them again", &clear}}) {
-    auto* part = verb->add_subcommand(name, help);
+    auto* part = verb.add_subcommand(name, help);
     part->add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
     part->add_option("--device", options->device, "Only this device, as the list names it: x86-64-v4/2");
     part->add_option("--candidate", options->candidate, "Only this candidate, by its full name");
@@ -115,6 +112,13 @@ void add_quarantine_command(CLI::App& app, Action& chosen) {
     if (run == &list) part->add_flag("--json", options->json, "Machine-readable");
     part->callback([&chosen, options, run = run] { chosen = [options, run] { return run(*options); }; });
   }
+}
+
+}  // namespace
+
+Verb quarantine_verb() {
+  return {VerbGroup::maintenance, "quarantine",
+          "List or release candidates that crashed or hung, and are excluded until they change", add_quarantine_flags};
 }
 
 }  // namespace attune

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
-#include "cli/model_flags.h"
+#include "cli/flags/model_flags.h"
 #include "formats/csv/untuned_table.h"
 #include "formats/model_config/model_options.h"
 #include "ops/family.h"
@@ -148,25 +148,28 @@ int run_shapes(const ShapesOptions& options) {
   return 0;
 }
 
-}  // namespace
-
-void add_shapes_command(CLI::App& app, Action& chosen) {
+void add_shapes_flags(CLI::App& verb, Action& chosen) {
   auto options = std::make_shared<ShapesOptions>();
-  auto* verb =
-      app.add_subcommand("shapes", "List the shapes of a model: the products of its layers on one of --tp devices");
-  add_model_flags(*verb, options->model, "Options");
-  verb->add_option("--dtype,--indtype", options->dtype,
-                   "Data type: bf16, fp16 or fp32; overrides the model's torch_dtype");
-  verb->add_option("--outdtype", options->outdtype, "Result type; default: the data type");
-  verb->add_option("--op", options->op, "Only the shapes of one family");
-  verb->add_option("-o,--untune_file", options->output,
-                   "Write the shapes for attune tune -i: one family into this file, several into this folder");
-  verb->add_flag("--json", options->json, "Machine-readable");
-  verb->footer(
+  add_model_flags(verb, options->model, "Options");
+  verb.add_option("--dtype,--indtype", options->dtype,
+                  "Data type: bf16, fp16 or fp32; overrides the model's torch_dtype");
+  verb.add_option("--outdtype", options->outdtype, "Result type; default: the data type");
+  verb.add_option("--op", options->op, "Only the shapes of one family");
+  verb.add_option("-o,--untune_file", options->output,
+                  "Write the shapes for attune tune -i: one family into this file, several into this folder");
+  verb.add_flag("--json", options->json, "Machine-readable");
+  verb.footer(
       "Examples:\n"
       "  attune shapes --model_dir Llama-3.1-70B --tp 8 --nsets 1,512,4096 -o llama70B_bf16_untuned_gemm.csv\n"
       "  attune shapes --model_dir DeepSeek-V3 --tp 8 -o lists/");
-  verb->callback([options, &chosen] { chosen = [options] { return run_shapes(*options); }; });
+  verb.callback([options, &chosen] { chosen = [options] { return run_shapes(*options); }; });
+}
+
+}  // namespace
+
+Verb shapes_verb() {
+  return {VerbGroup::look, "shapes", "List the shapes of a model: the products of its layers on one of --tp devices",
+          add_shapes_flags};
 }
 
 }  // namespace attune

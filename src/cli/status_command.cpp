@@ -54,13 +54,17 @@ int run_status(bool json) {
   return 0;
 }
 
+void add_status_flags(CLI::App& verb, Action& chosen) {
+  auto json = std::make_shared<bool>(false);
+  verb.add_flag("--json", *json, "Machine-readable");
+  verb.callback([json, &chosen] { chosen = [json] { return run_status(*json); }; });
+}
+
 }  // namespace
 
-void add_status_command(CLI::App& app, Action& chosen) {
-  auto* verb = app.add_subcommand("status", "Show the active runs of `attune tune`: progress, speed and failures");
-  auto json = std::make_shared<bool>(false);
-  verb->add_flag("--json", *json, "Machine-readable");
-  verb->callback([json, &chosen] { chosen = [json] { return run_status(*json); }; });
+Verb status_verb() {
+  return {VerbGroup::look, "status", "Show the active runs of `attune tune`: progress, speed and failures",
+          add_status_flags};
 }
 
 }  // namespace attune

@@ -7,7 +7,7 @@
 #include "base/line_output.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
+#include "cli/flags/device_flags.h"
 #include "device/devices.h"
 #include "report/json_output.h"
 #include "tables/merge.h"
@@ -165,20 +165,17 @@ int merge_tables(const TablesOptions& options) {
   return 0;
 }
 
-}  // namespace
-
-void add_tables_command(CLI::App& app, Action& chosen) {
-  auto* verb = app.add_subcommand("tables", "List the tables that the run time reads, by precedence, or merge them");
-  verb->require_subcommand(0, 1);
+void add_tables_flags(CLI::App& verb, Action& chosen) {
+  verb.require_subcommand(0, 1);
   auto options = std::make_shared<TablesOptions>();
-  verb->add_option("--op", options->op, "Only this family");
-  add_device_flags(*verb, options->devices, "Device whose rows are counted; default: cpu:0");
-  verb->add_flag("--json", options->json, "Machine-readable");
-  verb->callback([options, verb, &chosen] {
-    if (verb->get_subcommands().empty()) chosen = [options] { return list_tables(*options); };
+  verb.add_option("--op", options->op, "Only this family");
+  add_device_flags(verb, options->devices, "Device whose rows are counted; default: cpu:0");
+  verb.add_flag("--json", options->json, "Machine-readable");
+  verb.callback([options, &verb, &chosen] {
+    if (verb.get_subcommands().empty()) chosen = [options] { return list_tables(*options); };
   });
   auto* merge =
-      verb->add_subcommand("merge", "Merge several tables into one: for each key the row that the run time would use");
+      verb.add_subcommand("merge", "Merge several tables into one: for each key the row that the run time would use");
   merge->add_option("tables", options->tables,
                     "Tables by precedence, F:F2 for several; default: the tables of the run time");
   merge->add_option("-o,--output", options->output, "Table to write; must not be one of the tables that are read")
@@ -187,6 +184,13 @@ void add_tables_command(CLI::App& app, Action& chosen) {
   add_device_flags(*merge, options->devices, "Device whose rows are counted; default: cpu:0");
   merge->add_flag("--json", options->json, "Machine-readable: where each row came from");
   merge->callback([options, &chosen] { chosen = [options] { return merge_tables(*options); }; });
+}
+
+}  // namespace
+
+Verb tables_verb() {
+  return {VerbGroup::tables, "tables", "List the tables that the run time reads, by precedence, or merge them",
+          add_tables_flags};
 }
 
 }  // namespace attune

@@ -5,10 +5,10 @@
 #include "campaign/campaign.h"
 #include "campaign/tune_method.h"
 #include "campaign/tune_options.h"
-#include "cli/arguments.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
-#include "cli/model_flags.h"
+#include "cli/flags/arguments.h"
+#include "cli/flags/model_flags.h"
 #include "cli/tune_conflicts.h"
 
 namespace attune {
@@ -20,7 +20,6 @@ struct Refused {
   bool takes_value;
   const char* why;
 };
-constexpr const char* kRefusedGroup = "Refused flags";
 constexpr Refused kRefused[] = {
     {"--ngpus", true, "this version tunes the CPU; choose a device with --devices"},
     {"--gpu_ids", true, "this version tunes the CPU; choose a device with --devices"},
@@ -118,9 +117,11 @@ void add_search_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option(
       "--devices", options.devices.ids,
       "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of the tests");
-  verb.add_option("--threads", options.thread_limits,
-                  "Thread limits on a host, such as 1,2: rows for each, one run after the other; default: the least of "
-                  "the cores, the CPU quota, ATTUNE_THREADS and OMP_NUM_THREADS")
+  verb.add_option(
+          "--threads", options.thread_limits,
+          "Numbers of threads to tune for on a host, such as 1,2: each gets rows of its own (cu_num), one after "
+          "the other; default: those under which captured shapes were called, else the least of the cores, the "
+          "CPU quota, ATTUNE_THREADS and OMP_NUM_THREADS")
       ->delimiter(',')
       ->check(positive_number_error);
   verb.add_option("--mp", options.mp, "Number of worker processes; must be 1 on a host")
@@ -204,11 +205,11 @@ void add_refused_flags(CLI::App& verb) {
     if (refused.takes_value)
       verb.add_option_function<std::string>(
               refused.names, [refuse](const std::string&) { refuse(); }, std::string("Refused: ") + refused.why)
-          ->group(kRefusedGroup);
+          ->group(kRefusedFlags);
     else
       verb.add_flag_function(
               refused.names, [refuse](int64_t) { refuse(); }, std::string("Refused: ") + refused.why)
-          ->group(kRefusedGroup);
+          ->group(kRefusedFlags);
   }
 }
 
@@ -240,36 +241,33 @@ int run_tune(const TuneOptions& options) {
   return run_campaigns(options);
 }
 
-}  // namespace
-
-void hide_refused_flags(CLI::App& app) {
-  CLI::App* verb = app.get_subcommand("tune");
-  for (CLI::Option* option : verb->get_options()) {
-    if (option->get_group() == kRefusedGroup) option->group("");
-  }
-}
-
-void add_tune_command(CLI::App& app, Action& chosen) {
+void add_tune_flags(CLI::App& verb, Action& chosen) {
   auto options = std::make_shared<TuneOptions>();
-  auto* verb = app.add_subcommand("tune", "Find the fastest correct kernel for each shape and publish the table");
-  add_shape_flags(*verb, *options);
-  add_model_flags(*verb, options->model, "What to tune");
-  add_output_flags(*verb, *options);
-  add_search_flags(*verb, *options);
-  add_measuring_flags(*verb, *options);
-  add_environment_flags(*verb, *options);
-  add_refused_flags(*verb);
-  verb->footer(
+  add_shape_flags(verb, *options);
+  add_model_flags(verb, options->model, "What to tune");
+  add_output_flags(verb, *options);
+  add_search_flags(verb, *options);
+  add_measuring_flags(verb, *options);
+  add_environment_flags(verb, *options);
+  add_refused_flags(verb);
+  verb.footer(
       "Examples:\n"
       "  attune tune -i untuned.csv -o tuned.csv --max-m 64 --budget 10m\n"
       "  attune tune --gemm_size_file sizes.yaml --tuning_results_file out.yaml --compare\n"
       "  attune tune --model_dir Llama-3.1-8B --tp 8 --nsets 1,512 -o tuned.csv --budget 1h\n"
       "  attune tune -m 128 -n 1536 -k 7168 --dtype fp32 --json\n"
       "Flags of older tuners that are refused, and why: attune tune --help-all");
-  verb->callback([options, verb, &chosen] {
-    refuse_conflicts(*verb);
+  verb.callback([options, &verb, &chosen] {
+    refuse_conflicts(verb);
     chosen = [options] { return run_tune(*options); };
   });
+}
+
+}  // namespace
+
+Verb tune_verb() {
+  return {VerbGroup::tune, "tune", "Find the fastest correct kernel for each shape and publish the table",
+          add_tune_flags};
 }
 
 }  // namespace attune

@@ -20,11 +20,15 @@ int run() {
   return run_worker(registry(), build_name());
 }
 
+void add_worker_flags(CLI::App& verb, Action& chosen) {
+  verb.callback([&chosen] { chosen = run; });
+}
+
 }  // namespace
 
-void add_worker_command(CLI::App& app, Action& chosen) {
-  app.add_subcommand("worker", "The process in which candidates run; started by tune, bench and check")
-      ->callback([&chosen] { chosen = run; });
+Verb worker_verb() {
+  return {VerbGroup::hidden, "worker", "The process in which candidates run; started by tune, bench and check",
+          add_worker_flags};
 }
 
 }  // namespace attune

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 
 import story
@@ -402,14 +403,32 @@ class TheProgram(story.Story):
 
     def test_help_and_version(self):
         self.assertRegex(self.attune("--version").stdout, r"^attune \d+\.\d+\.\d+$")
-        for verb in ("tune", "bench", "list", "explain", "diff", "check", "journal", "paths"):
-            self.assertIn(verb, self.attune("--help").stdout)
+        self.assertEqual(list(self.groups()), ["Tune", "Look and compare", "Tables", "Run time", "Maintenance"])
+        for verb in sum(self.groups().values(), []):
             self.assertIn("--help", self.attune(verb, "--help").stdout)
 
+    def test_each_file_of_a_verb_is_a_verb(self):
+        files = {path.name.removesuffix("_command.cpp") for path in (story.REPOSITORY / "src" / "cli").glob("*_command.cpp")}
+        self.assertGreater(len(files), 10)
+        self.assertEqual({*sum(self.groups().values(), []), "worker"}, files)
+        self.refused("worker", says="is started by tune, bench and check")
+
     def test_without_a_verb_or_with_an_unknown_one_it_names_the_verbs(self):
-        self.refused(says="tune, bench")
-        self.refused("frobnicate", says=("frobnicate", "tune, bench"))
-        self.refused("--frob", says="--frob")
+        *others, last = sum(self.groups().values(), [])
+        names = f"; the verbs are {', '.join(others)} and {last}\n"
+        self.assertTrue(self.refused(says="no verb was given").stderr.endswith(names))
+        self.assertTrue(self.refused("frobnicate", says="frobnicate").stderr.endswith(names))
+        self.assertTrue(self.refused("--frob", says="--frob").stderr.endswith(names))
+
+    def groups(self):
+        """The verbs of the help by the heading that they stand under."""
+        found = {}
+        for line in self.attune("--help").stdout.splitlines():
+            if heading := re.fullmatch(r"([A-Z][a-z ]+):", line):
+                below = found.setdefault(heading[1], [])
+            elif verb := re.match(r"  ([a-z]+)  ", line):
+                below.append(verb[1])
+        return {heading: verbs for heading, verbs in found.items() if verbs}
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/arguments.h"
+#include "cli/flags/arguments.h"
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -74,6 +74,14 @@ void add_quiet_wait_flag(CLI::App& verb, double& seconds) {
 
 void add_deadline_flag(CLI::App& verb, const std::string& name, double& seconds, const std::string& help) {
   verb.add_option(name, seconds, help)->capture_default_str()->check(amount_error)->check(CLI::Range(0.01, 1e6));
+}
+
+void hide_refused_flags(CLI::App& app) {
+  for (CLI::App* verb : app.get_subcommands(nullptr)) {
+    for (CLI::Option* option : verb->get_options()) {
+      if (option->get_group() == kRefusedFlags) option->group("");
+    }
+  }
 }
 
 }  // namespace attune

@@ -28,4 +28,9 @@ void add_quiet_wait_flag(CLI::App& verb, double& seconds);
 /// Adds a flag for a time limit in seconds.
 void add_deadline_flag(CLI::App& verb, const std::string& name, double& seconds, const std::string& help);
 
+/// Group of the flags that a verb accepts only to refuse them with a sentence.
+inline constexpr const char* kRefusedFlags = "Refused flags";
+/// Removes that group from the help of every verb; `--help-all` is to show it.
+void hide_refused_flags(CLI::App& app);
+
 }  // namespace attune

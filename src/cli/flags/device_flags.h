@@ -13,6 +13,11 @@ namespace attune {
 /// Adds --devices and --threads. `help`: text of --devices.
 void add_device_flags(CLI::App& verb, DeviceChoice& devices, const std::string& help = "cpu:0 (default) or fake:0");
 
+/// Returns a device's units with their noun: `2 threads` of a host, `4 units` of another.
+std::string units_text(const DeviceInfo& device);
+/// Returns a device's key, for a host with the number of threads: `x86-64-v4/2 with 2 threads`.
+std::string device_text(const DeviceInfo& device);
+
 /// Checks ATTUNE_THREADS. Throws invalid_input if it is no number of threads.
 void check_thread_variable();
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "cli/model_flags.h"
+#include "cli/flags/model_flags.h"
 
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments.h"
+#include "cli/flags/arguments.h"
 
 namespace attune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/problem_option.h"
+#include "cli/flags/problem_option.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "cli/flags/device_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/variable.h"
+#include "cli/flags/arguments.h"
+#include "device/stated_threads.h"
+
+namespace attune {
+
+void add_device_flags(CLI::App& verb, DeviceChoice& devices, const std::string& help) {
+  verb.add_option("--devices,--device", devices.ids, help);
+  verb.add_option(
+          "--threads", devices.threads,
+          "Number of threads on a host, which is the cu_num of its rows; default: the least of the cores, the CPU "
+          "quota, ATTUNE_THREADS and OMP_NUM_THREADS")
+      ->check(positive_number_error);
+}
+
+std::string units_text(const DeviceInfo& device) {
+  return counted(static_cast<size_t>(device.num_units), device.kind == "host" ? "thread" : "unit");
+}
+
+std::string device_text(const DeviceInfo& device) {
+  return device.key() + (device.kind == "host" ? " with " + units_text(device) : "");
+}
+
+void check_thread_variable() {
+  if (stated_threads().complaint.empty()) return;
+  const char* text = variable_or_null("ATTUNE_THREADS");
+  fail(ErrorCode::invalid_input, "ATTUNE_THREADS expects a number of threads from 1, got '{}'",
+       shown(text != nullptr ? text : ""));
+}
+
+}  // namespace attune

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""The number of threads that rows are for, as flag and variables state it, on the processor this runs on."""
+import os
+import unittest
+
+import story
+
+PROBLEM = "gemm_a16w16 m=4 n=16 k=32 dtype=fp32"
+CORES = len(os.sched_getaffinity(0))
+TUNE = ("tune", "-i", "shapes.csv", "-o", "t.csv", "--quiet-wait", "0", "--libtype", "portable", "--max-trials", "2",
+        "--iters", "3")
+
+
+class Threads(story.Story):
+    def setUp(self):
+        super().setUp()
+        self.put("shapes.csv", "M,N,K,bias,dtype,outdtype\n4,16,32,False,fp32,fp32\n")
+
+    def limits(self):
+        """The cu_num of each row of the table."""
+        return sorted(int(row["cu_num"]) for row in self.rows("t.csv"))
+
+    def test_rows_are_for_the_threads_of_the_flag(self):
+        self.attune(*TUNE, "--threads", "1")
+        self.assertEqual(self.limits(), [1])
+
+    @unittest.skipIf(CORES < 2, "one core: every row is for one thread")
+    def test_rows_for_several_limits_stand_side_by_side(self):
+        self.attune(*TUNE, "--threads", "2,1,2")
+        self.assertEqual(self.limits(), [1, 2])
+        with self.untouched("t.csv"):
+            self.assertEqual(self.attune(*TUNE, "--threads", "1,2").stdout.count("1 shape tuned before"), 2)
+        self.attune(*TUNE, "--threads", "1", "--all")
+        self.assertEqual(self.limits(), [1, 2])
+        for limit in (1, 2):
+            flag = ("--threads", str(limit))
+            row = next(row for row in self.rows("t.csv") if row["cu_num"] == str(limit))
+            answer = self.attune("explain", PROBLEM, "-t", "t.csv", *flag, "--json").json
+            self.assertEqual((answer["match"], answer["candidate"]), ("exact", row["kernelName"]))
+            checked = [row["status"] for row in self.attune("check", "t.csv", "--no-run", *flag, "--json").json]
+            self.assertEqual(sorted(checked), ["foreign device", "loaded"])
+
+    def test_rows_are_for_the_threads_of_either_variable(self):
+        for variable in ("OMP_NUM_THREADS", "ATTUNE_THREADS"):
+            with self.subTest(variable):
+                (self.work / "t.csv").unlink(missing_ok=True)
+                self.attune(*TUNE, env={variable: "1"})
+                self.assertEqual(self.limits(), [1])
+
+    def test_bad_limits(self):
+        self.refused(*TUNE, env={"ATTUNE_THREADS": "x"}, says="ATTUNE_THREADS expects a number of threads from 1, got 'x'")
+        self.refused("paths", env={"ATTUNE_THREADS": "0"}, says="got '0'")
+        for verb in (TUNE, ("bench", PROBLEM), ("explain", PROBLEM), ("coverage",)):
+            self.refused(*verb, "--threads", str(CORES + 1), says=f": {CORES + 1}, the limit is ")
+            self.refused(*verb, "--threads", "0", says="--threads: expected a number above 0, got '0'")
+        self.refused(*TUNE, "--threads", "2", env={"ATTUNE_THREADS": "1"}, says=": 2, the limit is 1")
+        if CORES >= 2:
+            for flag in (("--json",), ("--profile_file", "p.csv"), ("--keep", "kept")):
+                self.refused(*TUNE, "--threads", "1,2", *flag, says="run once for each number of threads")
+
+    def test_verbs_say_for_how_many_threads_they_speak(self):
+        self.attune(*TUNE, "--threads", "1")
+        on = r"on x86-\S+/1 with 1 thread\b"
+        for verb, said in ((("bench", PROBLEM, "--solver", "portable.gemm", "--iters", "3"), f"^gemm_a16w16 .* {on}$"),
+                           (("check", "t.csv", "--no-run"), f"^t.csv {on}$"),
+                           (("explain", PROBLEM, "-t", "t.csv"), on + r" \("),
+                           (("coverage", "-t", "t.csv"), r"^1 row of x86-\S+/1 with 1 thread, 0 that")):
+            with self.subTest(verb[0]):
+                first, *_ = self.attune(*verb, "--threads", "1").stdout.splitlines()
+                self.assertRegex(first, said)
+        key = self.attune("bench", PROBLEM, "--iters", "3", "--threads", "1", "--json").json["device"]
+        self.assertEqual(key.rpartition("/")[2], "1")
+        self.assertEqual([row["device"] for row in self.attune("check", "t.csv", "--no-run", "--threads", "1", "--json").json], [key])
+        listed = self.attune("list", "devices", env={"ATTUNE_THREADS": "1"}).stdout
+        self.assertRegex(listed, r"(?m)^cpu:0 .* 1 thread  ")
+        self.assertRegex(listed, r"(?m)^fake:0 .* 4 units  ")
+
+
+if __name__ == "__main__":
+    story.main()
