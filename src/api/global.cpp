@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
@@ -67,10 +66,7 @@ uint64_t max_plan_bytes() {
   const Variable wanted{"ATTUNE_MAX_PLAN_BYTES"};
   const uint64_t default_bytes = DispatcherOptions().max_plan_bytes;
   if (wanted.value.empty()) return default_bytes;
-  uint64_t number = 0;
-  const char* const end = wanted.value.data() + wanted.value.size();
-  if (const auto read = std::from_chars(wanted.value.data(), end, number); read.ec == std::errc() && read.ptr == end)
-    return number;
+  if (const auto number = parse_int(wanted.value); number && *number >= 0) return static_cast<uint64_t>(*number);
   complain(fmt::format("ATTUNE_MAX_PLAN_BYTES expects a number of bytes, using {}: '{}'", default_bytes, wanted.value));
   return default_bytes;
 }
