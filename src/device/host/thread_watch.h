@@ -51,7 +51,7 @@ class ThreadWatch {
   void pin(pid_t thread, std::span<const int> cores) const;
 
   std::vector<int> cores_;
-  std::vector<int> cores_before_;  ///< The caller's at the first settle(); empty: nothing was pinned.
+  std::vector<int> cores_before_;                 ///< The caller's at the first settle(); empty: nothing was pinned.
   std::vector<std::unique_ptr<Thread>> threads_;  ///< All but the caller, ascending by id.
   std::unique_ptr<Thread> caller_;
   int folder_ = -1;  ///< /proc/self/task
