@@ -102,8 +102,11 @@ class ForeignFiles(story.Story):
         return found
 
     def subcommands(self, *verb):
-        block = self.help(*verb).partition("\nSubcommands:\n")[2].partition("\n\n")[0]
-        return re.findall(r"(?m)^  (\S+) ", block)
+        if verb:
+            block = self.help(*verb).partition("\nSubcommands:\n")[2].partition("\n\n")[0]
+            return re.findall(r"(?m)^  (\S+) ", block)
+        # The verbs stand in groups; the worker's is hidden.
+        return [*re.findall(r"(?m)^  ([a-z]\S*) ", self.help()), "worker"]
 
     def text_options(self, verb):
         """Each option or positional whose value is any text, by its first name: all that could name a path."""

@@ -53,7 +53,7 @@ class Disk(story.Story):
 
 class DiskFull(Disk):
     def test_the_journals_disk(self):
-        home = self.small_disk("small", 2048)
+        home = self.small_disk("small", 4096)
         tune = ("tune", "-i", "more.csv", "-o", "t.csv", *FAKE)
         self.fails(*tune, says=("no space left", "--journal"), env={"ATTUNE_HOME": str(home)})
         decided = self.count("decision", home / "journal.db")

@@ -29,7 +29,7 @@ turns = 0
 for line in sys.stdin:
     passes, *order = map(int, line.split())
     turns += 1
-    if rows[0][1] == "dies" and turns > 8:
+    if rows[0][1] == "dies" and turns > 3:
         sys.exit("planted")
     with open("{log}", "a") as log:
         log.write("begin " + ("tuned" if "--table" in words else "default") + "\\n")
