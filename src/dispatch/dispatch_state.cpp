@@ -71,6 +71,7 @@ Dispatcher::State::State(DispatcherOptions wanted)
   }
   open_device_without_limit();
   set_threads(options.threads);
+  first_ = limited.load();
   if (options.online_tuning) begin_online_tuning();
   if (!options.capture.empty()) capture = std::make_unique<Capture>(options.capture);
   const auto all = notices();

@@ -93,7 +93,7 @@ struct Dispatcher::State {
     return *devices_.at(static_cast<size_t>(request.units));
   }
   /// Returns the device under the first limit. It owns all packed weights, whatever the limit of their calls.
-  LimitedDevice& first_device() const noexcept { return *owned_devices_.front(); }
+  LimitedDevice& first_device() const noexcept { return *first_; }
   Device& owner() const noexcept { return first_device().maker.owner(); }
   std::unique_ptr<Snapshot> read_tables(const DeviceInfo& device, const Snapshot* before, bool& changed) const;
   bool holds(const Weights& weights, GemmKey key) const noexcept;
@@ -124,6 +124,7 @@ struct Dispatcher::State {
   // Before plans_, because plans must be destroyed before the libraries that made them.
   std::vector<std::unique_ptr<LimitedDevice>> owned_devices_;
   std::vector<std::atomic<LimitedDevice*>> devices_;  ///< By units; null: no call had this limit yet.
+  LimitedDevice* first_ = nullptr;  ///< Set by the constructor: readers may not touch owned_devices_, which grows.
   bool is_host_ = false;
   PlanCache plans_;
   WeightsPacker packer_;
