@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/machine.h"
-#include "base/process_cores.h"
 
 namespace attune {
 

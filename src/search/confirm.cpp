@@ -85,7 +85,7 @@ void Confirm::judge() {
   const Result result = test(claims_[claim_]);
   accepted_ = result == Result::proven;
   if (accepted_) return;
-  if (result == Result::hopeless || num_wanted_ >= max_openings_)
+  if (result == Result::refuted || num_wanted_ >= max_openings_)
     ++claim_;
   else
     ++num_wanted_;
@@ -93,11 +93,11 @@ void Confirm::judge() {
 
 Confirm::Result Confirm::test(const Claim& claim) const {
   const double p = 1 - normal_cdf(options_.z), bound = std::log1p(claim.min_gain);
-  Result result = claim.opponents.empty() ? Result::hopeless : Result::proven;
+  Result result = claim.opponents.empty() ? Result::refuted : Result::proven;
   for (const Slot opponent : claim.opponents) {
     const auto gains = field_.samples().log_ratios(opponent, claim.winner, openings_.complete());
     const GroupEstimate estimate = estimate_groups(gains);
-    if (estimate.num_groups < options_.min_openings || estimate.center <= bound) return Result::hopeless;
+    if (estimate.num_groups < options_.min_openings || estimate.center <= bound) return Result::refuted;
     if (!estimate.exceeds(bound, p)) result = Result::open;
   }
   return result;

@@ -74,7 +74,7 @@ class Confirm {
   const Openings& openings() const noexcept { return openings_; }
 
  private:
-  enum class Result : uint8_t { proven, open, hopeless };
+  enum class Result : uint8_t { proven, open, refuted };
   Result test(const Claim& claim) const;
   void judge();
 

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "base/machine.h"
-#include "base/process_cores.h"
 #include "base/text.h"
 
 namespace attune {
