@@ -2,11 +2,9 @@
 """Processes that fork, and interpreters that end while threads run in Attune, each in a process of its own."""
 
 import os
-import subprocess
-import sys
-import tempfile
-import textwrap
 import unittest
+
+from scripts import run_script
 
 START = """
 import multiprocessing, os, sys, threading, time
@@ -30,18 +28,7 @@ def products(n):
 class AnInterpreter(unittest.TestCase):
     def run_script(self, text):
         """Runs a program that must succeed; returns its standard error."""
-        with tempfile.TemporaryDirectory(prefix="attune_guest_") as folder:
-            environment = dict(os.environ, ATTUNE_HOME=folder, ATTUNE_CACHE=folder + "/kernels")
-            done = subprocess.run(
-                [sys.executable, "-c", START + textwrap.dedent(text)],
-                env=environment,
-                cwd=folder,
-                timeout=120,
-                capture_output=True,
-                text=True,
-            )
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done.stderr
+        return run_script(self, START, text, os.environ)
 
     def test_a_pool_of_forked_processes_computes(self):
         self.run_script(

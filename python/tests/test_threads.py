@@ -2,11 +2,10 @@
 """The thread limit of a process: what the environment and the application set, each in a process of its own."""
 
 import os
-import subprocess
-import sys
-import tempfile
 import textwrap
 import unittest
+
+from scripts import run_script
 
 START = """
 import ctypes, os, time
@@ -49,19 +48,8 @@ CORES = len(os.sched_getaffinity(0))
 class AProcess(unittest.TestCase):
     def run_script(self, text, **variables):
         """Runs a program that must succeed; returns its standard error."""
-        with tempfile.TemporaryDirectory(prefix="attune_threads_") as folder:
-            environment = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")}
-            environment |= {"ATTUNE_HOME": folder, "ATTUNE_CACHE": folder + "/kernels"} | variables
-            done = subprocess.run(
-                [sys.executable, "-c", START + textwrap.dedent(text)],
-                env=environment,
-                cwd=folder,
-                timeout=120,
-                capture_output=True,
-                text=True,
-            )
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done.stderr
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")}
+        return run_script(self, START, text, environment | variables)
 
     def test_runs_no_thread_more_than_it_is_given(self):
         one = "assert attune.get_num_threads() == 1; busy = busy_cores(); assert busy < 1.05, busy"
