@@ -170,6 +170,9 @@ TEST_F(DispatcherTest, WhatIsRefusedOnceIsSaidOnce) {
 }
 
 TEST_F(DispatcherTest, AChildOfAForkFindsNoLockTaken) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer's allocator may be locked for ever in a child that is forked while a thread allocates";
+#endif
   write(row(5, kGood));
   dispatcher().require(key(5));
   std::atomic<bool> stop = false;
