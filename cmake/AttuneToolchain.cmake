@@ -21,7 +21,7 @@ if(ATTUNE_WERROR)
   add_compile_options(-Werror)
 endif()
 if(ATTUNE_SANITIZE)
-  add_compile_options(-fsanitize=${ATTUNE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O0)
+  add_compile_options(-fsanitize=${ATTUNE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1)
   add_link_options(-fsanitize=${ATTUNE_SANITIZE})
   add_compile_definitions(ATTUNE_SANITIZED=1)
   # GCC's flow warnings are wrong for instrumented code; they are errors in the release build.
