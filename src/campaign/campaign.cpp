@@ -24,7 +24,7 @@
 #include "campaign/tune_method.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
-#include "tuner/expected_cost.h"
+#include "tuner/cost_forecast.h"
 #include "tuner/interleaved.h"
 #include "worker/worker_executor.h"
 

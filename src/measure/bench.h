@@ -10,9 +10,9 @@
 #include "core/turn.h"
 #include "measure/announcer.h"
 #include "measure/executor.h"
-#include "measure/packed_weights.h"
-#include "measure/reference_cache.h"
-#include "measure/rotation.h"
+#include "measure/operands/packed_weights.h"
+#include "measure/operands/reference_cache.h"
+#include "measure/operands/rotation.h"
 #include "measure/verification.h"
 
 namespace attune {

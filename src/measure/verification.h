@@ -8,9 +8,9 @@
 #include "attune/plan.h"
 #include "core/outcome.h"
 #include "measure/compare.h"
-#include "measure/guarded_buffer.h"
-#include "measure/packed_weights.h"
-#include "measure/reference_cache.h"
+#include "measure/operands/guarded_buffer.h"
+#include "measure/operands/packed_weights.h"
+#include "measure/operands/reference_cache.h"
 
 namespace attune {
 

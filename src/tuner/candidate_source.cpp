@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "ops/op.h"
 #include "search/prune.h"
-#include "search/strategies.h"
+#include "search/strategy/strategies.h"
 
 namespace attune {
 namespace {

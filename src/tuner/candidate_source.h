@@ -9,7 +9,7 @@
 
 #include "core/candidate.h"
 #include "measure/executor.h"
-#include "search/strategy.h"
+#include "search/strategy/strategy.h"
 #include "tuner/tuner_options.h"
 
 namespace attune {

@@ -10,8 +10,20 @@
 
 namespace attune {
 
+/// Rough time to tune one problem, in seconds, used to divide a budget: roofline time of a launch times the launches of
+/// a contest with a few dozen candidates, plus the fixed cost of every problem (data, reference, fresh workers).
+/// Accurate to a factor of three; never zero.
+double expected_cost_s(const Problem& problem, const DeviceInfo& device);
+
+/// Shortest time of one launch, in seconds: the roofline's.
+double least_launch_s(const Problem& problem, const DeviceInfo& device);
+
+/// Shortest time until the first candidate of a problem is admitted, in seconds: test data, the two references and the
+/// launches of its verification. Later candidates do not need the references.
+double least_first_admission_s(const Problem& problem, const DeviceInfo& device);
+
 /// Forecast of the time that the next steps of tuning one problem will take, from the duration of its steps so far;
-/// without any, the shortest possible time (tuner/expected_cost.h). In seconds.
+/// without any, the shortest possible time. In seconds.
 class CostForecast {
  public:
   CostForecast(const Problem& problem, const DeviceInfo& device);

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tuner/expected_cost.h"
-
 namespace attune {
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "device/core_binding.h"
-#include "tuner/expected_cost.h"
+#include "tuner/cost_forecast.h"
 #include "tuner/problem_run.h"
 #include "tuner/work_queue.h"
 

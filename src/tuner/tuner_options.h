@@ -7,7 +7,7 @@
 
 #include "core/record.h"
 #include "search/contest_options.h"
-#include "search/strategy.h"
+#include "search/strategy/strategy.h"
 
 namespace attune {
 

@@ -14,7 +14,7 @@
 #include "ops/op.h"
 #include "solver/registry.h"
 #include "testing/planted_gemm.h"
-#include "tuner/neighbours.h"
+#include "tuner/history/neighbours.h"
 
 namespace attune {
 namespace {

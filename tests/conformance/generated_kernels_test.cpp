@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "compile/compile_pool.h"
 #include "device/devices.h"
-#include "measure/packed_weights.h"
+#include "measure/operands/packed_weights.h"
 #include "measure/verification.h"
 #include "ops/op.h"
 #include "search/prune.h"

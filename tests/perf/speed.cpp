@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/statistics.h"
+#include "measure/operands/rotation.h"
 #include "measure/plausibility.h"
-#include "measure/rotation.h"
 #include "ops/op.h"
 #include "report/result_table.h"
 #include "tuner/interleaved.h"

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "search/domain.h"
-#include "search/strategy.h"
+#include "search/strategy/domain.h"
+#include "search/strategy/strategy.h"
 
 namespace attune {
 

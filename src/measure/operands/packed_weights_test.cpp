@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/packed_weights.h"
+#include "measure/operands/packed_weights.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

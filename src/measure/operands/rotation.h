@@ -49,6 +49,11 @@ class CopyPicker {
 inline uint32_t timed_alignment(const TensorSpec& spec) noexcept {
   return std::max<uint32_t>(spec.alignment_bytes, 64);
 }
+/// A position after `end` for an operand that is timed: a multiple of its alignment, but not of twice that.
+constexpr uint64_t timed_position(uint64_t end, uint64_t alignment) noexcept {
+  const uint64_t step = 2 * alignment;
+  return (end + step - 1) / step * step + alignment;
+}
 
 /// The copies themselves, whose operands may be shared: inputs in one block of the device and outputs in another, every
 /// operand at timed_alignment() and no better. The inputs are read-only: a candidate that writes to them ends its

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "measure/guarded_buffer.h"
+#include "measure/operands/guarded_buffer.h"
 #include "ops/op.h"
 
 namespace attune {

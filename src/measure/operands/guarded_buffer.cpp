@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/guarded_buffer.h"
+#include "measure/operands/guarded_buffer.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tuner/candidate_history.h"
+#include "tuner/history/candidate_history.h"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/packed_weights.h"
+#include "measure/operands/packed_weights.h"
 
 #include <algorithm>
 
@@ -14,12 +14,6 @@ constexpr uint32_t kGuardElementBytes = 8;
 uint32_t num_copies(const WeightPacking& packing, const RotationSize& rotation) {
   const uint64_t fitting = PackedWeights::kMaxBytes / std::max<uint64_t>(packing.bytes, 1);
   return static_cast<uint32_t>(std::min<uint64_t>(rotation.copies, std::max<uint64_t>(2, fitting)));
-}
-
-/// A position after `cursor` that is a multiple of the alignment but not of twice that.
-uint64_t place(uint64_t cursor, uint64_t alignment) {
-  const uint64_t step = 2 * alignment;
-  return (cursor + step - 1) / step * step + alignment;
 }
 
 }  // namespace
@@ -37,7 +31,7 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
       alignment_(timed_alignment(specs[operand_])) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i)
-    bytes = place(bytes, alignment_) + packing_.bytes;
+    bytes = timed_position(bytes, alignment_) + packing_.bytes;
   block_ = device.allocate(in_whole_pages(bytes), std::max(2 * alignment_, static_cast<uint32_t>(page_bytes())));
   try {
     pack_copies(specs, rotation);
@@ -64,7 +58,7 @@ void PackedWeights::pack_copies(std::span<const TensorSpec> specs, const Rotatio
   std::vector<void*> packed;
   uint64_t cursor = 0;
   for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i) {
-    cursor = place(cursor, alignment_);
+    cursor = timed_position(cursor, alignment_);
     void* to = static_cast<std::byte*>(block_.data) + cursor;
     if (i == 0 || packing_.opaque)
       packing_.pack(plain, {to, packing_.bytes});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "search/strategies.h"
+#include "search/strategy/strategies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

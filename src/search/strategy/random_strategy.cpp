@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "base/hash.h"
-#include "search/strategies.h"
+#include "search/strategy/strategies.h"
 
 namespace attune {
 namespace {

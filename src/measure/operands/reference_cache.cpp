@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/reference_cache.h"
+#include "measure/operands/reference_cache.h"
 
 #include <algorithm>
 #include <cmath>

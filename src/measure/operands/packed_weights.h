@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "attune/tensor.h"
-#include "measure/guarded_buffer.h"
-#include "measure/reference_cache.h"
-#include "measure/rotation.h"
+#include "measure/operands/guarded_buffer.h"
+#include "measure/operands/reference_cache.h"
+#include "measure/operands/rotation.h"
 #include "solver/weight_packing.h"
 
 namespace attune {

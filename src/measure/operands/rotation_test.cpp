@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/rotation.h"
+#include "measure/operands/rotation.h"
 
 #include <gtest/gtest.h>
 

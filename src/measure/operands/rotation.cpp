@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/rotation.h"
+#include "measure/operands/rotation.h"
 
 #include <algorithm>
 
@@ -12,15 +12,9 @@ namespace {
 /// For tiny operands, more copies than this take seconds to fill, and their addresses alone fill a cache.
 constexpr uint64_t kMaxCopies = 1 << 14;
 
-/// A position after `cursor` that is a multiple of the alignment but not of twice that.
-uint64_t place(uint64_t cursor, uint64_t alignment) {
-  const uint64_t step = 2 * alignment;
-  return (cursor + step - 1) / step * step + alignment;
-}
-
 /// Adds a tensor at the end of a block; returns where it begins.
 uint64_t extend(uint64_t& end, const TensorSpec& spec) {
-  const uint64_t begin = place(end, timed_alignment(spec));
+  const uint64_t begin = timed_position(end, timed_alignment(spec));
   end = begin + spec.bytes();
   return begin;
 }

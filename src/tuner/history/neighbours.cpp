@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tuner/neighbours.h"
+#include "tuner/history/neighbours.h"
 
 #include <algorithm>
 #include <cmath>

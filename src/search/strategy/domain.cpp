@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "search/domain.h"
+#include "search/strategy/domain.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/hash.h"
-#include "search/strategies.h"
+#include "search/strategy/strategies.h"
 
 namespace attune {
 namespace {

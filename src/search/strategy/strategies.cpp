@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "search/strategies.h"
+#include "search/strategy/strategies.h"
 
 #include "base/error.h"
 #include "base/text.h"
