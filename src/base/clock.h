@@ -22,5 +22,7 @@ int64_t unix_ms();
 /// Returns the present time in UTC in a format of strftime(), such as `%Y-%m-%d`; empty if it has more
 /// than 63 characters. Thread-safe.
 std::string utc_text(const char* format);
+/// Returns a time in UTC as `2026-11-23T02:08:37.123Z`.
+std::string utc_time_text(int64_t unix_ms);
 
 }  // namespace attune

@@ -21,5 +21,11 @@ TEST(UtcText, IsTheTimeInUtcInTheFormat) {
 
 TEST(UtcText, IsEmptyWhenItIsTooLong) { EXPECT_EQ(utc_text(std::string(100, 'x').c_str()), ""); }
 
+TEST(UtcTimeText, IsATimeToTheMillisecond) {
+  EXPECT_EQ(utc_time_text(0), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(utc_time_text(1795400917123), "2026-11-23T02:28:37.123Z");
+  EXPECT_EQ(utc_time_text(-1), "1969-12-31T23:59:59.999Z");
+}
+
 }  // namespace
 }  // namespace attune

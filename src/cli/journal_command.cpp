@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <set>
+#include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -13,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/flags/problem_option.h"
 #include "device/devices.h"
+#include "report/entry_line.h"
 #include "report/evidence_file.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
@@ -21,16 +25,35 @@ namespace attune {
 namespace {
 
 struct JournalOptions {
-  std::string journal, csv, problem, device;
+  std::string journal, csv, problem, prefix, device;
+  std::vector<std::string> statuses;
+  int64_t after = 0, run = 0;
+  size_t limit = 0;
   bool json = false;
 };
+
+constexpr auto kPollInterval = std::chrono::milliseconds(250);
 
 Query query_of(const JournalOptions& options) {
   Query query;
   if (!options.problem.empty()) query.problem = parse_problem(options.problem, {});
   if (!options.device.empty()) query.device = options.device;
+  if (options.run > 0) query.run = options.run;
+  query.problem_prefix = options.prefix;
+  query.statuses = options.statuses;
+  query.after = options.after;
   return query;
 }
+
+/// Why a text is no status of an entry; empty if it is one.
+std::string refuse_status(const std::string& text) {
+  const bool is_ending = text == "done" || text == "failed" || text == "interrupted";
+  if (is_ending || parse_status(text) || parse_verdict(text)) return {};
+  return fmt::format("'{}' is no outcome, verdict or ending", shown(text));
+}
+
+void print(const std::string& line) { print_line(stdout, line); }
+void print_object(const std::string& json) { std::printf("%s\n", json.c_str()); }
 
 /// Counts unique candidates of problems, from both announcements and measurements, because compaction drops the former.
 class CandidateCount {
@@ -49,30 +72,74 @@ class CandidateCount {
   std::set<Hash128> seen_;
 };
 
+/// Prints the newest decisions, the newest last, and how many there are.
+int run_show_newest(const JournalOptions& options, const Journal& journal,
+                    const std::function<void(const Decision&, const Stamp&)>& show) {
+  Query query = query_of(options);
+  query.started = query.records = query.pardons = false;
+  const EntryCounts counts = journal.count(query);
+  query.newest_first = true;
+  query.limit = options.limit;
+  std::vector<std::pair<Decision, Stamp>> newest;
+  const size_t num_damaged = journal.scan(
+      query, [&](const Entry& entry, const Stamp& stamp) { newest.emplace_back(std::get<Decision>(entry), stamp); });
+  for (auto one = newest.rbegin(); one != newest.rend(); ++one) show(one->first, one->second);
+  const auto file = journal_file(options.journal);
+  if (!options.json)
+    print(fmt::format("{} of {}; {}", newest.size(), counted(static_cast<size_t>(counts.decisions), "decision"),
+                      file.string()));
+  note_damaged(num_damaged, file);
+  return 0;
+}
+
 int run_show(const JournalOptions& options) {
   const auto file = journal_file(options.journal);
   const auto journal = open_sql_journal_read_only(file);
   // A command that repeats a decision uses this machine's name of the device.
   const auto devices = list_devices();
+  const auto show = [&](const Decision& decision, const Stamp& stamp) {
+    if (options.json)
+      print_object(with_stamp(decision_json(decision, device_id(devices, decision.device)), stamp));
+    else
+      print(fmt::format("{}  {}", short_time(stamp), result_line(decision)));
+  };
+  if (!options.json) print(fmt::format("{:<16}  {}", "time (UTC)", result_header()));
+  if (options.limit > 0) return run_show_newest(options, *journal, show);
   size_t num_records = 0, num_decisions = 0;
   CandidateCount candidates;
-  if (!options.json) std::printf("%s\n", result_header().c_str());
-  const size_t num_damaged = journal->scan(query_of(options), [&](const Entry& entry, const Stamp&) {
+  const size_t num_damaged = journal->scan(query_of(options), [&](const Entry& entry, const Stamp& stamp) {
     candidates.add(entry);
     num_records += std::holds_alternative<Record>(entry);
     if (const auto* decision = std::get_if<Decision>(&entry)) {
       ++num_decisions;
-      if (options.json)
-        std::printf("%s\n", decision_json(*decision, device_id(devices, decision->device)).c_str());
-      else
-        std::printf("%s\n", result_line(*decision).c_str());
+      show(*decision, stamp);
     }
   });
   if (!options.json)
-    print_line(stdout,
-               fmt::format("{}, {} of {}; {}", counted(num_decisions, "decision"), counted(num_records, "record"),
-                           counted(candidates.value(), "candidate"), file.string()));
+    print(fmt::format("{}, {} of {}; {}", counted(num_decisions, "decision"), counted(num_records, "record"),
+                      counted(candidates.value(), "candidate"), file.string()));
   note_damaged(num_damaged, file);
+  return 0;
+}
+
+/// Prints entries as they are written, until the run that was asked for ends, or for ever.
+int run_follow(const JournalOptions& options) {
+  const auto journal = open_sql_journal_read_only(journal_file(options.journal));
+  Query query = query_of(options);
+  query.runs = true;
+  for (bool goes_on = true; goes_on;) {
+    journal->check_in_place();
+    journal->scan(query, [&](const Entry& entry, const Stamp& stamp) {
+      if (options.json)
+        print_object(entry_line_json(entry, stamp));
+      else
+        print(entry_line(entry, stamp));
+      query.after = stamp.id;
+      if (query.run && std::holds_alternative<RunEnd>(entry)) goes_on = false;
+    });
+    std::fflush(stdout);
+    if (goes_on) std::this_thread::sleep_for(kPollInterval);
+  }
   return 0;
 }
 
@@ -102,22 +169,33 @@ void add_journal_flags(CLI::App& verb, Action& chosen) {
   verb.require_subcommand(0, 1);
   verb.callback([&verb] {
     if (verb.get_subcommands().empty())
-      fail(ErrorCode::invalid_input, "give a subcommand of journal: show, export or vacuum");
+      fail(ErrorCode::invalid_input, "give a subcommand of journal: show, follow, export or vacuum");
   });
   verb.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
   auto* show = verb.add_subcommand("show", "List the decisions, and count the records behind them");
+  auto* follow = verb.add_subcommand("follow", "Print entries as they are written, those that are there first");
   auto* write = verb.add_subcommand("export", "Write every record as CSV");
   auto* vacuum = verb.add_subcommand("vacuum", "Delete entries that newer ones supersede, and free the space");
   write->add_option("--csv", options->csv, "File to write");
   show->add_flag("--json", options->json, "One JSON object per line, for each decision");
-  for (auto* action : {show, write, vacuum}) {
+  show->add_option("--limit", options->limit, "Only so many, the newest");
+  follow->add_flag("--json", options->json, "One JSON object per line, for each entry");
+  for (auto* action : {show, follow, write, vacuum}) {
     action->fallthrough();
     if (action == vacuum) continue;
     action->add_option("--problem", options->problem, "Only this problem (its full key)");
+    action->add_option("--prefix", options->prefix, "Only problems whose key begins so: \"gemm_a16w16 m=1 \"");
     action->add_option("--device", options->device,
                        "Only this device key, as `journal show --json` prints it: x86-64-v4+bf16+amx/2");
+    action->add_option("--run", options->run, "Only this run (its id); `follow` then ends when the run does");
+    action
+        ->add_option("--status", options->statuses,
+                     "Only entries of this outcome (ok, crashed …), verdict (faster, tie …) or ending; may be repeated")
+        ->check(refuse_status);
+    action->add_option("--after", options->after, "Only entries with a larger id")->check(CLI::NonNegativeNumber);
   }
   show->callback([options, &chosen] { chosen = [options] { return run_show(*options); }; });
+  follow->callback([options, &chosen] { chosen = [options] { return run_follow(*options); }; });
   write->callback([options, &chosen] { chosen = [options] { return run_export(*options); }; });
   vacuum->callback([options, &chosen] { chosen = [options] { return run_vacuum(*options); }; });
 }
@@ -125,7 +203,8 @@ void add_journal_flags(CLI::App& verb, Action& chosen) {
 }  // namespace
 
 Verb journal_verb() {
-  return {VerbGroup::maintenance, "journal", "Show or export the measurements, or free their space", add_journal_flags};
+  return {VerbGroup::maintenance, "journal", "Show, follow or export the measurements, or free their space",
+          add_journal_flags};
 }
 
 }  // namespace attune

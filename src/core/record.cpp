@@ -37,6 +37,9 @@ std::optional<Status> parse_status(std::string_view text) noexcept { return pars
 std::string_view name(Stage stage) noexcept { return kStageNames[static_cast<size_t>(stage)]; }
 std::optional<Stage> parse_stage(std::string_view text) noexcept { return parse_name<Stage>(kStageNames, text); }
 std::string_view name(Verdict verdict) noexcept { return kVerdictNames[static_cast<size_t>(verdict)]; }
+std::optional<Verdict> parse_verdict(std::string_view text) noexcept {
+  return parse_name<Verdict>(kVerdictNames, text);
+}
 
 Age compare(const Versions& recorded, const Versions& present) {
   Age age = Age::current;

@@ -122,6 +122,7 @@ struct BestUntuned {
 
 enum class Verdict : uint8_t { faster, tie, baseline };
 std::string_view name(Verdict verdict) noexcept;
+std::optional<Verdict> parse_verdict(std::string_view text) noexcept;
 
 /// The claim about one problem on one device.
 struct Decision {

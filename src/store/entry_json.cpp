@@ -228,7 +228,6 @@ RunEnd run_end_from(const json& value) {
 }
 
 Decision decision_from(const json& value) {
-  static constexpr std::array kVerdicts = {Verdict::faster, Verdict::tie, Verdict::baseline};
   Decision decision;
   decision.problem = problem_from(value);
   decision.device = device_from(value);
@@ -239,9 +238,8 @@ Decision decision_from(const json& value) {
   for (const json& finalist : value.at("finalists")) decision.finalists.push_back(finalist_from(finalist));
   for (const json& candidate : value.at("tied")) decision.tied.push_back(candidate_from(candidate));
   const auto verdict = value.at("verdict").get<std::string>();
-  const auto found =
-      std::find_if(kVerdicts.begin(), kVerdicts.end(), [&](Verdict one) { return name(one) == verdict; });
-  if (found == kVerdicts.end()) fail_value("the verdict", verdict);
+  const auto found = parse_verdict(verdict);
+  if (!found) fail_value("the verdict", verdict);
   decision.verdict = *found;
   decision.noisy = value.at("noisy").get<bool>();
   decision.incomplete = value.value("incomplete", false);

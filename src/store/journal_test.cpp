@@ -63,6 +63,46 @@ TEST_P(JournalConformance, AScanGivesOnlyWhatTheQueryAsksFor) {
   EXPECT_TRUE(all(*journal_, {.started = false, .records = false, .decisions = false, .pardons = false}).empty());
 }
 
+TEST_P(JournalConformance, AQueryPagesFromEitherEnd) {
+  std::vector<Entry> entries;
+  for (int i = 0; i < 10; ++i) entries.push_back(record("a=" + std::to_string(i)));
+  journal_->append(entries);
+  const auto ids = [&](const Query& query) {
+    std::vector<int64_t> all;
+    for (const Stamp& stamp : stamps(*journal_, query)) all.push_back(stamp.id);
+    return all;
+  };
+  const auto all = ids({});
+  ASSERT_EQ(all.size(), 10u);
+  EXPECT_EQ(ids({.limit = 3}), (std::vector{all[0], all[1], all[2]}));
+  EXPECT_EQ(ids({.after = all[2], .limit = 3}), (std::vector{all[3], all[4], all[5]}));
+  EXPECT_EQ(ids({.newest_first = true, .limit = 3}), (std::vector{all[9], all[8], all[7]}));
+  EXPECT_EQ(ids({.after = all[7], .newest_first = true}), (std::vector{all[9], all[8]}));
+}
+
+TEST_P(JournalConformance, AQueryFiltersByRunStageStatusAndPrefix) {
+  auto crashed = record("a=1");
+  crashed.outcome.status = Status::crashed;
+  crashed.outcome.measurement.reset();
+  auto final = record("a=2");
+  final.stage = Stage::final;
+  journal_->append(std::vector<Entry>{started("a=0", kOther)});
+  const int64_t run = journal_->begin_run(run_begin());
+  const std::vector<Entry> entries = {started("a=1"), crashed, final, decision("a=2"), RunEnd{"done", 0, {}}};
+  journal_->append(entries);
+  const Query runs{.run = run, .runs = true};
+  EXPECT_EQ(all(*journal_, runs).size(), entries.size() + 1) << "with its beginning";
+  EXPECT_EQ(all(*journal_, {.stages = {Stage::final}, .started = false}), (std::vector{entries[2], entries[3]}));
+  EXPECT_EQ(all(*journal_, {.statuses = {"crashed", "tie"}}), (std::vector{entries[1], entries[3]}));
+  EXPECT_EQ(all(*journal_, {.statuses = {"done"}, .runs = true}), (std::vector{entries[4]}));
+  EXPECT_EQ(all(*journal_, {.problem_prefix = "gemm_a16w16 m=2 "}), (std::vector<Entry>{started("a=0", kOther)}));
+  EXPECT_EQ(all(*journal_, {.problem_prefix = "gemm_a16w16 m="}).size(), 5u);
+  EXPECT_TRUE(all(*journal_, {.problem_prefix = "%"}).empty());
+  EXPECT_EQ(journal_->count(runs), (EntryCounts{.started = 1, .records = 2, .decisions = 1, .runs = 1}));
+  EXPECT_EQ(journal_->count({.limit = 1}), (EntryCounts{.started = 2, .records = 2, .decisions = 1}));
+  EXPECT_EQ(journal_->count({.statuses = {"crashed"}}), (EntryCounts{.records = 1}));
+}
+
 TEST_P(JournalConformance, RecordsHoldUnderAnySearchDecisionsUnderTheirOwn) {
   const std::vector<Entry> entries = {record("a=1"), decision("a=1")};
   journal_->append(entries);

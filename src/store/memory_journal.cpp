@@ -9,42 +9,6 @@
 namespace attune {
 namespace {
 
-bool is_device(const Query& query, const std::string& device) { return !query.device || *query.device == device; }
-
-bool is_fingerprint(const Query& query, const std::string& fingerprint) {
-  return !query.fingerprint || *query.fingerprint == fingerprint;
-}
-
-template <typename Tried>
-bool is_place(const Query& query, const Tried& tried) {
-  return (!query.problem || *query.problem == tried.problem) && is_device(query, tried.device) &&
-         is_fingerprint(query, tried.fingerprint);
-}
-
-bool is_wanted(const Query& query, const Started& started) { return query.started && is_place(query, started); }
-
-bool is_wanted(const Query& query, const Record& record) {
-  return query.records && is_place(query, record) &&
-         (!query.protocol || query.protocol->measured_key() == record.protocol.measured_key());
-}
-
-bool is_wanted(const Query& query, const Decision& decision) {
-  return query.decisions && is_place(query, decision) &&
-         (!query.protocol || (query.protocol->measured_key() == decision.protocol.measured_key() &&
-                              query.protocol->searched_key() == decision.protocol.searched_key()));
-}
-
-/// A pardon belongs to a candidate, whatever the problem.
-bool is_wanted(const Query& query, const Pardoned& pardoned) {
-  return query.pardons && is_device(query, pardoned.device);
-}
-
-bool is_wanted(const Query& query, const RunBegin& run) {
-  return query.runs && is_device(query, run.device) && is_fingerprint(query, run.fingerprint);
-}
-
-bool is_wanted(const Query& query, const RunEnd&) { return query.runs; }
-
 class MemoryJournal final : public Journal {
  public:
   void append(std::span<const Entry> entries) override {
@@ -61,12 +25,25 @@ class MemoryJournal final : public Journal {
   void join_run(int64_t run) override { run_ = run; }
 
   size_t scan(const Query& query, const std::function<void(const Entry&, const Stamp&)>& visit) const override {
-    for (const auto& [entry, stamp] : entries_) {
-      const auto wanted = [&](const auto& one) { return is_wanted(query, one); };
-      if (stamp.id > query.after && std::visit(wanted, entry)) visit(entry, stamp);
+    size_t num_visited = 0;
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      const auto& [entry, stamp] = entries_[query.newest_first ? entries_.size() - 1 - i : i];
+      if (!matches(query, entry, stamp)) continue;
+      visit(entry, stamp);
+      if (++num_visited == query.limit) break;
     }
     return 0;
   }
+
+  EntryCounts count(const Query& query) const override {
+    EntryCounts counts;
+    for (const auto& [entry, stamp] : entries_) {
+      if (matches(query, entry, stamp)) add(counts, entry.index(), 1);
+    }
+    return counts;
+  }
+
+  void check_in_place() const override {}
 
   void visit_winners(const std::string& fingerprint, int64_t after,
                      const std::function<void(const Winner&)>& visit) const override {
@@ -82,7 +59,8 @@ class MemoryJournal final : public Journal {
     const Query query{.problem = problem, .fingerprint = fingerprint, .protocol = protocol};
     for (auto stored = entries_.rbegin(); stored != entries_.rend(); ++stored) {
       const auto* found = std::get_if<Decision>(&stored->entry);
-      if (found && is_wanted(query, *found) && compare(found->versions, versions) == Age::current) return *found;
+      if (found && matches(query, stored->entry, stored->stamp) && compare(found->versions, versions) == Age::current)
+        return *found;
     }
     return std::nullopt;
   }

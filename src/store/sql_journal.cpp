@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "store/entry_json.h"
 #include "store/journal.h"
 #include "store/journal_file.h"
+#include "store/sql_condition.h"
 #include "store/sql_schema.h"
 
 namespace attune {
@@ -195,9 +197,7 @@ class SqlJournal final : public Journal {
       : file_(file), held_(std::move(held)), access_(access), connection_(file, access) {
     connection_.guard([&] { connection_.session() << "PRAGMA cell_size_check = ON"; });
     if (access == Access::read_only) {
-      const int version = checked_version(connection_, file);
-      empty_ = version == 0;
-      if (version == 1) entries_ = kSchema1Entries;
+      look();
       return;
     }
     if (const auto mode = connection_.text("PRAGMA journal_mode = WAL"); mode != "wal") {
@@ -239,30 +239,37 @@ class SqlJournal final : public Journal {
   void join_run(int64_t run) override { run_ = run; }
 
   size_t scan(const Query& query, const std::function<void(const Entry&, const Stamp&)>& visit) const override {
-    auto [condition, values] = condition_of(query);
+    look_again();
+    auto [condition, values] = condition_of(query, entries_ == kSchema1Entries);
     const std::string query_text = fmt::format("SELECT id, at_ms, run, payload FROM {} WHERE {}", entries_, condition);
-    long long last = query.after;
-    size_t num_damaged = 0;
+    long long last = query.newest_first ? std::numeric_limits<long long>::max() : query.after;
+    size_t num_damaged = 0, num_visited = 0;
     const auto take = [&](const Stamp& stamp, const std::string& payload) {
       last = stamp.id;
       const auto entry = read_entry(payload);
-      if (entry && is_wanted(*entry, query))
-        visit(*entry, stamp);
-      else
+      if (!entry || !is_of_kind(*entry, query))
         ++num_damaged;
+      else if (entries_ != kSchema1Entries || matches(query, *entry, stamp)) {
+        visit(*entry, stamp);
+        return ++num_visited != query.limit;
+      }
       return true;
     };
     try {
-      select(query_text + " ORDER BY id", values, take);
+      select(query_text + (query.newest_first ? " ORDER BY id DESC" : " ORDER BY id"), values, take);
     } catch (const Damaged&) {
       if (access_ != Access::read_only) throw;
       // A damaged page ends the scan; entries on other pages can still be read one by one.
       constexpr long long kMaxAsked = 1'000'000;  // the newest id may itself be damaged
       const long long newest = connection_.integer("SELECT max(id) FROM entries");
-      const long long end = std::min(newest, last + kMaxAsked);
-      for (long long id = last + 1; id <= end; ++id) {
+      const long long step = query.newest_first ? -1 : 1;
+      const long long end = query.newest_first ? std::max<long long>(query.after, newest - kMaxAsked)
+                                               : std::min(newest, last + kMaxAsked) + 1;
+      bool goes_on = true;
+      for (long long id = std::min(last + step, newest); goes_on && id * step < end * step; id += step) {
         try {
-          select(query_text + fmt::format(" AND id = {}", id), values, take);
+          select(query_text + fmt::format(" AND id = {}", id), values,
+                 [&](const Stamp& stamp, const std::string& payload) { return goes_on = take(stamp, payload); });
         } catch (const Damaged&) {
           ++num_damaged;
         }
@@ -270,6 +277,35 @@ class SqlJournal final : public Journal {
     }
     return num_damaged;
   }
+
+  EntryCounts count(const Query& query) const override {
+    look_again();
+    EntryCounts counts;
+    if (empty_) return counts;
+    if (entries_ == kSchema1Entries) {  // has no columns for most of what a query filters by
+      Query all = query;
+      all.limit = 0;
+      scan(all, [&](const Entry& entry, const Stamp&) { add(counts, entry.index(), 1); });
+      return counts;
+    }
+    const auto [condition, values] = condition_of(query, entries_ == kSchema1Entries);
+    int kind = 0;
+    long long number = 0;
+    soci::statement statement(connection_.session());
+    connection_.guard([&] {
+      for (const std::string& value : values) statement.exchange(soci::use(value));
+      statement.exchange(soci::into(kind));
+      statement.exchange(soci::into(number));
+      statement.alloc();
+      statement.prepare(fmt::format("SELECT kind, count(*) FROM entries WHERE {} GROUP BY kind", condition));
+      statement.define_and_bind();
+      statement.execute(false);
+    });
+    while (connection_.guard([&] { return statement.fetch(); })) add(counts, static_cast<size_t>(kind), number);
+    return counts;
+  }
+
+  void check_in_place() const override { held_->check_in_place(); }
 
   void visit_winners(const std::string& fingerprint, int64_t after,
                      const std::function<void(const Winner&)>& visit) const override {
@@ -307,7 +343,7 @@ class SqlJournal final : public Journal {
         {problem.key(), fingerprint, protocol.measured_key(), protocol.searched_key()},
         [&](const Stamp&, const std::string& payload) {
           auto entry = read_entry(payload);
-          if (!entry || !is_wanted(*entry, {.started = false, .records = false, .pardons = false})) return true;
+          if (!entry || !is_of_kind(*entry, {.started = false, .records = false, .pardons = false})) return true;
           auto& one = std::get<Decision>(*entry);
           if (compare(one.versions, versions) != Age::current) return true;
           found = std::move(one);
@@ -343,6 +379,17 @@ class SqlJournal final : public Journal {
   }
 
  private:
+  /// For readers: finds the schema.
+  void look() const {
+    const int version = checked_version(connection_, file_);
+    empty_ = version == 0;
+    entries_ = version == 1 ? kSchema1Entries : "entries";
+  }
+  /// A reader that has met an empty journal or an older schema looks whether a writer has changed that.
+  void look_again() const {
+    if (access_ == Access::read_only && (empty_ || entries_ == kSchema1Entries)) look();
+  }
+
   void insert(const std::vector<SqlRow>& rows) {
     SqlRow row = rows.front();
     soci::statement statement =
@@ -359,39 +406,6 @@ class SqlJournal final : public Journal {
       row.run = run_;
       statement.execute(true);
     }
-  }
-
-  /// Returns the condition of a query, and the values of its parameters in order.
-  static std::pair<std::string, std::vector<std::string>> condition_of(const Query& query) {
-    std::string kinds;
-    const auto add_kind = [&](bool wanted, std::string_view kind) {
-      if (wanted) kinds += fmt::format("{}{}", kinds.empty() ? "" : ",", kind);
-    };
-    add_kind(query.started, "0");
-    add_kind(query.records, "1");
-    add_kind(query.decisions, "2");
-    add_kind(query.pardons, "3");
-    add_kind(query.runs, "4,5");
-    std::string condition = fmt::format("kind IN ({}) AND id > {}", kinds, query.after);
-    std::vector<std::string> values;
-    if (query.problem) {
-      condition += " AND problem IN (:p, '')";  // a pardon belongs to a candidate, whatever the problem
-      values.push_back(query.problem->key());
-    }
-    if (query.device) {
-      condition += " AND device IN (:d, '')";
-      values.push_back(*query.device);
-    }
-    if (query.fingerprint) {
-      condition += " AND (fingerprint = :f OR kind IN (3,5))";
-      values.push_back(*query.fingerprint);
-    }
-    if (query.protocol) {
-      condition += " AND (kind NOT IN (1,2) OR measured = :m) AND (kind <> 2 OR searched = :s)";
-      values.push_back(query.protocol->measured_key());
-      values.push_back(query.protocol->searched_key());
-    }
-    return {std::move(condition), std::move(values)};
   }
 
   /// Runs a query for (id, at_ms, run, payload); `visit` returns false to stop.
@@ -418,7 +432,7 @@ class SqlJournal final : public Journal {
   }
 
   /// True if an entry is of a requested kind. A row whose payload is of another kind than its column is damaged.
-  bool is_wanted(const Entry& entry, const Query& query) const {
+  bool is_of_kind(const Entry& entry, const Query& query) const {
     const std::array<bool, 6> wanted = {query.started, query.records, query.decisions,
                                         query.pardons, query.runs,    query.runs};
     if (wanted.at(entry.index())) return true;
@@ -440,9 +454,9 @@ class SqlJournal final : public Journal {
   std::shared_ptr<const JournalFile> held_;  ///< Must outlive the connection.
   Access access_;
   mutable Connection connection_;
-  std::string_view entries_ = "entries";  ///< Table or query to select from.
-  int64_t run_ = 0;                       ///< Run of the entries to come.
-  bool empty_ = false;                    ///< True if opened read-only before anything was written.
+  mutable std::string_view entries_ = "entries";  ///< Table or query to select from.
+  int64_t run_ = 0;                               ///< Run of the entries to come.
+  mutable bool empty_ = false;                    ///< True for a reader before anything is written.
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ COMMANDS = {
     "tables": ["tables"], "tables merge": ["tables", "merge", "t.csv", "-o", "all.csv"],
     "coverage": ["coverage", "captured", "-t", "t.csv"],
     "journal": None, "journal show": ["journal", "show"], "journal export": ["journal", "export", "--csv", "out.csv"],
-    "journal vacuum": ["journal", "vacuum"],
+    "journal vacuum": ["journal", "vacuum"], "journal follow": ["journal", "follow"],
     "kernels": None, "kernels list": ["kernels", "list"], "kernels clear": ["kernels", "clear"],
     "kernels build": ["kernels", "build", "--table", "t.csv", "--devices", "fake:0"],
     "paths": ["paths"],

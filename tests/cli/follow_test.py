@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""A journal as another process sees it: followed while it grows, paged, with times."""
+import json
+import os
+import re
+import shutil
+import time
+from datetime import datetime, timezone
+
+import story
+from story import FAKE, SHAPES
+
+ONE = "M,N,K,dtype\n4,64,64,fp32\n"
+
+
+class Follow(story.Story):
+    def follow(self, *arguments):
+        """Starts a follower; returns it and the file that its lines go to."""
+        output = self.work / "followed"
+        with open(output, "wb") as file:
+            return self.start("journal", "follow", "--json", *arguments, stdout=file), output
+
+    def lines_of(self, output, count, seconds=30):
+        """Waits for at least so many lines."""
+        end = time.monotonic() + seconds
+        lines = []
+        while len(lines) < count and time.monotonic() < end:
+            lines = [json.loads(line) for line in output.read_text().splitlines(keepends=True) if line.endswith("\n")]
+            time.sleep(0.02)
+        self.assertGreaterEqual(len(lines), count, "the follower says nothing")
+        return lines
+
+    def test_entries_come_as_they_are_written_once_and_in_order(self):
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        before = len(self.journal(runs=True))
+        follower, output = self.follow()
+        self.lines_of(output, before)
+        self.put("one.csv", ONE)
+        self.tune("-i", "one.csv", "-o", "t.csv")
+        began = time.monotonic()
+        after = len(self.journal(runs=True))
+        lines = self.lines_of(output, after)
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertEqual(len(lines), after)
+        ids = [line["id"] for line in lines]
+        self.assertEqual(ids, sorted(set(ids)))
+        self.assertEqual([line["type"] for line in lines], [kind for kind, _ in self.journal(runs=True)])
+        for line in lines:
+            age = datetime.now(timezone.utc) - datetime.fromisoformat(line["at"].replace("Z", "+00:00"))
+            self.assertLess(age.total_seconds(), 300)
+            self.assertGreater(line["run"], 0)
+        self.assertFalse(follower.has_ended())
+
+    def test_a_follower_survives_vacuum(self):
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        follower, output = self.follow()
+        seen = len(self.lines_of(output, len(self.journal(runs=True))))
+        self.attune("journal", "vacuum")
+        self.put("one.csv", ONE)
+        self.tune("-i", "one.csv", "-o", "t.csv")
+        end = time.monotonic() + 30
+        lines = self.lines_of(output, seen + 3)
+        while lines[-1]["type"] != "run_end" and time.monotonic() < end:
+            lines = self.lines_of(output, seen + 3)
+        ids = [line["id"] for line in lines]
+        self.assertEqual(ids, sorted(set(ids)))
+        self.assertEqual(lines[-1]["type"], "run_end")
+        self.assertFalse(follower.has_ended())
+
+    def test_a_run_that_ends_ends_its_follower(self):
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        run = next(entry["id"] for entry in self.listed("follow", "--run", "1"))
+        lines = self.listed("follow", "--run", str(run))
+        self.assertEqual((lines[0]["type"], lines[-1]["type"]), ("run_begin", "run_end"))
+        self.assertEqual({line["run"] for line in lines}, {run})
+
+    def test_a_journal_that_is_replaced_ends_its_follower(self):
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        follower, output = self.follow()
+        self.lines_of(output, 1)
+        shutil.copy(self.home / "journal.db", self.home / "copy.db")
+        os.replace(self.home / "copy.db", self.home / "journal.db")
+        ended = follower.wait(timeout=20)
+        self.assertEqual(ended.status, 3, ended)
+        self.assertIn("journal", ended.stderr)
+        self.assertEqual(ended.stderr.count("\n"), 1, ended)
+
+    def listed(self, *arguments):
+        return [json.loads(line) for line in self.attune("journal", *arguments, "--json").stdout.splitlines()]
+
+    def test_decisions_are_shown_with_their_time_newest_last(self):
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        everything = self.listed("show")
+        self.assertGreater(len(everything), 1)
+        self.assertEqual([d["id"] for d in everything], sorted(d["id"] for d in everything))
+        self.assertEqual(self.listed("show", "--limit", "1"), everything[-1:])
+        self.assertEqual(self.listed("show", "--after", str(everything[0]["id"])), everything[1:])
+        faster = self.listed("show", "--status", "faster")
+        self.assertEqual(faster, [d for d in everything if d["verdict"] == "faster"])
+        prefix = everything[0]["problem"].split(" dtype")[0] + " "
+        self.assertEqual(self.listed("show", "--prefix", prefix), [d for d in everything if d["problem"].startswith(prefix)])
+        text = self.attune("journal", "show", "--limit", "1").stdout.splitlines()
+        self.assertTrue(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d  ", text[1]), text)
+        self.assertIn(f"1 of {len(everything)} decisions", text[-1])
+        self.refused("journal", "show", "--status", "fastr", says=["fastr"])
+
+
+if __name__ == "__main__":
+    story.main()
