@@ -16,6 +16,7 @@
 #include "attune/match.h"
 #include "attune/plan.h"
 #include "attune/problem.h"
+#include "attune/requirement.h"
 #include "attune/tensor.h"
 #include "attune/weights.h"
 
@@ -49,8 +50,14 @@ struct DispatcherOptions {
   bool lookup_only = false;
   /// Largest bound of a prediction that is used; 0: no prediction is used. Default: 1 (100 %).
   double max_regret = kDefaultMaxRegret;
+  /// What every kernel must keep: only rows that state it serve, and untuned plans that state it. A shape for which
+  /// there is none is unavailable. A row whose kernel is not in the cache is not served by another one meanwhile: calls
+  /// wait for the compiler, and with CompileMode::never the row does not serve. With batch_invariant the rows of a
+  /// weight serve every M of it, whatever max_regret is. Default: none.
+  Requirement require = Requirement::none;
   /// If true, `attune online`, a separate process, tunes shapes that no row, or only a predicted one, serves
-  /// (docs/run_time.md, Online tuning); shapes of packed weights are excluded. Default: false.
+  /// (docs/run_time.md, Online tuning); shapes of packed weights are excluded. Its rows
+  /// state no requirement, so the two exclude each other. Default: false.
   bool online_tuning = false;
   /// If true, logs the first hit of each shape, one line each (ATTUNE_LOG_TUNED_CONFIG). Default: false.
   bool log_hits = false;
@@ -70,7 +77,7 @@ struct TableInUse {
 class ATTUNE_API Dispatcher {
  public:
   /// Reads the tables; nothing is opened or compiled before the first shape. Invalid tables are skipped and reported on
-  /// standard error. Throws invalid_input for an unknown device.
+  /// standard error. Throws invalid_input for an unknown device, and for online tuning under a requirement.
   explicit Dispatcher(DispatcherOptions options = {});
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
@@ -87,7 +94,7 @@ class ATTUNE_API Dispatcher {
   Hit choose(const GemmKey& key, const Weights* weights = nullptr) const noexcept;
   /// Like choose(), but makes a missing plan before it returns: the row's if nothing has to be compiled for it (or with
   /// CompileMode::blocking), else the untuned one. Throws invalid_input for a key that is not a valid problem of its
-  /// op, unavailable when no solver supports it.
+  /// op, unavailable when no solver supports it, or none keeps what is required.
   /// If only a kernel that is not yet compiled can read the weights, the call waits for it (except with
   /// CompileMode::never). Throws invalid_input for weights of another problem or dispatcher, and for a key with
   /// bpreshuffle but no weights.
@@ -110,8 +117,8 @@ class ATTUNE_API Dispatcher {
   /// first: the call waits, whatever DispatcherOptions::compile_mode is. The plan is kept like any other; a later call
   /// costs about 10 µs more than run(). Throws invalid_input for a wrong text, a wrong number of operands, a config
   /// outside its space and weights in another layout than plain; unavailable when the solver is missing, has another
-  /// version or does not support the problem, or its compiler failed (remembered until reload()); device when the
-  /// library refuses.
+  /// version or does not support the problem, or its compiler failed (remembered until reload()), or the candidate does
+  /// not state what the dispatcher requires; device when the library refuses.
   void run_candidate(std::string_view problem, std::string_view candidate, std::span<void* const> operands,
                      void* stream = nullptr);
   /// Returns a handle that keeps the plan of this thread's last hit alive; it must end before the dispatcher does.
@@ -135,6 +142,8 @@ class ATTUNE_API Dispatcher {
   int set_threads(int threads);
   /// Returns the thread limit; on a device that is no host, its number of units.
   int threads() const noexcept;
+  /// Returns DispatcherOptions::require.
+  Requirement requirement() const noexcept;
   /// Anomalies in the current tables: one sentence each.
   std::vector<std::string> notices() const;
   /// Tables in use, by op; those of one op in order of precedence.

@@ -4,13 +4,19 @@
 #include <span>
 
 #include "attune/export.h"
+#include "attune/requirement.h"
 
 namespace attune {
 
 struct PlanTraits {
   uint64_t workspace_bytes = 0;
   uint64_t zeroed_bytes = 0;  ///< Prefix of the workspace: zero before the first run, and left zero by every run.
-  bool deterministic = true, capturable = true, reentrant = true;
+  /// Whether two launches on the same operands are expected to agree: its verification compares them.
+  bool deterministic = true;
+  bool capturable = true, reentrant = true;
+  /// The strictest requirement that the solver states for the plan, because its own code or its library's documentation
+  /// gives it. What is not stated is never assumed.
+  Requirement states = Requirement::none;
   /// Host memory that the plan holds until it ends: itself included, shared memory excluded; 0: not stated. A
   /// dispatcher limits its plans by this number; the conformance suite measures whether it suffices.
   uint64_t host_bytes = 0;

@@ -15,7 +15,7 @@ import torch
 from torch.autograd import forward_ad as _forward_ad
 
 from attune import errors
-from attune._attune import run_addresses
+from attune._attune import requirement, run_addresses
 
 _MISALIGNED = 15  # Address bits that are 0 at a multiple of 16.
 _STRIDED = torch.strided
@@ -31,7 +31,8 @@ def patch() -> None:
     Attune handles contiguous CPU tensors of one type (fp32, bf16 or fp16), aligned to 16 bytes, if no gradients are
     needed (torch.no_grad(), torch.inference_mode(), or no tensor requires one). PyTorch's function handles all other
     calls, and those that no library supports: training, other devices, autocast, tracing, subclasses of tensors, wrong
-    shapes. A call runs on at most torch.get_num_threads() threads, with the rows for that many. A second call does nothing.
+    shapes. With ATTUNE_REQUIRE a call that Attune handles and no kernel serves as required raises UnavailableError; what
+    PyTorch handles is not covered by the requirement. A call runs on at most torch.get_num_threads() threads, with the rows for that many. A second call does nothing.
     """
     global _original
     if _original is None:
@@ -122,6 +123,8 @@ def _run(x: Any, w: Any, bias: Any) -> Any:
     try:
         run_addresses(at_x, at_w, at_bias, out.data_ptr(), x.numel() // k, n, k, _NUMBERS[x.dtype], threads)
     except errors.UnavailableError:
+        if requirement():
+            raise  # PyTorch's function promises nothing of what is required.
         return None
     finally:
         # Libraries that share OpenMP with PyTorch change its number of threads.

@@ -74,6 +74,11 @@ int set_num_threads(int threads) {
   return Dispatcher::global().set_threads(threads);
 }
 
+std::string requirement() {
+  const GilRelease others_run;
+  return std::string(text(Dispatcher::global().requirement()));
+}
+
 int get_num_threads() {
   const GilRelease others_run;
   return Dispatcher::global().threads();
@@ -197,6 +202,8 @@ NB_MODULE(_attune, module) {
   module.def("reload", &reload, kReloadDoc);
   module.def("set_num_threads", &set_num_threads, "threads"_a, kSetThreadsDoc);
   module.def("get_num_threads", &get_num_threads, "Returns the thread limit; see set_num_threads.");
+  module.def("requirement", &requirement,
+             "Returns what every kernel must keep, from ATTUNE_REQUIRE: '', 'deterministic' or 'batch-invariant'.");
   module.def("counts", &counts, kCountsDoc);
   module.def("tables", &tables, kTablesDoc);
   module.def("notices", &notices, kNoticesDoc);

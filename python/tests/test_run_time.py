@@ -15,6 +15,7 @@ import numpy as np
 
 import attune
 from attune import errors
+from scripts import run_script
 
 SHAPE = "gemm_a16w16 m=12 n=32 k=64 dtype=fp32"
 FAKE = {"devices": "fake:0", "quiet_wait": 0}
@@ -39,6 +40,41 @@ class InAFolder(unittest.TestCase):
         tables.start()
         self.addCleanup(attune.reload)
         self.addCleanup(tables.stop)
+
+
+class Required(unittest.TestCase):
+    """ATTUNE_REQUIRE, which the process's own dispatcher reads when it is made."""
+
+    START = "import attune, numpy as np\n"
+
+    def run_with(self, required, text):
+        environment = {**os.environ, "ATTUNE_REQUIRE": required}
+        return run_script(self, self.START, text, environment)
+
+    def test_it_is_told_and_products_are_computed(self):
+        self.run_with(
+            "deterministic",
+            """
+            assert attune.requirement() == "deterministic"
+            x, w = np.ones((4, 64), np.float32), np.ones((32, 64), np.float32)
+            assert (attune.gemm_a16w16(x, w) == 64).all()
+            """,
+        )
+        self.assertEqual(attune.requirement(), "")
+
+    def test_a_wrong_word_is_refused_and_not_ignored(self):
+        self.run_with(
+            "determinstic",
+            """
+            x, w = np.ones((4, 64), np.float32), np.ones((32, 64), np.float32)
+            for _ in range(2):
+                try:
+                    attune.gemm_a16w16(x, w)
+                    raise SystemExit("it was computed")
+                except attune.errors.InvalidInputError as error:
+                    assert "ATTUNE_REQUIRE" in str(error) and "determinstic" in str(error), error
+            """,
+        )
 
 
 class Errors(unittest.TestCase):

@@ -136,7 +136,6 @@ attune_counters c_counters(const DispatchCounts& counts) noexcept {
 DispatcherOptions options_of(const attune_options& given) {
   const attune_options wanted = taken(given, attune_options ATTUNE_OPTIONS_INIT, kFirstOptionsSize);
   check_reserved({&wanted.reserved, 1});
-  check_reserved(wanted.reserved2);
   DispatcherOptions options;
   if (wanted.device != nullptr) options.device = wanted.device;
   if (wanted.capture != nullptr) options.capture = wanted.capture;
@@ -169,6 +168,11 @@ DispatcherOptions options_of(const attune_options& given) {
            "unknown compile mode, expected one of ATTUNE_COMPILE_BACKGROUND, _NEVER and _BLOCKING: {}",
            wanted.compile_mode);
   }
+  if (wanted.require > ATTUNE_REQUIRE_BATCH_INVARIANT)
+    fail(ErrorCode::invalid_input,
+         "unknown requirement, expected one of ATTUNE_REQUIRE_NONE, _DETERMINISTIC and _BATCH_INVARIANT: {}",
+         wanted.require);
+  options.require = static_cast<Requirement>(wanted.require);
   options.lookup_only = wanted.lookup_only != 0;
   options.log_hits = wanted.log_hits != 0;
   options.online_tuning = wanted.online_tuning != 0;

@@ -16,6 +16,7 @@
 #include "base/variable.h"
 #include "device/stated_threads.h"
 #include "dispatch/table/prediction.h"
+#include "dispatch/table/wanted_requirement.h"
 #include "dispatch/threads/fork_guard.h"
 #include "dispatch/threads/library_use.h"
 
@@ -77,6 +78,12 @@ DispatcherOptions options_of_environment() {
   options.max_plan_bytes = max_plan_bytes();
   options.online_tuning = is_on({"ATTUNE_ONLINE_TUNING", "HIP_ONLINE_TUNING"});
   options.log_hits = is_on({"ATTUNE_LOG_TUNED_CONFIG", "AITER_LOG_TUNED_CONFIG"});
+  options.require = requirement_wanted();
+  if (options.online_tuning && options.require != Requirement::none) {
+    complain(
+        "ATTUNE_ONLINE_TUNING has no use with ATTUNE_REQUIRE, as it finds rows that state no requirement; it is off");
+    options.online_tuning = false;
+  }
   const MaxRegret regret = max_regret_wanted();
   options.max_regret = regret.share;
   if (!regret.complaint.empty()) complain(regret.complaint);

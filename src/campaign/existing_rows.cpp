@@ -24,6 +24,16 @@ std::optional<Candidate> usable_candidate(const TableRow& row, const Problem& pr
   return candidate;
 }
 
+/// Returns the row that serves the device and states neither more nor less than the requirement; null: none.
+const TableRow* row_stating(const Table& table, const Problem& problem, const DeviceInfo& device, Requirement stated) {
+  const TableRow* best = nullptr;
+  for (const TableRow* row : table.all(problem, device.gfx, device.num_units)) {
+    if (!row->us || !row->tag.empty() || !is_of_model(row->device, device.model) || row->require != stated) continue;
+    if (best == nullptr || row->rank(stated) < best->rank(stated)) best = row;
+  }
+  return best;
+}
+
 /// Returns the paths of the tables that exist, joined with `:`. Only the output may be new.
 std::string existing_tables(const TableFiles& tables) {
   if (tables.all.empty()) return {};
@@ -56,11 +66,12 @@ ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& sh
   result.notices = table.notices();
   const bool only_own = options.all && !options.input.empty() && is_same_file(options.input, tables.output);
   const DeviceInfo& device = executor.device();
+  const Requirement required = parse_requirement(options.require);
   for (const Problem& problem : shapes.problems) {
     // A row with an unusable time still belongs to this device.
     if (only_own && table.all(problem, device.gfx, device.num_units).empty()) continue;
     WorkItem item{problem, std::nullopt};
-    if (const TableRow* row = table.find(problem, device.gfx, device.num_units, device.model)) {
+    if (const TableRow* row = row_stating(table, problem, device, required)) {
       if (auto candidate = usable_candidate(*row, problem, executor))
         item.incumbent = Incumbent{*std::move(candidate), row->us.value_or(0), std::string(table.raw(*row))};
     }

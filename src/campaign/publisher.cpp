@@ -22,6 +22,7 @@ PublishedRow row_of(const Decision& decision, const DeviceInfo& device) {
   row.gfx = device.gfx;
   row.num_units = device.num_units;
   row.model = device.model;
+  row.require = decision.protocol.require;
   return row;
 }
 

@@ -53,6 +53,16 @@ void check_options(const TuneOptions& options) {
   if (options.err_ratio <= 0)
     fail(ErrorCode::invalid_input,
          "--errRatio must be above 0, because a candidate's errors must stay below it; got {}", options.err_ratio);
+  if (parse_requirement(options.require) == Requirement::none) return;
+  if (options.search == "exhaustive")
+    fail(ErrorCode::invalid_input,
+         "--search exhaustive measures in one process, and what --require asks is compared between processes");
+  if (options.isolation == "none")
+    fail(ErrorCode::invalid_input,
+         "--isolation none runs one process, and what --require asks is compared between processes");
+  if (!options.size_file.empty() || !options.results_file.empty())
+    fail(ErrorCode::invalid_input,
+         "a YAML results file cannot state what --require asks; tune a CSV list into the table that -o names");
 }
 
 }  // namespace
@@ -74,6 +84,7 @@ TunerOptions tuner_options(const TuneOptions& options) {
   tuner.protocol.seed = options.seed;
   tuner.protocol.min_gain = options.min_gain_pct / 100;
   tuner.protocol.err_ratio = options.err_ratio;
+  tuner.protocol.require = parse_requirement(options.require);
   tuner.contest.min_gain = tuner.protocol.min_gain;
   tuner.contest.seed = options.seed;
   if (options.iters_given && !tuner.exhaustive) tuner.contest.max_pairs = options.iters;

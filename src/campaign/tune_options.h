@@ -44,6 +44,7 @@ struct TuneOptions {
   bool no_split_k = false, compare = false;
   std::string compare_without_tuning;
   std::optional<std::string> run_config;
+  std::string require;  ///< `--require`, as parse_requirement() reads it.
   double err_ratio = 0.05, min_gain_pct = 0.5;
   uint32_t warmup = 5, iters = 101;
   bool iters_given = false;

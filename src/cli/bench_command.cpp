@@ -22,7 +22,7 @@ namespace {
 
 struct BenchOptions {
   DeviceChoice devices;
-  std::string problem, solver, config, journal, inputs = "served", isolation = "process";
+  std::string problem, solver, config, journal, require, inputs = "served", isolation = "process";
   std::vector<std::string> candidates;
   uint32_t rounds = 31;
   uint64_t seed = 0;
@@ -58,12 +58,16 @@ std::vector<Candidate> wanted_candidates(const BenchOptions& options, const std:
 }
 
 int run_bench(const BenchOptions& options) {
+  if (!options.require.empty() && options.isolation == "none")
+    fail(ErrorCode::invalid_input,
+         "--isolation none runs one process, and what --require asks is compared between processes");
   Environment environment = open_environment(options.devices, isolation_option(options.isolation));
   const DeviceInfo& device = environment.device();
   const Problem problem = parse_problem(options.problem, device);
   InterleavedOptions how{.rounds = options.rounds, .seed = options.seed};
   how.protocol.cache = parse_cache_policy(options.inputs);
   how.protocol.procedure = "bench/1";
+  how.protocol.require = parse_requirement(options.require);
   how.limits = {milliseconds_of(options.load_deadline_s), milliseconds_of(options.run_deadline_s)};
   how.kernels = environment.kernels.get();
   how.protocol.seed = options.seed;
@@ -125,6 +129,8 @@ void add_bench_flags(CLI::App& verb, Action& chosen) {
   add_device_flags(verb, options->devices);
   verb.add_option("--journal", options->journal,
                   "Journal that records this run; default: the one that `attune paths` shows, if it exists");
+  add_require_flag(verb, options->require,
+                   "Verify besides that each candidate is deterministic or batch-invariant, bit by bit");
   add_inputs_flag(verb, options->inputs);
   verb.add_option("--iters", options->rounds, "Number of rounds; each takes one sample of every candidate")
       ->capture_default_str()

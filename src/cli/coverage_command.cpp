@@ -27,7 +27,7 @@ using nlohmann::ordered_json;
 
 struct CoverageOptions {
   std::vector<std::string> captured, tables;
-  std::string op;
+  std::string op, require;
   DeviceChoice devices;
   size_t top = 10;
   bool json = false;
@@ -120,14 +120,14 @@ int run_coverage(const CoverageOptions& options) {
   const DeviceInfo device = find_device(options.devices);
   std::vector<std::string> notices;
   keep_shapes_of(device, captured, notices);
-  const TableSet set = read_table_set(options.tables, options.op, wanted_families(options.op));
+  const TableSet set = read_table_set(options.tables, options.op, wanted_families(options.op), options.require);
   notices.insert(notices.end(), set.notices.begin(), set.notices.end());
   print_notes(notices);
   Coverage coverage{
       row_coverage(set.tables, device, registry()), shape_coverage(captured, set, device, registry()), {}};
   const auto sources = capture_sources(options.captured);
   const auto named = options.tables.empty() ? std::span<const Table>() : set.tables;
-  coverage.commands = tune_commands(coverage.shapes.unserved, {sources, named, options.devices});
+  coverage.commands = tune_commands(coverage.shapes.unserved, {sources, named, options.devices, set.require});
   if (options.json) {
     print_coverage_json(coverage, options, device);
     return 0;
@@ -144,6 +144,8 @@ void add_coverage_flags(CLI::App& verb, Action& chosen) {
   verb.add_option("-t,--table", options->tables,
                   "Tuned table, F:F2 for several; give it once for each family. Default: the tables of the run time");
   verb.add_option("--op", options->op, "Only this family; also the family of files whose names do not identify it");
+  add_require_flag(verb, options->require,
+                   "Look up as a process that requires it: deterministic or batch-invariant; default: ATTUNE_REQUIRE");
   add_device_flags(verb, options->devices, "Device whose rows are considered; default: cpu:0");
   verb.add_option("--top", options->top, "Number of rows and shapes to list; 0: all")
       ->check(natural_number_error)

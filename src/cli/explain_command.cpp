@@ -9,6 +9,7 @@
 #include "base/locations.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
+#include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
 #include "measure/contenders.h"
@@ -29,7 +30,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct ExplainOptions {
-  std::string problem, table, journal;
+  std::string problem, table, journal, require;
   DeviceChoice devices;
   bool json = false;
 };
@@ -83,8 +84,10 @@ void print_rows_beside(const LookupResult& found, const Table& table, const Devi
   if (found.row) {
     for (const TableRow* row : table.all(found.steps.back().key, device.gfx, device.num_units)) {
       if (row == found.row) continue;
-      print_line(stdout, fmt::format("  not used       {}, {}", place_and_kernel(table, *row),
-                                     row->us ? fmt::format("{} µs", *row->us) : "its time is unusable"));
+      print_line(stdout,
+                 fmt::format("  not used       {}, {}{}", place_and_kernel(table, *row),
+                             row->us ? fmt::format("{} µs", *row->us) : "its time is unusable",
+                             row->require == Requirement::none ? "" : fmt::format(", states {}", text(row->require))));
     }
   }
   for (const TableRow* row : near)
@@ -95,8 +98,10 @@ void print_rows_beside(const LookupResult& found, const Table& table, const Devi
 void print_tables(const LookupResult& found, const TableSet& set, const ExplainOptions& options,
                   const DeviceInfo& device, const std::vector<const TableRow*>& near) {
   const std::string& named = options.table;
+  const std::string_view required = text(set.require);
   print_line(stdout,
-             fmt::format("lookup in {}: {}", named.empty() ? "the tables of the run time" : named, name(found.match)));
+             fmt::format("lookup in {}{}: {}", named.empty() ? "the tables of the run time" : named,
+                         required.empty() ? "" : fmt::format(" of rows that state {}", required), name(found.match)));
   for (const std::string& file : set.files) print_line(stdout, "  table          " + file);
   const Table& table = set.tables.front();
   print_lookup(found, table);
@@ -125,7 +130,7 @@ int run_explain(const ExplainOptions& options) {
   const FamilySpec* const family = &op_of(problem).family();
   std::vector<std::string> named;
   if (!options.table.empty()) named.push_back(options.table);
-  const TableSet set = read_table_set(named, std::string(family->op), std::span(&family, 1));
+  const TableSet set = read_table_set(named, std::string(family->op), std::span(&family, 1), options.require);
   print_notes(set.notices);
   const LookupResult found = TableLookup(set, device).find(problem, [&](const Candidate& candidate) {
     return why_unusable(candidate, problem, here, device);
@@ -148,7 +153,9 @@ int run_explain(const ExplainOptions& options) {
     print_line(stdout, "the run time has no tuned table of this op (see attune paths, or name one with -t)");
   else
     print_tables(found, set, options, device, near);
-  if (!set.tables.empty() && !found.row) {
+  if (!set.tables.empty() && !found.row && set.require != Requirement::none) {
+    print_line(stdout, fmt::format("  served by an untuned kernel that states {}, if there is one", text(set.require)));
+  } else if (!set.tables.empty() && !found.row) {
     const auto baseline = untuned_candidate(problem, here);
     print_line(stdout, "  served by the default: " +
                            (baseline ? baseline->name() : "no available solver supports the problem"));
@@ -162,6 +169,8 @@ void add_explain_flags(CLI::App& verb, Action& chosen) {
   verb.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
       ->required();
   verb.add_option("-t,--table", options->table, "Tuned table, F:F2 for several; default: the tables of the run time");
+  add_require_flag(verb, options->require,
+                   "Look up as a process that requires it: deterministic or batch-invariant; default: ATTUNE_REQUIRE");
   add_device_flags(verb, options->devices);
   verb.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
   verb.add_flag("--json", options->json, "Machine-readable");

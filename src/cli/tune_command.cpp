@@ -162,6 +162,10 @@ void add_measuring_flags(CLI::App& verb, TuneOptions& options) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0))
       ->check(amount_error);
+  add_require_flag(verb, options.require,
+                   "What a winner must keep: deterministic (equal bits in every launch and process), or "
+                   "batch-invariant (besides, a row of the result does not depend on M). Its rows stand beside the "
+                   "others, and may be slower than the default");
   add_inputs_flag(verb, options.inputs);
   verb.add_option("--init_type", "Test data: randn only; results for small whole numbers are always checked too")
       ->check(CLI::IsMember({"randn"}));

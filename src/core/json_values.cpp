@@ -70,15 +70,21 @@ Candidate candidate_from(const json& value) {
 }
 
 json json_of(const Protocol& protocol) {
-  return {{"cache", name(protocol.cache)},
-          {"procedure", protocol.procedure},
-          {"seed", protocol.seed},
-          {"min_gain", protocol.min_gain},
-          {"err_ratio", protocol.err_ratio}};
+  json value = {{"cache", name(protocol.cache)},
+                {"procedure", protocol.procedure},
+                {"seed", protocol.seed},
+                {"min_gain", protocol.min_gain},
+                {"err_ratio", protocol.err_ratio}};
+  if (protocol.require != Requirement::none) value["require"] = text(protocol.require);
+  return value;
 }
 Protocol protocol_from(const json& value) {
-  return {parse_cache_policy(value.at("cache").get<std::string>()), value.at("procedure").get<std::string>(),
-          uint64_from(value.at("seed")), real_from(value.at("min_gain")), real_from(value.at("err_ratio"))};
+  return {parse_cache_policy(value.at("cache").get<std::string>()),
+          value.at("procedure").get<std::string>(),
+          uint64_from(value.at("seed")),
+          real_from(value.at("min_gain")),
+          real_from(value.at("err_ratio")),
+          parse_requirement(value.value("require", ""))};
 }
 
 json json_of(const Errors& errors) { return json::array({errors.mismatch_ratio, errors.max_relative, errors.cosine}); }

@@ -16,13 +16,17 @@ constexpr std::array<std::string_view, 12> kStatusNames = {
     "ok",           "unsupported",      "compile_failed", "load_failed", "launch_failed", "out_of_memory",
     "wrong_result", "implausible_time", "timed_out",      "crashed",     "device_lost",   "cancelled"};
 constexpr std::array<std::string_view, 3> kStageNames = {"verify", "screen", "final"};
-constexpr std::array<std::string_view, 3> kVerdictNames = {"faster", "tie", "baseline"};
+constexpr std::array<std::string_view, 4> kVerdictNames = {"faster", "tie", "baseline", "required"};
 
 template <typename Enum, size_t N>
 std::optional<Enum> parse_name(const std::array<std::string_view, N>& names, std::string_view text) noexcept {
   const auto found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) return std::nullopt;
   return static_cast<Enum>(found - names.begin());
+}
+
+std::string require_field(Requirement require) {
+  return require == Requirement::none ? std::string() : fmt::format(" require={}", text(require));
 }
 
 bool drifts(std::string_view component) {
@@ -65,9 +69,13 @@ CachePolicy parse_cache_policy(std::string_view text) {
   fail(ErrorCode::invalid_input, "the temperature of operands is served, cold or warm, not '{}'", shown(text));
 }
 
-std::string Protocol::measured_key() const { return fmt::format("{} seed={} err={}", name(cache), seed, err_ratio); }
+std::string Protocol::measured_key() const {
+  return fmt::format("{} seed={} err={}{}", name(cache), seed, err_ratio, require_field(require));
+}
 
-std::string Protocol::searched_key() const { return fmt::format("{} seed={} gain={}", procedure, seed, min_gain); }
+std::string Protocol::searched_key() const {
+  return fmt::format("{} seed={} gain={}{}", procedure, seed, min_gain, require_field(require));
+}
 
 bool Deadlines::cover(const Deadlines& other) const noexcept {
   const auto covers = [](int64_t mine, int64_t others) { return mine == 0 || (others != 0 && others <= mine); };

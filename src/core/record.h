@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attune/problem.h"
+#include "attune/requirement.h"
 #include "core/binary.h"
 #include "core/candidate.h"
 #include "core/comparison.h"
@@ -37,6 +38,8 @@ struct Protocol {
   uint64_t seed = 0;
   double min_gain = 0.005;  ///< Minimum gain of a winner over the baseline, as a fraction.
   double err_ratio = 0.05;  ///< `--errRatio`: exclusive upper bound.
+  /// What a winner must meet. It belongs to both keys: a candidate is verified for it, and a Decision is made under it.
+  Requirement require = Requirement::none;
   /// Everything a Record depends on, in one line: temperature of the operands, data, verification. A field added later
   /// appears only if it is not at its default, so that older lines stay valid.
   std::string measured_key() const;
@@ -120,7 +123,10 @@ struct BestUntuned {
   bool operator==(const BestUntuned&) const = default;
 };
 
-enum class Verdict : uint8_t { faster, tie, baseline };
+/// How the winner compares with the baseline. faster: proven faster; tie: not proven, so the baseline wins; baseline:
+/// the baseline is the fastest; required: not proven faster, yet it wins because the baseline does not meet what is
+/// required.
+enum class Verdict : uint8_t { faster, tie, baseline, required };
 std::string_view name(Verdict verdict) noexcept;
 std::optional<Verdict> parse_verdict(std::string_view text) noexcept;
 

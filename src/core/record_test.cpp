@@ -46,6 +46,7 @@ TEST(Protocol, EveryMemberIsInTheKeyOfWhatItChanges) {
   EXPECT_EQ(keys_with([](Protocol& p) { p.cache = CachePolicy::warm; }), "measured ");
   EXPECT_EQ(keys_with([](Protocol& p) { p.err_ratio = 0.1; }), "measured ");
   EXPECT_EQ(keys_with([](Protocol& p) { p.seed = 1; }), "measured searched ");
+  EXPECT_EQ(keys_with([](Protocol& p) { p.require = Requirement::deterministic; }), "measured searched ");
   EXPECT_EQ(keys_with([](Protocol& p) { p.procedure = "race/1 auto/1000"; }), "searched ");
   EXPECT_EQ(keys_with([](Protocol& p) { p.min_gain = 0.0050000000000000001 * (1 + 3e-16); }), "searched ");
 }

@@ -13,6 +13,7 @@
 #include "dispatch/capture/capture_files.h"
 #include "dispatch/table/key_problem.h"
 #include "dispatch/table/table_sources.h"
+#include "dispatch/table/wanted_requirement.h"
 #include "dispatch/threads/library_use.h"
 #include "dispatch/threads/read_guard.h"
 #include "ops/op.h"
@@ -21,6 +22,16 @@ namespace attune {
 namespace {
 
 constexpr size_t kMaxShapesKept = 16384;  // Maximum size of LimitedDevice::refusals and of requested_kernels.
+
+/// Throws invalid_input for options that exclude each other.
+DispatcherOptions consistent(DispatcherOptions options) {
+  if (options.online_tuning && options.require != Requirement::none)
+    fail(ErrorCode::invalid_input,
+         "online tuning finds rows that state no requirement, so it cannot be combined with one, here {}",
+         text(options.require));
+  options.max_regret = regret_under(options.require, options.max_regret);
+  return options;
+}
 
 FileStamp stamp_of(const std::filesystem::path& file) {
   FileStamp stamp{.file = file};
@@ -62,7 +73,7 @@ Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<c
 }
 
 Dispatcher::State::State(DispatcherOptions wanted)
-    : options(std::move(wanted)),
+    : options(consistent(std::move(wanted))),
       cache_(path_if_any(cache_location)),
       plans_(options.max_plan_bytes, new_hazard_owner()) {
   for (const FamilySpec& family : families()) {
@@ -130,7 +141,7 @@ std::unique_ptr<Snapshot> Dispatcher::State::read_tables(const DeviceInfo& devic
       continue;
     }
     changed = true;
-    tables.rows = std::make_shared<const RowIndex>(codes[op], std::move(sources.files), device);
+    tables.rows = std::make_shared<const RowIndex>(codes[op], std::move(sources.files), device, options.require);
   }
   return fresh;
 }

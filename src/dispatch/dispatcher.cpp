@@ -147,6 +147,8 @@ std::string Dispatcher::explain(const GemmKey& key) const { return state_->expla
 bool Dispatcher::reload() { return state_->reload(); }
 int Dispatcher::set_threads(int threads) { return static_cast<int>(state_->set_threads(threads)); }
 int Dispatcher::threads() const noexcept { return static_cast<int>(state_->threads()); }
+Requirement Dispatcher::requirement() const noexcept { return state_->options.require; }
+
 std::vector<std::string> Dispatcher::notices() const { return state_->notices(); }
 std::vector<TableInUse> Dispatcher::tables() const { return state_->tables(); }
 DispatchCounts Dispatcher::counts() const { return state_->counts(); }

@@ -50,6 +50,8 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   const RowIndex& rows = *tables.tables[op].rows;
   const LayoutKeys keys = layout_keys(own, rows, key);
   std::string text;
+  if (options.require != Requirement::none)
+    text = fmt::format("required        {}: other rows are not seen\n", attune::text(options.require));
   for (const TracedStep& step : trace_lookup(rows, key.m, key.n, own.pads_m(), keys.halves, options.max_regret))
     text += step_text(rows, step, keys);
   if ((key.flags & GemmKey::bpreshuffle) != 0)
@@ -66,7 +68,9 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
                               refused == device.refusals.end() ? "" : ": " + refused->second.why);
   }
   return text + fmt::format("served by       {}{}{}\n", hit.row == 0 ? "the untuned config" : name(hit.match),
-                            hit.is_stand_in ? ", untuned until its kernel is compiled" : "",
+                            !hit.is_stand_in      ? ""
+                            : hit.plan == nullptr ? ", once its kernel is compiled"
+                                                  : ", untuned until its kernel is compiled",
                             hit.drifted ? ", compiled by another compiler" : "");
 }
 

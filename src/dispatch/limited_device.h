@@ -48,9 +48,9 @@ struct Snapshot {
 struct LimitedDevice {
   /// Arguments as for PlanMaker and Resolver.
   LimitedDevice(std::unique_ptr<Device> device, std::filesystem::path cache, bool asks_compilers, PlanCache& plans,
-                DispatchLog& log)
+                DispatchLog& log, Requirement required)
       : maker(std::move(device), registry(HostProcess::application), std::move(cache), asks_compilers),
-        resolver(maker, plans, log),
+        resolver(maker, plans, log, required),
         captured_threads(maker.device().kind == "host" ? static_cast<int>(units()) : 0) {}
   ~LimitedDevice() { delete now.load(); }
   LimitedDevice(const LimitedDevice&) = delete;

@@ -31,8 +31,9 @@ void Dispatcher::State::open_device_without_limit() {
 }
 
 LimitedDevice& Dispatcher::State::make_device(int64_t units) {
-  auto& made = owned_devices_.emplace_back(std::make_unique<LimitedDevice>(
-      open_device(options.device, units), cache_, options.compile_mode != CompileMode::never, plans_, log_));
+  auto& made = owned_devices_.emplace_back(std::make_unique<LimitedDevice>(open_device(options.device, units), cache_,
+                                                                           options.compile_mode != CompileMode::never,
+                                                                           plans_, log_, options.require));
   bool changed = false;
   made->now.store(read_tables(made->maker.device(), nullptr, changed).release());
   if (!is_host_) return *made;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "measure/bitwise/repeated_launches.h"
 #include "measure/plausibility.h"
 #include "measure/timing.h"
 
@@ -138,6 +139,32 @@ Finding Bench::verify(const Entrant& entrant, bool twice, Milliseconds limit, ui
   };
   return verification_.verify(plan.traits(), run,
                               {.twice = twice, .err_ratio = protocol_.err_ratio, .weights = entrant.weights.get()});
+}
+
+Finding Bench::verify_repeats(const Entrant& entrant, const std::string& expected, Milliseconds limit,
+                              Admitted& answer) {
+  // Copies of the operands have equal values at different addresses, on which no result may depend either.
+  const uint32_t num_copies = std::min<uint32_t>(rotation_->size().copies, 2);
+  const OutputOfLaunch launch = [&](uint32_t index) -> std::span<const std::byte> {
+    const uint32_t copy = index % num_copies;
+    const auto operands = entrant.weights ? entrant.weights->copy(copy) : rotation_->copy(copy);
+    const std::span<std::byte> output(static_cast<std::byte*>(operands.back()), specs_.back().bytes());
+    std::fill(output.begin(), output.end(), static_cast<std::byte>(index));
+    clear_prefix(*entrant.plan);
+    announce(entrant.slot, limit);
+    const auto start = Clock::now();
+    entrant.plan->run({operands, workspace_ ? workspace_->block.data : nullptr, stream_->native()});
+    stream_->synchronize();
+    check_limit(start, limit);
+    announce(entrant.slot, {});  // The hash of a large output takes longer.
+    ++answer.launches;
+    return output;
+  };
+  workspace_user_ = nullptr;
+  RepeatedOutput repeated = compare_launches(launch, static_cast<size_t>(device_.info().num_units), expected);
+  answer.output = std::move(repeated.hash);
+  if (repeated.fault.empty()) return {};
+  return {Status::wrong_result, repeated.fault + " although its plan states that it is deterministic", {}};
 }
 
 void Bench::reserve(const PlanTraits& traits, bool verify) {

@@ -63,6 +63,10 @@ class Bench {
   std::shared_ptr<PackedWeights> weights(const WeightPacking& packing, bool verify);
   /// See Verification. Throws Error{timeout} after a run that took longer than `limit` (0: none).
   Finding verify(const Entrant& entrant, bool twice, Milliseconds limit, uint64_t& launches);
+  /// Compares launches on the timed operands bit by bit, see compare_launches(). Sets `answer.output` and counts the
+  /// launches in `answer`. Throws like verify(), and Error{device} when the system refuses a thread. Requires:
+  /// reserve().
+  Finding verify_repeats(const Entrant& entrant, const std::string& expected, Milliseconds limit, Admitted& answer);
   /// Enlarges the workspace that the plans share; with `verify`, also allocates one between guard bands. Throws
   /// Error{device}.
   void reserve(const PlanTraits& traits, bool verify);

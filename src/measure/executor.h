@@ -34,6 +34,12 @@ struct Admission {
   bool verify = true;            ///< False if an earlier run verified it under the same protocol and versions.
   bool twice = false;  ///< For finalists: two runs must agree with each other, unless declared non-deterministic.
   Limits limits;
+  /// Whether a plan that does not state what the protocol requires is refused (unsupported); false for what a winner
+  /// must beat, which may lack it.
+  bool must_meet = true;
+  /// Hash of its output in an earlier process (Admitted::output); empty: none. Under a requirement that the plan
+  /// states, the output must have it.
+  std::string output;
   bool operator==(const Admission&) const = default;
 };
 
@@ -57,6 +63,11 @@ struct Admitted {
   uint64_t launches = 0;  ///< Number of launches made for the admission.
   /// True if it wrote to memory that was not its own; an executor with a worker process then replaces the worker.
   bool corrupted = false;
+  /// What its plan states, and was found to keep as far as the protocol requires it.
+  Requirement states = Requirement::none;
+  /// Hash of its output for the operands that are timed, if the protocol has a requirement that its plan states; else
+  /// empty. Executors expect it again from whatever worker restores the candidate.
+  std::string output;
   bool operator==(const Admitted&) const = default;
 };
 struct Sampled {

@@ -298,7 +298,7 @@ Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admis
     entrant.plan.reset();
     return answer;
   }
-  opening.admitted.insert_or_assign(slot, admission);
+  opening.admitted.insert_or_assign(slot, admission).first->second.output = answer.output;
   opening.bench->put(std::move(entrant));
   announce(0, {});
   return answer;
@@ -313,7 +313,13 @@ Outcome LocalExecutor::try_out(OpenProblem& opening, const Admission& admission,
   Outcome verified = prepare(opening, admission, entrant.plan);
   if (!verified.ok()) return verified;
   answer.workspace_bytes = entrant.plan->traits().workspace_bytes;
+  answer.states = entrant.plan->traits().states;
   announce(0, {});
+  const Requirement required = opening.protocol.require;
+  const bool is_stated = meets(answer.states, required);
+  if (!is_stated && admission.must_meet)
+    return {.status = Status::unsupported,
+            .detail = fmt::format("its plan does not state that it is {}", text(required))};
   verified = evaluate(device_, Step::memory, [&]() -> Finding {
     bench.reserve(entrant.plan->traits(), check);
     const std::string layout = layout_of(admission.candidate.config);
@@ -328,6 +334,12 @@ Outcome LocalExecutor::try_out(OpenProblem& opening, const Admission& admission,
       return verdict;
     });
     if (!verified.ok()) return verified;
+  }
+  if (required != Requirement::none && is_stated) {
+    const Outcome repeated = evaluate(device_, Step::run, [&] {
+      return bench.verify_repeats(entrant, admission.output, admission.limits.run, answer);
+    });
+    if (!repeated.ok()) return {.status = repeated.status, .detail = repeated.detail, .errors = verified.errors};
   }
   Outcome timed = evaluate(device_, Step::run, [&]() -> Finding {
     const Bench::FirstRun first = bench.first_run(entrant, admission.limits.run);

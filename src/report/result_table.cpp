@@ -49,6 +49,8 @@ std::string result_line(const Decision& decision) {
   const Comparison& winner = decision.comparison;
   const std::string interval = fmt::format("[{:.3f}, {:.3f}]", winner.interval.low, winner.interval.high);
   std::string verdict(name(decision.verdict));
+  if (decision.verdict == Verdict::required && winner.ratio > 0 && winner.ratio < 1)
+    verdict += fmt::format(", {:.1f} % slower than the default", 100 * (1 / winner.ratio - 1));
   if (decision.verdict == Verdict::tie) verdict += fmt::format(" of {}", decision.tied.size());
   if (const auto& best = decision.best_untuned; best && best->candidate != decision.baseline)
     verdict += best->candidate == decision.winner ? ", an untuned config"

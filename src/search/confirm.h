@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "core/record.h"
 #include "search/contest_options.h"
 #include "search/field.h"
 
@@ -50,7 +51,8 @@ class Openings {
 struct Claim {
   Slot winner = 0;
   std::vector<Slot> opponents;
-  double min_gain = 0;  ///< As a fraction.
+  double min_gain = 0;                ///< As a fraction.
+  Verdict verdict = Verdict::faster;  ///< Of the contest if the claim is proven.
 };
 
 /// Tests claims on samples that did not choose them: later in time, in several openings. A claim is proven

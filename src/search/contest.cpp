@@ -33,6 +33,8 @@ struct Contest::State {
   std::vector<Slot> opponents_of(Slot chosen) const;
   std::vector<Slot> rotation_of(const std::vector<Claim>& claims) const;
   std::vector<Slot> best_of_other_layouts(Slot chosen) const;
+  std::vector<Claim> claims_of(Slot chosen, Slot baseline) const;
+  void settle_unproven();
   void start_confirm(Slot chosen, Slot baseline);
   void finish_exhaustive();
   void mark_confirmed();
@@ -110,7 +112,7 @@ void Contest::State::start_finals() {
   confirm.reset();
   publish.reset();
   waited = false;
-  if (finalists.empty()) {
+  if (field.possible_winners(finalists).empty()) {
     phase = Phase::finished;
     return;
   }
@@ -131,7 +133,7 @@ std::vector<Slot> Contest::State::opponents_of(Slot chosen) const {
 }
 
 std::vector<Slot> Contest::State::best_of_other_layouts(Slot chosen) const {
-  auto bests = field.best_of_layouts(finalists, finals_rounds);
+  auto bests = field.best_of_layouts(field.possible_winners(finalists), finals_rounds);
   std::erase_if(bests, [&](Slot slot) { return field.entrant(slot).layout == field.entrant(chosen).layout; });
   return bests;
 }
@@ -169,9 +171,23 @@ std::optional<Want> Contest::State::advance_finals() {
   }
   result.decided = baseline.has_value();
   phase = Phase::publish;
-  publish.emplace(field, rotation_of({{.winner = chosen, .opponents = {}}}), std::vector<Slot>{chosen},
-                  options.confirm.publish_pairs);
+  publish.emplace(field, rotation_of({{.winner = chosen}}), std::vector<Slot>{chosen}, options.confirm.publish_pairs);
   return std::nullopt;
+}
+
+/// What is to be proven, the preferred claim first. Opponents that may not win decide whether the chosen one is called
+/// faster, not whether it gets the row.
+std::vector<Claim> Contest::State::claims_of(Slot chosen, Slot baseline) const {
+  const auto opponents = opponents_of(chosen), rivals = field.possible_winners(opponents);
+  std::vector<Claim> claims = {{chosen, opponents, gain_to_prove, Verdict::faster}};
+  if (!rivals.empty() && rivals.size() < opponents.size() && contains(rivals, baseline))
+    claims.push_back({chosen, rivals, gain_to_prove, Verdict::required});
+  // What beats the fastest untuned config by too little leaves it the row, if that one beats the baseline.
+  if (!rivals.empty() && contains(rivals, baseline)) {
+    const Slot other = field.best(rivals, finals_rounds);
+    if (other != baseline) claims.push_back({other, {baseline}, gain_to_prove, Verdict::faster});
+  }
+  return claims;
 }
 
 void Contest::State::start_confirm(Slot chosen, Slot baseline) {
@@ -182,10 +198,7 @@ void Contest::State::start_confirm(Slot chosen, Slot baseline) {
   gain_to_prove = options.min_gain;
   if (result.noisy && !field.entrant(chosen).incumbent)
     gain_to_prove = std::max(gain_to_prove, options.confirm.noisy_gain);
-  std::vector<Claim> claims = {{chosen, opponents, gain_to_prove}};
-  // What beats the fastest untuned config by too little leaves it the row, if that one beats the baseline.
-  if (const Slot other = field.best(opponents, finals_rounds); other != baseline)
-    claims.push_back({other, {baseline}, gain_to_prove});
+  const auto claims = claims_of(chosen, baseline);
   phase = Phase::confirm;
   confirm.emplace(options.confirm, options.max_pairs, field, claims, rotation_of(claims));
 }
@@ -199,12 +212,26 @@ std::optional<Want> Contest::State::want_of(OpeningStep step) {
 std::optional<Want> Contest::State::advance_confirm() {
   if (!waited && options.confirm.delay_s > 0) return WantDelay{options.confirm.delay_s};
   if (auto want = want_of(confirm->next())) return want;
-  const Claim* proven = confirm->accepted();
-  result.decided = true;
-  result.winner = proven != nullptr ? proven->winner : result.baseline;
-  result.verdict = proven != nullptr ? Verdict::faster : Verdict::tie;
+  if (const Claim* proven = confirm->accepted()) {
+    result.decided = true;
+    result.winner = proven->winner;
+    result.verdict = proven->verdict;
+  } else {
+    settle_unproven();
+  }
   finish();
   return std::nullopt;
+}
+
+/// Nothing was proven faster: the baseline wins, unless it may not.
+void Contest::State::settle_unproven() {
+  result.decided = true;
+  if (!field.entrant(result.baseline).may_win) {
+    result.verdict = Verdict::required;
+    return;
+  }
+  result.verdict = Verdict::tie;
+  result.winner = result.baseline;
 }
 
 std::optional<Want> Contest::State::advance_publish() {
@@ -250,9 +277,10 @@ void Contest::State::mark_confirmed() {
   const auto others = best_of_other_layouts(confirm->first_claim().winner);
   for (FinalistResult& finalist : result.finalists) {
     const Slot slot = finalist.slot;
-    finalist.confirmed = slot == result.winner
-                             ? result.verdict == Verdict::faster
-                             : contains(others, slot) && confirm->is_proven({slot, opponents_of(slot), gain_to_prove});
+    finalist.confirmed =
+        slot == result.winner
+            ? result.verdict == Verdict::faster
+            : contains(others, slot) && confirm->is_proven({slot, opponents_of(slot), gain_to_prove, Verdict::faster});
   }
 }
 
@@ -291,11 +319,7 @@ Want Contest::next() {
   if (state.phase == Phase::finished) return Finished{};
   if (state.cut) {
     state.wanted.clear();
-    if (state.phase == Phase::confirm) {
-      state.result.decided = true;
-      state.result.verdict = Verdict::tie;
-      state.result.winner = state.result.baseline;
-    }
+    if (state.phase == Phase::confirm) state.settle_unproven();
     state.finish();
     return Finished{};
   }

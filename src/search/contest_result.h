@@ -16,7 +16,8 @@ struct FinalistResult {
   bool confirmed = false;
 };
 struct ContestResult {
-  /// False if the contest was cut before the finals ended, has no baseline, or measured nothing usable. Then no row is
+  /// False if the contest was cut before the finals ended, has no baseline or nobody who may win, or measured nothing
+  /// usable. Then no row is
   /// published, and the figures cover what was measured.
   bool decided = false;
   Slot winner = 0, baseline = 0;

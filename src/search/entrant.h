@@ -17,6 +17,9 @@ struct Entrant {
   bool untuned = false;          ///< A library's own config. A winner must beat the fastest of these in the finals.
   /// Choice of an earlier run. Kept in the contest like the baseline, and preferred when tied.
   bool incumbent = false;
+  /// Whether it may win. One that may not, because it lacks what a winner must have, is measured as what a winner is
+  /// compared with.
+  bool may_win = true;
   bool shortlisted = false;  ///< An earlier, interrupted run already raced it: it skips the race and enters the finals.
 };
 

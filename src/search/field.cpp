@@ -60,6 +60,14 @@ std::vector<Slot> Field::slots() const {
   return slots;
 }
 
+std::vector<Slot> Field::possible_winners(std::span<const Slot> slots) const {
+  std::vector<Slot> result;
+  for (const Slot slot : slots) {
+    if (entrant(slot).may_win) result.push_back(slot);
+  }
+  return result;
+}
+
 std::vector<Turn> Field::schedule(std::span<const Slot> slots, uint32_t num_rounds) {
   std::vector<Turn> turns;
   turns.reserve(slots.size() * num_rounds);

@@ -25,9 +25,10 @@ class Field {
   const Entrant& entrant(Slot slot) const;
   std::optional<Slot> baseline() const;
   std::optional<Slot> incumbent() const;
-  bool is_protected(Slot slot) const;  ///< Baseline or incumbent.
-  bool is_untuned(Slot slot) const;    ///< The baseline, or a library's own config.
-  std::vector<Slot> slots() const;     ///< Ascending.
+  bool is_protected(Slot slot) const;                                     ///< Baseline or incumbent.
+  bool is_untuned(Slot slot) const;                                       ///< The baseline, or a library's own config.
+  std::vector<Slot> slots() const;                                        ///< Ascending.
+  std::vector<Slot> possible_winners(std::span<const Slot> slots) const;  ///< Those that may win, in their order.
 
   /// Schedules `num_rounds` further rounds: one turn of each slot, each round in a new random permutation. (A
   /// palindromic order, in which the neighbours never change, is biased by up to 1 %.)

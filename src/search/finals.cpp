@@ -19,7 +19,7 @@ Finals::Finals(FinalsOptions options, uint32_t max_pairs, Field& field, std::vec
     : options_(std::move(options)),
       field_(field),
       finalists_(std::move(finalists)),
-      tied_(finalists_),
+      tied_(field.possible_winners(finalists_)),
       looks_(capped_looks(options_.looks, max_pairs)),
       first_round_(field.last_round() + 1),
       block_first_(first_round_),
@@ -48,7 +48,9 @@ uint32_t Finals::missing_rounds() const {
   const Slot leader = field_.best(tied_, rounds());
   uint32_t missing = 0;
   for (const Slot slot : tied_) {
-    const uint32_t pairs = slot == leader ? looks_[look_] : field_.samples().num_clean_pairs(slot, leader, rounds());
+    if (slot == leader && tied_.size() > 1) continue;
+    // One that alone may win has no rival, and still needs samples beside what it is compared with.
+    const uint32_t pairs = field_.samples().num_clean_pairs(slot, leader, rounds());
     if (pairs < looks_[look_]) missing = std::max(missing, looks_[look_] - pairs);
   }
   return std::min(missing, max_rounds_ - num_rounds_);

@@ -17,11 +17,12 @@ std::vector<uint32_t> capped_looks(std::vector<uint32_t> looks, uint32_t max_pai
 /// the end.
 class Finals {
  public:
+  /// Requires: one of the finalists may win.
   Finals(FinalsOptions options, uint32_t max_pairs, Field& field, std::vector<Slot> finalists);
 
   /// Takes the looks that are due and returns the rounds up to the next look; empty when decided.
   std::vector<Turn> next();
-  /// Finalists not shown to be slower than the best.
+  /// Finalists that may win and are not shown to be slower than the best of those.
   std::span<const Slot> tied() const noexcept { return tied_; }
   /// True if a block was discarded because of unusual conditions.
   bool discarded() const noexcept { return discarded_; }

@@ -51,7 +51,10 @@ void Race::reported(std::span<const Turn> turns) {
   if (alive_.empty()) return;
   const uint32_t first = first_judged();
   const auto safe = kept();
-  const Slot leader = field_.best(alive_, {});
+  // Nobody leaves because of one that cannot win.
+  const auto rivals = field_.possible_winners(alive_);
+  if (rivals.empty()) return;
+  const Slot leader = field_.best(rivals, {});
   std::erase_if(alive_, [&](Slot slot) {
     if (num_rounds_.at(slot) < first_for(slot, leader, first) || contains(safe, slot) || !is_slower(slot, leader))
       return false;
@@ -71,7 +74,7 @@ bool Race::is_slower(Slot slot, Slot leader) const {
 }
 
 std::vector<Slot> Race::kept() const {
-  auto kept = field_.best_of_layouts(alive_, {});
+  auto kept = field_.best_of_layouts(field_.possible_winners(alive_), {});
   for (const Slot slot : alive_) {
     if (field_.is_protected(slot)) kept.push_back(slot);
   }
@@ -83,10 +86,10 @@ std::vector<Slot> Race::take_dropped() { return std::exchange(dropped_, {}); }
 std::vector<Slot> Race::shortlist() const {
   const auto safe = kept();
   std::vector<Slot> finalists;
-  const auto ranking = field_.ranked(alive_, {});
-  for (size_t rank = 0; rank < ranking.size(); ++rank) {
-    const Slot slot = ranking[rank];
-    if (rank < options_.max_finalists || contains(safe, slot) || field_.is_untuned(slot)) finalists.push_back(slot);
+  size_t rank = 0;
+  for (const Slot slot : field_.ranked(alive_, {})) {
+    const bool is_among_best = field_.entrant(slot).may_win && rank++ < options_.max_finalists;
+    if (is_among_best || contains(safe, slot) || field_.is_untuned(slot)) finalists.push_back(slot);
   }
   return finalists;
 }

@@ -60,8 +60,10 @@ void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernel
   InterleavedOptions how{.rounds = options.verify_only ? 0u : 31u, .kernels = kernels, .limits = options.limits};
   how.protocol.cache = options.inputs;
   how.protocol.procedure = "check/1";
+  how.protocol.require = row.require;
   std::vector<Candidate> both = {default_of(row.problem, executor), candidate};
   if (both[0] == candidate || options.verify_only) both.erase(both.begin());
+  how.first_is_opponent = both.size() > 1;
   // A slow row is timed again before it is called slower.
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto timed = time_interleaved(executor, row.problem, both, how);
@@ -74,7 +76,8 @@ void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernel
     }
     if (!mine.outcome.measurement) return;
     row.comparison = mine.comparison;
-    const bool is_slow = both.size() > 1 && is_slower_than_default(row.comparison, options.max_slowdown_pct);
+    const bool is_slow = both.size() > 1 && row.require == Requirement::none &&
+                         is_slower_than_default(row.comparison, options.max_slowdown_pct);
     if (!is_slow && !is_slower_than_stated(*mine.outcome.measurement, *row.us, options.slower_than_pct)) return;
     row.status = is_slow ? CheckStatus::slower_than_default : CheckStatus::slower_than_stated;
     row.reason = "in both runs";
@@ -117,6 +120,7 @@ std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::s
     checked.device = row.gfx + "/" + std::to_string(row.num_units);
     checked.model = row.device;
     checked.kernel = row.kernel_name;
+    checked.require = row.require;
     checked.us = row.us;
   }
   return rows;

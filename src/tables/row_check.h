@@ -25,7 +25,8 @@ struct CheckedRow {
   std::string device;  ///< DeviceInfo::key() of the row; empty: not given.
   std::string model;   ///< Column `device` of the row; empty: not given.
   std::string kernel;
-  std::optional<double> us;  ///< Time that the row states.
+  Requirement require = Requirement::none;  ///< What the row states that its kernel keeps.
+  std::optional<double> us;                 ///< Time that the row states.
   CheckStatus status = CheckStatus::unusable;
   std::string reason;     ///< Of the status. Set before the check: why the row cannot be used.
   Comparison comparison;  ///< With the default; its time is 0 if the kernel was not timed.
@@ -46,7 +47,8 @@ struct RowCheckOptions {
 };
 
 /// Checks a row on the executor's device: whether it is of this device, its kernel can run, is correct, and is as fast
-/// as the default and as the row states, within the allowed slowdowns. A slow row is timed twice before it is called
+/// as the default and as the row states, within the allowed slowdowns; what a row states that its kernel keeps is
+/// verified bit by bit, and such a row may be slower than the default. A slow row is timed twice before it is called
 /// slow. Throws nothing of attune::Error: what fails makes the row unusable.
 void check_row(CheckedRow& row, Executor& executor, Kernels* kernels, const RowCheckOptions& options);
 

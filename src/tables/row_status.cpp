@@ -12,6 +12,9 @@
 namespace attune {
 namespace {
 
+/// Rows compete only with those that state the same.
+RowRank rank_of(const TableRow& row) noexcept { return row.rank(row.require); }
+
 /// Returns the status as far as it does not depend on other rows.
 RowStatus own_status(const TableRow& row, const DeviceInfo* device) {
   if (device && (row.gfx != device->gfx || row.num_units != device->num_units)) return RowStatus::other_device;
@@ -36,8 +39,8 @@ std::string_view name(RowStatus status) noexcept {
 
 std::string contested_key(const Table& table, const TableRow& row) {
   // An empty layout means plain.
-  return fmt::format("{} {} {} {}", row.gfx, row.num_units, row.layout == "plain" ? "" : row.layout,
-                     key_text(table.family(), row.problem));
+  return fmt::format("{} {} {} {} {}", row.gfx, row.num_units, row.layout == "plain" ? "" : row.layout,
+                     text(row.require), key_text(table.family(), row.problem));
 }
 
 std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device) {
@@ -47,8 +50,9 @@ std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device
     statuses.push_back({&row, own_status(row, device), nullptr});
     if (statuses.back().status == RowStatus::taken) contenders.push_back(statuses.size() - 1);
   }
-  std::stable_sort(contenders.begin(), contenders.end(),
-                   [&](size_t one, size_t other) { return statuses[one].row->rank() < statuses[other].row->rank(); });
+  std::stable_sort(contenders.begin(), contenders.end(), [&](size_t one, size_t other) {
+    return rank_of(*statuses[one].row) < rank_of(*statuses[other].row);
+  });
   std::map<std::string, std::vector<const TableRow*>> taken;
   for (const size_t index : contenders) {
     RowReport& one = statuses[index];

@@ -24,10 +24,10 @@ struct RowReport {
   const TableRow* by = nullptr;  ///< The winning row: of an earlier file (shadowed) or of the same file (slower).
 };
 
-/// Returns the status of each row, in the order of the table. For each key, layout and device, the row of the lowest
-/// RowRank wins; it does not matter whether the kernel can run. With `device`, the statuses are those on that device.
-/// Without, they are for all devices at once: a row that names a model then loses only to a row of that model or of no
-/// model, and a row of no model only to another such row. O(n log n).
+/// Returns the status of each row, in the order of the table. For each key, layout, requirement and device, the row of
+/// the lowest RowRank wins; it does not matter whether the kernel can run. With `device`, the statuses are those on
+/// that device. Without, they are for all devices at once: a row that names a model then loses only to a row of that
+/// model or of no model, and a row of no model only to another such row. O(n log n).
 std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device = nullptr);
 
 /// Counts the rows of each status.
@@ -46,7 +46,7 @@ std::vector<FileCounts> file_counts(const Table& table, std::span<const RowRepor
 /// Returns the file and line of a row: `t.csv:17`.
 std::string place_of(const Table& table, const TableRow& row);
 
-/// Returns a row's key with its device and layout. A device uses one of the rows with the same one.
+/// Returns a row's key with its device, layout and requirement. A device uses one of the rows with the same one.
 std::string contested_key(const Table& table, const TableRow& row);
 
 }  // namespace attune

@@ -8,6 +8,7 @@
 #include "attune/error.h"
 #include "base/text.h"
 #include "dispatch/table/lookup_trace.h"
+#include "dispatch/table/wanted_requirement.h"
 #include "search/weight_group.h"
 #include "tables/runtime_tables.h"
 
@@ -37,8 +38,9 @@ std::vector<HalfKey> half_keys(const KeyCodes& codes, const KeyCodes::Codes& val
 }  // namespace
 
 TableSet read_table_set(std::span<const std::string> named, const std::string& op,
-                        std::span<const FamilySpec* const> families) {
+                        std::span<const FamilySpec* const> families, const std::string& require) {
   TableSet set;
+  set.require = require.empty() ? requirement_wanted() : parse_requirement(require);
   for (const std::string& paths : named) {
     set.tables.push_back(Table::read(paths, family_option(op)));
     append(set.notices, set.tables.back().notices());
@@ -59,7 +61,7 @@ TableSet read_table_set(std::span<const std::string> named, const std::string& o
     }
   }
   const MaxRegret wanted = max_regret_wanted();
-  set.max_regret = wanted.share;
+  set.max_regret = regret_under(set.require, wanted.share);
   if (!wanted.complaint.empty()) set.notices.push_back(wanted.complaint);
   return set;
 }
@@ -67,7 +69,7 @@ TableSet read_table_set(std::span<const std::string> named, const std::string& o
 TableLookup::TableLookup(const TableSet& set, const DeviceInfo& device) : max_regret_(set.max_regret) {
   for (const Table& table : set.tables) {
     const KeyCodes codes(table.family());
-    tables_.push_back({table, codes, RowIndex(codes, table.documents(), device)});
+    tables_.push_back({table, codes, RowIndex(codes, table.documents(), device, set.require)});
   }
 }
 

@@ -18,16 +18,18 @@ namespace attune {
 /// The tables that a verb searches, and how.
 struct TableSet {
   std::vector<Table> tables;
-  std::vector<std::string> files;    ///< The run time's tables that were read: `default configs/bf16_tuned_gemm.csv`.
-  double max_regret = 0;             ///< Largest bound of predicted rows (ATTUNE_MAX_REGRET).
-  std::vector<std::string> notices;  ///< Sentences to print: about the tables, then about the variable.
+  std::vector<std::string> files;  ///< The run time's tables that were read: `default configs/bf16_tuned_gemm.csv`.
+  Requirement require = Requirement::none;  ///< Only rows that state it serve (ATTUNE_REQUIRE).
+  double max_regret = 0;                    ///< Largest bound of predicted rows (ATTUNE_MAX_REGRET).
+  std::vector<std::string> notices;         ///< Sentences to print: about the tables, then about the variable.
 };
 
 /// Reads the `named` tables (`F:F2` each, of the family `op` unless it is empty), else the run time's tables of
-/// `families`. Throws invalid_input for an invalid table among `named`; an invalid one of the run time's is skipped,
-/// with a notice.
+/// `families`. `require`: as parse_requirement() reads it; empty: that of ATTUNE_REQUIRE. Throws invalid_input for an
+/// invalid table among `named`, and for an invalid requirement; an invalid table of the run time's is skipped, with a
+/// notice.
 TableSet read_table_set(std::span<const std::string> named, const std::string& op,
-                        std::span<const FamilySpec* const> families);
+                        std::span<const FamilySpec* const> families, const std::string& require = "");
 
 /// One step of a lookup: a key that is looked up, or a predicted row.
 struct LookupStep {

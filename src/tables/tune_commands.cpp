@@ -51,6 +51,7 @@ std::vector<std::string> tune_commands(const FamilySpec& family, const TuneComma
     tune += " -o " + shell_word(output);
   const DeviceChoice& device = inputs.device;
   if (!device.ids.empty() && device.ids != "cpu:0") tune += " --devices " + shell_word(device.ids);
+  if (inputs.require != Requirement::none) tune += fmt::format(" --require {}", text(inputs.require));
   if (device.threads > 0) tune += fmt::format(" --threads {}", device.threads);
   commands.push_back(tune);
   return commands;

@@ -25,8 +25,8 @@ class SlowLookup {
   };
 
   /// The table must outlive this. `max_regret`: 0: no predictions.
-  SlowLookup(const Table& table, const DeviceInfo& device, double max_regret)
-      : table_(table), device_(device), max_regret_(max_regret) {
+  SlowLookup(const Table& table, const DeviceInfo& device, double max_regret, Requirement required = Requirement::none)
+      : table_(table), device_(device), max_regret_(max_regret), required_(required) {
     for (const TableRow& row : table.rows()) {
       if (is_taken(row)) groups_[group_of(row.problem)][layout_of(row)].emplace(m_of(row.problem), &row);
     }
@@ -69,12 +69,19 @@ class SlowLookup {
   bool is_taken(const TableRow& row) const {
     const TableRow* best = nullptr;
     for (const TableRow* one : table_.all(row.problem, device_.gfx, device_.num_units)) {
-      if (best != nullptr && best->file != one->file) break;
-      if (!one->us || !one->tag.empty() || layout_of(*one) != layout_of(row)) continue;
+      if (!one->us || !one->tag.empty() || layout_of(*one) != layout_of(row) || one->require < required_) continue;
       if (!device_.model.empty() && !one->device.empty() && one->device != device_.model) continue;
-      if (best == nullptr || us_of(*one) < us_of(*best)) best = one;
+      if (best == nullptr || is_better(*one, *best)) best = one;
     }
     return best == &row;
+  }
+
+  bool is_better(const TableRow& one, const TableRow& other) const {
+    const auto is_spare = [&](const TableRow& row) {
+      return required_ == Requirement::none && row.require != Requirement::none;
+    };
+    if (is_spare(one) != is_spare(other)) return is_spare(other);
+    return one.file != other.file ? one.file < other.file : us_of(one) < us_of(other);
   }
 
   static Neighbour neighbour(const TableRow* row) {
@@ -111,6 +118,7 @@ class SlowLookup {
   const Table& table_;
   const DeviceInfo& device_;
   double max_regret_;
+  Requirement required_;
   std::map<std::string, std::map<std::string, Rows>> groups_;  ///< By key without M, then layout.
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "attune/requirement.h"
 #include "core/binary.h"
 #include "core/candidate.h"
 #include "core/outcome.h"
@@ -18,6 +19,7 @@ struct Competitor {
   uint32_t batch = 1;
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
   bool shortlisted = false;
+  Requirement states = Requirement::none;  ///< What its plan states, and was found to keep.
   std::vector<BinaryIdentity> binaries;
 };
 

@@ -73,6 +73,15 @@ void fill_measurement(PendingTurn& timed) {
   timed.result->outcome.measurement = std::move(measurement);
 }
 
+/// Notes the failures of a schedule in the results of their candidates, which then take no further part.
+void note_failures(const Sampled& sampled, std::vector<PendingTurn>& alive) {
+  for (const auto& [slot, outcome] : sampled.failed) {
+    for (PendingTurn& timed : alive) {
+      if (timed.slot == slot) timed.result->outcome = outcome;
+    }
+  }
+}
+
 /// A death voids a schedule, so it is run again without the dead candidates until it completes.
 Sampled sample(Executor& executor, std::vector<Turn> schedule) {
   std::vector<std::pair<Slot, Outcome>> failed;
@@ -88,6 +97,16 @@ Sampled sample(Executor& executor, std::vector<Turn> schedule) {
       failed.push_back(std::move(one));
     }
   }
+}
+
+/// Has a second worker make all candidates anew; it compares their outputs with the first one's.
+void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, const Limits& limits) {
+  executor.recycle();
+  static_cast<void>(wait_for<Recycled>(executor));
+  std::vector<Turn> schedule;
+  for (const PendingTurn& one : alive) schedule.push_back({one.slot, 0, 1, turn_limit(one, limits)});
+  note_failures(sample(executor, std::move(schedule)), alive);
+  std::erase_if(alive, [](const PendingTurn& one) { return !one.result->outcome.ok(); });
 }
 
 }  // namespace
@@ -109,11 +128,20 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
     results[i].candidate = candidates[i];
     results[i].outcome = std::move(built[i].outcome);
     if (!results[i].outcome.ok()) continue;
-    executor.admit(kId, slot, {candidates[i], std::move(built[i].binaries), true, true, options.limits});
+    executor.admit(kId, slot,
+                   {.candidate = candidates[i],
+                    .binaries = std::move(built[i].binaries),
+                    .verify = true,
+                    .twice = true,
+                    .limits = options.limits,
+                    .must_meet = i > 0 || !options.first_is_opponent,
+                    .output = {}});
     auto admitted = wait_for<Admitted>(executor);
     results[i].outcome = std::move(admitted.verified);
     if (results[i].outcome.ok()) alive.push_back({&results[i], slot, admitted.batch, {}});
   }
+  if (options.protocol.require != Requirement::none && !alive.empty())
+    compare_processes(executor, alive, options.limits);
   Random random(options.seed + 1);
   std::vector<Turn> schedule;
   std::vector<PendingTurn*> order;
@@ -125,13 +153,11 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   }
   if (!schedule.empty()) {
     const Sampled sampled = sample(executor, std::move(schedule));
+    note_failures(sampled, alive);
     for (PendingTurn& timed : alive) {
       // The answer contains no turns of a candidate that failed.
       for (size_t i = 0; i < sampled.turns.size(); ++i) {
         if (sampled.turns[i].slot == timed.slot) timed.samples.push_back(sampled.samples[i]);
-      }
-      for (const auto& [slot, outcome] : sampled.failed) {
-        if (slot == timed.slot) timed.result->outcome = outcome;
       }
       if (!timed.result->outcome.ok()) continue;
       fill_measurement(timed);

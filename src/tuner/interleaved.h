@@ -23,12 +23,15 @@ struct InterleavedOptions {
   Protocol protocol;
   uint32_t rounds = 31;  ///< 0: verify only.
   uint64_t seed = 0;
+  /// Whether the first candidate need not meet what the protocol requires: the others are compared with it.
+  bool first_is_opponent = false;
   Kernels* kernels = nullptr;                                 ///< Null: candidates that need compiled kernels fail.
   Limits limits{Milliseconds(60'000), Milliseconds(60'000)};  ///< Limits for each candidate.
 };
 
 /// Verifies candidates of one problem and times the correct ones, interleaved in fresh random permutations, for `bench`
-/// and `check`. Throws unavailable with the reason if the problem cannot be run on the device.
+/// and `check`. If the protocol has a requirement, outputs are compared with those of a second worker, too. Throws
+/// unavailable with the reason if the problem cannot be run on the device.
 std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& problem,
                                              std::span<const Candidate> candidates, const InterleavedOptions& options);
 

@@ -8,6 +8,11 @@
 #include "tuner/problem_run.h"
 
 namespace attune {
+namespace {
+
+constexpr uint32_t kLeastProcesses = 2;  // in which the outputs of a required winner are compared
+
+}  // namespace
 
 Record ProblemRun::record_of(const Competitor& entry, Stage stage, Outcome outcome) const {
   const bool timed_out = outcome.status == Status::timed_out;
@@ -70,6 +75,8 @@ void ProblemRun::decide() {
     if (!cut_reason_.empty()) return finish(Ending::cut, cut_reason_);
     return finish_without_row();
   }
+  if (context_.options.protocol.require != Requirement::none && outcome.num_openings < kLeastProcesses)
+    return finish(Ending::cut, "it ended before the winner's bits were compared in two processes");
   std::vector<Entry> journal;
   for (const FinalistResult& finalist : outcome.finalists) {
     const Competitor& entry = entries_.at(finalist.slot);

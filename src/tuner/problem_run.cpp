@@ -206,7 +206,14 @@ Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::Buil
   if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
   const double began_s = context_.clock.now_s();
   const Milliseconds load = limit_of(context_.options.load_deadline_s);
-  context_.executor.admit(id_, slot, {candidate, std::move(built.binaries), !known, !known, {load, run_limit(1)}});
+  context_.executor.admit(id_, slot,
+                          {.candidate = candidate,
+                           .binaries = std::move(built.binaries),
+                           .verify = !known,
+                           .twice = !known,
+                           .limits = {load, run_limit(1)},
+                           .must_meet = must_meet(candidate),
+                           .output = {}});
   Admitted admitted = std::get<Admitted>(wait_for_answer());
   if (!known) forecast_.admitted(context_.clock.now_s() - began_s);
   return admitted;
@@ -228,7 +235,10 @@ bool ProblemRun::is_known_failure(const Candidate& candidate) {
 /// Ends a problem with no candidate left. If one was lost with its worker through no fault of its own, another run may
 /// decide it.
 void ProblemRun::finish_without_row() {
-  const std::string nobody = baseline_ == 0 ? "no solver's untuned config is correct, so there is no baseline; " : "";
+  std::string nobody = baseline_ == 0 ? "no solver's untuned config is correct, so there is no baseline; " : "";
+  if (const Requirement required = context_.options.protocol.require;
+      required != Requirement::none && !has_possible_winner())
+    nobody += fmt::format("no candidate on this machine is {}, as --require asks; ", text(required));
   const bool is_lost = std::any_of(result_.failures.begin(), result_.failures.end(),
                                    [](const auto& one) { return one.second.status == Status::device_lost; });
   finish(is_lost ? Ending::cut : Ending::unsupported, (is_lost ? "" : nobody) + failure_summary());
@@ -283,6 +293,7 @@ Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildRe
                    admitted.workspace_bytes,
                    admitted.rotation_bytes,
                    known && known->screened && !known->dropped,
+                   admitted.states,
                    std::move(binaries)};
   const double earlier_us = known ? known->median_us : 0;
   if (known) {
@@ -308,6 +319,20 @@ bool ProblemRun::is_opponent(const Candidate& candidate) const {
   return is_of_library(candidate) || (baseline != entries_.end() && baseline->second.candidate == candidate);
 }
 
+bool ProblemRun::must_meet(const Candidate& candidate) const {
+  const auto& untuned = source_->untuned();
+  const bool may_be_baseline = baseline_ == 0 || is_of_library(candidate);
+  return !may_be_baseline || std::find(untuned.begin(), untuned.end(), candidate) == untuned.end();
+}
+
+bool ProblemRun::may_win(const Competitor& entry) const {
+  return meets(entry.states, context_.options.protocol.require);
+}
+
+bool ProblemRun::has_possible_winner() const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const auto& one) { return may_win(one.second); });
+}
+
 void ProblemRun::join(Competitor& entry) {
   const bool incumbent = source_->incumbent() && *source_->incumbent() == entry.candidate;
   const std::string layout = entry.candidate.config.has("b_layout") ? entry.candidate.config.text("b_layout") : "plain";
@@ -318,6 +343,7 @@ void ProblemRun::join(Competitor& entry) {
                  .baseline = entry.slot == baseline_,
                  .untuned = is_opponent(entry.candidate),
                  .incumbent = incumbent,
+                 .may_win = may_win(entry),
                  .shortlisted = entry.shortlisted});
 }
 
@@ -372,7 +398,7 @@ void ProblemRun::admit_more(uint32_t at_most) {
   // A local search with nothing to ask for is asked again after the next round. If that happens twice without a round
   // in between, it is exhausted.
   if (asking_ && !source_->exhausted() && !entries_.empty() && !std::exchange(starved_, true)) return;
-  if (entries_.empty()) return finish_without_row();
+  if (!has_possible_winner()) return finish_without_row();
   shortened_ = !asking_ && !source_->exhausted();
   contest_.close();
 }

@@ -75,6 +75,10 @@ class ProblemRun {
   /// Whether a winner must beat the candidate: the baseline, or a library's own config. The config that a generated
   /// kernel starts from is a candidate like others.
   bool is_opponent(const Candidate& candidate) const;
+  /// Whether the candidate may win, so that it must state what the run requires. Opponents need not.
+  bool must_meet(const Candidate& candidate) const;
+  bool may_win(const Competitor& entry) const;
+  bool has_possible_winner() const;
   void admit_untuned();
   void admit_more(uint32_t at_most);
   std::vector<Kernels::BuildResult> build(std::span<const Candidate> candidates);

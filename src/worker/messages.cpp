@@ -180,14 +180,18 @@ json json_of(const Admission& admission) {
           {"verify", admission.verify},
           {"twice", admission.twice},
           {"load_ms", admission.limits.load.count()},
-          {"run_ms", admission.limits.run.count()}};
+          {"run_ms", admission.limits.run.count()},
+          {"must_meet", admission.must_meet},
+          {"output", admission.output}};
 }
 Admission admission_from(const json& value) {
   return {candidate_from(value.at("candidate")),
           list_from(value.at("binaries"), binary_from),
           value.at("verify").get<bool>(),
           value.at("twice").get<bool>(),
-          {limit_from(int64_from(value.at("load_ms"))), limit_from(int64_from(value.at("run_ms")))}};
+          {limit_from(int64_from(value.at("load_ms"))), limit_from(int64_from(value.at("run_ms")))},
+          value.at("must_meet").get<bool>(),
+          text_from(value.at("output"))};
 }
 
 json json_of(const std::map<uint32_t, std::string>& skipped) {
@@ -241,7 +245,9 @@ json json_of(const Admitted& admitted) {
           {"workspace_bytes", admitted.workspace_bytes},
           {"rotation_bytes", admitted.rotation_bytes},
           {"launches", admitted.launches},
-          {"spoilt", admitted.corrupted}};
+          {"spoilt", admitted.corrupted},
+          {"states", text(admitted.states)},
+          {"output", admitted.output}};
 }
 json json_of(const Sampled& sampled) {
   return {{"type", "sampled"},
@@ -284,10 +290,15 @@ Reply answer_of(const json& value) {
                   list_from(value.at("contenders"), contender_from)};
   }
   if (type == "admitted") {
-    return Admitted{uint32_from(value.at("slot")),           outcome_from(value.at("verified")),
-                    uint32_from(value.at("batch")),          uint64_from(value.at("workspace_bytes")),
-                    uint64_from(value.at("rotation_bytes")), uint64_from(value.at("launches")),
-                    value.at("spoilt").get<bool>()};
+    return Admitted{uint32_from(value.at("slot")),
+                    outcome_from(value.at("verified")),
+                    uint32_from(value.at("batch")),
+                    uint64_from(value.at("workspace_bytes")),
+                    uint64_from(value.at("rotation_bytes")),
+                    uint64_from(value.at("launches")),
+                    value.at("spoilt").get<bool>(),
+                    parse_requirement(text_from(value.at("states"))),
+                    text_from(value.at("output"))};
   }
   if (type == "sampled") {
     return Sampled{uint32_from(value.at("epoch")),

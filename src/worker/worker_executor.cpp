@@ -368,6 +368,7 @@ void WorkerExecutor::settle(const Request& request, Reply& answer) {
     if (admitted->verified.ok()) {
       Admission again = admit.admission;
       again.verify = again.twice = false;
+      again.output = admitted->output;
       open_.at(admit.id).slots.insert_or_assign(admit.slot, std::move(again));
       solo_slot_ = admit.slot;
     } else {

@@ -66,6 +66,12 @@ void add_inputs_flag(CLI::App& verb, std::string& inputs) {
       ->check(CLI::IsMember(kCachePolicyNames));
 }
 
+void add_require_flag(CLI::App& verb, std::string& require, const std::string& help) {
+  verb.add_option("--require", require, help)
+      ->check(CLI::IsMember(
+          {std::string(text(Requirement::deterministic)), std::string(text(Requirement::batch_invariant))}));
+}
+
 void add_quiet_wait_flag(CLI::App& verb, double& seconds) {
   verb.add_option("--quiet-wait", seconds, "Seconds to wait until other programs are idle, before anything is measured")
       ->capture_default_str()

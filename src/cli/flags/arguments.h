@@ -23,6 +23,8 @@ std::string amount_error(const std::string& text);
 
 /// Adds `--inputs`, the temperature of operands before a launch.
 void add_inputs_flag(CLI::App& verb, std::string& inputs);
+/// Adds `--require`, which accepts the texts of Requirement except the empty one.
+void add_require_flag(CLI::App& verb, std::string& require, const std::string& help);
 /// Adds `--quiet-wait`.
 void add_quiet_wait_flag(CLI::App& verb, double& seconds);
 /// Adds a flag for a time limit in seconds.

@@ -192,17 +192,29 @@ void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(c
   }
 }
 
-PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem) {
+/// Takes an untuned plan, or why there is none, over into `last` unless that is more useful; returns whether no further
+/// solver is needed.
+bool PlanMaker::is_last_choice(PlanResult made, Requirement required, PlanResult& last) const {
+  if (made.plan && !meets(made.plan->traits().states, required)) {
+    if (last.missing.empty())
+      last.why_not = fmt::format("no solver on this machine states that its untuned kernel is {}", text(required));
+    return false;
+  }
+  const bool waits = required != Requirement::none && !made.missing.empty() && compiles();
+  if (made.plan || last.missing.empty()) last = std::move(made);
+  return last.plan != nullptr || waits;
+}
+
+PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, Requirement required) {
   PlanResult last;
   last.why_not = "no solver on this machine supports the problem";
   visit_solvers(problem, [&](const Solver& solver) {
     try {
-      PlanResult made = prepare(problem, solver, opened(solver).backend->untuned(problem));
-      if (made.plan || last.missing.empty()) last = std::move(made);
+      return is_last_choice(prepare(problem, solver, opened(solver).backend->untuned(problem)), required, last);
     } catch (const std::exception& error) {
       if (last.missing.empty()) last.why_not = error.what();
     }
-    return last.plan != nullptr;
+    return false;
   });
   return last;
 }
@@ -234,7 +246,8 @@ std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver
   return nearest;
 }
 
-PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, std::span<const std::string> layouts) {
+PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, std::span<const std::string> layouts,
+                                              Requirement required) {
   PlanResult last;
   last.why_not = "no solver on this machine reads weights in this layout: " + layouts.front();
   visit_solvers(problem, [&](const Solver& solver) {
@@ -247,8 +260,7 @@ PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, std::span<
         if (!config) continue;
         PlanResult made = prepare(problem, solver, *config);
         made.layout = static_cast<uint8_t>(i);
-        if (made.plan || last.missing.empty()) last = std::move(made);
-        if (last.plan) return true;
+        if (is_last_choice(std::move(made), required, last)) return true;
       }
     } catch (const std::exception& error) {
       if (last.missing.empty()) last.why_not = error.what();

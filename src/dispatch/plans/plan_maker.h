@@ -41,11 +41,16 @@ class PlanMaker {
   /// Makes the plan of a named candidate for weights in a layout; a candidate of another layout is refused. Requires:
   /// the problem is normalised. Errors of the candidate are returned, not thrown.
   PlanResult make(const Problem& problem, std::string_view candidate, std::string_view layout = "plain");
-  /// Makes an untuned plan of the first solver that supports the problem, baselines first. No plan: no solver does.
-  PlanResult make_untuned(const Problem& problem);
+  /// Makes an untuned plan of the first solver that supports the problem, baselines first, and whose plan states what
+  /// is required. No plan: no solver does. Under a requirement no other solver stands in for one whose kernel is yet to
+  /// be compiled, because the results would change with the state of the cache.
+  PlanResult make_untuned(const Problem& problem, Requirement required = Requirement::none);
   /// Like above for packed weights: uses the first solver (baselines first) that reads one of the layouts, with its
   /// untuned config, changed in as few parameters as the layout requires.
-  PlanResult make_untuned(const Problem& problem, std::span<const std::string> layouts);
+  PlanResult make_untuned(const Problem& problem, std::span<const std::string> layouts,
+                          Requirement required = Requirement::none);
+  /// Whether kernels that are not in the cache will be compiled.
+  bool compiles() const noexcept { return asks_compilers_; }
 
   /// Returns the solver of a candidate that make() would accept; nothing if it would refuse it.
   std::optional<std::string> who_serves(const Problem& problem, std::string_view candidate, std::string_view layout);
@@ -74,6 +79,7 @@ class PlanMaker {
   void visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit);
   std::optional<Config> untuned_in(const Problem& problem, const Solver& solver, const std::string& layout);
   PlanResult prepare(const Problem& problem, const Solver& solver, const Config& config);
+  bool is_last_choice(PlanResult made, Requirement required, PlanResult& last) const;
 
   std::unique_ptr<Device> device_;
   const Registry& solvers_;

@@ -9,6 +9,19 @@
 
 namespace attune {
 
+PlanMaker::PlanResult Resolver::make(const Problem& problem, const PlanRequest& wanted) {
+  if (!wanted.candidate.empty()) {
+    auto made = maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
+    if (!made.plan || meets(made.plan->traits().states, required_)) return made;
+    made.plan.reset();
+    made.code = ErrorCode::unavailable;
+    made.why_not = fmt::format("it does not state that it is {}", text(required_));
+    return made;
+  }
+  return wanted.layouts.empty() ? maker_.make_untuned(problem, required_)
+                                : maker_.make_untuned(problem, wanted.layouts, required_);
+}
+
 /// Sets a cached plan or makes one; returns false if none can be made. The name includes the layouts, so that a plan is
 /// never used for weights in another layout than it was made for, and the units, which limit the threads of untuned
 /// configs.
@@ -17,11 +30,7 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
   for (const std::string& layout : wanted.layouts) name.second += '\n' + layout;
   CachedPlan* plan = plans_.find(name);
   if (plan == nullptr) {
-    PlanMaker::PlanResult fresh;
-    if (wanted.candidate.empty())
-      fresh = wanted.layouts.empty() ? maker_.make_untuned(problem) : maker_.make_untuned(problem, wanted.layouts);
-    else
-      fresh = maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
+    PlanMaker::PlanResult fresh = make(problem, wanted);
     why_not = std::move(fresh.why_not);
     if (answer.missing.empty()) answer.missing = std::move(fresh.missing);
     if (!fresh.plan) {
@@ -78,12 +87,20 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
     answer.hit.row = met.number;
     answer.hit.regret_percent = percent_of(met.regret);
     answer.hit.layout = met.layout;
-    if (has_plan || (!kernel.empty() && !answer.missing.empty())) return true;
+    // Results would change when the kernel takes over from a stand-in, so under a requirement there is none.
+    const bool may_wait = required_ == Requirement::none || maker_.compiles();
+    if (has_plan || (!kernel.empty() && !answer.missing.empty() && may_wait)) return true;
+    answer.missing.clear();
     log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(row), problem.key(), why_not));
     answer.hit = {};
     return false;
   });
   if (answer.hit.plan != nullptr) return answer;
+  if (required_ != Requirement::none && answer.hit.row != 0) {
+    answer.hit.is_stand_in = true;
+    answer.why_not = "its kernel is not compiled yet";
+    return answer;
+  }
   set_plan(problem, {{}, layouts}, answer, answer.why_not);
   answer.hit.is_stand_in = answer.hit.row != 0 || (answer.hit.plan == nullptr && !answer.missing.empty());
   return answer;

@@ -37,7 +37,9 @@ struct Resolution {
 class Resolver {
  public:
   /// `plans`: cache of the plans. `log`: receives messages about rows that do not serve. All must outlive this.
-  Resolver(PlanMaker& maker, PlanCache& plans, DispatchLog& log) : maker_(maker), plans_(plans), log_(log) {}
+  /// `required`: what every plan must state.
+  Resolver(PlanMaker& maker, PlanCache& plans, DispatchLog& log, Requirement required)
+      : maker_(maker), plans_(plans), log_(log), required_(required) {}
 
   /// Throws invalid_input for a key that is no problem of its op.
   Resolution resolve(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& request, double max_regret);
@@ -51,11 +53,13 @@ class Resolver {
     std::string_view candidate;
     std::span<const std::string> layouts;  ///< One for a candidate; empty: plain.
   };
+  PlanMaker::PlanResult make(const Problem& problem, const PlanRequest& wanted);
   bool set_plan(const Problem& problem, const PlanRequest& wanted, Resolution& answer, std::string& why_not);
 
   PlanMaker& maker_;
   PlanCache& plans_;
   DispatchLog& log_;
+  const Requirement required_;
 };
 
 }  // namespace attune

@@ -44,8 +44,8 @@ struct CodedColumn {
 /// Fills an index from files, in their order.
 class RowIndexBuilder {
  public:
-  RowIndexBuilder(RowIndex& index, const KeyCodes& codes, const DeviceInfo& device)
-      : index_(index), codes_(codes), device_(device) {}
+  RowIndexBuilder(RowIndex& index, const KeyCodes& codes, const DeviceInfo& device, Requirement required)
+      : index_(index), codes_(codes), device_(device), required_(required) {}
 
   void add_file(uint16_t file) {
     add_file(file, [&] { return CsvScan(index_.files_[file].file); });
@@ -99,6 +99,7 @@ class RowIndexBuilder {
     model_ = head.find_column("device");
     tag_ = head.find_column("_tag");
     layout_ = {head.find_column("layout")};
+    require_ = head.find_column("require");
   }
 
   static std::string_view cell(const CsvScan& scan, std::optional<size_t> column) {
@@ -169,10 +170,25 @@ class RowIndexBuilder {
     return layout_.code;
   }
 
+  /// Nothing for a word that this version does not know: the row may state less than is required.
+  std::optional<Requirement> requirement_of(const CsvScan& scan) const {
+    const std::string_view text = cell(scan, require_);
+    if (text.empty()) return Requirement::none;
+    try {
+      return parse_requirement(text);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+  RowRank rank_of(const RowIndex::Row& row) const noexcept { return {row.file, row.us, row.require, required_}; }
+
   void add_row(const CsvScan& scan, uint16_t file) {
     if (!is_ours(scan)) return;
     const auto us = usable_time(cell(scan, us_));
     if (!us) return;
+    const auto stated = requirement_of(scan);
+    if (!stated) return wrong_.note(scan.line());
+    if (!meets(*stated, required_)) return;
     KeyCodes::Codes codes{};
     const std::string_view kernel = cell(scan, name_);
     if (has_too_many_cells(scan) || !read_codes(scan, codes) || index_.names_.size() + kernel.size() > kMaxNameBytes)
@@ -183,7 +199,8 @@ class RowIndexBuilder {
                       static_cast<uint32_t>(scan.line()),
                       0,
                       static_cast<float>(*us),
-                      file};
+                      file,
+                      *stated};
     if (10 * (index_.num_rows_ + 1) > 7 * index_.slots_.size()) index_.grow();
     const size_t slot = index_.slot_of(row.key);
     RowIndex::Row& there = index_.slots_[slot];
@@ -193,8 +210,8 @@ class RowIndexBuilder {
       if (codes_.pads_m() && row.m > 0 && row.m <= kMaxExtent)
         in_groups_.push_back({RowsByM::print_of(half), row.key, static_cast<uint32_t>(row.m)});
     } else {
-      if (there.file == file) repeated_.note(scan.line());
-      if (!(RowRank(row.file, row.us) < RowRank(there.file, there.us))) return;
+      if (there.file == file && there.require == row.require) repeated_.note(scan.line());
+      if (!(rank_of(row) < rank_of(there))) return;
     }
     row.name = name_of(kernel);
     there = row;
@@ -226,25 +243,28 @@ class RowIndexBuilder {
   RowIndex& index_;
   const KeyCodes& codes_;
   const DeviceInfo& device_;
+  const Requirement required_;
   std::map<Hash128, uint32_t> names_;
   std::vector<CodedColumn> keys_;
   CodedColumn layout_;
   std::vector<InGroup> in_groups_;
-  std::optional<size_t> gfx_, units_, us_, name_, model_, tag_;
+  std::optional<size_t> gfx_, units_, us_, name_, model_, tag_, require_;
   CountedNotice repeated_, wrong_;
 };
 
-RowIndex::RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device)
+RowIndex::RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device,
+                   Requirement required)
     : prints_(kFewest), slots_(kFewest), files_(std::move(files)) {
-  RowIndexBuilder builder(*this, codes, device);
+  RowIndexBuilder builder(*this, codes, device, required);
   for (size_t file = 0; file < files_.size(); ++file) builder.add_file(static_cast<uint16_t>(file));
   builder.finish();
 }
 
-RowIndex::RowIndex(const KeyCodes& codes, std::span<const CsvDocument> documents, const DeviceInfo& device)
+RowIndex::RowIndex(const KeyCodes& codes, std::span<const CsvDocument> documents, const DeviceInfo& device,
+                   Requirement required)
     : prints_(kFewest), slots_(kFewest) {
   for (const CsvDocument& document : documents) files_.push_back({.file = document.name()});
-  RowIndexBuilder builder(*this, codes, device);
+  RowIndexBuilder builder(*this, codes, device, required);
   for (size_t file = 0; file < files_.size(); ++file) builder.add_file(static_cast<uint16_t>(file), documents[file]);
   builder.finish();
 }

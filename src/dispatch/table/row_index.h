@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attune/problem.h"
+#include "attune/requirement.h"
 #include "core/device_info.h"
 #include "dispatch/table/huge_pages.h"
 #include "dispatch/table/key_codes.h"
@@ -19,11 +20,12 @@
 
 namespace attune {
 
-/// The rows of one family's tables that serve one device, indexed by key: the run-time form of a Table. Among rows with
-/// the same key and layout, the one of the lowest RowRank wins. Rows of other devices or models, with a `_tag`, or
-/// without a usable time are skipped (row_statuses() says it of a Table, for people;
-/// testing's SlowLookup is compared with both); malformed rows are skipped and reported in notices(). Immutable, hence
-/// thread-safe. Building takes about 1 µs per row, memory at most 170 bytes per row plus the kernels' names.
+/// The rows of one family's tables that serve one device under one requirement, indexed by key: the run-time form of a
+/// Table. Among rows with the same key and layout, the one of the lowest RowRank wins. Rows of other devices or models,
+/// that do not state what is required, with a `_tag`, or without a usable time are skipped (row_statuses() says it of a
+/// Table, for people; testing's SlowLookup is compared with both); malformed rows are skipped and reported in
+/// notices(). Immutable, hence thread-safe. Building takes about 1 µs per row, memory at most 170 bytes per row plus
+/// the kernels' names.
 class RowIndex {
  public:
   static constexpr size_t kMaxLayouts = 64;  ///< Maximum number of named layouts; our own tables have fewer.
@@ -35,13 +37,16 @@ class RowIndex {
     uint32_t name = 0;  ///< Index in names().
     float us = 0;
     uint16_t file = 0;  ///< Index in files().
+    Requirement require = Requirement::none;
   };
 
   /// A file that cannot be read, or is no table of the family, is skipped and reported in notices(): an application
   /// must run on without it.
-  RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device);
+  RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device,
+           Requirement required = Requirement::none);
   /// Like the above, for documents in memory.
-  RowIndex(const KeyCodes& codes, std::span<const CsvDocument> documents, const DeviceInfo& device);
+  RowIndex(const KeyCodes& codes, std::span<const CsvDocument> documents, const DeviceInfo& device,
+           Requirement required = Requirement::none);
 
   /// Returns the number of the key's row; 0: none. Costs one cache miss.
   uint32_t find(const ProblemKey& key) const noexcept {

@@ -36,6 +36,7 @@ std::optional<std::string> table_cell(const FamilySpec& family, const PublishedR
   if (is("cu_num")) return std::to_string(row.num_units);
   if (is("device")) return row.model;
   if (is("layout")) return row.layout;
+  if (is("require")) return std::string(text(row.require));
   if (is("libtype")) return row.libtype;
   if (is("solidx") || is("kernelId")) return std::to_string(row.algorithm);
   if (is("splitK")) return std::to_string(row.split_k);
@@ -165,7 +166,7 @@ class TableEdit {
   /// Rows with a tag are alternatives of other tools. A row without a model matches any model until it is replaced.
   bool is_same_row(const TableRow& old, const PublishedRow& row) const {
     const RowEdit& edit = edits_[old.row];
-    if (!old.tag.empty() || edit.dropped) return false;
+    if (!old.tag.empty() || edit.dropped || old.require != row.require) return false;
     const std::string& model = edit.replacement ? edit.replacement->model : old.device;
     return model == row.model || (!edit.replacement && (model.empty() || row.model.empty()));
   }
@@ -194,8 +195,9 @@ class TableEdit {
 
   void add_new(const PublishedRow& row) {
     // If the same problem is given twice, the later row counts.
-    const auto text = fmt::format("{} {} {} {}", row.gfx, row.num_units, row.model, key_text(family_, row.problem));
-    const auto [entry, is_new] = appended_index_.emplace(text, appended_.size());
+    const auto key = fmt::format("{} {} {} {} {}", row.gfx, row.num_units, row.model, text(row.require),
+                                 key_text(family_, row.problem));
+    const auto [entry, is_new] = appended_index_.emplace(key, appended_.size());
     if (!is_new) {
       appended_[entry->second] = &row;
       return;
@@ -212,7 +214,7 @@ class TableEdit {
     if (!has_column(column)) columns_.emplace_back(column);
   }
 
-  /// Keeps the file's header and its order; missing columns are appended, `device` and `layout` last.
+  /// Keeps the file's header and its order; missing columns are appended, `device`, `layout` and `require` last.
   void add_columns(const PublishedRow& row) {
     if (!table_ && columns_.empty()) columns_ = table_columns(family_);
     ensure_column("gfx");
@@ -226,6 +228,7 @@ class TableEdit {
     }
     ensure_column("device");
     ensure_column("layout");
+    if (row.require != Requirement::none) ensure_column("require");
   }
 
   std::string head_text() const {

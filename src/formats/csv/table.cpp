@@ -49,6 +49,7 @@ class RowReader {
     if (result.device.empty()) without_device.note(document_, row);
     result.layout = text(row, "layout");
     result.tag = text(row, "_tag");
+    result.require = requirement(row);
     result.kernel_name = text(row, "kernelName");
     result.libtype = text(row, "libtype");
     result.us = usable_time(text(row, "us"));
@@ -77,6 +78,15 @@ class RowReader {
     if (number && *number >= 0) return *number;
     fail(ErrorCode::invalid_input, "{}: column 'cu_num' expects a whole number, got '{}'", document_.where(row),
          shown(cell));
+  }
+
+  Requirement requirement(size_t row) {
+    try {
+      return parse_requirement(text(row, "require"));
+    } catch (Error& error) {
+      error.add_context(document_.where(row));
+      throw;
+    }
   }
 
   const CsvDocument& document_;
@@ -156,7 +166,8 @@ Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRo
       }
       const TableRow& last = table.rows_.back();
       auto key = index_text(*family, last.problem, last.gfx, last.num_units);
-      if (last.tag.empty() && !seen.insert(key + ' ' + last.device).second) repeated.note(document, row);
+      if (last.tag.empty() && !seen.insert(fmt::format("{} {} {}", key, last.device, text(last.require))).second)
+        repeated.note(document, row);
       table.index_[std::move(key)].push_back(table.rows_.size() - 1);
     }
     const auto say = [&](const CountedNotice& oddity, std::string_view what, std::string_view so) {
@@ -187,12 +198,12 @@ std::vector<const TableRow*> Table::all(const Problem& problem, std::string_view
   return found;
 }
 
-const TableRow* Table::find(const Problem& problem, std::string_view gfx, int64_t num_units,
-                            std::string_view model) const {
+const TableRow* Table::find(const Problem& problem, std::string_view gfx, int64_t num_units, std::string_view model,
+                            Requirement required) const {
   const TableRow* best = nullptr;
   for (const TableRow* row : all(problem, gfx, num_units)) {
-    if (!row->us || !row->tag.empty() || !is_of_model(row->device, model)) continue;
-    if (!best || row->rank() < best->rank()) best = row;
+    if (!row->us || !row->tag.empty() || !is_of_model(row->device, model) || !meets(row->require, required)) continue;
+    if (!best || row->rank(required) < best->rank(required)) best = row;
   }
   return best;
 }

@@ -21,16 +21,17 @@ namespace attune {
 struct TableRow {
   size_t file = 0, row = 0;  ///< Index of the document in the table, and of the row in the document.
   size_t line = 0;
-  Problem problem;                  ///< From the key columns; not normalised. An unknown dtype stays as text.
-  std::string gfx;                  ///< Derived from cu_num if an old file has no gfx column; may be empty.
-  int64_t num_units = 0;            ///< `cu_num`; 0 if the file has no such column.
-  std::string device, layout, tag;  ///< Model, layout name, `_tag`; empty if the file has no such column.
+  Problem problem;                          ///< From the key columns; not normalised. An unknown dtype stays as text.
+  std::string gfx;                          ///< Derived from cu_num if an old file has no gfx column; may be empty.
+  int64_t num_units = 0;                    ///< `cu_num`; 0 if the file has no such column.
+  std::string device, layout, tag;          ///< Model, layout name, `_tag`; empty if the file has no such column.
+  Requirement require = Requirement::none;  ///< What the row states that its kernel keeps.
   std::string kernel_name, libtype;
   std::optional<double> us;  ///< nullopt for a time that is zero, negative, not finite, or not a number.
   std::optional<double> err_ratio, tflops, bw;
 
   /// Requires: the row has a usable time.
-  RowRank rank() const noexcept { return {file, *us}; }
+  RowRank rank(Requirement required) const noexcept { return {file, *us, require, required}; }
 };
 
 /// Treatment of unreadable rows: the table is refused, or the row is skipped, as at run time.
@@ -61,10 +62,12 @@ class Table {
   std::string_view raw(const TableRow& row) const { return documents()[row.file].raw(row.row); }
 
   /// Returns the row that a device takes by the rule of RowRank, of all layouts: one with a usable time, without
-  /// `_tag`, and of this `model`. Attributes missing in the problem have their defaults. O(log n).
-  const TableRow* find(const Problem& problem, std::string_view gfx, int64_t num_units,
-                       std::string_view model = {}) const;
-  /// Returns all rows of the key and device in file order: with any tag and model, also without a usable time.
+  /// `_tag`, of this `model`, and of those that state what is required. Attributes missing in the problem have their
+  /// defaults. O(log n).
+  const TableRow* find(const Problem& problem, std::string_view gfx, int64_t num_units, std::string_view model = {},
+                       Requirement required = Requirement::none) const;
+  /// Returns all rows of the key and device in file order: with any tag and model, also without a usable time, and
+  /// whatever they state.
   std::vector<const TableRow*> all(const Problem& problem, std::string_view gfx, int64_t num_units) const;
 
  private:

@@ -11,7 +11,8 @@ namespace attune {
 namespace {
 
 std::string identity(const Table& table, const TableRow& row) {
-  return fmt::format("{} {} {} {}", row.gfx, row.num_units, key_text(table.family(), row.problem), row.tag);
+  return fmt::format("{} {} {} {} {}", row.gfx, row.num_units, key_text(table.family(), row.problem), row.tag,
+                     text(row.require));
 }
 
 RowChange change_of(const TableRow* before, const TableRow* after) {

@@ -180,6 +180,9 @@ void commit(Fault fault) {
       return;
     case Fault::unsupported:
       fail(ErrorCode::unavailable, "excluded from this run by a planted fault");
+    case Fault::by_process:
+    case Fault::by_batch:
+    case Fault::unstated:
     case Fault::fast:
     case Fault::scribble_inputs:
     case Fault::scribble_after:

@@ -28,7 +28,7 @@ double misfit(int64_t tile, int64_t extent) {
 
 class FakePlan final : public Plan {
  public:
-  FakePlan(const GemmShape& shape, Layout layout, double us, FakeDevice& device)
+  FakePlan(const GemmShape& shape, Layout layout, double us, FakeDevice& device, Requirement states)
       : shape_(shape),
         weights_{.dtype = shape.in, .shape = {shape.n, shape.k}},
         layout_(std::move(layout)),
@@ -40,6 +40,7 @@ class FakePlan final : public Plan {
         bias_(static_cast<size_t>(shape.n)),
         c_(static_cast<size_t>(shape.m * shape.n)) {
     traits_.reentrant = false;
+    traits_.states = states;
     traits_.host_bytes =
         sizeof *this + plain_.size() + sizeof(float) * (a_.size() + b_.size() + bias_.size() + c_.size());
   }
@@ -110,14 +111,17 @@ class FakeBackend final : public Backend {
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     double luck = 1;
+    Requirement states = stated(config);
     for (const PlantedFault& one : faults_.of(problem, config, FaultStep::prepare)) {
       if (!is_due(one, 1)) continue;
       if (one.fault == Fault::fast)
         luck = kLuck;
+      else if (one.fault == Fault::unstated)
+        states = Requirement::none;
       else
         commit(one.fault);
     }
-    auto plan = healthy_plan(problem, config, luck);
+    auto plan = healthy_plan(problem, config, luck, states);
     auto faults = faults_.of(problem, config, FaultStep::run);
     const auto last = faults_.of(problem, config, FaultStep::unload);
     faults.insert(faults.end(), last.begin(), last.end());
@@ -126,7 +130,13 @@ class FakeBackend final : public Backend {
   }
 
  private:
-  std::unique_ptr<Plan> healthy_plan(const Problem& problem, const Config& config, double luck) const {
+  /// All are the same loop; what they state differs, as it does among real kernels.
+  static Requirement stated(const Config& config) {
+    const int64_t split = config.integer("split_k");
+    return split == 1 ? Requirement::batch_invariant : split == 2 ? Requirement::deterministic : Requirement::none;
+  }
+  std::unique_ptr<Plan> healthy_plan(const Problem& problem, const Config& config, double luck,
+                                     Requirement states) const {
     const auto shape = GemmShape::of(problem);
     const auto work = GemmOp().work(problem);
     const double ideal = device_.roofline_us(work.flops, work.bytes, name(shape.in));
@@ -137,7 +147,7 @@ class FakeBackend final : public Backend {
                            0.05 * std::abs(std::log2(split / wanted_split));
     const Layout layout{config.has("b_layout") ? config.text("b_layout") : "plain"};
     const double gain = layout.name == "plain" ? 1 : shape.m <= kFewRows ? kPackedFewRows : kPackedManyRows;
-    return std::make_unique<FakePlan>(shape, layout, (2.0 + ideal * 1.2 * penalty) * gain * luck, device_);
+    return std::make_unique<FakePlan>(shape, layout, (2.0 + ideal * 1.2 * penalty) * gain * luck, device_, states);
   }
 
   FakeDevice& device_;

@@ -16,12 +16,13 @@ namespace {
 constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 constexpr size_t kColumns = 5;
 
-constexpr std::array<std::string_view, 23> kNames = {"segfault",       "abort",        "exit0",      "loop",
+constexpr std::array<std::string_view, 26> kNames = {"segfault",       "abort",        "exit0",      "loop",
                                                      "sleep",          "bomb",         "garbage",    "close",
                                                      "stop",           "double_fork",  "file_limit", "scribble_inputs",
                                                      "scribble_after", "wrong_result", "nan",        "stack",
                                                      "signal_mask",    "chdir",        "throws",     "huge_result_time",
-                                                     "fast",           "slow",         "unsupported"};
+                                                     "by_process",     "by_batch",     "unstated",   "fast",
+                                                     "slow",           "unsupported"};
 
 constexpr std::array<std::string_view, 3> kSteps = {"prepare", "run", "unload"};
 
@@ -60,7 +61,7 @@ PlantedFault read_line(std::string_view line) {
   planted.step = static_cast<FaultStep>(step - kSteps.begin());
   if (planted.step != FaultStep::run && needs_launch(planted.fault))
     fail(ErrorCode::invalid_input, "{} is a fault of step run", name(planted.fault));
-  if (planted.step != FaultStep::prepare && planted.fault == Fault::fast)
+  if (planted.step != FaultStep::prepare && (planted.fault == Fault::fast || planted.fault == Fault::unstated))
     fail(ErrorCode::invalid_input, "{} is a fault of step prepare", name(planted.fault));
   read_when(columns[4], planted);
   return planted;
@@ -78,11 +79,13 @@ std::optional<Fault> parse_fault(std::string_view text) noexcept {
 
 bool needs_launch(Fault fault) noexcept {
   return fault == Fault::scribble_inputs || fault == Fault::scribble_after || fault == Fault::wrong_result ||
-         fault == Fault::nan || fault == Fault::huge_result_time;
+         fault == Fault::nan || fault == Fault::huge_result_time || fault == Fault::by_process ||
+         fault == Fault::by_batch;
 }
 
 bool is_healthy(Fault fault) noexcept {
-  return fault == Fault::double_fork || fault == Fault::signal_mask || fault == Fault::chdir || fault == Fault::fast;
+  return fault == Fault::unstated || fault == Fault::double_fork || fault == Fault::signal_mask ||
+         fault == Fault::chdir || fault == Fault::fast;
 }
 
 FaultList FaultList::parse(std::string_view text, std::string_view file) {

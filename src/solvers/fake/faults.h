@@ -34,6 +34,9 @@ enum class Fault : uint8_t {
   chdir,             ///< Changes the working folder to `/`. Healthy.
   throws,            ///< Throws an int.
   huge_result_time,  ///< A launch takes −1 µs of the device's time.
+  by_process,        ///< One element's last bits depend on the process. Correct, and not deterministic.
+  by_batch,          ///< The first element of each row depends on M in its last bit. Correct, not batch-invariant.
+  unstated,          ///< The plan states no requirement. Healthy.
   fast,              ///< The plan takes 0.7 of its time: with `once`, the luck of one opening. Healthy.
   slow,              ///< Sleeps for a second in every launch. Healthy where the deadline allows that.
   unsupported        ///< Reports the config as unsupported: excludes the candidate from a run.

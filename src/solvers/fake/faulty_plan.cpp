@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "solvers/fake/faulty_plan.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -62,6 +64,11 @@ class FaultyPlan final : public Plan {
       case Fault::scribble_after:
         std::memset(output + specs_.back().bytes(), 0xab, kBytesAfter);
         return;
+      case Fault::by_process:
+        return change_one(output, static_cast<uint64_t>(::getpid()) % specs_.back().elements());
+      case Fault::by_batch:
+        for (int64_t row = 0; row < rows() && rows() % 2 == 0; ++row) change_one(output, row * columns());
+        return;
       case Fault::nan:
         return change(output, 1, [](float) { return std::numeric_limits<float>::quiet_NaN(); });
       default:
@@ -75,6 +82,12 @@ class FaultyPlan final : public Plan {
       // Incremented, so that a second launch does not undo the first one's change.
       for (size_t at = 0; at < std::min<size_t>(kBytesOfInput, specs_[i].bytes()); ++at) ++input[at];
     }
+  }
+  int64_t rows() const { return specs_.back().shape.front(); }
+  int64_t columns() const { return static_cast<int64_t>(specs_.back().elements()) / rows(); }
+  /// Changes the last bit of an element.
+  void change_one(std::byte* output, uint64_t index) const {
+    output[index * specs_.back().bytes() / static_cast<uint64_t>(specs_.back().elements())] ^= std::byte{1};
   }
   /// Changes the first `count` elements of the output.
   template <typename Change>

@@ -22,6 +22,9 @@ class DotPlan final : public Plan {
     if (copies_) x_ = space.add<float>(shape.m * x_step_);
     if (shape.bias && shape.in != DType::fp32) bias_ = space.add<float>(shape.n + kPanel);
     traits_.workspace_bytes = space.bytes();
+    // Each element is one chain of sums along K and one tree over its lanes, made by one thread whatever the team; no
+    // part of it depends on M or on the row's place. Only one row at a time serves every M.
+    traits_.states = spec.rows == 1 ? Requirement::batch_invariant : Requirement::deterministic;
     traits_.host_bytes = sizeof *this;  // The loader opens a kernel's file once for any number of plans.
   }
 

@@ -44,6 +44,7 @@ class TilePlan final : public Plan {
     if (keeps_partials()) partials_ = space.add<float>(num_partials() * tiles_ * groups_ * tile_floats_);
     if (shape.bias && shape.in != DType::fp32) bias_ = space.add<float>(shape.n + kPanel);
     traits_.workspace_bytes = space.bytes();
+    traits_.states = stated();
     traits_.host_bytes = sizeof *this;  // The loader opens a kernel's file once for any number of plans.
   }
 
@@ -99,6 +100,14 @@ class TilePlan final : public Plan {
     }
   };
 
+  /// Each element is summed by one thread, in blocks of K that depend on the config alone. Parts of K are one for each
+  /// thread that the team happens to have. Tiles of several rows are not for every M, and store whole tiles and parts
+  /// of one by different code.
+  Requirement stated() const {
+    if (loops_.split == Split::k) return Requirement::none;
+    const bool serves_every_m = loops_.spec.across == Across::n && loops_.spec.tile_rows() == 1 && !is_amx();
+    return serves_every_m ? Requirement::batch_invariant : Requirement::deterministic;
+  }
   static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
   /// Rows copied whole are a cache line apart beyond their length: at a power of two they would share few cache sets.
   int64_t copy_step() const {

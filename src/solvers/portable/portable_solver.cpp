@@ -149,6 +149,9 @@ class PortablePlan final : public Plan {
  public:
   PortablePlan(const GemmShape& shape, Kernel kernel) : shape_(shape), kernel_(kernel) {
     traits_.host_bytes = sizeof *this;
+    // One thread, and one function for every block: a chain of sums in each lane, then the lanes in order. The steps
+    // after the last whole vector are scalar code, which a compiler may contract differently in each block.
+    traits_.states = shape.k % kLanes == 0 ? Requirement::batch_invariant : Requirement::deterministic;
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
   void run(const Launch& launch) const override {

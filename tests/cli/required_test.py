@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""What may be required of a winner: --require, the rows that state it, and the lookups that ask for it.
+
+The fake solver's configs state batch-invariant with split_k=1, deterministic with split_k=2 and nothing with split_k=4.
+All of them compute the same bits, unless a planted fault changes a bit in each process or with M."""
+import itertools
+
+import story
+
+# Long along K, so that split_k=4 is the fastest, then 2, then 1.
+SHAPES = "M,N,K,dtype\n2,16,256,fp32\n"
+BEST = "split_k=4;tile_m=16;tile_n=16"
+BEST_DETERMINISTIC = "split_k=2;tile_m=16;tile_n=16"
+UNTUNED = "split_k=1;tile_m=64;tile_n=64"
+SQUARE = "M,N,K,dtype\n64,64,4,fp32\n"  # here the untuned config is the fastest
+TILES = (16, 32, 64, 128)
+
+
+class Required(story.Story):
+    def published(self, *flags, faults="", shapes=SHAPES, status=0):
+        """Rows of the table after a run with planted faults, and the run's results."""
+        self.put("shapes.csv", shapes)
+        planted = self.put("faults.tsv", faults)
+        run = self.tune("-i", "shapes.csv", "-o", "t.csv", "--json", *flags, env={"ATTUNE_FAKE_FAULTS": str(planted)},
+                        status=status)
+        self.results = run.json["results"]
+        return self.rows("t.csv") if (self.work / "t.csv").exists() else []
+
+    def failures(self):
+        return [(payload["candidate"]["config"], payload["outcome"]["status"], payload["outcome"]["detail"])
+                for kind, payload in self.journal() if kind == "record" and payload["outcome"]["status"] != "ok"]
+
+    def test_its_row_stands_beside_the_other(self):
+        rows = self.published()
+        self.assertIn(BEST, rows[0]["kernelName"])
+        self.assertNotIn("require", rows[0], "a table whose rows state nothing has no column")
+        before = self.read("t.csv").splitlines()[1]
+        rows = self.published("--require", "deterministic")
+        self.assertEqual([row["require"] or "" for row in rows], ["", "deterministic"])
+        self.assertEqual(self.read("t.csv").splitlines()[1], before, "its cells stay as they were")
+        self.assertIn(BEST_DETERMINISTIC, rows[1]["kernelName"])
+        self.assertIn("require=deterministic", self.results[0]["decision"]["protocol"])
+        reasons = {detail for config, status, detail in self.failures() if "split_k=4" in config}
+        self.assertEqual(reasons, {"its plan does not state that it is deterministic"})
+
+    def test_neither_decision_is_reused_for_the_other(self):
+        self.published()
+        self.published("--require", "deterministic")
+        self.assertEqual([one["ending"] for one in self.results], ["decided"])
+        self.published("--require", "deterministic")
+        self.assertEqual([one["ending"] for one in self.results], ["reused"])
+        self.published()
+        self.assertEqual([one["ending"] for one in self.results], ["reused"])
+        self.assertEqual(len(self.rows("t.csv")), 2)
+
+    def test_bits_that_depend_on_the_process_are_found(self):
+        faults = f"*\t{BEST_DETERMINISTIC}\tby_process\trun\talways\n"
+        self.assertIn(BEST, self.published(faults=faults)[0]["kernelName"], "correct, so nothing else notices")
+        rows = self.published("--require", "deterministic", faults=faults)
+        self.assertEqual(rows[1]["require"], "deterministic")
+        self.assertNotIn(BEST_DETERMINISTIC, rows[1]["kernelName"])
+        found = [(status, detail) for config, status, detail in self.failures() if config == BEST_DETERMINISTIC]
+        self.assertEqual([status for status, _ in found], ["wrong_result"])
+        self.assertIn("differs from that in another process although its plan states that it is deterministic",
+                      found[0][1])
+
+    def test_bits_that_change_later_are_found(self):
+        # The first launches verify; then come those that other threads disturb.
+        faults = f"*\t{BEST_DETERMINISTIC}\tby_process\trun\tfrom:6\n"
+        rows = self.published("--require", "deterministic", faults=faults)
+        self.assertNotIn(BEST_DETERMINISTIC, rows[0]["kernelName"])
+
+    def test_a_faster_default_that_does_not_state_it_is_no_winner(self):
+        rows = self.published("--require", "deterministic", faults=f"*\t{UNTUNED}\tunstated\tprepare\talways\n",
+                              shapes=SQUARE)
+        self.assertNotIn(UNTUNED, rows[0]["kernelName"])
+        decision = self.results[0]["decision"]
+        self.assertEqual(decision["verdict"], "required")
+        self.assertLess(decision["speedup"], 1)
+        self.assertIn(UNTUNED, decision["default"], "the ratio is over the default that people know")
+        shown = self.tune("-i", "shapes.csv", "-o", "t.csv", "--require", "deterministic",
+                          env={"ATTUNE_FAKE_FAULTS": str(self.work / "faults.tsv")}).stdout
+        self.assertRegex(shown, r"required, \d+\.\d % slower than the default")
+
+    def test_nothing_that_meets_it_is_said(self):
+        faults = "".join(f"*\tsplit_k={k};tile_m={m};tile_n={n}\tunstated\tprepare\talways\n"
+                         for k, m, n in itertools.product((1, 2), TILES, TILES))
+        self.assertEqual(self.published("--require", "deterministic", faults=faults, status=1), [])
+        self.assertEqual(self.results[0]["ending"], "unsupported")
+        self.assertIn("no candidate on this machine is deterministic, as --require asks", self.results[0]["reason"])
+
+    def test_what_cannot_be_had_is_refused(self):
+        self.put("shapes.csv", SHAPES)
+        tune = ("tune", "-i", "shapes.csv", "-o", "t.csv", *story.FAKE)
+        self.refused(*tune, "--require", "bitwise", says="--require")
+        self.refused(*tune, "--require", "deterministic", "--search", "exhaustive", says="compared between processes")
+        self.refused(*tune, "--require", "deterministic", "--isolation", "none", says="compared between processes")
+        self.put("sizes.yaml", "- {M: 4, N: 8, K: 16, rowMajorA: true, rowMajorB: false}\n")
+        self.refused("tune", "--gemm_size_file", "sizes.yaml", "--require", "deterministic", *story.FAKE, says="YAML")
+
+    def test_check_verifies_what_a_row_states(self):
+        self.published("--require", "deterministic")
+        clean = self.attune("check", "t.csv", *story.FAKE)
+        self.assertIn("1 row: 1 ok", clean.stdout)
+        faults = self.put("faults.tsv", f"*\t{BEST_DETERMINISTIC}\tby_process\trun\talways\n")
+        found = self.attune("check", "t.csv", *story.FAKE, env={"ATTUNE_FAKE_FAULTS": str(faults)}, status=1)
+        self.assertIn("in another process", found.stdout)
+        self.put("t.csv", self.read("t.csv").replace(BEST_DETERMINISTIC, BEST))
+        found = self.attune("check", "t.csv", *story.FAKE, status=1)
+        self.assertIn("its plan does not state that it is deterministic", found.stdout)
+
+    def test_bench_verifies_it(self):
+        problem = "gemm_a16w16 m=2 n=16 k=256 dtype=fp32"
+        names = [f"fake.gemm@1:{config}" for config in (BEST_DETERMINISTIC, BEST)]
+        flags = [flag for name in names for flag in ("--candidate", name)]
+        run = self.attune("bench", problem, *flags, "--require", "deterministic", "--json", *story.FAKE)
+        self.assertEqual([one["status"] for one in run.json["candidates"]], ["ok", "unsupported"])
+        faults = self.put("faults.tsv", f"*\t{BEST_DETERMINISTIC}\tby_process\trun\talways\n")
+        run = self.attune("bench", problem, *flags, "--require", "deterministic", "--json", *story.FAKE,
+                          env={"ATTUNE_FAKE_FAULTS": str(faults)}, status=1)
+        self.assertEqual(run.json["candidates"][0]["status"], "wrong_result")
+
+    def test_lookups_see_the_rows_that_state_it(self):
+        self.published()
+        self.published("--require", "deterministic")
+        problem = "gemm_a16w16 m=2 n=16 k=256 dtype=fp32"
+        explain = ("explain", problem, "-t", "t.csv", "--devices", "fake:0")
+        self.assertIn(BEST, self.attune(*explain, "--json").json["candidate"])
+        self.assertIn(BEST_DETERMINISTIC, self.attune(*explain, "--json", "--require", "deterministic").json["candidate"])
+        asked = self.attune(*explain, "--json", env={"ATTUNE_REQUIRE": "deterministic"}).json
+        self.assertIn(BEST_DETERMINISTIC, asked["candidate"])
+        strict = self.attune(*explain, "--require", "batch-invariant")
+        self.assertIn("of rows that state batch-invariant: fallback", strict.stdout)
+        self.attune(*explain, status=2, env={"ATTUNE_REQUIRE": "determinstic"})
+        captured = self.put("captured.csv", "M,N,K,dtype,calls\n2,16,256,fp32,7\n")
+        coverage = ("coverage", captured, "-t", "t.csv", "--op", "gemm_a16w16", "--json", "--devices", "fake:0")
+        self.assertEqual(self.attune(*coverage, "--require", "deterministic").json["without_row"], [])
+        strict = self.attune(*coverage, "--require", "batch-invariant").json
+        self.assertEqual(len(strict["without_row"]), 1)
+        self.assertIn("--require batch-invariant", strict["commands"][0])
+
+
+if __name__ == "__main__":
+    story.main()
