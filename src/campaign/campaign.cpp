@@ -22,6 +22,7 @@
 #include "campaign/publisher.h"
 #include "campaign/tune_display.h"
 #include "campaign/tune_method.h"
+#include "campaign/weight_configs.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
 #include "tuner/cost_forecast.h"
@@ -143,12 +144,27 @@ class Campaign {
   void tune() {
     Observers observers({&tracker_, &display_, &publisher_});
     try {
-      results_ = Tuner(lanes(), how_).run(inputs_.items, observers, interrupted);
+      if (how_.protocol.require == Requirement::batch_invariant)
+        tune_weights(observers);
+      else
+        results_ = Tuner(lanes(), how_).run(inputs_.items, observers, interrupted);
     } catch (const Error&) {
       display_.flush();
       publisher_.flush();
       throw;
     }
+  }
+
+  /// Tunes all rows, then gives those of each weight one config; only then their results are known.
+  void tune_weights(TuneObserver& observer) {
+    ProgressObserver progress(observer);
+    results_ = Tuner(lanes(), how_).run(inputs_.items, progress, interrupted);
+    TunerOptions rest = how_;
+    if (rest.budget_s > 0) rest.budget_s = std::max(0.001, end_s_ + waited_s_ - steady_clock().now_s());
+    WeightConfigs weights(lanes(), rest, inputs_, observer);
+    weights.settle(results_, interrupted);
+    for (const TuneResult& result : results_) observer.finished(result);
+    for (const std::string& notice : weights.notices()) display_.note(notice);
   }
 
   void publish() {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "campaign/existing_rows.h"
 
+#include <set>
+
 #include "attune/error.h"
 #include "formats/csv/publish.h"
 #include "formats/csv/table.h"
 #include "measure/contenders.h"
+#include "ops/op.h"
+#include "search/weight_group.h"
 #include "solver/contender.h"
 
 namespace attune {
@@ -51,6 +55,22 @@ bool is_same_file(const fs::path& one, const fs::path& other) {
   return fs::exists(one) && fs::exists(other) && fs::equivalent(one, other);
 }
 
+/// Adds the problems of the table's other rows that must have the config of a problem's weight.
+void add_rows_of_weights(const Table& table, const DeviceInfo& device, std::vector<Problem>& problems) {
+  std::set<std::string> weights, known;
+  for (const Problem& problem : problems) {
+    weights.insert(weight_group_of(problem));
+    known.insert(problem.key());
+  }
+  for (const TableRow& row : table.rows()) {
+    if (row.require != Requirement::batch_invariant || row.gfx != device.gfx || row.num_units != device.num_units ||
+        !is_of_model(row.device, device.model))
+      continue;
+    const Problem problem = op_of(row.problem).normalise(row.problem, device);
+    if (weights.contains(weight_group_of(problem)) && known.insert(problem.key()).second) problems.push_back(problem);
+  }
+}
+
 }  // namespace
 
 ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& shapes, const TableFiles& tables,
@@ -67,7 +87,9 @@ ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& sh
   const bool only_own = options.all && !options.input.empty() && is_same_file(options.input, tables.output);
   const DeviceInfo& device = executor.device();
   const Requirement required = parse_requirement(options.require);
-  for (const Problem& problem : shapes.problems) {
+  std::vector<Problem> problems = shapes.problems;
+  if (required == Requirement::batch_invariant) add_rows_of_weights(table, device, problems);
+  for (const Problem& problem : problems) {
     // A row with an unusable time still belongs to this device.
     if (only_own && table.all(problem, device.gfx, device.num_units).empty()) continue;
     WorkItem item{problem, std::nullopt};
@@ -75,7 +97,8 @@ ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& sh
       if (auto candidate = usable_candidate(*row, problem, executor))
         item.incumbent = Incumbent{*std::move(candidate), row->us.value_or(0), std::string(table.raw(*row))};
     }
-    item.has_row = item.incumbent.has_value();
+    // All rows of a weight get one config, so none is kept by itself.
+    item.has_row = item.incumbent.has_value() && required != Requirement::batch_invariant;
     result.items.push_back(std::move(item));
   }
   return result;

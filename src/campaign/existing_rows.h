@@ -23,8 +23,10 @@ struct ExistingRows {
 };
 
 /// Reads the existing tables: old winners that can run on the executor's device become incumbents, and their shapes are
-/// marked as having a row. `--all` with the same file for input and output excludes the rows of other devices. Throws
-/// invalid_input for a table that cannot be read or that the run could not write.
+/// marked as having a row. With `--require batch-invariant` the
+/// table's other rows of the same weights are tuned as well, because they share a config. `--all` with the same file
+/// for input and output excludes the rows of other devices. Throws invalid_input for a table that cannot be read or
+/// that the run could not write.
 ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& shapes, const TableFiles& tables,
                                 Executor& executor);
 

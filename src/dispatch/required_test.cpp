@@ -109,5 +109,50 @@ TEST_F(RequiredTest, OnlineTuningIsRefusedBesideIt) {
   EXPECT_THROW(dispatcher(), Error);
 }
 
+TEST_F(RequiredTest, ABatchInvariantWeightIsServedByItsRowsWhateverMIs) {
+  write_stating(row_stating(16, kInvariant, 1, "batch-invariant") +
+                row_stating(64, kInvariant, 1000, "batch-invariant"));
+  options_.max_regret = 0.01;
+  require(Requirement::batch_invariant);
+  for (const int64_t m : {1, 5, 17, 40, 65, 9000}) {
+    const Hit hit = dispatcher().require(key(m));
+    EXPECT_NE(hit.row, 0u) << m;
+    EXPECT_NE(hit.match, Match::fallback) << m;
+  }
+}
+
+TEST_F(RequiredTest, ABatchInvariantWeightHasOneKernelOnly) {
+  write_stating(row_stating(16, kInvariant, 2, "batch-invariant") + row_stating(64, kOther, 1, "batch-invariant"));
+  require(Requirement::batch_invariant);
+  for (const int64_t m : {16, 64, 100}) {
+    const Hit hit = dispatcher().require(key(m));
+    EXPECT_EQ(hit.row, dispatcher().choose(key(16)).row) << m;
+  }
+  EXPECT_THAT(dispatcher().notices(),
+              testing::Contains(HasSubstr("another kernel than the first row of their weight")));
+}
+
+TEST_F(RequiredTest, ARowWhoseKernelIsMissingLeavesItsWeightUnserved) {
+  write_stating(row_stating(16, "gone.gemm@1:a=1", 1, "batch-invariant"));
+  require(Requirement::batch_invariant);
+  try {
+    dispatcher().require(key(5));
+    FAIL() << "another kernel would change the results";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unavailable);
+    EXPECT_THAT(error.what(), HasSubstr("another one would change the results"));
+  }
+}
+
+TEST_F(RequiredTest, WithoutRowsEveryMHasTheConfigOfASingleRow) {
+  write_stating("");
+  require(Requirement::batch_invariant);
+  for (const int64_t m : {1, 200}) {
+    const Hit hit = dispatcher().require(key(m));
+    EXPECT_EQ(hit.row, 0u);
+    EXPECT_EQ(hit.plan->traits().states, Requirement::batch_invariant);
+  }
+}
+
 }  // namespace
 }  // namespace attune

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "measure/bitwise/repeated_launches.h"
+#include "measure/bitwise/row_axis.h"
 #include "measure/plausibility.h"
 #include "measure/timing.h"
 
@@ -153,8 +154,7 @@ Finding Bench::verify_repeats(const Entrant& entrant, const std::string& expecte
     clear_prefix(*entrant.plan);
     announce(entrant.slot, limit);
     const auto start = Clock::now();
-    entrant.plan->run({operands, workspace_ ? workspace_->block.data : nullptr, stream_->native()});
-    stream_->synchronize();
+    launch_on(*entrant.plan, operands, workspace_ ? workspace_->block.data : nullptr);
     check_limit(start, limit);
     announce(entrant.slot, {});  // The hash of a large output takes longer.
     ++answer.launches;
@@ -165,6 +165,64 @@ Finding Bench::verify_repeats(const Entrant& entrant, const std::string& expecte
   answer.output = std::move(repeated.hash);
   if (repeated.fault.empty()) return {};
   return {Status::wrong_result, repeated.fault + " although its plan states that it is deterministic", {}};
+}
+
+void Bench::launch_on(const Plan& plan, std::span<void* const> operands, void* workspace) {
+  plan.run({operands, workspace, stream_->native()});
+  stream_->synchronize();
+}
+
+Finding Bench::verify_rows(const Entrant& entrant, std::span<const OtherRows> others, Milliseconds limit,
+                           uint64_t& launches) {
+  const auto at_m = entrant.weights ? entrant.weights->copy(0) : rotation_->copy(0);
+  clear_prefix(*entrant.plan);
+  announce(entrant.slot, limit);
+  launch_on(*entrant.plan, at_m, workspace_ ? workspace_->block.data : nullptr);
+  ++launches;
+  for (const OtherRows& other : others) {
+    // The time of a launch grows with its rows at most.
+    const int64_t share = other.m / std::max<int64_t>(1, specs_.back().shape.front()) + 1;
+    announce(entrant.slot, limit * share);
+    const auto start = Clock::now();
+    Finding found = compare_rows(other, at_m);
+    check_limit(start, limit * share);
+    announce(entrant.slot, {});
+    ++launches;
+    if (found.status != Status::ok) return found;
+  }
+  return {};
+}
+
+/// Launches on rows gathered from those at M and compares the results.
+Finding Bench::compare_rows(const OtherRows& other, std::span<void* const> at_m) {
+  std::vector<std::unique_ptr<GuardedBuffer>> own;
+  std::vector<void*> operands;
+  const auto span_at_m = [&](size_t i) { return std::span(static_cast<const std::byte*>(at_m[i]), specs_[i].bytes()); };
+  std::optional<RowAxis> axis;
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    axis = RowAxis::between(specs_[i], other.specs[i]);
+    if (!axis) {
+      operands.push_back(at_m[i]);
+      continue;
+    }
+    own.push_back(std::make_unique<GuardedBuffer>(device_, other.specs[i].bytes(), specs_[i].alignment_bytes, 8));
+    operands.push_back(own.back()->data());
+    if (specs_[i].use != Use::output) axis->gather(span_at_m(i), own.back()->span());
+  }
+  ATTUNE_CHECK(axis, "the result of '{}' has no rows", specs_.back().role);
+  fill_poison(specs_.back().dtype, own.back()->span());
+  const GuardedBuffer workspace(device_, std::max<uint64_t>(1, other.plan->traits().workspace_bytes),
+                                kWorkspaceAlignment, 8);
+  std::memset(workspace.data(), 0, workspace.bytes());
+  launch_on(*other.plan, operands, workspace.data());
+  const auto row = axis->first_different(span_at_m(specs_.size() - 1), own.back()->span());
+  if (!row) return {};
+  return {
+      Status::wrong_result,
+      fmt::format("row {} of its result at M = {} differs from the same row, {}, at M = {} although its plan states "
+                  "that it is batch-invariant",
+                  *row, axis->other, axis->place_at_m(*row), axis->m),
+      {}};
 }
 
 void Bench::reserve(const PlanTraits& traits, bool verify) {

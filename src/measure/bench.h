@@ -21,6 +21,13 @@ namespace attune {
 /// beyond any memory do not overflow.
 double bench_bytes(const Op& op, const Problem& problem, const Protocol& protocol, const DeviceInfo& device);
 
+/// A candidate of a problem prepared for another number of rows of the same weights.
+struct OtherRows {
+  int64_t m = 0;
+  std::vector<TensorSpec> specs;
+  std::unique_ptr<Plan> plan;
+};
+
 /// Owns everything of one problem on one device: stream, rotation, references, guarded output, workspace, packed
 /// weights, and the plans by slot. The plans borrow these. Used by the device's owner thread only.
 class Bench {
@@ -67,6 +74,10 @@ class Bench {
   /// launches in `answer`. Throws like verify(), and Error{device} when the system refuses a thread. Requires:
   /// reserve().
   Finding verify_repeats(const Entrant& entrant, const std::string& expected, Milliseconds limit, Admitted& answer);
+  /// Compares each row of the result with the same row computed among other numbers of rows, bit by bit, on one copy of
+  /// the weights (see RowAxis). Throws like verify(). Requires: reserve().
+  Finding verify_rows(const Entrant& entrant, std::span<const OtherRows> others, Milliseconds limit,
+                      uint64_t& launches);
   /// Enlarges the workspace that the plans share; with `verify`, also allocates one between guard bands. Throws
   /// Error{device}.
   void reserve(const PlanTraits& traits, bool verify);
@@ -81,6 +92,8 @@ class Bench {
   Sampling take(const Turn& turn);
 
  private:
+  void launch_on(const Plan& plan, std::span<void* const> operands, void* workspace);
+  Finding compare_rows(const OtherRows& other, std::span<void* const> at_m);
   void run_untimed(const Entrant& entrant, uint32_t launches);
   void draw(const Entrant& entrant, uint32_t launches);
   void clear_prefix(const Plan& plan);

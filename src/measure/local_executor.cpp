@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "measure/bitwise/row_axis.h"
 #include "measure/cancelled.h"
 #include "measure/evaluate.h"
 #include "measure/plausibility.h"
@@ -201,6 +202,7 @@ Contender LocalExecutor::contender_of(const SolverEntry& entry, const Problem& p
     contender.versions.insert(opened.builds.begin(), opened.builds.end());
     contender.space = opened.backend->space(problem);
     contender.untuned = opened.backend->untuned(problem);
+    contender.invariant = opened.backend->invariant_space(problem);
     return contender;
   } catch (const std::exception& error) {
     return without(entry, error.what());
@@ -215,7 +217,9 @@ void LocalExecutor::find_packings(OpenProblem& opening) {
   for (Contender& contender : opening.contenders) {
     if (!contender.support.yes) continue;
     try {
-      for (const std::string& name : layouts_of(contender.space)) {
+      auto names = layouts_of(contender.space);
+      names.merge(layouts_of(contender.invariant));
+      for (const std::string& name : names) {
         if (name == kPlain || opening.packings.contains(name)) continue;
         Backend& backend = *library(*registry_.find(contender.solver)).backend;
         const auto& packing =
@@ -257,6 +261,33 @@ Outcome LocalExecutor::prepare(OpenProblem& opening, const Admission& admission,
     }
     return {};
   });
+}
+
+/// Prepares the candidate for other numbers of rows of the same weights. Throws unavailable if one kernel and one
+/// config do not serve them all.
+std::vector<OtherRows> LocalExecutor::prepare_other_rows(OpenProblem& opening, const Admission& admission) {
+  const Candidate& candidate = admission.candidate;
+  const auto entry = std::find_if(registry_.entries().begin(), registry_.entries().end(),
+                                  [&](const SolverEntry& one) { return one.id == candidate.solver; });
+  const Op& op = op_of(opening.problem);
+  const auto recipes = [&](const Problem& problem) {
+    std::vector<std::string> all;
+    for (const CompileTask& task : entry->solver->compile_tasks(problem, candidate.config, device_.info()))
+      all.push_back(task.recipe());
+    return all;
+  };
+  const std::vector<Binary> binaries = binaries_.load(admission.binaries);
+  std::vector<OtherRows> others;
+  for (const int64_t m : probed_rows(opening.problem.integer("m"))) {
+    const Problem problem = op.normalise(opening.problem.with("m", std::to_string(m)), device_.info());
+    if (const auto why = why_unusable(candidate, problem, std::vector{contender_of(*entry, problem)}, device_.info()))
+      fail(ErrorCode::unavailable, "it does not serve every M of the weights, as at M = {}: {}", m, *why);
+    if (recipes(problem) != recipes(opening.problem))
+      fail(ErrorCode::unavailable, "it does not serve every M of the weights with one kernel, as at M = {}", m);
+    others.push_back(
+        {m, op.tensors(problem), library(*entry->solver).backend->prepare(problem, candidate.config, {binaries})});
+  }
+  return others;
 }
 
 /// Makes the resources that every candidate of a problem needs. A failure is no candidate's fault; the same outcome,
@@ -334,6 +365,18 @@ Outcome LocalExecutor::try_out(OpenProblem& opening, const Admission& admission,
       return verdict;
     });
     if (!verified.ok()) return verified;
+  }
+  if (check && required == Requirement::batch_invariant && is_stated) {
+    std::vector<OtherRows> others;
+    Outcome invariant = evaluate(device_, Step::prepare, [&]() -> Finding {
+      others = prepare_other_rows(opening, admission);
+      return {};
+    });
+    if (invariant.ok()) {
+      invariant = evaluate(device_, Step::run,
+                           [&] { return bench.verify_rows(entrant, others, admission.limits.run, answer.launches); });
+    }
+    if (!invariant.ok()) return {.status = invariant.status, .detail = invariant.detail, .errors = verified.errors};
   }
   if (required != Requirement::none && is_stated) {
     const Outcome repeated = evaluate(device_, Step::run, [&] {

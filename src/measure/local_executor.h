@@ -73,6 +73,7 @@ class LocalExecutor final : public Executor {
   void check_layout(const OpenProblem& opening, const Config& config) const;
   Library& library(const Solver& solver);
   Outcome prepare(OpenProblem& opening, const Admission& admission, std::unique_ptr<Plan>& plan);
+  std::vector<OtherRows> prepare_other_rows(OpenProblem& opening, const Admission& admission);
   Outcome try_out(OpenProblem& opening, const Admission& admission, Bench::Entrant& entrant, Admitted& answer);
   OpenProblem* opening_of(Slot slot);
   void give_back(OpenProblem& opening, Slot slot);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "search/weight_group.h"
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
@@ -64,6 +65,23 @@ std::string weight_group_of(const Problem& problem) {
     if (name != "m") key += ' ' + name + '=' + value;
   }
   return key;
+}
+
+std::optional<Candidate> choose_config(std::span<const std::map<Candidate, double>> times_us) {
+  if (times_us.empty()) return std::nullopt;
+  std::optional<Candidate> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& [candidate, first_us] : times_us.front()) {
+    double sum = 0;
+    for (const auto& times_of_row : times_us) {
+      const auto found = times_of_row.find(candidate);
+      sum += found == times_of_row.end() ? std::numeric_limits<double>::infinity() : std::log(found->second);
+    }
+    if (!(sum < least)) continue;
+    least = sum;
+    best = candidate;
+  }
+  return best;
 }
 
 GroupChoice choose_layout(std::span<const GroupRow> rows, double min_gain) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +33,10 @@ struct GroupChoice {
   std::string layout;            ///< Layout of all rows; empty when none serves every row.
   std::vector<GroupPick> picks;  ///< One per row, in row order.
 };
+
+/// Chooses the candidate that has a time in every row of a weight group and the least product of times; nothing if none
+/// has. `times_us`: by row, each above 0. Pure.
+std::optional<Candidate> choose_config(std::span<const std::map<Candidate, double>> times_us);
 
 /// Chooses the layout in which the rows of one weight group have the lowest Σ calls·time, where a layout's time in a
 /// row is the baseline's time divided by its ratio. If the baselines share a layout, another one must gain more than

@@ -129,5 +129,15 @@ TEST(WeightGroup, PlainIsALayoutLikeOthers) {
   EXPECT_EQ(choose({decision(1, 100, {finalist(plain, 1.2), finalist(in_layout("a"), 1.1)})}).layout, "plain");
 }
 
+TEST(ChooseConfig, TheLeastProductOfTimesOfThoseInEveryRow) {
+  const Candidate a = in_layout("plain", 1), b = in_layout("plain", 2), c = in_layout("plain", 3);
+  using Times = std::map<Candidate, double>;
+  EXPECT_EQ(choose_config(std::vector<Times>{{{a, 10}, {b, 12}}, {{a, 100}, {b, 80}}}), b) << "960 is below 1000";
+  EXPECT_EQ(choose_config(std::vector<Times>{{{a, 10}, {b, 14}}, {{a, 100}, {b, 80}}}), a);
+  EXPECT_EQ(choose_config(std::vector<Times>{{{a, 10}, {c, 1}}, {{a, 100}, {b, 1}}}), a) << "the others lack a row";
+  EXPECT_EQ(choose_config(std::vector<Times>{{{b, 10}}, {{a, 100}}}), std::nullopt);
+  EXPECT_EQ(choose_config({}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace attune

@@ -29,7 +29,10 @@ std::optional<std::string> why_unusable(const Candidate& candidate, const Proble
   if (!contender->support.yes) return candidate.solver + " " + contender->support.reason;
   if (contender->version != candidate.version)
     return fmt::format("made with {} {}, this machine has {}", candidate.solver, candidate.version, contender->version);
-  return why_outside(contender->space, candidate.config, problem, device);
+  auto why = why_outside(contender->space, candidate.config, problem, device);
+  if (why && contender->invariant.size() > 0 && !why_outside(contender->invariant, candidate.config, problem, device))
+    return std::nullopt;
+  return why;
 }
 
 std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,

@@ -48,6 +48,10 @@ class Backend {
   virtual SearchSpace space(const Problem& problem) = 0;
   /// The library's own config, used when nobody tunes it.
   virtual Config untuned(const Problem& problem) = 0;
+  /// Configs that serve every M of the problem's weights and state that they are batch-invariant: one space for all M,
+  /// whatever the problem's own is. Empty (the default): the solver has none. They need not belong to space(), whose
+  /// rules may exclude what is slow for an M.
+  virtual SearchSpace invariant_space(const Problem&) { return {}; }
   /// Opaque layouts of packed weights that configs of the problem may name as `b_layout`. A name contains everything
   /// that a reader of the bytes depends on: library, version, and the library's own parameters. Named layouts
   /// (attune/tensor.h) are not listed here.

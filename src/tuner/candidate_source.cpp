@@ -20,6 +20,12 @@ bool is_wanted(const std::string& solver, const std::vector<std::string>& librar
 
 bool splits_k(const Config& config) { return config.has("split_k") && config.integer("split_k") > 1; }
 
+/// The space of a contender that offers one candidate alone; empty if it is another solver's.
+SearchSpace space_of(const Candidate& only, const Contender& contender) {
+  const bool is_its = only.solver == contender.solver && only.version == contender.version;
+  return is_its ? SearchSpace::listed({only.config}) : SearchSpace();
+}
+
 }  // namespace
 
 CandidateSource::CandidateSource(const Problem& problem, const DeviceInfo& device, std::vector<Contender> contenders,
@@ -35,6 +41,11 @@ CandidateSource::CandidateSource(const Problem& problem, const DeviceInfo& devic
       refusals_.push_back(contender.solver + " " + contender.support.reason);
       continue;
     }
+    untuned_.push_back({contender.solver, contender.version, contender.untuned});
+    versions_.insert(contender.versions.begin(), contender.versions.end());
+    // Rows of one weight share a config, which must serve every M.
+    if (options.protocol.require == Requirement::batch_invariant) contender.space = contender.invariant;
+    if (options.only) contender.space = space_of(*options.only, contender);
     StrategyOptions strategy = options.strategy;
     strategy.seed = derive_seed(options.strategy.seed, problem.key() + contender.solver);
     if (const auto index = contender.space.index_of(contender.untuned)) strategy.start.push_back(*index);
@@ -52,8 +63,6 @@ CandidateSource::CandidateSource(const Problem& problem, const DeviceInfo& devic
       if (belongs(neighbour)) begin_with(neighbour);
     }
     auto pruned = prune(contender.space, problem, device, strategy.seed);
-    untuned_.push_back({contender.solver, contender.version, contender.untuned});
-    versions_.insert(contender.versions.begin(), contender.versions.end());
     auto lane = make_strategy(contender.space, std::move(pruned.allowed), strategy);
     lanes_.push_back({std::move(contender), std::move(lane)});
   }

@@ -326,7 +326,8 @@ bool ProblemRun::must_meet(const Candidate& candidate) const {
 }
 
 bool ProblemRun::may_win(const Competitor& entry) const {
-  return meets(entry.states, context_.options.protocol.require);
+  const auto& only = context_.options.only;
+  return (!only || *only == entry.candidate) && meets(entry.states, context_.options.protocol.require);
 }
 
 bool ProblemRun::has_possible_winner() const {

@@ -114,12 +114,13 @@ json json_of(const Contender& contender) {
   return {{"solver", contender.solver},         {"version", contender.version},
           {"versions", contender.versions},     {"supported", contender.support.yes},
           {"reason", contender.support.reason}, {"space", json_of(contender.space)},
-          {"untuned", contender.untuned.key()}};
+          {"untuned", contender.untuned.key()}, {"invariant", json_of(contender.invariant)}};
 }
 Contender contender_from(const json& value) {
   return {text_from(value.at("solver")),        text_from(value.at("version")),
           value.at("versions").get<Versions>(), {value.at("supported").get<bool>(), text_from(value.at("reason"))},
-          space_from(value.at("space")),        Config::parse(text_from(value.at("untuned")))};
+          space_from(value.at("space")),        Config::parse(text_from(value.at("untuned"))),
+          space_from(value.at("invariant"))};
 }
 
 json json_of(const DeviceInfo& device) {

@@ -16,7 +16,7 @@ SQUARE = "M,N,K,dtype\n64,64,4,fp32\n"  # here the untuned config is the fastest
 TILES = (16, 32, 64, 128)
 
 
-class Required(story.Story):
+class RequiredStory(story.Story):
     def published(self, *flags, faults="", shapes=SHAPES, status=0):
         """Rows of the table after a run with planted faults, and the run's results."""
         self.put("shapes.csv", shapes)
@@ -30,6 +30,8 @@ class Required(story.Story):
         return [(payload["candidate"]["config"], payload["outcome"]["status"], payload["outcome"]["detail"])
                 for kind, payload in self.journal() if kind == "record" and payload["outcome"]["status"] != "ok"]
 
+
+class Required(RequiredStory):
     def test_its_row_stands_beside_the_other(self):
         rows = self.published()
         self.assertIn(BEST, rows[0]["kernelName"])
@@ -138,6 +140,64 @@ class Required(story.Story):
         strict = self.attune(*coverage, "--require", "batch-invariant").json
         self.assertEqual(len(strict["without_row"]), 1)
         self.assertIn("--require batch-invariant", strict["commands"][0])
+
+
+class BatchInvariant(RequiredStory):
+    """Rows of one weight, which differ in M alone, have one config that keeps one order over K for all M."""
+
+    SHAPES = "M,N,K,dtype\n16,16,64,fp32\n128,16,64,fp32\n"
+
+    def kernels(self, rows):
+        return {int(row["M"]): row["kernelName"].split(":", 1)[1] for row in rows if row.get("require") == "batch-invariant"}
+
+    def test_rows_of_a_weight_share_one_config(self):
+        alone = {row["M"]: row["kernelName"] for row in self.published(shapes=self.SHAPES)}
+        self.assertNotEqual(alone["16"], alone["128"], "each M has its own best tile")
+        shared = self.kernels(self.published("--require", "batch-invariant", shapes=self.SHAPES))
+        self.assertEqual(set(shared), {16, 128})
+        self.assertEqual(len(set(shared.values())), 1, shared)
+        self.assertIn("split_k=1", shared[16])
+        self.assertEqual({one["decision"]["winner"].split(":", 1)[1] for one in self.results}, set(shared.values()))
+        decided = [payload for kind, payload in self.journal() if kind == "decision"]
+        again = self.kernels(self.published("--require", "batch-invariant", shapes=self.SHAPES))
+        self.assertEqual(again, shared)
+        self.assertEqual([one["ending"] for one in self.results], ["reused", "reused"])
+        self.assertEqual(len([payload for kind, payload in self.journal() if kind == "decision"]), len(decided))
+
+    def test_another_m_decides_for_the_table_s_rows_too(self):
+        first = self.kernels(self.published("--require", "batch-invariant", shapes="M,N,K,dtype\n16,16,64,fp32\n"))
+        self.assertIn("tile_m=16", first[16])
+        shapes = "M,N,K,dtype\n" + "".join(f"{m},16,64,fp32\n" for m in (128, 256, 512))
+        shared = self.kernels(self.published("--require", "batch-invariant", shapes=shapes))
+        self.assertEqual(set(shared), {16, 128, 256, 512})
+        self.assertEqual(len(set(shared.values())), 1, shared)
+        self.assertNotIn("tile_m=16", shared[16])
+
+    def test_a_row_that_depends_on_m_is_found(self):
+        best = self.kernels(self.published("--require", "batch-invariant", shapes=self.SHAPES))[16]
+        (self.work / "t.csv").unlink()
+        faults = f"*\t{best}\tby_batch\trun\talways\n"
+        others = self.kernels(self.published("--require", "batch-invariant", "--all", faults=faults, shapes=self.SHAPES))
+        self.assertEqual(len(set(others.values())), 1)
+        self.assertNotEqual(others[16], best)
+        found = [(status, detail) for config, status, detail in self.failures() if config == best]
+        self.assertIn("wrong_result", {status for status, _ in found})
+        self.assertRegex(found[0][1], r"row \d+ of its result at M = \d+ differs from the same row, \d+, at M = \d+ although "
+                                      "its plan states that it is batch-invariant")
+
+    def test_check_compares_rows_over_m(self):
+        best = self.kernels(self.published("--require", "batch-invariant", shapes=self.SHAPES))[16]
+        self.assertIn("2 rows: 2 ok", self.attune("check", "t.csv", *story.FAKE).stdout)
+        faults = self.put("faults.tsv", f"*\t{best}\tby_batch\trun\talways\n")
+        found = self.attune("check", "t.csv", *story.FAKE, env={"ATTUNE_FAKE_FAULTS": str(faults)}, status=1)
+        self.assertIn("batch-invariant", found.stdout)
+
+    def test_every_m_of_the_weight_is_served_by_its_rows(self):
+        best = self.kernels(self.published("--require", "batch-invariant", shapes=self.SHAPES))[16]
+        for m in (1, 5, 16, 77, 4000):
+            found = self.attune("explain", f"gemm_a16w16 m={m} n=16 k=64 dtype=fp32", "-t", "t.csv", "--devices", "fake:0",
+                                "--json", env={"ATTUNE_REQUIRE": "batch-invariant", "ATTUNE_MAX_REGRET": "0.01"}).json
+            self.assertIn(best, found["candidate"], m)
 
 
 if __name__ == "__main__":

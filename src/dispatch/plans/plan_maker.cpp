@@ -116,7 +116,10 @@ void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate,
       if (!library.backend) fail(ErrorCode::unavailable, "{}", library.unavailable);
       contender->versions = library.backend->versions();
       contender->version = candidate_version(*solver, contender->versions);
-      if (contender->version == candidate.version) contender->space = library.backend->space(problem);
+      if (contender->version == candidate.version) {
+        contender->space = library.backend->space(problem);
+        contender->invariant = library.backend->invariant_space(problem);
+      }
     }
   }
   const bool is_current = contender && contender->version == candidate.version;
@@ -205,7 +208,50 @@ bool PlanMaker::is_last_choice(PlanResult made, Requirement required, PlanResult
   return last.plan != nullptr || waits;
 }
 
+/// Returns the config with a layout of the weights with which a solver starts every M of them: the untuned one of a
+/// single row if it is batch-invariant, else the first that is. Throws what the backend throws.
+std::optional<Config> PlanMaker::invariant_in(const Problem& single_row, const Solver& solver,
+                                              const std::string& layout) {
+  Backend& backend = *opened(solver).backend;
+  const SearchSpace space = backend.invariant_space(single_row);
+  if (space.size() == 0) return std::nullopt;
+  Config untuned = backend.untuned(single_row);
+  if (layout_of(untuned) == layout && !why_outside(space, untuned, single_row, device())) return untuned;
+  for (const uint64_t index : prune(space, single_row, device(), 0).allowed) {
+    Config config = space.at(index);
+    if (layout_of(config) == layout) return config;
+  }
+  return std::nullopt;
+}
+
+/// The solver and its config are chosen for a single row, so that every M of the weights has the same.
+PlanMaker::PlanResult PlanMaker::make_invariant(const Problem& problem, std::span<const std::string> layouts) {
+  PlanResult last;
+  last.why_not = "no solver on this machine states a batch-invariant kernel for these weights";
+  const Problem single_row = problem.with("m", "1");
+  visit_solvers(single_row, [&](const Solver& solver) {
+    for (size_t i = 0; i < layouts.size(); ++i) {
+      try {
+        const auto config = invariant_in(single_row, solver, layouts[i]);
+        if (!config) continue;
+        if (const Support support = solver.supports(problem, device()); !support.yes)
+          fail(ErrorCode::unavailable, "{} {}", solver.id(), support.reason);
+        PlanResult made = prepare(problem, solver, *config);
+        made.layout = static_cast<uint8_t>(i);
+        if (is_last_choice(std::move(made), Requirement::batch_invariant, last)) return true;
+      } catch (const std::exception& error) {
+        // Another solver would sum in another order than this one does for other M.
+        last.why_not = error.what();
+        return true;
+      }
+    }
+    return false;
+  });
+  return last;
+}
+
 PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, Requirement required) {
+  if (required == Requirement::batch_invariant) return make_invariant(problem, std::vector<std::string>{"plain"});
   PlanResult last;
   last.why_not = "no solver on this machine supports the problem";
   visit_solvers(problem, [&](const Solver& solver) {
@@ -248,6 +294,7 @@ std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver
 
 PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, std::span<const std::string> layouts,
                                               Requirement required) {
+  if (required == Requirement::batch_invariant) return make_invariant(problem, layouts);
   PlanResult last;
   last.why_not = "no solver on this machine reads weights in this layout: " + layouts.front();
   visit_solvers(problem, [&](const Solver& solver) {

@@ -43,7 +43,8 @@ class PlanMaker {
   PlanResult make(const Problem& problem, std::string_view candidate, std::string_view layout = "plain");
   /// Makes an untuned plan of the first solver that supports the problem, baselines first, and whose plan states what
   /// is required. No plan: no solver does. Under a requirement no other solver stands in for one whose kernel is yet to
-  /// be compiled, because the results would change with the state of the cache.
+  /// be compiled, because the results would change with the state of the cache. Batch-invariant: solver and config are
+  /// those of a single row, for every M.
   PlanResult make_untuned(const Problem& problem, Requirement required = Requirement::none);
   /// Like above for packed weights: uses the first solver (baselines first) that reads one of the layouts, with its
   /// untuned config, changed in as few parameters as the layout requires.
@@ -79,6 +80,8 @@ class PlanMaker {
   void visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit);
   std::optional<Config> untuned_in(const Problem& problem, const Solver& solver, const std::string& layout);
   PlanResult prepare(const Problem& problem, const Solver& solver, const Config& config);
+  std::optional<Config> invariant_in(const Problem& single_row, const Solver& solver, const std::string& layout);
+  PlanResult make_invariant(const Problem& problem, std::span<const std::string> layouts);
   bool is_last_choice(PlanResult made, Requirement required, PlanResult& last) const;
 
   std::unique_ptr<Device> device_;

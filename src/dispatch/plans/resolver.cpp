@@ -77,7 +77,9 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
     layouts = request.layouts->names;
     halves = request.layouts->halves(codes, key);
   }
+  bool has_rows = false;
   visit_rows<LayoutSet::kMax>(rows, key.m, key.n, codes.pads_m(), halves, max_regret, [&](const MatchedRow& met) {
+    has_rows = true;
     const RowIndex::Row& row = rows.row(met.number);
     const auto layout = layouts.empty() ? layouts : layouts.subspan(met.layout, 1);
     const std::string_view kernel = rows.kernel_name(row);
@@ -96,6 +98,10 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
     return false;
   });
   if (answer.hit.plan != nullptr) return answer;
+  if (required_ == Requirement::batch_invariant && has_rows && answer.hit.row == 0) {
+    answer.why_not = "the kernel that its weight's rows name cannot be made, and another one would change the results";
+    return answer;
+  }
   if (required_ != Requirement::none && answer.hit.row != 0) {
     answer.hit.is_stand_in = true;
     answer.why_not = "its kernel is not compiled yet";

@@ -83,7 +83,8 @@ class RowIndexBuilder {
     }
     say(path, repeated_, "with the key of another row", "the lowest time wins");
     say(path, wrong_, "that cannot be read", "skipped");
-    repeated_ = wrong_ = {};
+    say(path, mixed_, "with another kernel than the first row of their weight", "not used, results would depend on M");
+    repeated_ = wrong_ = mixed_ = {};
   }
 
   void begin_file(const CsvScan& scan) {
@@ -180,6 +181,12 @@ class RowIndexBuilder {
       return std::nullopt;
     }
   }
+  /// Whether the kernel is that of the weight's first row: with several, results would depend on M.
+  bool is_kernel_of_weight(const KeyCodes::Codes& codes, std::string_view kernel) {
+    const HalfKey weight = codes_.half(codes);
+    const auto [first, is_new] = kernels_of_weights_.try_emplace({weight.high, weight.low}, hash128(kernel));
+    return is_new || first->second == hash128(kernel);
+  }
   RowRank rank_of(const RowIndex::Row& row) const noexcept { return {row.file, row.us, row.require, required_}; }
 
   void add_row(const CsvScan& scan, uint16_t file) {
@@ -193,6 +200,8 @@ class RowIndexBuilder {
     const std::string_view kernel = cell(scan, name_);
     if (has_too_many_cells(scan) || !read_codes(scan, codes) || index_.names_.size() + kernel.size() > kMaxNameBytes)
       return wrong_.note(scan.line());
+    if (required_ == Requirement::batch_invariant && !is_kernel_of_weight(codes, kernel))
+      return mixed_.note(scan.line());
     const HalfKey half = codes_.half(codes, layout_of(scan));
     RowIndex::Row row{half.with_m(codes_.m_of(codes)),
                       codes_.m_of(codes),
@@ -249,7 +258,8 @@ class RowIndexBuilder {
   CodedColumn layout_;
   std::vector<InGroup> in_groups_;
   std::optional<size_t> gfx_, units_, us_, name_, model_, tag_, require_;
-  CountedNotice repeated_, wrong_;
+  CountedNotice repeated_, wrong_, mixed_;
+  std::map<std::pair<uint64_t, uint64_t>, Hash128> kernels_of_weights_;  ///< Under batch_invariant; by key without M.
 };
 
 RowIndex::RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device,

@@ -102,6 +102,12 @@ class FakeBackend final : public Backend {
         {{"tile-fits", "tile_m * tile_n <= 128 * 64", "an accumulator of this size does not fit the registers"},
          {"split-divides", "problem.k % split_k == 0", "split-K needs parts of equal length"}});
   }
+  SearchSpace invariant_space(const Problem& problem) override {
+    const SearchSpace all = space(problem);
+    std::vector<Rule> rules(all.rules().begin(), all.rules().end());
+    rules.push_back({"one-order", "split_k == 1", "parts of K are not batch-invariant"});
+    return SearchSpace::product({all.parameters().begin(), all.parameters().end()}, std::move(rules));
+  }
   Config untuned(const Problem& problem) override {
     std::vector<std::pair<std::string, Value>> values = {
         {"tile_m", int64_t{64}}, {"tile_n", int64_t{64}}, {"split_k", int64_t{1}}};

@@ -13,6 +13,8 @@ namespace attune::jit_cpu {
 /// The configs of one product; README.md explains the parameters. The rules limit registers, caches and work, with
 /// thresholds that change smoothly with the sizes.
 SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device);
+/// Configs that serve every M and sum in one order for all: one row of x at a time. It does not depend on M.
+SearchSpace gemm_invariant_space(const GemmShape& shape, const DeviceInfo& device);
 /// The config that is most often best for such a product; a search starts from it.
 Config gemm_start(const GemmShape& shape, const DeviceInfo& device);
 

@@ -37,6 +37,9 @@ class JitCpuBackend final : public Backend {
     return {{"jit_cpu.gemm", "1"}, {"kernel.jit_cpu.gemm", kSourcesHash}, {"compiler.hostcc", compiler_}};
   }
   SearchSpace space(const Problem& problem) override { return gemm_space(GemmShape::of(problem), device_); }
+  SearchSpace invariant_space(const Problem& problem) override {
+    return gemm_invariant_space(GemmShape::of(problem), device_);
+  }
   Config untuned(const Problem& problem) override { return gemm_start(GemmShape::of(problem), device_); }
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext& context) override {

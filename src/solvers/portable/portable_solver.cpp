@@ -175,6 +175,9 @@ class PortableBackend final : public Backend {
     return SearchSpace::product(
         {{.name = "block", .values = {std::string("4x4"), std::string("2x4"), std::string("1x4")}}}, {});
   }
+  SearchSpace invariant_space(const Problem& problem) override {
+    return GemmShape::of(problem).k % kLanes == 0 ? space(problem) : SearchSpace();
+  }
   Config untuned(const Problem&) override { return Config({{"block", std::string("4x4")}}); }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const auto shape = GemmShape::of(problem);

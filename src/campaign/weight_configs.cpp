@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/weight_configs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "campaign/observers.h"
+#include "measure/contenders.h"
+#include "search/prune.h"
+#include "search/weight_group.h"
+
+namespace attune {
+namespace {
+
+bool is_invariant(const Candidate& candidate, const Problem& problem, const std::vector<Contender>& here,
+                  const DeviceInfo& device) {
+  const Contender* own = find_contender(here, candidate.solver);
+  return own != nullptr && own->version == candidate.version && own->invariant.size() > 0 &&
+         !why_outside(own->invariant, candidate.config, problem, device);
+}
+
+void undecide(TuneResult& row, const std::string& reason) {
+  row.decision.reset();
+  row.ending = Ending::cut;
+  row.reason = reason;
+}
+
+}  // namespace
+
+void WeightConfigs::settle(std::vector<TuneResult>& results, const std::atomic<bool>& interrupted) {
+  std::map<std::string, Rows> weights;
+  for (TuneResult& result : results) {
+    if (result.decision) weights[weight_group_of(result.problem)].push_back(&result);
+  }
+  for (const auto& [weight, rows] : weights) settle_weight(rows, interrupted);
+}
+
+void WeightConfigs::settle_weight(const Rows& rows, const std::atomic<bool>& interrupted) {
+  auto times_by_row = times(rows);
+  while (const auto chosen = choose_config(times_by_row)) {
+    if (decide_with(*chosen, rows, interrupted)) return;
+    notices_.push_back(fmt::format("{} does not serve every row of a weight, another config is taken: {}",
+                                   chosen->name(), weight_group_of(rows.front()->problem)));
+    for (auto& times_of_row : times_by_row) times_of_row.erase(*chosen);
+  }
+  for (TuneResult* row : rows) undecide(*row, "no batch-invariant config was timed in every row of its weight");
+}
+
+/// Times of each row's batch-invariant candidates: the newest medians of this machine and protocol.
+std::vector<std::map<Candidate, double>> WeightConfigs::times(const Rows& rows) const {
+  const TuningLane& lane = lanes_.front();
+  const DeviceInfo& device = lane.executor.device();
+  std::vector<std::map<Candidate, double>> all;
+  for (const TuneResult* row : rows) {
+    const auto here = contenders(lane.executor, row->problem, how_.protocol);
+    auto& of_row = all.emplace_back();
+    const Query query{.problem = row->problem,
+                      .fingerprint = device.fingerprint(),
+                      .protocol = how_.protocol,
+                      .started = false,
+                      .decisions = false,
+                      .pardons = false};
+    lane.journal.scan(query, [&](const Entry& entry, const Stamp&) {
+      const auto* record = std::get_if<Record>(&entry);
+      if (record == nullptr) return;
+      if (!record->outcome.ok()) {
+        of_row.erase(record->candidate);
+      } else if (record->outcome.measurement && record->outcome.measurement->median_us > 0 &&
+                 is_invariant(record->candidate, row->problem, here, device)) {
+        of_row[record->candidate] = record->outcome.measurement->median_us;
+      }
+    });
+  }
+  return all;
+}
+
+/// Returns false if the config failed in a row. A row that a budget or an interrupt ended only loses its decision.
+bool WeightConfigs::decide_with(const Candidate& chosen, const Rows& rows, const std::atomic<bool>& interrupted) {
+  std::vector<WorkItem> items;
+  Rows others;
+  for (TuneResult* row : rows) {
+    if (row->decision && row->decision->winner == chosen) continue;
+    WorkItem item{.problem = row->problem};
+    const auto known = std::find_if(inputs_.items.begin(), inputs_.items.end(),
+                                    [&](const WorkItem& one) { return one.problem == row->problem; });
+    if (known != inputs_.items.end()) item.incumbent = known->incumbent;
+    items.push_back(std::move(item));
+    others.push_back(row);
+  }
+  if (items.empty()) return true;
+  TunerOptions how = how_;
+  how.only = chosen;
+  how.before_measuring = nullptr;
+  how.protocol.procedure += " only=" + chosen.name();
+  ProgressObserver progress(observer_);
+  auto again = Tuner(lanes_, how).run(items, progress, interrupted);
+  for (size_t i = 0; i < again.size(); ++i) {
+    if (!again[i].decision && again[i].ending != Ending::cut) return false;
+    again[i].seconds += others[i]->seconds;
+    again[i].failures.insert(again[i].failures.begin(), others[i]->failures.begin(), others[i]->failures.end());
+    *others[i] = std::move(again[i]);
+  }
+  return true;
+}
+
+}  // namespace attune

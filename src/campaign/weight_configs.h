@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "campaign/tune_inputs.h"
+#include "store/journal.h"
+#include "tuner/tuner.h"
+
+namespace attune {
+
+/// Gives all rows of a weight one config (`--require batch-invariant`): rows that differ in M alone. Of the
+/// batch-invariant candidates that were timed in every row, the one with the least product of times; rows that another
+/// one won are decided again with it alone. A config that fails in some row is no choice.
+class WeightConfigs {
+ public:
+  /// `how`: the options of the run; the lanes and all arguments outlive this.
+  WeightConfigs(std::vector<TuningLane> lanes, TunerOptions how, const TuneInputs& inputs, TuneObserver& observer)
+      : lanes_(std::move(lanes)), how_(std::move(how)), inputs_(inputs), observer_(observer) {}
+
+  /// Changes the decisions of the results. A row that could not be decided with the config of its weight loses its
+  /// decision and says why. Throws what Tuner::run() throws.
+  void settle(std::vector<TuneResult>& results, const std::atomic<bool>& interrupted);
+  const std::vector<std::string>& notices() const noexcept { return notices_; }
+
+ private:
+  using Rows = std::vector<TuneResult*>;
+  void settle_weight(const Rows& rows, const std::atomic<bool>& interrupted);
+  std::vector<std::map<Candidate, double>> times(const Rows& rows) const;
+  bool decide_with(const Candidate& chosen, const Rows& rows, const std::atomic<bool>& interrupted);
+
+  std::vector<TuningLane> lanes_;
+  TunerOptions how_;
+  const TuneInputs& inputs_;
+  TuneObserver& observer_;
+  std::vector<std::string> notices_;
+};
+
+}  // namespace attune
