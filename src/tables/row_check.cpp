@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 
 #include "base/error.h"
 #include "formats/csv/table.h"
@@ -11,6 +12,7 @@
 #include "measure/contenders.h"
 #include "ops/op.h"
 #include "report/results_file.h"
+#include "search/weight_group.h"
 #include "solver/contender.h"
 #include "tables/row_speed.h"
 #include "tuner/interleaved.h"
@@ -113,6 +115,7 @@ std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::s
     fail(ErrorCode::invalid_input, "{}:1: the file has no column 'us', so it is not a tuned table; name one",
          table.documents().front().name());
   notices.insert(notices.end(), table.notices().begin(), table.notices().end());
+  std::map<std::string, std::string> kernels;  // Of batch-invariant weights.
   for (const TableRow& row : table.rows()) {
     CheckedRow& checked = rows.emplace_back();
     checked.line = row.line;
@@ -122,12 +125,20 @@ std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::s
     checked.kernel = row.kernel_name;
     checked.require = row.require;
     checked.us = row.us;
+    if (row.require != Requirement::batch_invariant) continue;
+    // With several kernels for one weight a result would depend on M.
+    const auto weight = fmt::format("{} {} {}", checked.device, checked.model, weight_group_of(row.problem));
+    if (const auto [first, is_new] = kernels.try_emplace(weight, row.kernel_name);
+        !is_new && first->second != row.kernel_name) {
+      checked.status = CheckStatus::wrong;
+      checked.reason = "another row of its weight names another kernel, so it is not batch-invariant";
+    }
   }
   return rows;
 }
 
 void check_row(CheckedRow& row, Executor& executor, Kernels* kernels, const RowCheckOptions& options) {
-  row.status = CheckStatus::unusable;
+  if (row.status != CheckStatus::wrong) row.status = CheckStatus::unusable;
   try {
     const auto candidate = load(row, executor);
     if (candidate && options.run) run(row, *candidate, executor, kernels, options);

@@ -28,7 +28,7 @@ struct CheckedRow {
   Requirement require = Requirement::none;  ///< What the row states that its kernel keeps.
   std::optional<double> us;                 ///< Time that the row states.
   CheckStatus status = CheckStatus::unusable;
-  std::string reason;     ///< Of the status. Set before the check: why the row cannot be used.
+  std::string reason;     ///< Of the status. Set before the check: why the row cannot be used, or is wrong.
   Comparison comparison;  ///< With the default; its time is 0 if the kernel was not timed.
 };
 

@@ -191,6 +191,10 @@ class BatchInvariant(RequiredStory):
         faults = self.put("faults.tsv", f"*\t{best}\tby_batch\trun\talways\n")
         found = self.attune("check", "t.csv", *story.FAKE, env={"ATTUNE_FAKE_FAULTS": str(faults)}, status=1)
         self.assertIn("batch-invariant", found.stdout)
+        header, first, second, *_ = self.read("t.csv").splitlines()
+        self.put("t.csv", "\n".join((header, first, second.replace("tile_n=16", "tile_n=32"))) + "\n")
+        found = self.attune("check", "t.csv", *story.FAKE, status=1)
+        self.assertIn("another row of its weight names another kernel", found.stdout)
 
     def test_every_m_of_the_weight_is_served_by_its_rows(self):
         best = self.kernels(self.published("--require", "batch-invariant", shapes=self.SHAPES))[16]

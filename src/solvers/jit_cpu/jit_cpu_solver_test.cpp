@@ -131,5 +131,16 @@ TEST_F(JitCpu, MoreRowsThanThereAreIsRefusedByARule) {
   EXPECT_THAT(*why, HasSubstr("more rows of x or of the weights than there are"));
 }
 
+TEST_F(JitCpu, ItsInvariantSpaceIsTheSameForEveryM) {
+  for (const std::string rest :
+       {"n=96 k=300 dtype=fp32", "n=200 k=700 dtype=bf16 bpreshuffle=1", "n=29 k=50 dtype=fp16 trans_b=0 bias=1"}) {
+    const auto space = [&](int m) {
+      return solver_.backend().invariant_space(solver_.problem(fmt::format("gemm_a16w16 m={} {}", m, rest)));
+    };
+    EXPECT_GT(space(1).size(), 0u) << rest;
+    for (const int m : {2, 37, 4096}) EXPECT_EQ(space(m), space(1)) << rest << " m=" << m;
+  }
+}
+
 }  // namespace
 }  // namespace attune
