@@ -22,11 +22,11 @@
 #include "campaign/publisher.h"
 #include "campaign/tune_display.h"
 #include "campaign/tune_method.h"
-#include "campaign/weight_configs.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
 #include "tuner/cost_forecast.h"
 #include "tuner/interleaved.h"
+#include "tuner/weight_configs.h"
 #include "worker/worker_executor.h"
 
 namespace attune {
@@ -161,7 +161,7 @@ class Campaign {
     results_ = Tuner(lanes(), how_).run(inputs_.items, progress, interrupted);
     TunerOptions rest = how_;
     if (rest.budget_s > 0) rest.budget_s = std::max(0.001, end_s_ + waited_s_ - steady_clock().now_s());
-    WeightConfigs weights(lanes(), rest, inputs_, observer);
+    WeightConfigs weights(lanes(), rest, inputs_.items, observer);
     weights.settle(results_, interrupted);
     for (const TuneResult& result : results_) observer.finished(result);
     for (const std::string& notice : weights.notices()) display_.note(notice);

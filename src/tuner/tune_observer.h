@@ -16,4 +16,17 @@ class TuneObserver {
   virtual void finished(const TuneResult& result) = 0;
 };
 
+/// Passes the progress on, not the results: a row's result is known when its weight is settled.
+class ProgressObserver final : public TuneObserver {
+ public:
+  explicit ProgressObserver(TuneObserver& inner) : inner_(inner) {}
+  void progress(const Problem& problem, Phase phase, size_t num_alive) override {
+    inner_.progress(problem, phase, num_alive);
+  }
+  void finished(const TuneResult&) override {}
+
+ private:
+  TuneObserver& inner_;
+};
+
 }  // namespace attune

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "campaign/weight_configs.h"
+#include "tuner/weight_configs.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,6 @@
 #include <map>
 #include <set>
 
-#include "base/error.h"
-#include "base/text.h"
-#include "campaign/observers.h"
 #include "measure/contenders.h"
 #include "search/prune.h"
 #include "search/weight_group.h"
@@ -86,9 +83,9 @@ bool WeightConfigs::decide_with(const Candidate& chosen, const Rows& rows, const
   for (TuneResult* row : rows) {
     if (row->decision && row->decision->winner == chosen) continue;
     WorkItem item{.problem = row->problem};
-    const auto known = std::find_if(inputs_.items.begin(), inputs_.items.end(),
-                                    [&](const WorkItem& one) { return one.problem == row->problem; });
-    if (known != inputs_.items.end()) item.incumbent = known->incumbent;
+    const auto known =
+        std::find_if(items_.begin(), items_.end(), [&](const WorkItem& one) { return one.problem == row->problem; });
+    if (known != items_.end()) item.incumbent = known->incumbent;
     items.push_back(std::move(item));
     others.push_back(row);
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <atomic>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
-#include "campaign/tune_inputs.h"
 #include "store/journal.h"
 #include "tuner/tuner.h"
 
@@ -15,9 +16,10 @@ namespace attune {
 /// one won are decided again with it alone. A config that fails in some row is no choice.
 class WeightConfigs {
  public:
-  /// `how`: the options of the run; the lanes and all arguments outlive this.
-  WeightConfigs(std::vector<TuningLane> lanes, TunerOptions how, const TuneInputs& inputs, TuneObserver& observer)
-      : lanes_(std::move(lanes)), how_(std::move(how)), inputs_(inputs), observer_(observer) {}
+  /// `how`, `items`: the options and the items of the run. The lanes and all arguments outlive this.
+  WeightConfigs(std::vector<TuningLane> lanes, TunerOptions how, std::span<const WorkItem> items,
+                TuneObserver& observer)
+      : lanes_(std::move(lanes)), how_(std::move(how)), items_(items), observer_(observer) {}
 
   /// Changes the decisions of the results. A row that could not be decided with the config of its weight loses its
   /// decision and says why. Throws what Tuner::run() throws.
@@ -32,7 +34,7 @@ class WeightConfigs {
 
   std::vector<TuningLane> lanes_;
   TunerOptions how_;
-  const TuneInputs& inputs_;
+  std::span<const WorkItem> items_;
   TuneObserver& observer_;
   std::vector<std::string> notices_;
 };
