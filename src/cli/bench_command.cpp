@@ -10,7 +10,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
-#include "core/turn.h"
+#include "cli/flags/run_flags.h"
 #include "measure/contenders.h"
 #include "report/comparison_output.h"
 #include "report/result_json.h"
@@ -21,12 +21,11 @@ namespace attune {
 namespace {
 
 struct BenchOptions {
-  DeviceChoice devices;
-  std::string problem, solver, config, journal, inputs = "served", isolation = "process";
+  RunOptions run;
+  std::string problem, solver, config, isolation = "process";
   std::vector<std::string> candidates;
   uint32_t rounds = 31;
   uint64_t seed = 0;
-  double quiet_wait_s = 0, load_deadline_s = 60, run_deadline_s = 60;
   bool json = false;
 };
 
@@ -58,18 +57,18 @@ std::vector<Candidate> wanted_candidates(const BenchOptions& options, const std:
 }
 
 int run_bench(const BenchOptions& options) {
-  Environment environment = open_environment(options.devices, isolation_option(options.isolation));
+  Environment environment = open_environment(options.run.devices, isolation_option(options.isolation));
   const DeviceInfo& device = environment.device();
   const Problem problem = parse_problem(options.problem, device);
   InterleavedOptions how{.rounds = options.rounds, .seed = options.seed};
-  how.protocol.cache = parse_cache_policy(options.inputs);
+  how.protocol.cache = options.run.cache_policy();
   how.protocol.procedure = "bench/1";
-  how.limits = {milliseconds_of(options.load_deadline_s), milliseconds_of(options.run_deadline_s)};
+  how.limits = options.run.limits();
   how.kernels = environment.kernels.get();
   how.protocol.seed = options.seed;
   const auto wanted = wanted_candidates(options, contenders(*environment.executor, problem, how.protocol));
-  JournalRun recorded(options.journal, device);
-  wait_for_quiet(environment, options.quiet_wait_s);
+  JournalRun recorded(options.run.journal, device);
+  wait_for_quiet(environment, options.run.quiet_wait_s);
   const auto results = time_interleaved(*environment.executor, problem, wanted, how);
   bool any = false;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -122,24 +121,15 @@ void add_bench_flags(CLI::App& verb, Action& chosen) {
                   "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
   verb.add_option("--candidate", options->candidates, "Full name of a candidate, as in tables; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_device_flags(verb, options->devices);
-  verb.add_option("--journal", options->journal,
-                  "Journal that records this run; default: the one that `attune paths` shows, if it exists");
-  add_inputs_flag(verb, options->inputs);
+  add_run_flags(verb, options->run);
   verb.add_option("--iters", options->rounds, "Number of rounds; each takes one sample of every candidate")
       ->capture_default_str()
       ->check(positive_number_error);
   verb.add_option("--seed", options->seed, "Seed of the data and the order")
       ->capture_default_str()
       ->check(natural_number_error);
-  add_quiet_wait_flag(verb, options->quiet_wait_s);
-  verb.add_option("--isolation", options->isolation,
-                  "process: candidates run in a worker process; none: in this process")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"process", "none"}));
-  add_deadline_flag(verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
-  add_deadline_flag(verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
-  verb.add_flag("--json", options->json, "Machine-readable");
+  add_isolation_flag(verb, options->isolation);
+  add_json_flag(verb, options->json);
   verb.callback([options, &chosen] { chosen = [options] { return run_bench(*options); }; });
 }
 

@@ -9,6 +9,7 @@
 #include "base/locations.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
+#include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
 #include "measure/contenders.h"
@@ -164,7 +165,7 @@ void add_explain_flags(CLI::App& verb, Action& chosen) {
   verb.add_option("-t,--table", options->table, "Tuned table, F:F2 for several; default: the tables of the run time");
   add_device_flags(verb, options->devices);
   verb.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
-  verb.add_flag("--json", options->json, "Machine-readable");
+  add_json_flag(verb, options->json);
   verb.callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });
 }
 

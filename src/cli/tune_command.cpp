@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/model_flags.h"
+#include "cli/flags/run_flags.h"
 #include "cli/tune_conflicts.h"
 
 namespace attune {
@@ -181,10 +182,7 @@ void add_environment_flags(CLI::App& verb, TuneOptions& options) {
                   "is measured")
       ->check(CLI::Range(0, 1024));
   add_deadline_flag(verb, "--compile-deadline", options.kernels.deadline_s, "Seconds that compiling a kernel may take");
-  verb.add_option("--isolation", options.isolation,
-                  "process: candidates run in a worker process; none: in this process, which ends with the first crash")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"process", "none"}));
+  add_isolation_flag(verb, options.isolation);
   add_deadline_flag(verb, "--run-deadline", options.run_deadline_s,
                     "Seconds that a launch may take; 50 times the best time so far if that is longer");
   add_deadline_flag(verb, "--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take");
@@ -215,14 +213,13 @@ void add_refused_flags(CLI::App& verb) {
 
 /// Runs `attune check` for its older names, `--run_config` and `--compare_wo_tuning`.
 int check_only(const TuneOptions& options) {
-  CheckOptions check{.op = options.op,
-                     .journal = options.journal,
-                     .inputs = options.inputs,
-                     .quiet_wait_s = options.quiet_wait_s,
-                     .json = options.json};
-  check.devices = options.devices;
+  CheckOptions check{.op = options.op, .json = options.json};
+  check.run.devices = options.devices;
+  check.run.journal = options.journal;
+  check.run.inputs = options.inputs;
+  check.run.quiet_wait_s = options.quiet_wait_s;
   if (options.thread_limits.size() > 1) fail(ErrorCode::invalid_input, "a check takes one number of threads");
-  if (!options.thread_limits.empty()) check.devices.threads = options.thread_limits.front();
+  if (!options.thread_limits.empty()) check.run.devices.threads = options.thread_limits.front();
   check.verify_only = !options.run_config;
   check.table = options.run_config                      ? *options.run_config
                 : options.compare_without_tuning == "=" ? options.size_file
