@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/line_output.h"
 #include "campaign/journal_run.h"
 #include "campaign/open_devices.h"
@@ -15,6 +14,7 @@
 #include "report/comparison_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
+#include "solver/candidate_choice.h"
 #include "tuner/interleaved.h"
 
 namespace attune {
@@ -22,39 +22,12 @@ namespace {
 
 struct BenchOptions {
   RunOptions run;
-  std::string problem, solver, config, isolation = "process";
-  std::vector<std::string> candidates;
+  CandidateChoice choice;
+  std::string problem, isolation = "process";
   uint32_t rounds = 31;
   uint64_t seed = 0;
   bool json = false;
 };
-
-Candidate candidate_of(const std::string& solver, const std::string& config, const std::vector<Contender>& here) {
-  for (const Contender& contender : here) {
-    if (contender.solver != solver) continue;
-    if (!contender.support.yes)
-      fail(ErrorCode::unavailable, "the solver does not support the problem: {} {}", solver, contender.support.reason);
-    return {solver, contender.version, config.empty() ? contender.untuned : Config::parse(config)};
-  }
-  fail(ErrorCode::not_found, "no solver of this name is available, see `attune list solvers`: '{}'", solver);
-}
-
-std::vector<Candidate> wanted_candidates(const BenchOptions& options, const std::vector<Contender>& here) {
-  std::vector<Candidate> wanted;
-  for (const auto& name : options.candidates) wanted.push_back(Candidate::parse(name));
-  if (!options.solver.empty())
-    wanted.push_back(candidate_of(options.solver, options.config, here));
-  else if (!options.config.empty())
-    fail(ErrorCode::invalid_input, "--config needs --solver");
-  if (!wanted.empty()) return wanted;
-  for (const Contender& contender : here) {
-    if (contender.support.yes) wanted.push_back({contender.solver, contender.version, contender.untuned});
-  }
-  if (wanted.empty())
-    fail(ErrorCode::unavailable, "no available solver supports the problem; `attune list candidates` shows why: '{}'",
-         options.problem);
-  return wanted;
-}
 
 int run_bench(const BenchOptions& options) {
   Environment environment = open_environment(options.run.devices, isolation_option(options.isolation));
@@ -66,10 +39,11 @@ int run_bench(const BenchOptions& options) {
   how.limits = options.run.limits();
   how.kernels = environment.kernels.get();
   how.protocol.seed = options.seed;
-  const auto wanted = wanted_candidates(options, contenders(*environment.executor, problem, how.protocol));
+  const auto candidates =
+      chosen_candidates(options.choice, problem, contenders(*environment.executor, problem, how.protocol));
   JournalRun recorded(options.run.journal, device);
   wait_for_quiet(environment, options.run.quiet_wait_s);
-  const auto results = time_interleaved(*environment.executor, problem, wanted, how);
+  const auto results = time_interleaved(*environment.executor, problem, candidates, how);
   bool any = false;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   if (!options.json) {
@@ -116,10 +90,10 @@ void add_bench_flags(CLI::App& verb, Action& chosen) {
   auto options = std::make_shared<BenchOptions>();
   verb.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
       ->required();
-  verb.add_option("--solver", options->solver, "One solver, such as onednn.gemm");
-  verb.add_option("--config", options->config,
+  verb.add_option("--solver", options->choice.solver, "One solver, such as onednn.gemm");
+  verb.add_option("--config", options->choice.config,
                   "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
-  verb.add_option("--candidate", options->candidates, "Full name of a candidate, as in tables; may be repeated")
+  verb.add_option("--candidate", options->choice.names, "Full name of a candidate, as in tables; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_run_flags(verb, options->run);
   verb.add_option("--iters", options->rounds, "Number of rounds; each takes one sample of every candidate")

@@ -131,10 +131,8 @@ int list_candidates(const ListOptions& options) {
     }
     if (!options.pruned) continue;
     for (const Rule& rule : contender.space.rules()) {
-      const auto found = pruned.rejected_by.find(rule.id);
-      const auto count = found == pruned.rejected_by.end() ? 0 : found->second;
-      std::printf("  %llu excluded by %s: %s (%s)\n", static_cast<unsigned long long>(count), rule.id.c_str(),
-                  rule.reason.c_str(), rule.expression.c_str());
+      std::printf("  %llu excluded by %s: %s (%s)\n", static_cast<unsigned long long>(pruned.num_rejected_by(rule.id)),
+                  rule.id.c_str(), rule.reason.c_str(), rule.expression.c_str());
     }
   }
   if (options.json) print_json(list);
