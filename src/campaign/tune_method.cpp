@@ -100,4 +100,20 @@ TunerOptions tuner_options(const TuneOptions& options) {
   return tuner;
 }
 
+std::optional<RowCheckRequest> row_check_request(const TuneOptions& options) {
+  if (!options.run_config && options.compare_without_tuning.empty()) return std::nullopt;
+  RowCheckRequest request{.verify_only = !options.run_config, .devices = options.devices};
+  if (options.thread_limits.size() > 1) fail(ErrorCode::invalid_input, "a check takes one number of threads");
+  if (!options.thread_limits.empty()) request.devices.threads = options.thread_limits.front();
+  request.file = options.run_config                      ? *options.run_config
+                 : options.compare_without_tuning == "=" ? options.size_file
+                                                         : options.compare_without_tuning;
+  if (request.file.empty()) request.file = options.output.empty() ? options.input : options.output;
+  if (request.file.empty()) {
+    fail(ErrorCode::invalid_input,
+         "name the file to check, as in --run_config tuned.csv or --compare_wo_tuning results.yaml");
+  }
+  return request;
+}
+
 }  // namespace attune

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <optional>
+#include <string>
+
 #include "campaign/tune_options.h"
 #include "tuner/tuner.h"
 
@@ -7,5 +10,16 @@ namespace attune {
 
 /// Converts the command line to tuner options. For an invalid value, throws invalid_input with the valid ones.
 TunerOptions tuner_options(const TuneOptions& options);
+
+/// A check of existing rows, which `attune tune` makes in place of tuning.
+struct RowCheckRequest {
+  std::string file;  ///< Tuned table or YAML results.
+  bool verify_only = false;
+  DeviceChoice devices;
+};
+/// Returns the check that `--run_config` (rows are verified and timed) or `--compare_wo_tuning` (verified) asks for;
+/// nullopt: none of them is given. The file is the flag's own, else `--gemm_size_file` for the latter, else the output,
+/// else the input. Throws invalid_input when none of them is given, or for several numbers of threads.
+std::optional<RowCheckRequest> row_check_request(const TuneOptions& options);
 
 }  // namespace attune

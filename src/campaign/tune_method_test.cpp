@@ -86,6 +86,33 @@ TEST(TuneMethod, ConvertsUnits) {
   EXPECT_EQ(tuner.protocol.cache, CachePolicy::warm);
 }
 
+std::string file_to_check(TuneOptions options) { return row_check_request(options)->file; }
+
+TEST(RowCheckRequest, IsMadeByEachOfTwoFlagsAlone) {
+  EXPECT_FALSE(row_check_request({.input = "in.csv", .output = "out.csv"}));
+  EXPECT_TRUE(row_check_request({.compare_without_tuning = "r.yaml"})->verify_only);
+  EXPECT_FALSE(row_check_request({.run_config = "t.csv"})->verify_only) << "rows are timed, too";
+}
+
+TEST(RowCheckRequest, TakesTheFlagsOwnFileElseTheOutputElseTheInput) {
+  EXPECT_EQ(file_to_check({.input = "in.csv", .output = "out.csv", .run_config = "t.csv"}), "t.csv");
+  EXPECT_EQ(file_to_check({.input = "in.csv", .output = "out.csv", .run_config = ""}), "out.csv");
+  EXPECT_EQ(file_to_check({.input = "in.csv", .run_config = ""}), "in.csv");
+  EXPECT_EQ(file_to_check({.size_file = "sizes.yaml", .output = "out.csv", .compare_without_tuning = "="}),
+            "sizes.yaml");
+  EXPECT_EQ(file_to_check({.size_file = "sizes.yaml", .compare_without_tuning = "r.yaml"}), "r.yaml");
+  EXPECT_EQ(file_to_check({.output = "out.csv", .compare_without_tuning = "="}), "out.csv");
+  EXPECT_THAT(refusal([] { file_to_check({.run_config = ""}); }), StartsWith("name the file to check"));
+}
+
+TEST(RowCheckRequest, HasOneNumberOfThreads) {
+  EXPECT_EQ(row_check_request({.thread_limits = {3}, .run_config = "t.csv"})->devices.threads, 3);
+  EXPECT_EQ(refusal([] {
+              file_to_check({.thread_limits = {1, 2}, .run_config = "t.csv"});
+            }),
+            "a check takes one number of threads");
+}
+
 TEST(TuneMethod, LibrariesAreTrimmedAndAllIsNoLimit) {
   EXPECT_THAT(method([](TuneOptions&) {}).libraries, IsEmpty());
   EXPECT_THAT(method([](TuneOptions& options) { options.libtype = "fake, portable"; }).libraries,

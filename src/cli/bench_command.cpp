@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/line_output.h"
 #include "campaign/journal_run.h"
 #include "campaign/open_devices.h"
@@ -10,71 +9,45 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
-#include "core/turn.h"
+#include "cli/flags/run_flags.h"
 #include "measure/contenders.h"
 #include "report/comparison_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
+#include "solver/candidate_choice.h"
 #include "tuner/interleaved.h"
 
 namespace attune {
 namespace {
 
 struct BenchOptions {
-  DeviceChoice devices;
-  std::string problem, solver, config, journal, require, inputs = "served", isolation = "process";
-  std::vector<std::string> candidates;
+  RunOptions run;
+  CandidateChoice choice;
+  std::string problem, require, isolation = "process";
   uint32_t rounds = 31;
   uint64_t seed = 0;
-  double quiet_wait_s = 0, load_deadline_s = 60, run_deadline_s = 60;
   bool json = false;
 };
-
-Candidate candidate_of(const std::string& solver, const std::string& config, const std::vector<Contender>& here) {
-  for (const Contender& contender : here) {
-    if (contender.solver != solver) continue;
-    if (!contender.support.yes)
-      fail(ErrorCode::unavailable, "the solver does not support the problem: {} {}", solver, contender.support.reason);
-    return {solver, contender.version, config.empty() ? contender.untuned : Config::parse(config)};
-  }
-  fail(ErrorCode::not_found, "no solver of this name is available, see `attune list solvers`: '{}'", solver);
-}
-
-std::vector<Candidate> wanted_candidates(const BenchOptions& options, const std::vector<Contender>& here) {
-  std::vector<Candidate> wanted;
-  for (const auto& name : options.candidates) wanted.push_back(Candidate::parse(name));
-  if (!options.solver.empty())
-    wanted.push_back(candidate_of(options.solver, options.config, here));
-  else if (!options.config.empty())
-    fail(ErrorCode::invalid_input, "--config needs --solver");
-  if (!wanted.empty()) return wanted;
-  for (const Contender& contender : here) {
-    if (contender.support.yes) wanted.push_back({contender.solver, contender.version, contender.untuned});
-  }
-  if (wanted.empty())
-    fail(ErrorCode::unavailable, "no available solver supports the problem; `attune list candidates` shows why: '{}'",
-         options.problem);
-  return wanted;
-}
 
 int run_bench(const BenchOptions& options) {
   if (!options.require.empty() && options.isolation == "none")
     fail(ErrorCode::invalid_input,
          "--isolation none runs one process, and what --require asks is compared between processes");
-  Environment environment = open_environment(options.devices, isolation_option(options.isolation));
+  Environment environment = open_environment(options.run.devices, isolation_option(options.isolation));
   const DeviceInfo& device = environment.device();
   const Problem problem = parse_problem(options.problem, device);
   InterleavedOptions how{.rounds = options.rounds, .seed = options.seed};
-  how.protocol.cache = parse_cache_policy(options.inputs);
+  how.protocol.cache = options.run.cache_policy();
   how.protocol.procedure = "bench/1";
   how.protocol.require = parse_requirement(options.require);
-  how.limits = {milliseconds_of(options.load_deadline_s), milliseconds_of(options.run_deadline_s)};
+  how.limits = options.run.limits();
   how.kernels = environment.kernels.get();
   how.protocol.seed = options.seed;
-  const auto wanted = wanted_candidates(options, contenders(*environment.executor, problem, how.protocol));
-  JournalRun recorded(options.journal, device);
-  wait_for_quiet(environment, options.quiet_wait_s);
-  const auto results = time_interleaved(*environment.executor, problem, wanted, how);
+  const auto candidates =
+      chosen_candidates(options.choice, problem, contenders(*environment.executor, problem, how.protocol));
+  JournalRun recorded(options.run.journal, device);
+  wait_for_quiet(environment, options.run.quiet_wait_s);
+  const auto results = time_interleaved(*environment.executor, problem, candidates, how);
   bool any = false;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   if (!options.json) {
@@ -121,31 +94,22 @@ void add_bench_flags(CLI::App& verb, Action& chosen) {
   auto options = std::make_shared<BenchOptions>();
   verb.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
       ->required();
-  verb.add_option("--solver", options->solver, "One solver, such as onednn.gemm");
-  verb.add_option("--config", options->config,
+  verb.add_option("--solver", options->choice.solver, "One solver, such as onednn.gemm");
+  verb.add_option("--config", options->choice.config,
                   "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
-  verb.add_option("--candidate", options->candidates, "Full name of a candidate, as in tables; may be repeated")
+  verb.add_option("--candidate", options->choice.names, "Full name of a candidate, as in tables; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_device_flags(verb, options->devices);
-  verb.add_option("--journal", options->journal,
-                  "Journal that records this run; default: the one that `attune paths` shows, if it exists");
+  add_run_flags(verb, options->run);
   add_require_flag(verb, options->require,
                    "Verify besides that each candidate is deterministic or batch-invariant, bit by bit");
-  add_inputs_flag(verb, options->inputs);
   verb.add_option("--iters", options->rounds, "Number of rounds; each takes one sample of every candidate")
       ->capture_default_str()
       ->check(positive_number_error);
   verb.add_option("--seed", options->seed, "Seed of the data and the order")
       ->capture_default_str()
       ->check(natural_number_error);
-  add_quiet_wait_flag(verb, options->quiet_wait_s);
-  verb.add_option("--isolation", options->isolation,
-                  "process: candidates run in a worker process; none: in this process")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"process", "none"}));
-  add_deadline_flag(verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
-  add_deadline_flag(verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
-  verb.add_flag("--json", options->json, "Machine-readable");
+  add_isolation_flag(verb, options->isolation);
+  add_json_flag(verb, options->json);
   verb.callback([options, &chosen] { chosen = [options] { return run_bench(*options); }; });
 }
 

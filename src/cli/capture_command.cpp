@@ -154,7 +154,7 @@ void add_capture_flags(CLI::App& verb, Action& chosen) {
   add_device_flags(*show, options->devices, "Device whose rows are considered; default: cpu:0");
   show->add_option("--top", options->top, "Number of shapes to list; default: 0, all of them")
       ->check(natural_number_error);
-  show->add_flag("--json", options->json, "Machine-readable");
+  add_json_flag(*show, options->json);
   auto* merge =
       add("merge", "Merge captured shapes into one list for attune tune -i, most called first", merge_captured);
   merge->add_option("sources", options->sources,

@@ -45,17 +45,16 @@ int run_check(const CheckOptions& options) {
   std::vector<std::string> notices;
   auto rows = read_rows_to_check(options.table, options.op, notices);
   print_notes(notices);
-  Environment environment = open_environment(options.devices, Isolation::process);
+  Environment environment = open_environment(options.run.devices, Isolation::process);
   std::optional<JournalRun> recorded;
-  if (!options.no_run) recorded.emplace(options.journal, environment.device());
-  if (!options.no_run) wait_for_quiet(environment, options.quiet_wait_s);
-  const RowCheckOptions how{
-      .inputs = parse_cache_policy(options.inputs),
-      .run = !options.no_run,
-      .verify_only = options.verify_only,
-      .max_slowdown_pct = options.max_slowdown_pct,
-      .slower_than_pct = options.slower_than_pct,
-      .limits = {milliseconds_of(options.load_deadline_s), milliseconds_of(options.run_deadline_s)}};
+  if (!options.no_run) recorded.emplace(options.run.journal, environment.device());
+  if (!options.no_run) wait_for_quiet(environment, options.run.quiet_wait_s);
+  const RowCheckOptions how{.inputs = options.run.cache_policy(),
+                            .run = !options.no_run,
+                            .verify_only = options.verify_only,
+                            .max_slowdown_pct = options.max_slowdown_pct,
+                            .slower_than_pct = options.slower_than_pct,
+                            .limits = options.run.limits()};
   if (!options.json) print_line(stdout, options.table + " on " + device_text(environment.device()));
   CheckCounts counts;
   ordered_json list = ordered_json::array();
@@ -72,7 +71,7 @@ int run_check(const CheckOptions& options) {
   else
     print_line(stdout, counted(rows.size(), "row") + (rows.empty() ? "" : ": ") + counts.text());
   if (!counts.is_checked()) std::fprintf(stderr, "attune: no row of the file could be checked on this device\n");
-  const int status = counts.is_suspect() || !counts.is_checked() ? 1 : 0;
+  const int status = counts.passed() ? 0 : 1;
   if (recorded) recorded->end("done", status);
   return status;
 }
@@ -84,10 +83,7 @@ void add_check_flags(CLI::App& verb, Action& chosen) {
   verb.add_option("table", options->table, "Tuned CSV, or YAML results")->required();
   verb.add_flag("--no-run", options->no_run, "Do not run the kernels");
   verb.add_option("--op", options->op, "Family, if the file does not identify it");
-  add_device_flags(verb, options->devices);
-  verb.add_option("--journal", options->journal,
-                  "Journal that records a run of kernels; default: the one that `attune paths` shows, if it exists");
-  add_inputs_flag(verb, options->inputs);
+  add_run_flags(verb, options->run);
   verb.add_option("--max-slowdown", options->max_slowdown_pct,
                   "Percent by which a row may be slower than the default before it is suspect")
       ->capture_default_str()
@@ -97,10 +93,7 @@ void add_check_flags(CLI::App& verb, Action& chosen) {
                   "the measured interval must exceed it in two runs")
       ->capture_default_str()
       ->check(amount_error);
-  add_quiet_wait_flag(verb, options->quiet_wait_s);
-  add_deadline_flag(verb, "--run-deadline", options->run_deadline_s, "Seconds a launch may take");
-  add_deadline_flag(verb, "--load-deadline", options->load_deadline_s, "Seconds that preparing a kernel may take");
-  verb.add_flag("--json", options->json, "Machine-readable");
+  add_json_flag(verb, options->json);
   verb.callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
 }
 

@@ -2,21 +2,20 @@
 #pragma once
 #include <string>
 
-#include "device/devices.h"
+#include "cli/flags/run_flags.h"
 
 namespace attune {
 
 /// Options of `attune check`, which checks that every row of a table loads, is correct and is as fast as it claims.
 struct CheckOptions {
   std::string table;  ///< A CSV table, or YAML results.
-  std::string op, journal, inputs = "served";
-  DeviceChoice devices;
+  std::string op;
+  RunOptions run{.quiet_wait_s = 45};
   bool no_run = false;
   bool verify_only = false;      ///< `--compare_wo_tuning`: checks correctness only.
   double max_slowdown_pct = 10;  ///< Allowed slowdown against the baseline.
   /// Allowed slowdown against the row's own time. Times of different days differ by several percent without a fault.
   double slower_than_pct = 25;
-  double quiet_wait_s = 45, load_deadline_s = 60, run_deadline_s = 60;
   bool json = false;
 };
 /// Returns 0; 1 if a row of this device is wrong (or, when timed, is confirmed slower than the baseline or its own

@@ -150,7 +150,7 @@ void add_coverage_flags(CLI::App& verb, Action& chosen) {
   verb.add_option("--top", options->top, "Number of rows and shapes to list; 0: all")
       ->check(natural_number_error)
       ->capture_default_str();
-  verb.add_flag("--json", options->json, "Machine-readable");
+  add_json_flag(verb, options->json);
   verb.callback([options, &chosen] { chosen = [options] { return run_coverage(*options); }; });
 }
 

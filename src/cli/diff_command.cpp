@@ -7,6 +7,7 @@
 #include "base/line_output.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
+#include "cli/flags/arguments.h"
 #include "formats/csv/table_diff.h"
 #include "ops/family.h"
 #include "report/json_output.h"
@@ -86,7 +87,7 @@ void add_diff_flags(CLI::App& verb, Action& chosen) {
                   "Newer file; a CSV and a YAML file are compared in the fields that both have")
       ->required();
   verb.add_option("--op", options->op, "Family, if the files do not identify it");
-  verb.add_flag("--json", options->json, "Machine-readable");
+  add_json_flag(verb, options->json);
   verb.callback([options, &chosen] { chosen = [options] { return run_diff(*options); }; });
 }
 

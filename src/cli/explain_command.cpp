@@ -173,7 +173,7 @@ void add_explain_flags(CLI::App& verb, Action& chosen) {
                    "Look up as a process that requires it: deterministic or batch-invariant; default: ATTUNE_REQUIRE");
   add_device_flags(verb, options->devices);
   verb.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
-  verb.add_flag("--json", options->json, "Machine-readable");
+  add_json_flag(verb, options->json);
   verb.callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });
 }
 

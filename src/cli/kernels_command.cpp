@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
+#include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "formats/csv/table.h"
 #include "ops/family.h"
@@ -107,7 +108,7 @@ void add_kernels_flags(CLI::App& verb, Action& chosen) {
     sub->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
     return sub;
   };
-  add("list", "List every compiled kernel", list_kernels)->add_flag("--json", options->json, "Machine-readable");
+  add_json_flag(*add("list", "List every compiled kernel", list_kernels), options->json);
   add("clear", "Remove all compiled kernels; they are compiled again when needed", clear_kernels);
   auto* build = add("build", "Compile the kernels that a table's rows need on this machine", build_kernels);
   build->add_option("--table", options->table, "Tuned table")->required();

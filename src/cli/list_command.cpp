@@ -6,6 +6,7 @@
 #include "base/line_output.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
+#include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
 #include "device/devices.h"
@@ -130,10 +131,8 @@ int list_candidates(const ListOptions& options) {
     }
     if (!options.pruned) continue;
     for (const Rule& rule : contender.space.rules()) {
-      const auto found = pruned.rejected_by.find(rule.id);
-      const auto count = found == pruned.rejected_by.end() ? 0 : found->second;
-      std::printf("  %llu excluded by %s: %s (%s)\n", static_cast<unsigned long long>(count), rule.id.c_str(),
-                  rule.reason.c_str(), rule.expression.c_str());
+      std::printf("  %llu excluded by %s: %s (%s)\n", static_cast<unsigned long long>(pruned.num_rejected_by(rule.id)),
+                  rule.id.c_str(), rule.reason.c_str(), rule.expression.c_str());
     }
   }
   if (options.json) print_json(list);
@@ -156,7 +155,7 @@ void add_list_flags(CLI::App& verb, Action& chosen) {
   verb.add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
   add_device_flags(verb, options->devices, "For candidates: cpu:0 (default) or fake:0");
   verb.add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
-  verb.add_flag("--json", options->json, "Machine-readable");
+  add_json_flag(verb, options->json);
   verb.callback([options, &chosen] { chosen = [options] { return run_list(*options); }; });
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/locations.h"
 #include "cli/command.h"
+#include "cli/flags/arguments.h"
 #include "report/json_output.h"
 
 namespace attune {
@@ -31,7 +32,7 @@ int run_paths(bool json) {
 
 void add_paths_flags(CLI::App& verb, Action& chosen) {
   auto json = std::make_shared<bool>(false);
-  verb.add_flag("--json", *json, "Machine-readable");
+  add_json_flag(verb, *json);
   verb.callback([json, &chosen] { chosen = [json] { return run_paths(*json); }; });
 }
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
+#include "cli/flags/arguments.h"
 #include "cli/flags/problem_option.h"
 #include "device/devices.h"
 #include "report/json_output.h"
@@ -109,7 +110,7 @@ void add_quarantine_flags(CLI::App& verb, Action& chosen) {
     part->add_option("--candidate", options->candidate, "Only this candidate, by its full name");
     // A pardon applies to a candidate, whatever the problem.
     if (run == &list) part->add_option("--problem", options->problem, "Only this problem");
-    if (run == &list) part->add_flag("--json", options->json, "Machine-readable");
+    if (run == &list) add_json_flag(*part, options->json);
     part->callback([&chosen, options, run = run] { chosen = [options, run] { return run(*options); }; });
   }
 }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "campaign/open_devices.h"
 #include "cli/command.h"
+#include "cli/flags/arguments.h"
 #include "cli/flags/model_flags.h"
 #include "formats/csv/untuned_table.h"
 #include "formats/model_config/model_options.h"
@@ -157,7 +158,7 @@ void add_shapes_flags(CLI::App& verb, Action& chosen) {
   verb.add_option("--op", options->op, "Only the shapes of one family");
   verb.add_option("-o,--untune_file", options->output,
                   "Write the shapes for attune tune -i: one family into this file, several into this folder");
-  verb.add_flag("--json", options->json, "Machine-readable");
+  add_json_flag(verb, options->json);
   verb.footer(
       "Examples:\n"
       "  attune shapes --model_dir Llama-3.1-70B --tp 8 --nsets 1,512,4096 -o llama70B_bf16_untuned_gemm.csv\n"

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "campaign/run_progress.h"
 #include "cli/command.h"
+#include "cli/flags/arguments.h"
 #include "report/json_output.h"
 
 namespace attune {
@@ -56,7 +57,7 @@ int run_status(bool json) {
 
 void add_status_flags(CLI::App& verb, Action& chosen) {
   auto json = std::make_shared<bool>(false);
-  verb.add_flag("--json", *json, "Machine-readable");
+  add_json_flag(verb, *json);
   verb.callback([json, &chosen] { chosen = [json] { return run_status(*json); }; });
 }
 

@@ -7,6 +7,7 @@
 #include "base/line_output.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "device/devices.h"
 #include "report/json_output.h"
@@ -170,7 +171,7 @@ void add_tables_flags(CLI::App& verb, Action& chosen) {
   auto options = std::make_shared<TablesOptions>();
   verb.add_option("--op", options->op, "Only this family");
   add_device_flags(verb, options->devices, "Device whose rows are counted; default: cpu:0");
-  verb.add_flag("--json", options->json, "Machine-readable");
+  add_json_flag(verb, options->json);
   verb.callback([options, &verb, &chosen] {
     if (verb.get_subcommands().empty()) chosen = [options] { return list_tables(*options); };
   });

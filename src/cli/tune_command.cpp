@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
 
-#include "base/error.h"
 #include "campaign/campaign.h"
 #include "campaign/tune_method.h"
 #include "campaign/tune_options.h"
@@ -9,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/model_flags.h"
+#include "cli/flags/run_flags.h"
 #include "cli/tune_conflicts.h"
 
 namespace attune {
@@ -185,10 +185,7 @@ void add_environment_flags(CLI::App& verb, TuneOptions& options) {
                   "is measured")
       ->check(CLI::Range(0, 1024));
   add_deadline_flag(verb, "--compile-deadline", options.kernels.deadline_s, "Seconds that compiling a kernel may take");
-  verb.add_option("--isolation", options.isolation,
-                  "process: candidates run in a worker process; none: in this process, which ends with the first crash")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"process", "none"}));
+  add_isolation_flag(verb, options.isolation);
   add_deadline_flag(verb, "--run-deadline", options.run_deadline_s,
                     "Seconds that a launch may take; 50 times the best time so far if that is longer");
   add_deadline_flag(verb, "--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take");
@@ -217,31 +214,19 @@ void add_refused_flags(CLI::App& verb) {
   }
 }
 
-/// Runs `attune check` for its older names, `--run_config` and `--compare_wo_tuning`.
-int check_only(const TuneOptions& options) {
-  CheckOptions check{.op = options.op,
-                     .journal = options.journal,
-                     .inputs = options.inputs,
-                     .quiet_wait_s = options.quiet_wait_s,
-                     .json = options.json};
-  check.devices = options.devices;
-  if (options.thread_limits.size() > 1) fail(ErrorCode::invalid_input, "a check takes one number of threads");
-  if (!options.thread_limits.empty()) check.devices.threads = options.thread_limits.front();
-  check.verify_only = !options.run_config;
-  check.table = options.run_config                      ? *options.run_config
-                : options.compare_without_tuning == "=" ? options.size_file
-                                                        : options.compare_without_tuning;
-  if (check.table.empty()) check.table = options.output.empty() ? options.input : options.output;
-  if (check.table.empty()) {
-    fail(ErrorCode::invalid_input,
-         "name the file to check, as in --run_config tuned.csv or --compare_wo_tuning results.yaml");
-  }
-  return run_check(check);
+/// Options of `attune check` for its older names, `--run_config` and `--compare_wo_tuning`.
+CheckOptions check_options(const RowCheckRequest& request, const TuneOptions& options) {
+  CheckOptions check{.table = request.file, .op = options.op, .verify_only = request.verify_only, .json = options.json};
+  check.run.devices = request.devices;
+  check.run.journal = options.journal;
+  check.run.inputs = options.inputs;
+  check.run.quiet_wait_s = options.quiet_wait_s;
+  return check;
 }
 
 int run_tune(const TuneOptions& options) {
   static_cast<void>(tuner_options(options));  // Refuses bad options of checks as well.
-  if (options.run_config || !options.compare_without_tuning.empty()) return check_only(options);
+  if (const auto request = row_check_request(options)) return run_check(check_options(*request, options));
   return run_campaigns(options);
 }
 

@@ -35,8 +35,8 @@ CandidateSummary summarise_candidates(const Problem& problem, const DeviceInfo& 
     }
     const auto pruned = prune(contender.space, problem, device, 0);
     for (const Rule& rule : contender.space.rules()) {
-      if (const auto found = pruned.rejected_by.find(rule.id); found != pruned.rejected_by.end())
-        add(summary, "excluded by rule " + rule.id + ": " + rule.reason, contender.solver, found->second);
+      if (const uint64_t rejected = pruned.num_rejected_by(rule.id); rejected > 0)
+        add(summary, "excluded by rule " + rule.id + ": " + rule.reason, contender.solver, rejected);
     }
   }
   if (journal == nullptr) return summary;

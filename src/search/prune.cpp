@@ -93,6 +93,11 @@ class Pruner {
 
 }  // namespace
 
+uint64_t Pruned::num_rejected_by(const std::string& rule) const {
+  const auto found = rejected_by.find(rule);
+  return found == rejected_by.end() ? 0 : found->second;
+}
+
 Pruned prune(const SearchSpace& space, const Problem& problem, const DeviceInfo& device, uint64_t seed,
              uint64_t max_enumerated) {
   const Pruner pruner(space, facts_of(problem, device));

@@ -17,6 +17,8 @@ struct Pruned {
   std::vector<uint64_t> allowed;                ///< Ascending; without duplicates caused by inactive parameters.
   std::map<std::string, uint64_t> rejected_by;  ///< Rule id → configs it rejected first.
   bool sampled = false;
+  /// Number of configs that the rule with this id rejected first.
+  uint64_t num_rejected_by(const std::string& rule) const;
 };
 /// Applies the rules of a space. Variables of a rule: the config's parameters, `problem.<attribute>` (a number if it
 /// parses as one, else a text), `device.num_units`, `device.cache_bytes`, `device.memory_bytes` and `device.<fact>`. A

@@ -49,6 +49,8 @@ TEST(Prune, KeepsWhatEveryRuleAllowsAndCountsTheFirstThatRejects) {
   const auto pruned = prune(space, kProblem, device(), 1);
   EXPECT_THAT(keys(space, pruned), ElementsAre("bm=64"));
   EXPECT_THAT(pruned.rejected_by, UnorderedElementsAre(Pair("shared", 1), Pair("rows", 1)));
+  EXPECT_EQ(pruned.num_rejected_by("shared"), 1u);
+  EXPECT_EQ(pruned.num_rejected_by("a rule that rejected nothing"), 0u);
   EXPECT_FALSE(pruned.sampled);
 }
 

@@ -61,6 +61,8 @@ class CheckCounts {
   bool is_suspect() const;
   /// Whether at least one row of this device could be checked.
   bool is_checked() const { return of(CheckStatus::ok) + of(CheckStatus::loaded) > 0 || is_suspect(); }
+  /// Whether a check succeeds: at least one row could be checked, and none is wrong or slow.
+  bool passed() const { return is_checked() && !is_suspect(); }
   /// Returns the counts as text, such as `3 ok, 1 wrong`.
   std::string text() const;
 

@@ -58,6 +58,8 @@ std::string amount_error(const std::string& text) {
                                                        : "expected a number that is not negative, got '" + text + "'";
 }
 
+void add_json_flag(CLI::App& verb, bool& json) { verb.add_flag("--json", json, "Machine-readable"); }
+
 void add_inputs_flag(CLI::App& verb, std::string& inputs) {
   verb.add_option("--inputs", inputs,
                   "Operands before a launch: served (weights cold, activations and output warm, as in a model), cold "

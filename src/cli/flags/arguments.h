@@ -21,6 +21,8 @@ std::string natural_number_error(const std::string& text);  ///< An integer, 0 o
 /// Any number, 0 or more; CLI11's ranges accept NaN, and print 300 digits for others.
 std::string amount_error(const std::string& text);
 
+/// Adds `--json`.
+void add_json_flag(CLI::App& verb, bool& json);
 /// Adds `--inputs`, the temperature of operands before a launch.
 void add_inputs_flag(CLI::App& verb, std::string& inputs);
 /// Adds `--require`, which accepts the texts of Requirement except the empty one.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+
+#include "core/record.h"
+#include "device/devices.h"
+#include "measure/executor.h"
+
+namespace CLI {
+class App;
+}
+
+namespace attune {
+
+/// Options of a run that verifies or times given kernels, as `bench` and `check` do.
+struct RunOptions {
+  DeviceChoice devices;
+  std::string journal;  ///< Journal that records the run; empty: the user's, if it exists.
+  std::string inputs = "served";
+  double quiet_wait_s = 0, load_deadline_s = 60, run_deadline_s = 60;
+
+  /// Throws invalid_input for a text that the flag refuses.
+  CachePolicy cache_policy() const { return parse_cache_policy(inputs); }
+  Limits limits() const noexcept;
+};
+
+/// Adds a flag for each option: --devices, --threads, --journal, --inputs, --quiet-wait, --run-deadline and
+/// --load-deadline.
+void add_run_flags(CLI::App& verb, RunOptions& options);
+
+/// Adds `--isolation`, which isolation_option() parses.
+void add_isolation_flag(CLI::App& verb, std::string& isolation);
+
+}  // namespace attune

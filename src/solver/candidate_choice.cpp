@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "solver/candidate_choice.h"
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+Candidate candidate_of(const std::string& solver, const std::string& config, std::span<const Contender> contenders) {
+  const Contender* contender = find_contender(contenders, solver);
+  if (contender == nullptr)
+    fail(ErrorCode::not_found, "no solver of this name is available, see `attune list solvers`: '{}'", solver);
+  if (!contender->support.yes)
+    fail(ErrorCode::unavailable, "the solver does not support the problem: {} {}", solver, contender->support.reason);
+  return {solver, contender->version, config.empty() ? contender->untuned : Config::parse(config)};
+}
+
+}  // namespace
+
+std::vector<Candidate> chosen_candidates(const CandidateChoice& choice, const Problem& problem,
+                                         std::span<const Contender> contenders) {
+  std::vector<Candidate> chosen;
+  for (const std::string& name : choice.names) chosen.push_back(Candidate::parse(name));
+  if (!choice.solver.empty())
+    chosen.push_back(candidate_of(choice.solver, choice.config, contenders));
+  else if (!choice.config.empty())
+    fail(ErrorCode::invalid_input, "--config needs --solver");
+  if (!chosen.empty()) return chosen;
+  for (const Contender& contender : contenders) {
+    if (contender.support.yes) chosen.push_back({contender.solver, contender.version, contender.untuned});
+  }
+  if (chosen.empty())
+    fail(ErrorCode::unavailable, "no available solver supports the problem; `attune list candidates` shows why: '{}'",
+         problem.key());
+  return chosen;
+}
+
+}  // namespace attune

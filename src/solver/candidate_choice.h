@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/problem.h"
+#include "core/candidate.h"
+#include "solver/contender.h"
+
+namespace attune {
+
+/// Candidates of one problem as a person names them.
+struct CandidateChoice {
+  std::vector<std::string> names;  ///< Candidate::name() of each.
+  std::string solver;              ///< Id of one more candidate's solver; empty: none.
+  std::string config;              ///< Its Config::key(), of that solver; empty: the untuned config.
+};
+
+/// Returns the candidates with these names, then the solver's; if the choice is empty, the untuned config of every
+/// solver that supports the problem, in the order of the contenders. Does not check that the candidates can run here.
+/// Throws invalid_input for a name or config that cannot be parsed or a config without a solver, not_found for an
+/// unknown solver, and unavailable when the solver, or all solvers, do not support the problem.
+std::vector<Candidate> chosen_candidates(const CandidateChoice& choice, const Problem& problem,
+                                         std::span<const Contender> contenders);
+
+}  // namespace attune
