@@ -105,7 +105,7 @@ class Campaign {
         recorded_(*journals_.front(), device()),
         publisher_(options, inputs, device()),
         tracker_(progress_at_start(inputs, device(), how_.budget_s, journal_file_), path_if_any(home_location)),
-        display_(options, inputs, device(), tracker_.now()) {
+        display_(options, inputs, first().flags, tracker_.now()) {
     for (size_t i = 1; i < journals_.size(); ++i) journals_[i]->join_run(recorded_.number());
     how_.before_measuring = [this] { wait_for_others(); };
   }
@@ -176,7 +176,7 @@ class Campaign {
 
   void report() const {
     if (options_.json) {
-      print_results_json(results_, inputs_, device(), recoveries());
+      print_results_json(results_, inputs_, first(), recoveries());
       return;
     }
     if (options_.compare) print_comparison(results_, inputs_);
@@ -257,7 +257,7 @@ CampaignResult run_campaign(const TuneOptions& options) {
   print_notices(inputs);
   if (inputs.items.empty() && inputs.skipped.empty()) {
     print_line(stderr, fmt::format("note: no shapes in {}, nothing is tuned or written", inputs.source));
-    if (options.json) print_results_json({}, inputs, executor.device(), {});
+    if (options.json) print_results_json({}, inputs, environments.front(), {});
     return {0, {}};
   }
   return Campaign(options, std::move(how), environments, inputs).run();

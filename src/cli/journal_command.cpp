@@ -63,7 +63,7 @@ int run_show(const JournalOptions& options) {
     if (const auto* decision = std::get_if<Decision>(&entry)) {
       ++num_decisions;
       if (options.json)
-        std::printf("%s\n", decision_json(*decision, device_id(devices, decision->device)).c_str());
+        std::printf("%s\n", decision_json(*decision, device_flags(devices, decision->device)).c_str());
       else
         std::printf("%s\n", result_line(*decision).c_str());
     }
