@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "campaign/captured_limits.h"
 #include "campaign/journal_run.h"
@@ -22,6 +23,7 @@
 #include "campaign/publisher.h"
 #include "campaign/tune_display.h"
 #include "campaign/tune_method.h"
+#include "device/core_binding.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
 #include "tuner/cost_forecast.h"
@@ -265,8 +267,13 @@ CampaignResult run_campaign(const TuneOptions& options) {
 
 int run_campaigns(TuneOptions options) {
   std::vector<int64_t>& limits = options.thread_limits;
-  if (limits.empty() && !options.input.empty() &&
-      find_device({options.devices.ids.substr(0, options.devices.ids.find(','))}).kind == "host") {
+  const bool on_host = options.devices.ids.empty() || options.devices.ids.starts_with("cpu");
+  if (!on_host && !limits.empty()) {
+    print_line(stderr,
+               "note: --threads limits a host; other devices keep the units that they have: " + options.devices.ids);
+    limits.clear();
+  }
+  if (on_host && limits.empty() && !options.input.empty()) {
     limits = CapturedLimits(options.input, options.op, thread_limit(options.devices)).all();
     options.only_captured_limit = !limits.empty();
   }
@@ -288,6 +295,8 @@ int run_campaigns(TuneOptions options) {
       const double left_s = budget_s - (steady_clock().now_s() - start_s);
       options.budget = fmt::format("{:.3f}s", std::max(left_s, 0.001) / static_cast<double>(limits.size() - i));
     }
+    // Without a worker, measuring leaves this thread on one core, which would be the limit of the next run.
+    const CoreBinding as_now(allowed_cores());
     const int ended = run_campaign(options).status;
     if (status == 0) status = ended;
     if (interrupted) break;
