@@ -7,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -267,6 +268,7 @@ CampaignResult run_campaign(const TuneOptions& options) {
 
 int run_campaigns(TuneOptions options) {
   std::vector<int64_t>& limits = options.thread_limits;
+  std::optional<CapturedLimits> captured;
   const bool on_host = options.devices.ids.empty() || options.devices.ids.starts_with("cpu");
   if (!on_host && !limits.empty()) {
     print_line(stderr,
@@ -274,8 +276,9 @@ int run_campaigns(TuneOptions options) {
     limits.clear();
   }
   if (on_host && limits.empty() && !options.input.empty()) {
-    limits = CapturedLimits(options.input, options.op, thread_limit(options.devices)).all();
-    options.only_captured_limit = !limits.empty();
+    captured.emplace(options.input, options.op, thread_limit(options.devices));
+    limits = captured->all();
+    if (!limits.empty()) options.captured_limits = &*captured;
   }
   std::sort(limits.begin(), limits.end());
   limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
