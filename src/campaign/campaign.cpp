@@ -7,12 +7,14 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "campaign/captured_limits.h"
 #include "campaign/journal_run.h"
@@ -22,6 +24,7 @@
 #include "campaign/publisher.h"
 #include "campaign/tune_display.h"
 #include "campaign/tune_method.h"
+#include "device/core_binding.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
 #include "tuner/cost_forecast.h"
@@ -106,7 +109,7 @@ class Campaign {
         recorded_(*journals_.front(), device()),
         publisher_(options, inputs, device()),
         tracker_(progress_at_start(inputs, device(), how_.budget_s, journal_file_), path_if_any(home_location)),
-        display_(options, inputs, device(), tracker_.now()) {
+        display_(options, inputs, first().flags, tracker_.now()) {
     for (size_t i = 1; i < journals_.size(); ++i) journals_[i]->join_run(recorded_.number());
     how_.before_measuring = [this] { wait_for_others(); };
   }
@@ -192,7 +195,7 @@ class Campaign {
 
   void report() const {
     if (options_.json) {
-      print_results_json(results_, inputs_, device(), recoveries());
+      print_results_json(results_, inputs_, first(), recoveries());
       return;
     }
     if (options_.compare) print_comparison(results_, inputs_);
@@ -273,7 +276,7 @@ CampaignResult run_campaign(const TuneOptions& options) {
   print_notices(inputs);
   if (inputs.items.empty() && inputs.skipped.empty()) {
     print_line(stderr, fmt::format("note: no shapes in {}, nothing is tuned or written", inputs.source));
-    if (options.json) print_results_json({}, inputs, executor.device(), {});
+    if (options.json) print_results_json({}, inputs, environments.front(), {});
     return {0, {}};
   }
   return Campaign(options, std::move(how), environments, inputs).run();
@@ -281,10 +284,17 @@ CampaignResult run_campaign(const TuneOptions& options) {
 
 int run_campaigns(TuneOptions options) {
   std::vector<int64_t>& limits = options.thread_limits;
-  if (limits.empty() && !options.input.empty() &&
-      find_device({options.devices.ids.substr(0, options.devices.ids.find(','))}).kind == "host") {
-    limits = CapturedLimits(options.input, options.op, thread_limit(options.devices)).all();
-    options.only_captured_limit = !limits.empty();
+  std::optional<CapturedLimits> captured;
+  const bool on_host = options.devices.ids.empty() || options.devices.ids.starts_with("cpu");
+  if (!on_host && !limits.empty()) {
+    print_line(stderr,
+               "note: --threads limits a host; other devices keep the units that they have: " + options.devices.ids);
+    limits.clear();
+  }
+  if (on_host && limits.empty() && !options.input.empty()) {
+    captured.emplace(options.input, options.op, thread_limit(options.devices));
+    limits = captured->all();
+    if (!limits.empty()) options.captured_limits = &*captured;
   }
   std::sort(limits.begin(), limits.end());
   limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
@@ -304,6 +314,8 @@ int run_campaigns(TuneOptions options) {
       const double left_s = budget_s - (steady_clock().now_s() - start_s);
       options.budget = fmt::format("{:.3f}s", std::max(left_s, 0.001) / static_cast<double>(limits.size() - i));
     }
+    // Without a worker, measuring leaves this thread on one core, which would be the limit of the next run.
+    const CoreBinding as_now(allowed_cores());
     const int ended = run_campaign(options).status;
     if (status == 0) status = ended;
     if (interrupted) break;

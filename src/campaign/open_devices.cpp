@@ -94,6 +94,8 @@ std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays*
 std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
                                            const KernelOptions& kernels, const std::function<bool()>& stop) {
   std::vector<Part> parts = parts_of(devices);
+  // A device that is opened in this process binds threads to cores, after which the process seems to have fewer.
+  const std::vector<DeviceInfo> here = list_devices();
   if (parts.size() > 1 && isolation == Isolation::none)
     fail(ErrorCode::invalid_input, "several devices need a process each, omit --isolation none");
   // The modules' load variables must be set before any thread starts.
@@ -123,6 +125,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
     if (pool.jobs == 0) pool.jobs = static_cast<uint32_t>(part.cores.size());
     one.kernels = std::make_unique<Kernels>(solvers, one.device(), cache, std::move(pool));
     one.cores = std::move(part.cores);
+    one.flags = device_flags(here, one.device().key());
   }
   return all;
 }

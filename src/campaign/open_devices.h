@@ -26,6 +26,7 @@ struct Environment {
   const WorkerExecutor* worker = nullptr;  ///< The executor, if it has a worker process.
   std::unique_ptr<Kernels> kernels;
   std::vector<int> cores;  ///< Cores of the device, if it is a part of the processor.
+  std::string flags;       ///< With which a verb runs on an equal device: `--devices cpu:0 --threads 1`.
   const DeviceInfo& device() const { return executor->device(); }
 };
 /// Where candidates run: in a worker process, or in this process, which a crash then ends.

@@ -15,9 +15,9 @@
 
 namespace attune {
 
-TuneDisplay::TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device,
+TuneDisplay::TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const std::string& device_flags,
                          const RunProgress& progress)
-    : options_(options), device_(device), display_(progress) {
+    : options_(options), device_flags_(device_flags), display_(progress) {
   for (size_t place = 0; place < inputs.items.size(); ++place)
     places_.emplace(inputs.items[place].problem.key(), place);
 }
@@ -72,13 +72,14 @@ void TuneDisplay::print_details(const TuneResult& result) {
                       false);
   for (const auto& [candidate, outcome] : result.failures) {
     display_.print_line(fmt::format("  {}: {}; {}", name(outcome.status), outcome.detail,
-                                    repeat_command(result.problem, candidate, device_.id)),
+                                    repeat_command(result.problem, candidate, device_flags_)),
                         false);
   }
 }
 
-void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs, const DeviceInfo& device,
-                        const std::vector<Milliseconds>& recoveries) {
+void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs,
+                        const Environment& environment, const std::vector<Milliseconds>& recoveries) {
+  const DeviceInfo& device = environment.device();
   nlohmann::ordered_json recoveries_ms = nlohmann::ordered_json::array();
   for (const Milliseconds one : recoveries) recoveries_ms.push_back(one.count());
   nlohmann::ordered_json list = nlohmann::ordered_json::array(), skipped = nlohmann::ordered_json::array();
@@ -88,7 +89,7 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
       failures.push_back({{"candidate", candidate.name()},
                           {"status", name(outcome.status)},
                           {"detail", outcome.detail},
-                          {"repeat", repeat_command(result.problem, candidate, device.id)}});
+                          {"repeat", repeat_command(result.problem, candidate, environment.flags)}});
     }
     nlohmann::ordered_json object = {{"problem", result.problem.key()},
                                      {"ending", name(result.ending)},
@@ -96,7 +97,8 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
                                      {"candidates", result.num_candidates},
                                      {"failed", failures}};
     if (!result.reason.empty()) object["reason"] = result.reason;
-    if (result.decision) object["decision"] = nlohmann::ordered_json::parse(decision_json(*result.decision, device.id));
+    if (result.decision)
+      object["decision"] = nlohmann::ordered_json::parse(decision_json(*result.decision, environment.flags));
     list.push_back(std::move(object));
   }
   for (const SkippedShape& shape : inputs.skipped)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "campaign/open_devices.h"
 #include "campaign/progress_display.h"
 #include "campaign/tune_inputs.h"
 #include "campaign/tune_options.h"
@@ -15,8 +16,9 @@ namespace attune {
 /// Displays a running `tune`: its progress, then a line for each shape, in input order.
 class TuneDisplay final : public TuneObserver {
  public:
-  /// `progress` is kept up to date by an observer that is told before this one. All outlive this.
-  TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device,
+  /// `device_flags`: Environment::flags. `progress` is kept up to date by an observer that is told before this one. All
+  /// outlive this.
+  TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const std::string& device_flags,
               const RunProgress& progress);
   void progress(const Problem&, Phase, size_t) override { display_.update(); }
   void note(const std::string& text) { display_.print_line("note: " + text, false); }
@@ -36,7 +38,7 @@ class TuneDisplay final : public TuneObserver {
   void print_first();
 
   const TuneOptions& options_;
-  const DeviceInfo& device_;
+  const std::string& device_flags_;
   ProgressDisplay display_;
   std::multimap<std::string, size_t> places_;  // Input positions of unfinished shapes.
   std::map<size_t, std::string> waiting_;      // Lines that wait for earlier shapes, by position.
@@ -47,10 +49,10 @@ class TuneDisplay final : public TuneObserver {
   size_t num_kept_ = 0, num_reused_ = 0;
 };
 
-/// Implements `--json`: prints the whole run as one document. `recoveries`: time to recover from each death of a
-/// worker.
-void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs, const DeviceInfo& device,
-                        const std::vector<Milliseconds>& recoveries);
+/// Implements `--json`: prints the whole run as one document. `environment`: the first of the run. `recoveries`: time
+/// to recover from each death of a worker.
+void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs,
+                        const Environment& environment, const std::vector<Milliseconds>& recoveries);
 /// Implements `--compare`: prints the previous row (or the baseline, if there was none) and the new row, from the same
 /// finals.
 void print_comparison(const std::vector<TuneResult>& results, const TuneInputs& inputs);

@@ -115,6 +115,19 @@ TEST_F(Inputs, LargeShapesAreSkipped) {
   EXPECT_THAT(ms(read()), ElementsAre(1));
 }
 
+TEST_F(Inputs, OfACaptureAreTheShapesOfTheDevicesLimitWhoseCountsAreReadOnce) {
+  name_list();
+  const std::string counts = put("bf16_untuned_gemm.csv.counts",
+                                 "M,N,K,bias,dtype,outdtype,threads,calls\n1,32,48,False,fp32,fp32,4,9\n"
+                                 "512,32,48,False,fp32,fp32,2,9\n");
+  const CapturedLimits captured(options_.input, "", 4);
+  std::filesystem::remove(counts);  // The application that captures goes on meanwhile.
+  options_.captured_limits = &captured;
+  const TuneInputs inputs = read();
+  EXPECT_THAT(ms(inputs), ElementsAre(1));
+  EXPECT_THAT(inputs.notices, Contains(HasSubstr("1 shape of the capture")));
+}
+
 TEST_F(Inputs, AShapeThatTheOpDoesNotAcceptIsSkippedWithItsLine) {
   name_list();
   put("bf16_untuned_gemm.csv", "M,N,K,dtype,bpreshuffle\n1,32,48,fp32,False\n2,32,48,fp32,True\n");

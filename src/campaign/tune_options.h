@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "campaign/captured_limits.h"
 #include "campaign/open_devices.h"
 #include "formats/model_config/model_options.h"
 
@@ -39,7 +40,9 @@ struct TuneOptions {
   /// `--threads 1,2`: one run for each. Empty: one for each limit under which the shapes of `input` were captured, with
   /// the shapes of that limit, else one for devices.threads.
   std::vector<int64_t> thread_limits;
-  bool only_captured_limit = false;  ///< Tune the shapes alone that were captured under devices.threads.
+  /// Limits under which the shapes of `input` were captured, of which only those of the device's own are tuned; null:
+  /// all shapes. Outlives these options.
+  const CapturedLimits* captured_limits = nullptr;
   std::string libtype = "all", search = "race", inputs = "served", journal, isolation = "process";
   bool no_split_k = false, compare = false;
   std::string compare_without_tuning;

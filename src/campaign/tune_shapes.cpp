@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <optional>
 
 #include "base/error.h"
 #include "base/locations.h"
 #include "base/text.h"
-#include "campaign/captured_limits.h"
-#include "device/devices.h"
 #include "formats/csv/shape_list.h"
 #include "formats/csv/untuned_table.h"
 #include "formats/model_config/model_options.h"
@@ -92,12 +89,10 @@ TuneShapes read_csv(const TuneOptions& options, const DeviceInfo& device) {
   if (!list.family->tunable)
     fail(ErrorCode::invalid_input, "this version reads the tables of {} but cannot tune it yet: '{}'", list.family->op,
          shapes.source);
-  const auto limits = options.only_captured_limit
-                          ? std::optional(CapturedLimits(shapes.source, options.op, thread_limit({})))
-                          : std::nullopt;
+  const CapturedLimits* const limits = options.captured_limits;
   size_t num_others = 0;
   for (const auto& shape : list.shapes) {
-    if (limits && !limits->contains(shape.problem, device.num_units))
+    if (limits != nullptr && !limits->contains(shape.problem, device.num_units))
       ++num_others;
     else
       add_shape(shapes, shape.problem, shapes.source + ":" + std::to_string(shape.line), device);

@@ -63,7 +63,7 @@ int run_bench(const BenchOptions& options) {
                                        {"detail", result.outcome.detail},
                                        {"err_ratio", result.outcome.errors.mismatch_ratio},
                                        {"max_relative_error", result.outcome.errors.max_relative},
-                                       {"repeat", repeat_command(problem, result.candidate, device.id)}};
+                                       {"repeat", repeat_command(problem, result.candidate, environment.flags)}};
       if (measured) {
         object["spread_us"] = measured->spread_us;
         object["samples"] = measured->samples.size();

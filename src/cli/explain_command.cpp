@@ -36,12 +36,13 @@ struct ExplainOptions {
 };
 
 /// Reads the journal: the named one, else the user's if it exists.
-CandidateSummary summary_of(const ExplainOptions& options, const Problem& problem, const DeviceInfo& device,
+CandidateSummary summary_of(const ExplainOptions& options, const Problem& problem, const Environment& environment,
                             const std::vector<Contender>& here) {
   const auto file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
   std::unique_ptr<Journal> journal;
   if (!options.journal.empty() || std::filesystem::exists(file)) journal = open_sql_journal_read_only(file);
-  CandidateSummary summary = summarise_candidates(problem, device, here, journal.get());
+  CandidateSummary summary =
+      summarise_candidates(problem, environment.device(), environment.flags, here, journal.get());
   note_damaged(summary.num_damaged, file);
   return summary;
 }
@@ -108,13 +109,13 @@ void print_tables(const LookupResult& found, const TableSet& set, const ExplainO
   print_rows_beside(found, table, device, near);
 }
 
-void print_summary(const CandidateSummary& summary, const Problem& problem, const DeviceInfo& device) {
+void print_summary(const CandidateSummary& summary, const Problem& problem, const std::string& device_flags) {
   if (summary.decision) {
     print_line(stdout, "decision in the journal:\n  " + result_header() + "\n  " + result_line(*summary.decision));
     for (const Finalist& finalist : summary.decision->finalists)
       print_line(stdout, fmt::format("  {:10.2f} µs  {}  {}", finalist.comparison.us, ratio_text(finalist.comparison),
                                      finalist.candidate.name()));
-    print_line(stdout, "  repeat: " + repeat_command(problem, summary.decision->winner, device.id));
+    print_line(stdout, "  repeat: " + repeat_command(problem, summary.decision->winner, device_flags));
   }
   print_line(stdout, "candidates by outcome:");
   for (const auto& [reason, of_reason] : summary.reasons)
@@ -126,7 +127,7 @@ int run_explain(const ExplainOptions& options) {
   const DeviceInfo& device = environment.device();
   const Problem problem = parse_problem(options.problem, device);
   const auto here = contenders(*environment.executor, problem, {});
-  const CandidateSummary summary = summary_of(options, problem, device, here);
+  const CandidateSummary summary = summary_of(options, problem, environment, here);
   const FamilySpec* const family = &op_of(problem).family();
   std::vector<std::string> named;
   if (!options.table.empty()) named.push_back(options.table);
@@ -144,7 +145,7 @@ int run_explain(const ExplainOptions& options) {
         {"summary", ordered_json::object()}};
     for (const auto& [reason, of_reason] : summary.reasons) object["summary"][reason] = of_reason.count;
     if (found.candidate) object["candidate"] = found.candidate->name();
-    if (summary.decision) object["decision"] = ordered_json::parse(decision_json(*summary.decision, device.id));
+    if (summary.decision) object["decision"] = ordered_json::parse(decision_json(*summary.decision, environment.flags));
     print_json(object);
     return 0;
   }
@@ -160,7 +161,7 @@ int run_explain(const ExplainOptions& options) {
     print_line(stdout, "  served by the default: " +
                            (baseline ? baseline->name() : "no available solver supports the problem"));
   }
-  print_summary(summary, problem, device);
+  print_summary(summary, problem, environment.flags);
   return 0;
 }
 

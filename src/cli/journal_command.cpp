@@ -99,7 +99,7 @@ int run_show(const JournalOptions& options) {
   const auto devices = list_devices();
   const auto show = [&](const Decision& decision, const Stamp& stamp) {
     if (options.json)
-      print_object(with_stamp(decision_json(decision, device_id(devices, decision.device)), stamp));
+      print_object(with_stamp(decision_json(decision, device_flags(devices, decision.device)), stamp));
     else
       print(fmt::format("{}  {}", short_time(stamp), result_line(decision)));
   };

@@ -62,7 +62,7 @@ int list(const QuarantineOptions& options) {
   const auto devices = list_devices();
   auto json = nlohmann::ordered_json::array();
   for (const auto& [key, record] : found) {
-    const std::string repeat = repeat_command(record.problem, record.candidate, device_id(devices, record.device));
+    const std::string repeat = repeat_command(record.problem, record.candidate, device_flags(devices, record.device));
     if (options.json) {
       json.push_back({{"device", record.device},
                       {"problem", record.problem.key()},

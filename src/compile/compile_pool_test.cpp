@@ -28,13 +28,13 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 #if defined(__x86_64__)
-constexpr const char* kArch = "x86-64";
+constexpr const char* kAnyArch = "x86-64";
 #else
-constexpr const char* kArch = "aarch64";
+constexpr const char* kAnyArch = "aarch64";
 #endif
 
 CompileTask task(const std::string& source, std::vector<std::string> entries = {}) {
-  return {.compiler = "hostcc", .source = source, .arch = kArch, .options = {}, .entries = std::move(entries)};
+  return {.compiler = "hostcc", .source = source, .arch = kAnyArch, .options = {}, .entries = std::move(entries)};
 }
 
 /// Whether the process is gone, or a zombie that its parent has yet to reap.
@@ -165,7 +165,7 @@ TEST_F(CompilePoolTest, AFailureIsRememberedByThePoolAlone) {
 TEST_F(CompilePoolTest, ABinaryOfAnotherToolchainIsCompiledAnew) {
   const fs::path file = folder_.path() / "other";
   std::ofstream(file) << "x";
-  cache_.add({.arch = kArch,
+  cache_.add({.arch = kAnyArch,
               .recipe = task(kGood).recipe(),
               .toolchain = "cc-0.9",
               .sha256 = "",
@@ -180,8 +180,12 @@ TEST_F(CompilePoolTest, WithoutACompilerOnlyTheCacheAnswers) {
   const TestEnvironment none("ATTUNE_CC", "/no/such/cc");
   const fs::path file = folder_.path() / "other";
   std::ofstream(file) << "x";
-  cache_.add(
-      {.arch = kArch, .recipe = task("a").recipe(), .toolchain = "cc-0.9", .sha256 = "", .file = file, .metadata = {}});
+  cache_.add({.arch = kAnyArch,
+              .recipe = task("a").recipe(),
+              .toolchain = "cc-0.9",
+              .sha256 = "",
+              .file = file,
+              .metadata = {}});
   CompilePool pool(cache_);
   const auto compiled = pool.compile({task("a"), task("b")});
   EXPECT_TRUE(compiled[0].outcome.ok());

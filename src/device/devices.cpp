@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "device/devices.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "device/device_kind.h"
@@ -51,6 +55,19 @@ int64_t thread_limit(const DeviceChoice& device) {
        "--threads is above the limit of this process, which its cores, its CPU quota, ATTUNE_THREADS and "
        "OMP_NUM_THREADS set: {}, the limit is {}",
        device.threads, own);
+}
+
+std::string device_flags(std::span<const DeviceInfo> devices, const std::string& key) {
+  const auto found =
+      std::find_if(devices.begin(), devices.end(), [&](const DeviceInfo& device) { return device.key() == key; });
+  if (found != devices.end()) return "--devices " + found->id;
+  const size_t slash = key.rfind('/');
+  for (const DeviceInfo& device : devices) {
+    // The units of a host are a thread limit, which a flag sets.
+    if (device.kind == "host" && slash != std::string::npos && device.gfx == key.substr(0, slash))
+      return fmt::format("--devices {} --threads {}", device.id, key.substr(slash + 1));
+  }
+  return "--devices cpu:0";
 }
 
 }  // namespace attune

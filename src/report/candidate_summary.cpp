@@ -25,7 +25,7 @@ std::string reason_of(const Record& record) {
 
 }  // namespace
 
-CandidateSummary summarise_candidates(const Problem& problem, const DeviceInfo& device,
+CandidateSummary summarise_candidates(const Problem& problem, const DeviceInfo& device, const std::string& device_flags,
                                       std::span<const Contender> contenders, const Journal* journal) {
   CandidateSummary summary;
   for (const Contender& contender : contenders) {
@@ -49,7 +49,7 @@ CandidateSummary summarise_candidates(const Problem& problem, const DeviceInfo& 
                                           last[record->candidate.name()] = reason_of(*record);
                                       });
   for (const auto& [candidate, reason] : last)
-    add(summary, reason, repeat_command(problem, Candidate::parse(candidate), device.id));
+    add(summary, reason, repeat_command(problem, Candidate::parse(candidate), device_flags));
   return summary;
 }
 

@@ -25,8 +25,9 @@ struct CandidateSummary {
 };
 
 /// Counts what the solvers and the rules of their spaces exclude, and the outcomes in the journal (null: none), where
-/// each candidate counts once, with its last record.
-CandidateSummary summarise_candidates(const Problem& problem, const DeviceInfo& device,
+/// each candidate counts once, with its last record. `device_flags`: of the device, for the examples
+/// (device/devices.h).
+CandidateSummary summarise_candidates(const Problem& problem, const DeviceInfo& device, const std::string& device_flags,
                                       std::span<const Contender> contenders, const Journal* journal);
 
 }  // namespace attune

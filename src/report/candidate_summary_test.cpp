@@ -26,7 +26,7 @@ class SummaryOfCandidates : public testing::Test {
     journal_->append(std::span(&entry, 1));
   }
   CandidateSummary summary(const std::vector<Contender>& contenders = {}) const {
-    return summarise_candidates(problem_, device_, contenders, journal_.get());
+    return summarise_candidates(problem_, device_, "--devices fake:0", contenders, journal_.get());
   }
 
   Problem problem_ = Problem::parse("gemm_a16w16 m=1 n=2 k=3");
@@ -70,7 +70,7 @@ TEST_F(SummaryOfCandidates, TheLastDecisionCounts) {
 
 TEST_F(SummaryOfCandidates, WithoutAJournalTheRulesCountAlone) {
   add_record(1, Stage::verify, false);
-  EXPECT_TRUE(summarise_candidates(problem_, device_, {}, nullptr).reasons.empty());
+  EXPECT_TRUE(summarise_candidates(problem_, device_, "", {}, nullptr).reasons.empty());
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 
 namespace attune {
 
-std::string repeat_command(const Problem& problem, const Candidate& candidate, const std::string& device_id) {
-  return fmt::format("attune bench \"{}\" --solver {} --config \"{}\" --devices {}", problem.key(), candidate.solver,
-                     candidate.config.key(), device_id);
+std::string repeat_command(const Problem& problem, const Candidate& candidate, const std::string& device_flags) {
+  return fmt::format("attune bench \"{}\" --solver {} --config \"{}\" {}", problem.key(), candidate.solver,
+                     candidate.config.key(), device_flags);
 }
 
-std::string decision_json(const Decision& decision, const std::string& device_id) {
+std::string decision_json(const Decision& decision, const std::string& device_flags) {
   using nlohmann::ordered_json;
   ordered_json tied = ordered_json::array(), finalists = ordered_json::array();
   for (const Candidate& candidate : decision.tied) tied.push_back(candidate.name());
@@ -40,7 +40,7 @@ std::string decision_json(const Decision& decision, const std::string& device_id
                          {"launches", decision.launches},
                          {"versions", decision.versions},
                          {"protocol", decision.protocol.measured_key() + " " + decision.protocol.searched_key()},
-                         {"repeat", repeat_command(decision.problem, decision.winner, device_id)}};
+                         {"repeat", repeat_command(decision.problem, decision.winner, device_flags)}};
   add_comparison(object, decision.comparison);
   if (const auto& best = decision.best_untuned)
     object["best_untuned"] = {{"candidate", best->candidate.name()},

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The number of threads that rows are for, as flag and variables state it, on the processor this runs on."""
+import json
 import os
+import shlex
 import unittest
 
 import story
@@ -40,12 +42,37 @@ class Threads(story.Story):
             checked = [row["status"] for row in self.attune("check", "t.csv", "--no-run", *flag, "--json").json]
             self.assertEqual(sorted(checked), ["foreign device", "loaded"])
 
+    @unittest.skipIf(CORES < 2, "one core: every row is for one thread")
+    def test_a_limit_leaves_the_next_one_its_cores_without_a_worker_too(self):
+        self.attune(*TUNE, "--threads", "1,2", "--isolation", "none")
+        self.assertEqual(self.limits(), [1, 2])
+
     def test_rows_are_for_the_threads_of_either_variable(self):
         for variable in ("OMP_NUM_THREADS", "ATTUNE_THREADS"):
             with self.subTest(variable):
                 (self.work / "t.csv").unlink(missing_ok=True)
                 self.attune(*TUNE, env={variable: "1"})
                 self.assertEqual(self.limits(), [1])
+
+    @unittest.skipIf(CORES < 2, "one core: every limit is the process's own")
+    def test_the_command_that_repeats_a_result_runs_it_on_as_many_threads(self):
+        decision = self.attune(*TUNE, "--threads", "1", "--json", "--journal", "j.db").json["results"][0]["decision"]
+        shown = self.attune("explain", PROBLEM, "--threads", "1", "--journal", "j.db", "--json").json["decision"]
+        kept, = map(json.loads, self.attune("journal", "show", "--journal", "j.db", "--json").stdout.splitlines())
+        timed, = self.attune("bench", PROBLEM, "--solver", "portable.gemm", "--iters", "3", "--threads", "1", "--json").json["candidates"]
+        for one in (decision, shown, kept, timed):
+            command = shlex.split(one["repeat"])
+            self.assertEqual(command[-4:], ["--devices", "cpu:0", "--threads", "1"])
+            again = self.attune(*command[1:], "--iters", "3", "--json").json
+            self.assertEqual(again["device"].rpartition("/")[2], "1")
+        own = self.attune("bench", PROBLEM, "--solver", "portable.gemm", "--iters", "3", "--json").json["candidates"][0]
+        self.assertNotIn("--threads", own["repeat"])
+
+    def test_other_devices_keep_their_units(self):
+        limits = f"1,{CORES + 1}"
+        answer = self.attune("tune", "-i", "shapes.csv", "-o", "t.csv", "--devices", "fake:0", "--threads", limits)
+        self.assertEqual(answer.stderr.count("--threads limits a host; other devices keep the units that they have: fake:0"), 1)
+        self.assertEqual(self.limits(), [4])
 
     def test_bad_limits(self):
         self.refused(*TUNE, env={"ATTUNE_THREADS": "x"}, says="ATTUNE_THREADS expects a number of threads from 1, got 'x'")

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/line_output.h"
 #include "base/text.h"
 #include "ops/op.h"
@@ -14,12 +12,6 @@ namespace attune {
 Problem parse_problem(const std::string& text, const DeviceInfo& device) {
   const auto problem = Problem::parse(text);
   return op_of(problem).normalise(problem, device);
-}
-
-std::string device_id(std::span<const DeviceInfo> devices, const std::string& key) {
-  const auto found =
-      std::find_if(devices.begin(), devices.end(), [&](const DeviceInfo& device) { return device.key() == key; });
-  return found == devices.end() ? "cpu:0" : found->id;
 }
 
 void note_damaged(size_t num_damaged, const std::filesystem::path& journal) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <filesystem>
-#include <span>
 #include <string>
 
 #include "attune/problem.h"
@@ -11,9 +10,6 @@ namespace attune {
 
 /// Normalises a problem typed by a person; the error names it.
 Problem parse_problem(const std::string& text, const DeviceInfo& device);
-
-/// The `--device` of a repeating command for the device key of a record: the first of `devices` with it, else `cpu:0`.
-std::string device_id(std::span<const DeviceInfo> devices, const std::string& key);
 
 /// Reports on standard error that a journal's scan skipped damaged entries.
 void note_damaged(size_t num_damaged, const std::filesystem::path& journal);
