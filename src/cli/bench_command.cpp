@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/line_output.h"
 #include "campaign/journal_run.h"
 #include "campaign/open_devices.h"
