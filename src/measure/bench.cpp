@@ -17,8 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kDirtyDelay = 0.02;       // run-queue delay of its threads, as a fraction of the sample
-constexpr double kLeastClock = 0.75;       // as a fraction of the usual clock; below it the device rests
 constexpr uint32_t kMaxRests = 3;          // after these the sample is taken at any clock
 constexpr double kReferenceBytes = 8 * 2;  // a value and a scale
 constexpr uint64_t kWorkspaceAlignment = 64;
@@ -313,8 +311,7 @@ Bench::Sampling Bench::take(const Turn& turn) {
   check_limit(start, turn.limit);
   taken.sample.us = static_cast<float>(us);
   taken.sample.round = turn.round;
-  // A sample whose clock stayed low after the rests is kept but marked dirty.
-  taken.sample.dirty = disturbance.delay_ratio >= kDirtyDelay || taken.sample.clock < kLeastClock;
+  taken.sample.dirty = is_dirty(disturbance, taken.sample.clock);
   return taken;
 }
 

@@ -8,6 +8,7 @@ namespace attune {
 namespace {
 
 constexpr double kMaxLaunches = 4096;
+constexpr double kDirtyDelay = 0.02;  // run-queue delay, as a fraction of the batch
 
 }  // namespace
 
@@ -21,6 +22,10 @@ uint32_t batch_for(double first_us, double least_us) noexcept {
 }
 
 uint32_t untimed_for(uint32_t launches) noexcept { return std::clamp(launches / 8, 1u, 16u); }
+
+bool is_dirty(const Disturbance& disturbance, double clock) noexcept {
+  return disturbance.delay_ratio >= kDirtyDelay || clock < kLeastClock;
+}
 
 double time_launches(Stream& stream, const Plan& plan, std::span<const Launch> launches) {
   stream.record(0);

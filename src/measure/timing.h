@@ -19,6 +19,13 @@ uint32_t batch_for(double first_us, double least_us) noexcept;
 /// candidate's threads and code back after another candidate's turn.
 uint32_t untimed_for(uint32_t launches) noexcept;
 
+/// The device rests before a sample while its clock is below this share of the usual one.
+inline constexpr double kLeastClock = 0.75;
+
+/// Whether a sample is dirty: a thread that took part waited for its core for 2 % of the batch or more, or the clock
+/// was below kLeastClock after all rests.
+bool is_dirty(const Disturbance& disturbance, double clock) noexcept;
+
 /// Runs the launches back to back and returns the mean time of one in µs, measured by the stream's events 0 and 1.
 /// Throws what the plan throws.
 double time_launches(Stream& stream, const Plan& plan, std::span<const Launch> launches);
