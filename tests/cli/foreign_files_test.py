@@ -32,7 +32,7 @@ COMMANDS = {
     "tables": ["tables"], "tables merge": ["tables", "merge", "t.csv", "-o", "all.csv"],
     "coverage": ["coverage", "captured", "-t", "t.csv"],
     "journal": None, "journal show": ["journal", "show"], "journal export": ["journal", "export", "--csv", "out.csv"],
-    "journal vacuum": ["journal", "vacuum"], "journal follow": ["journal", "follow"],
+    "journal vacuum": ["journal", "vacuum"], "journal follow": ["journal", "follow", "--run", "1"],
     "kernels": None, "kernels list": ["kernels", "list"], "kernels clear": ["kernels", "clear"],
     "kernels build": ["kernels", "build", "--table", "t.csv", "--devices", "fake:0"],
     "paths": ["paths"],
@@ -62,7 +62,8 @@ TAKES_A_FOLDER = {("tune", "--config-dir"), ("tune", "--keep"), ("tune", "--cach
                   ("capture merge", "sources"), ("capture clear", "folder"), ("coverage", "captured"), ("tables merge", "tables")}
 # Texts that name nothing on the disk and are not looked up in a list: any is as good as another.
 FREE_TEXT = {("quarantine list", "--device"), ("quarantine list", "--candidate"), ("quarantine clear", "--device"), ("quarantine clear", "--candidate"),
-             ("journal show", "--device"), ("journal export", "--device"), ("quarantine", "--device"), ("quarantine", "--candidate"),
+             ("journal show", "--device"), ("journal export", "--device"), ("journal follow", "--device"),
+             ("journal show", "--prefix"), ("journal export", "--prefix"), ("journal follow", "--prefix"), ("quarantine", "--device"), ("quarantine", "--candidate"),
              ("list", "problem"), ("list", "--devices")}
 
 

@@ -314,7 +314,7 @@ class Journal(Tables):
             self.assertIn("3 decisions", self.attune("journal", *arguments, env=elsewhere).stdout)
 
     def test_bad_arguments(self):
-        self.refused("journal", says="show, export or vacuum")
+        self.refused("journal", says="show, follow, export or vacuum")
         self.refused("journal", "frob", says="frob")
         self.refused("journal", "export", says="--csv")
         self.refused("journal", "export", "--csv", "no/such/folder.csv", says="no/such")
