@@ -111,7 +111,9 @@ void print_tables(const LookupResult& found, const TableSet& set, const ExplainO
 
 void print_summary(const CandidateSummary& summary, const Problem& problem, const std::string& device_flags) {
   if (summary.decision) {
-    print_line(stdout, "decision in the journal:\n  " + result_header() + "\n  " + result_line(*summary.decision));
+    print_line(stdout, "decision in the journal:");
+    print_line(stdout, "  " + result_header());
+    print_line(stdout, "  " + result_line(*summary.decision));
     for (const Finalist& finalist : summary.decision->finalists)
       print_line(stdout, fmt::format("  {:10.2f} µs  {}  {}", finalist.comparison.us, ratio_text(finalist.comparison),
                                      finalist.candidate.name()));

@@ -156,6 +156,7 @@ class Explain(Tables):
     def test_the_decision_is_told_without_a_table(self):
         text = self.attune("explain", PROBLEM, *DEVICE).stdout
         self.assertIn("decision in the journal", text)
+        self.assertNotIn("\\n", text, "line ends are written, not named")
         self.assertIn("repeat: attune bench", text)
 
     def test_near_rows_are_listed_when_none_serves(self):
