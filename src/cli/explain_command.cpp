@@ -19,7 +19,10 @@
 #include "report/json_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
+#include "search/prune.h"
 #include "solver/contender.h"
+#include "solver/miss_config.h"
+#include "solver/registry.h"
 #include "store/journal.h"
 #include "tables/near_rows.h"
 #include "tables/table_lookup.h"
@@ -124,6 +127,19 @@ void print_summary(const CandidateSummary& summary, const Problem& problem, cons
     print_line(stdout, fmt::format("  {:4}  {}  e.g. {}", of_reason.count, reason, of_reason.example));
 }
 
+/// Returns what the run time serves a problem with that has no row: the untuned config, of a small problem on one
+/// thread.
+std::optional<Candidate> served_without_row(const Problem& problem, const DeviceInfo& device,
+                                            const std::vector<Contender>& here) {
+  auto served = untuned_candidate(problem, here);
+  const Solver* solver = served ? registry().find(served->solver) : nullptr;
+  if (solver == nullptr) return served;
+  const auto config = one_thread_config(*solver, problem, served->config);
+  if (config && !why_outside(find_contender(here, served->solver)->space, *config, problem, device))
+    served->config = *config;
+  return served;
+}
+
 int run_explain(const ExplainOptions& options) {
   Environment environment = open_environment(options.devices, Isolation::none);
   const DeviceInfo& device = environment.device();
@@ -159,9 +175,9 @@ int run_explain(const ExplainOptions& options) {
   if (!set.tables.empty() && !found.row && set.require != Requirement::none) {
     print_line(stdout, fmt::format("  served by an untuned kernel that states {}, if there is one", text(set.require)));
   } else if (!set.tables.empty() && !found.row) {
-    const auto baseline = untuned_candidate(problem, here);
-    print_line(stdout, "  served by the default: " +
-                           (baseline ? baseline->name() : "no available solver supports the problem"));
+    const auto served = served_without_row(problem, device, here);
+    print_line(stdout,
+               "  served by the default: " + (served ? served->name() : "no available solver supports the problem"));
   }
   print_summary(summary, problem, environment.flags);
   return 0;

@@ -37,6 +37,16 @@ std::string step_text(const RowIndex& rows, const TracedStep& step, const Layout
   return fmt::format("{:<14} m={}{}: {}\n", name(step.met.match), step.m, layout, what);
 }
 
+/// Returns `exact`, or which untuned config serves and until when.
+std::string who_serves(const CachedAnswer& served) {
+  const Hit& hit = served.hit;
+  const std::string untuned =
+      hit.plan == nullptr ? "nothing" : fmt::format("the untuned config {}", served.plan->untuned);
+  if (!hit.is_stand_in) return hit.row == 0 ? untuned : std::string(name(hit.match));
+  const std::string kernel = hit.row == 0 ? "its kernel" : fmt::format("the kernel of the {} row", name(hit.match));
+  return fmt::format("{} until {} is compiled", untuned, kernel);
+}
+
 }  // namespace
 
 std::string Dispatcher::State::explain(const GemmKey& key) {
@@ -67,10 +77,7 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
     return text + fmt::format("served by       nothing{}\n",
                               refused == device.refusals.end() ? "" : ": " + refused->second.why);
   }
-  return text + fmt::format("served by       {}{}{}\n", hit.row == 0 ? "the untuned config" : name(hit.match),
-                            !hit.is_stand_in      ? ""
-                            : hit.plan == nullptr ? ", once its kernel is compiled"
-                                                  : ", untuned until its kernel is compiled",
+  return text + fmt::format("served by       {}{}\n", who_serves(*served),
                             hit.drifted ? ", compiled by another compiler" : "");
 }
 

@@ -18,6 +18,13 @@ TEST_F(DispatcherTest, ExplainsEachStep) {
                              HasSubstr(kGood), HasSubstr("served by       padded_fine")));
 }
 
+TEST_F(DispatcherTest, ExplainsWhichUntunedConfigServes) {
+  write("");
+  dispatcher().require(key(5));
+  EXPECT_THAT(dispatcher().explain(key(5)),
+              HasSubstr("served by       the untuned config fake.gemm@1:split_k=1;tile_m="));
+}
+
 TEST_F(DispatcherTest, ExplainsWhichPredictionsAreNotAllowed) {
   options_.max_regret = 0.25;
   write(row(40, kGood, 1) + row(60, kOther, 1.4));

@@ -80,6 +80,9 @@ class Solver {
   /// other less.
   virtual std::string_view thread_pool() const { return {}; }
   virtual Support supports(const Problem& problem, const DeviceInfo& device) const = 0;
+  /// Largest work of a problem, in floating-point operations, that the untuned config does faster on one thread than on
+  /// all of a host, by measurement (docs/performance.md, One thread or all); 0: none, or not measured.
+  virtual double one_thread_flops() const { return 0; }
   /// Tasks to compile before the config can be prepared; tasks of many configs may be equal.
   virtual std::vector<CompileTask> compile_tasks(const Problem&, const Config&, const DeviceInfo&) const { return {}; }
   virtual std::unique_ptr<Backend> open(Device& device) const = 0;

@@ -2,6 +2,7 @@
 """The number of threads that rows are for, as flag and variables state it, on the processor this runs on."""
 import json
 import os
+import re
 import shlex
 import unittest
 
@@ -73,6 +74,18 @@ class Threads(story.Story):
         answer = self.attune("tune", "-i", "shapes.csv", "-o", "t.csv", "--devices", "fake:0", "--threads", limits)
         self.assertEqual(answer.stderr.count("--threads limits a host; other devices keep the units that they have: fake:0"), 1)
         self.assertEqual(self.limits(), [4])
+
+    @unittest.skipIf(CORES < 2, "one core: everything runs on one thread")
+    def test_a_small_problem_without_a_row_runs_untuned_on_one_thread(self):
+        if not any(one["id"] == "onednn.gemm" and one["available"] for one in self.attune("list", "solvers", "--json").json):
+            self.skipTest("the threshold of oneDNN is not used without oneDNN")
+        self.put("t.csv", "gfx,cu_num,M,N,K,bias,dtype,outdtype,us,kernelName\n")
+        for sizes, threads in (("m=1 n=16 k=16", 1), ("m=256 n=256 k=256", CORES)):
+            problem = f"gemm_a16w16 {sizes} dtype=fp32"
+            served, = re.findall("served by the default: (.*)", self.attune("explain", problem, "-t", "t.csv").stdout)
+            self.assertRegex(served, rf"^onednn.gemm@.*;threads={threads}$")
+            untuned = self.attune("bench", problem, "--iters", "1", "--json").json["candidates"]
+            self.assertIn(f";threads={CORES}", next(one["candidate"] for one in untuned if one["candidate"].startswith("onednn.gemm@")))
 
     def test_bad_limits(self):
         self.refused(*TUNE, env={"ATTUNE_THREADS": "x"}, says="ATTUNE_THREADS expects a number of threads from 1, got 'x'")

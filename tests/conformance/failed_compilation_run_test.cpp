@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests a dispatcher whose kernels fail to compile: it tries once, reports it, and continues with what it has.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -128,6 +129,9 @@ TEST_F(FailedJitCompilation, IsWaitedForWhenALookupCameFirst) {
   while (dispatcher.choose(kKey).plan == nullptr && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_TRUE(dispatcher.choose(kKey).is_stand_in) << "the untuned config stands in";
+  EXPECT_THAT(dispatcher.explain(kKey),
+              testing::ContainsRegex("served by       the untuned config [a-z_0-9]+\\.gemm@.* until the "
+                                     "kernel of the exact row is compiled\n"));
   EXPECT_EQ(num_calls(), 0u);
   run(dispatcher);
   EXPECT_EQ(num_calls(), 2u);

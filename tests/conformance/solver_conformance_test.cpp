@@ -18,8 +18,10 @@
 #include "compile/compile_pool.h"
 #include "device/devices.h"
 #include "measure/local_executor.h"
+#include "ops/gemm/gemm_op.h"
 #include "ops/op.h"
 #include "search/prune.h"
+#include "solver/miss_config.h"
 #include "solver/registry.h"
 #include "solver_ids.h"
 
@@ -168,6 +170,9 @@ TEST_P(SolverConformance, HasAnIdAVersionAndADefaultThatIsInItsSpace) {
     EXPECT_EQ(Candidate::parse(candidate.name()), candidate);
     EXPECT_EQ(SearchSpace::from_json(one.space.to_json()), one.space);
     EXPECT_TRUE(one.versions.contains(one.solver)) << "a backend names its own version";
+    if (const auto small = one_thread_config(*solver_, problem, one.untuned); small && !GemmShape::of(problem).packed) {
+      EXPECT_TRUE(one.space.index_of(*small).has_value()) << problem.key() << " " << small->key();
+    }
     executor_->close(1);
   }
 }

@@ -22,6 +22,11 @@ class Row:
         return self.m, self.n, self.k, self.dtype, self.bias
 
     @property
+    def work(self):
+        """Multiplications."""
+        return self.m * self.n * self.k
+
+    @property
     def problem(self):
         return f"gemm_a16w16 m={self.m} n={self.n} k={self.k} dtype={self.dtype} bias={int(self.bias)}"
 

@@ -30,7 +30,7 @@ def environment_of(folder):
 
 
 class Server:
-    """Runs of the two applications over one list of rows."""
+    """Runs of the two applications over one list of rows; `tables`: those of each side, which must have every row."""
 
     def __init__(self, options, rows, tables, folder):
         self.options, self.rows, self.tables, self.folder = options, rows, tables, folder
@@ -40,7 +40,7 @@ class Server:
     def start(self, stack, side, activations, gap_ms):
         command = [str(Path(self.options.build) / "attune_served"), "--layers", str(self.folder / "layers.txt"),
                    "--activations", activations, "--gap-us", str(round(1000 * gap_ms)), "--threads", str(self.options.threads)]
-        for table in self.tables if side == "tuned" else []:
+        for table in self.tables.get(side, []):
             command += ["--table", str(table)]
         return stack.enter_context(Application(command, environment_of(self.folder), str(self.folder / f"{side}.log")))
 
@@ -50,7 +50,7 @@ class Server:
         for side in SIDES:
             applications[side] = self.start(stack, side, activations, gap_ms)
             for index, (match, state) in enumerate(applications[side].prepare()):
-                wanted = "exact" if side == "tuned" else "fallback"
+                wanted = "exact" if side in self.tables else "fallback"
                 if match != wanted or state != "own":
                     self.unserved[index] = f"the {side} process got a match '{match}', its kernel is '{state}'"
         return applications

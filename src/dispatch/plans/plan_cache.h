@@ -20,6 +20,7 @@ struct alignas(64) CachedPlan {
   uint64_t bytes = 0;                 ///< PlanTraits::host_bytes and the overhead of keeping it.
   bool drifted = false;               ///< See Hit::drifted.
   uint8_t layout = 0;                 ///< Hit::layout of an untuned plan.
+  std::string untuned;                ///< Candidate of an untuned plan; else empty.
   bool is_kept = false;               ///< Found by its name; otherwise destroyed once no thread holds it.
   std::vector<ProblemKey> answers;    ///< Hashes of the problems that it answers or answered. Used under making_.
   std::atomic<uint64_t> last_use{0};  ///< PlanCache::time() of the last use.

@@ -22,6 +22,7 @@
 #include "search/prune.h"
 #include "search/weight_group.h"
 #include "solver/contender.h"
+#include "solver/miss_config.h"
 
 namespace attune {
 namespace {
@@ -195,6 +196,25 @@ void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(c
   }
 }
 
+/// Like prepare(), and names the candidate.
+PlanMaker::PlanResult PlanMaker::prepare_untuned(const Problem& problem, const Solver& solver, const Config& config) {
+  PlanResult made = prepare(problem, solver, config);
+  const std::string version = candidate_version(solver, opened(solver).backend->versions());
+  made.untuned = Candidate{std::string(solver.id()), version, config}.name();
+  return made;
+}
+
+/// Makes the untuned plan of a small problem on one thread. No plan: the problem is not small, or the solver cannot.
+PlanMaker::PlanResult PlanMaker::make_small(const Problem& problem, const Solver& solver, const Config& untuned) {
+  try {
+    if (const auto config = one_thread_config(solver, problem, untuned))
+      return prepare_untuned(problem, solver, *config);
+  } catch (const std::exception&) {
+    // The library has no such config for the problem.
+  }
+  return {};
+}
+
 /// Takes an untuned plan, or why there is none, over into `last` unless that is more useful; returns whether no further
 /// solver is needed.
 bool PlanMaker::is_last_choice(PlanResult made, Requirement required, PlanResult& last) const {
@@ -215,7 +235,8 @@ std::optional<Config> PlanMaker::invariant_in(const Problem& single_row, const S
   Backend& backend = *opened(solver).backend;
   const SearchSpace space = backend.invariant_space(single_row);
   if (space.size() == 0) return std::nullopt;
-  Config untuned = backend.untuned(single_row);
+  // The start of a single row may be on one thread, which other M of the weights would share.
+  Config untuned = with_threads(backend.untuned(single_row), device().num_units);
   if (layout_of(untuned) == layout && !why_outside(space, untuned, single_row, device())) return untuned;
   for (const uint64_t index : prune(space, single_row, device(), 0).allowed) {
     Config config = space.at(index);
@@ -236,7 +257,7 @@ PlanMaker::PlanResult PlanMaker::make_invariant(const Problem& problem, std::spa
         if (!config) continue;
         if (const Support support = solver.supports(problem, device()); !support.yes)
           fail(ErrorCode::unavailable, "{} {}", solver.id(), support.reason);
-        PlanResult made = prepare(problem, solver, *config);
+        PlanResult made = prepare_untuned(problem, solver, *config);
         made.layout = static_cast<uint8_t>(i);
         if (is_last_choice(std::move(made), Requirement::batch_invariant, last)) return true;
       } catch (const std::exception& error) {
@@ -256,7 +277,11 @@ PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, Requiremen
   last.why_not = "no solver on this machine supports the problem";
   visit_solvers(problem, [&](const Solver& solver) {
     try {
-      return is_last_choice(prepare(problem, solver, opened(solver).backend->untuned(problem)), required, last);
+      const Config untuned = opened(solver).backend->untuned(problem);
+      PlanResult made;
+      if (required == Requirement::none) made = make_small(problem, solver, untuned);
+      if (!made.plan) made = prepare_untuned(problem, solver, untuned);
+      return is_last_choice(std::move(made), required, last);
     } catch (const std::exception& error) {
       if (last.missing.empty()) last.why_not = error.what();
     }
@@ -305,7 +330,7 @@ PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, std::span<
       for (const size_t i : order) {
         const auto config = untuned_in(problem, solver, layouts[i]);
         if (!config) continue;
-        PlanResult made = prepare(problem, solver, *config);
+        PlanResult made = prepare_untuned(problem, solver, *config);
         made.layout = static_cast<uint8_t>(i);
         if (is_last_choice(std::move(made), required, last)) return true;
       }

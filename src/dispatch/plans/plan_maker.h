@@ -37,14 +37,16 @@ class PlanMaker {
     std::vector<CompileTask> missing;  ///< If no plan: kernels to compile that the cache lacks, if those suffice.
     bool drifted = false;              ///< A kernel was compiled by another compiler than this machine's.
     uint8_t layout = 0;                ///< For make_untuned() with layouts: index of the one that the plan reads.
+    std::string untuned;               ///< For make_untuned(): name of the candidate.
   };
   /// Makes the plan of a named candidate for weights in a layout; a candidate of another layout is refused. Requires:
   /// the problem is normalised. Errors of the candidate are returned, not thrown.
   PlanResult make(const Problem& problem, std::string_view candidate, std::string_view layout = "plain");
   /// Makes an untuned plan of the first solver that supports the problem, baselines first, and whose plan states what
-  /// is required. No plan: no solver does. Under a requirement no other solver stands in for one whose kernel is yet to
-  /// be compiled, because the results would change with the state of the cache. Batch-invariant: solver and config are
-  /// those of a single row, for every M.
+  /// is required; without a requirement of a small problem on one thread (solver/miss_config.h). No plan: no solver
+  /// does. Under a requirement no other solver stands in for one whose kernel is yet to be compiled, because the
+  /// results would change with the state of the cache. Batch-invariant: solver and config are those of a single row,
+  /// for every M.
   PlanResult make_untuned(const Problem& problem, Requirement required = Requirement::none);
   /// Like above for packed weights: uses the first solver (baselines first) that reads one of the layouts, with its
   /// untuned config, changed in as few parameters as the layout requires.
@@ -83,6 +85,8 @@ class PlanMaker {
   std::optional<Config> invariant_in(const Problem& single_row, const Solver& solver, const std::string& layout);
   PlanResult make_invariant(const Problem& problem, std::span<const std::string> layouts);
   bool is_last_choice(PlanResult made, Requirement required, PlanResult& last) const;
+  PlanResult prepare_untuned(const Problem& problem, const Solver& solver, const Config& config);
+  PlanResult make_small(const Problem& problem, const Solver& solver, const Config& untuned);
 
   std::unique_ptr<Device> device_;
   const Registry& solvers_;

@@ -38,6 +38,7 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
       return false;
     }
     plan = plans_.insert(name, std::move(fresh.plan), fresh.drifted, fresh.layout);
+    plan->untuned = std::move(fresh.untuned);
   }
   answer.plan = plan;
   answer.hit.plan = plan->plan.get();

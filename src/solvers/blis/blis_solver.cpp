@@ -106,6 +106,10 @@ class BlisBackend final : public Backend {
   DeviceInfo device_;
 };
 
+/// Measured: a product of one row breaks even between 4,096 and 9,216 multiplications
+/// (docs/performance.md, One thread or all).
+constexpr double kOneThreadFlops = 2 * 4'096;
+
 class BlisSolver final : public Solver {
  public:
   std::string_view id() const override { return "blis.gemm"; }
@@ -115,6 +119,7 @@ class BlisSolver final : public Solver {
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
     return supports_host_sgemm(problem, device);
   }
+  double one_thread_flops() const override { return kOneThreadFlops; }
   std::unique_ptr<Backend> open(Device& device) const override { return std::make_unique<BlisBackend>(device.info()); }
 };
 

@@ -16,6 +16,11 @@ constexpr int64_t kMaxRows = 24;           // Maximum rows of a tile.
 constexpr int64_t kManyPanels = 6;         // From here on, the start blocks K.
 constexpr int kTileUnroll = 4;             // Measured: 1, 2 and 4 are equal where the sums fill the registers.
 constexpr int64_t kSmallWork = 8'000'000;  // Multiplications a thread does while another is woken.
+// Multiplications up to which a start runs on one thread. Measured (docs/performance.md, One thread or all): a product
+// of one row breaks even between 4,096 and 9,216, because it streams the weights, one of 16 rows between 262,144 and
+// 589,824.
+constexpr int64_t kOneThreadWorkOfFewRows = 4'096;  // Of less than kTileMLeast.
+constexpr int64_t kOneThreadWork = 262'144;
 constexpr int64_t kSmallOutput = 128 * 1024;
 constexpr int64_t kDefaultL2 = 1 << 20;  // Used if the device does not report it.
 
@@ -145,6 +150,12 @@ std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
   };
 }
 
+/// Threads of a start.
+int64_t start_threads(const GemmShape& shape, const DeviceInfo& device) {
+  const int64_t most_work = shape.m < kTileMLeast ? kOneThreadWorkOfFewRows : kOneThreadWork;
+  return shape.m * shape.n <= most_work / shape.k ? 1 : device.num_units;
+}
+
 /// Few panels: the group with the least padding, wide ones first, as they read the broadcast operand less often. Many:
 /// two panels, which for a block of K stay in the L1 cache.
 int64_t best_width(int64_t extent, const VectorUnit& unit) {
@@ -204,7 +215,7 @@ Config packed_start(const GemmShape& shape, const DeviceInfo& device) {
       {"panel_block", int64_t{0}},
       {"order", std::string(columns < shape.n ? "panels" : "rows")},
       {"copy", int64_t{shape.in != DType::fp32 && !amx}},
-      {"threads", device.num_units},
+      {"threads", start_threads(shape, device)},
       {"split_k", int64_t{1}},
   };
   if (has_amx(shape, device)) values.emplace_back("engine", std::string(amx ? "amx" : "vectors"));
@@ -309,16 +320,16 @@ SearchSpace gemm_invariant_space(const GemmShape& shape, const DeviceInfo& devic
 Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
   if (shape.packed) return packed_start(shape, device);
   const VectorUnit unit = VectorUnit::of(device.gfx);
-  const int64_t threads = device.num_units;
   const bool along_k = !shape.trans_a && !shape.b_is_kn;
   const bool amx = has_amx(shape, device) && shape.m > 1 && (shape.b_is_kn ? shape.m : shape.n) >= kPanel;
   if (along_k && shape.m < kTileMLeast && !amx) {
     // Rows of x in a tile, and weights beside them: about 24 sums (12 with 16 registers).
     const int64_t rows = std::min<int64_t>(shape.m == 5 ? 3 : shape.m, unit.lanes == 16 ? 4 : 2);
     const int64_t width = rows == 3 || unit.lanes == 8 ? 4 : rows == 4 ? 6 : 8;
-    std::vector<std::pair<std::string, Value>> values = {{"kernel", std::string("dot")},     {"rows", rows},
-                                                         {"width", at_most(width, shape.n)}, {"unroll", int64_t{1}},
-                                                         {"prefetch", int64_t{128}},         {"threads", threads}};
+    std::vector<std::pair<std::string, Value>> values = {
+        {"kernel", std::string("dot")},     {"rows", rows},
+        {"width", at_most(width, shape.n)}, {"unroll", int64_t{1}},
+        {"prefetch", int64_t{128}},         {"threads", start_threads(shape, device)}};
     if (has_pairs(shape, device)) values.emplace_back("pairs", int64_t{1});
     return Config(std::move(values));
   }
@@ -340,7 +351,7 @@ Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
       {"panel_block", int64_t{0}},
       {"order", std::string(many && needs_no_copy && extent > kPanel * 4 ? "panels" : "rows")},
       {"copy", int64_t{!needs_no_copy}},
-      {"threads", threads},
+      {"threads", start_threads(shape, device)},
       {"split_k", int64_t{1}},
   };
   if (has_amx(shape, device)) values.emplace_back("engine", std::string(amx ? "amx" : "vectors"));

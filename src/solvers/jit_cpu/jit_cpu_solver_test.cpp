@@ -23,6 +23,12 @@ class JitCpu : public testing::Test {
   }
   std::string start(const std::string& text) { return solver_.backend().untuned(solver_.problem(text)).key(); }
 
+  /// The config with this number of threads.
+  static std::string on(int64_t threads, const std::string& config) {
+    const size_t at = config.find("threads=") + 8;
+    return config.substr(0, at) + std::to_string(threads) + config.substr(config.find_first_of(";", at));
+  }
+
   OpenedSolver solver_{"jit_cpu.gemm"};
 };
 
@@ -52,8 +58,25 @@ TEST_F(JitCpu, EveryStartIsAConfigOfItsSpace) {
   }
 }
 
-TEST_F(JitCpu, EveryStartIsRight) {
-  for (const char* shape : kShapes) EXPECT_THAT(solver_.wrong(shape, start(shape)), IsEmpty());
+TEST_F(JitCpu, EveryStartIsRightOnOneThreadAndOnAll) {
+  for (const char* shape : kShapes) {
+    const std::string config = start(shape);
+    EXPECT_THAT(solver_.wrong(shape, on(1, config)), IsEmpty());
+    EXPECT_THAT(solver_.wrong(shape, on(solver_.device().info().num_units, config)), IsEmpty());
+  }
+}
+
+TEST_F(JitCpu, ASmallProductStartsOnOneThread) {
+  const int64_t all = solver_.device().info().num_units;
+  const auto threads = [&](const std::string& sizes) {
+    return Config::parse(start("gemm_a16w16 dtype=fp32 " + sizes)).integer("threads");
+  };
+  EXPECT_EQ(threads("m=1 n=64 k=64"), 1);
+  EXPECT_EQ(threads("m=1 n=65 k=64"), all);
+  EXPECT_EQ(threads("m=16 n=128 k=128"), 1);
+  EXPECT_EQ(threads("m=16 n=129 k=128"), all);
+  EXPECT_EQ(threads("m=16 n=128 k=128 bpreshuffle=1"), 1);
+  EXPECT_EQ(threads("m=1 n=1 k=300000"), all);
 }
 
 TEST_F(JitCpu, ABiasIsAddedInEveryType) {

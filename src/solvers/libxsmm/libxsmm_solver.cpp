@@ -88,6 +88,10 @@ class LibxsmmBackend final : public Backend {
   DeviceInfo device_;
 };
 
+/// Measured: a product of one row breaks even between 9,216 and 16,384 multiplications
+/// (docs/performance.md, One thread or all).
+constexpr double kOneThreadFlops = 2 * 9'216;
+
 class LibxsmmSolver final : public Solver {
  public:
   std::string_view id() const override { return "libxsmm.gemm"; }
@@ -103,6 +107,7 @@ class LibxsmmSolver final : public Solver {
       return shape.out == DType::fp32 ? Support{} : Support::no("supports fp32 inputs with fp32 results only");
     return shape.in == DType::bf16 ? supports_bf16(shape) : Support::no("does not support fp16");
   }
+  double one_thread_flops() const override { return kOneThreadFlops; }
   std::unique_ptr<Backend> open(Device& device) const override {
     return std::make_unique<LibxsmmBackend>(device.info());
   }

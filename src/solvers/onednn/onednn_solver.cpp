@@ -378,6 +378,10 @@ class OnednnBackend final : public Backend {
   mutable std::pair<std::string, memory::desc> described_;  ///< Problem and layout, and oneDNN's description.
 };
 
+/// Measured with version 2.6.3: up to here one thread is as fast, and much faster where a second one has to wake up
+/// (docs/performance.md, One thread or all).
+constexpr double kOneThreadFlops = 2 * 9'216;
+
 class OnednnSolver final : public Solver {
  public:
   std::string_view id() const override { return onednn_library().id; }
@@ -400,6 +404,7 @@ class OnednnSolver final : public Solver {
       return Support::no("supports fp32 inputs with fp32 results only");
     return {};
   }
+  double one_thread_flops() const override { return kOneThreadFlops; }
   std::unique_ptr<Backend> open(Device& device) const override {
     return std::make_unique<OnednnBackend>(device.info());
   }

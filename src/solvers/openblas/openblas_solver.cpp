@@ -94,6 +94,10 @@ class OpenblasBackend final : public Backend {
   DeviceInfo device_;
 };
 
+/// Measured: up to here OpenBLAS takes one thread by itself, and is no slower when asked for one
+/// (docs/performance.md, One thread or all).
+constexpr double kOneThreadFlops = 2 * 262'144;
+
 class OpenblasSolver final : public Solver {
  public:
   std::string_view id() const override { return "openblas.gemm"; }
@@ -103,6 +107,7 @@ class OpenblasSolver final : public Solver {
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
     return supports_host_sgemm(problem, device);
   }
+  double one_thread_flops() const override { return kOneThreadFlops; }
   std::unique_ptr<Backend> open(Device& device) const override {
     return std::make_unique<OpenblasBackend>(device.info());
   }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#include "solver/miss_config.h"
+
+#include "ops/op.h"
+
+namespace attune {
+
+Config with_threads(const Config& config, int64_t threads) {
+  auto values = config.values();
+  for (auto& [name, value] : values) {
+    if (name == "threads") value = threads;
+  }
+  return Config(std::move(values));
+}
+
+std::optional<Config> one_thread_config(const Solver& solver, const Problem& problem, const Config& untuned) {
+  if (!untuned.has("threads") || untuned.integer("threads") <= 1) return std::nullopt;
+  if (op_of(problem).work(problem).flops > solver.one_thread_flops()) return std::nullopt;
+  return with_threads(untuned, 1);
+}
+
+}  // namespace attune
