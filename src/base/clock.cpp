@@ -18,6 +18,12 @@ class SteadyClock final : public Clock {
   void sleep_s(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 };
 
+std::string utc_text_of(std::time_t seconds, const char* format) {
+  std::tm parts{};
+  char text[64];
+  return {text, std::strftime(text, sizeof text, format, ::gmtime_r(&seconds, &parts))};
+}
+
 }  // namespace
 
 Clock& steady_clock() {
@@ -29,16 +35,6 @@ int64_t unix_ms() {
   using namespace std::chrono;
   return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
-
-namespace {
-
-std::string utc_text_of(std::time_t seconds, const char* format) {
-  std::tm parts{};
-  char text[64];
-  return {text, std::strftime(text, sizeof text, format, ::gmtime_r(&seconds, &parts))};
-}
-
-}  // namespace
 
 std::string utc_text(const char* format) { return utc_text_of(std::time(nullptr), format); }
 

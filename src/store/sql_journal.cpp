@@ -288,20 +288,15 @@ class SqlJournal final : public Journal {
       scan(all, [&](const Entry& entry, const Stamp&) { add(counts, entry.index(), 1); });
       return counts;
     }
-    const auto [condition, values] = condition_of(query, entries_ == kSchema1Entries);
+    const auto [condition, values] = condition_of(query, false);
     int kind = 0;
     long long number = 0;
-    soci::statement statement(connection_.session());
-    connection_.guard([&] {
-      for (const std::string& value : values) statement.exchange(soci::use(value));
-      statement.exchange(soci::into(kind));
-      statement.exchange(soci::into(number));
-      statement.alloc();
-      statement.prepare(fmt::format("SELECT kind, count(*) FROM entries WHERE {} GROUP BY kind", condition));
-      statement.define_and_bind();
-      statement.execute(false);
-    });
-    while (connection_.guard([&] { return statement.fetch(); })) add(counts, static_cast<size_t>(kind), number);
+    const auto take = [&] {
+      add(counts, static_cast<size_t>(kind), number);
+      return true;
+    };
+    fetch(fmt::format("SELECT kind, count(*) FROM entries WHERE {} GROUP BY kind", condition), values, take, kind,
+          number);
     return counts;
   }
 
@@ -312,24 +307,15 @@ class SqlJournal final : public Journal {
     if (empty_ || entries_ == kSchema1Entries) return;
     long long id = 0;
     Winner winner;
-    soci::statement statement(connection_.session());
-    connection_.guard([&] {
-      statement.exchange(soci::use(fingerprint));
-      statement.exchange(soci::into(id));
-      statement.exchange(soci::into(winner.problem));
-      statement.exchange(soci::into(winner.candidate_name));
-      statement.alloc();
-      statement.prepare(
-          fmt::format("SELECT id, problem, candidate FROM entries INDEXED BY decisions_by_place"
-                      " WHERE kind = 2 AND fingerprint = :f AND id > {} ORDER BY id",
-                      after));
-      statement.define_and_bind();
-      statement.execute(false);
-    });
-    while (connection_.guard([&] { return statement.fetch(); })) {
+    const auto take = [&] {
       winner.id = id;
       visit(winner);
-    }
+      return true;
+    };
+    fetch(fmt::format("SELECT id, problem, candidate FROM entries INDEXED BY decisions_by_place"
+                      " WHERE kind = 2 AND fingerprint = :f AND id > {} ORDER BY id",
+                      after),
+          {fingerprint}, take, id, winner.problem, winner.candidate_name);
   }
 
   std::optional<Decision> decision(const Problem& problem, const std::string& fingerprint, const Versions& versions,
@@ -414,20 +400,25 @@ class SqlJournal final : public Journal {
     if (empty_) return;
     long long id = 0, at_ms = 0, run = 0;
     std::string payload;
+    const auto take = [&] { return visit(Stamp{id, at_ms, run}, payload); };
+    fetch(query, values, take, id, at_ms, run, payload);
+  }
+
+  /// Runs a query with the values of its parameters. Each row is written to `columns`, then `take` is called, which
+  /// returns false to stop.
+  template <typename Take, typename... Columns>
+  void fetch(const std::string& query, const std::vector<std::string>& values, Take take, Columns&... columns) const {
     soci::statement statement(connection_.session());
     connection_.guard([&] {
       for (const std::string& value : values) statement.exchange(soci::use(value));
-      statement.exchange(soci::into(id));
-      statement.exchange(soci::into(at_ms));
-      statement.exchange(soci::into(run));
-      statement.exchange(soci::into(payload));
+      (statement.exchange(soci::into(columns)), ...);
       statement.alloc();
       statement.prepare(query);
       statement.define_and_bind();
       statement.execute(false);
     });
     while (connection_.guard([&] { return statement.fetch(); })) {
-      if (!visit(Stamp{id, at_ms, run}, payload)) return;
+      if (!take()) return;
     }
   }
 
