@@ -162,7 +162,7 @@ void add_list_flags(CLI::App& verb, Action& chosen) {
 }  // namespace
 
 Verb list_verb() {
-  return {VerbGroup::look, "list", "List solvers, devices, ops, or the candidates of a problem", add_list_flags};
+  return {VerbGroup::inspect, "list", "List solvers, devices, ops, or the candidates of a problem", add_list_flags};
 }
 
 }  // namespace attune

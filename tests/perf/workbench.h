@@ -50,7 +50,7 @@ TunerOptions exhaustive_options(const Settings& settings, uint32_t iters);
 /// evenly spread; 0: all).
 std::vector<WorkItem> items_of(std::span<const std::string_view> problems, const Settings& settings,
                                const DeviceInfo& device);
-std::vector<WorkItem> shipped_items(const Settings& settings, const DeviceInfo& device, size_t at_most);
+std::vector<WorkItem> shipped_items(const Settings& settings, const DeviceInfo& device, size_t max_count);
 
 /// Tunes without earlier results. Prints one line per problem on standard error. Throws unavailable unless all are
 /// decided.

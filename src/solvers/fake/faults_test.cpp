@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "process/temporary_folder.h"
-#include "solvers/fake/deeds.h"
+#include "solvers/fake/fault_actions.h"
 
 namespace attune {
 namespace {
@@ -141,7 +141,7 @@ int committed(
     ::setrlimit(RLIMIT_CORE, &no_core);
     try {
       before();
-      commit(fault);
+      perform(fault);
     } catch (...) {
       ::_exit(kThrew);
     }
