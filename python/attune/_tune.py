@@ -154,23 +154,23 @@ def _follow(
 def _read_progress(folder: Path | None, pid: int) -> Progress | None:
     for file in folder.glob(f"*-{pid}.json") if folder else ():
         try:
-            said = json.loads(file.read_text())
-            if said["pid"] == pid:
+            progress = json.loads(file.read_text())
+            if progress["pid"] == pid:
                 return Progress(
-                    said["shapes"],
-                    said["done"],
-                    said["doing"],
-                    said["elapsed_s"],
-                    said["best_ratio"],
-                    said["best_shape"],
-                    said["failures"],
+                    progress["shapes"],
+                    progress["done"],
+                    progress["doing"],
+                    progress["elapsed_s"],
+                    progress["best_ratio"],
+                    progress["best_shape"],
+                    progress["failures"],
                 )
         except (OSError, ValueError, KeyError, TypeError):
             pass  # Removed meanwhile, or left by a dead run.
     return None
 
 
-def _results(status: int, answer: str, said: str) -> list[dict[str, Any]]:
+def _results(status: int, answer: str, log: str) -> list[dict[str, Any]]:
     """Returns the results of a finished program. If SIGCHLD is ignored, its status is unknown and reads as 0."""
     if status == 0:
         try:
@@ -178,17 +178,17 @@ def _results(status: int, answer: str, said: str) -> list[dict[str, Any]]:
             return results
         except (ValueError, KeyError, TypeError):
             pass
-    raise _failure(status, answer, said)
+    raise _failure(status, answer, log)
 
 
-def _failure(status: int, answer: str, said: str) -> errors.Error:
+def _failure(status: int, answer: str, log: str) -> errors.Error:
     """Returns the error of a program run with --json. A killed program has written no answer."""
     try:
         error = json.loads(answer)["error"]
         return _OF_CODE[error["code"]](error["message"])
     except (ValueError, KeyError, TypeError):
         pass
-    lines = [line.removeprefix("attune: ") for line in said.splitlines() if line.strip()]
+    lines = [line.removeprefix("attune: ") for line in log.splitlines() if line.strip()]
     last = next((line for line in reversed(lines) if not line.startswith("note: ")), None)
     if last is None and status == 1:
         last = "nothing could be tuned, or a checked row is wrong"

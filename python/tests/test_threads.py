@@ -113,8 +113,8 @@ class AProcess(unittest.TestCase):
         )
 
     def test_reports_a_limit_that_is_no_number(self):
-        said = self.run_script(f"product(); assert attune.get_num_threads() == {CORES}", ATTUNE_THREADS="some")
-        self.assertIn("ATTUNE_THREADS expects a number of threads from 1, ignoring it: 'some'", said)
+        log = self.run_script(f"product(); assert attune.get_num_threads() == {CORES}", ATTUNE_THREADS="some")
+        self.assertIn("ATTUNE_THREADS expects a number of threads from 1, ignoring it: 'some'", log)
 
     @unittest.skipIf(CORES < 2, "one core: every thread is on it")
     def test_has_its_team_on_all_cores_whoever_bound_the_caller(self):

@@ -14,8 +14,8 @@ namespace attune {
 /// Converts a caller's struct to this library's version. Fields that the caller's version lacks get the values of
 /// `default_value`; fields that this version lacks must be 0, because they would be ignored. Throws invalid_input.
 template <typename Struct>
-Struct taken(const Struct& given, const Struct& default_value, size_t least_size) {
-  if (given.size < least_size || given.size > 4096)
+Struct taken(const Struct& given, const Struct& default_value, size_t min_size) {
+  if (given.size < min_size || given.size > 4096)
     fail(ErrorCode::invalid_input, "a struct's size is not set, start from its INIT macro: {}", given.size);
   const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
   for (size_t i = sizeof(Struct); i < given.size; ++i) {
@@ -37,9 +37,9 @@ inline void check_reserved(std::span<const uint8_t> reserved) {
 
 /// Writes the part of a result that fits the caller's struct, and keeps its size. Throws invalid_input.
 template <typename Struct>
-void give(Struct& wanted, const Struct& result, size_t least_size) {
+void give(Struct& wanted, const Struct& result, size_t min_size) {
   const size_t size = wanted.size;
-  if (size < least_size || size > 4096)
+  if (size < min_size || size > 4096)
     fail(ErrorCode::invalid_input, "a struct's size is not set, start from its INIT macro: {}", size);
   std::memcpy(static_cast<void*>(&wanted), &result, size < sizeof(Struct) ? size : sizeof(Struct));
   wanted.size = size;

@@ -86,8 +86,8 @@ DispatcherOptions options_of_environment() {
   }
   const MaxRegret regret = max_regret_wanted();
   options.max_regret = regret.share;
-  if (!regret.complaint.empty()) complain(regret.complaint);
-  if (const auto stated = stated_threads(); !stated.complaint.empty()) complain(stated.complaint);
+  if (!regret.error.empty()) complain(regret.error);
+  if (const auto stated = stated_threads(); !stated.error.empty()) complain(stated.error);
   if (const Variable device{"ATTUNE_DEVICE"}; !device.value.empty()) options.device = device.value;
   if (!is_on({"ATTUNE_TUNE_GEMM", "AITER_TUNE_GEMM"})) return options;
   options.capture = path_if_any(captures_location);

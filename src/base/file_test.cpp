@@ -233,11 +233,11 @@ TEST_F(File, TwoNamesOfOneFileShareALock) {
 }
 
 TEST_F(File, ALockAdmitsOneThreadAtATime) {
-  std::atomic<int> inside{0}, most{0};
+  std::atomic<int> inside{0}, max_inside{0};
   const auto enter = [&] {
     for (int i = 0; i < 3; ++i) {
       const FileLock lock(folder_ / "x");
-      most = std::max(most.load(), ++inside);
+      max_inside = std::max(max_inside.load(), ++inside);
       std::this_thread::yield();
       --inside;
     }
@@ -245,7 +245,7 @@ TEST_F(File, ALockAdmitsOneThreadAtATime) {
   std::thread first(enter), second(enter);
   first.join();
   second.join();
-  EXPECT_EQ(most, 1);
+  EXPECT_EQ(max_inside, 1);
 }
 
 TEST_F(File, APrivateFolderIsMadeWithItsParents) {

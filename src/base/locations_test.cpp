@@ -26,7 +26,7 @@ class Locations : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
   void set(const char* name, const fs::path& value) { ::setenv(name, value.c_str(), 1); }
-  static std::string complaint() {
+  static std::string error_text() {
     try {
       check_home_location();
     } catch (const Error& error) {
@@ -54,22 +54,22 @@ TEST_F(Locations, XdgFoldersThatAreNotAbsoluteAreIgnored) {
 TEST_F(Locations, AStateFolderThatIsAFileIsRefusedByItsVariable) {
   set("HOME", folder_);
   set("ATTUNE_HOME", folder_ / "file");
-  EXPECT_THAT(complaint(), HasSubstr("ATTUNE_HOME must name a folder"));
+  EXPECT_THAT(error_text(), HasSubstr("ATTUNE_HOME must name a folder"));
   set("ATTUNE_HOME", folder_ / "file" / "below");
-  EXPECT_THAT(complaint(), HasSubstr("ATTUNE_HOME"));
+  EXPECT_THAT(error_text(), HasSubstr("ATTUNE_HOME"));
   ::unsetenv("ATTUNE_HOME");
   set("XDG_STATE_HOME", folder_ / "file");
-  EXPECT_THAT(complaint(), HasSubstr("XDG_STATE_HOME must name a folder"));
+  EXPECT_THAT(error_text(), HasSubstr("XDG_STATE_HOME must name a folder"));
 }
 
 TEST_F(Locations, AHomeFolderThatIsNotThereIsNotMade) {
   set("HOME", folder_ / "nobody");
-  EXPECT_THAT(complaint(), HasSubstr("the folder that HOME names does not exist"));
+  EXPECT_THAT(error_text(), HasSubstr("the folder that HOME names does not exist"));
   set("ATTUNE_HOME", folder_ / "new" / "state");
-  EXPECT_EQ(complaint(), "");
+  EXPECT_EQ(error_text(), "");
   ::unsetenv("ATTUNE_HOME");
   set("HOME", folder_);
-  EXPECT_EQ(complaint(), "");
+  EXPECT_EQ(error_text(), "");
 }
 
 }  // namespace

@@ -55,10 +55,10 @@ size_t utf8_length(std::string_view text) noexcept {
   return 0;
 }
 
-std::string shown(std::string_view text, size_t at_most) {
+std::string shown(std::string_view text, size_t max_characters) {
   std::string result;
   for (size_t count = 0; !text.empty(); ++count) {
-    if (count == at_most) return result + "…";
+    if (count == max_characters) return result + "…";
     const size_t length = utf8_length(text);
     const auto lead = static_cast<unsigned char>(text[0]);
     // U+0080 to U+009F are control characters too.

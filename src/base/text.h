@@ -23,8 +23,8 @@ std::string join(const std::vector<std::string>& pieces, std::string_view separa
 /// valid.
 size_t utf8_length(std::string_view text) noexcept;
 /// A user's text in a form fit for messages: control characters and bytes that are not UTF-8 are escaped (`
-/// `, `\x1b`), and a text longer than `at_most` characters ends in `…`.
-std::string shown(std::string_view text, size_t at_most = 80);
+/// `, `\x1b`), and a text longer than `max_characters` characters ends in `…`.
+std::string shown(std::string_view text, size_t max_characters = 80);
 std::string counted(size_t count, std::string_view noun);  ///< `1 shape`, `2 shapes`.
 
 /// Parses the whole text as a decimal integer or number, without overflow. Locale-independent.

@@ -219,7 +219,7 @@ class Campaign {
     size_t num_left = 0;
     for (const TuneResult& result : results_) {
       if (!result.decision) continue;
-      const double needed_s = least_first_admission_s(result.problem, device());
+      const double needed_s = min_first_admission_s(result.problem, device());
       if (how_.budget_s > 0 && steady_clock().now_s() + needed_s > end_s_ + waited_s_)
         ++num_left;
       else

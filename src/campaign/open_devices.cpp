@@ -30,9 +30,9 @@ namespace {
 
 /// Checks the stack limit: libraries keep large arrays on the stack (libxsmm 130 KiB) and crash without room.
 void check_stack() {
-  constexpr rlim_t kLeastBytes = 512 << 10;
+  constexpr rlim_t kMinBytes = 512 << 10;
   rlimit stack{};
-  if (::getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kLeastBytes) return;
+  if (::getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kMinBytes) return;
   fail(ErrorCode::unavailable, "the stack is too small for the libraries, raise it with `ulimit -s 8192`: {} KiB",
        stack.rlim_cur >> 10);
 }

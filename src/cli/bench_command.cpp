@@ -117,7 +117,7 @@ void add_bench_flags(CLI::App& verb, Action& chosen) {
 }  // namespace
 
 Verb bench_verb() {
-  return {VerbGroup::look, "bench",
+  return {VerbGroup::inspect, "bench",
           "Verify and time kernels of one problem, interleaved; without --solver: the untuned config of every solver",
           add_bench_flags};
 }

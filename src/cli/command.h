@@ -13,7 +13,7 @@ namespace attune {
 using Action = std::function<int()>;
 
 /// Groups of verbs, in the order of the help, which omits the hidden ones.
-enum class VerbGroup : uint8_t { tune, look, tables, run_time, maintenance, hidden };
+enum class VerbGroup : uint8_t { tune, inspect, tables, run_time, maintenance, hidden };
 
 /// A verb. Every file `<name>_command.cpp` defines a function `Verb <name>_verb()`, which CMake finds and registers:
 /// a new verb is a new file. Its options are plain data.

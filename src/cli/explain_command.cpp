@@ -199,7 +199,7 @@ void add_explain_flags(CLI::App& verb, Action& chosen) {
 }  // namespace
 
 Verb explain_verb() {
-  return {VerbGroup::look, "explain",
+  return {VerbGroup::inspect, "explain",
           "Show which row of a table serves a problem and why, and the outcome of every candidate", add_explain_flags};
 }
 

@@ -127,7 +127,7 @@ int list_candidates(const ListOptions& options) {
                 static_cast<unsigned long long>(contender.space.size()));
     for (const uint64_t index : pruned.allowed) {
       const Candidate candidate{contender.solver, contender.version, contender.space.at(index)};
-      std::printf("  %s%s\n", candidate.name().c_str(), candidate.config == contender.untuned ? "  (default)" : "");
+      std::printf("  %s%s\n", candidate.name().c_str(), candidate.config == contender.untuned ? "  (untuned)" : "");
     }
     if (!options.pruned) continue;
     for (const Rule& rule : contender.space.rules()) {
@@ -162,7 +162,7 @@ void add_list_flags(CLI::App& verb, Action& chosen) {
 }  // namespace
 
 Verb list_verb() {
-  return {VerbGroup::look, "list", "List solvers, devices, ops, or the candidates of a problem", add_list_flags};
+  return {VerbGroup::inspect, "list", "List solvers, devices, ops, or the candidates of a problem", add_list_flags};
 }
 
 }  // namespace attune

@@ -169,7 +169,7 @@ void add_shapes_flags(CLI::App& verb, Action& chosen) {
 }  // namespace
 
 Verb shapes_verb() {
-  return {VerbGroup::look, "shapes", "List the shapes of a model: the products of its layers on one of --tp devices",
+  return {VerbGroup::inspect, "shapes", "List the shapes of a model: the products of its layers on one of --tp devices",
           add_shapes_flags};
 }
 

@@ -64,7 +64,7 @@ void add_status_flags(CLI::App& verb, Action& chosen) {
 }  // namespace
 
 Verb status_verb() {
-  return {VerbGroup::look, "status", "Show the active runs of `attune tune`: progress, speed and failures",
+  return {VerbGroup::inspect, "status", "Show the active runs of `attune tune`: progress, speed and failures",
           add_status_flags};
 }
 

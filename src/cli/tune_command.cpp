@@ -81,7 +81,7 @@ void add_output_flags(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--profile_file", options.profile_file,
                   "CSV of all candidates: status, time, spread, samples (also -o2)");
   verb.add_option("--config-dir", options.config_dir,
-                  "Folder of the families' default tables; without -o the family's file in it is written");
+                  "Folder of the families' tables; without -o the family's file in it is written");
   verb.add_option("--keep", options.keep_dir,
                   "Folder in which to keep the sources and binaries of kernels and the times of all candidates");
   verb.add_flag("--sort", options.sort, "Sort the table by the key columns, N before M");

@@ -16,7 +16,7 @@ const char* heading(VerbGroup group) {
   switch (group) {
     case VerbGroup::tune:
       return "Tune";
-    case VerbGroup::look:
+    case VerbGroup::inspect:
       return "Look and compare";
     case VerbGroup::tables:
       return "Tables";

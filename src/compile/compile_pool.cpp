@@ -105,7 +105,7 @@ struct CompilePool::State {
     return job.before + (paused ? Clock::duration() : Clock::now() - job.since);
   }
 
-  void look_at_submitted();
+  void poll_submitted();
   void start_ready();
   void start(const CompileTask& task, const std::string& recipe);
   void collect();
@@ -115,7 +115,7 @@ struct CompilePool::State {
   void sleep(Clock::time_point end);
 };
 
-void CompilePool::State::look_at_submitted() {
+void CompilePool::State::poll_submitted() {
   while (!submitted.empty()) {
     CompileTask task = std::move(submitted.front());
     submitted.pop_front();
@@ -294,11 +294,11 @@ size_t CompilePool::unanswered() const noexcept {
   return count;
 }
 
-std::vector<CompileResult> CompilePool::wait(Milliseconds at_most) {
+std::vector<CompileResult> CompilePool::wait(Milliseconds timeout) {
   // The limit keeps an endless wait from overflowing the clock.
-  const auto end = Clock::now() + std::min<Milliseconds>(at_most, std::chrono::hours(24 * 365));
+  const auto end = Clock::now() + std::min<Milliseconds>(timeout, std::chrono::hours(24 * 365));
   for (;;) {
-    state_->look_at_submitted();
+    state_->poll_submitted();
     state_->collect();
     state_->start_ready();
     if (!state_->answers.empty() || state_->running.empty() || state_->paused || Clock::now() >= end) break;

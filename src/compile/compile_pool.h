@@ -52,10 +52,10 @@ class CompilePool {
   /// answer.
   void submit(const CompileTask& task);
   size_t unanswered() const noexcept;
-  /// Blocks for at most `at_most`; returns the available answers in order of arrival, possibly none. Does not block
+  /// Blocks for at most `timeout`; returns the available answers in order of arrival, possibly none. Does not block
   /// while paused, or when no task is unanswered. Throws io when the temporary folder or the cache cannot be written,
   /// device when no more processes can be started; the current task is then not answered.
-  std::vector<CompileResult> wait(Milliseconds at_most);
+  std::vector<CompileResult> wait(Milliseconds timeout);
   /// Submits all tasks and waits for them; answers are in the tasks' order. Not while paused. Throws like wait().
   std::vector<CompileResult> compile(const std::vector<CompileTask>& tasks);
 

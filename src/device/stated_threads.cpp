@@ -23,7 +23,7 @@ StatedThreads stated_threads() {
   if (const char* text = variable_or_null("ATTUNE_THREADS")) {
     const int64_t threads = positive(text);
     if (threads == 0)
-      stated.complaint = fmt::format("ATTUNE_THREADS expects a number of threads from 1, ignoring it: '{}'", text);
+      stated.error = fmt::format("ATTUNE_THREADS expects a number of threads from 1, ignoring it: '{}'", text);
     if (threads > 0 && (stated.threads == 0 || threads < stated.threads)) stated.threads = threads;
   }
   return stated;

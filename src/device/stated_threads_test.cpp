@@ -35,9 +35,9 @@ TEST_F(StatedThreadsTest, InvalidValuesAreIgnoredAndOursIsReported) {
   EXPECT_EQ(stated("many", "2"), 2);
   EXPECT_EQ(stated("2", "-1"), 2);
   EXPECT_EQ(stated("0", "99999999999999999999"), 0);
-  EXPECT_EQ(stated_threads().complaint, "");
+  EXPECT_EQ(stated_threads().error, "");
   const TestEnvironment wrong("ATTUNE_THREADS", "2x");
-  EXPECT_EQ(stated_threads().complaint, "ATTUNE_THREADS expects a number of threads from 1, ignoring it: '2x'");
+  EXPECT_EQ(stated_threads().error, "ATTUNE_THREADS expects a number of threads from 1, ignoring it: '2x'");
 }
 
 TEST_F(StatedThreadsTest, LimitTheUnitsOfTheHost) {

@@ -347,12 +347,12 @@ void Dispatcher::State::work() noexcept {
   constexpr std::chrono::milliseconds kMax = std::chrono::hours(24), kFlush = std::chrono::seconds(5);
   const bool looks = options.poll_interval.count() > 0;
   const auto poll_interval = looks ? std::min(options.poll_interval, kMax) : kMax;
-  const auto nap = std::min(poll_interval, kFlush);
+  const auto period = std::min(poll_interval, kFlush);
   auto next_look = std::chrono::steady_clock::now() + poll_interval;
   auto next_flush = std::chrono::steady_clock::now() + kFlush;
   while (!stop_) {
     try {
-      inbox.wait(nap);
+      inbox.wait(period);
       for (const Inbox::Item& item : inbox.take()) {
         if (stop_) return;
         try {
@@ -368,7 +368,7 @@ void Dispatcher::State::work() noexcept {
       const auto time = std::chrono::steady_clock::now();
       if (time >= next_look) {
         next_look = time + poll_interval;
-        if (looks) look_again();
+        if (looks) reload_if_changed();
       }
       if (time < next_flush || !capture) continue;
       next_flush = time + kFlush;
@@ -386,10 +386,10 @@ bool Dispatcher::State::reload() {
     for (size_t op = 0; op < kNumOps; ++op) places_[op] = table_places(families()[op]);
     for (const auto& device : owned_devices_) device->maker.forget_failures();
   }
-  return look_again();
+  return reload_if_changed();
 }
 
-bool Dispatcher::State::look_again() {
+bool Dispatcher::State::reload_if_changed() {
   const std::lock_guard lock(guard_);
   bool any_changed = false;
   for (const auto& device : owned_devices_) {
@@ -424,7 +424,7 @@ void Dispatcher::State::finish() {
   }
   const std::string why = capture ? capture->flush() : std::string();
   if (is_child) return;  // Another thread of the parent may have held the log's lock.
-  if (!why.empty()) log_.insist(why);
+  if (!why.empty()) log_.say_always(why);
   log_.finish(counts(), capture != nullptr);
 }
 

@@ -114,7 +114,7 @@ struct Dispatcher::State {
   bool compile_one();
   void begin_online_tuning();
   void tune_missed();
-  bool look_again();  ///< Re-reads the tables if files at `places_` have changed.
+  bool reload_if_changed();  ///< Re-reads the tables if files at `places_` have changed.
   void work() noexcept;
   void work_on(const Inbox::Item& item);
   ProblemKey hash_of(const LookupRequest& request) const noexcept;

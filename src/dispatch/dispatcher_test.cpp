@@ -123,10 +123,10 @@ TEST_F(DispatcherTest, ARowThatDoesNotServeFallsThrough) {
   EXPECT_NE(hit.plan, nullptr);
   EXPECT_EQ(hit.match, Match::fallback);
   EXPECT_EQ(dispatcher().require(key(5)).plan, hit.plan);
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, HasSubstr("t.csv:2: the row does not serve gemm_a16w16 m=5"));
-  EXPECT_THAT(said, HasSubstr("made with fake.gemm 0, this machine has 1"));
-  EXPECT_THAT(said, HasSubstr("no row of a table serves"));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("t.csv:2: the row does not serve gemm_a16w16 m=5"));
+  EXPECT_THAT(log, HasSubstr("made with fake.gemm 0, this machine has 1"));
+  EXPECT_THAT(log, HasSubstr("no row of a table serves"));
   EXPECT_EQ(dispatcher().require(key(7)).match, Match::fallback);
 }
 
@@ -164,8 +164,8 @@ TEST_F(DispatcherTest, WhatIsRefusedOnceIsSaidOnce) {
   write("");
   testing::internal::CaptureStderr();
   for (int i = 0; i < 20; ++i) EXPECT_THROW(dispatcher().require(key(0)), Error);
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
   EXPECT_THAT(dispatcher().explain(key(0)), HasSubstr("served by       nothing: "));
 }
 
@@ -200,9 +200,9 @@ TEST_F(DispatcherTest, SaysNoMoreThanItsBound) {
   for (int64_t m = 1; m <= 1000; ++m) dispatcher().require(key(m));
   for (int64_t m = 1; m <= 1000; ++m) dispatcher().choose(key(m, 17));
   dispatcher_.reset();
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_LE(std::count(said.begin(), said.end(), '\n'), 100);
-  EXPECT_THAT(said, HasSubstr("lookups found no row in the tables"));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_LE(std::count(log.begin(), log.end(), '\n'), 100);
+  EXPECT_THAT(log, HasSubstr("lookups found no row in the tables"));
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ class Inbox {
   }
   /// Wakes the receiving thread without a request.
   void wake() noexcept { news_.release(); }
-  /// Sleeps until something is posted or wake() is called, for at most `at_most`.
-  void wait(std::chrono::milliseconds at_most) {
-    if (!news_.try_acquire_for(at_most)) return;
+  /// Sleeps until something is posted or wake() is called, for at most `timeout`.
+  void wait(std::chrono::milliseconds timeout) {
+    if (!news_.try_acquire_for(timeout)) return;
     while (news_.try_acquire()) continue;
   }
   /// Returns the posted requests; each keeps its slot until done(). Only the receiving thread calls this.

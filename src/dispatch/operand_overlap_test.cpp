@@ -14,7 +14,7 @@ namespace {
 
 /// Returns the error for operands at these offsets of one buffer; empty: none.
 template <size_t N>
-std::string said(const GemmKey& key, const std::array<size_t, N>& at, OperandRoles roles = OperandRoles::all) {
+std::string reason(const GemmKey& key, const std::array<size_t, N>& at, OperandRoles roles = OperandRoles::all) {
   alignas(16) static std::array<std::byte, 4096> memory;
   std::array<void*, N> operands;
   for (size_t i = 0; i < N; ++i) operands[i] = memory.data() + at[i];
@@ -34,28 +34,28 @@ constexpr GemmKey kBias{.m = 4, .n = 8, .k = 16, .in = DType::fp32, .out = DType
 using Three = std::array<size_t, 3>;
 
 TEST(OperandOverlap, an_output_of_its_own_is_none) {
-  EXPECT_EQ(said(kKey, Three{0, 128, 384}), "");
-  EXPECT_EQ(said(kKey, Three{0, 192, 128}), "") << "between them";
-  EXPECT_EQ(said(kKey, Three{0, 0, 256}), "") << "inputs may share memory";
+  EXPECT_EQ(reason(kKey, Three{0, 128, 384}), "");
+  EXPECT_EQ(reason(kKey, Three{0, 192, 128}), "") << "between them";
+  EXPECT_EQ(reason(kKey, Three{0, 0, 256}), "") << "inputs may share memory";
 }
 
 TEST(OperandOverlap, each_input_is_named) {
-  EXPECT_NE(said(kKey, Three{0, 1024, 0}).find("output c overlaps the input a"), std::string::npos);
-  EXPECT_NE(said(kKey, Three{1024, 0, 0}).find("output c overlaps the input b"), std::string::npos);
-  EXPECT_NE(said(kBias, std::array<size_t, 4>{1024, 2048, 0, 0}).find("the input bias"), std::string::npos);
+  EXPECT_NE(reason(kKey, Three{0, 1024, 0}).find("output c overlaps the input a"), std::string::npos);
+  EXPECT_NE(reason(kKey, Three{1024, 0, 0}).find("output c overlaps the input b"), std::string::npos);
+  EXPECT_NE(reason(kBias, std::array<size_t, 4>{1024, 2048, 0, 0}).find("the input bias"), std::string::npos);
 }
 
 TEST(OperandOverlap, one_byte_is_enough) {
-  EXPECT_EQ(said(kKey, Three{64, 1024, 0}), "");
-  EXPECT_NE(said(kKey, Three{63, 1024, 0}), "") << "the output's last byte";
-  EXPECT_NE(said(kKey, Three{0, 1024, 127}), "") << "the input's last byte";
-  EXPECT_EQ(said(kKey, Three{0, 1024, 128}), "");
+  EXPECT_EQ(reason(kKey, Three{64, 1024, 0}), "");
+  EXPECT_NE(reason(kKey, Three{63, 1024, 0}), "") << "the output's last byte";
+  EXPECT_NE(reason(kKey, Three{0, 1024, 127}), "") << "the input's last byte";
+  EXPECT_EQ(reason(kKey, Three{0, 1024, 128}), "");
 }
 
 TEST(OperandOverlap, packed_weights_are_not_among_the_operands) {
-  EXPECT_EQ(said(kKey, std::array<size_t, 2>{0, 128}, OperandRoles::without_weights), "");
-  EXPECT_NE(said(kKey, std::array<size_t, 2>{0, 64}, OperandRoles::without_weights), "");
-  EXPECT_NE(said(kBias, Three{1024, 0, 16}, OperandRoles::without_weights).find("bias"), std::string::npos);
+  EXPECT_EQ(reason(kKey, std::array<size_t, 2>{0, 128}, OperandRoles::without_weights), "");
+  EXPECT_NE(reason(kKey, std::array<size_t, 2>{0, 64}, OperandRoles::without_weights), "");
+  EXPECT_NE(reason(kBias, Three{1024, 0, 16}, OperandRoles::without_weights).find("bias"), std::string::npos);
 }
 
 TEST(OperandOverlap, a_dispatcher_refuses_it_in_every_call) {

@@ -45,7 +45,7 @@ void Dispatcher::State::make_room(Snapshot* coming) {
   });
   if (!is_limit_said_ && options.max_plan_bytes > 0 && plans_.counts().limit_reached > 0) {
     is_limit_said_ = true;
-    log_.insist(
+    log_.say_always(
         fmt::format("plans exceed the limit of {} MB, the least recently used are evicted and made again when called: "
                     "raise ATTUNE_MAX_PLAN_BYTES",
                     options.max_plan_bytes >> 20));
@@ -60,7 +60,7 @@ void Dispatcher::State::make_room(Snapshot* coming) {
   if (is_grace_over) {
     for (const auto& device : owned_devices_) device->now.load()->served.free_replaced();
   }
-  plans_.free_unheld(is_grace_over);
+  plans_.free_unreferenced(is_grace_over);
 }
 
 /// Carries answers over to the new tables, most recently used first, as long as their plans fit into the bound beside

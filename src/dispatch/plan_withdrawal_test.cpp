@@ -86,10 +86,10 @@ TEST_F(PlanBound, IsKeptAndReachingItIsSaidOnce) {
   EXPECT_GT(counts.evicted_plans, 60u);
   EXPECT_EQ(counts.plans + counts.evicted_plans, 80u);
   EXPECT_GT(counts.plan_limit_reached, 1u);
-  const std::string said = testing::internal::GetCapturedStderr();
-  const auto first = said.find("plans exceed the limit of 2 MB");
-  EXPECT_NE(first, std::string::npos) << said;
-  EXPECT_EQ(said.find("plans exceed", first + 1), std::string::npos) << said;
+  const std::string log = testing::internal::GetCapturedStderr();
+  const auto first = log.find("plans exceed the limit of 2 MB");
+  EXPECT_NE(first, std::string::npos) << log;
+  EXPECT_EQ(log.find("plans exceed", first + 1), std::string::npos) << log;
 }
 
 TEST_F(PlanBound, HoldsForSmallPlansWithAllThatIsAroundThem) {

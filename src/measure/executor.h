@@ -108,8 +108,8 @@ class Executor {
   /// anew, without verifying it. Answered by Recycled, once no enqueued request is left. Blames nobody; a candidate
   /// that cannot be prepared again is in Sampled::failed of the next schedule that names it.
   virtual void recycle() = 0;
-  /// Blocks up to `at_most` for events; may return none.
-  virtual std::vector<Event> wait(Milliseconds at_most) = 0;
+  /// Blocks up to `timeout` for events; may return none.
+  virtual std::vector<Event> wait(Milliseconds timeout) = 0;
   /// Abandons the enqueued requests, at once if they are in a worker process. Each is still answered: refused,
   /// cancelled or interrupted. Open problems and admitted candidates may be lost; the caller should close them and
   /// stop.

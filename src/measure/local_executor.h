@@ -38,7 +38,7 @@ class LocalExecutor final : public Executor {
   void recycle() override;
   /// Runs enqueued commands until one has an answer. Sampled holds the turns that count: those of a slot that failed
   /// are excluded. Throws only for errors that are no candidate's fault.
-  std::vector<Event> wait(Milliseconds at_most) override;
+  std::vector<Event> wait(Milliseconds timeout) override;
   void abort() override;
 
  private:

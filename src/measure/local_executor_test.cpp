@@ -271,15 +271,15 @@ TEST_F(LocalExecutorTest, DropAndCloseFreeWhatTheyHeld) {
 /// Records the last announcement.
 class Page final : public Announcer {
  public:
-  void announce(Slot slot, Milliseconds limit) override { said = {slot, limit}; }
+  void announce(Slot slot, Milliseconds limit) override { announced = {slot, limit}; }
   using SlotLimit = std::pair<Slot, Milliseconds>;
-  SlotLimit said;
+  SlotLimit announced;
 };
 
 TEST_F(LocalExecutorTest, WhatIsGivenBackIsAnnouncedWithTheLimitOfItsLoad) {
   Page page;
   std::vector<Page::SlotLimit> given_back;
-  at_end_ = [&] { given_back.push_back(page.said); };
+  at_end_ = [&] { given_back.push_back(page.announced); };
   start({}, &page);
   open(1);
   const auto ms = [](int count) { return Milliseconds(count); };
@@ -294,7 +294,7 @@ TEST_F(LocalExecutorTest, WhatIsGivenBackIsAnnouncedWithTheLimitOfItsLoad) {
   executor_->wait({});
   EXPECT_THAT(given_back,
               ElementsAre(Page::SlotLimit{2, ms(2000)}, Page::SlotLimit{3, ms(3000)}, Page::SlotLimit{4, ms(4000)}));
-  EXPECT_EQ(page.said, Page::SlotLimit{}) << "and what comes then is nobody's";
+  EXPECT_EQ(page.announced, Page::SlotLimit{}) << "and what comes then is nobody's";
 }
 
 TEST_F(LocalExecutorTest, AbortAnswersWhatWasEnqueuedWithoutDoingIt) {

@@ -30,7 +30,7 @@ struct FamilySpec {
   std::vector<KeyColumn> key;             ///< Without gfx and cu_num, which every family has first.
   std::vector<std::string_view> results;  ///< Result columns in order, after the key.
   std::vector<std::string_view>
-      baselines;         ///< Solver ids: the first that is available and supports the problem is the default.
+      baselines;         ///< Solver ids: the first that is available and supports the problem is the baseline.
   bool pads_m = false;   ///< Plain products: a row of a larger, padded M serves a problem without a row.
   bool tunable = false;  ///< This build has an Op of this name.
 };

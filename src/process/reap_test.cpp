@@ -27,7 +27,7 @@ class Shell {
 
   pid_t pid() const { return made_.pid; }
   std::optional<WaitStatus> look() const { return reap(made_.descriptor); }
-  std::optional<WaitStatus> look_when_ended() const {
+  std::optional<WaitStatus> status_without_reaping() const {
     pollfd entry{made_.descriptor, POLLIN, 0};
     ::poll(&entry, 1, 5000);
     return look();
@@ -41,7 +41,7 @@ TEST(Reap, TellsHowAChildEndedOnceAndOnlyThen) {
   const Shell shell("exec sleep 1000");
   EXPECT_EQ(shell.look(), std::nullopt);
   ::kill(shell.pid(), SIGTERM);
-  const auto ended = shell.look_when_ended();
+  const auto ended = shell.status_without_reaping();
   ASSERT_TRUE(ended);
   EXPECT_EQ(ended->end, WaitStatus::End::signalled);
   EXPECT_EQ(ended->code, SIGTERM);
@@ -50,7 +50,7 @@ TEST(Reap, TellsHowAChildEndedOnceAndOnlyThen) {
 
 TEST(Reap, TellsTheExitStatusAndTheMemory) {
   const Shell shell("exit 7");
-  const auto ended = shell.look_when_ended();
+  const auto ended = shell.status_without_reaping();
   ASSERT_TRUE(ended);
   EXPECT_EQ(ended->end, WaitStatus::End::exited);
   EXPECT_EQ(ended->code, 7);

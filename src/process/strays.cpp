@@ -82,8 +82,8 @@ Strays::~Strays() {
   ::prctl(PR_SET_CHILD_SUBREAPER, before_, 0, 0, 0);
 }
 
-size_t Strays::kill(std::span<const pid_t> spared, std::chrono::milliseconds at_most) {
-  const auto deadline = Clock::now() + at_most;
+size_t Strays::kill(std::span<const pid_t> spared, std::chrono::milliseconds timeout) {
+  const auto deadline = Clock::now() + timeout;
   std::vector<pid_t> left_alone(spared.begin(), spared.end());
   size_t num_killed = 0;
   do {

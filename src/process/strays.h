@@ -27,10 +27,10 @@ class Strays {
   /// family (its parent ended) is a stray like any other.
   ///
   /// Any thread may call it, while others spawn. Takes 10 µs when there are no strays, about 0.3 ms for each level of
-  /// their family tree. Gives up after `at_most` (another call continues): there may be hundreds, one that cannot be
+  /// their family tree. Gives up after `timeout` (another call continues): there may be hundreds, one that cannot be
   /// killed yet (in a driver), or one that forks faster than it is found. Cannot kill another user's (set-uid) process,
   /// and finds none without /proc.
-  size_t kill(std::span<const pid_t> spared = {}, std::chrono::milliseconds at_most = std::chrono::milliseconds(100));
+  size_t kill(std::span<const pid_t> spared = {}, std::chrono::milliseconds timeout = std::chrono::milliseconds(100));
 
  private:
   int before_ = 0;  ///< Whether this process was a subreaper already.

@@ -41,8 +41,8 @@ std::string parameter_of(const TuneGemmEntry& entry, const std::string& name) {
 }
 
 std::string cell_of(const FamilySpec& family, const TuneGemmEntry& entry, const std::string& column) {
-  const bool unsaid = (column == "us" && !entry.us) || (column == "tflops" && !entry.tflops);
-  return unsaid ? "" : table_cell(family, row_of(entry), column).value_or("");
+  const bool is_missing = (column == "us" && !entry.us) || (column == "tflops" && !entry.tflops);
+  return is_missing ? "" : table_cell(family, row_of(entry), column).value_or("");
 }
 
 }  // namespace

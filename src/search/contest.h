@@ -20,7 +20,7 @@ namespace attune {
 /// A contest's request for entrants. Answer with join() for each entrant, then close() when the strategy has no more.
 /// The caller may add fewer, or none.
 struct WantEntrants {
-  uint32_t at_most = 0;
+  uint32_t max_count = 0;
 };
 /// A contest's request for samples. Answer with report(). The caller fills in `launches` and `limit`.
 struct WantSamples {

@@ -15,7 +15,7 @@ namespace {
 using testing::Contains;
 using testing::Not;
 
-constexpr SyntheticNoise kSteady = {.white = 0.002, .wander = 0, .dirty = 0, .hidden = 0};
+constexpr SyntheticNoise kSteady = {.white = 0.002, .drift = 0, .dirty = 0, .hidden = 0};
 
 std::vector<Sample> measure(SyntheticWorld& world, const std::vector<Turn>& schedule) {
   std::vector<Sample> samples;

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-constexpr SyntheticNoise kQuiet = {.white = 0.01, .wander = 0, .dirty = 0, .hidden = 0};
+constexpr SyntheticNoise kQuiet = {.white = 0.01, .drift = 0, .dirty = 0, .hidden = 0};
 
 /// A contest of candidates whose times in an opening are given by the opening's number, from 0 (race and finals).
 class OpeningsPlay {

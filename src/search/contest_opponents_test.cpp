@@ -23,7 +23,7 @@ std::vector<Entrant> with_untuned(const std::map<Slot, double>& times, Slot num_
 }
 
 ContestResult decide_with_untuned(const std::map<Slot, double>& times, Slot num_untuned, uint64_t seed) {
-  SyntheticWorld world(times, {.white = 0.005, .wander = 0.001, .dirty = 0, .hidden = 0}, seed);
+  SyntheticWorld world(times, {.white = 0.005, .drift = 0.001, .dirty = 0, .hidden = 0}, seed);
   Contest contest(opponent_options(seed));
   return play(contest, world, with_untuned(times, num_untuned));
 }
@@ -65,7 +65,7 @@ TEST(ContestOpponents, UntunedConfigsThatAreNotClearlySlowerAreFinalists) {
 TEST(ContestOpponents, TheBaselineStaysInTheRotationOfALongConfirm) {
   std::map<Slot, double> times = {{0, 104}, {1, 100}, {2, 99.7}};
   for (Slot slot = 3; slot < 8; ++slot) times[slot] = 101;
-  SyntheticWorld world(times, {.white = 0.005, .wander = 0.001, .dirty = 0, .hidden = 0}, 3);
+  SyntheticWorld world(times, {.white = 0.005, .drift = 0.001, .dirty = 0, .hidden = 0}, 3);
   Contest contest(opponent_options(3));
   std::set<Slot> last;
   const auto result = play(contest, world, with_untuned(times, 2), [&](const std::vector<Turn>& turns, Phase phase) {

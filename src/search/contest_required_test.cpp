@@ -21,7 +21,7 @@ std::vector<Entrant> with_barred(const std::map<Slot, double>& times, Slot num_u
 }
 
 ContestResult decide_with_barred(const std::map<Slot, double>& times, Slot num_untuned, const std::set<Slot>& barred) {
-  SyntheticWorld world(times, {.white = 0.005, .wander = 0.001, .dirty = 0, .hidden = 0}, 2);
+  SyntheticWorld world(times, {.white = 0.005, .drift = 0.001, .dirty = 0, .hidden = 0}, 2);
   Contest contest({.seed = 2});
   return play(contest, world, with_barred(times, num_untuned, barred));
 }
@@ -76,7 +76,7 @@ TEST(ContestRequired, WithoutAnybodyWhoMayWinNothingIsDecided) {
 
 TEST(ContestRequired, TheOnlyOneThatMayWinIsMeasuredInTheFinals) {
   const std::map<Slot, double> times = {{0, 100}, {1, 120}};
-  SyntheticWorld world(times, {.white = 0.005, .wander = 0.001, .dirty = 0, .hidden = 0}, 2);
+  SyntheticWorld world(times, {.white = 0.005, .drift = 0.001, .dirty = 0, .hidden = 0}, 2);
   Contest contest({.seed = 2});
   uint32_t num_turns = 0;
   const auto result =
@@ -90,7 +90,7 @@ TEST(ContestRequired, TheOnlyOneThatMayWinIsMeasuredInTheFinals) {
 
 TEST(ContestRequired, ACutConfirmKeepsTheOneThatMayWin) {
   const std::map<Slot, double> times = {{0, 100}, {1, 150}};
-  SyntheticWorld world(times, {.white = 0.005, .wander = 0.001, .dirty = 0, .hidden = 0}, 2);
+  SyntheticWorld world(times, {.white = 0.005, .drift = 0.001, .dirty = 0, .hidden = 0}, 2);
   Contest contest({.seed = 2});
   const auto result = play(contest, world, with_barred(times, 1, {0}), [&](const std::vector<Turn>&, Phase phase) {
     if (phase == Phase::confirm) contest.cut();

@@ -113,7 +113,7 @@ TEST(Contest, CallsEqualCandidatesATieOrTheBaseline) {
 }
 
 TEST(Contest, AGainBelowMinGainStaysATieThatNamesTheTiedSet) {
-  const auto result = decide({{0, 100.4}, {1, 100}}, {.white = 0.0005, .wander = 0, .dirty = 0, .hidden = 0}, 1);
+  const auto result = decide({{0, 100.4}, {1, 100}}, {.white = 0.0005, .drift = 0, .dirty = 0, .hidden = 0}, 1);
   EXPECT_EQ(result.verdict, Verdict::tie);
   EXPECT_EQ(result.winner, 0u);
   EXPECT_THAT(result.tied, UnorderedElementsAreArray({0, 1}));
@@ -123,7 +123,7 @@ TEST(Contest, AGainBelowMinGainStaysATieThatNamesTheTiedSet) {
 TEST(Contest, KeepsTheIncumbentWhenItIsTied) {
   for (uint64_t seed = 0; seed < 4; ++seed) {
     const std::map<Slot, double> times = {{0, 115}, {1, 100}, {2, 100}, {3, 100.2}, {4, 130}};
-    SyntheticWorld world(times, {.white = 0.005, .wander = 0.001}, seed);
+    SyntheticWorld world(times, {.white = 0.005, .drift = 0.001}, seed);
     auto entrants = entrants_of(times);
     entrants[3].incumbent = true;
     Contest contest(options_of(seed));
@@ -257,7 +257,7 @@ TEST(Contest, ManyCandidatesCostAFractionOfMeasuringThemAll) {
 TEST(Contest, AsksForAtMostABatchARoundAndStopsMeasuringWhenNobodyComes) {
   Contest contest(options_of(1));
   const auto first = std::get<WantEntrants>(contest.next());
-  EXPECT_EQ(first.at_most, 16u);
+  EXPECT_EQ(first.max_count, 16u);
   for (Slot slot = 0; slot < 3; ++slot) contest.join({.slot = slot, .name = "c", .baseline = slot == 0});
   uint32_t num_rounds = 0;
   for (int i = 0; i < 200; ++i) {
@@ -318,7 +318,7 @@ TEST(Contest, ConfirmRotatesTheWinnerTheUntunedConfigsAndTheBestOthers) {
   const std::map<Slot, double> times = {{0, 104}, {1, 100}, {2, 101}, {3, 101.2}, {4, 101.4}, {5, 104}};
   auto entrants = entrants_of(times);
   entrants[5].untuned = true;
-  SyntheticWorld world(times, {.white = 0.002, .wander = 0.0, .dirty = 0, .hidden = 0}, 1);
+  SyntheticWorld world(times, {.white = 0.002, .drift = 0.0, .dirty = 0, .hidden = 0}, 1);
   Contest contest(options_of(1));
   std::set<Slot> rotation;
   const auto result = play(contest, world, entrants, [&](const std::vector<Turn>& schedule, Phase phase) {
@@ -359,8 +359,9 @@ TEST(Contest, PublishedTimesAreOfTheRoundsAfterTheChoice) {
       for (;;) {
         const Want want = contest.next();
         if (std::holds_alternative<Finished>(want)) return contest.result();
-        if (const auto* welcome = std::get_if<WantEntrants>(&want)) {
-          for (; num_joined < entrants.size() && welcome->at_most > 0; ++num_joined) contest.join(entrants[num_joined]);
+        if (const auto* request = std::get_if<WantEntrants>(&want)) {
+          for (; num_joined < entrants.size() && request->max_count > 0; ++num_joined)
+            contest.join(entrants[num_joined]);
           contest.close();
         } else if (const auto* samples = std::get_if<WantSamples>(&want)) {
           const bool chosen = contest.phase() == Phase::confirm || contest.phase() == Phase::publish;

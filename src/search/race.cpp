@@ -39,10 +39,10 @@ bool Race::has_more() const {
 
 std::vector<Turn> Race::next(bool joining) {
   if (alive_.empty() || !has_more()) return {};
-  uint32_t most = 0;
-  for (const Slot slot : alive_) most = std::max(most, num_rounds_.at(slot));
+  uint32_t max_rounds = 0;
+  for (const Slot slot : alive_) max_rounds = std::max(max_rounds, num_rounds_.at(slot));
   // No candidate is judged before first_judged() rounds, so one schedule covers the rounds up to there.
-  const uint32_t block = !joining && most < first_judged() ? first_judged() - most : 1;
+  const uint32_t block = !joining && max_rounds < first_judged() ? first_judged() - max_rounds : 1;
   return field_.schedule(alive_, block);
 }
 

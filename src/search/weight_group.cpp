@@ -92,15 +92,15 @@ GroupChoice choose_layout(std::span<const GroupRow> rows, double min_gain) {
     for (const Finalist& finalist : row.decision->finalists) layouts.insert(layout_of(finalist.candidate));
   }
   GroupChoice choice;
-  double least = std::numeric_limits<double>::infinity();
+  double min_total = std::numeric_limits<double>::infinity();
   if (const auto usual = default_layout(rows)) {
-    least = total_us(rows, *usual) / (1 + min_gain);
-    if (least < std::numeric_limits<double>::infinity()) choice.layout = *usual;
+    min_total = total_us(rows, *usual) / (1 + min_gain);
+    if (min_total < std::numeric_limits<double>::infinity()) choice.layout = *usual;
   }
   for (const std::string& layout : layouts) {
     const double total = total_us(rows, layout);
-    if (total >= least) continue;
-    least = total;
+    if (total >= min_total) continue;
+    min_total = total;
     choice.layout = layout;
   }
   for (const GroupRow& row : rows) {

@@ -66,7 +66,7 @@ void put_big_endian(unsigned char* bytes, uint32_t value) {
        std::strerror(error), file.string());
 }
 
-std::optional<struct stat> look_at(const fs::path& file) {
+std::optional<struct stat> file_status(const fs::path& file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) == 0) return status;
   if (errno != ENOENT) fail_open(file, errno);
@@ -112,7 +112,7 @@ void check_header(const fs::path& file, int descriptor, const struct stat& statu
 /// Throws unless a file beside a journal is SQLite's or does not exist. SQLite empties the log and rebuilds the shared
 /// memory after a power loss.
 void check_companion(const fs::path& path) {
-  const auto status = look_at(path);
+  const auto status = file_status(path);
   if (!status) return;
   if (!S_ISREG(status->st_mode)) fail_kind(path, status->st_mode);
   const int descriptor = ::open(path.c_str(), kOpenToLook);
@@ -194,7 +194,7 @@ void create(const fs::path& file) {
 std::optional<fs::path> left_beside(const fs::path& file) {
   for (const char* ending : {"-wal", "-shm", "-journal"}) {
     fs::path beside = file.string() + ending;
-    if (look_at(beside)) return beside;
+    if (file_status(beside)) return beside;
   }
   return std::nullopt;
 }
@@ -231,7 +231,7 @@ JournalFile::~JournalFile() {
 
 /// Requires: the list of open journals is locked. Returns null if the file does not exist.
 std::shared_ptr<JournalFile> JournalFile::open(const fs::path& file) {
-  const auto status = look_at(file);
+  const auto status = file_status(file);
   if (!status) return nullptr;
   if (!S_ISREG(status->st_mode)) fail_kind(file, status->st_mode);
   auto& files = open_journals().files;
@@ -279,7 +279,7 @@ std::shared_ptr<const JournalFile> JournalFile::claim(const fs::path& file) {
     const auto beside = left_beside(file);
     if (!beside)
       create(file);
-    else if (!look_at(file))
+    else if (!file_status(file))
       fail(ErrorCode::invalid_input,
            "the journal is missing, but one of its companion files exists, move that away or name another with "
            "--journal: '{}'",
@@ -293,7 +293,7 @@ void JournalFile::make_private() {
   take_rights_of_others(file_, descriptor_);
   for (const char* ending : kCompanions) {
     const fs::path path = file_.string() + ending;
-    const auto status = look_at(path);
+    const auto status = file_status(path);
     if (!status) continue;
     if (!S_ISREG(status->st_mode)) fail_kind(path, status->st_mode);
     if (status->st_uid != ::geteuid() || (status->st_mode & kOthers) == 0) continue;

@@ -197,7 +197,7 @@ class SqlJournal final : public Journal {
       : file_(file), held_(std::move(held)), access_(access), connection_(file, access) {
     connection_.guard([&] { connection_.session() << "PRAGMA cell_size_check = ON"; });
     if (access == Access::read_only) {
-      look();
+      detect_schema();
       return;
     }
     if (const auto mode = connection_.text("PRAGMA journal_mode = WAL"); mode != "wal") {
@@ -239,7 +239,7 @@ class SqlJournal final : public Journal {
   void join_run(int64_t run) override { run_ = run; }
 
   size_t scan(const Query& query, const std::function<void(const Entry&, const Stamp&)>& visit) const override {
-    look_again();
+    refresh_schema();
     auto [condition, values] = condition_of(query, entries_ == kSchema1Entries);
     const std::string query_text = fmt::format("SELECT id, at_ms, run, payload FROM {} WHERE {}", entries_, condition);
     long long last = query.newest_first ? std::numeric_limits<long long>::max() : query.after;
@@ -279,7 +279,7 @@ class SqlJournal final : public Journal {
   }
 
   EntryCounts count(const Query& query) const override {
-    look_again();
+    refresh_schema();
     EntryCounts counts;
     if (empty_) return counts;
     if (entries_ == kSchema1Entries) {  // has no columns for most of what a query filters by
@@ -366,14 +366,14 @@ class SqlJournal final : public Journal {
 
  private:
   /// For readers: finds the schema.
-  void look() const {
+  void detect_schema() const {
     const int version = checked_version(connection_, file_);
     empty_ = version == 0;
     entries_ = version == 1 ? kSchema1Entries : "entries";
   }
   /// A reader that has met an empty journal or an older schema looks whether a writer has changed that.
-  void look_again() const {
-    if (access_ == Access::read_only && (empty_ || entries_ == kSchema1Entries)) look();
+  void refresh_schema() const {
+    if (access_ == Access::read_only && (empty_ || entries_ == kSchema1Entries)) detect_schema();
   }
 
   void insert(const std::vector<SqlRow>& rows) {

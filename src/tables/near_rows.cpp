@@ -34,7 +34,7 @@ std::optional<double> distance(const FamilySpec& family, const TableRow& row, co
 }  // namespace
 
 std::vector<const TableRow*> near_rows(const Table& table, const Problem& problem, const DeviceInfo& device,
-                                       size_t at_most) {
+                                       size_t max_count) {
   if (!problem.has("m") || !problem.has("n") || !problem.has("k")) return {};
   std::vector<std::pair<double, const TableRow*>> found;
   for (const TableRow& row : table.rows()) {
@@ -42,7 +42,7 @@ std::vector<const TableRow*> near_rows(const Table& table, const Problem& proble
     if (const auto far = distance(table.family(), row, problem)) found.emplace_back(*far, &row);
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  found.resize(std::min(found.size(), at_most));
+  found.resize(std::min(found.size(), max_count));
   std::vector<const TableRow*> rows;
   for (const auto& [far, row] : found) rows.push_back(row);
   return rows;

@@ -13,7 +13,7 @@ using testing::IsEmpty;
 constexpr std::string_view kHeader = "gfx,cu_num,M,N,K,bias,dtype,outdtype,us,kernelName\n";
 
 /// Lines of the rows near `m`×64×64 fp32, nearest first.
-std::vector<size_t> near(const std::string& rows, int m, size_t at_most = 5) {
+std::vector<size_t> near(const std::string& rows, int m, size_t max_count = 5) {
   std::vector<CsvDocument> documents;
   documents.push_back(CsvDocument::parse(std::string(kHeader) + rows, "bf16_tuned_gemm.csv"));
   const Table table = Table::of(std::move(documents));
@@ -23,7 +23,7 @@ std::vector<size_t> near(const std::string& rows, int m, size_t at_most = 5) {
   device.gfx = "g";
   device.num_units = 2;
   std::vector<size_t> lines;
-  for (const TableRow* row : near_rows(table, problem, device, at_most)) lines.push_back(row->line);
+  for (const TableRow* row : near_rows(table, problem, device, max_count)) lines.push_back(row->line);
   return lines;
 }
 

@@ -79,9 +79,9 @@ void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernel
     if (!mine.outcome.measurement) return;
     row.comparison = mine.comparison;
     const bool is_slow = both.size() > 1 && row.require == Requirement::none &&
-                         is_slower_than_default(row.comparison, options.max_slowdown_pct);
+                         is_slower_than_baseline(row.comparison, options.max_slowdown_pct);
     if (!is_slow && !is_slower_than_stated(*mine.outcome.measurement, *row.us, options.slower_than_pct)) return;
-    row.status = is_slow ? CheckStatus::slower_than_default : CheckStatus::slower_than_stated;
+    row.status = is_slow ? CheckStatus::slower_than_baseline : CheckStatus::slower_than_stated;
     row.reason = "in both runs";
     how.seed = 1;
   }
@@ -149,7 +149,7 @@ void check_row(CheckedRow& row, Executor& executor, Kernels* kernels, const RowC
 }
 
 bool CheckCounts::is_suspect() const {
-  return of(CheckStatus::wrong) + of(CheckStatus::slower_than_default) + of(CheckStatus::slower_than_stated) > 0;
+  return of(CheckStatus::wrong) + of(CheckStatus::slower_than_baseline) + of(CheckStatus::slower_than_stated) > 0;
 }
 
 std::string CheckCounts::text() const {

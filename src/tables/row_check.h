@@ -14,7 +14,7 @@
 namespace attune {
 
 /// Result of checking a row, from best to worst.
-enum class CheckStatus : uint8_t { ok, loaded, foreign, unusable, slower_than_stated, slower_than_default, wrong };
+enum class CheckStatus : uint8_t { ok, loaded, foreign, unusable, slower_than_stated, slower_than_baseline, wrong };
 inline constexpr size_t kNumCheckStatuses = 7;
 std::string_view name(CheckStatus status) noexcept;
 
@@ -29,7 +29,7 @@ struct CheckedRow {
   std::optional<double> us;                 ///< Time that the row states.
   CheckStatus status = CheckStatus::unusable;
   std::string reason;     ///< Of the status. Set before the check: why the row cannot be used, or is wrong.
-  Comparison comparison;  ///< With the default; its time is 0 if the kernel was not timed.
+  Comparison comparison;  ///< With the baseline; its time is 0 if the kernel was not timed.
 };
 
 /// Reads the rows of a tuned CSV, or of YAML results. `op`: family, if the file does not tell; else empty. Adds the
@@ -41,14 +41,14 @@ struct RowCheckOptions {
   CachePolicy inputs = CachePolicy::served;
   bool run = true;               ///< False: nothing is run, rows that could be are `loaded`.
   bool verify_only = false;      ///< Runs kernels for correctness only.
-  double max_slowdown_pct = 10;  ///< Allowed slowdown against the default.
+  double max_slowdown_pct = 10;  ///< Allowed slowdown against the baseline.
   double slower_than_pct = 25;   ///< Allowed slowdown against the time that the row states.
   Limits limits;                 ///< For each candidate.
 };
 
 /// Checks a row on the executor's device: whether it is of this device, its kernel can run, is correct, and is as fast
-/// as the default and as the row states, within the allowed slowdowns; what a row states that its kernel keeps is
-/// verified bit by bit, and such a row may be slower than the default. A slow row is timed twice before it is called
+/// as the baseline and as the row states, within the allowed slowdowns; what a row states that its kernel keeps is
+/// verified bit by bit, and such a row may be slower than the baseline. A slow row is timed twice before it is called
 /// slow. Throws nothing of attune::Error: what fails makes the row unusable.
 void check_row(CheckedRow& row, Executor& executor, Kernels* kernels, const RowCheckOptions& options);
 

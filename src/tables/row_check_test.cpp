@@ -93,7 +93,7 @@ TEST_F(RowCheckTest, AConfigThatItsOwnSolverDoesNotOfferIsWrong) {
 TEST_F(RowCheckTest, AKernelSlowerThanTheDefaultIsFoundWithinTheLimit) {
   row_.kernel = "fake.gemm@1:split_k=4;tile_m=128;tile_n=16";
   options_.max_slowdown_pct = 0.5;
-  EXPECT_EQ(check(), CheckStatus::slower_than_default);
+  EXPECT_EQ(check(), CheckStatus::slower_than_baseline);
   EXPECT_LT(row_.comparison.interval.high, 1);
   row_.reason.clear();
   options_.max_slowdown_pct = 1000;
@@ -118,7 +118,7 @@ TEST(CheckCounts, PassIfARowWasCheckedAndNoneIsSuspect) {
   EXPECT_FALSE(counts.passed()) << "nothing was checked";
   counts.add(CheckStatus::loaded);
   EXPECT_TRUE(counts.passed());
-  for (const auto bad : {CheckStatus::wrong, CheckStatus::slower_than_default, CheckStatus::slower_than_stated}) {
+  for (const auto bad : {CheckStatus::wrong, CheckStatus::slower_than_baseline, CheckStatus::slower_than_stated}) {
     CheckCounts with_bad = counts;
     with_bad.add(bad);
     EXPECT_FALSE(with_bad.passed()) << name(bad);

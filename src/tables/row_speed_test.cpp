@@ -18,16 +18,16 @@ Comparison comparison(double us, double ratio_high) { return {.us = us, .interva
 TEST(RowSpeed, AStepOfTheClockIsNoSlowdown) {
   EXPECT_FALSE(is_slower_than_stated(samples_of(0.06), 0.045, 10)) << "a third slower, by less than the clock tells";
   EXPECT_TRUE(is_slower_than_stated(samples_of(0.08), 0.045, 10));
-  EXPECT_FALSE(is_slower_than_default(comparison(0.06, 0.75), 5));
-  EXPECT_TRUE(is_slower_than_default(comparison(0.12, 0.75), 5));
+  EXPECT_FALSE(is_slower_than_baseline(comparison(0.06, 0.75), 5));
+  EXPECT_TRUE(is_slower_than_baseline(comparison(0.12, 0.75), 5));
 }
 
 TEST(RowSpeed, LargerTimesAreJudgedByTheirShare) {
   EXPECT_TRUE(is_slower_than_stated(samples_of(11.2), 10, 10));
   EXPECT_FALSE(is_slower_than_stated(samples_of(10.9), 10, 10));
-  EXPECT_TRUE(is_slower_than_default(comparison(10, 0.94), 5));
-  EXPECT_TRUE(is_slower_than_default(comparison(2, 0.994), 0.5)) << "0.012 µs are much of a percent of 2 µs";
-  EXPECT_FALSE(is_slower_than_default(comparison(10, 0.96), 5));
+  EXPECT_TRUE(is_slower_than_baseline(comparison(10, 0.94), 5));
+  EXPECT_TRUE(is_slower_than_baseline(comparison(2, 0.994), 0.5)) << "0.012 µs are much of a percent of 2 µs";
+  EXPECT_FALSE(is_slower_than_baseline(comparison(10, 0.96), 5));
 }
 
 TEST(RowSpeed, TooFewOrDirtySamplesTellNothing) {

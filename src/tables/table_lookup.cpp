@@ -62,7 +62,7 @@ TableSet read_table_set(std::span<const std::string> named, const std::string& o
   }
   const MaxRegret wanted = max_regret_wanted();
   set.max_regret = regret_under(set.require, wanted.share);
-  if (!wanted.complaint.empty()) set.notices.push_back(wanted.complaint);
+  if (!wanted.error.empty()) set.notices.push_back(wanted.error);
   return set;
 }
 

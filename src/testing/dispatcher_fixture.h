@@ -40,12 +40,12 @@ class DispatcherTest : public testing::Test {
     }
     return *dispatcher_;
   }
-  /// Looks up until the hit satisfies `wish`, for at most 2000 tries 1 ms apart.
-  Hit wait_for(const GemmKey& wanted, const std::function<bool(const Hit&)>& wish) {
+  /// Looks up until the hit satisfies `is_accepted`, for at most 2000 tries 1 ms apart.
+  Hit wait_for(const GemmKey& wanted, const std::function<bool(const Hit&)>& is_accepted) {
     Hit hit;
     for (int i = 0; i < 2000; ++i) {
       hit = dispatcher().choose(wanted);
-      if (wish(hit)) break;
+      if (is_accepted(hit)) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return hit;

@@ -17,11 +17,11 @@ namespace attune {
 
 /// Noise of a shared host, with values measured on one (docs/measurement.md).
 struct SyntheticNoise {
-  double white = 0.02;    ///< Standard deviation of ln(time), independent in each sample.
-  double wander = 0.005;  ///< Slow drift: one common to all (decays by 1 % per sample) and one per candidate (2 %).
-  double dirty = 0.02;    ///< Share of samples slowed by up to 80 % and marked dirty.
-  double hidden = 0.05;   ///< Share of the other samples slowed by up to 30 % without a mark.
-  double opening = 0;     ///< Standard deviation of each candidate's ln(time) from opening to opening.
+  double white = 0.02;   ///< Standard deviation of ln(time), independent in each sample.
+  double drift = 0.005;  ///< Slow drift: one common to all (decays by 1 % per sample) and one per candidate (2 %).
+  double dirty = 0.02;   ///< Share of samples slowed by up to 80 % and marked dirty.
+  double hidden = 0.05;  ///< Share of the other samples slowed by up to 30 % without a mark.
+  double opening = 0;    ///< Standard deviation of each candidate's ln(time) from opening to opening.
 };
 
 /// Candidates with known true times, for tests and for simulating the procedure.
@@ -32,9 +32,9 @@ class SyntheticWorld {
 
   Sample sample(Slot slot) {
     ++num_samples_;
-    level_ = 0.99 * level_ + noise_.wander * 0.14 * random_.normal();
+    level_ = 0.99 * level_ + noise_.drift * 0.14 * random_.normal();
     double& own = own_[slot];
-    own = 0.98 * own + noise_.wander * 0.2 * random_.normal();
+    own = 0.98 * own + noise_.drift * 0.2 * random_.normal();
     double us = times_us_.at(slot) * std::exp(noise_.white * random_.normal() + level_ + own + offset_of(slot));
     const bool dirty = random_.uniform() < noise_.dirty;
     if (dirty) {
@@ -49,8 +49,8 @@ class SyntheticWorld {
   void reopen() {
     ++num_openings_;
     offsets_.clear();
-    level_ = noise_.wander * random_.normal();
-    for (auto& [slot, drift] : own_) drift = noise_.wander * random_.normal();
+    level_ = noise_.drift * random_.normal();
+    for (auto& [slot, drift] : own_) drift = noise_.drift * random_.normal();
   }
   double time_us(Slot slot) const { return times_us_.at(slot); }
   uint64_t num_samples() const noexcept { return num_samples_; }
@@ -85,8 +85,8 @@ inline ContestResult play(Contest& contest, SyntheticWorld& world, const std::ve
   while (true) {
     const Want want = contest.next();
     if (std::holds_alternative<Finished>(want)) return contest.result();
-    if (const auto* welcome = std::get_if<WantEntrants>(&want)) {
-      for (uint32_t i = 0; i < welcome->at_most && num_joined < entrants.size(); ++i) {
+    if (const auto* request = std::get_if<WantEntrants>(&want)) {
+      for (uint32_t i = 0; i < request->max_count && num_joined < entrants.size(); ++i) {
         contest.join(entrants[num_joined++]);
       }
       if (num_joined == entrants.size()) contest.close();

@@ -68,10 +68,11 @@ CandidateSource::CandidateSource(const Problem& problem, const DeviceInfo& devic
   }
 }
 
-std::vector<Candidate> CandidateSource::ask(size_t at_most) {
+std::vector<Candidate> CandidateSource::ask(size_t max_count) {
   std::vector<Candidate> asked;
   // Lanes take turns, so that a large space does not delay a small one.
-  for (size_t idle = 0; asked.size() < at_most && idle < lanes_.size(); next_lane_ = (next_lane_ + 1) % lanes_.size()) {
+  for (size_t idle = 0; asked.size() < max_count && idle < lanes_.size();
+       next_lane_ = (next_lane_ + 1) % lanes_.size()) {
     Lane& lane = lanes_[next_lane_];
     const auto indices = lane.strategy->ask(1);
     idle = indices.empty() ? idle + 1 : 0;

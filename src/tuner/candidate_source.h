@@ -31,8 +31,8 @@ class CandidateSource {
   const std::vector<Candidate>& untuned() const noexcept { return untuned_; }
   /// The incumbent, if its solver takes part with the version of the row.
   const std::optional<Candidate>& incumbent() const noexcept { return incumbent_; }
-  /// Returns up to `at_most` further candidates, each once; none if nothing is left for now.
-  std::vector<Candidate> ask(size_t at_most);
+  /// Returns up to `max_count` further candidates, each once; none if nothing is left for now.
+  std::vector<Candidate> ask(size_t max_count);
   void tell(const Candidate& candidate, Status status, double median_us);
   bool exhausted() const;
   const Versions& versions() const noexcept { return versions_; }

@@ -13,24 +13,24 @@ namespace {
 constexpr double kAdmissionLaunches = 5;
 constexpr double kSetUpS = 1.5, kLaunches = 2000, kShortestLaunchS = 200e-6;
 // Rates of a slow core, for devices without measured ones.
-constexpr double kLeastGflops = 30, kLeastGbs = 10;
+constexpr double kMinGflops = 30, kMinGbs = 10;
 // A core of an AVX-512 server computes the reference, which sums in double, at 12 GFLOP/s.
 constexpr double kReferenceGflops = 12, kReferences = 2;
 
 double roofline_s(const Work& work, const Problem& problem, const DeviceInfo& device) {
   const auto peak = device.peak_gflops.find(problem.has("dtype") ? problem.text("dtype") : "fp32");
-  const double gflops = peak != device.peak_gflops.end() ? peak->second : kLeastGflops;
-  const double gbs = device.bandwidth_gbs > 0 ? device.bandwidth_gbs : kLeastGbs;
+  const double gflops = peak != device.peak_gflops.end() ? peak->second : kMinGflops;
+  const double gbs = device.bandwidth_gbs > 0 ? device.bandwidth_gbs : kMinGbs;
   return std::max(work.flops / gflops * 1e-9, work.bytes / gbs * 1e-9);
 }
 
 }  // namespace
 
 double expected_cost_s(const Problem& problem, const DeviceInfo& device) {
-  return kSetUpS + kLaunches * std::max(least_launch_s(problem, device), kShortestLaunchS);
+  return kSetUpS + kLaunches * std::max(min_launch_s(problem, device), kShortestLaunchS);
 }
 
-double least_launch_s(const Problem& problem, const DeviceInfo& device) {
+double min_launch_s(const Problem& problem, const DeviceInfo& device) {
   try {
     return roofline_s(op_of(problem).work(problem), problem, device);
   } catch (const Error&) {
@@ -38,7 +38,7 @@ double least_launch_s(const Problem& problem, const DeviceInfo& device) {
   }
 }
 
-double least_first_admission_s(const Problem& problem, const DeviceInfo& device) {
+double min_first_admission_s(const Problem& problem, const DeviceInfo& device) {
   try {
     const Work work = op_of(problem).work(problem);
     const double cores = static_cast<double>(std::max<int64_t>(1, device.num_units));
@@ -50,14 +50,14 @@ double least_first_admission_s(const Problem& problem, const DeviceInfo& device)
 }
 
 CostForecast::CostForecast(const Problem& problem, const DeviceInfo& device)
-    : first_admission_s_(least_first_admission_s(problem, device)),
+    : first_admission_s_(min_first_admission_s(problem, device)),
       whole_s_(expected_cost_s(problem, device)),
-      least_launch_s_(least_launch_s(problem, device)) {}
+      min_launch_s_(min_launch_s(problem, device)) {}
 
 double CostForecast::admission_s() const noexcept {
   if (num_admitted_ == 0) return first_admission_s_;
   return num_admitted_ > 1 ? admissions_s_ / static_cast<double>(num_admitted_ - 1)
-                           : kAdmissionLaunches * least_launch_s_;
+                           : kAdmissionLaunches * min_launch_s_;
 }
 
 double CostForecast::launch_s(Slot slot) const {
@@ -69,17 +69,17 @@ double CostForecast::launch_s(Slot slot) const {
 double CostForecast::any_launch_s() const {
   if (!launch_s_.empty()) return launch_s_.begin()->second;
   // Comparing a result takes about as long as a launch.
-  return num_admitted_ > 1 ? std::max(least_launch_s_, admission_s() / (2 * kAdmissionLaunches)) : least_launch_s_;
+  return num_admitted_ > 1 ? std::max(min_launch_s_, admission_s() / (2 * kAdmissionLaunches)) : min_launch_s_;
 }
 
 double CostForecast::decision_s() const {
-  constexpr double kLeastLaunches = 42;  // 21 published samples, each with an untimed launch before it
-  return kLeastLaunches * any_launch_s();
+  constexpr double kMinLaunches = 42;  // 21 published samples, each with an untimed launch before it
+  return kMinLaunches * any_launch_s();
 }
 
 double CostForecast::best_launch_s() const {
-  constexpr double kSlowDefault = 10;  // times the roofline
-  double best_s = kSlowDefault * least_launch_s_;
+  constexpr double kSlowUntuned = 10;  // times the roofline
+  double best_s = kSlowUntuned * min_launch_s_;
   for (const auto& [slot, seconds] : launch_s_) best_s = std::min(best_s, seconds);
   return best_s;
 }

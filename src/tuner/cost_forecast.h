@@ -16,11 +16,11 @@ namespace attune {
 double expected_cost_s(const Problem& problem, const DeviceInfo& device);
 
 /// Shortest time of one launch, in seconds: the roofline's.
-double least_launch_s(const Problem& problem, const DeviceInfo& device);
+double min_launch_s(const Problem& problem, const DeviceInfo& device);
 
 /// Shortest time until the first candidate of a problem is admitted, in seconds: test data, the two references and the
 /// launches of its verification. Later candidates do not need the references.
-double least_first_admission_s(const Problem& problem, const DeviceInfo& device);
+double min_first_admission_s(const Problem& problem, const DeviceInfo& device);
 
 /// Forecast of the time that the next steps of tuning one problem will take, from the duration of its steps so far;
 /// without any, the shortest possible time. In seconds.
@@ -43,7 +43,7 @@ class CostForecast {
   double launch_s(Slot slot) const;
   double any_launch_s() const;
 
-  double first_admission_s_, whole_s_, least_launch_s_;
+  double first_admission_s_, whole_s_, min_launch_s_;
   double admissions_s_ = 0;
   size_t num_admitted_ = 0;
   std::map<Slot, double> launch_s_;  // from the last samples

@@ -20,7 +20,7 @@ TEST(CostForecast, BeforeAnythingRanTheRooflineAndTheReferencesSpeak) {
   const CostForecast forecast(kLarge, two_cores());
   const Turn turn{.slot = 1};
   EXPECT_NEAR(forecast.turns_s({&turn, 1}), 2 * 2.0 * 4096 * 4096 * 4096 / 200e9, 0.01);
-  EXPECT_GT(forecast.admission_s(), 5 * least_launch_s(kLarge, two_cores()) + 1) << "the references take longer";
+  EXPECT_GT(forecast.admission_s(), 5 * min_launch_s(kLarge, two_cores()) + 1) << "the references take longer";
   EXPECT_GT(forecast.whole_s(), forecast.admission_s());
 }
 
@@ -36,7 +36,7 @@ TEST(CostForecast, ASampledCandidateCostsWhatItTookAndOthersTheSame) {
 TEST(CostForecast, ADecisionTakesDozensOfLaunches) {
   CostForecast forecast(kLarge, two_cores());
   const double at_first_s = forecast.decision_s();
-  EXPECT_GT(at_first_s, 20 * least_launch_s(kLarge, two_cores()));
+  EXPECT_GT(at_first_s, 20 * min_launch_s(kLarge, two_cores()));
   const Turn turn{.slot = 1};
   forecast.sampled({&turn, 1}, std::vector<Sample>{{.us = 5e6}});
   EXPECT_GT(forecast.decision_s(), at_first_s) << "slower than the roofline";
@@ -45,7 +45,7 @@ TEST(CostForecast, ADecisionTakesDozensOfLaunches) {
 TEST(CostForecast, TheFirstAdmissionSaysNothingOfTheOthers) {
   CostForecast forecast(kLarge, two_cores());
   forecast.admitted(20);
-  EXPECT_DOUBLE_EQ(forecast.admission_s(), 5 * least_launch_s(kLarge, two_cores()));
+  EXPECT_DOUBLE_EQ(forecast.admission_s(), 5 * min_launch_s(kLarge, two_cores()));
   forecast.admitted(1);
   forecast.admitted(3);
   EXPECT_DOUBLE_EQ(forecast.admission_s(), 2);

@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-constexpr uint32_t kLeastProcesses = 2;  // in which the outputs of a required winner are compared
+constexpr uint32_t kMinProcesses = 2;  // in which the outputs of a required winner are compared
 
 }  // namespace
 
@@ -75,7 +75,7 @@ void ProblemRun::decide() {
     if (!cut_reason_.empty()) return finish(Ending::cut, cut_reason_);
     return finish_without_row();
   }
-  if (context_.options.protocol.require != Requirement::none && outcome.num_openings < kLeastProcesses)
+  if (context_.options.protocol.require != Requirement::none && outcome.num_openings < kMinProcesses)
     return finish(Ending::cut, "it ended before the winner's bits were compared in two processes");
   std::vector<Entry> journal;
   for (const FinalistResult& finalist : outcome.finalists) {

@@ -76,7 +76,7 @@ void ProblemRun::step() {
       shortlist();
       warm_up();  // may lose a finalist, so the request is dropped and asked for again
     } else if (const auto* entrants = std::get_if<WantEntrants>(&want))
-      admit_more(entrants->at_most);
+      admit_more(entrants->max_count);
     else if (const auto* samples = std::get_if<WantSamples>(&want))
       sample(samples->schedule);
     else if (const auto* delay = std::get_if<WantDelay>(&want))
@@ -377,10 +377,10 @@ void ProblemRun::admit_untuned() {
   }
 }
 
-void ProblemRun::admit_more(uint32_t at_most) {
+void ProblemRun::admit_more(uint32_t max_count) {
   size_t joined = 0;
-  while (asking_ && joined < at_most) {
-    const auto asked = source_->ask(at_most - joined);
+  while (asking_ && joined < max_count) {
+    const auto asked = source_->ask(max_count - joined);
     if (asked.empty()) break;
     build(asked);
     for (const Candidate& candidate : asked) {

@@ -80,7 +80,7 @@ class ProblemRun {
   bool may_win(const Competitor& entry) const;
   bool has_possible_winner() const;
   void admit_untuned();
-  void admit_more(uint32_t at_most);
+  void admit_more(uint32_t max_count);
   std::vector<Kernels::BuildResult> build(std::span<const Candidate> candidates);
   Competitor* admit(const Candidate& candidate, bool keep);
   Competitor* admit_built(const Candidate& candidate, Kernels::BuildResult built,

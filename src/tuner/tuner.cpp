@@ -59,7 +59,7 @@ class LaneRun {
       else if (Active* waiting = next_without_worker())
         renew_worker(*waiting);
       else
-        nap();
+        wait_for_active();
     }
   }
 
@@ -163,11 +163,11 @@ class LaneRun {
   }
 
   /// Sleeps while all active runs wait; briefly, so that an interrupt does not wait for the whole delay.
-  void nap() {
-    constexpr double kNapS = 0.2;
+  void wait_for_active() {
+    constexpr double kMaxSleepS = 0.2;
     double ready_s = kForever;
     for (const Active& one : active_) ready_s = std::min(ready_s, one.run->ready_at_s());
-    context_.clock.sleep_s(std::clamp(std::min(ready_s - context_.clock.now_s(), left_s()), 0.0, kNapS));
+    context_.clock.sleep_s(std::clamp(std::min(ready_s - context_.clock.now_s(), left_s()), 0.0, kMaxSleepS));
   }
 
   TuningContext& context_;

@@ -26,9 +26,9 @@ class FailingExecutor final : public Executor {
   void drop(Slot slot) override { inner_.drop(slot); }
   void sample(std::vector<Turn> schedule) override { inner_.sample(std::move(schedule)); }
   void recycle() override { inner_.recycle(); }
-  std::vector<Event> wait(Milliseconds at_most) override {
+  std::vector<Event> wait(Milliseconds timeout) override {
     if (left_ < 0) fail(code_, "planted loss");
-    return inner_.wait(at_most);
+    return inner_.wait(timeout);
   }
   void abort() override { inner_.abort(); }
 

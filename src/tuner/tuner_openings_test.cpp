@@ -37,7 +37,7 @@ class WatchedExecutor final : public Executor {
     if (at_recycle) at_recycle();
     inner_.recycle();
   }
-  std::vector<Event> wait(Milliseconds at_most) override { return inner_.wait(at_most); }
+  std::vector<Event> wait(Milliseconds timeout) override { return inner_.wait(timeout); }
   void abort() override { inner_.abort(); }
 
   std::function<void()> at_recycle;

@@ -246,7 +246,7 @@ json json_of(const Admitted& admitted) {
           {"workspace_bytes", admitted.workspace_bytes},
           {"rotation_bytes", admitted.rotation_bytes},
           {"launches", admitted.launches},
-          {"spoilt", admitted.corrupted},
+          {"corrupted", admitted.corrupted},
           {"states", text(admitted.states)},
           {"output", admitted.output}};
 }
@@ -297,7 +297,7 @@ Reply answer_of(const json& value) {
                     uint64_from(value.at("workspace_bytes")),
                     uint64_from(value.at("rotation_bytes")),
                     uint64_from(value.at("launches")),
-                    value.at("spoilt").get<bool>(),
+                    value.at("corrupted").get<bool>(),
                     parse_requirement(text_from(value.at("states"))),
                     text_from(value.at("output"))};
   }

@@ -62,8 +62,8 @@ std::vector<pid_t> WorkerExecutor::processes() const {
   return worker_ ? std::vector<pid_t>{worker_->pid()} : std::vector<pid_t>{};
 }
 
-std::vector<Event> WorkerExecutor::wait(Milliseconds at_most) {
-  const auto end = Clock::now() + at_most;
+std::vector<Event> WorkerExecutor::wait(Milliseconds timeout) {
+  const auto end = Clock::now() + timeout;
   try {
     while (events_.empty() && !requests_.empty() && answer_first(end)) continue;
     if (recycling_ && events_.empty() && requests_.empty()) renew();
@@ -77,7 +77,7 @@ std::vector<Event> WorkerExecutor::wait(Milliseconds at_most) {
 /// `end`.
 bool WorkerExecutor::answer_first(Clock::time_point end) {
   const Request& request = requests_.front();
-  bool settled = is_moot(request);
+  bool settled = is_obsolete(request);
   if (settled) {
     forget(request);
     cancel(request);
@@ -106,13 +106,13 @@ void WorkerExecutor::abort() {
   open_.clear();
   deaths_.clear();
   lost_.clear();
-  num_acquittals_.clear();
+  num_survivals_.clear();
   broken_.clear();
-  solo_problem_.reset();
+  isolated_problem_.reset();
 }
 
 /// True if the problem or slot of the request does not exist (any more).
-bool WorkerExecutor::is_moot(const Request& request) const {
+bool WorkerExecutor::is_obsolete(const Request& request) const {
   if (const auto* close = as<request::Close>(request)) return !open_.contains(close->id);
   if (const auto* admit = as<request::Admit>(request)) return !open_.contains(admit->id);
   if (const auto* drop = as<request::Drop>(request)) {
@@ -125,13 +125,14 @@ bool WorkerExecutor::is_moot(const Request& request) const {
 void WorkerExecutor::begin(const Request& request) {
   // With two problems open there may be no good moment; then a worker is replaced anyway, which costs the other problem
   // its final.
-  const uint32_t most = open_.empty() ? options_.max_admissions : 2 * options_.max_admissions;
-  if (worker_ && as<request::Open>(request) && num_admissions_ >= most) replace();
+  const uint32_t limit = open_.empty() ? options_.max_admissions : 2 * options_.max_admissions;
+  if (worker_ && as<request::Open>(request) && num_admissions_ >= limit) replace();
   const auto* admit = as<request::Admit>(request);
-  const bool alone = solo_problem_ && admit != nullptr && admit->id == *solo_problem_ && deaths_.contains(admit->slot);
+  const bool alone =
+      isolated_problem_ && admit != nullptr && admit->id == *isolated_problem_ && deaths_.contains(admit->slot);
   if (!worker_)
-    revive();
-  else if (solo_problem_ && !alone)
+    restore();
+  else if (isolated_problem_ && !alone)
     complete();
   worker_->ask(request, longest_step(request));
   asked_ = true;
@@ -140,14 +141,14 @@ void WorkerExecutor::begin(const Request& request) {
 /// The next request starts a fresh worker.
 void WorkerExecutor::replace() {
   worker_.reset();
-  solo_problem_.reset();
+  isolated_problem_.reset();
   ++epoch_;
 }
 
 /// Answers recycle(). A death while everything is restored is treated like any other.
 void WorkerExecutor::renew() {
   replace();
-  revive();
+  restore();
   recycling_ = false;
   events_.emplace_back(Recycled{epoch_});
 }
@@ -165,8 +166,8 @@ std::optional<Death> WorkerExecutor::death_of(const Request& request, const Work
 }
 
 /// Returns the answer of a running worker, or its death. Throws StopRequested.
-std::variant<Reply, Death> WorkerExecutor::exchange(const Request& request, Milliseconds at_most) {
-  const auto end = Clock::now() + at_most;
+std::variant<Reply, Death> WorkerExecutor::exchange(const Request& request, Milliseconds timeout) {
+  const auto end = Clock::now() + timeout;
   WorkerProcess::Event news;
   worker_->ask(request, longest_step(request));
   do {
@@ -214,7 +215,7 @@ void WorkerExecutor::start() {
 }
 
 /// Starts a worker and restores everything that was open and admitted, except candidates that kill it again.
-void WorkerExecutor::revive() {
+void WorkerExecutor::restore() {
   for (uint32_t num_unattributed = 0;;) {
     start();
     const auto death = bring_back();
@@ -226,34 +227,34 @@ void WorkerExecutor::revive() {
 }
 
 /// Restores only one problem, for the second try of a candidate that may have died from another's leftovers.
-void WorkerExecutor::revive_for(ProblemId id) {
+void WorkerExecutor::restore_for(ProblemId id) {
   start();
   const auto found = open_.find(id);
   if (found == open_.end()) return;
-  solo_problem_ = id;
+  isolated_problem_ = id;
   auto opened = exchange(request::Open{id, found->second.problem, found->second.protocol}, kForever);
   const auto* answer = std::get_if<Reply>(&opened);
   const auto* again = answer != nullptr ? std::get_if<Opened>(answer) : nullptr;
   if (again != nullptr && again->refused.empty() && !again->busy) return;
-  solo_problem_.reset();
-  revive();
+  isolated_problem_.reset();
+  restore();
 }
 
 /// Restores the other problems beside the one that was alone.
 void WorkerExecutor::complete() {
   if (const auto death = bring_back()) {
     record_death(*death);
-    revive();
+    restore();
   }
 }
 
 std::optional<Death> WorkerExecutor::bring_back() {
   std::vector<ProblemId> ids;
   for (const auto& [id, opening] : open_) ids.push_back(id);
-  const auto solo = std::exchange(solo_problem_, std::nullopt);
+  const auto isolated = std::exchange(isolated_problem_, std::nullopt);
   for (const ProblemId id : ids) {
     const OpenProblem opening = open_.at(id);
-    if (id != solo) {
+    if (id != isolated) {
       auto opened = exchange(request::Open{id, opening.problem, opening.protocol}, kForever);
       if (const auto* death = std::get_if<Death>(&opened)) return *death;
       const auto& answer = std::get<Opened>(std::get<Reply>(opened));
@@ -264,7 +265,7 @@ std::optional<Death> WorkerExecutor::bring_back() {
       }
     }
     for (const auto& [slot, admission] : opening.slots) {
-      if (id == solo && slot == solo_slot_) continue;
+      if (id == isolated && slot == isolated_slot_) continue;
       auto admitted = exchange(request::Admit{id, slot, admission}, kForever);
       if (const auto* death = std::get_if<Death>(&admitted)) return *death;
       const auto& again = std::get<Admitted>(std::get<Reply>(admitted));
@@ -279,7 +280,7 @@ void WorkerExecutor::record_death(const Death& death, bool sampled) {
   worker_.reset();
   ++epoch_;
   ++num_deaths_;
-  solo_problem_.reset();
+  isolated_problem_.reset();
   if (death.blamed == 0 || ++deaths_[death.blamed] < kMaxDeaths) return;
   if (sampled && death.blamed < kLibrarySlots) return;
   if (death.blamed >= kLibrarySlots) {
@@ -311,12 +312,12 @@ void WorkerExecutor::find_faulty_slot(const request::Sample& sample, const Death
     return disqualify(slot, alone->outcome);
   }
   deaths_.erase(death.blamed);
-  if (++num_acquittals_[death.blamed] >= kMaxDeaths) lose(death.blamed, unattributed(death.outcome));
+  if (++num_survivals_[death.blamed] >= kMaxDeaths) lose(death.blamed, unattributed(death.outcome));
 }
 
 /// Repeats a candidate's turns in a fresh worker that runs nothing else. Returns its death, if it died.
 std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vector<Turn>& schedule,
-                                                      Milliseconds at_most) {
+                                                      Milliseconds timeout) {
   constexpr size_t kTurns = 64;
   const auto home =
       std::find_if(open_.begin(), open_.end(), [&](const auto& one) { return one.second.slots.contains(slot); });
@@ -332,7 +333,7 @@ std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vect
   if (auto death = death_in(request::Open{id, opening.problem, opening.protocol})) return death;
   if (auto death = death_in(request::Admit{id, slot, opening.slots.at(slot)})) return death;
   const auto began = Clock::now();
-  for (size_t i = 0; i < kTurns && Clock::now() - began < at_most; ++i) {
+  for (size_t i = 0; i < kTurns && Clock::now() - began < timeout; ++i) {
     if (auto death = death_in(request::Sample{{turn}})) return death;
   }
   return std::nullopt;
@@ -370,9 +371,9 @@ void WorkerExecutor::settle(const Request& request, Reply& answer) {
       again.verify = again.twice = false;
       again.output = admitted->output;
       open_.at(admit.id).slots.insert_or_assign(admit.slot, std::move(again));
-      solo_slot_ = admit.slot;
+      isolated_slot_ = admit.slot;
     } else {
-      solo_slot_ = 0;
+      isolated_slot_ = 0;
     }
     deaths_.erase(admit.slot);  // an earlier death was not its fault
     if (admitted->corrupted) replace();
@@ -412,11 +413,11 @@ bool WorkerExecutor::handle_death(const Request& request, const Death& death) {
   forget(request);  // After record_death(): a candidate that died while it was closed or dropped leaves no record.
   const auto* admission = as<request::Admit>(request);
   if (admission != nullptr && death.blamed == admission->slot && deaths_[admission->slot] < kMaxDeaths) {
-    revive_for(admission->id);
+    restore_for(admission->id);
     return false;
   }
   if (sample != nullptr && death.blamed != 0 && deaths_[death.blamed] >= kMaxDeaths) find_faulty_slot(*sample, death);
-  revive();
+  restore();
   if (sample != nullptr) {
     if (death.blamed == 0) {
       if (++num_deaths_of_request_ < kMaxUnattributedDeaths) return false;
@@ -472,7 +473,7 @@ void WorkerExecutor::forget(const Request& request) {
     if (const auto found = open_.find(close->id); found != open_.end()) {
       for (const auto& [slot, admission] : found->second.slots) {
         deaths_.erase(slot);
-        num_acquittals_.erase(slot);
+        num_survivals_.erase(slot);
       }
       open_.erase(found);
     }
@@ -482,7 +483,7 @@ void WorkerExecutor::forget(const Request& request) {
   if (const auto* drop = as<request::Drop>(request)) {
     for (auto& [id, opening] : open_) opening.slots.erase(drop->slot);
     deaths_.erase(drop->slot);
-    num_acquittals_.erase(drop->slot);
+    num_survivals_.erase(drop->slot);
     std::erase_if(lost_, [&](const LostSlot& lost) { return lost.slot == drop->slot; });
   }
 }

@@ -43,9 +43,9 @@ class WorkerExecutor final : public Executor {
   void sample(std::vector<Turn> schedule) override;
   void recycle() override { recycling_ = true; }
   /// Throws device when no worker can be started any more, and a worker's errors that are no candidate's fault.
-  /// Recovery from a death may take longer than `at_most`; if WorkerOptions::stopped returns true meanwhile, this acts
+  /// Recovery from a death may take longer than `timeout`; if WorkerOptions::stopped returns true meanwhile, this acts
   /// like abort().
-  std::vector<Event> wait(Milliseconds at_most) override;
+  std::vector<Event> wait(Milliseconds timeout) override;
   void abort() override;
   std::vector<pid_t> processes() const override;
 
@@ -69,20 +69,20 @@ class WorkerExecutor final : public Executor {
   void start();
   void replace();
   void renew();
-  void revive();
-  void revive_for(ProblemId id);
+  void restore();
+  void restore_for(ProblemId id);
   void complete();
   std::optional<Death> bring_back();
   static std::optional<Death> death_of(const Request& request, const WorkerProcess::Event& news);
-  std::variant<Reply, Death> exchange(const Request& request, Milliseconds at_most);
+  std::variant<Reply, Death> exchange(const Request& request, Milliseconds timeout);
   Milliseconds longest_step(const Request& request) const;
   void record_death(const Death& death, bool sampled = false);
   void disqualify(Slot slot, const Outcome& outcome);
   void find_faulty_slot(const request::Sample& sample, const Death& death);
-  std::optional<Death> take_turns_alone(Slot slot, const std::vector<Turn>& schedule, Milliseconds at_most);
+  std::optional<Death> take_turns_alone(Slot slot, const std::vector<Turn>& schedule, Milliseconds timeout);
   void lose(Slot slot, const Outcome& outcome);
   void lose_all(ProblemId id, const Outcome& outcome);
-  bool is_moot(const Request& request) const;
+  bool is_obsolete(const Request& request) const;
   void begin(const Request& request);
   void settle(const Request& request, Reply& answer);
   void end_strays() const;
@@ -104,13 +104,13 @@ class WorkerExecutor final : public Executor {
   uint32_t num_deaths_of_request_ = 0;  ///< Deaths during the first request without a blamed candidate.
   std::vector<Event> events_;           ///< Events for the next wait().
   std::map<ProblemId, OpenProblem> open_;
-  std::map<ProblemId, Outcome> broken_;    ///< Problems that could not be restored, until they are closed.
-  std::optional<ProblemId> solo_problem_;  ///< The only problem open in the worker, during a second try.
-  Slot solo_slot_ = 0;                     ///< The slot admitted in it since.
+  std::map<ProblemId, Outcome> broken_;        ///< Problems that could not be restored, until they are closed.
+  std::optional<ProblemId> isolated_problem_;  ///< The only problem open in the worker, during a second try.
+  Slot isolated_slot_ = 0;                     ///< The slot admitted in it since.
   /// Number of deaths blamed on each live slot since its admission or since another slot was disqualified, and on
   /// libraries.
   std::map<Slot, uint32_t> deaths_;
-  std::map<Slot, uint32_t> num_acquittals_;  ///< Number of times that each slot survived its turns alone.
+  std::map<Slot, uint32_t> num_survivals_;   ///< Number of times that each slot survived its turns alone.
   std::map<uint32_t, std::string> skipped_;  ///< Solvers that killed every worker that opened them, and the reason.
   /// Slots disqualified or not restored, to be reported with the next Sampled whose schedule has them.
   std::vector<LostSlot> lost_;

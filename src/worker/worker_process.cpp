@@ -27,11 +27,11 @@ constexpr Milliseconds kGrace{20};  // so that the answer of a candidate that en
 
 // The page is polled: there is no notification of a new announcement, and a wake-up for each turn would disturb the
 // measurement.
-constexpr Milliseconds kShortestNap{10}, kLongestNap{500};
+constexpr Milliseconds kMinPollInterval{10}, kMaxPollInterval{500};
 
 /// Shortest limit that the request may announce; deadlines are noticed at most a quarter of it late.
 Milliseconds shortest_limit(const Request& request) {
-  Milliseconds shortest = 4 * kLongestNap;
+  Milliseconds shortest = 4 * kMaxPollInterval;
   const auto consider = [&](Milliseconds limit) {
     if (limit.count() > 0) shortest = std::min(shortest, limit);
   };
@@ -121,11 +121,11 @@ void WorkerProcess::ask(const Request& request, Milliseconds longest) {
   unsent_ = encode_frame({++number_, to_payload(request)});
   page_.clear();
   asked_ = Clock::now();
-  nap_ = std::clamp(shortest_limit(request) / 4, kShortestNap, kLongestNap);
+  poll_interval_ = std::clamp(shortest_limit(request) / 4, kMinPollInterval, kMaxPollInterval);
 }
 
-WorkerProcess::Event WorkerProcess::wait(Milliseconds at_most) {
-  const auto end = Clock::now() + at_most;
+WorkerProcess::Event WorkerProcess::wait(Milliseconds timeout) {
+  const auto end = Clock::now() + timeout;
   for (;;) {
     try {
       if (auto answer = next_answer()) return std::move(*answer);
@@ -139,7 +139,7 @@ WorkerProcess::Event WorkerProcess::wait(Milliseconds at_most) {
     if (now >= end) return std::monostate{};
     const short wanted = unsent_.empty() ? POLLIN : POLLIN | POLLOUT;
     std::array<pollfd, 2> entries = {pollfd{channel_.value, wanted, 0}, pollfd{child_.descriptor(), POLLIN, 0}};
-    const auto wait_ms = std::chrono::ceil<Milliseconds>(std::min({end, last, now + nap_}) - now).count();
+    const auto wait_ms = std::chrono::ceil<Milliseconds>(std::min({end, last, now + poll_interval_}) - now).count();
     ::poll(entries.data(), entries.size(), static_cast<int>(wait_ms));
     if ((entries[0].revents & POLLOUT) != 0) write_request();
     if (entries[1].revents != 0) return after_its_end();

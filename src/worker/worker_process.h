@@ -46,9 +46,9 @@ class WorkerProcess {
   /// Starts sending a request. Requires: the last one was answered. `longest`: time limit for each step that has none
   /// of its own.
   void ask(const Request& request, Milliseconds longest);
-  /// Sends what is left and waits up to `at_most` for the answer. If the worker ended, closed its channel, hung past
+  /// Sends what is left and waits up to `timeout` for the answer. If the worker ended, closed its channel, hung past
   /// the deadline of its announcement, or sent an invalid message, it is dead when this returns: a Death, once.
-  Event wait(Milliseconds at_most);
+  Event wait(Milliseconds timeout);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -82,7 +82,7 @@ class WorkerProcess {
   uint64_t number_ = 0;
   Clock::time_point asked_;
   Milliseconds longest_{0};
-  Milliseconds nap_{0};  ///< Time between two reads of the page during a request.
+  Milliseconds poll_interval_{0};  ///< Time between two reads of the page during a request.
 };
 
 }  // namespace attune

@@ -83,7 +83,7 @@ class List(story.Story):
 
     def test_candidates_with_what_the_rules_excluded(self):
         text = self.attune("list", "candidates", PROBLEM, *DEVICE, "--pruned").stdout
-        self.assertIn("fake.gemm@1:split_k=1;tile_m=64;tile_n=64  (default)", text)
+        self.assertIn("fake.gemm@1:split_k=1;tile_m=64;tile_n=64  (untuned)", text)
         self.assertIn("excluded by tile-fits", text)
         answer = {e["solver"]: e for e in self.attune("list", "candidates", PROBLEM, *DEVICE, "--json").json}
         fake = answer["fake.gemm"]

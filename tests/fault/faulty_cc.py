@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-DEEDS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "deeds.c")
+FAULT_ACTIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fault_actions.c")
 OUTPUT, SOURCE = "kernel.so", "kernel.c"
 
 
@@ -29,7 +29,7 @@ def key_of(source):
 def corrupted(source, deed, step, more):
     """The text of a kernel whose entry, or whose loading, does the deed."""
     entry, last, given = ("dot", "1", "t->w") if "void dot(" in source else ("tile", "(t)->last", "t->row")
-    with open(DEEDS) as file:
+    with open(FAULT_ACTIONS) as file:
         text = file.read()
     lines = [f"#define {entry} original", source, f"#undef {entry}", f"#define ENTRY {entry}",
              f"#define ARGUMENTS {entry}_args", f"#define IS_LAST(t) ({last})", f"#define INPUT(t) ({given})",

@@ -27,7 +27,7 @@ SHAPES = ((3, 24, 40), (1, 16, 32)), ((2, 32, 48), (3, 16, 24)), ((4, 24, 33), (
 SOLVER = "jit_cpu.gemm@1:"
 ALL_TRIALS = "5000"
 
-# By what a kernel does; the names are those of deeds.c where they differ.
+# By what a kernel does; the names are those of fault_actions.c where they differ.
 NAMES = {"abort": "do_abort", "sleep": "do_sleep", "close": "close_all", "chdir": "do_chdir", "nan": "nan_result",
          "exec": "do_exec"}
 NOT_OF_C = ("throws", "huge_result_time", "unsupported")

@@ -30,10 +30,10 @@ class Killed(story.Story):
     def more_environment(self):
         return {}
 
-    def look_after_a_kill(self):
+    def check_after_kill(self):
         """For what a subclass expects of a killed program beyond its files."""
 
-    def look_after_a_campaign(self):
+    def check_after_campaign(self):
         """The same for one that came to its end."""
 
     def setUp(self):
@@ -110,7 +110,7 @@ class Killed(story.Story):
             time.sleep(dice.uniform(0, full_s / (kills / 2 + 1)))
             running.send(signal.SIGKILL)
             result = running.wait()
-            self.look_after_a_kill()
+            self.check_after_kill()
             now = self.journal(self.file)
             self.assertEqual(now[:len(entries)], entries, "what was there before the kill is still there")
             self.check_no_work_was_done_twice(now, lengths)
@@ -122,7 +122,7 @@ class Killed(story.Story):
             phases.append("ended" if result.status == 0 else now[-1][0] if len(now) > len(entries) else "start")
             entries, rows = now, published
         self.attune(*command, timeout=120, env=self.more_environment())
-        self.look_after_a_campaign()
+        self.check_after_campaign()
         now = self.journal(self.file)
         self.assertEqual(now[:len(entries)], entries)
         self.check_no_work_was_done_twice(now, lengths)

@@ -37,11 +37,11 @@ class Supervised(kill_test.Killed):
     def more_environment(self):
         return {"TMPDIR": str(self.temporary)}
 
-    def look_after_a_kill(self):
+    def check_after_kill(self):
         self.assertEqual(leftovers.processes_left(within_s=1), [], "processes of the killed run")
 
-    def look_after_a_campaign(self):
-        self.look_after_a_kill()
+    def check_after_campaign(self):
+        self.check_after_kill()
         self.assertEqual(leftovers.files_below(self.temporary), [], "what the killed runs left is cleared by the next")
 
 

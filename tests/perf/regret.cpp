@@ -185,8 +185,8 @@ ContestResult play(Contest& contest, RecordedWorld& world, const std::vector<Ent
   for (size_t joined = 0;;) {
     const Want want = contest.next();
     if (std::holds_alternative<Finished>(want)) return contest.result();
-    if (const auto* welcome = std::get_if<WantEntrants>(&want)) {
-      for (uint32_t i = 0; i < welcome->at_most && joined < entrants.size(); ++i) contest.join(entrants[joined++]);
+    if (const auto* request = std::get_if<WantEntrants>(&want)) {
+      for (uint32_t i = 0; i < request->max_count && joined < entrants.size(); ++i) contest.join(entrants[joined++]);
       if (joined == entrants.size()) contest.close();
     } else if (const auto* samples = std::get_if<WantSamples>(&want)) {
       std::vector<Sample> measured;

@@ -127,9 +127,9 @@ struct Layer {
 /// Bytes that go through the caches before an operand that must be cold is used again: twice the last-level cache as
 /// the system reports it. A virtual machine may report its host's, so at most 512 MiB.
 size_t cold_bytes() {
-  constexpr size_t kMost = size_t{512} << 20, kUnknown = size_t{64} << 20;
+  constexpr size_t kMaxBytes = size_t{512} << 20, kUnknown = size_t{64} << 20;
   const auto reported = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return std::min(kMost, reported > 0 ? 2 * static_cast<size_t>(reported) : kUnknown);
+  return std::min(kMaxBytes, reported > 0 ? 2 * static_cast<size_t>(reported) : kUnknown);
 }
 
 std::vector<Layer> read_layers(const std::string& path) {

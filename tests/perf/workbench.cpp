@@ -79,11 +79,11 @@ std::vector<WorkItem> items_of(std::span<const std::string_view> problems, const
   return items;
 }
 
-std::vector<WorkItem> shipped_items(const Settings& settings, const DeviceInfo& device, size_t at_most) {
+std::vector<WorkItem> shipped_items(const Settings& settings, const DeviceInfo& device, size_t max_count) {
   const ShapeList list = read_shapes(settings.shapes);
-  const size_t step = at_most == 0 ? 1 : std::max<size_t>(1, list.shapes.size() / at_most);
+  const size_t step = max_count == 0 ? 1 : std::max<size_t>(1, list.shapes.size() / max_count);
   std::vector<std::string> texts;
-  for (size_t i = 0; i < list.shapes.size() && (at_most == 0 || texts.size() < at_most); i += step)
+  for (size_t i = 0; i < list.shapes.size() && (max_count == 0 || texts.size() < max_count); i += step)
     texts.push_back(list.shapes[i].problem.key());
   return items_of(std::vector<std::string_view>(texts.begin(), texts.end()), settings, device);
 }

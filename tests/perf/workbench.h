@@ -46,11 +46,11 @@ Opened open_problem(Executor& executor, ProblemId id, const Problem& problem, co
 TunerOptions race_options(const Settings& settings);
 TunerOptions exhaustive_options(const Settings& settings, uint32_t iters);
 
-/// Returns normalised work items of the settings' part: of problem texts, or of the shape list (`at_most` of them,
+/// Returns normalised work items of the settings' part: of problem texts, or of the shape list (`max_count` of them,
 /// evenly spread; 0: all).
 std::vector<WorkItem> items_of(std::span<const std::string_view> problems, const Settings& settings,
                                const DeviceInfo& device);
-std::vector<WorkItem> shipped_items(const Settings& settings, const DeviceInfo& device, size_t at_most);
+std::vector<WorkItem> shipped_items(const Settings& settings, const DeviceInfo& device, size_t max_count);
 
 /// Tunes without earlier results. Prints one line per problem on standard error. Throws unavailable unless all are
 /// decided.

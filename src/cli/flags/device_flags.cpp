@@ -29,7 +29,7 @@ std::string device_text(const DeviceInfo& device) {
 }
 
 void check_thread_variable() {
-  if (stated_threads().complaint.empty()) return;
+  if (stated_threads().error.empty()) return;
   const char* text = variable_or_null("ATTUNE_THREADS");
   fail(ErrorCode::invalid_input, "ATTUNE_THREADS expects a number of threads from 1, got '{}'",
        shown(text != nullptr ? text : ""));

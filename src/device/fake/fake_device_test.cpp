@@ -61,9 +61,9 @@ TEST(FakeDevice, DisturbsWatchedPartsOnly) {
 
 TEST(FakeDevice, RunsOutOfMemory) {
   FakeDevice device;
-  const Buffer most = device.allocate(static_cast<uint64_t>(device.info().memory_bytes) - 100, 64);
+  const Buffer large = device.allocate(static_cast<uint64_t>(device.info().memory_bytes) - 100, 64);
   EXPECT_THROW(device.allocate(101, 64), Error);
-  device.release(most);
+  device.release(large);
   EXPECT_EQ(device.allocated_bytes(), 0u);
 }
 

@@ -120,19 +120,20 @@ void OnlineTuning::want(const Problem& normalised) {
 }
 
 std::vector<std::string> OnlineTuning::poll() {
-  std::vector<std::string> said;
-  if (is_ended_ || process_ != ::getpid()) return said;
+  std::vector<std::string> messages;
+  if (is_ended_ || process_ != ::getpid()) return messages;
   if (is_full_ && !std::exchange(said_full_, true))
-    said.push_back(fmt::format("online tuning accepts no more shapes from this process, the limit is {}", kMaxShapes));
+    messages.push_back(
+        fmt::format("online tuning accepts no more shapes from this process, the limit is {}", kMaxShapes));
   UnreapedPrograms::instance().reap();
-  enqueue(said);
-  reap(said);
-  start(said);
-  return said;
+  enqueue(messages);
+  reap(messages);
+  start(messages);
+  return messages;
 }
 
 /// Failed writes are tried again, and reported when the reason changes.
-void OnlineTuning::enqueue(std::vector<std::string>& said) {
+void OnlineTuning::enqueue(std::vector<std::string>& messages) {
   const auto now = Clock::now();
   if (waiting_.empty() || now < next_write_) return;
   size_t num_added = 0;
@@ -151,7 +152,7 @@ void OnlineTuning::enqueue(std::vector<std::string>& said) {
   } catch (const Error& error) {
     next_write_ = now + options_.pause;
     if (std::exchange(last_write_error_, error.what()) != error.what())
-      said.push_back(fmt::format("shapes cannot be queued for online tuning: {}", error.what()));
+      messages.push_back(fmt::format("shapes cannot be queued for online tuning: {}", error.what()));
   }
   // Delay the start, so that a burst of shapes does not cause one start each: if another process tunes, our program
   // ends at once.
@@ -160,7 +161,7 @@ void OnlineTuning::enqueue(std::vector<std::string>& said) {
     next_start_ = std::min(next_start_, last_start_ + std::min(options_.pause, kGap));
 }
 
-void OnlineTuning::reap(std::vector<std::string>& said) {
+void OnlineTuning::reap(std::vector<std::string>& messages) {
   if (running_.pid == 0) return;
   const auto status = attune::reap(running_.process);
   if (!status) return;
@@ -173,20 +174,20 @@ void OnlineTuning::reap(std::vector<std::string>& said) {
     num_failures_ = 0;
   else if (is_known || !told.empty())
     failed(fmt::format("attune online {}{}{}", is_known ? status->describe() : "ended", told.empty() ? "" : ": ", told),
-           said);
+           messages);
   // Otherwise the application reaped it or ignores SIGCHLD, so its status is unknown. A working program writes nothing
   // to this output.
 }
 
-void OnlineTuning::failed(const std::string& how, std::vector<std::string>& said) {
+void OnlineTuning::failed(const std::string& how, std::vector<std::string>& messages) {
   ++num_failures_;
   next_start_ = Clock::now() + options_.pause * (1 << std::min(num_failures_, kMaxFailures));
-  said.push_back(fmt::format("{}; {}, its log: '{}'", how,
-                             num_failures_ < kMaxFailures ? "it is started again later" : "online tuning stops",
-                             queue_.log().string()));
+  messages.push_back(fmt::format("{}; {}, its log: '{}'", how,
+                                 num_failures_ < kMaxFailures ? "it is started again later" : "online tuning stops",
+                                 queue_.log().string()));
 }
 
-void OnlineTuning::start(std::vector<std::string>& said) {
+void OnlineTuning::start(std::vector<std::string>& messages) {
   if (running_.pid != 0 || num_failures_ >= kMaxFailures || Clock::now() < next_start_ || !queue_.is_waiting()) return;
   last_start_ = Clock::now();
   // Collects output written before the log exists, such as a missing shared library or an unknown verb.
@@ -202,7 +203,7 @@ void OnlineTuning::start(std::vector<std::string>& said) {
     running_ = {spawned.pid, spawned.descriptor, output};
   } catch (const Error& error) {
     if (output >= 0) ::close(output);
-    failed(error.what(), said);
+    failed(error.what(), messages);
   }
 }
 

@@ -77,11 +77,11 @@ class OnlineTuning {
     int process = -1, output = -1;  ///< The pidfd, and the memory file with the output written before the log exists.
   };
 
-  void enqueue(std::vector<std::string>& said);
-  void reap(std::vector<std::string>& said);
-  void start(std::vector<std::string>& said);
+  void enqueue(std::vector<std::string>& messages);
+  void reap(std::vector<std::string>& messages);
+  void start(std::vector<std::string>& messages);
   void forget_running() noexcept;
-  void failed(const std::string& how, std::vector<std::string>& said);
+  void failed(const std::string& how, std::vector<std::string>& messages);
 
   const OnlineOptions options_;
   const OnlineQueue queue_;

@@ -54,14 +54,14 @@ class OnlineTuningTest : public testing::Test {
   /// Polls until `met`; returns the sentences.
   template <typename Met>
   std::vector<std::string> poll_until(OnlineTuning& tuning, Met met) const {
-    std::vector<std::string> said;
+    std::vector<std::string> messages;
     for (int i = 0; i < 4000; ++i) {
-      for (std::string& one : tuning.poll()) said.push_back(std::move(one));
-      if (met()) return said;
+      for (std::string& one : tuning.poll()) messages.push_back(std::move(one));
+      if (met()) return messages;
       std::this_thread::sleep_for(milliseconds(1));
     }
     ADD_FAILURE() << "nothing of the kind within 4 s";
-    return said;
+    return messages;
   }
   std::string word(const char* name) const {
     return fs::exists(root_ / name) ? std::string(trim(read_file(root_ / name))) : std::string();
@@ -115,20 +115,20 @@ TEST_F(OnlineTuningTest, NothingIsStartedWhileNothingWaitsOrOneIsRunning) {
 TEST_F(OnlineTuningTest, ShapesThatAProgramLeftHaveItStartedAgainAfterThePause) {
   auto online = tuning("echo x >>$Q/starts; test -f $Q/again && rm $Q/*.csv; touch $Q/again\n", milliseconds(1));
   online.want(shape(3));
-  const auto said = poll_until(online, [&] { return !online.is_running() && !queue().is_waiting(); });
+  const auto messages = poll_until(online, [&] { return !online.is_running() && !queue().is_waiting(); });
   EXPECT_EQ(read_file(queue().folder() / "starts"), "x\nx\n");
 }
 
 TEST_F(OnlineTuningTest, AFailureIsSaidWithItsLastWordsAndAfterThreeItIsGivenUp) {
   auto online = tuning("echo first; echo 'no such library' >&2; echo x >>$Q/starts; exit 3\n");
   online.want(shape(3));
-  std::vector<std::string> said;
-  while (said.size() < 3) {
-    for (auto& one : poll_until(online, [&] { return !online.is_running(); })) said.push_back(std::move(one));
+  std::vector<std::string> messages;
+  while (messages.size() < 3) {
+    for (auto& one : poll_until(online, [&] { return !online.is_running(); })) messages.push_back(std::move(one));
   }
-  EXPECT_EQ(said[0], "attune online exited with status 3: no such library; it is started again later, its log: '" +
-                         (root_ / "online" / "log.txt").string() + "'");
-  EXPECT_NE(said[2].find("online tuning stops"), std::string::npos) << said[2];
+  EXPECT_EQ(messages[0], "attune online exited with status 3: no such library; it is started again later, its log: '" +
+                             (root_ / "online" / "log.txt").string() + "'");
+  EXPECT_NE(messages[2].find("online tuning stops"), std::string::npos) << messages[2];
   EXPECT_EQ(online.poll(), std::vector<std::string>());
   EXPECT_FALSE(online.is_running());
   EXPECT_EQ(read_file(queue().folder() / "starts"), "x\nx\nx\n");
@@ -138,11 +138,12 @@ TEST_F(OnlineTuningTest, AKilledProgramIsAFailureAndTheNextWaitsLonger) {
   auto online = tuning("kill -9 $$\n", milliseconds(60'000));
   online.want(shape(3));
   online.poll();
-  const auto said = poll_until(online, [&] { return !online.is_running(); });
-  ASSERT_EQ(said.size(), 1u);
+  const auto messages = poll_until(online, [&] { return !online.is_running(); });
+  ASSERT_EQ(messages.size(), 1u);
   // With much memory in use, the end is attributed to the kernel.
-  EXPECT_TRUE(said[0].find("was killed by SIGKILL") != std::string::npos || said[0].find("killed") != std::string::npos)
-      << said[0];
+  EXPECT_TRUE(messages[0].find("was killed by SIGKILL") != std::string::npos ||
+              messages[0].find("killed") != std::string::npos)
+      << messages[0];
   online.want(shape(4));
   online.poll();
   EXPECT_FALSE(online.is_running());
@@ -153,11 +154,11 @@ TEST_F(OnlineTuningTest, WhereNobodyIsReapedItsLastWordsSayThatItFailed) {
   const NoReaping ignored;
   auto online = tuning("echo x >>$Q/starts; echo 'no such library' >&2; exit 3\n");
   online.want(shape(3));
-  std::vector<std::string> said;
-  while (said.size() < 3) {
-    for (auto& one : poll_until(online, [&] { return !online.is_running(); })) said.push_back(std::move(one));
+  std::vector<std::string> messages;
+  while (messages.size() < 3) {
+    for (auto& one : poll_until(online, [&] { return !online.is_running(); })) messages.push_back(std::move(one));
   }
-  EXPECT_EQ(said[0].find("attune online ended: no such library; it is started again"), 0u) << said[0];
+  EXPECT_EQ(messages[0].find("attune online ended: no such library; it is started again"), 0u) << messages[0];
   EXPECT_EQ(read_file(queue().folder() / "starts"), "x\nx\nx\n");
 }
 
@@ -172,9 +173,9 @@ TEST_F(OnlineTuningTest, WhereNobodyIsReapedOneThatSaysNothingHasDoneItsWork) {
 TEST_F(OnlineTuningTest, AProgramThatCannotBeRunIsAFailure) {
   OnlineTuning online({.program = root_ / "nowhere", .state = root_, .device = device()});
   online.want(shape(3));
-  const auto said = online.poll();
-  ASSERT_EQ(said.size(), 1u);
-  EXPECT_NE(said[0].find("cannot run the program"), std::string::npos) << said[0];
+  const auto messages = online.poll();
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_NE(messages[0].find("cannot run the program"), std::string::npos) << messages[0];
 }
 
 TEST_F(OnlineTuningTest, TheEndStopsTheProgramWithoutWaitingAndNothingComesAfterIt) {

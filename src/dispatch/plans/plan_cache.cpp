@@ -61,7 +61,7 @@ void PlanCache::shrink(const std::function<void(const CachedPlan&)>& withdraw) {
   count();
 }
 
-void PlanCache::free_unheld(bool is_grace_over) {
+void PlanCache::free_unreferenced(bool is_grace_over) {
   // The holders of these plans are known only once every lookup that found one has announced it.
   if (is_grace_over) {
     std::move(leaving_.begin(), leaving_.end(), std::back_inserter(left_));

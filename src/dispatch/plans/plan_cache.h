@@ -46,9 +46,9 @@ class PlanCache {
   using Name = std::pair<std::string, std::string>;
   /// Returns null if there is none. Does not count as a use.
   CachedPlan* find(const Name& name) const;
-  /// Takes ownership of a plan. A plan larger than the bound is not kept: it lives until free_unheld() finds that no
-  /// thread holds it. The pointer is valid until the next call of shrink() or free_unheld(), and longer while a thread
-  /// holds the plan.
+  /// Takes ownership of a plan. A plan larger than the bound is not kept: it lives until free_unreferenced() finds that
+  /// no thread holds it. The pointer is valid until the next call of shrink() or free_unreferenced(), and longer while
+  /// a thread holds the plan.
   CachedPlan* insert(const Name& name, std::unique_ptr<Plan> plan, bool drifted, uint8_t layout);
 
   bool is_over() const noexcept { return bytes_ > max_bytes_; }
@@ -59,7 +59,7 @@ class PlanCache {
   bool is_grace_due() const noexcept { return !leaving_.empty(); }
   /// Destroys evicted plans that no thread holds; does not wait. `is_grace_over`: wait_for_readers() was called after
   /// shrink() and returned true.
-  void free_unheld(bool is_grace_over);
+  void free_unreferenced(bool is_grace_over);
 
   /// Increases with each plan that is made.
   uint64_t time() const noexcept { return time_.load(std::memory_order_relaxed); }

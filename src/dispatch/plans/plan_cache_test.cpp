@@ -43,7 +43,7 @@ class PlanCacheTest : public testing::Test {
   /// Like the dispatcher after each plan that it makes.
   void make_room() {
     cache_.shrink([](const CachedPlan&) {});
-    cache_.free_unheld(wait_for_readers());
+    cache_.free_unreferenced(wait_for_readers());
   }
   void insert_all(int first, int end) {
     for (int number = first; number < end; ++number) {
@@ -79,9 +79,9 @@ TEST_F(PlanCacheTest, SaysWhichPlansLeaveSoThatAnswersAreWithdrawnFirst) {
   });
   EXPECT_EQ(withdrawn.size(), 1u);
   EXPECT_TRUE(cache_.is_grace_due());
-  cache_.free_unheld(false);
+  cache_.free_unreferenced(false);
   EXPECT_TRUE(alive_.contains(0)) << "a lookup that goes on may have found it";
-  cache_.free_unheld(true);
+  cache_.free_unreferenced(true);
   EXPECT_FALSE(alive_.contains(0));
 }
 

@@ -101,18 +101,18 @@ WeightsPacker::PackingChoice WeightsPacker::choose(PlanMaker& maker, const KeyCo
 
   PackingChoice chosen;
   std::vector<std::string> names;
-  uint64_t total = 0, least = 0;
+  uint64_t total = 0, min_bytes = 0;
   for (const Choice& choice : choices) {
     WeightPacking packing =
         maker.packing(normalised(codes, key, choice.m, maker.device()), choice.layout, choice.solver);
-    if (least == 0 || packing.bytes < least) least = packing.bytes;
+    if (min_bytes == 0 || packing.bytes < min_bytes) min_bytes = packing.bytes;
     if (options.max_bytes != 0 && packing.bytes > options.max_bytes - total) continue;
     total += packing.bytes;
     names.push_back(choice.layout);
     chosen.packings.push_back(std::move(packing));
   }
   if (chosen.packings.empty()) {
-    fail(ErrorCode::unavailable, "packed weights need more than max_bytes, use plain ones: {} of {}", least,
+    fail(ErrorCode::unavailable, "packed weights need more than max_bytes, use plain ones: {} of {}", min_bytes,
          options.max_bytes);
   }
   chosen.layouts = &set_of(std::move(names));

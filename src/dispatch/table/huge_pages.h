@@ -18,9 +18,9 @@ struct HugePages {
   HugePages(const HugePages<Other>&) noexcept {}
 
   T* allocate(size_t count) {
-    constexpr size_t kPage = size_t{2} << 20, kLeast = size_t{1} << 20, kLine = 64;
+    constexpr size_t kPage = size_t{2} << 20, kMinBytes = size_t{1} << 20, kLine = 64;
     const size_t bytes = count * sizeof(T);
-    const size_t boundary = bytes < kLeast ? kLine : kPage;
+    const size_t boundary = bytes < kMinBytes ? kLine : kPage;
     const size_t rounded = (bytes + boundary - 1) / boundary * boundary;
     void* memory = std::aligned_alloc(boundary, rounded);
     if (memory == nullptr) throw std::bad_alloc();

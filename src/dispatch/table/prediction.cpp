@@ -38,8 +38,8 @@ MaxRegret max_regret_wanted() {
   if (number && *number >= 0 && *number <= kMax)
     wanted.share = *number;
   else
-    wanted.complaint = fmt::format("ATTUNE_MAX_REGRET expects a fraction from 0 to {} (0.25 is 25 %), using {}: '{}'",
-                                   kMax, wanted.share, shown(text));
+    wanted.error = fmt::format("ATTUNE_MAX_REGRET expects a fraction from 0 to {} (0.25 is 25 %), using {}: '{}'", kMax,
+                               wanted.share, shown(text));
   return wanted;
 }
 

@@ -34,8 +34,8 @@ struct NextRows {
 /// Largest bound that predictions in this process may have: ATTUNE_MAX_REGRET, else the default of DispatcherOptions.
 /// Reads the environment.
 struct MaxRegret {
-  double share = 0;       ///< 0.25 is 25 %; 0: no predictions.
-  std::string complaint;  ///< A sentence about an invalid value, which is ignored.
+  double share = 0;   ///< 0.25 is 25 %; 0: no predictions.
+  std::string error;  ///< A sentence about an invalid value, which is ignored.
 };
 MaxRegret max_regret_wanted();
 

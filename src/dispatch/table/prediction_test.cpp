@@ -46,7 +46,7 @@ TEST(NextRowsTest, TimesThatBreakTheRulesHaveNoNegativeBound) {
 /// The bounds hold for all kernels that satisfy the assumptions, including blocks of any size.
 TEST(NextRowsTest, HoldForKernelsThatWorkInBlocks) {
   std::mt19937 random(7);
-  const auto up_to = [&](uint32_t most) -> uint32_t { return static_cast<uint32_t>(1 + random() % most); };
+  const auto up_to = [&](uint32_t max) -> uint32_t { return static_cast<uint32_t>(1 + random() % max); };
   for (int i = 0; i < 2000; ++i) {
     struct Kernel {
       uint32_t block;

@@ -20,7 +20,7 @@
 namespace attune {
 namespace {
 
-constexpr size_t kFewest = 16;
+constexpr size_t kMinSlots = 16;
 constexpr uint64_t kMaxNameBytes = std::numeric_limits<uint32_t>::max();
 
 /// Counts rows of one kind and remembers the line of the first.
@@ -237,10 +237,10 @@ class RowIndexBuilder {
     return entry->second;
   }
 
-  void say(const std::string& path, const CountedNotice& oddity, std::string_view what, std::string_view so) {
-    if (oddity.count == 0) return;
-    index_.notices_.push_back(fmt::format("{}: {} {}: {}; the first is in line {}", path, counted(oddity.count, "row"),
-                                          what, so, oddity.first));
+  void say(const std::string& path, const CountedNotice& notice, std::string_view what, std::string_view so) {
+    if (notice.count == 0) return;
+    index_.notices_.push_back(fmt::format("{}: {} {}: {}; the first is in line {}", path, counted(notice.count, "row"),
+                                          what, so, notice.first));
   }
 
   struct InGroup {
@@ -264,7 +264,7 @@ class RowIndexBuilder {
 
 RowIndex::RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device,
                    Requirement required)
-    : prints_(kFewest), slots_(kFewest), files_(std::move(files)) {
+    : prints_(kMinSlots), slots_(kMinSlots), files_(std::move(files)) {
   RowIndexBuilder builder(*this, codes, device, required);
   for (size_t file = 0; file < files_.size(); ++file) builder.add_file(static_cast<uint16_t>(file));
   builder.finish();
@@ -272,7 +272,7 @@ RowIndex::RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const 
 
 RowIndex::RowIndex(const KeyCodes& codes, std::span<const CsvDocument> documents, const DeviceInfo& device,
                    Requirement required)
-    : prints_(kFewest), slots_(kFewest) {
+    : prints_(kMinSlots), slots_(kMinSlots) {
   for (const CsvDocument& document : documents) files_.push_back({.file = document.name()});
   RowIndexBuilder builder(*this, codes, device, required);
   for (size_t file = 0; file < files_.size(); ++file) builder.add_file(static_cast<uint16_t>(file), documents[file]);

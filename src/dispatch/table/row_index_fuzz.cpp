@@ -91,7 +91,7 @@ class FuzzedLookups {
     std::set<const TableRow*> serving;
     for (const TableRow& row : slow_.table->rows()) {
       if (const TableRow* found = expect_same(row.problem, KeyCodes::layout_code(row.layout))) serving.insert(found);
-      if (codes_.pads_m()) look_around(row.problem);
+      if (codes_.pads_m()) check_near(row.problem);
     }
     ATTUNE_CHECK(serving.size() == index_.num_rows(), "{} rows serve and the index has {}", serving.size(),
                  index_.num_rows());
@@ -99,7 +99,7 @@ class FuzzedLookups {
 
  private:
   /// Looks up keys of calls that are padded to a row, and keys that the row's own M pads to.
-  void look_around(const Problem& problem) const {
+  void check_near(const Problem& problem) const {
     const int64_t m = problem.integer("m"), n = problem.integer("n");
     for (const int64_t called : {m, m > 1 ? m - 1 : 1, m / 2 + 1}) {
       for (const auto& step : LookupSteps(true, called, n))

@@ -41,8 +41,8 @@ BackgroundThread::~BackgroundThread() {
 
 bool BackgroundThread::is_of_this_process() const noexcept { return process_ == ::getpid(); }
 
-bool BackgroundThread::wait(std::chrono::milliseconds at_most) const {
-  const auto end = std::chrono::steady_clock::now() + at_most;
+bool BackgroundThread::wait(std::chrono::milliseconds timeout) const {
+  const auto end = std::chrono::steady_clock::now() + timeout;
   while (!is_done_ && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return is_done_;
 }

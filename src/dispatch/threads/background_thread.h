@@ -21,9 +21,9 @@ class BackgroundThread {
 
   /// False in a child of the process that started the thread.
   bool is_of_this_process() const noexcept;
-  /// Waits for the thread's end, for at most `at_most`; returns whether it has ended. The work itself must provide the
+  /// Waits for the thread's end, for at most `timeout`; returns whether it has ended. The work itself must provide the
   /// way to stop it.
-  bool wait(std::chrono::milliseconds at_most) const;
+  bool wait(std::chrono::milliseconds timeout) const;
 
   /// Number of these threads alive in this process; it may be lower while a thread starts or ends.
   static int num_alive() noexcept;

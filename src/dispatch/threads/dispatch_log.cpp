@@ -21,20 +21,20 @@ void DispatchLog::print(const std::string& sentence) {
 
 void DispatchLog::say(const std::string& sentence) {
   const std::lock_guard lock(mutex_);
-  if (said_.contains(sentence)) return;
-  if (said_.size() < kMaxKept) said_.insert(sentence);
-  if (++num_said_ <= kMaxLines) print(sentence);
-  if (num_said_ == kMaxLines) print("further messages are suppressed and counted");
+  if (sentences_.contains(sentence)) return;
+  if (sentences_.size() < kMaxKept) sentences_.insert(sentence);
+  if (++num_lines_ <= kMaxLines) print(sentence);
+  if (num_lines_ == kMaxLines) print("further messages are suppressed and counted");
 }
 
-void DispatchLog::insist(const std::string& sentence) {
+void DispatchLog::say_always(const std::string& sentence) {
   const std::lock_guard lock(mutex_);
   print(sentence);
 }
 
 void DispatchLog::finish(const DispatchCounts& all, bool are_captured) {
   const std::lock_guard lock(mutex_);
-  if (num_said_ > kMaxLines) print(fmt::format("{} messages were suppressed", num_said_ - kMaxLines));
+  if (num_lines_ > kMaxLines) print(fmt::format("{} messages were suppressed", num_lines_ - kMaxLines));
   if (all.missed_shapes > 0) {
     print(fmt::format("{} of {} lookups found no row in the tables, of {}; {}", all.misses, all.calls,
                       counted(all.missed_shapes, "shape"),

@@ -17,7 +17,7 @@ class DispatchLog {
 
   void say(const std::string& sentence);
   /// Prints a sentence even if it was printed before or the limit is reached.
-  void insist(const std::string& sentence);
+  void say_always(const std::string& sentence);
   /// Locks the log around a fork(), so that the child does not find it locked forever.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
@@ -29,8 +29,8 @@ class DispatchLog {
   void print(const std::string& sentence);
 
   std::mutex mutex_;
-  uint64_t num_said_ = 0;
-  std::set<std::string> said_;  ///< Printed and suppressed sentences; the first kMaxKept.
+  uint64_t num_lines_ = 0;
+  std::set<std::string> sentences_;  ///< Printed and suppressed sentences; the first kMaxKept.
 };
 
 }  // namespace attune

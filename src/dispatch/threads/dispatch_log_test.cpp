@@ -6,7 +6,7 @@
 namespace attune {
 namespace {
 
-std::string said(const std::string& sentence) {
+std::string printed(const std::string& sentence) {
   DispatchLog log;
   testing::internal::CaptureStderr();
   log.say(sentence);
@@ -14,8 +14,8 @@ std::string said(const std::string& sentence) {
 }
 
 TEST(DispatchLog, WhatATableHoldsStaysOneLineAndHarmsNoTerminal) {
-  EXPECT_EQ(said("t.csv:2: kernel µs"), "attune: t.csv:2: kernel µs\n");
-  EXPECT_EQ(said("a\nb\x1b[31m\xc2\x9b\xff"), "attune: a\\nb\\x1b[31m\\xc2\\x9b\\xff\n");
+  EXPECT_EQ(printed("t.csv:2: kernel µs"), "attune: t.csv:2: kernel µs\n");
+  EXPECT_EQ(printed("a\nb\x1b[31m\xc2\x9b\xff"), "attune: a\\nb\\x1b[31m\\xc2\\x9b\\xff\n");
 }
 
 TEST(DispatchLog, ASentenceIsSaidOnceAndTakesOneOfTheLines) {
@@ -26,7 +26,7 @@ TEST(DispatchLog, ASentenceIsSaidOnceAndTakesOneOfTheLines) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "attune: again\nattune: another\n");
 }
 
-TEST(DispatchLog, ALongLineIsCut) { EXPECT_LT(said(std::string(100000, 'x')).size(), 2100u); }
+TEST(DispatchLog, ALongLineIsCut) { EXPECT_LT(printed(std::string(100000, 'x')).size(), 2100u); }
 
 }  // namespace
 }  // namespace attune

@@ -26,7 +26,7 @@ struct ForkGuard::Live {
       one->making_.lock();
       one->log_.lock();
     }
-    look_for_threads();
+    detect_threads();
   }
   void unlock() {
     for (ForkGuard* one : all) {

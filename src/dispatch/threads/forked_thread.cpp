@@ -81,7 +81,7 @@ thread_local std::unique_ptr<FreshThread> fresh_thread;
 /// thread-local data.
 class TeamKeys {
  public:
-  void look() noexcept {
+  void search_all() noexcept {
     num_keys_ = num_modules_ = 0;
     ::dl_iterate_phdr(
         [](dl_phdr_info* info, size_t, void* self) {
@@ -89,7 +89,7 @@ class TeamKeys {
           return 0;
         },
         this);
-    for (size_t i = 0; i < num_modules_; ++i) look_in(modules_[i]);
+    for (size_t i = 0; i < num_modules_; ++i) search(modules_[i]);
   }
   void forget() const noexcept {
     for (size_t i = 0; i < num_keys_; ++i) ::pthread_setspecific(keys_[i], nullptr);
@@ -107,7 +107,7 @@ class TeamKeys {
         modules_[num_modules_++] = {info.dlpi_tls_modid, info.dlpi_phdr[i].p_memsz};
     }
   }
-  void look_in(const Module& module) noexcept {
+  void search(const Module& module) noexcept {
     // dlpi_tls_data omits data that its library accesses without asking the loader.
     TlsIndex index{module.number, 0};
     const auto* const begin = static_cast<const char*>(__tls_get_addr(&index));
@@ -136,12 +136,12 @@ void run_with_pools(const std::function<void()>& call) {
   fresh_thread->run(call);
 }
 
-void look_for_threads() noexcept {
+void detect_threads() noexcept {
   // A folder has one link per subfolder (here one per thread) and two of its own.
   struct stat status {};
   const bool is_known = ::stat("/proc/self/task", &status) == 0 && status.st_nlink > 2;
   has_threads = !is_known || static_cast<int>(status.st_nlink) - 2 > 1 + BackgroundThread::num_alive();
-  if (has_threads) team_keys.look();
+  if (has_threads) team_keys.search_all();
 }
 
 void remember_fork() noexcept {

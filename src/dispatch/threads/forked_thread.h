@@ -15,8 +15,8 @@ bool came_through_fork() noexcept;
 /// Throws what the call throws; unavailable when no thread can be started.
 void run_with_pools(const std::function<void()>& call);
 
-/// Handlers for the forking thread: look_for_threads() runs before the fork, remember_fork() in the child.
-void look_for_threads() noexcept;
+/// Handlers for the forking thread: detect_threads() runs before the fork, remember_fork() in the child.
+void detect_threads() noexcept;
 void remember_fork() noexcept;
 
 }  // namespace attune

@@ -85,13 +85,13 @@ std::string op_list(std::span<const FamilySpec* const> some) {
 /// The families with the largest nonzero value.
 template <typename Value>
 std::vector<const FamilySpec*> best_by(std::span<const FamilySpec* const> some, Value value) {
-  size_t most = 1;
+  size_t max_own = 1;
   std::vector<const FamilySpec*> best;
   for (const FamilySpec* family : some) {
     const size_t own = value(*family);
-    if (own > most) best.clear();
-    if (own >= most) best.push_back(family);
-    most = std::max(most, own);
+    if (own > max_own) best.clear();
+    if (own >= max_own) best.push_back(family);
+    max_own = std::max(max_own, own);
   }
   return best;
 }

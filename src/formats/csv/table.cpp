@@ -170,11 +170,11 @@ Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRo
         repeated.note(document, row);
       table.index_[std::move(key)].push_back(table.rows_.size() - 1);
     }
-    const auto say = [&](const CountedNotice& oddity, std::string_view what, std::string_view so) {
-      if (oddity.count > 0)
+    const auto say = [&](const CountedNotice& notice, std::string_view what, std::string_view so) {
+      if (notice.count > 0)
         table.notices_.push_back(fmt::format("{}: {} {}: {}; the first is in line {}", document.name(),
-                                             counted(oddity.count, "row"), what, so,
-                                             oddity.first.substr(document.name().size() + 1)));
+                                             counted(notice.count, "row"), what, so,
+                                             notice.first.substr(document.name().size() + 1)));
     };
     say(reader.without_time, "without a usable time", "never used");
     say(repeated, "with the key of another row", "the lowest time wins");

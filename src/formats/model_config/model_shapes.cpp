@@ -116,9 +116,9 @@ class Shaping {
  private:
   /// A fused product is quantised only if all of its modules are; engines refuse a mixture.
   PlainModules kept_of(Modules modules) const {
-    PlainModules most = PlainModules::nowhere;
-    for (const std::string_view module : modules) most = std::max(most, model_.quantisation.kept_of(module));
-    return most;
+    PlainModules widest = PlainModules::nowhere;
+    for (const std::string_view module : modules) widest = std::max(widest, model_.quantisation.kept_of(module));
+    return widest;
   }
 
   void check(const Product& product) const {

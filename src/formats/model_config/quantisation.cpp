@@ -169,9 +169,9 @@ bool Quantisation::understood(std::string_view entry) {
 }
 
 PlainModules Quantisation::kept_of(std::string_view module) const {
-  PlainModules most = PlainModules::nowhere;
-  for (const std::string& entry : kept) most = std::max(most, kept_by(entry, module));
-  return most;
+  PlainModules widest = PlainModules::nowhere;
+  for (const std::string& entry : kept) widest = std::max(widest, kept_by(entry, module));
+  return widest;
 }
 
 Quantisation read_quantisation(const ConfigFields& fields) {

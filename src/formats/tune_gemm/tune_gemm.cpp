@@ -291,17 +291,17 @@ class TuneGemmEdit {
   /// entries rewritten.
   std::string finish() const {
     std::vector<TuneGemmEntry> wanted;
-    std::string anew;
+    std::string rewritten;
     const auto want = [&](const TuneGemmEntry& entry) {
       wanted.push_back(entry);
-      anew += entry_line(entry);
+      rewritten += entry_line(entry);
     };
     for (size_t i = 0; i < old_.size(); ++i) {
       if (!edits_[i].dropped) want(edits_[i].replacement ? *edits_[i].replacement : old_[i]);
     }
     for (const TuneGemmEntry* entry : appended_) want(*entry);
     std::string edited = with_lines_exchanged();
-    return says(edited, wanted) ? edited : anew;
+    return says(edited, wanted) ? edited : rewritten;
   }
 
  private:

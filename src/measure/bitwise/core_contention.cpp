@@ -13,8 +13,8 @@ namespace {
 using ContentionClock = std::chrono::steady_clock;
 
 std::chrono::microseconds random_time(Random& random) {
-  constexpr uint64_t kLeastUs = 20, kMostUs = 200;
-  return std::chrono::microseconds(kLeastUs + random.below(kMostUs - kLeastUs));
+  constexpr uint64_t kMinUs = 20, kMaxUs = 200;
+  return std::chrono::microseconds(kMinUs + random.below(kMaxUs - kMinUs));
 }
 
 void compete(const std::atomic<bool>& stopped, uint64_t seed) {

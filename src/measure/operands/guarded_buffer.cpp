@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-constexpr uint64_t kLeastGuardBytes = 1024;
+constexpr uint64_t kMinGuardBytes = 1024;
 // 0xfff5, repeated, is a NaN in fp64, fp32, bf16 and fp16.
 constexpr std::array<std::byte, 2> kNanBytes = {std::byte{0xf5}, std::byte{0xff}};
 
@@ -35,7 +35,7 @@ void fill_band(std::span<std::byte> band) noexcept {
 GuardedBuffer::GuardedBuffer(Device& device, uint64_t bytes, uint32_t alignment, uint32_t element_bytes)
     : device_(&device),
       bytes_(bytes),
-      guard_bytes_(std::max<uint64_t>(kLeastGuardBytes, kGuardElements * element_bytes)) {
+      guard_bytes_(std::max<uint64_t>(kMinGuardBytes, kGuardElements * element_bytes)) {
   const uint64_t step = uint64_t{2} * alignment;
   const uint64_t before = round_up(guard_bytes_, step) + alignment;
   // Whole pages, because protection works by page.

@@ -32,8 +32,8 @@ double Domain::distance(uint64_t a, uint64_t b) const {
     const Config y = space_.at(b);
     size_t shared = 0;
     for (const auto& [name, value] : x.values()) shared += y.has(name) && y.at(name) == value;
-    const size_t most = std::max(x.values().size(), y.values().size());
-    return most == 0 ? 0 : 1 - static_cast<double>(shared) / static_cast<double>(most);
+    const size_t max_size = std::max(x.values().size(), y.values().size());
+    return max_size == 0 ? 0 : 1 - static_cast<double>(shared) / static_cast<double>(max_size);
   }
   const auto x = space_.values_at(a);
   const auto y = space_.values_at(b);

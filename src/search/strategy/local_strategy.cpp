@@ -27,9 +27,9 @@ class LocalStrategy : public Strategy {
         random_(derive_seed(options.seed, "neighbours")),
         trials_(options.max_trials) {}
 
-  std::vector<uint64_t> ask(size_t at_most) override {
+  std::vector<uint64_t> ask(size_t max_count) override {
     std::vector<uint64_t> asked;
-    while (asked.size() < at_most && !trials_.spent()) {
+    while (asked.size() < max_count && !trials_.spent()) {
       auto index = next();
       if (!index) break;
       if (!domain_.contains(*index) || !trials_.add(*index)) continue;

@@ -16,9 +16,9 @@ class RandomStrategy : public Strategy {
         order_(domain_.size(), derive_seed(options.seed, "random")),
         trials_(max_trials) {}
 
-  std::vector<uint64_t> ask(size_t at_most) override {
+  std::vector<uint64_t> ask(size_t max_count) override {
     std::vector<uint64_t> asked;
-    while (asked.size() < at_most && !trials_.spent()) {
+    while (asked.size() < max_count && !trials_.spent()) {
       const auto index = next();
       if (!index) break;
       if (domain_.contains(*index) && trials_.add(*index)) asked.push_back(*index);

@@ -17,8 +17,8 @@ namespace attune {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// Returns up to `at_most` indices not asked for before; fewer or none when it has no more for now.
-  virtual std::vector<uint64_t> ask(size_t at_most) = 0;
+  /// Returns up to `max_count` indices not asked for before; fewer or none when it has no more for now.
+  virtual std::vector<uint64_t> ask(size_t max_count) = 0;
   /// Reports the result for an index: a failed status, or ok with its median time so far. May be called again with a
   /// better estimate, and for an index never asked for (an incumbent, an earlier run).
   virtual void tell(uint64_t index, Status status, double median_us) = 0;

@@ -7,7 +7,7 @@
 #include "device/fake/fake_device.h"
 #include "ops/gemm/gemm_op.h"
 #include "solver/registry.h"
-#include "solvers/fake/deeds.h"
+#include "solvers/fake/fault_actions.h"
 #include "solvers/fake/faulty_plan.h"
 #include "tensor/convert.h"
 
@@ -21,7 +21,7 @@ constexpr double kPackedFewRows = 0.8, kPackedManyRows = 1.1;
 constexpr double kLuck = 0.7;  // of a plan with Fault::fast
 
 /// Distance, in doublings, between a parameter and the best value for an extent.
-double misfit(int64_t tile, int64_t extent) {
+double tile_waste(int64_t tile, int64_t extent) {
   return std::abs(std::log2(static_cast<double>(tile)) -
                   std::log2(static_cast<double>(std::clamp<int64_t>(extent, 16, 128))));
 }
@@ -125,7 +125,7 @@ class FakeBackend final : public Backend {
       else if (one.fault == Fault::unstated)
         states = Requirement::none;
       else
-        commit(one.fault);
+        perform(one.fault);
     }
     auto plan = healthy_plan(problem, config, luck, states);
     auto faults = faults_.of(problem, config, FaultStep::run);
@@ -148,8 +148,8 @@ class FakeBackend final : public Backend {
     const double ideal = device_.roofline_us(work.flops, work.bytes, name(shape.in));
     const double split = static_cast<double>(config.integer("split_k"));
     const double wanted_split = shape.k >= 8 * std::max(shape.m, shape.n) ? 4 : 1;
-    const double penalty = 1 + 0.12 * misfit(config.integer("tile_m"), shape.m) +
-                           0.08 * misfit(config.integer("tile_n"), shape.n) +
+    const double penalty = 1 + 0.12 * tile_waste(config.integer("tile_m"), shape.m) +
+                           0.08 * tile_waste(config.integer("tile_n"), shape.n) +
                            0.05 * std::abs(std::log2(split / wanted_split));
     const Layout layout{config.has("b_layout") ? config.text("b_layout") : "plain"};
     const double gain = layout.name == "plain" ? 1 : shape.m <= kFewRows ? kPackedFewRows : kPackedManyRows;

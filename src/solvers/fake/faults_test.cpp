@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "process/temporary_folder.h"
-#include "solvers/fake/deeds.h"
+#include "solvers/fake/fault_actions.h"
 
 namespace attune {
 namespace {
@@ -133,7 +133,7 @@ TEST(AFaultFromALaunchOn, HappensInEachFromThere) {
 constexpr int kWentOn = 77, kThrew = 78;
 
 /// Status word (wait()) of a process that commits the fault.
-int committed(
+int performed(
     Fault fault, const std::function<void()>& before = [] {}) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -141,7 +141,7 @@ int committed(
     ::setrlimit(RLIMIT_CORE, &no_core);
     try {
       before();
-      commit(fault);
+      perform(fault);
     } catch (...) {
       ::_exit(kThrew);
     }
@@ -158,29 +158,29 @@ int committed(
 }
 int exit_status(int word) { return WIFEXITED(word) ? WEXITSTATUS(word) : -1; }
 
-TEST(Deeds, EndTheProcess) {
+TEST(FaultActions, EndTheProcess) {
   for (const Fault fault : {Fault::segfault, Fault::abort, Fault::stack}) {
-    const int word = committed(fault, [] { ::close(STDERR_FILENO); });
+    const int word = performed(fault, [] { ::close(STDERR_FILENO); });
     // A sanitizer turns the signal into an exit status.
     EXPECT_TRUE(WIFSIGNALED(word) || (exit_status(word) != 0 && exit_status(word) < kWentOn)) << name(fault) << word;
   }
 }
 
-TEST(Deeds, StopTheProcess) { EXPECT_TRUE(WIFSTOPPED(committed(Fault::stop))); }
+TEST(FaultActions, StopTheProcess) { EXPECT_TRUE(WIFSTOPPED(performed(Fault::stop))); }
 
-TEST(Deeds, ThrowWhatIsNoError) {
-  EXPECT_EQ(exit_status(committed(Fault::throws)), kThrew);
-  EXPECT_EQ(exit_status(committed(Fault::unsupported)), kThrew);
+TEST(FaultActions, ThrowWhatIsNoError) {
+  EXPECT_EQ(exit_status(performed(Fault::throws)), kThrew);
+  EXPECT_EQ(exit_status(performed(Fault::unsupported)), kThrew);
 }
 
-TEST(Deeds, GoOnWhereTheProcessIsUnharmed) {
+TEST(FaultActions, GoOnWhereTheProcessIsUnharmed) {
   for (const Fault fault : {Fault::signal_mask, Fault::chdir, Fault::file_limit})
-    EXPECT_EQ(exit_status(committed(fault)), kWentOn) << name(fault);
+    EXPECT_EQ(exit_status(performed(fault)), kWentOn) << name(fault);
 }
 
-TEST(Deeds, WriteMoreThanAFileMayHold) {
+TEST(FaultActions, WriteMoreThanAFileMayHold) {
   const TemporaryFolder folder("faults-test");
-  const int word = committed(Fault::file_limit, [&] {
+  const int word = performed(Fault::file_limit, [&] {
     ::setenv("TMPDIR", folder.path().c_str(), 1);
     const rlimit limit{1 << 20, 1 << 20};
     ::setrlimit(RLIMIT_FSIZE, &limit);
@@ -189,8 +189,8 @@ TEST(Deeds, WriteMoreThanAFileMayHold) {
 }
 
 #ifndef ATTUNE_SANITIZED  // A sanitizer maps terabytes and cannot live with the limit.
-TEST(Deeds, TakeMemoryUntilTheLimit) {
-  const int word = committed(Fault::bomb, [] {
+TEST(FaultActions, TakeMemoryUntilTheLimit) {
+  const int word = performed(Fault::bomb, [] {
     const rlimit limit{uint64_t{1} << 27, uint64_t{1} << 27};
     ::setrlimit(RLIMIT_AS, &limit);
   });
@@ -198,12 +198,12 @@ TEST(Deeds, TakeMemoryUntilTheLimit) {
 }
 #endif
 
-TEST(Deeds, WriteToAndCloseEveryDescriptorButTheStandardStreams) {
+TEST(FaultActions, WriteToAndCloseEveryDescriptorButTheStandardStreams) {
   for (const Fault fault : {Fault::garbage, Fault::close}) {
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe(pipe.data()), 0);
     // Closed, so that no garbage reaches other descriptors that the tests inherited: a build's pipes, a log.
-    const int word = committed(fault, [&] {
+    const int word = performed(fault, [&] {
       ::close_range(3, static_cast<unsigned>(pipe[1]) - 1, 0);
       ::close_range(static_cast<unsigned>(pipe[1]) + 1, ~0U, 0);
     });

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "solvers/fake/deeds.h"
+#include "solvers/fake/fault_actions.h"
 #include "tensor/convert.h"
 
 namespace attune {
@@ -24,7 +24,7 @@ class FaultyPlan final : public Plan {
       : faults_(std::move(faults)), plan_(std::move(plan)), specs_(std::move(specs)), device_(device) {}
   ~FaultyPlan() override {
     for (const PlantedFault& one : faults_) {
-      if (one.step == FaultStep::unload && is_due(one, 1)) commit(one.fault);
+      if (one.step == FaultStep::unload && is_due(one, 1)) perform(one.fault);
     }
   }
   FaultyPlan(const FaultyPlan&) = delete;
@@ -43,7 +43,7 @@ class FaultyPlan final : public Plan {
              std::find(due.begin(), due.end(), one.fault) != due.end();
     });
     for (const Fault fault : due) {
-      if (!needs_launch(fault)) commit(fault);
+      if (!needs_launch(fault)) perform(fault);
     }
     const double began_us = device_.now_us();
     plan_->run(launch);

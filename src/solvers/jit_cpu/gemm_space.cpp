@@ -43,7 +43,7 @@ std::vector<Value> k_blocks(int64_t k) {
 }
 
 /// The largest value of `rows` and `width` that does not exceed the available number.
-int64_t at_most(int64_t wanted, int64_t there) {
+int64_t largest_fitting(int64_t wanted, int64_t there) {
   int64_t best = 1;
   for (const int64_t value : kCounts) {
     if (value <= wanted && value <= there) best = value;
@@ -71,7 +71,7 @@ bool has_pairs(const GemmShape& shape, const DeviceInfo& device) {
 std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
   const VectorUnit unit = VectorUnit::of(device.gfx);
   // A tile may have few sums if the operand has no more rows.
-  const int64_t max_rows_m = at_most(kMaxRows, shape.n), max_rows_n = at_most(kMaxRows, shape.m);
+  const int64_t max_rows_m = largest_fitting(kMaxRows, shape.n), max_rows_n = largest_fitting(kMaxRows, shape.m);
   const int64_t l2_bytes = l2_bytes_of(device);
   const auto yes = [](bool condition) { return condition ? 1 : 0; };
   const int fp32 = yes(shape.in == DType::fp32);
@@ -191,7 +191,7 @@ Config packed_start(const GemmShape& shape, const DeviceInfo& device) {
     for (const int64_t wide : {1, 2, 3, 4, 6, 8}) {
       const bool fits = wide % in_panel == 0 && wide / in_panel <= panels && tall * wide <= kMaxRows &&
                         tall * wide + wide + 1 <= unit.registers;
-      if (!fits || (tall * wide < unit.registers / 2 && tall != at_most(kMaxRows, shape.m))) continue;
+      if (!fits || (tall * wide < unit.registers / 2 && tall != largest_fitting(kMaxRows, shape.m))) continue;
       rows = tall;
       width = wide;
       least = all;
@@ -199,7 +199,7 @@ Config packed_start(const GemmShape& shape, const DeviceInfo& device) {
   }
   if (amx) {
     width = panels > 1 ? 2 : 1;
-    rows = at_most(width == 2 ? 2 : 3, shape.m / kPanel);
+    rows = largest_fitting(width == 2 ? 2 : 3, shape.m / kPanel);
   }
   const int64_t tile_rows = amx ? rows * kPanel : rows, columns = width * (amx ? kPanel : unit.lanes);
   const int64_t column_bytes = shape.in == DType::fp32 ? 4 : 2;
@@ -328,7 +328,7 @@ Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
     const int64_t width = rows == 3 || unit.lanes == 8 ? 4 : rows == 4 ? 6 : 8;
     std::vector<std::pair<std::string, Value>> values = {
         {"kernel", std::string("dot")},     {"rows", rows},
-        {"width", at_most(width, shape.n)}, {"unroll", int64_t{1}},
+        {"width", largest_fitting(width, shape.n)}, {"unroll", int64_t{1}},
         {"prefetch", int64_t{128}},         {"threads", start_threads(shape, device)}};
     if (has_pairs(shape, device)) values.emplace_back("pairs", int64_t{1});
     return Config(std::move(values));
@@ -336,10 +336,10 @@ Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
   const bool many = shape.m > kManyPanels * kPanel;
   const bool across_m = !shape.b_is_kn && (!many || shape.trans_a);
   const int64_t extent = across_m ? shape.m : shape.n, height = across_m ? shape.n : shape.m;
-  int64_t width = best_width(extent, unit), rows = at_most(best_rows(width, unit), height);
+  int64_t width = best_width(extent, unit), rows = largest_fitting(best_rows(width, unit), height);
   if (amx) {
     width = extent > kPanel ? 2 : 1;
-    rows = at_most(width == 2 ? 2 : 3, height / kPanel);
+    rows = largest_fitting(width == 2 ? 2 : 3, height / kPanel);
   }
   const bool needs_no_copy = shape.in == DType::fp32 || amx;
   std::vector<std::pair<std::string, Value>> values = {

@@ -19,13 +19,13 @@ constexpr double kMaxMacs = 512.0 * 512 * 512;
 constexpr int64_t kMaxExtent = 1 << 16;    // Offsets in the generated code are 32 bits wide.
 constexpr int64_t kMaxNarrowDepth = 8192;  // bf16 results require K in one tile: partial sums would be rounded.
 
-/// The given steps below an extent, then the extent itself, at most `most`.
-std::vector<Value> tile_sizes(int64_t extent, std::initializer_list<int64_t> steps, int64_t most) {
+/// The given steps below an extent, then the extent itself, at most `max_step`.
+std::vector<Value> tile_sizes(int64_t extent, std::initializer_list<int64_t> steps, int64_t max_step) {
   std::vector<Value> sizes;
   for (const int64_t step : steps) {
-    if (step < std::min(extent, most)) sizes.emplace_back(step);
+    if (step < std::min(extent, max_step)) sizes.emplace_back(step);
   }
-  sizes.emplace_back(std::min(extent, most));
+  sizes.emplace_back(std::min(extent, max_step));
   return sizes;
 }
 

@@ -54,7 +54,7 @@ void NeighbourIndex::add(const Winner& winner) {
   group.winners.push_back(winner.candidate_name);
 }
 
-std::vector<Candidate> NeighbourIndex::nearest(const Problem& problem, size_t at_most) const {
+std::vector<Candidate> NeighbourIndex::nearest(const Problem& problem, size_t max_count) const {
   const Features features = features_of(problem);
   const auto found = groups_.find(features.group);
   if (found == groups_.end()) return {};
@@ -66,10 +66,10 @@ std::vector<Candidate> NeighbourIndex::nearest(const Problem& problem, size_t at
   }
   std::vector<Candidate> nearest;
   constexpr double kTaken = std::numeric_limits<double>::infinity();
-  while (nearest.size() < at_most && !distances.empty()) {
-    const auto least = std::min_element(distances.begin(), distances.end());
-    if (*least == kTaken) break;
-    const std::string& name = group.winners[static_cast<size_t>(least - distances.begin())];
+  while (nearest.size() < max_count && !distances.empty()) {
+    const auto closest = std::min_element(distances.begin(), distances.end());
+    if (*closest == kTaken) break;
+    const std::string& name = group.winners[static_cast<size_t>(closest - distances.begin())];
     for (size_t row = 0; row < distances.size(); ++row) {
       if (group.winners[row] == name) distances[row] = kTaken;
     }

@@ -20,7 +20,7 @@ class NeighbourIndex {
   void refresh(const Journal& journal);
   /// Returns the winners of the most similar problems (same op and types, smallest sum of the log ratios of their
   /// sizes), nearest first, each candidate once. About 5 ns per problem of the same op and types.
-  std::vector<Candidate> nearest(const Problem& problem, size_t at_most) const;
+  std::vector<Candidate> nearest(const Problem& problem, size_t max_count) const;
 
  private:
   /// Problems that differ only in sizes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solvers/fake/deeds.h"
+#include "solvers/fake/fault_actions.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -52,9 +52,9 @@ uint64_t max_bomb_bytes() {
 
 void use_all_memory() {
   constexpr size_t kPiece = size_t{64} << 20, kPage = 4096;
-  const uint64_t most = max_bomb_bytes();
+  const uint64_t max_bytes = max_bomb_bytes();
   std::vector<std::unique_ptr<char[]>> pieces;
-  for (uint64_t bytes = 0; bytes < most; bytes += kPiece) {
+  for (uint64_t bytes = 0; bytes < max_bytes; bytes += kPiece) {
     pieces.push_back(std::make_unique_for_overwrite<char[]>(kPiece));
     volatile char* piece = pieces.back().get();
     for (size_t at = 0; at < kPiece; at += kPage) piece[at] = 1;
@@ -139,7 +139,7 @@ bool is_due(const PlantedFault& fault, uint64_t launch) {
   return true;
 }
 
-void commit(Fault fault) {
+void perform(Fault fault) {
   volatile unsigned depth = 0;
   switch (fault) {
     case Fault::segfault:

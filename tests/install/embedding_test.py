@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""libattune as a guest of programs that fork, that end while threads are in it, or that have lost their standard error:
-guest.c, against the build. $ATTUNE_GUEST_ENDS: how many processes end in the midst of plans (default 25)."""
+"""libattune embedded in programs that fork, that end while threads are in it, or that have lost their standard error:
+embedding.c, against the build. $ATTUNE_EMBEDDING_ENDS: how many processes end in the midst of plans (default 25)."""
 import os
 import re
 import shutil
@@ -14,20 +14,20 @@ BUILD = Path(os.environ["ATTUNE_BUILD_FOLDER"])
 CC = os.environ.get("CC", "cc")
 HERE = Path(__file__).resolve().parent
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
-PROBLEM = "gemm_a16w16 m=48 n=256 k=256 dtype=fp32"  # As in guest.c.
+PROBLEM = "gemm_a16w16 m=48 n=256 k=256 dtype=fp32"  # As in embedding.c.
 
 
-class AGuest(story.Story):
+class AnEmbeddedLibrary(story.Story):
     @classmethod
     def setUpClass(cls):
-        cls.shared = Path(tempfile.mkdtemp(prefix="attune_guest_"))
+        cls.shared = Path(tempfile.mkdtemp(prefix="attune_embedding_"))
         cls.addClassCleanup(shutil.rmtree, cls.shared, True)
-        cls.guest = cls.shared / "guest"
-        subprocess.run([CC, *STRICT, f"-I{story.REPOSITORY}/include", HERE / "guest.c", "-o", cls.guest, f"-L{BUILD}",
+        cls.embedding = cls.shared / "embedding"
+        subprocess.run([CC, *STRICT, f"-I{story.REPOSITORY}/include", HERE / "embedding.c", "-o", cls.embedding, f"-L{BUILD}",
                         "-lattune", f"-Wl,-rpath,{BUILD}", "-lpthread"], check=True, timeout=120)
 
     def act(self, *arguments, timeout=120, prefix=(), env=None, **how):
-        done = subprocess.run([*prefix, str(self.guest), *map(str, arguments)], cwd=self.work, timeout=timeout, text=True,
+        done = subprocess.run([*prefix, str(self.embedding), *map(str, arguments)], cwd=self.work, timeout=timeout, text=True,
                               env=self.environment(**(env or {})), capture_output=True, **how)
         self.assertEqual(done.returncode, 0, f"{arguments}\n{done.stdout}{done.stderr}")
         return done
@@ -71,7 +71,7 @@ class AGuest(story.Story):
     # -- the end of the process ----------------------------------------------------------------------------------------
 
     def test_processes_end_while_threads_make_plans(self):
-        for i in range(int(os.environ.get("ATTUNE_GUEST_ENDS", "25"))):
+        for i in range(int(os.environ.get("ATTUNE_EMBEDDING_ENDS", "25"))):
             self.act("exit", i * 7 % 60)
 
     def test_a_process_that_joins_its_threads_at_its_end_ends(self):
@@ -92,7 +92,7 @@ class AGuest(story.Story):
         os.close(read)
         self.addCleanup(os.close, write)
         # Signals are as by default in it: subprocess restores them.
-        done = subprocess.run([str(self.guest), "write", candidate], cwd=self.work, env=self.environment(**variables),
+        done = subprocess.run([str(self.embedding), "write", candidate], cwd=self.work, env=self.environment(**variables),
                               stdout=write, stderr=write, timeout=120)
         self.assertEqual(done.returncode, 0)
 
@@ -100,7 +100,7 @@ class AGuest(story.Story):
         candidate, variables = self.writes()
         for blocks in (0, 1):
             with self.subTest(blocks), open(self.work / "stderr.txt", "wb") as stderr:
-                done = subprocess.run(["/bin/sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", str(self.guest), "write", candidate],
+                done = subprocess.run(["/bin/sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", str(self.embedding), "write", candidate],
                                       cwd=self.work, env=self.environment(**variables), stderr=stderr, timeout=120)
                 self.assertEqual(done.returncode, 0)
 
@@ -155,7 +155,7 @@ class AGuest(story.Story):
     def test_a_library_that_computes_nothing_ends_in_little_memory(self):
         for megabytes in (48, 64, 128, 256):
             for _ in range(5):
-                done = subprocess.run(["/bin/sh", "-c", f'ulimit -v {megabytes * 1024}; exec "$@"', "sh", str(self.guest), "maps", "look"],
+                done = subprocess.run(["/bin/sh", "-c", f'ulimit -v {megabytes * 1024}; exec "$@"', "sh", str(self.embedding), "maps", "look"],
                                       cwd=self.work, env=self.environment(), capture_output=True, text=True, timeout=60)
                 self.assertIn(done.returncode, (0, 1), f"{megabytes} MB: {done.stderr}")  # 1: said that there is no memory.
 
@@ -166,8 +166,8 @@ class AGuest(story.Story):
         other = Path(tempfile.mkdtemp(prefix="attune_setuid_", dir="/var/tmp"))
         self.addCleanup(shutil.rmtree, other, True)
         other.chmod(0o755)
-        program = other / "guest"
-        shutil.copy(self.guest, program)
+        program = other / "embedding"
+        shutil.copy(self.embedding, program)
         os.chown(program, nobody, nobody)
         program.chmod(0o4755)
         done = subprocess.run([str(program), "setuid"], cwd=self.work, capture_output=True, text=True, timeout=60,

@@ -22,7 +22,7 @@ static float *x, *w, *y;
 static attune_dispatcher* dispatcher;
 
 static void die(const char* what) {
-  fprintf(stderr, "guest: %s: %s (errno %d)\n", what, attune_last_error(), errno);
+  fprintf(stderr, "embedding: %s: %s (errno %d)\n", what, attune_last_error(), errno);
   _exit(1);
 }
 #define WORKS(call)                      \
@@ -54,7 +54,7 @@ static void check(const char* who, int rows) {
       float sum = 0;
       for (k = 0; k < K; ++k) sum += x[i * K + k] * w[j * K + k];
       if (y[i * N + j] != sum) {
-        fprintf(stderr, "guest: %s: element %d,%d is %g, not %g\n", who, i, j, (double)y[i * N + j], (double)sum);
+        fprintf(stderr, "embedding: %s: element %d,%d is %g, not %g\n", who, i, j, (double)y[i * N + j], (double)sum);
         _exit(1);
       }
     }
@@ -96,13 +96,13 @@ static void wait_for(pid_t child) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child) {
       if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-      fprintf(stderr, "guest: the child ended with status %#x\n", status);
+      fprintf(stderr, "embedding: the child ended with status %#x\n", status);
       _exit(1);
     }
     usleep(10000);
   }
   kill(child, SIGKILL);
-  fprintf(stderr, "guest: the child hangs\n");
+  fprintf(stderr, "embedding: the child hangs\n");
   _exit(1);
 }
 
@@ -339,7 +339,7 @@ int main(int argc, char** argv) {
   else if (strcmp(argv[1], "maps") == 0 && argc == 3)
     show_maps(strcmp(argv[2], "compute") == 0);
   else if (strcmp(argv[1], "setuid") == 0 && getauxval(AT_SECURE) == 0)
-    fprintf(stderr, "guest: not secure\n");
+    fprintf(stderr, "embedding: not secure\n");
   else if (strcmp(argv[1], "setuid") == 0)
     open_dispatchers(1);
   else
