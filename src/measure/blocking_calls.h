@@ -7,7 +7,8 @@
 namespace attune {
 
 /// Called by a blocking call before it looks for the answer, and then at least once a second while a worker does the
-/// request; true: abort the request, which is then answered as cancelled. Must not throw.
+/// request (not while a fresh worker is started for it); true: abort the request, which is then answered as cancelled.
+/// Must not throw.
 using Tick = std::function<bool()>;
 
 /// Do one request on an executor and wait for its answer. Requires: none is outstanding. Throw what Executor::begin()

@@ -125,6 +125,7 @@ std::optional<WorkerProcess::News> WorkerProcess::take() {
   } else {
     poll_set_.forget(channel_.number());
     poll_set_.forget(child_.descriptor());
+    poll_set_.wake_in(std::nullopt);
   }
   return news;
 }
