@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/statistics.h"
 #include "base/text.h"
+#include "core/statistics.h"
 #include "report/result_table.h"
 #include "tuner/candidate_source.h"
 #include "workbench.h"
