@@ -13,11 +13,12 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Answers open() with one contender that has one config; refuses M = 7; throws for M = 8.
+/// Answers to the opening of a problem with one contender that has one config; refuses M = 7; throws for M = 8.
 class OneContender final : public Executor {
  public:
   const DeviceInfo& device() const override { return device_; }
-  void open(ProblemId id, const Problem& problem, const Protocol&) override {
+  void begin(Request request) override {
+    const auto& [id, problem, protocol] = std::get<request::Open>(request);
     if (problem.integer("m") == 8) fail(ErrorCode::device, "the device is lost");
     answer_ = {.problem = id, .refused = problem.integer("m") == 7 ? "too large" : "", .contenders = {}};
     Contender& one = answer_.contenders.emplace_back();
@@ -25,12 +26,10 @@ class OneContender final : public Executor {
     one.version = "1";
     one.space = SearchSpace::listed({Config::parse("a=1")});
   }
+  int descriptor() const override { return -1; }
+  std::optional<Answer> take() override { return answer_; }
   void close(ProblemId) override {}
-  void admit(ProblemId, Slot, const Admission&) override {}
   void drop(Slot) override {}
-  void sample(std::vector<Turn>) override {}
-  void recycle() override {}
-  std::vector<Event> wait(Milliseconds) override { return {answer_}; }
   void abort() override {}
 
  private:

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "measure/blocking_calls.h"
 #include "search/weight_group.h"
 
 namespace attune {
@@ -48,22 +49,6 @@ void ProblemRun::cut(const std::string& reason) {
   needs_fresh_worker_ = false;
 }
 
-/// Waits for the answer to the last request. After an interrupt it does not wait for a candidate: it aborts the
-/// executor.
-Event ProblemRun::wait_for_answer() {
-  for (bool aborted = false;;) {
-    if (!aborted && context_.interrupted()) {
-      context_.executor.abort();
-      aborted = true;
-    }
-    auto events = context_.executor.wait(Milliseconds(1000));
-    if (!events.empty()) {
-      ATTUNE_CHECK(events.size() == 1, "{} events for one request", events.size());
-      return std::move(events.front());
-    }
-  }
-}
-
 void ProblemRun::step() {
   const double began = step_began_s_ = context_.clock.now_s();
   if (!opened_) {
@@ -92,9 +77,8 @@ void ProblemRun::step() {
 
 void ProblemRun::open() {
   opened_ = true;
-  context_.executor.open(id_, item_.problem, context_.options.protocol);
-  auto event = wait_for_answer();
-  auto& opened = std::get<Opened>(event);
+  Opened opened =
+      attune::open(context_.executor, {id_, item_.problem, context_.options.protocol}, context_.interrupted);
   if (opened.busy) {
     constexpr double kRetryS = 0.2;
     opened_ = false;
@@ -206,15 +190,17 @@ Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::Buil
   if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
   const double began_s = context_.clock.now_s();
   const Milliseconds load = limit_of(context_.options.load_deadline_s);
-  context_.executor.admit(id_, slot,
-                          {.candidate = candidate,
-                           .binaries = std::move(built.binaries),
-                           .verify = !known,
-                           .twice = !known,
-                           .limits = {load, run_limit(1)},
-                           .must_meet = must_meet(candidate),
-                           .output = {}});
-  Admitted admitted = std::get<Admitted>(wait_for_answer());
+  Admitted admitted = attune::admit(context_.executor,
+                                    {id_,
+                                     slot,
+                                     {.candidate = candidate,
+                                      .binaries = std::move(built.binaries),
+                                      .verify = !known,
+                                      .twice = !known,
+                                      .limits = {load, run_limit(1)},
+                                      .must_meet = must_meet(candidate),
+                                      .output = {}}},
+                                    context_.interrupted);
   if (!known) forecast_.admitted(context_.clock.now_s() - began_s);
   return admitted;
 }

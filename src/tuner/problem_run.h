@@ -35,7 +35,7 @@ struct TuningContext {
   std::function<double()> left_s;  ///< Time left of the budget; huge without a budget.
   /// True after an interrupt or when the budget is spent; checked between candidates.
   std::function<bool()> must_stop;
-  std::function<bool()> interrupted;
+  std::function<bool()> interrupted;  ///< Asked at least once a second, too: a request is aborted after an interrupt.
   NeighbourIndex neighbours;
   Slot next_slot = 1;
   uint32_t epoch = 0;    ///< The executor's, as far as its answers told.
@@ -111,7 +111,6 @@ class ProblemRun {
   void finish_without_row();
   void finish(Ending ending, std::string reason);
   Record record_of(const Competitor& entry, Stage stage, Outcome outcome) const;
-  Event wait_for_answer();
   Milliseconds run_limit(uint32_t launches) const;
   Deadlines deadlines() const;
   Admitted verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known);

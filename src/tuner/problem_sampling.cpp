@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "measure/blocking_calls.h"
 #include "tuner/problem_run.h"
 
 namespace attune {
@@ -54,8 +55,7 @@ std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) 
     for (double piece_s = 0; count < left.size() && piece_s <= kPieceS; ++count)
       piece_s += forecast_.turns_s(left.subspan(count, 1));
     const auto turns = left.first(count);
-    context_.executor.sample({turns.begin(), turns.end()});
-    Sampled piece = std::get<Sampled>(wait_for_answer());
+    Sampled piece = attune::sample(context_.executor, {std::vector(turns.begin(), turns.end())}, context_.interrupted);
     // Samples of the race are paired within their rounds, those of the finals and of an opening with each other, so a
     // new worker before the first of them loses nothing.
     const bool alone = contest_.phase() == Phase::race || contest_.pairing() != sampled_pairing_;
@@ -106,8 +106,7 @@ void ProblemRun::renew_worker() {
   const double began_s = step_began_s_ = context_.clock.now_s();
   cut_unless_fits(context_.recycle_s);
   if (!cut_reason_.empty()) return;
-  context_.executor.recycle();
-  context_.epoch = std::get<Recycled>(wait_for_answer()).epoch;
+  context_.epoch = recycle(context_.executor, context_.interrupted).epoch;
   context_.recycle_s = context_.clock.now_s() - began_s;
   result_.seconds += context_.recycle_s;
 }

@@ -16,19 +16,17 @@ class FailingExecutor final : public Executor {
  public:
   FailingExecutor(int num_opens, ErrorCode code) : left_(num_opens), code_(code) {}
   const DeviceInfo& device() const override { return inner_.device(); }
-  void open(ProblemId id, const Problem& problem, const Protocol& protocol) override {
-    --left_;
-    inner_.open(id, problem, protocol);
+  void begin(Request request) override {
+    left_ -= std::holds_alternative<request::Open>(request);
+    inner_.begin(std::move(request));
+  }
+  int descriptor() const override { return inner_.descriptor(); }
+  std::optional<Answer> take() override {
+    if (left_ < 0) fail(code_, "planted loss");
+    return inner_.take();
   }
   void close(ProblemId id) override { inner_.close(id); }
-  void admit(ProblemId id, Slot slot, const Admission& admission) override { inner_.admit(id, slot, admission); }
   void drop(Slot slot) override { inner_.drop(slot); }
-  void sample(std::vector<Turn> schedule) override { inner_.sample(std::move(schedule)); }
-  void recycle() override { inner_.recycle(); }
-  std::vector<Event> wait(Milliseconds timeout) override {
-    if (left_ < 0) fail(code_, "planted loss");
-    return inner_.wait(timeout);
-  }
   void abort() override { inner_.abort(); }
 
  private:
