@@ -18,25 +18,33 @@ bool is_wanted(const std::string& solver, const std::vector<std::string>& librar
   return std::find(libraries.begin(), libraries.end(), first_part) != libraries.end();
 }
 
+bool is_named(const std::string& solver, const std::vector<std::string>& solvers) {
+  return solvers.empty() || std::find(solvers.begin(), solvers.end(), solver) != solvers.end();
+}
+
 bool splits_k(const Config& config) { return config.has("split_k") && config.integer("split_k") > 1; }
 
-/// The space of a contender that offers one candidate alone; empty if it is another solver's.
-SearchSpace space_of(const Candidate& only, const Contender& contender) {
-  const bool is_its = only.solver == contender.solver && only.version == contender.version;
-  return is_its ? SearchSpace::listed({only.config}) : SearchSpace();
+/// The space of the candidates that are a contender's; empty if none is.
+SearchSpace space_of(std::span<const Candidate> candidates, const Contender& contender) {
+  std::vector<Config> configs;
+  for (const Candidate& one : candidates) {
+    if (one.solver == contender.solver && one.version == contender.version) configs.push_back(one.config);
+  }
+  return configs.empty() ? SearchSpace() : SearchSpace::listed(std::move(configs));
 }
 
 }  // namespace
 
-CandidateSource::CandidateSource(const Problem& problem, const DeviceInfo& device, std::vector<Contender> contenders,
+CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device, std::vector<Contender> contenders,
                                  const TunerOptions& options, const StartingPoints& start)
     : split_k_(options.split_k) {
+  const Problem& problem = item.problem;
   const FamilySpec& family = op_of(problem).family();
   std::stable_sort(contenders.begin(), contenders.end(), [&](const Contender& one, const Contender& other) {
     return comes_before(family, one.solver, other.solver);
   });
   for (Contender& contender : contenders) {
-    if (!is_wanted(contender.solver, options.libraries)) continue;
+    if (!is_wanted(contender.solver, options.libraries) || !is_named(contender.solver, item.solvers)) continue;
     if (!contender.support.yes) {
       refusals_.push_back(contender.solver + " " + contender.support.reason);
       continue;
@@ -45,7 +53,7 @@ CandidateSource::CandidateSource(const Problem& problem, const DeviceInfo& devic
     versions_.insert(contender.versions.begin(), contender.versions.end());
     // Rows of one weight share a config, which must serve every M.
     if (options.protocol.require == Requirement::batch_invariant) contender.space = contender.invariant;
-    if (options.only) contender.space = space_of(*options.only, contender);
+    if (!item.candidates.empty()) contender.space = space_of(item.candidates, contender);
     StrategyOptions strategy = options.strategy;
     strategy.seed = derive_seed(options.strategy.seed, problem.key() + contender.solver);
     if (const auto index = contender.space.index_of(contender.untuned)) strategy.start.push_back(*index);

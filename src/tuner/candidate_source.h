@@ -11,6 +11,7 @@
 #include "measure/executor.h"
 #include "search/strategy/strategy.h"
 #include "tuner/tuner_options.h"
+#include "tuner/work_item.h"
 
 namespace attune {
 
@@ -24,7 +25,7 @@ struct StartingPoints {
 /// configs (the family's baselines first), the incumbent, then the requests of each contender's strategy in turn.
 class CandidateSource {
  public:
-  CandidateSource(const Problem& problem, const DeviceInfo& device, std::vector<Contender> contenders,
+  CandidateSource(const WorkItem& item, const DeviceInfo& device, std::vector<Contender> contenders,
                   const TunerOptions& options, const StartingPoints& start);
 
   /// Untuned candidates in the order of the family's baselines, followed by those of the other solvers.

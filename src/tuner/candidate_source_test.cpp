@@ -30,7 +30,7 @@ TEST(CandidateSource, DefaultsComeInTheOrderOfTheFamilyWhateverTheIds) {
   for (auto id = wanted.rbegin(); id != wanted.rend(); ++id) contenders.push_back(contender(*id));
   contenders.push_back(contender("a.unlisted"));
   wanted.emplace_back("a.unlisted");
-  const CandidateSource source(problem, {}, std::move(contenders), {}, {});
+  const CandidateSource source({.problem = problem}, {}, std::move(contenders), {}, {});
   std::vector<std::string> order;
   for (const Candidate& untuned : source.untuned()) order.push_back(untuned.solver);
   EXPECT_EQ(order, wanted);

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "device/core_binding.h"
-#include "tuner/cost_forecast.h"
+#include "tuner/problem/cost_forecast.h"
 #include "tuner/problem_run.h"
 #include "tuner/work_list.h"
 
@@ -247,6 +247,10 @@ std::string Tuner::run(WorkSource& source, TuneObserver& observer, const std::at
                           {},
                           {},
                           [&] { return interrupted || stop; },
+                          [&] {
+                            shared.tick();
+                            return interrupted || stop;
+                          },
                           NeighbourIndex(lane.executor.device().fingerprint())};
     LaneRun lane_run(context, common);
     try {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "tuner/cost_forecast.h"
+#include "tuner/problem/cost_forecast.h"
 
 namespace attune {
 
