@@ -34,7 +34,7 @@ std::string candidates_of(CandidateSource& source, const std::vector<Contender>&
     for (const Candidate& candidate : untold) {
       const SearchSpace& space = find_contender(contenders, candidate.solver)->space;
       const auto [status, us] = planted_result(space, *space.index_of(candidate.config));
-      source.tell(candidate, status, us);
+      source.tell(candidate, {.status = status, .median_us = us});
     }
     if (batch.empty() && untold.empty()) break;
     for (const Candidate& candidate : batch) {
@@ -61,7 +61,8 @@ TEST(GoldenCandidates, SolversAreAskedInTheOrderInWhichTheyAlwaysWere) {
       options.strategy = {.name = strategy, .seed = 3, .max_trials = 60};
       options.split_k = split_k;
       CandidateSource source(golden.problem, golden.device, contenders, options, start);
-      for (const Candidate& untuned : source.untuned()) source.tell(untuned, Status::ok, 0);
+      source.begin();
+      for (const Candidate& untuned : source.untuned()) source.tell(untuned, {});
       lines.push_back(fmt::format("{} split_k={}:{}", strategy, split_k ? 1 : 0, candidates_of(source, contenders)));
     }
   }

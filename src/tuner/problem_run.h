@@ -38,8 +38,9 @@ struct TuningContext {
   std::function<bool()> interrupted;
   NeighbourIndex neighbours;
   Slot next_slot = 1;
-  uint32_t epoch = 0;    ///< The executor's, as far as its answers told.
-  double recycle_s = 0;  ///< Duration of the last recycle.
+  uint32_t epoch = 0;                  ///< The executor's, as far as its answers told.
+  double recycle_s = 0;                ///< Duration of the last recycle.
+  std::map<std::string, Costs> costs;  ///< Of one candidate, by solver, in the last problem that it took part in.
 };
 
 /// One problem from open to Decision. step() does one piece of work on the executor and returns.
@@ -87,7 +88,7 @@ class ProblemRun {
                           const CandidateHistory::Result* known);
   bool is_known_failure(const Candidate& candidate);
   std::string failure_summary() const;
-  void note_failure(const Candidate& candidate, const Outcome& outcome);
+  void note_failure(const Candidate& candidate, const Outcome& outcome, Trial trial = {});
   void warm_up();
   void join(Competitor& entry);
   void sample(std::vector<Turn> schedule);
@@ -103,6 +104,7 @@ class ProblemRun {
   void tell_progress() { context_.observer.progress(item_.problem, contest_.phase(), entries_.size()); }
   void withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed);
   void withdraw(Slot slot);
+  Trial trial_of(const Competitor& entry) const;
   void retire_dropped();
   Measurement screened(const Competitor& entry);
   void shortlist();

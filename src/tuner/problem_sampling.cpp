@@ -32,12 +32,24 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   sampled_pairing_ = contest_.pairing();
   contest_.report(sampled.samples);
   if (contest_.phase() == Phase::race) {
-    for (const Turn& turn : sampled.turns) {
-      if (const auto entry = entries_.find(turn.slot); entry != entries_.end())
-        source_->tell(entry->second.candidate, Status::ok, contest_.median_us(turn.slot));
+    for (size_t i = 0; i < sampled.turns.size(); ++i) {
+      const auto entry = entries_.find(sampled.turns[i].slot);
+      if (entry == entries_.end()) continue;
+      entry->second.timing_s += (2 * sampled.turns[i].launches + 1) * sampled.samples[i].us * 1e-6;
+      source_->tell(entry->second.candidate, trial_of(entry->second));
     }
   }
   retire_dropped();
+}
+
+/// What the strategy is told of an entrant whose race goes on.
+Trial ProblemRun::trial_of(const Competitor& entry) const {
+  const Measurement measurement = contest_.measurement(entry.slot);
+  return {.median_us = measurement.median_us,
+          .spread = spread_of(measurement),
+          .num_samples = static_cast<uint32_t>(measurement.samples.size()),
+          .prepare_s = entry.prepare_s,
+          .timing_s = entry.timing_s};
 }
 
 /// Short launches go to the executor in one piece. Long ones are split into several pieces, so that the time they need
@@ -119,7 +131,7 @@ void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& fa
     const Entry record = record_of(found->second, Stage::verify, outcome);
     context_.journal.append({&record, 1});
     history_.set_verified(found->second.candidate, found->second.binaries, outcome);
-    note_failure(found->second.candidate, outcome);
+    note_failure(found->second.candidate, outcome, trial_of(found->second));
     withdraw(slot);
   }
 }

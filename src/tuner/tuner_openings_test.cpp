@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Fresh workers for the confirm, of one problem and of two that are open together.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -2,7 +2,6 @@
 // The questions that the strategies ask, in their order: a changed list voids the comparison with every earlier run.
 #include <gtest/gtest.h>
 
-#include "search/prune.h"
 #include "search/strategy/strategies.h"
 #include "testing/golden_search.h"
 
@@ -18,7 +17,7 @@ std::vector<uint64_t> questions_of(Strategy& strategy, const GoldenSpace& golden
     auto batch = strategy.ask(kBatches[i % std::size(kBatches)]);
     for (const uint64_t index : untold) {
       const auto [status, us] = planted_result(golden.space, index);
-      strategy.tell(index, status, us);
+      strategy.tell({.index = index, .status = status, .median_us = us});
     }
     if (batch.empty() && untold.empty()) break;
     asked.insert(asked.end(), batch.begin(), batch.end());
@@ -30,12 +29,17 @@ std::vector<uint64_t> questions_of(Strategy& strategy, const GoldenSpace& golden
 TEST(GoldenQuestions, EveryStrategyAsksWhatItHasAlwaysAsked) {
   std::vector<std::string> lines;
   for (const GoldenSpace& golden : golden_spaces()) {
-    const auto allowed = prune(golden.space, golden.problem, golden.device, 0).allowed;
+    const SearchTask task{.domain = Domain(golden.space, golden.problem, golden.device),
+                          .problem = golden.problem,
+                          .device = golden.device,
+                          .solver = golden.name,
+                          .start = golden.start,
+                          .prior = {},
+                          .costs = {}};
     for (const std::string_view name : strategy_names()) {
       for (const uint64_t seed : {1, 2}) {
-        const auto strategy = make_strategy(
-            golden.space, allowed, {.name = std::string(name), .seed = seed, .max_trials = 96, .start = golden.start});
-        strategy->tell(golden.start.front(), Status::ok, 0);  // the untuned config, which is tried first
+        const auto strategy = make_strategy(task, {.name = std::string(name), .seed = seed, .max_trials = 96});
+        strategy->tell({.index = golden.start.front()});  // the untuned config, which is tried first
         std::string line = fmt::format("{} {} {}:", golden.name, name, seed);
         for (const uint64_t index : questions_of(*strategy, golden)) line += fmt::format(" {}", index);
         lines.push_back(std::move(line));
