@@ -115,7 +115,7 @@ void ProblemRun::open() {
       std::make_unique<CandidateSource>(item_, context_.executor.device(), std::move(opened.contenders), how_, start);
   result_.versions = source_->versions();
   if (source_->untuned().empty()) return finish(Ending::unsupported, failure_summary());
-  if (how_.retune) return;
+  if (how_.retune) return source_->begin({{}, context_.costs});
   if (item_.goal == Goal::decision) {
     auto known = recall_decision(context_.journal, history_source(), source_->versions(), item_.has_row,
                                  [this](const Decision& decision) { return is_of_present_binaries(decision); });
@@ -127,6 +127,7 @@ void ProblemRun::open() {
   }
   history_.recall(context_.journal, history_source(),
                   [&](const std::string& solver) { return source_->versions_of(solver); });
+  source_->begin({history_.trials(), context_.costs});
 }
 
 /// A decision belongs to its binaries: only verified ones may be published. In a weight group any finalist may be
@@ -157,14 +158,15 @@ CandidateHistory::Source ProblemRun::history_source() const {
           .with_screening = !how_.exhaustive};
 }
 
-void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome) {
+void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome, Trial trial) {
   const auto before = std::find_if(result_.failures.begin(), result_.failures.end(),
                                    [&](const auto& one) { return one.first == candidate; });
   if (before == result_.failures.end())
     result_.failures.emplace_back(candidate, outcome);
   else
     before->second = outcome;
-  source_->tell(candidate, outcome.status, 0);
+  trial.status = outcome.status;
+  source_->tell(candidate, trial);
 }
 
 /// Compiles the kernels of the candidates together; a second call for one of them finds them in the cache.
@@ -264,7 +266,7 @@ Competitor* ProblemRun::admit(const Candidate& candidate, bool keep) {
   }
   if (known && known->screened) race_times_.add(candidate, known->median_us, known->workspace_bytes);
   if (known && known->dropped && !keep) {
-    source_->tell(candidate, Status::ok, known->median_us);
+    source_->tell(candidate, known->trial());
     return nullptr;
   }
   return admit_built(candidate, std::move(built), known);
@@ -280,7 +282,11 @@ Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildRe
     context_.journal.append({&started, 1});
   }
   auto binaries = identities(built.binaries);
+  Trial trial = known ? known->trial() : Trial();
+  trial.prepare_s = built.seconds;
+  const double began_s = context_.clock.now_s();
   const Admitted admitted = verify(candidate, slot, std::move(built), known != nullptr);
+  trial.prepare_s += context_.clock.now_s() - began_s;
   if (admitted.verified.status == Status::cancelled) return nullptr;
   num_admission_launches_ += admitted.launches;
   Competitor entry{candidate,
@@ -291,8 +297,8 @@ Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildRe
                    admitted.rotation_bytes,
                    known && known->screened && !known->dropped,
                    admitted.states,
-                   std::move(binaries)};
-  const double earlier_us = known ? known->median_us : 0;
+                   std::move(binaries),
+                   trial.prepare_s};
   if (known) {
     entry.verified.errors = known->verified.errors;
   } else {
@@ -301,11 +307,11 @@ Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildRe
     history_.set_verified(candidate, entry.binaries, admitted.verified);
   }
   if (!admitted.verified.ok()) {
-    note_failure(candidate, admitted.verified);
+    note_failure(candidate, admitted.verified, trial);
     return nullptr;
   }
   // A shortlisted candidate is not raced, so the strategy gets its time only here.
-  if (entry.shortlisted) source_->tell(candidate, Status::ok, earlier_us);
+  if (entry.shortlisted) source_->tell(candidate, trial);
   return &entries_.emplace(slot, std::move(entry)).first->second;
 }
 
@@ -369,7 +375,7 @@ void ProblemRun::admit_untuned() {
   for (Competitor* entry : admitted) {
     // Tell the strategy now, not after the first round: a resumed run has no round for it and must ask for the same
     // configs.
-    if (!entry->shortlisted) source_->tell(entry->candidate, Status::ok, 0);
+    if (!entry->shortlisted) source_->tell(entry->candidate, {.prepare_s = entry->prepare_s});
     join(*entry);
   }
 }
@@ -410,6 +416,10 @@ void ProblemRun::finish(Ending ending, std::string reason) {
   result_.ending = ending;
   result_.reason = std::move(reason);
   state_ = State::finished;
+  if (source_) {
+    result_.remarks = source_->remarks();
+    for (const auto& [solver, costs] : source_->costs()) context_.costs[solver] = costs;
+  }
   context_.executor.close(id_);
 }
 

@@ -82,7 +82,7 @@ class ProblemRun {
                           const CandidateHistory::Result* known);
   bool is_known_failure(const Candidate& candidate);
   std::string failure_summary() const;
-  void note_failure(const Candidate& candidate, const Outcome& outcome);
+  void note_failure(const Candidate& candidate, const Outcome& outcome, Trial trial = {});
   void warm_up();
   void join(Competitor& entry);
   void sample(std::vector<Turn> schedule);
@@ -98,6 +98,7 @@ class ProblemRun {
   void tell_progress() { context_.observer.progress(item_.problem, contest_.phase(), entries_.size()); }
   void withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed);
   void withdraw(Slot slot);
+  Trial trial_of(const Competitor& entry) const;
   void retire_dropped();
   Measurement screened(const Competitor& entry);
   void end_race();

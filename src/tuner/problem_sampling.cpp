@@ -26,9 +26,11 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   sampler_.took(contest_);
   contest_.report(sampled.samples);
   if (contest_.phase() == Phase::race) {
-    for (const Turn& turn : sampled.turns) {
-      if (const auto entry = entries_.find(turn.slot); entry != entries_.end())
-        source_->tell(entry->second.candidate, Status::ok, contest_.median_us(turn.slot));
+    for (size_t i = 0; i < sampled.turns.size(); ++i) {
+      const auto entry = entries_.find(sampled.turns[i].slot);
+      if (entry == entries_.end()) continue;
+      entry->second.timing_s += (2 * sampled.turns[i].launches + 1) * sampled.samples[i].us * 1e-6;
+      source_->tell(entry->second.candidate, trial_of(entry->second));
     }
   }
   retire_dropped();
@@ -41,6 +43,16 @@ std::optional<Sampled> ProblemRun::run_schedule(std::span<const Turn> schedule) 
     return !context_.must_stop() && !cut_;
   };
   return sampler_.sample(schedule, contest_, may_spend, [this] { tell_progress(); });
+}
+
+/// What the strategy is told of an entrant whose race goes on.
+Trial ProblemRun::trial_of(const Competitor& entry) const {
+  const Measurement measurement = contest_.measurement(entry.slot);
+  return {.median_us = measurement.median_us,
+          .spread = spread_of(measurement),
+          .num_samples = static_cast<uint32_t>(measurement.samples.size()),
+          .prepare_s = entry.prepare_s,
+          .timing_s = entry.timing_s};
 }
 
 /// After a worker's death, earlier samples cannot be paired with later ones: the finals restart, or an opening does.
@@ -86,7 +98,7 @@ void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& fa
     const Entry record = record_of(found->second, Stage::verify, outcome);
     context_.journal.append({&record, 1});
     history_.set_verified(found->second.candidate, found->second.binaries, outcome);
-    note_failure(found->second.candidate, outcome);
+    note_failure(found->second.candidate, outcome, trial_of(found->second));
     withdraw(slot);
   }
 }

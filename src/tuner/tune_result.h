@@ -41,6 +41,8 @@ struct TuneResult {
   std::vector<ShortListed> short_list;  ///< For Goal::short_list.
   size_t num_candidates = 0;
   std::vector<std::pair<Candidate, Outcome>> failures;  ///< In this run or an earlier one.
+  /// What solvers' searches could not do, each sentence after the solver's id.
+  std::vector<std::string> remarks;
   double seconds = 0;
   Versions versions;  ///< Versions of the solvers that took part.
 };

@@ -2,19 +2,25 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/record.h"
 #include "search/contest_options.h"
-#include "search/strategy/strategy.h"
+#include "search/strategy/lane_allocator.h"
+#include "search/strategy/strategies.h"
 
 namespace attune {
 
 struct TunerOptions {
   ContestOptions contest;
   StrategyOptions strategy;
+  /// Makes the strategy of one solver's search, and what divides a problem's questions between them. Called on the
+  /// threads of all devices.
+  std::function<std::unique_ptr<Strategy>(SearchTask, const StrategyOptions&)> make_strategy = attune::make_strategy;
+  std::function<std::unique_ptr<LaneAllocator>()> make_allocator = take_turns;
   Protocol protocol;
   bool exhaustive = false;  ///< If true, every candidate is measured `warmup` + `iters` times: the oracle.
   uint32_t warmup = 5, iters = 101;

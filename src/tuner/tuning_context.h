@@ -2,9 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
 
 #include "base/clock.h"
 #include "measure/executor.h"
+#include "search/strategy/trial.h"
 #include "store/journal.h"
 #include "tuner/history/neighbours.h"
 #include "tuner/kernels.h"
@@ -30,8 +33,9 @@ struct TuningContext {
   std::function<bool()> tick;
   NeighbourIndex neighbours;
   Slot next_slot = 1;
-  uint32_t epoch = 0;    ///< The executor's, as far as its answers told.
-  double recycle_s = 0;  ///< Duration of the last recycle.
+  uint32_t epoch = 0;                  ///< The executor's, as far as its answers told.
+  double recycle_s = 0;                ///< Duration of the last recycle.
+  std::map<std::string, Costs> costs;  ///< Of one candidate, by solver, in the last problem that it took part in.
 };
 
 }  // namespace attune
