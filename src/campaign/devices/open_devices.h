@@ -40,6 +40,11 @@ struct KernelOptions {
   std::string keep;        ///< Folder that keeps sources and binaries; empty: none.
   double deadline_s = 60;  ///< Deadline of one compilation.
 };
+/// Returns the folder of compiled kernels, absolute. Throws invalid_input for one that cannot be.
+std::filesystem::path kernel_cache_folder(const KernelOptions& options);
+/// Returns the compiled kernels of a device, which need not be here. `num_jobs`: number of concurrent compilers if the
+/// options name none; 0: one per core of this process. Throws like kernel_cache_folder().
+std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs = 0);
 /// Opens one device; default: `cpu:0`. Throws invalid_input for several.
 Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels = {});
 
