@@ -25,6 +25,7 @@ struct KernelsOptions {
   std::string cache, table, op, info_file;
   DeviceChoice devices;
   uint32_t jobs = 0;
+  std::optional<uint64_t> max_cache_bytes;
   bool json = false;
 };
 
@@ -35,7 +36,7 @@ std::filesystem::path cache_folder(const KernelsOptions& options) {
 }
 
 int list_kernels(const KernelsOptions& options) {
-  const auto binaries = KernelCache({cache_folder(options)}, kCacheBytes).list();
+  const auto binaries = KernelCache({cache_folder(options)}, kProgramCacheBytes).list();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   uintmax_t total = 0;
   for (const Binary& binary : binaries) {
@@ -64,7 +65,7 @@ int list_kernels(const KernelsOptions& options) {
 }
 
 int clear_kernels(const KernelsOptions& options) {
-  const size_t removed = KernelCache({cache_folder(options)}, kCacheBytes).clear();
+  const size_t removed = KernelCache({cache_folder(options)}, kProgramCacheBytes).clear();
   print_line(stdout, fmt::format("{} removed from '{}'", counted(removed, "kernel"), cache_folder(options).string()));
   return 0;
 }
@@ -73,7 +74,10 @@ int clear_kernels(const KernelsOptions& options) {
 /// if a row of the device still lacks a kernel.
 int build_kernels(const KernelsOptions& options) {
   const Table table = Table::read(options.table, family_option(options.op));
-  DeviceView view({options.devices, options.info_file, {options.cache, options.jobs, {}}});
+  DeviceView view(
+      {options.devices,
+       options.info_file,
+       {.cache = options.cache, .jobs = options.jobs, .keep = {}, .max_cache_bytes = options.max_cache_bytes}});
   const KernelRows rows =
       kernel_rows(table, view.device(), [&](const Problem& problem) { return view.contenders(problem); });
   for (const auto& [row, why] : rows.unusable)
@@ -119,6 +123,7 @@ void add_kernels_flags(CLI::App& verb, Action& chosen) {
   add_device_info_flag(*build, options->info_file);
   build->add_option("--jobs", options->jobs, "Number of compilers to run in parallel; default: one per core")
       ->check(CLI::Range(0, 1024));
+  add_cache_size_flag(*build, options->max_cache_bytes);
 }
 
 }  // namespace

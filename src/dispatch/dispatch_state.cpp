@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/locations.h"
+#include "compile/cache_limit.h"
 #include "compile/compile_pool.h"
 #include "dispatch/capture/capture_files.h"
 #include "dispatch/table/key_problem.h"
@@ -281,12 +282,11 @@ Hit Dispatcher::State::require(LookupRequest request) {
 /// Compiles in child processes with limits and a deadline. Returns the failed recipes with the reasons.
 std::map<std::string, std::string> Dispatcher::State::compile(const std::vector<CompileTask>& tasks) const {
   std::map<std::string, std::string> failures;
-  constexpr uint64_t kCacheBytes = uint64_t{4} << 30;
   try {
     // Starting compilers takes locks, which a child of fork() must find open.
     std::optional<LibraryUse> use(std::in_place);
     if (cache_.empty()) fail(ErrorCode::unavailable, "there is no folder for compiled kernels, set ATTUNE_CACHE");
-    KernelCache cache({cache_}, kCacheBytes);
+    KernelCache cache({cache_}, cache_limit(kApplicationCacheBytes).bytes);
     CompilePool pool(cache, {.jobs = 1});
     for (const CompileTask& task : tasks) pool.submit(task);
     // An ending program does not wait for a compiler: the pool kills its processes.

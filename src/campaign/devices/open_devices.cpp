@@ -13,6 +13,7 @@
 #include "base/locations.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "compile/cache_limit.h"
 #include "core/turn.h"
 #include "device/core_partition.h"
 #include "device/devices.h"
@@ -89,6 +90,13 @@ std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays*
   return std::make_unique<WorkerExecutor>(std::move(options));
 }
 
+uint64_t max_cache_bytes(const KernelOptions& options) {
+  if (options.max_cache_bytes) return *options.max_cache_bytes;
+  const CacheLimit limit = cache_limit(kProgramCacheBytes);
+  if (!limit.error.empty()) fail(ErrorCode::invalid_input, "{}", limit.error);
+  return limit.bytes;
+}
+
 }  // namespace
 
 std::filesystem::path kernel_cache_folder(const KernelOptions& options) {
@@ -103,7 +111,8 @@ std::filesystem::path kernel_cache_folder(const KernelOptions& options) {
 std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs) {
   PoolOptions pool{.jobs = options.jobs, .deadline = milliseconds_of(options.deadline_s), .keep = options.keep};
   if (pool.jobs == 0) pool.jobs = static_cast<uint32_t>(num_jobs);
-  return std::make_unique<Kernels>(registry(), device, kernel_cache_folder(options), std::move(pool));
+  return std::make_unique<Kernels>(registry(), device, kernel_cache_folder(options), std::move(pool),
+                                   max_cache_bytes(options));
 }
 
 std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
@@ -117,6 +126,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
   const Registry& solvers = registry();
   print_notes(solvers.notices());
   kernel_cache_folder(kernels);  // Before a device is opened.
+  max_cache_bytes(kernels);
   if (parts.front().name.starts_with("cpu")) check_stack();
   const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;
   std::vector<Environment> all;
