@@ -14,6 +14,7 @@
 #include "base/quiet_write.h"
 #include "base/text.h"
 #include "base/variable.h"
+#include "compile/cache_limit.h"
 #include "device/stated_threads.h"
 #include "dispatch/table/prediction.h"
 #include "dispatch/table/wanted_requirement.h"
@@ -88,6 +89,7 @@ DispatcherOptions options_of_environment() {
   options.max_regret = regret.share;
   if (!regret.error.empty()) complain(regret.error);
   if (const auto stated = stated_threads(); !stated.error.empty()) complain(stated.error);
+  if (const auto limit = cache_limit(0); !limit.error.empty()) complain(limit.error);
   if (const Variable device{"ATTUNE_DEVICE"}; !device.value.empty()) options.device = device.value;
   if (!is_on({"ATTUNE_TUNE_GEMM", "AITER_TUNE_GEMM"})) return options;
   options.capture = path_if_any(captures_location);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "campaign/open_devices.h"
+#include "campaign/devices/open_devices.h"
 #include "campaign/progress_display.h"
 #include "campaign/tune_inputs.h"
 #include "campaign/tune_options.h"

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/locations.h"
+#include "compile/cache_limit.h"
 #include "device/devices.h"
-#include "dispatch/plans/kernel_compilation.h"
 #include "dispatch/threads/read_guard.h"
 
 namespace attune {
@@ -25,7 +25,7 @@ PlanService::PlanService(const DispatcherOptions& options, std::span<const KeyCo
       codes_(codes),
       inbox_(inbox),
       log_(log),
-      cache_(path_if_any(cache_location)),
+      cache_{path_if_any(cache_location), cache_limit(kApplicationCacheBytes).bytes},
       store_(options, codes),
       plans_(options.max_plan_bytes, new_hazard_owner()),
       missed_(options, log) {

@@ -14,6 +14,7 @@
 #include "dispatch/inbox.h"
 #include "dispatch/limited_device.h"
 #include "dispatch/missed_shapes.h"
+#include "dispatch/plans/kernel_compilation.h"
 #include "dispatch/plans/plan_cache.h"
 #include "dispatch/plans/weights_packer.h"
 #include "dispatch/table/key_codes.h"
@@ -111,7 +112,7 @@ class PlanService {
   const std::span<const KeyCodes> codes_;
   Inbox& inbox_;
   DispatchLog& log_;
-  const std::filesystem::path cache_;  ///< Folder of compiled kernels; empty: there is none.
+  const CachePlace cache_;  ///< As the environment said at construction.
   std::atomic<bool> stop_{false};
   ForkGuard guard_{log_};
   TableSnapshotStore store_ ATTUNE_GUARDED_BY(guard_);

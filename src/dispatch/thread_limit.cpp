@@ -25,9 +25,9 @@ std::string notice_without_rows(const Snapshot& tables, int64_t units) {
 }  // namespace
 
 LimitedDevice& PlanService::make_device(int64_t units) {
-  auto& made = owned_devices_.emplace_back(std::make_unique<LimitedDevice>(open_device(options_.device, units), cache_,
-                                                                           options_.compile_mode != CompileMode::never,
-                                                                           plans_, log_, options_.require));
+  auto& made = owned_devices_.emplace_back(
+      std::make_unique<LimitedDevice>(open_device(options_.device, units), cache_.folder,
+                                      options_.compile_mode != CompileMode::never, plans_, log_, options_.require));
   made->now.store(store_.read(made->info, nullptr).release());
   if (!is_host_) return *made;
   if (const auto why = notice_without_rows(*made->now.load(), made->units); !why.empty()) log_.say(why);

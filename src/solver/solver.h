@@ -80,6 +80,13 @@ class Solver {
   /// other less.
   virtual std::string_view thread_pool() const { return {}; }
   virtual Support supports(const Problem& problem, const DeviceInfo& device) const = 0;
+  /// The space, the untuned config and the invariant space that its backend has on a device, for a problem that it
+  /// supports there. A solver whose configs follow from the description of the device gives all three, whether the
+  /// device is here or not, and derives its backend from StaticSpaceBackend. Nothing (the default) from all three: the
+  /// configs are known only once it is opened there, as a library's are.
+  virtual std::optional<SearchSpace> space(const Problem&, const DeviceInfo&) const { return std::nullopt; }
+  virtual std::optional<Config> untuned(const Problem&, const DeviceInfo&) const { return std::nullopt; }
+  virtual std::optional<SearchSpace> invariant_space(const Problem&, const DeviceInfo&) const { return std::nullopt; }
   /// Largest work of a problem, in floating-point operations, that the untuned config does faster on one thread than on
   /// all of a host, by measurement (docs/performance.md, One thread or all); 0: none, or not measured.
   virtual double one_thread_flops() const { return 0; }

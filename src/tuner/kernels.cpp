@@ -43,6 +43,15 @@ void Kernels::compile(const std::vector<CompileTask>& tasks, const std::function
   }
 }
 
+void Kernels::prefetch(std::span<const Request> requests) {
+  if (device_.kind == "host") return;
+  for (const Request& request : requests) {
+    for (const CompileTask& task : tasks_of(request)) {
+      if (!has(task.recipe())) pool_.prefetch(task);
+    }
+  }
+}
+
 std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> requests, const std::function<bool()>& stop) {
   std::vector<std::vector<std::string>> recipes(requests.size());
   std::vector<CompileTask> tasks;
@@ -52,7 +61,12 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
       tasks.push_back(std::move(task));
     }
   }
-  compile(tasks, stop);
+  try {
+    compile(tasks, stop);
+  } catch (...) {
+    under_way_.clear();  // Some may never be answered.
+    throw;
+  }
   std::vector<BuildResult> built(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     for (const std::string& recipe : recipes[i]) {

@@ -14,7 +14,7 @@
 #include "base/quiet_write.h"
 #include "base/text.h"
 #include "base/variable.h"
-#include "compile/exported_symbols.h"
+#include "compile/elf_file.h"
 #include "compile/hostcc/toolchain_name.h"
 #include "process/run_command.h"
 
@@ -127,6 +127,12 @@ bool HostCompiler::targets(std::string_view arch) const {
   if (!arch.starts_with(ours)) return false;
   const std::string_view rest = arch.substr(ours.size());
   return rest.empty() || rest.front() == '-' || rest.front() == '+';
+}
+
+std::map<std::string, std::string> HostCompiler::report(const CompilerOutput& output) const {
+  const auto bytes = code_bytes(output.binary);
+  if (!bytes) return {};
+  return {{"code_bytes", std::to_string(*bytes)}};
 }
 
 std::string HostCompiler::flaw_of(std::string_view file) const {

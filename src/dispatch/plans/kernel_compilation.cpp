@@ -9,16 +9,14 @@
 
 namespace attune {
 
-std::map<std::string, std::string> compile_kernels(const std::vector<CompileTask>& tasks,
-                                                   const std::filesystem::path& cache,
+std::map<std::string, std::string> compile_kernels(const std::vector<CompileTask>& tasks, const CachePlace& cache,
                                                    const std::function<bool()>& stopped) {
   std::map<std::string, std::string> failures;
-  constexpr uint64_t kCacheBytes = uint64_t{4} << 30;
   try {
     // Starting compilers takes locks, which a child of fork() must find open.
     std::optional<LibraryUse> use(std::in_place);
-    if (cache.empty()) fail(ErrorCode::unavailable, "there is no folder for compiled kernels, set ATTUNE_CACHE");
-    KernelCache kernels({cache}, kCacheBytes);
+    if (cache.folder.empty()) fail(ErrorCode::unavailable, "there is no folder for compiled kernels, set ATTUNE_CACHE");
+    KernelCache kernels({cache.folder}, cache.max_bytes);
     CompilePool pool(kernels, {.jobs = 1});
     for (const CompileTask& task : tasks) pool.submit(task);
     while (pool.unanswered() > 0 && !stopped()) {

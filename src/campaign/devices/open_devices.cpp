@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "campaign/open_devices.h"
+#include "campaign/devices/open_devices.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include "base/locations.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "compile/cache_limit.h"
 #include "core/turn.h"
 #include "device/core_partition.h"
 #include "device/devices.h"
@@ -89,7 +90,30 @@ std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays*
   return std::make_unique<WorkerExecutor>(std::move(options));
 }
 
+uint64_t max_cache_bytes(const KernelOptions& options) {
+  if (options.max_cache_bytes) return *options.max_cache_bytes;
+  const CacheLimit limit = cache_limit(kProgramCacheBytes);
+  if (!limit.error.empty()) fail(ErrorCode::invalid_input, "{}", limit.error);
+  return limit.bytes;
+}
+
 }  // namespace
+
+std::filesystem::path kernel_cache_folder(const KernelOptions& options) {
+  if (options.cache.empty())
+    check_cache_location();
+  else
+    check_output_folder(options.cache);
+  const auto folder = options.cache.empty() ? cache_location().path : std::filesystem::path(options.cache);
+  return folder.empty() ? folder : std::filesystem::absolute(folder);
+}
+
+std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs) {
+  PoolOptions pool{.jobs = options.jobs, .deadline = milliseconds_of(options.deadline_s), .keep = options.keep};
+  if (pool.jobs == 0) pool.jobs = static_cast<uint32_t>(num_jobs);
+  return std::make_unique<Kernels>(registry(), device, kernel_cache_folder(options), std::move(pool),
+                                   max_cache_bytes(options));
+}
 
 std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
                                            const KernelOptions& kernels, const std::function<bool()>& stop) {
@@ -100,14 +124,10 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
     fail(ErrorCode::invalid_input, "several devices need a process each, omit --isolation none");
   // The modules' load variables must be set before any thread starts.
   const Registry& solvers = registry();
-  for (const std::string& notice : solvers.notices()) print_line(stderr, "note: " + notice);
-  if (kernels.cache.empty())
-    check_cache_location();
-  else
-    check_output_folder(kernels.cache);
+  print_notes(solvers.notices());
+  kernel_cache_folder(kernels);  // Before a device is opened.
+  max_cache_bytes(kernels);
   if (parts.front().name.starts_with("cpu")) check_stack();
-  std::filesystem::path cache = kernels.cache.empty() ? cache_location().path.string() : kernels.cache;
-  if (!cache.empty()) cache = std::filesystem::absolute(cache);
   const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;
   std::vector<Environment> all;
   for (Part& part : parts) {
@@ -121,9 +141,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
       one.opened = open_device(part.name, devices.threads);
       one.executor = std::make_unique<LocalExecutor>(*one.opened, solvers);
     }
-    PoolOptions pool{.jobs = kernels.jobs, .deadline = milliseconds_of(kernels.deadline_s), .keep = kernels.keep};
-    if (pool.jobs == 0) pool.jobs = static_cast<uint32_t>(part.cores.size());
-    one.kernels = std::make_unique<Kernels>(solvers, one.device(), cache, std::move(pool));
+    one.kernels = open_kernels(one.device(), kernels, part.cores.size());
     one.cores = std::move(part.cores);
     one.flags = device_flags(here, one.device().key());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compile/exported_symbols.h"
+#include "compile/elf_file.h"
 
 #include <elf.h>
 
@@ -19,6 +19,11 @@ std::vector<Record> records_at(std::string_view file, uint64_t offset, uint64_t 
   std::vector<Record> records(count);
   if (count != 0) std::memcpy(records.data(), file.data() + offset, count * sizeof(Record));
   return records;
+}
+
+std::vector<Elf64_Shdr> sections_of(std::string_view file) {
+  const auto header = records_at<Elf64_Ehdr>(file, 0, 1).front();
+  return records_at<Elf64_Shdr>(file, header.e_shoff, header.e_shnum);
 }
 
 std::string_view text_at(std::string_view file, const Elf64_Shdr& texts, uint64_t offset) {
@@ -48,10 +53,21 @@ bool is_shared_object(std::string_view file) noexcept {
   return header.e_type == ET_DYN;
 }
 
+std::optional<uint64_t> code_bytes(std::string_view file) {
+  if (!is_elf(file)) return std::nullopt;
+  uint64_t bytes = 0;
+  for (const Elf64_Shdr& section : sections_of(file)) {
+    if ((section.sh_flags & SHF_EXECINSTR) == 0 || section.sh_type != SHT_PROGBITS) continue;
+    if (section.sh_offset > file.size() || section.sh_size > file.size() - section.sh_offset)
+      fail(ErrorCode::invalid_input, "the binary is damaged, its code extends beyond its end; compile it again");
+    bytes += section.sh_size;
+  }
+  return bytes;
+}
+
 std::optional<std::set<std::string, std::less<>>> exported_symbols(std::string_view file) {
   if (!is_elf(file)) return std::nullopt;
-  const auto header = records_at<Elf64_Ehdr>(file, 0, 1).front();
-  const auto sections = records_at<Elf64_Shdr>(file, header.e_shoff, header.e_shnum);
+  const auto sections = sections_of(file);
   const Elf64_Shdr* symbols = nullptr;
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type == SHT_DYNSYM || (section.sh_type == SHT_SYMTAB && !symbols)) symbols = &section;

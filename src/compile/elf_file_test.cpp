@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compile/exported_symbols.h"
+#include "compile/elf_file.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -29,6 +29,11 @@ struct Object {
     names += '\0';
   }
 
+  /// Makes the section of names one of code.
+  uint64_t names_flags = 0;
+  uint32_t names_type = SHT_STRTAB;
+  uint64_t more_bytes = 0;  ///< That the section of names claims beyond the end.
+
   std::string file() const {
     Elf64_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -41,9 +46,10 @@ struct Object {
     sections[1].sh_offset = sizeof(header) + sizeof(sections);
     sections[1].sh_size = symbols.size() * sizeof(Elf64_Sym);
     sections[1].sh_link = 2;
-    sections[2].sh_type = SHT_STRTAB;
+    sections[2].sh_type = names_type;
+    sections[2].sh_flags = names_flags;
     sections[2].sh_offset = sections[1].sh_offset + sections[1].sh_size;
-    sections[2].sh_size = names.size();
+    sections[2].sh_size = names.size() + more_bytes;
     std::string bytes(reinterpret_cast<const char*>(&header), sizeof(header));
     bytes.append(reinterpret_cast<const char*>(sections), sizeof(sections));
     bytes.append(reinterpret_cast<const char*>(symbols.data()), symbols.size() * sizeof(Elf64_Sym));
@@ -117,6 +123,18 @@ TEST(ExportedSymbols, NumbersThatOverflowAreRefused) {
   EXPECT_THROW(exported_symbols(with([](Elf64_Shdr& s) { s.sh_offset = ~0ULL; })), Error);
   EXPECT_THROW(exported_symbols(with([](Elf64_Shdr& s) { s.sh_size = ~0ULL; })), Error);
   EXPECT_THROW(exported_symbols(with([](Elf64_Shdr& s) { s.sh_link = 7; })), Error);
+}
+
+TEST(CodeBytes, AreTheSizesOfExecutableSections) {
+  Object code = object();
+  EXPECT_EQ(code_bytes(code.file()), 0u);
+  code.names_type = SHT_PROGBITS;
+  EXPECT_EQ(code_bytes(code.file()), 0u) << "data";
+  code.names_flags = SHF_ALLOC | SHF_EXECINSTR;
+  EXPECT_EQ(code_bytes(code.file()), code.names.size());
+  code.more_bytes = 1;
+  EXPECT_THROW(code_bytes(code.file()), Error);
+  EXPECT_EQ(code_bytes("// .version 8.0\n.target sm_90\n" + std::string(100, ' ')), std::nullopt);
 }
 
 }  // namespace

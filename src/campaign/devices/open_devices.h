@@ -35,11 +35,17 @@ enum class Isolation : uint8_t { process, none };
 Isolation isolation_option(const std::string& text);
 /// Options for compiling kernels.
 struct KernelOptions {
-  std::string cache;       ///< Folder of compiled kernels; empty: the user's.
-  uint32_t jobs = 0;       ///< Number of concurrent compilers; 0: one per core.
-  std::string keep;        ///< Folder that keeps sources and binaries; empty: none.
-  double deadline_s = 60;  ///< Deadline of one compilation.
+  std::string cache;                        ///< Folder of compiled kernels; empty: the user's.
+  uint32_t jobs = 0;                        ///< Number of concurrent compilers; 0: one per core.
+  std::string keep;                         ///< Folder that keeps sources and binaries; empty: none.
+  double deadline_s = 0;                    ///< Deadline of one compilation; 0: the compiler's own.
+  std::optional<uint64_t> max_cache_bytes;  ///< Size to which the cache may grow; none: that of the environment.
 };
+/// Returns the folder of compiled kernels, absolute. Throws invalid_input for one that cannot be.
+std::filesystem::path kernel_cache_folder(const KernelOptions& options);
+/// Returns the compiled kernels of a device, which need not be here. `num_jobs`: number of concurrent compilers if the
+/// options name none; 0: one per core of this process. Throws invalid_input for a wrong folder or variable.
+std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs = 0);
 /// Opens one device; default: `cpu:0`. Throws invalid_input for several.
 Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels = {});
 
