@@ -88,12 +88,12 @@ TEST(CandidateSource, AnAllocatorDividesTheQuestionsByWhatTheLanesFound) {
   const auto us_of = [](const Candidate& candidate) {
     return (candidate.solver == "b.two" ? 50.0 : 100.0) + static_cast<double>(candidate.config.integer("a"));
   };
-  CandidateSource in_turn(kProduct, {}, contenders, options, {});
+  CandidateSource in_turn({.problem = kProduct}, {}, contenders, options, {});
   in_turn.begin();
   EXPECT_THAT(asked_of(in_turn, 90, us_of),
               ElementsAre(testing::Pair("a.one", 30), testing::Pair("b.two", 30), testing::Pair("c.three", 30)));
   options.make_allocator = [] { return std::make_unique<TwoThirdsToTheBest>(); };
-  CandidateSource favouring(kProduct, {}, contenders, options, {});
+  CandidateSource favouring({.problem = kProduct}, {}, contenders, options, {});
   favouring.begin();
   favouring.tell(candidate_of("b.two", 1), {.median_us = 51});
   EXPECT_THAT(asked_of(favouring, 90, us_of),
@@ -131,7 +131,7 @@ TEST(CandidateSource, AStrategySeesWhatCandidatesCostBeforeTheSearchAndInIt) {
   options.make_strategy = [](SearchTask task, const StrategyOptions&) {
     return std::make_unique<Thrifty>(std::move(task), 10);
   };
-  CandidateSource source(kProduct, {}, {contender("a.one", 90), contender("b.two", 90)}, options, {});
+  CandidateSource source({.problem = kProduct}, {}, {contender("a.one", 90), contender("b.two", 90)}, options, {});
   source.begin({.trials = {}, .costs = {{"a.one", {.prepare_s = 1, .timing_s = 1}}, {"b.two", {.prepare_s = 5}}}});
   EXPECT_EQ(source.ask(100).size(), 5u + 2u);
   source.tell(candidate_of("a.one", 1), {.prepare_s = 0.25, .timing_s = 0.25});
@@ -153,7 +153,7 @@ TEST(CandidateSource, AStrategyGetsItsTask) {
   DeviceInfo device;
   device.gfx = "here";
   const StartingPoints start{.incumbent = candidate_of("a.one", 4), .neighbours = {candidate_of("a.one", 3)}};
-  CandidateSource source(kProduct, device, {contender("a.one", 6), contender("b.two")}, options, start);
+  CandidateSource source({.problem = kProduct}, device, {contender("a.one", 6), contender("b.two")}, options, start);
   source.begin({.trials = {{candidate_of("a.one", 2), {.median_us = 70, .spread = 0.25, .num_samples = 8}},
                            {candidate_of("b.two", 2), {.status = Status::crashed}},
                            {candidate_of("a.one", 99), {.median_us = 1}},
@@ -181,7 +181,7 @@ TEST(CandidateSource, ASearchWhoseRulesLeaveNothingSaysSo) {
   sparse.space = SearchSpace::product({{.name = "a", .values = values}, {.name = "b", .values = values}},
                                       {{"none", "a > 3000", ""}});
   TunerOptions options;
-  CandidateSource source(kProduct, {}, {sparse, contender("b.two")}, options, {});
+  CandidateSource source({.problem = kProduct}, {}, {sparse, contender("b.two")}, options, {});
   source.begin();
   EXPECT_THAT(source.remarks(), testing::IsEmpty());
   EXPECT_EQ(source.ask(10).size(), 2u);
