@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -103,14 +102,17 @@ class WorkerExecutorTest : public testing::Test {
 
   /// Kills the worker in the middle of slow launches.
   Sampled sample_and_kill(Slot slot) {
-    const auto began = std::chrono::steady_clock::now();
-    return attune::sample(executor(), {{Turn{slot, 0, 6, Milliseconds(20'000)}}}, [&, killed = false]() mutable {
-      if (!killed && std::chrono::steady_clock::now() - began > Milliseconds(200)) {
-        ::kill(executor().processes().front(), SIGKILL);
-        killed = true;
-      }
-      return false;
-    });
+    executor().begin(request::Sample{{Turn{slot, 0, 6, Milliseconds(20'000)}}});
+    EXPECT_FALSE(executor().take());
+    EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(200))) << "it is under way";
+    ::kill(executor().processes().front(), SIGKILL);
+    return std::get<Sampled>(finish().value());
+  }
+  /// Waits for the answer to the outstanding request; nothing if the executor says nothing for ten seconds.
+  std::optional<Answer> finish() {
+    std::optional<Answer> answer;
+    while (!answer && is_readable(executor().descriptor(), Milliseconds(10'000))) answer = executor().take();
+    return answer;
   }
 
   const std::string good_ = "split_k=1;tile_m=64;tile_n=64", bad_ = "split_k=1;tile_m=16;tile_n=16",
@@ -497,8 +499,7 @@ TEST_F(WorkerExecutorTest, ItsDescriptorIsReadableOnceTheAnswerIsThere) {
   EXPECT_TRUE(is_readable(executor().descriptor())) << "take() is to send it";
   EXPECT_FALSE(executor().take());
   EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(200))) << "the worker is at work";
-  std::optional<Answer> answer;
-  while (!answer && is_readable(executor().descriptor(), Milliseconds(5000))) answer = executor().take();
+  const auto answer = finish();
   ASSERT_TRUE(answer);
   EXPECT_EQ(std::get<Sampled>(*answer).turns.size(), 1u);
   EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(50)));
