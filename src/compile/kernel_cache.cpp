@@ -172,22 +172,28 @@ void remove_old_staging(const fs::path& root) {
   }
 }
 
+struct EvictionResult {
+  uint64_t bytes_left = 0;
+  bool is_stuck = false;  ///< Entries that could not be evicted exceed the limit.
+};
+
 /// Removes entries that were used longest ago and that nobody leases until nine tenths of the limit are left: the rest
-/// avoids a scan of a full cache at every addition. Returns the bytes that are left.
-uint64_t evict(const fs::path& root, std::vector<StoredEntry> all, const fs::path& added, uint64_t max_bytes) {
-  uint64_t total = total_bytes(all);
+/// avoids a scan of a full cache at every addition.
+EvictionResult evict(const fs::path& root, std::vector<StoredEntry> all, const fs::path& added, uint64_t max_bytes) {
+  uint64_t total = total_bytes(all), added_bytes = 0;
   const CacheLock lock(root, CacheLock::Use::eviction);
-  if (lock.state() == CacheLock::State::busy) return total;  // The next addition tries again.
+  if (lock.state() == CacheLock::State::busy) return {total, true};
   const std::set<std::string> leased = leased_entries(root);
   std::sort(all.begin(), all.end(), [](const StoredEntry& a, const StoredEntry& b) {
     return std::tie(a.used.tv_sec, a.used.tv_nsec, a.path) < std::tie(b.used.tv_sec, b.used.tv_nsec, b.path);
   });
   for (const StoredEntry& entry : all) {
     if (total <= max_bytes - max_bytes / 10) break;
+    if (entry.path == added) added_bytes = entry.bytes;
     if (entry.path == added || leased.contains(entry.name)) continue;
     if (remove_entry(root, entry.path)) total -= entry.bytes;
   }
-  return total;
+  return {total, total - added_bytes > max_bytes};
 }
 
 }  // namespace
@@ -271,14 +277,15 @@ void KernelCache::keep_size(const fs::path& added) {
   if (stored_bytes_ && num_added_ < kScanAfter) {
     ++num_added_;
     *stored_bytes_ += fs::file_size(added, ignored);
-    if (*stored_bytes_ <= max_bytes_ || is_all_leased_) return;
+    if (*stored_bytes_ <= max_bytes_ || is_stuck_) return;
   }
   const fs::path& root = folders_.front();
   remove_old_staging(root);
   std::vector<StoredEntry> all = stored_in(root);
-  const uint64_t total = total_bytes(all);
-  stored_bytes_ = total > max_bytes_ ? evict(root, std::move(all), added.parent_path(), max_bytes_) : total;
-  is_all_leased_ = *stored_bytes_ > max_bytes_ + fs::file_size(added, ignored);
+  EvictionResult result{total_bytes(all)};
+  if (result.bytes_left > max_bytes_) result = evict(root, std::move(all), added.parent_path(), max_bytes_);
+  stored_bytes_ = result.bytes_left;
+  is_stuck_ = result.is_stuck;
   num_added_ = 0;
 }
 

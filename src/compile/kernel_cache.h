@@ -54,7 +54,7 @@ class KernelCache {
   std::unique_ptr<CacheLease> lease_;     ///< Null without one.
   std::optional<uint64_t> stored_bytes_;  ///< Size at the last scan, plus additions of this object since.
   uint32_t num_added_ = 0;                ///< Additions since the last scan.
-  bool is_all_leased_ = false;            ///< The last scan could not keep the limit: the next one waits its turn.
+  bool is_stuck_ = false;                 ///< The last scan could not keep the limit; the next is no sooner than usual.
 };
 
 }  // namespace attune
