@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "attune/problem.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -28,13 +27,15 @@ struct GoldenSpace {
   SearchSpace space;
 };
 
-/// The spaces of golden_spaces.txt: a line has name, problem, units of the device, start and space, separated by tabs.
-inline std::vector<GoldenSpace> golden_spaces() {
+/// The spaces of golden_spaces.txt, or one of them: a line has name, problem, units of the device, start and space,
+/// separated by tabs.
+inline std::vector<GoldenSpace> golden_spaces(std::string_view only = "") {
   const std::string text = read_file(ATTUNE_SOURCE_DIR "/src/testing/golden_spaces.txt");
   std::vector<GoldenSpace> spaces;
   for (const std::string_view line : split(text, '\n')) {
     if (line.empty()) continue;
     const auto cells = split(line, '\t');
+    if (!only.empty() && cells.at(0) != only) continue;
     GoldenSpace one{.name = std::string(cells.at(0)), .problem = Problem::parse(cells.at(1))};
     one.device.num_units = parse_int(cells.at(2)).value();
     for (const std::string_view index : split(cells.at(3), ' '))
@@ -45,12 +46,7 @@ inline std::vector<GoldenSpace> golden_spaces() {
   return spaces;
 }
 
-inline GoldenSpace golden_space(std::string_view name) {
-  for (GoldenSpace& one : golden_spaces()) {
-    if (one.name == name) return one;
-  }
-  fail(ErrorCode::not_found, "golden_spaces.txt has no space '{}'", name);
-}
+inline GoldenSpace golden_space(std::string_view name) { return golden_spaces(name).at(0); }
 
 /// The planted result of a config: one of eight fails, the others take a time that depends on the index alone and is
 /// similar for neighbours.

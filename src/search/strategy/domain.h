@@ -18,8 +18,8 @@ namespace attune {
 /// When a domain stops to look.
 struct DomainLimits {
   uint64_t max_enumerated = 1'000'000;  ///< Larger spaces are not enumerated.
-  /// Random draws in a row without a config that the rules allow, after which no more are made. They take about a
-  /// second, and miss a share of one config in ten thousand with a probability of 5e-5.
+  /// Random draws in a row without a config that the rules allow, after which no more are made. They take some tenths
+  /// of a second, and miss a share of one config in ten thousand with a probability of 5e-5.
   uint64_t max_rejected = 100'000;
 };
 
