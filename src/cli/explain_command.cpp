@@ -22,7 +22,7 @@
 #include "solver/contender.h"
 #include "solver/miss_config.h"
 #include "solver/registry.h"
-#include "solver/static_contenders.h"
+#include "solver/static/static_contenders.h"
 #include "store/journal.h"
 #include "tables/near_rows.h"
 #include "tables/table_lookup.h"

@@ -10,7 +10,7 @@
 
 namespace attune {
 
-/// A parameter's value. A string may be a Candidate::name() (composite solvers).
+/// A parameter's value. A string may be a Candidate::nested_name() (composite solvers).
 using Value = std::variant<int64_t, std::string>;
 
 std::string to_text(const Value& value);

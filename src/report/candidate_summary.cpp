@@ -5,7 +5,7 @@
 
 #include "report/result_json.h"
 #include "search/prune.h"
-#include "solver/static_contenders.h"
+#include "solver/static/static_contenders.h"
 
 namespace attune {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "ops/op.h"
-#include "solver/static_contenders.h"
+#include "solver/static/static_contenders.h"
 
 namespace attune {
 

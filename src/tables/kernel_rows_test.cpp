@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "solver/static_contenders.h"
+#include "solver/static/static_contenders.h"
 #include "testing/table_values.h"
 
 namespace attune {

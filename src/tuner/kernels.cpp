@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "search/prune.h"
+#include "solver/parts.h"
 
 namespace attune {
 
@@ -13,7 +14,7 @@ std::vector<CompileTask> Kernels::tasks_of(const Request& request) const {
   const Candidate& candidate = request.candidate;
   const Solver* solver = solvers_.find(candidate.solver);
   if (solver == nullptr || why_unusable(candidate, *request.problem, request.contender, device_)) return {};
-  return solver->compile_tasks(*request.problem, candidate.config, device_);
+  return all_compile_tasks(solvers_, *request.contender, *request.problem, candidate.config, device_);
 }
 
 /// Checks the file, because the cache may have been cleared since.

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "measure/blocking_calls.h"
 #include "search/weight_group.h"
+#include "solver/parts.h"
 #include "tuner/history/decision_recall.h"
 
 namespace attune {
@@ -68,6 +69,9 @@ void ProblemRun::step() {
   const double began = step_began_s_ = context_.clock.now_s();
   if (state_ == State::opening) {
     open();
+  } else if (state_ == State::parts) {
+    state_ = State::opening;
+    if (cut_) finish(Ending::cut, cut_->reason);
   } else if (is_about_to_measure()) {
     state_ = State::racing;
     admit_untuned();
@@ -107,6 +111,7 @@ void ProblemRun::open() {
   if (context_.interrupted()) return finish(Ending::cut, "interrupted before a decision");
   if (opened.lost) return finish(Ending::cut, "its workers died while no candidate ran in them: " + opened.refused);
   if (!opened.refused.empty()) return finish(Ending::refused, opened.refused);
+  apply_parts(opened.contenders);
   context_.neighbours.refresh(context_.journal);
   StartingPoints start{{}, context_.neighbours.nearest(item_.problem, kNeighbours)};
   if (item_.incumbent) start.incumbent = item_.incumbent->candidate;
@@ -115,8 +120,7 @@ void ProblemRun::open() {
       std::make_unique<CandidateSource>(item_, context_.executor.device(), std::move(opened.contenders), how_, start);
   result_.versions = source_->versions();
   if (source_->untuned().empty()) return finish(Ending::unsupported, failure_summary());
-  if (how_.retune) return source_->begin({{}, context_.costs});
-  if (item_.goal == Goal::decision) {
+  if (item_.goal == Goal::decision && !how_.retune) {
     auto known = recall_decision(context_.journal, history_source(), source_->versions(), item_.has_row,
                                  [this](const Decision& decision) { return is_of_present_binaries(decision); });
     if (known.keeps_row) return finish(Ending::kept, "the table already has its row");
@@ -125,9 +129,45 @@ void ProblemRun::open() {
       return finish(Ending::reused, "");
     }
   }
-  history_.recall(context_.journal, history_source(),
-                  [&](const std::string& solver) { return source_->versions_of(solver); });
+  for (const Contender& contender : contenders_) {
+    if (contender.support.yes) parts_.insert(parts_.end(), contender.parts.begin(), contender.parts.end());
+  }
+  if (next_part() != nullptr) {
+    // Closed meanwhile: two problems that both wait for a part must not keep it from being opened.
+    context_.executor.close(id_);
+    state_ = State::parts;
+    return;
+  }
+  if (!how_.retune) {
+    history_.recall(context_.journal, history_source(),
+                    [&](const std::string& solver) { return source_->versions_of(solver); });
+  }
   source_->begin({history_.trials(), context_.costs});
+}
+
+const Problem* ProblemRun::next_part() const {
+  if (finished() || cut_) return nullptr;
+  const auto missing = std::find_if(parts_.begin(), parts_.end(),
+                                    [&](const Problem& one) { return !context_.parts.contains(one.key()); });
+  return missing == parts_.end() ? nullptr : &*missing;
+}
+
+/// Replaces the choices that spaces offer for their parts by the short lists, as far as the parts are tuned. A
+/// contender one of whose parts has none does not support the problem, for the part's reason.
+void ProblemRun::apply_parts(std::vector<Contender>& contenders) const {
+  for (Contender& contender : contenders) {
+    if (!contender.support.yes) continue;
+    std::vector<std::vector<Candidate>> lists;
+    for (const Problem& part : contender.parts) {
+      const auto known = context_.parts.find(part.key());
+      if (known == context_.parts.end()) break;
+      if (known->second.short_list.empty())
+        contender.support = Support::no("has no candidate for its part: " + known->second.reason);
+      lists.push_back(known->second.short_list);
+    }
+    if (contender.support.yes && !lists.empty() && lists.size() == contender.parts.size())
+      contender.space = with_short_lists(contender.space, lists);
+  }
 }
 
 /// A decision belongs to its binaries: only verified ones may be published. In a weight group any finalist may be

@@ -24,12 +24,14 @@ namespace attune {
 /// One problem from open to Decision. step() does one piece of work on the executor and returns.
 ///
 ///     opening ─▶ admitting ─▶ racing ─▶ contesting ─▶ finished
-///        └──────────┴───────────┴────────────────────────▲
+///      ▲   ▼        └───────────┴────────────────────────▲
+///      parts
 class ProblemRun {
  public:
-  /// opening: the executor has not opened the problem. admitting: it has, and the untuned configs are next. racing:
-  /// candidates join and are sampled. contesting: the finals and what follows.
-  enum class State : uint8_t { opening, admitting, racing, contesting, finished };
+  /// opening: the executor has not opened the problem. parts: those of composite solvers are tuned by other runs;
+  /// then the problem is opened again. admitting: it has, and the untuned configs are next. racing: candidates join and
+  /// are sampled. contesting: the finals and what follows.
+  enum class State : uint8_t { opening, parts, admitting, racing, contesting, finished };
 
   ProblemRun(TuningContext& context, ProblemId id, const WorkItem& item);
   ~ProblemRun();
@@ -40,6 +42,9 @@ class ProblemRun {
   bool is_about_to_measure() const noexcept { return state_ == State::admitting && !cut_; }
   /// Earliest time at which step() has work; in the future only while it waits for its confirmation or to open.
   double ready_at_s() const noexcept { return ready_at_s_; }
+  /// A part of a composite solver that must be tuned for its short list, into TuningContext::parts, before step() can
+  /// go on; null: none.
+  const Problem* next_part() const;
   void step();
   /// True if it can continue in another worker only than that of its last samples: with renew_worker(), or when the
   /// worker is replaced for another problem.
@@ -64,6 +69,7 @@ class ProblemRun {
   };
 
   void open();
+  void apply_parts(std::vector<Contender>& contenders) const;
   CandidateHistory::Source history_source() const;
   bool is_of_present_binaries(const Decision& decision);
   /// Whether a winner must beat the candidate: the baseline, or a library's own config. The config that a generated
@@ -121,6 +127,7 @@ class ProblemRun {
   Contest contest_;
   CostForecast forecast_;
   Sampler sampler_;
+  std::vector<Problem> parts_;  // of composite solvers; known once the problem was opened
   std::vector<Contender> contenders_;
   std::unique_ptr<CandidateSource> source_;
   std::map<Slot, Competitor> entries_;

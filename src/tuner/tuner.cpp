@@ -59,7 +59,7 @@ class LaneRun {
       abandon_lost();
       if (Active* ready = next_ready())
         step(*ready);
-      else if (ended.empty() && active_.size() < kOpenProblems && begin_next())
+      else if (num_open() < kOpenProblems && (begin_part() || (ended.empty() && begin_next())))
         continue;
       else if (Active* waiting = next_without_worker())
         renew_worker(*waiting);
@@ -71,7 +71,9 @@ class LaneRun {
 
   /// Returns the active problems to the source for other lanes, because the device was lost.
   void give_back() {
-    for (const Active& one : active_) source_.give_back(one.id);
+    for (const Active& one : active_) {
+      if (!one.is_part) source_.give_back(one.id);
+    }
     active_.clear();
   }
 
@@ -79,8 +81,15 @@ class LaneRun {
   struct Active {
     ProblemId id = 0;
     std::unique_ptr<ProblemRun> run;
-    double share_s = 0;  ///< Share of the budget.
+    double share_s = 0;    ///< Share of the budget.
+    bool is_part = false;  ///< Of a composite solver's candidates for another active run.
   };
+
+  /// Runs whose problem the executor has open, or will be asked to open.
+  size_t num_open() const {
+    return static_cast<size_t>(std::count_if(active_.begin(), active_.end(),
+                                             [](const Active& one) { return one.run->next_part() == nullptr; }));
+  }
 
   double left_s() const {
     return context_.options.budget_s > 0 ? began_s_ + context_.options.budget_s - context_.clock.now_s() : kForever;
@@ -90,7 +99,8 @@ class LaneRun {
   Active* next_ready() {
     const double now_s = context_.clock.now_s();
     for (Active& one : active_) {
-      if (one.run->ready_at_s() <= now_s && !one.run->needs_fresh_worker()) return &one;
+      if (one.run->ready_at_s() <= now_s && !one.run->needs_fresh_worker() && one.run->next_part() == nullptr)
+        return &one;
     }
     return nullptr;
   }
@@ -121,6 +131,22 @@ class LaneRun {
     return true;
   }
 
+  /// Begins to tune a part that an active run waits for, for its short list.
+  bool begin_part() {
+    for (const Active& one : active_) {
+      const Problem* part = one.run->next_part();
+      const bool is_active = part == nullptr || std::any_of(active_.begin(), active_.end(), [&](const Active& other) {
+                               return other.is_part && other.run->result().problem == *part;
+                             });
+      if (is_active) continue;
+      const ProblemId id = context_.next_part--;
+      const WorkItem item{.problem = *part, .goal = Goal::short_list};
+      active_.push_back({id, std::make_unique<ProblemRun>(context_, id, item), one.share_s, true});
+      return true;
+    }
+    return false;
+  }
+
   void begin_measuring() {
     if (!context_.options.before_measuring) return;
     const double before_s = context_.clock.now_s();
@@ -139,10 +165,18 @@ class LaneRun {
 
   void finish(Active& active) {
     const ProblemId id = active.id;
+    const bool is_part = active.is_part;
     const TuneResult result = active.run->result();
-    source_.done(id, result);
     active_.remove_if([&](const Active& one) { return one.id == id; });
+    if (is_part) return note_part(result);
+    source_.done(id, result);
     context_.observer.finished(result);
+  }
+
+  void note_part(const TuneResult& result) {
+    PartResult& known = context_.parts[result.problem.key()];
+    for (const ShortListed& one : result.short_list) known.short_list.push_back(one.candidate);
+    known.reason = result.reason;
   }
 
   void hold_to_budget(Active& active) {
@@ -165,7 +199,7 @@ class LaneRun {
 
   void abandon_lost() {
     for (Active& one : active_) {
-      if (source_.is_lost(one.id)) one.run->abandon("it was given up before a decision");
+      if (!one.is_part && source_.is_lost(one.id)) one.run->abandon("it was given up before a decision");
     }
   }
 
@@ -173,7 +207,9 @@ class LaneRun {
   void wait_for_active() {
     constexpr double kMaxSleepS = 0.2;
     double ready_s = kForever;
-    for (const Active& one : active_) ready_s = std::min(ready_s, one.run->ready_at_s());
+    for (const Active& one : active_) {
+      if (one.run->next_part() == nullptr) ready_s = std::min(ready_s, one.run->ready_at_s());
+    }
     context_.clock.sleep_s(std::clamp(std::min(ready_s - context_.clock.now_s(), left_s()), 0.0, kMaxSleepS));
   }
 

@@ -4,8 +4,10 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
+#include "core/candidate.h"
 #include "measure/executor.h"
 #include "search/strategy/trial.h"
 #include "store/journal.h"
@@ -15,6 +17,12 @@
 #include "tuner/tuner_options.h"
 
 namespace attune {
+
+/// What tuning a part of a composite solver's candidates gave.
+struct PartResult {
+  std::vector<Candidate> short_list;
+  std::string reason;  ///< If the list is empty.
+};
 
 /// State that the runs of one lane share.
 struct TuningContext {
@@ -33,8 +41,11 @@ struct TuningContext {
   std::function<bool()> tick;
   NeighbourIndex neighbours;
   Slot next_slot = 1;
-  uint32_t epoch = 0;                  ///< The executor's, as far as its answers told.
-  double recycle_s = 0;                ///< Duration of the last recycle.
+  uint32_t epoch = 0;                       ///< The executor's, as far as its answers told.
+  double recycle_s = 0;                     ///< Duration of the last recycle.
+  std::map<std::string, PartResult> parts;  ///< By the part's key.
+  /// Ids of parts in the executor, counted down from an id that no source of work gives out.
+  ProblemId next_part = ~ProblemId{0} - 1;
   std::map<std::string, Costs> costs;  ///< Of one candidate, by solver, in the last problem that it took part in.
 };
 

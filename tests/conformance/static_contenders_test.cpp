@@ -7,7 +7,7 @@
 #include "device/devices.h"
 #include "ops/op.h"
 #include "solver/registry.h"
-#include "solver/static_contenders.h"
+#include "solver/static/static_contenders.h"
 
 namespace attune {
 namespace {

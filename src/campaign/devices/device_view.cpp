@@ -9,7 +9,7 @@
 #include "formats/device_info/device_info.h"
 #include "measure/contenders.h"
 #include "solver/registry.h"
-#include "solver/static_contenders.h"
+#include "solver/static/static_contenders.h"
 
 namespace attune {
 namespace {

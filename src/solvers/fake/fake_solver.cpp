@@ -7,7 +7,7 @@
 #include "device/fake/fake_device.h"
 #include "ops/gemm/gemm_op.h"
 #include "solver/registry.h"
-#include "solver/static_space_backend.h"
+#include "solver/static/static_space_backend.h"
 #include "solvers/fake/fault_actions.h"
 #include "solvers/fake/faulty_plan.h"
 #include "tensor/convert.h"

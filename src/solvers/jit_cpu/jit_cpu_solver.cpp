@@ -12,7 +12,7 @@
 #include "jit_cpu/sources_hash.h"
 #include "solver/host_gemm.h"
 #include "solver/module.h"
-#include "solver/static_space_backend.h"
+#include "solver/static/static_space_backend.h"
 #include "solvers/jit_cpu/dot_plan.h"
 #include "solvers/jit_cpu/gemm_space.h"
 #include "solvers/jit_cpu/tile_plan.h"

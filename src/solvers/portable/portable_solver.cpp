@@ -9,7 +9,7 @@
 #include "portable/sources_hash.h"
 #include "solver/host_gemm.h"
 #include "solver/registry.h"
-#include "solver/static_space_backend.h"
+#include "solver/static/static_space_backend.h"
 #include "tensor/convert.h"
 
 namespace attune {

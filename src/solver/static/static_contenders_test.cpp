@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/static_contenders.h"
+#include "solver/static/static_contenders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

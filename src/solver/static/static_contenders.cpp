@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/static_contenders.h"
+#include "solver/static/static_contenders.h"
 
 namespace attune {
 namespace {
@@ -26,6 +26,7 @@ Contender static_contender(const SolverEntry& entry, const Solver* solver, const
     contender.untuned = solver->untuned(problem, device).value();
     contender.invariant = solver->invariant_space(problem, device).value();
     contender.space = *std::move(space);
+    contender.parts = solver->parts(problem, device);
   } catch (const std::exception& error) {
     contender.support = Support::no(error.what());
   }
