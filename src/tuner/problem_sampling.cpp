@@ -29,6 +29,7 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
     for (size_t i = 0; i < sampled.turns.size(); ++i) {
       const auto entry = entries_.find(sampled.turns[i].slot);
       if (entry == entries_.end()) continue;
+      // About as many launches are untimed.
       entry->second.timing_s += (2 * sampled.turns[i].launches + 1) * sampled.samples[i].us * 1e-6;
       source_->tell(entry->second.candidate, trial_of(entry->second));
     }

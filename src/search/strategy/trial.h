@@ -15,7 +15,7 @@ struct Trial {
   double spread = 0;         ///< Of one sample, as spread_of() has it; 0: unknown, or fewer than two samples.
   uint32_t num_samples = 0;  ///< Valid samples so far.
   double prepare_s = 0;      ///< Seconds spent in this run to compile, load and verify it; 0: none, or unknown.
-  double timing_s = 0;       ///< Seconds spent in this run on its launches for samples, timed and untimed.
+  double timing_s = 0;       ///< Seconds of its launches for samples in this run, timed and as many untimed.
 };
 
 /// Seconds that one candidate costs; 0: unknown.
