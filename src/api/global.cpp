@@ -5,12 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
-#include <mutex>
 #include <string_view>
 
 #include "attune/dispatcher.h"
 #include "attune/error.h"
 #include "base/locations.h"
+#include "base/mutex.h"
 #include "base/quiet_write.h"
 #include "base/text.h"
 #include "base/variable.h"
@@ -141,8 +141,8 @@ Dispatcher& Dispatcher::global() {
   if (Dispatcher* const made = instance.load(std::memory_order_acquire)) return *made;
   ForkGuard::prepare();
   const LibraryUse use;
-  static std::mutex making;
-  const std::lock_guard lock(making);
+  static Mutex making;
+  const Lock lock(making);
   if (instance == nullptr) instance = make_global();
   return *instance;
 }

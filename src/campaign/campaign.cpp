@@ -27,8 +27,8 @@
 #include "device/core_binding.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
-#include "tuner/cost_forecast.h"
 #include "tuner/interleaved.h"
+#include "tuner/problem/cost_forecast.h"
 #include "tuner/weight_configs.h"
 #include "worker/worker_executor.h"
 

@@ -15,7 +15,7 @@ struct CacheLimit {
   std::string error;  ///< A sentence about an invalid variable, which is ignored.
 };
 
-/// Reads the environment; no thread may change it meanwhile. `otherwise`: size if the variable is not set. Cheap.
-CacheLimit cache_limit(uint64_t otherwise);
+/// Reads the environment; no thread may change it meanwhile. `default_value`: size if the variable is not set. Cheap.
+CacheLimit cache_limit(uint64_t default_value);
 
 }  // namespace attune

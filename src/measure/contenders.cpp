@@ -2,24 +2,16 @@
 #include "measure/contenders.h"
 
 #include "base/error.h"
+#include "measure/blocking_calls.h"
 
 namespace attune {
 
 std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol) {
   constexpr ProblemId kProbe = ~ProblemId{0};
-  executor.open(kProbe, problem, protocol);
-  std::vector<Contender> found;
-  for (bool answered = false; !answered;) {
-    for (Event& event : executor.wait(Milliseconds(1000))) {
-      if (auto* opened = std::get_if<Opened>(&event)) {
-        if (!opened->refused.empty()) fail(ErrorCode::unavailable, "{}", opened->refused);
-        found = std::move(opened->contenders);
-        answered = true;
-      }
-    }
-  }
+  Opened opened = open(executor, {kProbe, problem, protocol});
+  if (!opened.refused.empty()) fail(ErrorCode::unavailable, "{}", opened.refused);
   executor.close(kProbe);
-  return found;
+  return std::move(opened.contenders);
 }
 
 }  // namespace attune

@@ -43,6 +43,36 @@ struct Admission {
   bool operator==(const Admission&) const = default;
 };
 
+/// Requests to an executor, of which it does one at a time; a supervisor sends them to its worker as they are.
+namespace request {
+/// Opens a problem; two may be open. Answered by Opened.
+struct Open {
+  ProblemId id = 0;
+  Problem problem;
+  Protocol protocol;
+  bool operator==(const Open&) const = default;
+};
+/// Prepares and verifies a candidate. Answered by Admitted.
+struct Admit {
+  ProblemId id = 0;
+  Slot slot = 0;
+  Admission admission;
+  bool operator==(const Admit&) const = default;
+};
+/// Runs the turns in order without a round trip between them. Answered by Sampled.
+struct Sample {
+  std::vector<Turn> schedule;
+  bool operator==(const Sample&) const = default;
+};
+/// Replaces the worker by a fresh one, which opens its libraries and prepares everything that is open and admitted
+/// anew, without verifying it. Blames nobody; a candidate that cannot be prepared again is in Sampled::failed of the
+/// next schedule that names it. Answered by Recycled.
+struct Recycle {
+  bool operator==(const Recycle&) const = default;
+};
+}  // namespace request
+using Request = std::variant<request::Open, request::Admit, request::Sample, request::Recycle>;
+
 struct Opened {
   ProblemId problem;
   /// Not empty if the problem cannot be run on this machine (too large …): the reason and a remedy.
@@ -87,32 +117,35 @@ struct Recycled {
   uint32_t epoch = 0;  ///< Of the fresh worker.
   bool operator==(const Recycled&) const = default;
 };
-using Event = std::variant<Opened, Admitted, Sampled, Recycled>;
+using Answer = std::variant<Opened, Admitted, Sampled, Recycled>;
 
-/// Runs candidates on one device. Calls enqueue; wait() returns the answers. Not thread-safe. The executor recovers
-/// from a candidate's death or hang and restores everything its worker lost: callers see them in outcomes and epochs
-/// only.
+/// The answer to a request that was aborted: refused, cancelled or interrupted; a recycle gets `epoch`.
+Answer cancelled(const Request& request, uint32_t epoch);
+
+/// Runs candidates on one device, one request at a time: from begin() until take() returns the answer or throws, the
+/// request is outstanding. measure/blocking_calls waits for answers. The executor recovers from a candidate's death or
+/// hang and restores everything its worker lost: callers see them in outcomes and epochs only. Not thread-safe.
 class Executor {
  public:
   virtual ~Executor() = default;
   virtual const DeviceInfo& device() const = 0;
-  /// Opens a problem; two may be open. Answered by Opened.
-  virtual void open(ProblemId id, const Problem& problem, const Protocol& protocol) = 0;
+
+  /// Begins a request and returns at once. Requires: none is outstanding.
+  virtual void begin(Request request) = 0;
+  /// For poll(): readable while take() has something to do, be it the answer or a step towards it, such as a look at
+  /// deadlines a few times a second. The same number for the executor's life; -1 if take() does all in this process.
+  virtual int descriptor() const = 0;
+  /// The answer to the outstanding request, once; nullopt if there is none yet or no request. Never waits for a request
+  /// to be done in a worker, but while a fresh worker starts and gets what the last one had: after a death or for a
+  /// recycle. What it throws ends the request: Error{device} when the device is lost, and errors that are no
+  /// candidate's fault.
+  virtual std::optional<Answer> take() = 0;
+  /// Closes a problem or drops a candidate without an answer and at once; a worker frees it before the next request, in
+  /// take(). What is not open or admitted is ignored. Requires: no request is outstanding.
   virtual void close(ProblemId id) = 0;
-  /// Prepares and verifies a candidate. Answered by Admitted.
-  virtual void admit(ProblemId id, Slot slot, const Admission& admission) = 0;
   virtual void drop(Slot slot) = 0;
-  /// Runs the turns in order without a round trip between them. Answered by Sampled.
-  virtual void sample(std::vector<Turn> schedule) = 0;
-  /// Replaces the worker by a fresh one, which opens its libraries and prepares everything that is open and admitted
-  /// anew, without verifying it. Answered by Recycled, once no enqueued request is left. Blames nobody; a candidate
-  /// that cannot be prepared again is in Sampled::failed of the next schedule that names it.
-  virtual void recycle() = 0;
-  /// Blocks up to `timeout` for events; may return none.
-  virtual std::vector<Event> wait(Milliseconds timeout) = 0;
-  /// Abandons the enqueued requests, at once if they are in a worker process. Each is still answered: refused,
-  /// cancelled or interrupted. Open problems and admitted candidates may be lost; the caller should close them and
-  /// stop.
+  /// Abandons the outstanding request, if there is one, at once if it is in a worker process; take() then returns the
+  /// cancelled() answer. Open problems and admitted candidates may be lost; the caller should close them and stop.
   virtual void abort() = 0;
   /// Processes other than this one in which candidates run; their processor time belongs to the run.
   virtual std::vector<pid_t> processes() const { return {}; }

@@ -3,17 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <set>
 
 #include "base/error.h"
 #include "measure/bitwise/row_axis.h"
-#include "measure/cancelled.h"
 #include "measure/evaluate.h"
 #include "measure/plausibility.h"
 #include "search/prune.h"
 #include "search/weight_group.h"
-#include "solver/library_build.h"
 
 namespace attune {
 namespace {
@@ -22,128 +18,54 @@ constexpr size_t kMaxOpen = 2;
 // Usable share of the device's memory: libraries pack weights and keep their own scratch memory.
 constexpr double kMemoryShare = 0.9;
 constexpr double kGigabyte = 1e9;
-constexpr Milliseconds kLibraryLimit{120'000};  // to open a library and ask it for versions and space
-
 constexpr const char* kPlain = "plain";
-
-/// The layouts of the weights that configs of a space name.
-std::set<std::string> layouts_of(const SearchSpace& space) {
-  std::set<std::string> layouts;
-  for (const Parameter& parameter : space.parameters()) {
-    if (parameter.name != "b_layout") continue;
-    for (const Value& value : parameter.values) layouts.insert(to_text(value));
-  }
-  for (uint64_t i = 0; space.is_listed() && i < space.size(); ++i) layouts.insert(layout_of(space.at(i)));
-  return layouts;
-}
-
-Contender without(const SolverEntry& entry, std::string reason) {
-  Contender contender;
-  contender.solver = entry.id;
-  if (entry.solver != nullptr) contender.version = entry.solver->version();
-  contender.support = Support::no(std::move(reason));
-  return contender;
-}
 
 }  // namespace
 
-/// A solver opened on the device, or the reason why it could not be opened.
-struct LocalExecutor::Library {
-  std::unique_ptr<Backend> backend;
-  std::string unavailable;
-  Versions builds;  ///< `build.<library>` of the libraries it calls.
-};
-
 LocalExecutor::LocalExecutor(Device& device, const Registry& registry, Announcer* announcer)
-    : device_(device), registry_(registry), announcer_(announcer) {}
+    : device_(device), registry_(registry), announcer_(announcer), solvers_(device, registry, announcer) {}
 LocalExecutor::~LocalExecutor() = default;
 
-void LocalExecutor::open(ProblemId id, const Problem& problem, const Protocol& protocol) {
-  commands_.push_back({[this, id, problem, protocol] { return std::vector<Event>{do_open(id, problem, protocol)}; },
-                       {cancelled_opening(id)}});
+void LocalExecutor::begin(Request request) {
+  ATTUNE_CHECK(!request_, "an executor does one request at a time");
+  request_ = std::move(request);
+  is_aborted_ = false;
 }
 
-void LocalExecutor::close(ProblemId id) {
-  commands_.push_back({[this, id] {
-                         do_close(id);
-                         return std::vector<Event>{};
-                       },
-                       {}});
-}
-
-void LocalExecutor::admit(ProblemId id, Slot slot, const Admission& admission) {
-  commands_.push_back({[this, id, slot, admission] { return std::vector<Event>{do_admit(id, slot, admission)}; },
-                       {cancelled_admission(slot)}});
+std::optional<Answer> LocalExecutor::take() {
+  if (!request_) return std::nullopt;
+  const Request request = *std::exchange(request_, std::nullopt);
+  if (is_aborted_) return cancelled(request, epoch_);
+  return std::visit([this](const auto& one) -> Answer { return answer(one); }, request);
 }
 
 void LocalExecutor::drop(Slot slot) {
-  commands_.push_back({[this, slot] {
-                         if (OpenProblem* opening = opening_of(slot)) give_back(*opening, slot);
-                         lost_.erase(slot);
-                         announce(0, {});
-                         return std::vector<Event>{};
-                       },
-                       {}});
-}
-
-void LocalExecutor::sample(std::vector<Turn> schedule) {
-  commands_.push_back(
-      {[this, turns = std::move(schedule)] { return std::vector<Event>{do_sample(turns)}; }, {cancelled_sampling()}});
-}
-
-void LocalExecutor::recycle() {
-  commands_.push_back({[this] { return std::vector<Event>{do_recycle()}; }, {Recycled{epoch_}}});
-}
-
-std::vector<Event> LocalExecutor::wait(Milliseconds) {
-  while (!commands_.empty()) {
-    const Command command = std::move(commands_.front());
-    commands_.pop_front();
-    if (auto events = command.run ? command.run() : command.cancelled; !events.empty()) return events;
-  }
-  return {};
-}
-
-void LocalExecutor::abort() {
-  for (Command& command : commands_) {
-    if (!command.cancelled.empty()) command.run = nullptr;  // Close and drop requests are still executed.
-  }
+  ATTUNE_CHECK(!request_, "slot {} is dropped while a request is outstanding", slot);
+  if (OpenProblem* opening = opening_of(slot)) give_back(*opening, slot);
+  lost_.erase(slot);
+  announce(0, {});
 }
 
 void LocalExecutor::announce(Slot slot, Milliseconds limit) {
   if (announcer_ != nullptr) announcer_->announce(slot, limit);
 }
 
-Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protocol& protocol) {
+Opened LocalExecutor::answer(const request::Open& open) {
   Opened answer;
-  answer.problem = id;
+  answer.problem = open.id;
   // References, bandwidth and libraries start threads, which need all cores.
   device_.settle({}, false);
   announce(0, {});
   try {
-    const Op& op = op_of(problem);
-    const Problem normal = op.normalise(problem, device_.info());
-    const double bytes = bench_bytes(op, normal, protocol, device_.info());
-    answer.refused = reason_to_refuse(bytes);
-    if (!answer.refused.empty()) return answer;
-    answer.busy = !fits_beside_the_open(bytes);
-    if (answer.busy) return answer;
-    OpenProblem opening{normal, protocol, {}, bytes, {}, nullptr, {}, {}};
-    for (const SolverEntry& entry : registry_.entries()) {
-      const auto place = static_cast<uint32_t>(&entry - registry_.entries().data());
-      announce(kLibrarySlots + place, kLibraryLimit);
-      const auto skipped = skipped_.find(place);
-      opening.contenders.push_back(skipped == skipped_.end() ? contender_of(entry, normal)
-                                                             : without(entry, skipped->second));
-    }
-    announce(0, {});
+    const Op& op = op_of(open.problem);
+    const Problem normal = op.normalise(open.problem, device_.info());
+    const double bytes = bench_bytes(op, normal, open.protocol, device_.info());
+    if (!has_memory_for(bytes, answer)) return answer;
+    OpenProblem opening{normal, open.protocol, solvers_.contenders(normal), bytes, {}, nullptr, {}, {}};
     find_packings(opening);
-    answer.refused = reason_to_refuse(opening.bytes);
-    if (!answer.refused.empty()) return answer;
-    answer.busy = !fits_beside_the_open(opening.bytes);
-    if (answer.busy) return answer;
+    if (!has_memory_for(opening.bytes, answer)) return answer;
     answer.contenders = opening.contenders;
-    open_.insert_or_assign(id, std::move(opening));
+    open_.insert_or_assign(open.id, std::move(opening));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::internal) throw;
     answer.refused = error.what();
@@ -151,62 +73,20 @@ Opened LocalExecutor::do_open(ProblemId id, const Problem& problem, const Protoc
   return answer;
 }
 
-std::string LocalExecutor::reason_to_refuse(double bytes) const {
-  const double there = kMemoryShare * static_cast<double>(device_.info().memory_bytes);
-  if (bytes <= there) return {};
-  return fmt::format(
-      "the problem does not fit in memory; use a device with more, or a smaller shape: {:.1f} GB needed, {:.1f} GB of "
-      "{:.1f} GB usable",
-      bytes / kGigabyte, there / kGigabyte, static_cast<double>(device_.info().memory_bytes) / kGigabyte);
-}
-
-bool LocalExecutor::fits_beside_the_open(double bytes) const {
-  if (open_.size() >= kMaxOpen) return false;
-  double there = kMemoryShare * static_cast<double>(device_.info().memory_bytes);
+/// Whether a problem of this size can be opened now; if not, the answer is to refuse it or that the device is busy.
+bool LocalExecutor::has_memory_for(double bytes, Opened& answer) const {
+  const auto all = static_cast<double>(device_.info().memory_bytes);
+  double there = kMemoryShare * all;
+  if (bytes > there) {
+    answer.refused = fmt::format(
+        "the problem does not fit in memory; use a device with more, or a smaller shape: {:.1f} GB needed, {:.1f} GB "
+        "of {:.1f} GB usable",
+        bytes / kGigabyte, there / kGigabyte, all / kGigabyte);
+    return false;
+  }
   for (const auto& [id, opening] : open_) there -= opening.bytes;
-  return bytes <= there;
-}
-
-LocalExecutor::Library& LocalExecutor::library(const Solver& solver) {
-  auto& slot = libraries_[std::string(solver.id())];
-  if (slot) return *slot;
-  slot = std::make_unique<Library>();
-  try {
-    slot->backend = solver.open(device_);
-    for (const EntryPoint& entry_point : slot->backend->entry_points()) {
-      if (const auto build = library_build(entry_point.library); !build.empty())
-        slot->builds["build." + entry_point.library] = build;
-    }
-    // The module determines how the library is called, so its build is recorded, too.
-    for (const SolverEntry& entry : registry_.entries()) {
-      const std::string module = std::filesystem::path(entry.module).filename();
-      if (entry.id == solver.id() && !module.empty()) slot->builds["build." + module] = library_build(module);
-    }
-  } catch (const std::exception& error) {
-    slot->unavailable = error.what();
-  }
-  return *slot;
-}
-
-Contender LocalExecutor::contender_of(const SolverEntry& entry, const Problem& problem) {
-  if (entry.solver == nullptr) return without(entry, entry.unavailable);
-  try {
-    Support support = entry.solver->supports(problem, device_.info());
-    if (!support.yes) return without(entry, support.reason);
-    Library& opened = library(*entry.solver);
-    if (!opened.backend) return without(entry, opened.unavailable);
-    Contender contender;
-    contender.solver = entry.id;
-    contender.versions = opened.backend->versions();
-    contender.version = candidate_version(*entry.solver, contender.versions);
-    contender.versions.insert(opened.builds.begin(), opened.builds.end());
-    contender.space = opened.backend->space(problem);
-    contender.untuned = opened.backend->untuned(problem);
-    contender.invariant = opened.backend->invariant_space(problem);
-    return contender;
-  } catch (const std::exception& error) {
-    return without(entry, error.what());
-  }
+  answer.busy = open_.size() >= kMaxOpen || bytes > there;
+  return !answer.busy;
 }
 
 /// Finds the packing of each layout that a contender names, and adds the memory for all of them.
@@ -214,22 +94,8 @@ void LocalExecutor::find_packings(OpenProblem& opening) {
   if (!has_packed_weights(opening.problem)) return;
   const auto specs = op_of(opening.problem).tensors(opening.problem);
   const auto rotation = size_rotation(specs, opening.protocol.cache, device_.info().cache_bytes);
-  for (Contender& contender : opening.contenders) {
-    if (!contender.support.yes) continue;
-    try {
-      auto names = layouts_of(contender.space);
-      names.merge(layouts_of(contender.invariant));
-      for (const std::string& name : names) {
-        if (name == kPlain || opening.packings.contains(name)) continue;
-        Backend& backend = *library(*registry_.find(contender.solver)).backend;
-        const auto& packing =
-            opening.packings.emplace(name, packing_of({name}, opening.problem, backend)).first->second;
-        opening.bytes += packed_weights_bytes(packing, rotation);
-      }
-    } catch (const std::exception& error) {
-      contender.support = Support::no(error.what());
-    }
-  }
+  opening.packings = solvers_.packings(opening.problem, opening.contenders);
+  for (const auto& [name, packing] : opening.packings) opening.bytes += packed_weights_bytes(packing, rotation);
 }
 
 /// Throws unavailable if the problem's weights cannot be in the layout of the config.
@@ -252,7 +118,7 @@ Outcome LocalExecutor::prepare(OpenProblem& opening, const Admission& admission,
     if (const auto why = why_unusable(candidate, opening.problem, opening.contenders, device_.info()))
       fail(ErrorCode::unavailable, "{}", *why);
     const std::vector<Binary> binaries = binaries_.load(admission.binaries);
-    plan = library(*registry_.find(candidate.solver)).backend->prepare(opening.problem, candidate.config, {binaries});
+    plan = solvers_.backend(candidate.solver).prepare(opening.problem, candidate.config, {binaries});
     ATTUNE_CHECK(plan != nullptr, "{} prepared no plan", candidate.name());
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
     if (admission.limits.load.count() > 0 && took > admission.limits.load) {
@@ -280,12 +146,13 @@ std::vector<OtherRows> LocalExecutor::prepare_other_rows(OpenProblem& opening, c
   std::vector<OtherRows> others;
   for (const int64_t m : probed_rows(opening.problem.integer("m"))) {
     const Problem problem = op.normalise(opening.problem.with("m", std::to_string(m)), device_.info());
-    if (const auto why = why_unusable(candidate, problem, std::vector{contender_of(*entry, problem)}, device_.info()))
+    if (const auto why =
+            why_unusable(candidate, problem, std::vector{solvers_.contender(*entry, problem)}, device_.info()))
       fail(ErrorCode::unavailable, "it does not serve every M of the weights, as at M = {}: {}", m, *why);
     if (recipes(problem) != recipes(opening.problem))
       fail(ErrorCode::unavailable, "it does not serve every M of the weights with one kernel, as at M = {}", m);
     others.push_back(
-        {m, op.tensors(problem), library(*entry->solver).backend->prepare(problem, candidate.config, {binaries})});
+        {m, op.tensors(problem), solvers_.backend(entry->id).prepare(problem, candidate.config, {binaries})});
   }
   return others;
 }
@@ -305,7 +172,8 @@ bool LocalExecutor::make_bench(OpenProblem& opening, bool references) {
   return opening.broken.ok();
 }
 
-Admitted LocalExecutor::do_admit(ProblemId id, Slot slot, const Admission& admission) {
+Admitted LocalExecutor::answer(const request::Admit& admit) {
+  const auto& [id, slot, admission] = admit;
   const auto found = open_.find(id);
   ATTUNE_CHECK(found != open_.end(), "problem {} is not open", id);
   OpenProblem& opening = found->second;
@@ -396,9 +264,9 @@ Outcome LocalExecutor::try_out(OpenProblem& opening, const Admission& admission,
   return timed;
 }
 
-Sampled LocalExecutor::do_sample(const std::vector<Turn>& schedule) {
+Sampled LocalExecutor::answer(const request::Sample& sample) {
   Sampled answer{.epoch = epoch_};
-  for (const Turn& turn : schedule) {
+  for (const Turn& turn : sample.schedule) {
     OpenProblem* opening = opening_of(turn.slot);
     if (opening == nullptr) {  // not restored, failed earlier in this schedule, or was never admitted
       if (auto lost = lost_.extract(turn.slot)) answer.failed.emplace_back(turn.slot, std::move(lost.mapped()));
@@ -447,7 +315,8 @@ void LocalExecutor::give_back(OpenProblem& opening, Slot slot) {
   opening.admitted.erase(slot);
 }
 
-void LocalExecutor::do_close(ProblemId id) {
+void LocalExecutor::close(ProblemId id) {
+  ATTUNE_CHECK(!request_, "problem {} is closed while a request is outstanding", id);
   const auto found = open_.find(id);
   if (found == open_.end()) return;
   while (!found->second.admitted.empty()) give_back(found->second, found->second.admitted.begin()->first);
@@ -455,26 +324,26 @@ void LocalExecutor::do_close(ProblemId id) {
   open_.erase(found);
 }
 
-Recycled LocalExecutor::do_recycle() {
+Recycled LocalExecutor::answer(const request::Recycle&) {
   ++epoch_;
   std::map<ProblemId, OpenProblem> before;
   for (const auto& [id, opening] : open_) {
     before[id] = {.problem = opening.problem, .protocol = opening.protocol, .admitted = opening.admitted};
   }
-  for (const auto& [id, opening] : before) do_close(id);
-  libraries_.clear();  // after the plans, which they outlive
+  for (const auto& [id, opening] : before) close(id);
+  solvers_.close();  // after the plans, which they outlive
   for (const auto& [id, opening] : before) restore(id, opening);
   return {epoch_};
 }
 
 void LocalExecutor::restore(ProblemId id, const OpenProblem& opening) {
-  const Opened opened = do_open(id, opening.problem, opening.protocol);
+  const Opened opened = answer(request::Open{id, opening.problem, opening.protocol});
   const bool is_open = opened.refused.empty() && !opened.busy;
   for (auto [slot, admission] : opening.admitted) {
     admission.verify = admission.twice = false;
     Outcome outcome{.status = Status::device_lost,
                     .detail = "the problem could not be opened again: " + opened.refused};
-    if (is_open) outcome = do_admit(id, slot, admission).verified;
+    if (is_open) outcome = answer(request::Admit{id, slot, std::move(admission)}).verified;
     if (!outcome.ok()) lost_.insert_or_assign(slot, std::move(outcome));
   }
 }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "device/fake/fake_device.h"
+#include "measure/blocking_calls.h"
 #include "measure/evaluate.h"
 #include "testing/planted_gemm.h"
 
@@ -88,21 +89,14 @@ class LocalExecutorTest : public ::testing::Test {
     device_ = std::make_unique<FakeDevice>(noise);
     executor_ = std::make_unique<LocalExecutor>(*device_, registry_, announcer);
   }
-  template <typename Answer>
-  Answer next() {
-    const auto events = executor_->wait(Milliseconds(0));
-    if (events.size() != 1) throw std::logic_error("one event was expected");
-    return std::get<Answer>(events[0]);
-  }
   Opened open(ProblemId id, const std::string& text = "gemm_a16w16 m=20 n=40 k=64 dtype=fp32") {
-    executor_->open(id, Problem::parse(text), Protocol{.seed = 5});
-    return next<Opened>();
+    return attune::open(*executor_, {id, Problem::parse(text), Protocol{.seed = 5}});
   }
   Admitted admit(Slot slot, const std::string& config, Limits limits = {}) {
-    executor_->admit(1, slot,
-                     {.candidate = {"planted.gemm", "1+7", Config::parse(config)}, .twice = true, .limits = limits});
-    return next<Admitted>();
+    return admit(slot, {.candidate = {"planted.gemm", "1+7", Config::parse(config)}, .twice = true, .limits = limits});
   }
+  Admitted admit(Slot slot, const Admission& admission) { return attune::admit(*executor_, {1, slot, admission}); }
+  Sampled sample(std::vector<Turn> schedule) { return attune::sample(*executor_, {std::move(schedule)}); }
 
   int opened_ = 0;
   std::function<void()> at_end_;
@@ -180,12 +174,12 @@ TEST_F(LocalExecutorTest, AFailedCandidateIsAnOutcome) {
   EXPECT_EQ(admit(5, "fault=none;us=0").verified.status, Status::implausible_time);
   EXPECT_EQ(admit(6, "fault=none;us=-3").verified.status, Status::implausible_time);
   EXPECT_EQ(admit(9, "fault=none;us=77").verified.status, Status::unsupported) << "none of the solver's configs";
-  executor_->admit(1, 7, {.candidate = {"planted.gemm", "0+1", Config::parse("fault=none;us=5")}});
-  EXPECT_EQ(next<Admitted>().verified.status, Status::unsupported) << "another version";
-  executor_->admit(1, 8, {.candidate = {"gone.gemm", "1", Config()}});
-  EXPECT_EQ(next<Admitted>().verified.detail, "gone.gemm libgone.so: cannot open shared object file");
-  executor_->sample({{.slot = 1}, {.slot = 5}});
-  EXPECT_TRUE(next<Sampled>().samples.empty()) << "none of them can be sampled";
+  EXPECT_EQ(admit(7, {.candidate = {"planted.gemm", "0+1", Config::parse("fault=none;us=5")}}).verified.status,
+            Status::unsupported)
+      << "another version";
+  EXPECT_EQ(admit(8, {.candidate = {"gone.gemm", "1", Config()}}).verified.detail,
+            "gone.gemm libgone.so: cannot open shared object file");
+  EXPECT_TRUE(sample({{.slot = 1}, {.slot = 5}}).samples.empty()) << "none of them can be sampled";
 }
 
 TEST_F(LocalExecutorTest, ADeviceThatFailsItsProbeIsLost) {
@@ -200,8 +194,8 @@ TEST_F(LocalExecutorTest, SamplesEveryTurnInOrder) {
   open(1);
   admit(1, "fault=none;us=5");
   admit(2, "fault=none;us=8;workspace=64");
-  executor_->sample({{.slot = 2, .round = 0, .launches = 16}, {.slot = 1, .round = 0}, {.slot = 1, .round = 1}});
-  const Sampled answer = next<Sampled>();
+  const Sampled answer =
+      sample({{.slot = 2, .round = 0, .launches = 16}, {.slot = 1, .round = 0}, {.slot = 1, .round = 1}});
   ASSERT_EQ(answer.samples.size(), 3u);
   EXPECT_EQ(answer.turns[0].slot, 2u);
   EXPECT_EQ(answer.samples[0], (Sample{.us = 8, .clock = 1, .round = 0, .dirty = false}));
@@ -216,8 +210,7 @@ TEST_F(LocalExecutorTest, MarksDisturbedSamplesDirty) {
   start({.dirty_share = 0.5, .dirty_factor = 2});
   open(1);
   admit(1, "fault=none;us=5");
-  executor_->sample(std::vector<Turn>(40, Turn{.slot = 1}));
-  const Sampled answer = next<Sampled>();
+  const Sampled answer = sample(std::vector<Turn>(40, Turn{.slot = 1}));
   int dirty = 0;
   for (const Sample& sample : answer.samples) {
     EXPECT_EQ(sample.us, sample.dirty ? 10 : 5);
@@ -231,8 +224,7 @@ TEST_F(LocalExecutorTest, TakesASampleAgainWhenTheClockIsLowAndCountsIt) {
   start({.slow_clock_share = 1});
   open(1);
   admit(1, "fault=none;us=5");
-  executor_->sample({{.slot = 1}});
-  const Sampled answer = next<Sampled>();
+  const Sampled answer = sample({{.slot = 1}});
   EXPECT_EQ(answer.dropped, 3u);
   ASSERT_EQ(answer.samples.size(), 1u) << "then at the clock there is";
   EXPECT_EQ(answer.samples[0].clock, 0.5f);
@@ -246,8 +238,7 @@ TEST_F(LocalExecutorTest, ASlotThatFailsWhileSampledLosesItsSamplesAndSparesTheO
   admit(2, "fault=none;us=6");
   // A deadline that no run can meet makes the second turn of slot 2 fail.
   auto late = Turn{.slot = 2, .round = 1, .launches = 40, .limit = Milliseconds(1)};
-  executor_->sample({{.slot = 2}, {.slot = 1}, late, {.slot = 2, .round = 2}, {.slot = 1, .round = 2}});
-  const Sampled answer = next<Sampled>();
+  const Sampled answer = sample({{.slot = 2}, {.slot = 1}, late, {.slot = 2, .round = 2}, {.slot = 1, .round = 2}});
   ASSERT_EQ(answer.failed.size(), 1u);
   EXPECT_EQ(answer.failed[0].first, 2u);
   EXPECT_EQ(answer.failed[0].second.status, Status::timed_out);
@@ -261,11 +252,10 @@ TEST_F(LocalExecutorTest, DropAndCloseFreeWhatTheyHeld) {
   open(1);
   admit(1, "fault=none;us=5");
   executor_->drop(1);
-  executor_->sample({{.slot = 1}});
-  EXPECT_TRUE(next<Sampled>().turns.empty());
+  EXPECT_TRUE(sample({{.slot = 1}}).turns.empty());
+  EXPECT_GT(device_->allocated_bytes(), 0u);
   executor_->close(1);
-  EXPECT_TRUE(executor_->wait(Milliseconds(0)).empty());
-  EXPECT_EQ(device_->allocated_bytes(), 0u);
+  EXPECT_EQ(device_->allocated_bytes(), 0u) << "at once, without a request";
 }
 
 /// Records the last announcement.
@@ -286,28 +276,61 @@ TEST_F(LocalExecutorTest, WhatIsGivenBackIsAnnouncedWithTheLimitOfItsLoad) {
   for (const int slot : {1, 2, 3, 4}) admit(static_cast<Slot>(slot), "fault=none;us=5", {ms(1000 * slot), ms(9000)});
   admit(5, "fault=tile_dropped;us=5", {ms(5000), ms(9000)});
   EXPECT_THAT(std::exchange(given_back, {}), ElementsAre(Page::SlotLimit{5, ms(5000)})) << "it was wrong";
-  executor_->sample({{.slot = 1, .launches = 400, .limit = ms(1)}});
-  ASSERT_EQ(next<Sampled>().failed.size(), 1u);
+  ASSERT_EQ(sample({{.slot = 1, .launches = 400, .limit = ms(1)}}).failed.size(), 1u);
   EXPECT_THAT(std::exchange(given_back, {}), ElementsAre(Page::SlotLimit{1, ms(1000)})) << "it was too slow";
   executor_->drop(2);
   executor_->close(1);
-  executor_->wait({});
   EXPECT_THAT(given_back,
               ElementsAre(Page::SlotLimit{2, ms(2000)}, Page::SlotLimit{3, ms(3000)}, Page::SlotLimit{4, ms(4000)}));
   EXPECT_EQ(page.announced, Page::SlotLimit{}) << "and what comes then is nobody's";
 }
 
-TEST_F(LocalExecutorTest, AbortAnswersWhatWasEnqueuedWithoutDoingIt) {
+TEST_F(LocalExecutorTest, AnAbortedRequestIsAnsweredWithoutBeingDone) {
   start();
   open(1);
-  executor_->admit(1, 1, {});
-  executor_->sample({{.slot = 1}});
-  executor_->close(1);
-  executor_->abort();
-  EXPECT_EQ(next<Admitted>().verified.status, Status::cancelled);
-  EXPECT_TRUE(next<Sampled>().interrupted);
-  EXPECT_TRUE(executor_->wait(Milliseconds(0)).empty());
+  const auto aborted = [&](Request request) {
+    executor_->begin(std::move(request));
+    executor_->abort();
+    return executor_->take().value();
+  };
+  EXPECT_EQ(std::get<Opened>(aborted(request::Open{7, {}, {}})),
+            (Opened{.problem = 7, .refused = "the run was stopped"}));
+  const auto admitted = std::get<Admitted>(aborted(request::Admit{1, 6, {}}));
+  EXPECT_EQ(admitted.slot, 6u);
+  EXPECT_EQ(admitted.verified.status, Status::cancelled);
+  EXPECT_TRUE(std::get<Sampled>(aborted(request::Sample{{{.slot = 1}}})).interrupted);
+  EXPECT_EQ(std::get<Recycled>(aborted(request::Recycle{})).epoch, 0u);
+  EXPECT_EQ(opened_, 1) << "nothing was recycled";
   EXPECT_EQ(device_->allocated_bytes(), 0u);
+  executor_->abort();  // nothing is outstanding
+  EXPECT_TRUE(admit(1, "fault=none;us=5").verified.ok()) << "the problem is still open";
+}
+
+TEST_F(LocalExecutorTest, WhatItThrowsEndsTheRequest) {
+  struct Failing final : Announcer {
+    void announce(Slot, Milliseconds) override {
+      if (fails) fail(ErrorCode::io, "planted: nobody listens");
+    }
+    bool fails = true;
+  } announcer;
+  start({}, &announcer);
+  EXPECT_THROW(open(1), Error);
+  EXPECT_FALSE(executor_->take());
+  announcer.fails = false;
+  EXPECT_EQ(open(1).refused, "");
+}
+
+TEST_F(LocalExecutorTest, DoesOneRequestAtATime) {
+  start();
+  EXPECT_FALSE(executor_->take()) << "there is none";
+  EXPECT_LT(executor_->descriptor(), 0) << "take() does it";
+  executor_->begin(request::Open{1, Problem::parse("gemm_a16w16 m=20 n=40 k=64 dtype=fp32"), {}});
+  EXPECT_EQ(opened_, 0) << "not before take()";
+  EXPECT_DEATH(executor_->begin(request::Recycle{}), "one request at a time");
+  EXPECT_DEATH(executor_->close(1), "while a request is outstanding");
+  EXPECT_DEATH(executor_->drop(1), "while a request is outstanding");
+  EXPECT_TRUE(executor_->take());
+  EXPECT_FALSE(executor_->take()) << "an answer is taken once";
 }
 
 TEST(Evaluate, MakesAnOutcomeOfEveryException) {
@@ -341,13 +364,11 @@ TEST_F(LocalExecutorTest, RecyclingOpensLibrariesAndPreparesPlansAnew) {
   EXPECT_TRUE(admit(1, "fault=none;us=5").verified.ok());
   EXPECT_TRUE(admit(2, "fault=none;us=6").verified.ok());
   const uint64_t bytes = device_->allocated_bytes();
-  executor_->recycle();
-  EXPECT_EQ(next<Recycled>().epoch, 1u);
+  EXPECT_EQ(recycle(*executor_).epoch, 1u);
   EXPECT_EQ(opened_, 2);
   EXPECT_EQ(*num_freed, 2);
   EXPECT_LE(device_->allocated_bytes(), bytes) << "the first bench is gone";
-  executor_->sample({{.slot = 1, .round = 1}, {.slot = 2, .round = 1}});
-  const auto sampled = next<Sampled>();
+  const Sampled sampled = sample({{.slot = 1, .round = 1}, {.slot = 2, .round = 1}});
   EXPECT_EQ(sampled.epoch, 1u);
   EXPECT_TRUE(sampled.failed.empty());
   ASSERT_EQ(sampled.samples.size(), 2u);
@@ -360,12 +381,11 @@ TEST_F(LocalExecutorTest, WhatCannotBePreparedAgainFailsInTheNextScheduleThatNam
   EXPECT_TRUE(admit(1, "fault=none;us=5").verified.ok());
   EXPECT_TRUE(admit(2, "fault=none;us=6").verified.ok());
   executor_->skip_solvers({{0, "it killed its worker"}});  // its library cannot be opened any more
-  executor_->recycle();
-  next<Recycled>();
-  executor_->sample({{.slot = 1, .round = 1}});
-  EXPECT_THAT(next<Sampled>().failed, ElementsAre(testing::Pair(1u, testing::_)));
-  executor_->sample({{.slot = 1, .round = 1}, {.slot = 2, .round = 1}});
-  EXPECT_THAT(next<Sampled>().failed, ElementsAre(testing::Pair(2u, testing::_))) << "each is told once";
+  recycle(*executor_);
+  EXPECT_THAT(sample({{.slot = 1, .round = 1}}).failed, ElementsAre(testing::Pair(1u, testing::_)));
+  EXPECT_THAT(sample({{.slot = 1, .round = 1}, {.slot = 2, .round = 1}}).failed,
+              ElementsAre(testing::Pair(2u, testing::_)))
+      << "each is told once";
 }
 
 }  // namespace

@@ -5,22 +5,14 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "base/statistics.h"
+#include "core/statistics.h"
+#include "measure/blocking_calls.h"
 #include "tuner/kernels.h"
 
 namespace attune {
 namespace {
 
 constexpr ProblemId kId = 0;
-
-template <typename Answer>
-Answer wait_for(Executor& executor) {
-  for (;;) {
-    for (Event& event : executor.wait(Milliseconds(1000))) {
-      if (auto* answer = std::get_if<Answer>(&event)) return std::move(*answer);
-    }
-  }
-}
 
 struct PendingTurn {
   TimedCandidate* result;
@@ -83,11 +75,10 @@ void note_failures(const Sampled& sampled, std::vector<PendingTurn>& alive) {
 }
 
 /// A death voids a schedule, so it is run again without the dead candidates until it completes.
-Sampled sample(Executor& executor, std::vector<Turn> schedule) {
+Sampled sample_all(Executor& executor, std::vector<Turn> schedule) {
   std::vector<std::pair<Slot, Outcome>> failed;
   for (;;) {
-    executor.sample(schedule);
-    auto sampled = wait_for<Sampled>(executor);
+    auto sampled = sample(executor, {schedule});
     if (!sampled.interrupted) {
       sampled.failed.insert(sampled.failed.end(), failed.begin(), failed.end());
       return sampled;
@@ -101,11 +92,10 @@ Sampled sample(Executor& executor, std::vector<Turn> schedule) {
 
 /// Has a second worker make all candidates anew; it compares their outputs with the first one's.
 void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, const Limits& limits) {
-  executor.recycle();
-  static_cast<void>(wait_for<Recycled>(executor));
+  recycle(executor);
   std::vector<Turn> schedule;
   for (const PendingTurn& one : alive) schedule.push_back({one.slot, 0, 1, turn_limit(one, limits)});
-  note_failures(sample(executor, std::move(schedule)), alive);
+  note_failures(sample_all(executor, std::move(schedule)), alive);
   std::erase_if(alive, [](const PendingTurn& one) { return !one.result->outcome.ok(); });
 }
 
@@ -113,8 +103,7 @@ void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, cons
 
 std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& problem,
                                              std::span<const Candidate> candidates, const InterleavedOptions& options) {
-  executor.open(kId, problem, options.protocol);
-  const auto opened = wait_for<Opened>(executor);
+  const auto opened = open(executor, {kId, problem, options.protocol});
   if (!opened.refused.empty()) {
     executor.close(kId);
     fail(ErrorCode::unavailable, "{}", opened.refused);
@@ -128,15 +117,15 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
     results[i].candidate = candidates[i];
     results[i].outcome = std::move(built[i].outcome);
     if (!results[i].outcome.ok()) continue;
-    executor.admit(kId, slot,
-                   {.candidate = candidates[i],
-                    .binaries = std::move(built[i].binaries),
-                    .verify = true,
-                    .twice = true,
-                    .limits = options.limits,
-                    .must_meet = i > 0 || !options.first_is_opponent,
-                    .output = {}});
-    auto admitted = wait_for<Admitted>(executor);
+    auto admitted = admit(executor, {kId,
+                                     slot,
+                                     {.candidate = candidates[i],
+                                      .binaries = std::move(built[i].binaries),
+                                      .verify = true,
+                                      .twice = true,
+                                      .limits = options.limits,
+                                      .must_meet = i > 0 || !options.first_is_opponent,
+                                      .output = {}}});
     results[i].outcome = std::move(admitted.verified);
     if (results[i].outcome.ok()) alive.push_back({&results[i], slot, admitted.batch, {}});
   }
@@ -152,7 +141,7 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
       schedule.push_back({timed->slot, round, timed->batch, turn_limit(*timed, options.limits)});
   }
   if (!schedule.empty()) {
-    const Sampled sampled = sample(executor, std::move(schedule));
+    const Sampled sampled = sample_all(executor, std::move(schedule));
     note_failures(sampled, alive);
     for (PendingTurn& timed : alive) {
       // The answer contains no turns of a candidate that failed.

@@ -71,6 +71,7 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
   for (size_t i = 0; i < requests.size(); ++i) {
     for (const std::string& recipe : recipes[i]) {
       const auto found = compiled_.find(recipe);
+      if (found != compiled_.end()) built[i].seconds += found->second.seconds;
       if (found == compiled_.end())
         built[i].outcome = {.status = Status::cancelled, .detail = "stopped while its kernel was compiled"};
       else if (found->second.outcome.ok())

@@ -34,6 +34,7 @@ class Kernels {
   struct BuildResult {
     Outcome outcome;
     std::vector<Binary> binaries;
+    double seconds = 0;  ///< Taken to compile its kernels in this run; one that candidates share counts for each.
   };
 
   /// `folder`: folder of the kernel cache, which may grow to `cache_bytes`.

@@ -59,6 +59,8 @@ TEST_F(KernelsOf, OneThatCompilesIsAFileOthersShareIt) {
   ASSERT_EQ(built[0].binaries.size(), 1u);
   EXPECT_TRUE(std::filesystem::exists(built[0].binaries[0].file));
   EXPECT_EQ(built[1].binaries, built[0].binaries);
+  EXPECT_GT(built[0].seconds, 0);
+  EXPECT_EQ(built[1].seconds, built[0].seconds);
 }
 
 TEST_F(KernelsOf, OneThatDoesNotCompileSaysSoAndStopsNoOther) {
@@ -131,6 +133,7 @@ TEST_F(KernelsOf, CandidatesOfOtherSolversNeedNothing) {
   const auto built = build({"absent.gemm@1:x=1"});
   EXPECT_TRUE(built[0].outcome.ok());
   EXPECT_THAT(built[0].binaries, IsEmpty());
+  EXPECT_EQ(built[0].seconds, 0);
 }
 
 }  // namespace

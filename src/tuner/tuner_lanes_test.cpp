@@ -7,7 +7,6 @@
 #include "ops/op.h"
 #include "solver/registry.h"
 #include "tuner/tuner.h"
-#include "tuner/work_queue.h"
 
 namespace attune {
 namespace {
@@ -17,19 +16,17 @@ class FailingExecutor final : public Executor {
  public:
   FailingExecutor(int num_opens, ErrorCode code) : left_(num_opens), code_(code) {}
   const DeviceInfo& device() const override { return inner_.device(); }
-  void open(ProblemId id, const Problem& problem, const Protocol& protocol) override {
-    --left_;
-    inner_.open(id, problem, protocol);
+  void begin(Request request) override {
+    left_ -= std::holds_alternative<request::Open>(request);
+    inner_.begin(std::move(request));
+  }
+  int descriptor() const override { return inner_.descriptor(); }
+  std::optional<Answer> take() override {
+    if (left_ < 0) fail(code_, "planted loss");
+    return inner_.take();
   }
   void close(ProblemId id) override { inner_.close(id); }
-  void admit(ProblemId id, Slot slot, const Admission& admission) override { inner_.admit(id, slot, admission); }
   void drop(Slot slot) override { inner_.drop(slot); }
-  void sample(std::vector<Turn> schedule) override { inner_.sample(std::move(schedule)); }
-  void recycle() override { inner_.recycle(); }
-  std::vector<Event> wait(Milliseconds timeout) override {
-    if (left_ < 0) fail(code_, "planted loss");
-    return inner_.wait(timeout);
-  }
   void abort() override { inner_.abort(); }
 
  private:
@@ -108,19 +105,6 @@ TEST_F(TunerOnSeveralDevices, AnInterruptEndsAllLanes) {
   FailingExecutor first(kNever, ErrorCode::device), second(kNever, ErrorCode::device);
   for (const TuneResult& result : run(first, second)) EXPECT_EQ(result.ending, Ending::cut);
   EXPECT_EQ(observer_.num_finished, items_.size());
-}
-
-TEST(WorkQueue, GivesTheLongestFirstToSeveralAndTheInputsOrderToOne) {
-  WorkQueue several({1, 3, 2}, true), one({1, 3, 2}, false);
-  EXPECT_EQ(several.take(), 1u);
-  EXPECT_EQ(several.take(), 2u);
-  several.give_back(1);
-  EXPECT_EQ(several.take(), 1u);
-  EXPECT_EQ(one.take(), 0u);
-  EXPECT_EQ(one.num_left(), 3u);
-  one.done(0);
-  EXPECT_EQ(one.num_left(), 2u);
-  EXPECT_DOUBLE_EQ(one.cost_left_s(), 5);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Fresh workers for the confirm, of one problem and of two that are open together.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,25 +20,19 @@ namespace {
 class WatchedExecutor final : public Executor {
  public:
   const DeviceInfo& device() const override { return inner_.device(); }
-  void open(ProblemId id, const Problem& problem, const Protocol& protocol) override {
-    inner_.open(id, problem, protocol);
+  void begin(Request request) override {
+    num_admissions += std::holds_alternative<request::Admit>(request);
+    if (const auto* sample = std::get_if<request::Sample>(&request)) num_turns += sample->schedule.size();
+    if (std::holds_alternative<request::Recycle>(request)) {
+      ++num_recycles;
+      if (at_recycle) at_recycle();
+    }
+    inner_.begin(std::move(request));
   }
+  int descriptor() const override { return inner_.descriptor(); }
+  std::optional<Answer> take() override { return inner_.take(); }
   void close(ProblemId id) override { inner_.close(id); }
-  void admit(ProblemId id, Slot slot, const Admission& admission) override {
-    inner_.admit(id, slot, admission);
-    ++num_admissions;
-  }
   void drop(Slot slot) override { inner_.drop(slot); }
-  void sample(std::vector<Turn> schedule) override {
-    num_turns += schedule.size();
-    inner_.sample(std::move(schedule));
-  }
-  void recycle() override {
-    ++num_recycles;
-    if (at_recycle) at_recycle();
-    inner_.recycle();
-  }
-  std::vector<Event> wait(Milliseconds timeout) override { return inner_.wait(timeout); }
   void abort() override { inner_.abort(); }
 
   std::function<void()> at_recycle;

@@ -261,7 +261,7 @@ json json_of(const Sampled& sampled) {
           {"failed", json_of(sampled.failed)}};
 }
 
-Request request_of(const json& value) {
+WorkerRequest request_of(const json& value) {
   const auto type = text_from(value.at("type"));
   if (type == "hello") {
     return request::Hello{text_from(value.at("device")), text_from(value.at("build")),
@@ -334,12 +334,12 @@ auto message_from(std::string_view payload, Read read) {
 
 }  // namespace
 
-std::string to_payload(const Request& request) { return payload_of(request); }
+std::string to_payload(const WorkerRequest& request) { return payload_of(request); }
 std::string to_payload(const Reply& answer) { return payload_of(answer); }
-Request request_from(std::string_view payload) { return message_from(payload, request_of); }
+WorkerRequest request_from(std::string_view payload) { return message_from(payload, request_of); }
 Reply answer_from(std::string_view payload) { return message_from(payload, answer_of); }
 
-bool fits(const Request& request, const Reply& answer) {
+bool fits(const WorkerRequest& request, const Reply& answer) {
   if (std::holds_alternative<reply::Failed>(answer)) return true;
   if (std::holds_alternative<request::Hello>(request)) return std::holds_alternative<reply::Ready>(answer);
   if (const auto* open = std::get_if<request::Open>(&request)) {

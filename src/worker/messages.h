@@ -12,8 +12,7 @@
 
 namespace attune {
 
-/// Requests of a supervisor to its worker. Each is answered once, close and drop included, in the order of the
-/// requests.
+/// What a supervisor alone asks of its worker, beside the requests to an executor.
 namespace request {
 struct Hello {
   std::string device;           ///< Id to open: `cpu:0`.
@@ -23,32 +22,17 @@ struct Hello {
   std::map<uint32_t, std::string> skipped;
   bool operator==(const Hello&) const = default;
 };
-struct Open {
-  ProblemId id = 0;
-  Problem problem;
-  Protocol protocol;
-  bool operator==(const Open&) const = default;
-};
 struct Close {
   ProblemId id = 0;
   bool operator==(const Close&) const = default;
-};
-struct Admit {
-  ProblemId id = 0;
-  Slot slot = 0;
-  Admission admission;
-  bool operator==(const Admit&) const = default;
 };
 struct Drop {
   Slot slot = 0;
   bool operator==(const Drop&) const = default;
 };
-struct Sample {
-  std::vector<Turn> schedule;
-  bool operator==(const Sample&) const = default;
-};
 }  // namespace request
-using Request =
+/// Each is answered once, close and drop included, in the order of the requests.
+using WorkerRequest =
     std::variant<request::Hello, request::Open, request::Close, request::Admit, request::Drop, request::Sample>;
 
 /// Answers of a worker.
@@ -76,14 +60,14 @@ inline constexpr Milliseconds kLongestLimit{int64_t{100} * 365 * 24 * 3600 * 100
 /// Encodes a message as CBOR, the payload of a frame. x_from(to_payload(x)) == x, numbers to the last bit (NaNs too),
 /// any bytes in texts. Two exceptions: a limit below 0 or beyond kLongestLimit is rejected by the reader, and the rules
 /// of a search space must be UTF-8 because they are JSON (throws internal).
-std::string to_payload(const Request& request);
+std::string to_payload(const WorkerRequest& request);
 std::string to_payload(const Reply& answer);
 /// Throws invalid_input for any invalid bytes; nesting is limited to 64 levels. Only the message itself is checked: the
 /// caller checks that ids, slots and numbers of samples fit the conversation.
-Request request_from(std::string_view payload);
+WorkerRequest request_from(std::string_view payload);
 Reply answer_from(std::string_view payload);
 
 /// Whether an answer is of the kind, problem or slot that the request asks for; a damaged worker may send any other.
-bool fits(const Request& request, const Reply& answer);
+bool fits(const WorkerRequest& request, const Reply& answer);
 
 }  // namespace attune

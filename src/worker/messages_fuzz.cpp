@@ -29,20 +29,20 @@ std::string whole_message(unsigned which) {
       {{"r", "a < 2", "why"}});
   switch (which % 12) {
     case 0:
-      return to_payload(Request(request::Hello{"cpu:0", "build"}));
+      return to_payload(WorkerRequest(request::Hello{"cpu:0", "build"}));
     case 1:
-      return to_payload(Request(request::Open{1, problem, {}}));
+      return to_payload(WorkerRequest(request::Open{1, problem, {}}));
     case 2:
-      return to_payload(Request(request::Close{1}));
+      return to_payload(WorkerRequest(request::Close{1}));
     case 3: {
       const Binary binary{"v4", "r", "gcc", "s", "/k", {{"a", "b"}}};
       return to_payload(
-          Request(request::Admit{1, 2, {candidate, {binary}, true, true, {Milliseconds(5), Milliseconds(6)}}}));
+          WorkerRequest(request::Admit{1, 2, {candidate, {binary}, true, true, {Milliseconds(5), Milliseconds(6)}}}));
     }
     case 4:
-      return to_payload(Request(request::Drop{1}));
+      return to_payload(WorkerRequest(request::Drop{1}));
     case 5:
-      return to_payload(Request(request::Sample{{{1, 2, 3, Milliseconds(4)}, {5, 6, 7, Milliseconds(8)}}}));
+      return to_payload(WorkerRequest(request::Sample{{{1, 2, 3, Milliseconds(4)}, {5, 6, 7, Milliseconds(8)}}}));
     case 6: {
       DeviceInfo device{.id = "cpu:0", .kind = "host", .facts = {{"l2", 1}}, .peak_gflops = {{"bf16", 1.5}}};
       return to_payload(Reply(reply::Ready{device, "build"}));

@@ -91,7 +91,7 @@ std::vector<Contender> contenders() {
 
 std::vector<Turn> turns() { return {{}, {1, 2, 3, Milliseconds(4)}, {~0u, ~0u, ~0u, kLongestLimit}}; }
 
-std::vector<Request> requests() {
+std::vector<WorkerRequest> requests() {
   const auto problem = Problem::parse("gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=0");
   return {request::Hello{},  request::Hello{"cpu:0", any_bytes(), {0, 7, 4095}, {{3, any_bytes()}}},
           request::Open{},   request::Open{~0u, problem, protocol()},
@@ -149,11 +149,12 @@ std::string refusal_with(const Message& message, const std::string& member, cons
   json changed = decode_cbor(to_payload(message));
   changed.at(json::json_pointer(member)) = value;
   const auto payload = encode_cbor(changed);
-  return std::is_same_v<Message, Request> ? request_refusal(payload) : answer_refusal(payload);
+  return std::is_same_v<Message, WorkerRequest> ? request_refusal(payload) : answer_refusal(payload);
 }
 
 TEST(Messages, RequestsComeBackAsTheyWere) {
-  for (const Request& request : requests()) EXPECT_EQ(request_from(to_payload(request)), request) << request.index();
+  for (const WorkerRequest& request : requests())
+    EXPECT_EQ(request_from(to_payload(request)), request) << request.index();
 }
 
 TEST(Messages, AnswersComeBackAsTheyWere) {
@@ -173,7 +174,8 @@ TEST(Messages, NumbersThatAreNoneKeepTheirBits) {
 }
 
 TEST(Messages, ARequestIsNoAnswer) {
-  for (const Request& request : requests()) EXPECT_THAT(answer_refusal(to_payload(request)), HasSubstr("unknown type"));
+  for (const WorkerRequest& request : requests())
+    EXPECT_THAT(answer_refusal(to_payload(request)), HasSubstr("unknown type"));
   for (const Reply& answer : answers()) EXPECT_THAT(request_refusal(to_payload(answer)), HasSubstr("unknown type"));
 }
 
@@ -185,7 +187,7 @@ void expect_all_members_wanted(const std::vector<Message>& messages) {
       json less = whole;
       less.erase(member);
       const auto payload = encode_cbor(less);
-      const bool asks = std::is_same_v<Message, Request>;
+      const bool asks = std::is_same_v<Message, WorkerRequest>;
       EXPECT_THAT(asks ? request_refusal(payload) : answer_refusal(payload), HasSubstr("'" + member + "'"));
       // No member accepts null, and none accepts both a list and a text.
       EXPECT_NE(refusal_with(message, "/" + member, nullptr), "") << member;
@@ -200,7 +202,7 @@ TEST(Messages, EachMissingMemberIsNamedAndEachOfAnotherTypeIsRefused) {
 }
 
 TEST(Messages, NumbersThatDoNotFitAreRefused) {
-  const Request sample = request::Sample{turns()};
+  const WorkerRequest sample = request::Sample{turns()};
   const auto schedule = decode_cbor(to_payload(sample)).at("schedule").get<std::string>();
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(1)),
               HasSubstr("items of 20 bytes cannot have 59 bytes"));
@@ -209,11 +211,11 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(7, '\0') + '\x7f'),
               HasSubstr("a limit"));
   EXPECT_THAT(refusal_with(Reply(Sampled{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
-  EXPECT_THAT(refusal_with(Request(request::Drop{}), "/slot", -1), HasSubstr("from 0 to 2^64 - 1, got -1"));
-  EXPECT_THAT(refusal_with(Request(request::Drop{}), "/slot", uint64_t{1} << 32), HasSubstr("got 4294967296"));
-  EXPECT_NE(refusal_with(Request(request::Drop{}), "/slot", 1.5), "");
-  EXPECT_NE(refusal_with(Request(request::Drop{}), "/slot", true), "");
-  const Request admit = request::Admit{1, 2, admission()};
+  EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", -1), HasSubstr("from 0 to 2^64 - 1, got -1"));
+  EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", uint64_t{1} << 32), HasSubstr("got 4294967296"));
+  EXPECT_NE(refusal_with(WorkerRequest(request::Drop{}), "/slot", 1.5), "");
+  EXPECT_NE(refusal_with(WorkerRequest(request::Drop{}), "/slot", true), "");
+  const WorkerRequest admit = request::Admit{1, 2, admission()};
   EXPECT_THAT(refusal_with(admit, "/admission/run_ms", Of<int64_t>::max()), HasSubstr("a limit"));
   const Reply ready = reply::Ready{device(), ""};
   EXPECT_NE(refusal_with(ready, "/device/num_units", Of<uint64_t>::max()), "");
@@ -226,9 +228,9 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
 TEST(Messages, WordsThatAreNotKnownAreRefusedAndShownHarmless) {
   EXPECT_THAT(refusal_with(Reply(reply::Failed{}), "/code", "\x1b[0m"), HasSubstr("'\\x1b[0m'"));
   EXPECT_THAT(refusal_with(Reply(Admitted{}), "/verified/status", "fine"), HasSubstr("the status is not known"));
-  EXPECT_THAT(refusal_with(Request(request::Open{}), "/protocol/cache", "hot"),
+  EXPECT_THAT(refusal_with(WorkerRequest(request::Open{}), "/protocol/cache", "hot"),
               HasSubstr("served, cold or warm, not 'hot'"));
-  EXPECT_THAT(refusal_with(Request(request::Drop{}), "/type", std::string(1 << 20, 'x')), HasSubstr("x…'"));
+  EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/type", std::string(1 << 20, 'x')), HasSubstr("x…'"));
   const Reply admitted = Admitted{1, outcome()};
   EXPECT_THAT(refusal_with(admitted, "/verified/measurement/timing", "sundial"), HasSubstr("the timing"));
   const Reply opened = Opened{1, "", false, contenders()};
@@ -236,8 +238,8 @@ TEST(Messages, WordsThatAreNotKnownAreRefusedAndShownHarmless) {
 }
 
 TEST(Messages, TextsThatMeanNothingAreRefused) {
-  EXPECT_NE(refusal_with(Request(request::Open{}), "/problem", "gemm m=1 m=2"), "");
-  const Request admit = request::Admit{1, 2, admission()};
+  EXPECT_NE(refusal_with(WorkerRequest(request::Open{}), "/problem", "gemm m=1 m=2"), "");
+  const WorkerRequest admit = request::Admit{1, 2, admission()};
   EXPECT_NE(refusal_with(admit, "/admission/candidate/config", "a=1;a=2"), "");
   const Reply opened = Opened{1, "", false, contenders()};
   EXPECT_NE(refusal_with(opened, "/contenders/0/untuned", "a"), "");
@@ -256,7 +258,8 @@ TEST(Messages, ASpaceWhoseReasonIsNoTextIsTheSendersBug) {
 }
 
 TEST(Messages, TornAnywhereIsRefused) {
-  for (const std::string& whole : {to_payload(Request(request::Admit{1, 2, admission()})), to_payload(answers()[9])}) {
+  for (const std::string& whole :
+       {to_payload(WorkerRequest(request::Admit{1, 2, admission()})), to_payload(answers()[9])}) {
     for (size_t size = 0; size < whole.size(); size += 1 + size / 100) {
       EXPECT_NE(request_refusal(whole.substr(0, size)), "");
       EXPECT_NE(answer_refusal(whole.substr(0, size)), "");

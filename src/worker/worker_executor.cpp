@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "measure/cancelled.h"
 #include "worker/step_limit.h"
 
 namespace attune {
@@ -13,19 +12,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kMaxDeaths = 2;  // deaths of one candidate
 /// Deaths without a blamed candidate, per request or per restoration of all slots.
 constexpr uint32_t kMaxUnattributedDeaths = 3;
-constexpr int kStarts = 3;  // attempts to start a worker
-constexpr Milliseconds kForever{1'000'000'000};
+constexpr int kStarts = 3;          // attempts to start a worker
 constexpr Milliseconds kLook{100};  // interval for checking whether to stop
 
 /// Thrown during the recovery from a death; caught before the caller sees it.
 struct StopRequested {};
-
-Milliseconds left_until(Clock::time_point end) {
-  return std::max(std::chrono::ceil<Milliseconds>(end - Clock::now()), Milliseconds(0));
-}
 
 /// Outcome of a death without a blamed candidate; it proves nothing about the candidates.
 Outcome unattributed(const Outcome& outcome) {
@@ -33,8 +26,19 @@ Outcome unattributed(const Outcome& outcome) {
 }
 
 template <typename Wanted>
-const Wanted* as(const Request& request) {
+const Wanted* as(const WorkerRequest& request) {
   return std::get_if<Wanted>(&request);
+}
+
+/// Returns the reason to end a worker's life: its death, a mismatched answer, or its failure to continue.
+std::optional<Death> death_of(const WorkerRequest& request, const WorkerProcess::Event& event) {
+  if (const auto* death = std::get_if<Death>(&event)) return *death;
+  const auto& reply = std::get<Reply>(event);
+  if (!fits(request, reply))
+    return Death{{.status = Status::crashed, .detail = "the worker's answer does not match the request"}, 0};
+  const auto* failed = std::get_if<reply::Failed>(&reply);
+  if (failed == nullptr || as<request::Hello>(request)) return std::nullopt;
+  return Death{{.status = Status::crashed, .detail = "the worker cannot continue: " + failed->message}, 0};
 }
 
 }  // namespace
@@ -48,47 +52,78 @@ WorkerExecutor::WorkerExecutor(WorkerOptions options) : options_(std::move(optio
 }
 WorkerExecutor::~WorkerExecutor() = default;
 
-void WorkerExecutor::open(ProblemId id, const Problem& problem, const Protocol& protocol) {
-  requests_.push_back(request::Open{id, problem, protocol});
-}
-void WorkerExecutor::close(ProblemId id) { requests_.push_back(request::Close{id}); }
-void WorkerExecutor::admit(ProblemId id, Slot slot, const Admission& admission) {
-  requests_.push_back(request::Admit{id, slot, admission});
-}
-void WorkerExecutor::drop(Slot slot) { requests_.push_back(request::Drop{slot}); }
-void WorkerExecutor::sample(std::vector<Turn> schedule) { requests_.push_back(request::Sample{std::move(schedule)}); }
-
 std::vector<pid_t> WorkerExecutor::processes() const {
   return worker_ ? std::vector<pid_t>{worker_->pid()} : std::vector<pid_t>{};
 }
 
-std::vector<Event> WorkerExecutor::wait(Milliseconds timeout) {
-  const auto end = Clock::now() + timeout;
-  try {
-    while (events_.empty() && !requests_.empty() && answer_first(end)) continue;
-    if (recycling_ && events_.empty() && requests_.empty()) renew();
-  } catch (const StopRequested&) {
-    abort();
-  }
-  return std::exchange(events_, {});
+void WorkerExecutor::begin(Request request) {
+  ATTUNE_CHECK(!is_outstanding(), "an executor does one request at a time");
+  if_aborted_ = cancelled(request, epoch_);
+  const auto enqueue_unless_recycle = [this](auto& one) {
+    if constexpr (!std::is_same_v<decltype(one), request::Recycle&>) requests_.push_back(std::move(one));
+  };
+  std::visit(enqueue_unless_recycle, request);
+  poll_set_.wake_in(Milliseconds(0));
 }
 
-/// Handles the first request: it is answered, or will be sent again after a death. False if neither happened before
-/// `end`.
-bool WorkerExecutor::answer_first(Clock::time_point end) {
-  const Request& request = requests_.front();
-  bool settled = is_obsolete(request);
+void WorkerExecutor::close(ProblemId id) {
+  ATTUNE_CHECK(!is_outstanding(), "problem {} is closed while a request is outstanding", id);
+  if (!worker_ || !problems_.all().contains(id)) return problems_.close(id);
+  requests_.push_back(request::Close{id});
+  poll_set_.wake_in(Milliseconds(0));
+}
+
+void WorkerExecutor::drop(Slot slot) {
+  ATTUNE_CHECK(!is_outstanding(), "slot {} is dropped while a request is outstanding", slot);
+  if (!worker_ || !problems_.home_of(slot)) return problems_.drop(slot);
+  requests_.push_back(request::Drop{slot});
+  poll_set_.wake_in(Milliseconds(0));
+}
+
+std::optional<Answer> WorkerExecutor::take() {
+  try {
+    while (!requests_.empty() && answer_first()) continue;
+    if (requests_.empty() && if_aborted_ && std::holds_alternative<Recycled>(*if_aborted_)) {
+      replace();
+      restore();  // A death in it is treated like any other.
+      answer_ = Recycled{};
+    }
+  } catch (const StopRequested&) {
+    abort();
+  } catch (...) {
+    abort();
+    answer_.reset();
+    throw;
+  }
+  if (!asked_) poll_set_.wake_in(std::nullopt);
+  if (!answer_) return std::nullopt;
+  if_aborted_.reset();
+  if (auto* recycled = std::get_if<Recycled>(&*answer_)) recycled->epoch = epoch_;
+  return std::exchange(answer_, std::nullopt);
+}
+
+/// Handles the first request: it is answered, or will be sent again after a death. False if the worker has not answered
+/// yet.
+bool WorkerExecutor::answer_first() {
+  const WorkerRequest& request = requests_.front();
+  const auto* admit = as<request::Admit>(request);
+  bool settled = admit != nullptr && !problems_.all().contains(admit->id);
   if (settled) {
-    forget(request);
-    cancel(request);
+    answer_ = if_aborted_;
+    if (const Outcome* why = problems_.why_lost(admit->id)) std::get<Admitted>(*answer_).verified = *why;
   } else {
-    if (!asked_) begin(request);
-    auto news = worker_->wait(left_until(end));
-    if (std::holds_alternative<std::monostate>(news)) return false;
+    if (!asked_) send(request);
+    auto event = worker_->take();
+    if (!event) return false;
     asked_ = false;
-    const auto death = death_of(request, news);
-    settled = !death || recover(request, *death);
-    if (!death) settle(request, std::get<Reply>(news));
+    if (const auto death = death_of(request, *event)) {
+      const auto began = Clock::now();
+      settled = handle_death(request, *death);
+      recoveries_.push_back(std::chrono::duration_cast<Milliseconds>(Clock::now() - began));
+    } else {
+      settle(request, std::get<Reply>(*event));
+      settled = true;
+    }
   }
   if (!settled) return true;
   requests_.pop_front();
@@ -97,43 +132,28 @@ bool WorkerExecutor::answer_first(Clock::time_point end) {
 }
 
 void WorkerExecutor::abort() {
-  worker_.reset();
-  ++epoch_;
+  replace();
+  problems_ = {};
+  requests_.clear();
   asked_ = false;
   num_deaths_of_request_ = 0;
-  for (const Request& request : std::exchange(requests_, {})) cancel(request);
-  if (std::exchange(recycling_, false)) events_.emplace_back(Recycled{epoch_});
-  open_.clear();
-  deaths_.clear();
-  lost_.clear();
-  num_survivals_.clear();
-  broken_.clear();
-  isolated_problem_.reset();
+  if (if_aborted_) answer_ = std::exchange(if_aborted_, std::nullopt);
+  poll_set_.wake_in(Milliseconds(0));
 }
 
-/// True if the problem or slot of the request does not exist (any more).
-bool WorkerExecutor::is_obsolete(const Request& request) const {
-  if (const auto* close = as<request::Close>(request)) return !open_.contains(close->id);
-  if (const auto* admit = as<request::Admit>(request)) return !open_.contains(admit->id);
-  if (const auto* drop = as<request::Drop>(request)) {
-    return std::none_of(open_.begin(), open_.end(),
-                        [&](const auto& one) { return one.second.slots.contains(drop->slot); });
-  }
-  return false;
-}
-
-void WorkerExecutor::begin(const Request& request) {
+/// Sends a request to a worker that has everything it should have.
+void WorkerExecutor::send(const WorkerRequest& request) {
   // With two problems open there may be no good moment; then a worker is replaced anyway, which costs the other problem
   // its final.
-  const uint32_t limit = open_.empty() ? options_.max_admissions : 2 * options_.max_admissions;
+  const uint32_t limit = problems_.all().empty() ? options_.max_admissions : 2 * options_.max_admissions;
   if (worker_ && as<request::Open>(request) && num_admissions_ >= limit) replace();
   const auto* admit = as<request::Admit>(request);
   const bool alone =
-      isolated_problem_ && admit != nullptr && admit->id == *isolated_problem_ && deaths_.contains(admit->slot);
-  if (!worker_)
-    restore();
-  else if (isolated_problem_ && !alone)
-    complete();
+      isolated_problem_ && admit != nullptr && admit->id == *isolated_problem_ && problems_.is_blamed(admit->slot);
+  if (worker_ && isolated_problem_ && !alone) {
+    if (const auto death = bring_back()) record_death(*death);
+  }
+  if (!worker_) restore();
   worker_->ask(request, longest_step(request));
   asked_ = true;
 }
@@ -145,48 +165,28 @@ void WorkerExecutor::replace() {
   ++epoch_;
 }
 
-/// Answers recycle(). A death while everything is restored is treated like any other.
-void WorkerExecutor::renew() {
-  replace();
-  restore();
-  recycling_ = false;
-  events_.emplace_back(Recycled{epoch_});
-}
-
-/// Returns the reason to end a worker's life: its death, a mismatched answer, or its failure to continue.
-std::optional<Death> WorkerExecutor::death_of(const Request& request, const WorkerProcess::Event& news) {
-  if (const auto* death = std::get_if<Death>(&news)) return *death;
-  const auto* answer = std::get_if<Reply>(&news);
-  if (answer == nullptr) return Death{{.status = Status::timed_out, .detail = "the worker does not answer"}, 0};
-  if (!fits(request, *answer))
-    return Death{{.status = Status::crashed, .detail = "the worker's answer does not match the request"}, 0};
-  const auto* failed = std::get_if<reply::Failed>(answer);
-  if (failed == nullptr || as<request::Hello>(request)) return std::nullopt;
-  return Death{{.status = Status::crashed, .detail = "the worker cannot continue: " + failed->message}, 0};
-}
-
 /// Returns the answer of a running worker, or its death. Throws StopRequested.
-std::variant<Reply, Death> WorkerExecutor::exchange(const Request& request, Milliseconds timeout) {
-  const auto end = Clock::now() + timeout;
-  WorkerProcess::Event news;
+WorkerProcess::Event WorkerExecutor::exchange(const WorkerRequest& request) {
   worker_->ask(request, longest_step(request));
-  do {
+  for (;;) {
     if (options_.stopped && options_.stopped()) throw StopRequested();
-    news = worker_->wait(std::min(left_until(end), kLook));
-  } while (std::holds_alternative<std::monostate>(news) && Clock::now() < end);
-  if (auto death = death_of(request, news)) return std::move(*death);
-  return std::move(std::get<Reply>(news));
+    if (auto event = worker_->take()) {
+      if (auto death = death_of(request, *event)) return *std::move(death);
+      return *std::move(event);
+    }
+    poll_set_.wait(kLook);
+  }
 }
 
 /// Depends on the problem of the request; without one, on the largest open problem.
-Milliseconds WorkerExecutor::longest_step(const Request& request) const {
+Milliseconds WorkerExecutor::longest_step(const WorkerRequest& request) const {
   if (const auto* open = as<request::Open>(request))
     return std::min(options_.longest, step_limit(open->problem, open->protocol, device_));
   if (as<request::Hello>(request)) return options_.start;
-  if (open_.empty()) return options_.longest;
+  if (problems_.all().empty()) return options_.longest;
   Milliseconds longest{0};
-  for (const auto& [id, opening] : open_)
-    longest = std::max(longest, step_limit(opening.problem, opening.protocol, device_));
+  for (const auto& [id, one] : problems_.all())
+    longest = std::max(longest, step_limit(one.opened.problem, one.opened.protocol, device_));
   return std::min(options_.longest, longest);
 }
 
@@ -194,13 +194,13 @@ void WorkerExecutor::start() {
   std::string why;
   for (int i = 0; i < kStarts; ++i) {
     worker_.reset();
-    worker_ = std::make_unique<WorkerProcess>(options_);
-    auto news = exchange(request::Hello{options_.device, options_.build, options_.cores, skipped_}, options_.start);
-    if (const auto* death = std::get_if<Death>(&news)) {
+    worker_ = std::make_unique<WorkerProcess>(options_, poll_set_);
+    auto event = exchange(request::Hello{options_.device, options_.build, options_.cores, skipped_});
+    if (const auto* death = std::get_if<Death>(&event)) {
       why = death->outcome.detail;
       continue;
     }
-    auto& answer = std::get<Reply>(news);
+    auto& answer = std::get<Reply>(event);
     if (const auto* failed = std::get_if<reply::Failed>(&answer)) fail(failed->code, "{}", failed->message);
     num_admissions_ = 0;
     // The facts of the first worker stay valid: a second measurement of the bandwidth must not change keys or rules.
@@ -222,17 +222,15 @@ void WorkerExecutor::restore() {
     if (!death) return;
     record_death(*death);
     if (death->blamed != 0 || ++num_unattributed < kMaxUnattributedDeaths) continue;
-    while (!open_.empty()) lose_all(open_.begin()->first, unattributed(death->outcome));
+    while (!problems_.all().empty()) problems_.lose_all(problems_.all().begin()->first, unattributed(death->outcome));
   }
 }
 
 /// Restores only one problem, for the second try of a candidate that may have died from another's leftovers.
 void WorkerExecutor::restore_for(ProblemId id) {
   start();
-  const auto found = open_.find(id);
-  if (found == open_.end()) return;
   isolated_problem_ = id;
-  auto opened = exchange(request::Open{id, found->second.problem, found->second.protocol}, kForever);
+  const auto opened = exchange(problems_.all().at(id).opened);
   const auto* answer = std::get_if<Reply>(&opened);
   const auto* again = answer != nullptr ? std::get_if<Opened>(answer) : nullptr;
   if (again != nullptr && again->refused.empty() && !again->busy) return;
@@ -240,61 +238,41 @@ void WorkerExecutor::restore_for(ProblemId id) {
   restore();
 }
 
-/// Restores the other problems beside the one that was alone.
-void WorkerExecutor::complete() {
-  if (const auto death = bring_back()) {
-    record_death(*death);
-    restore();
-  }
-}
-
 std::optional<Death> WorkerExecutor::bring_back() {
-  std::vector<ProblemId> ids;
-  for (const auto& [id, opening] : open_) ids.push_back(id);
   const auto isolated = std::exchange(isolated_problem_, std::nullopt);
-  for (const ProblemId id : ids) {
-    const OpenProblem opening = open_.at(id);
+  for (const auto& [id, one] : std::map(problems_.all())) {
     if (id != isolated) {
-      auto opened = exchange(request::Open{id, opening.problem, opening.protocol}, kForever);
+      auto opened = exchange(one.opened);
       if (const auto* death = std::get_if<Death>(&opened)) return *death;
       const auto& answer = std::get<Opened>(std::get<Reply>(opened));
       if (!answer.refused.empty() || answer.busy) {
-        lose_all(id, {.status = Status::device_lost,
-                      .detail = "the problem could not be opened again after a death: " + answer.refused});
+        problems_.lose_all(id, {.status = Status::device_lost,
+                                .detail = "the problem could not be opened again after a death: " + answer.refused});
         continue;
       }
     }
-    for (const auto& [slot, admission] : opening.slots) {
+    for (const auto& [slot, admission] : one.slots) {
       if (id == isolated && slot == isolated_slot_) continue;
-      auto admitted = exchange(request::Admit{id, slot, admission}, kForever);
+      auto admitted = exchange(request::Admit{id, slot, admission});
       if (const auto* death = std::get_if<Death>(&admitted)) return *death;
       const auto& again = std::get<Admitted>(std::get<Reply>(admitted));
-      if (!again.verified.ok()) lose(slot, again.verified);
+      if (!again.verified.ok()) problems_.lose(slot, again.verified);
     }
   }
   return std::nullopt;
 }
 
-/// `sampled`: the death was in a schedule, where a second death does not disqualify yet.
-void WorkerExecutor::record_death(const Death& death, bool sampled) {
-  worker_.reset();
-  ++epoch_;
+/// `sampled`: the death was in a schedule, where a second death does not disqualify yet. True if it is the second one
+/// with the same announced candidate or library.
+bool WorkerExecutor::record_death(const Death& death, bool sampled) {
+  replace();
   ++num_deaths_;
-  isolated_problem_.reset();
-  if (death.blamed == 0 || ++deaths_[death.blamed] < kMaxDeaths) return;
-  if (sampled && death.blamed < kLibrarySlots) return;
-  if (death.blamed >= kLibrarySlots) {
+  if (death.blamed == 0 || !problems_.blame(death.blamed)) return false;
+  if (death.blamed >= kLibrarySlots)
     skipped_.emplace(death.blamed - kLibrarySlots, "its worker died twice while opening it: " + death.outcome.detail);
-    return;
-  }
-  disqualify(death.blamed, death.outcome);
-}
-
-/// Clears the other slots: the disqualified candidate may have caused their deaths, by a thread that it left behind or
-/// memory that it overwrote.
-void WorkerExecutor::disqualify(Slot slot, const Outcome& outcome) {
-  std::erase_if(deaths_, [&](const auto& one) { return one.first < kLibrarySlots && one.first != slot; });
-  lose(slot, outcome);
+  else if (!sampled)
+    problems_.disqualify(death.blamed, death.outcome);
+  return true;
 }
 
 /// After a second death in sampling with the same announced candidate, the candidate that dies alone is at fault.
@@ -305,33 +283,30 @@ void WorkerExecutor::find_faulty_slot(const request::Sample& sample, const Death
   }
   for (const Slot slot : suspects) {
     const auto alone = take_turns_alone(slot, sample.schedule, options_.alone / static_cast<int>(suspects.size()));
-    worker_.reset();
-    ++epoch_;
+    replace();
     if (!alone || alone->blamed != slot) continue;
     ++num_deaths_;
-    return disqualify(slot, alone->outcome);
+    return problems_.disqualify(slot, alone->outcome);
   }
-  deaths_.erase(death.blamed);
-  if (++num_survivals_[death.blamed] >= kMaxDeaths) lose(death.blamed, unattributed(death.outcome));
+  if (problems_.acquit_survivor(death.blamed)) problems_.lose(death.blamed, unattributed(death.outcome));
 }
 
 /// Repeats a candidate's turns in a fresh worker that runs nothing else. Returns its death, if it died.
 std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vector<Turn>& schedule,
                                                       Milliseconds timeout) {
   constexpr size_t kTurns = 64;
-  const auto home =
-      std::find_if(open_.begin(), open_.end(), [&](const auto& one) { return one.second.slots.contains(slot); });
-  if (home == open_.end()) return std::nullopt;
-  const auto& [id, opening] = *home;
-  const Turn turn = *std::find_if(schedule.begin(), schedule.end(), [&](const Turn& one) { return one.slot == slot; });
+  const auto home = problems_.home_of(slot);
+  if (!home) return std::nullopt;
+  const OpenProblems::OpenProblem& one = problems_.all().at(*home);
+  const Turn turn = *std::find_if(schedule.begin(), schedule.end(), [&](const Turn& any) { return any.slot == slot; });
   start();
-  const auto death_in = [this](const Request& request) -> std::optional<Death> {
-    const auto answer = exchange(request, kForever);
+  const auto death_in = [this](const WorkerRequest& request) -> std::optional<Death> {
+    const auto answer = exchange(request);
     const auto* death = std::get_if<Death>(&answer);
     return death != nullptr ? std::optional(*death) : std::nullopt;
   };
-  if (auto death = death_in(request::Open{id, opening.problem, opening.protocol})) return death;
-  if (auto death = death_in(request::Admit{id, slot, opening.slots.at(slot)})) return death;
+  if (auto death = death_in(one.opened)) return death;
+  if (auto death = death_in(request::Admit{*home, slot, one.slots.at(slot)})) return death;
   const auto began = Clock::now();
   for (size_t i = 0; i < kTurns && Clock::now() - began < timeout; ++i) {
     if (auto death = death_in(request::Sample{{turn}})) return death;
@@ -339,153 +314,69 @@ std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vect
   return std::nullopt;
 }
 
-/// Does nothing if the slot was not admitted.
-void WorkerExecutor::lose(Slot slot, const Outcome& outcome) {
-  for (auto& [id, opening] : open_) {
-    if (opening.slots.erase(slot) == 0) continue;
-    lost_.push_back({id, slot, outcome});
-    deaths_.erase(slot);
-  }
-}
-
-void WorkerExecutor::lose_all(ProblemId id, const Outcome& outcome) {
-  const OpenProblem opening = std::move(open_.extract(id).mapped());
-  for (const auto& [slot, admission] : opening.slots) {
-    lost_.push_back({id, slot, outcome});
-    deaths_.erase(slot);
-  }
-  broken_.insert_or_assign(id, outcome);
-}
-
-void WorkerExecutor::settle(const Request& request, Reply& answer) {
-  if (auto* opened = std::get_if<Opened>(&answer)) {
-    const auto* open = as<request::Open>(request);
-    if (opened->refused.empty() && !opened->busy && open != nullptr)
-      open_[open->id] = {open->problem, open->protocol, {}};
-    events_.emplace_back(std::move(*opened));
-  } else if (auto* admitted = std::get_if<Admitted>(&answer)) {
+void WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
+  forget(request);
+  if (auto* opened = std::get_if<Opened>(&reply)) {
+    if (opened->refused.empty() && !opened->busy) problems_.open(std::get<request::Open>(request));
+    answer_ = std::move(*opened);
+  } else if (auto* admitted = std::get_if<Admitted>(&reply)) {
     ++num_admissions_;
     const auto& admit = std::get<request::Admit>(request);
-    if (admitted->verified.ok()) {
-      Admission again = admit.admission;
-      again.verify = again.twice = false;
-      again.output = admitted->output;
-      open_.at(admit.id).slots.insert_or_assign(admit.slot, std::move(again));
-      isolated_slot_ = admit.slot;
-    } else {
-      isolated_slot_ = 0;
-    }
-    deaths_.erase(admit.slot);  // an earlier death was not its fault
+    isolated_slot_ = admitted->verified.ok() ? admit.slot : 0;
+    if (admitted->verified.ok()) problems_.admit(admit, *admitted);
+    problems_.acquit(admit.slot);  // an earlier death was not its fault
     if (admitted->corrupted) replace();
-    end_strays();
-    events_.emplace_back(std::move(*admitted));
-  } else if (auto* sampled = std::get_if<Sampled>(&answer)) {
+    answer_ = std::move(*admitted);
+  } else if (auto* sampled = std::get_if<Sampled>(&reply)) {
     sampled->epoch = epoch_;
-    for (const auto& [slot, outcome] : sampled->failed) {
-      for (auto& [id, opening] : open_) opening.slots.erase(slot);
-      deaths_.erase(slot);
-    }
-    tell_lost(*as<request::Sample>(request), *sampled);
-    end_strays();
-    events_.emplace_back(std::move(*sampled));
-  } else {
-    forget(request);
+    for (const auto& [slot, outcome] : sampled->failed) problems_.drop(slot);
+    problems_.tell_lost(std::get<request::Sample>(request).schedule, sampled->failed);
+    answer_ = std::move(*sampled);
   }
-}
-
-/// Kills processes that candidates left behind, so that they do not disturb the next ones. If the time is too short,
-/// the rest is killed the next time.
-void WorkerExecutor::end_strays() const {
-  if (options_.strays != nullptr) options_.strays->kill();
-}
-
-bool WorkerExecutor::recover(const Request& request, const Death& death) {
-  const auto began = Clock::now();
-  const bool settled = handle_death(request, death);
-  recoveries_.push_back(std::chrono::duration_cast<Milliseconds>(Clock::now() - began));
-  return settled;
+  // Processes that candidates left behind must not disturb the next ones. If the time is too short, the rest is killed
+  // the next time.
+  const bool has_run = as<request::Admit>(request) || as<request::Sample>(request);
+  if (has_run && options_.strays != nullptr) options_.strays->kill();
 }
 
 /// Returns true if a death settles the request; if false, it is sent again.
-bool WorkerExecutor::handle_death(const Request& request, const Death& death) {
+bool WorkerExecutor::handle_death(const WorkerRequest& request, const Death& death) {
   const auto* sample = as<request::Sample>(request);
-  record_death(death, sample != nullptr);
+  const bool is_second = record_death(death, sample != nullptr);
   forget(request);  // After record_death(): a candidate that died while it was closed or dropped leaves no record.
   const auto* admission = as<request::Admit>(request);
-  if (admission != nullptr && death.blamed == admission->slot && deaths_[admission->slot] < kMaxDeaths) {
+  if (admission != nullptr && death.blamed == admission->slot && !is_second) {
     restore_for(admission->id);
     return false;
   }
-  if (sample != nullptr && death.blamed != 0 && deaths_[death.blamed] >= kMaxDeaths) find_faulty_slot(*sample, death);
+  if (sample != nullptr && is_second) find_faulty_slot(*sample, death);
   restore();
   if (sample != nullptr) {
     if (death.blamed == 0) {
       if (++num_deaths_of_request_ < kMaxUnattributedDeaths) return false;
-      for (const Turn& turn : sample->schedule) lose(turn.slot, unattributed(death.outcome));
+      for (const Turn& turn : sample->schedule) problems_.lose(turn.slot, unattributed(death.outcome));
     }
     Sampled nothing{.epoch = epoch_, .interrupted = true};
-    tell_lost(*sample, nothing);
-    events_.emplace_back(std::move(nothing));
+    problems_.tell_lost(sample->schedule, nothing.failed);
+    answer_ = std::move(nothing);
     return true;
   }
-  if (admission != nullptr) return handle_admission_death(*admission, death);
-  if (const auto* open = as<request::Open>(request)) {
-    if (++num_deaths_of_request_ < kMaxUnattributedDeaths) return false;
-    events_.emplace_back(Opened{.problem = open->id, .refused = death.outcome.detail, .lost = true});
+  const auto* open = as<request::Open>(request);
+  const bool its_own = admission != nullptr && death.blamed == admission->slot;
+  if ((admission != nullptr || open != nullptr) && !its_own && ++num_deaths_of_request_ < kMaxUnattributedDeaths)
+    return false;
+  if (admission != nullptr) {
+    problems_.acquit(admission->slot);
+    answer_ = Admitted{.slot = admission->slot, .verified = its_own ? death.outcome : unattributed(death.outcome)};
   }
+  if (open != nullptr) answer_ = Opened{.problem = open->id, .refused = death.outcome.detail, .lost = true};
   return true;
-}
-
-/// Reports the slots of the schedule that were lost.
-void WorkerExecutor::tell_lost(const request::Sample& sample, Sampled& sampled) {
-  const auto concerns = [&](const LostSlot& lost) {
-    return std::any_of(sample.schedule.begin(), sample.schedule.end(),
-                       [&](const Turn& turn) { return turn.slot == lost.slot; });
-  };
-  const auto told =
-      std::stable_partition(lost_.begin(), lost_.end(), [&](const LostSlot& one) { return !concerns(one); });
-  for (auto lost = told; lost != lost_.end(); ++lost) sampled.failed.emplace_back(lost->slot, std::move(lost->outcome));
-  lost_.erase(told, lost_.end());
-}
-
-bool WorkerExecutor::handle_admission_death(const request::Admit& admit, const Death& death) {
-  const bool its_own = death.blamed == admit.slot;
-  if (!its_own && ++num_deaths_of_request_ < kMaxUnattributedDeaths) return false;
-  deaths_.erase(admit.slot);
-  events_.emplace_back(Admitted{.slot = admit.slot, .verified = its_own ? death.outcome : unattributed(death.outcome)});
-  return true;
-}
-
-void WorkerExecutor::cancel(const Request& request) {
-  if (const auto* open = as<request::Open>(request)) events_.emplace_back(cancelled_opening(open->id));
-  if (const auto* admit = as<request::Admit>(request)) {
-    const auto broken = broken_.find(admit->id);
-    Admitted answer = cancelled_admission(admit->slot);
-    if (broken != broken_.end()) answer.verified = broken->second;
-    events_.emplace_back(std::move(answer));
-  }
-  if (as<request::Sample>(request)) events_.emplace_back(cancelled_sampling());
 }
 
 /// Ensures that a closed problem or dropped slot is not restored.
-void WorkerExecutor::forget(const Request& request) {
-  if (const auto* close = as<request::Close>(request)) {
-    if (const auto found = open_.find(close->id); found != open_.end()) {
-      for (const auto& [slot, admission] : found->second.slots) {
-        deaths_.erase(slot);
-        num_survivals_.erase(slot);
-      }
-      open_.erase(found);
-    }
-    broken_.erase(close->id);
-    std::erase_if(lost_, [&](const LostSlot& lost) { return lost.problem == close->id; });
-  }
-  if (const auto* drop = as<request::Drop>(request)) {
-    for (auto& [id, opening] : open_) opening.slots.erase(drop->slot);
-    deaths_.erase(drop->slot);
-    num_survivals_.erase(drop->slot);
-    std::erase_if(lost_, [&](const LostSlot& lost) { return lost.slot == drop->slot; });
-  }
+void WorkerExecutor::forget(const WorkerRequest& request) {
+  if (const auto* close = as<request::Close>(request)) problems_.close(close->id);
+  if (const auto* drop = as<request::Drop>(request)) problems_.drop(drop->slot);
 }
 
 }  // namespace attune

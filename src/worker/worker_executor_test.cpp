@@ -9,11 +9,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "device/devices.h"
+#include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "solver/registry.h"
+#include "testing/poll_loop.h"
 #include "worker/announcement.h"
 #include "worker/frame.h"
 #include "worker/messages.h"
@@ -73,44 +76,43 @@ class WorkerExecutorTest : public testing::Test {
     if (!executor_) executor_ = std::make_unique<WorkerExecutor>(options_);
     return *executor_;
   }
-  template <typename Reply>
-  Reply wait() {
-    for (;;) {
-      auto events = executor().wait(Milliseconds(5000));
-      if (events.empty()) continue;
-      EXPECT_EQ(events.size(), 1u);
-      return std::get<Reply>(std::move(events.front()));
-    }
-  }
-  Opened open() {
-    executor().open(1, problem_, {});
-    return wait<Opened>();
+  Opened open() { return attune::open(executor(), {1, problem_, {}}); }
+  request::Admit admission(Slot slot, const std::string& config, Milliseconds run = Milliseconds(2000)) const {
+    const Candidate candidate{"fake.gemm", "1", Config::parse(config)};
+    return {1, slot, {.candidate = candidate, .twice = true, .limits = {load_, run}}};
   }
   Admitted admit(Slot slot, const std::string& config, Milliseconds run = Milliseconds(2000)) {
-    Admission admission{.candidate = {"fake.gemm", "1", Config::parse(config)}, .twice = true, .limits = {load_, run}};
-    executor().admit(1, slot, admission);
-    return wait<Admitted>();
+    return attune::admit(executor(), admission(slot, config, run));
   }
   Sampled sample(std::initializer_list<Slot> slots, uint32_t rounds = 3) {
     std::vector<Turn> schedule;
     for (uint32_t round = 0; round < rounds; ++round) {
       for (const Slot slot : slots) schedule.push_back({slot, round, 1, Milliseconds(2000)});
     }
-    executor().sample(schedule);
-    return wait<Sampled>();
+    return attune::sample(executor(), {schedule});
   }
-
-  uint32_t recycle() {
-    executor().recycle();
-    return wait<Recycled>().epoch;
+  uint32_t recycle() { return attune::recycle(executor()).epoch; }
+  template <typename Wanted>
+  Wanted aborted(Request request) {
+    executor().begin(std::move(request));
+    executor().abort();
+    EXPECT_TRUE(is_readable(executor().descriptor()));
+    return std::get<Wanted>(executor().take().value());
   }
 
   /// Kills the worker in the middle of slow launches.
   Sampled sample_and_kill(Slot slot) {
-    executor().sample({Turn{slot, 0, 6, Milliseconds(20'000)}});
-    EXPECT_TRUE(executor().wait(Milliseconds(200)).empty()) << "it is under way";
+    executor().begin(request::Sample{{Turn{slot, 0, 6, Milliseconds(20'000)}}});
+    EXPECT_FALSE(executor().take());
+    EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(200))) << "it is under way";
     ::kill(executor().processes().front(), SIGKILL);
-    return wait<Sampled>();
+    return std::get<Sampled>(finish().value());
+  }
+  /// Waits for the answer to the outstanding request; nothing if the executor says nothing for ten seconds.
+  std::optional<Answer> finish() {
+    std::optional<Answer> answer;
+    while (!answer && is_readable(executor().descriptor(), Milliseconds(10'000))) answer = executor().take();
+    return answer;
   }
 
   const std::string good_ = "split_k=1;tile_m=64;tile_n=64", bad_ = "split_k=1;tile_m=16;tile_n=16",
@@ -126,16 +128,14 @@ class WorkerExecutorTest : public testing::Test {
 TEST_F(WorkerExecutorTest, AnswersWhatAnExecutorInThisProcessAnswers) {
   const auto device = open_device("fake:0");
   LocalExecutor local(*device, registry());
-  local.open(1, problem_, {});
-  const auto opened = std::get<Opened>(local.wait({}).front());
+  const auto opened = attune::open(local, {1, problem_, {}});
   const auto fake = [](const Opened& one) {
     return *std::find_if(one.contenders.begin(), one.contenders.end(),
                          [](const Contender& contender) { return contender.solver == "fake.gemm"; });
   };
   EXPECT_EQ(fake(open()), fake(opened));
   EXPECT_EQ(executor().device(), device->info());
-  local.admit(1, 1, {.candidate = {"fake.gemm", "1", Config::parse(good_)}, .twice = true});
-  EXPECT_EQ(admit(1, good_), std::get<Admitted>(local.wait({}).front()));
+  EXPECT_EQ(admit(1, good_), attune::admit(local, admission(1, good_)));
   EXPECT_EQ(admit(2, bad_).verified.status, Status::ok);
   const auto sampled = sample({1, 2});
   EXPECT_EQ(sampled.turns.size(), 6u);
@@ -145,11 +145,7 @@ TEST_F(WorkerExecutorTest, AnswersWhatAnExecutorInThisProcessAnswers) {
 
 TEST_F(WorkerExecutorTest, AnAnswerToSomethingElseIsNone) {
   options_.command.back() = "--gtest_filter=Worker.DISABLED_AnswersSomethingElse";
-  executor().open(1, problem_, {});
-  std::vector<Event> events;
-  for (int tries = 0; tries < 20 && events.empty(); ++tries) events = executor().wait(Milliseconds(500));
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(std::get<Opened>(events.front()).refused, "the worker's answer does not match the request");
+  EXPECT_EQ(open().refused, "the worker's answer does not match the request");
   EXPECT_GT(executor().num_deaths(), 1u) << "a fresh worker is asked as well";
 }
 
@@ -201,10 +197,9 @@ TEST_F(WorkerExecutorTest, ADeathInOneProblemBringsTheOtherBack) {
   open();
   admit(1, good_);
   const uint32_t before = sample({1}).epoch;
-  executor().open(2, problem_.with("m", "9"), {});
-  EXPECT_EQ(wait<Opened>().refused, "");
-  executor().admit(2, 2, {.candidate = {"fake.gemm", "1", Config::parse(bad_)}, .limits = {}});
-  EXPECT_EQ(wait<Admitted>().verified.status, Status::crashed);
+  EXPECT_EQ(attune::open(executor(), {2, problem_.with("m", "9"), {}}).refused, "");
+  const Candidate crashing{"fake.gemm", "1", Config::parse(bad_)};
+  EXPECT_EQ(attune::admit(executor(), {2, 2, {.candidate = crashing}}).verified.status, Status::crashed);
   const auto sampled = sample({1});
   EXPECT_EQ(sampled.samples.size(), 3u);
   EXPECT_NE(sampled.epoch, before);
@@ -396,12 +391,12 @@ TEST_F(WorkerExecutorTest, ALibraryThatHangsWhenAWrongCandidateIsGivenBackIsEnde
 TEST_F(WorkerExecutorTest, AbortAnswersAtOnceAndLaterWorkFindsAFreshWorker) {
   plant({{bad_, "loop", "run", "always"}});
   open();
-  executor().admit(1, 1, {.candidate = {"fake.gemm", "1", Config::parse(bad_)}, .limits = {}});
-  EXPECT_TRUE(executor().wait(Milliseconds(20)).empty());
+  executor().begin(admission(1, bad_, Milliseconds(0)));
+  EXPECT_FALSE(executor().take()) << "it is under way";
   executor().abort();
-  EXPECT_EQ(wait<Admitted>().verified.status, Status::cancelled);
+  EXPECT_EQ(std::get<Admitted>(executor().take().value()).verified.status, Status::cancelled);
   executor().close(1);
-  EXPECT_TRUE(executor().wait(Milliseconds(0)).empty());
+  EXPECT_FALSE(executor().take());
   EXPECT_TRUE(executor().processes().empty());
   EXPECT_EQ(open().refused, "");
 }
@@ -465,10 +460,104 @@ TEST_F(WorkerExecutorTest, ACandidateThatDiesInARecycledWorkerIsBlamedAsAlways) 
 
 TEST_F(WorkerExecutorTest, AnAbortedRecycleIsAnswered) {
   open();
-  executor().recycle();
-  executor().abort();
-  wait<Recycled>();
+  const uint32_t before = recycle();
+  EXPECT_GT(aborted<Recycled>(request::Recycle{}).epoch, before);
   EXPECT_TRUE(executor().processes().empty()) << "no worker was started";
+}
+
+TEST_F(WorkerExecutorTest, EveryAbortedRequestIsAnswered) {
+  EXPECT_EQ(aborted<Opened>(request::Open{1, problem_, {}}), (Opened{.problem = 1, .refused = "the run was stopped"}));
+  open();
+  EXPECT_EQ(aborted<Admitted>(admission(2, good_)).verified.status, Status::cancelled);
+  open();
+  EXPECT_TRUE(aborted<Sampled>(request::Sample{{{.slot = 2}}}).interrupted);
+  EXPECT_FALSE(is_readable(executor().descriptor())) << "nothing is outstanding any more";
+  executor().abort();
+  EXPECT_FALSE(executor().take()) << "nothing was outstanding";
+  EXPECT_EQ(executor().num_deaths(), 0u) << "and nobody is blamed";
+}
+
+TEST_F(WorkerExecutorTest, DoesOneRequestAtATime) {
+  EXPECT_FALSE(executor().take()) << "there is none";
+  EXPECT_FALSE(is_readable(executor().descriptor()));
+  executor().begin(request::Open{1, problem_, {}});
+  EXPECT_DEATH(executor().begin(request::Recycle{}), "one request at a time");
+  EXPECT_DEATH(executor().close(1), "while a request is outstanding");
+  EXPECT_DEATH(executor().drop(1), "while a request is outstanding");
+  executor().abort();
+  EXPECT_DEATH(executor().begin(request::Recycle{}), "one request at a time") << "its answer was not taken";
+  EXPECT_TRUE(executor().take());
+  EXPECT_FALSE(executor().take()) << "an answer is taken once";
+  EXPECT_EQ(open().refused, "");
+}
+
+TEST_F(WorkerExecutorTest, ItsDescriptorIsReadableOnceTheAnswerIsThere) {
+  plant({{bad_, "slow", "run", "from:7"}});  // a second a launch
+  open();
+  ASSERT_TRUE(admit(1, bad_, Milliseconds(20'000)).verified.ok());
+  executor().begin(request::Sample{{Turn{1, 0, 1, Milliseconds(20'000)}}});
+  EXPECT_TRUE(is_readable(executor().descriptor())) << "take() is to send it";
+  EXPECT_FALSE(executor().take());
+  EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(200))) << "the worker is at work";
+  const auto answer = finish();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<Sampled>(*answer).turns.size(), 1u);
+  EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(50)));
+}
+
+TEST_F(WorkerExecutorTest, IsWaitedForBesideOtherThingsInOnePoll) {
+  plant({{bad_, "slow", "run", "always"}});
+  const Pipe pipe;
+  int num_bytes = 0;
+  executor().begin(request::Open{1, problem_, {}});
+  auto answer = answer_beside(executor(), pipe, [] {});
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<Opened>(*answer).refused, "");
+  for (int i = 0; i < 3; ++i) pipe.put();
+  executor().begin(admission(1, bad_, Milliseconds(0)));
+  answer = answer_beside(executor(), pipe, [&] {
+    if (++num_bytes == 3) executor().abort();  // as after a signal
+  });
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<Admitted>(*answer).verified.status, Status::cancelled);
+  EXPECT_EQ(num_bytes, 3);
+}
+
+TEST_F(WorkerExecutorTest, AnIdleWorkerThatIsKilledWakesNobody) {
+  open();
+  ::kill(executor().processes().front(), SIGKILL);
+  EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(100)));
+  EXPECT_TRUE(admit(1, good_).verified.ok());
+}
+
+TEST_F(WorkerExecutorTest, AnAnswerThatCameInTimeCountsHoweverLateItIsTaken) {
+  options_.longest = Milliseconds(1000);
+  open();
+  executor().begin(admission(1, good_));
+  EXPECT_FALSE(executor().take());
+  std::this_thread::sleep_for(Milliseconds(1500));
+  const auto answer = executor().take();
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(std::get<Admitted>(*answer).verified.ok());
+  EXPECT_EQ(executor().num_deaths(), 0u);
+}
+
+TEST_F(WorkerExecutorTest, WhatIsDroppedOrClosedIsGoneForEverybody) {
+  open();
+  for (const Slot slot : {1u, 2u, 3u}) ASSERT_TRUE(admit(slot, good_).verified.ok());
+  executor().drop(2);
+  executor().drop(9);  // nobody
+  EXPECT_EQ(sample({1, 2, 3}).turns.size(), 6u) << "three rounds of two";
+  executor().drop(3);
+  EXPECT_TRUE(is_readable(executor().descriptor())) << "the worker is to be told";
+  while (is_readable(executor().descriptor(), Milliseconds(500))) EXPECT_FALSE(executor().take());
+  recycle();
+  EXPECT_EQ(sample({1, 2, 3}).turns.size(), 3u) << "a fresh worker does not get it again";
+  executor().close(1);
+  executor().close(1);
+  executor().close(7);
+  EXPECT_EQ(attune::admit(executor(), admission(4, good_)).verified.status, Status::cancelled);
+  EXPECT_TRUE(sample({1}).turns.empty());
 }
 
 }  // namespace

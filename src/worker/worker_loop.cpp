@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "device/core_binding.h"
 #include "device/devices.h"
+#include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
 #include "worker/announcement.h"
 #include "worker/frame.h"
@@ -80,14 +81,14 @@ class Worker {
   Worker(const Registry& solvers, std::string_view build) : solvers_(solvers), build_(build) {}
 
   /// Runs a request and marks the page, so that the following bytes on the channel count as the answer.
-  Reply answer(const Request& request) {
+  Reply answer(const WorkerRequest& request) {
     Reply answer = do_request(request);
     announcer_.answer();
     return answer;
   }
 
  private:
-  Reply do_request(const Request& request) {
+  Reply do_request(const WorkerRequest& request) {
     try {
       process_state_.restore();
       return std::visit([this](const auto& one) { return handle(one); }, request);
@@ -107,40 +108,21 @@ class Worker {
     executor_->skip_solvers(hello.skipped);
     return reply::Ready{device_->info(), build_};
   }
-  Reply handle(const request::Open& open) {
-    executor().open(open.id, open.problem, open.protocol);
-    return next<Opened>();
-  }
+  Reply handle(const request::Open& open) { return attune::open(executor(), open); }
+  Reply handle(const request::Admit& admit) { return attune::admit(executor(), admit); }
+  Reply handle(const request::Sample& sample) { return attune::sample(executor(), sample); }
   Reply handle(const request::Close& close) {
     executor().close(close.id);
-    return done();
-  }
-  Reply handle(const request::Admit& admit) {
-    executor().admit(admit.id, admit.slot, admit.admission);
-    return next<Admitted>();
+    return reply::Done{};
   }
   Reply handle(const request::Drop& drop) {
     executor().drop(drop.slot);
-    return done();
-  }
-  Reply handle(const request::Sample& sample) {
-    executor().sample(sample.schedule);
-    return next<Sampled>();
+    return reply::Done{};
   }
 
   Executor& executor() {
     if (!executor_) fail(ErrorCode::internal, "a worker expects the request hello first");
     return *executor_;
-  }
-  template <typename Wanted>
-  Reply next() {
-    auto events = executor_->wait({});
-    ATTUNE_CHECK(events.size() == 1, "{} events for one request", events.size());
-    return std::get<Wanted>(std::move(events.front()));
-  }
-  Reply done() {
-    executor_->wait({});
-    return reply::Done{};
   }
 
   const Registry& solvers_;

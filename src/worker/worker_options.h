@@ -25,7 +25,7 @@ struct WorkerOptions {
   uint32_t max_admissions = 2000;  ///< Number of admissions after which a worker is replaced.
   Strays* strays = nullptr;        ///< Kills processes that escaped from a worker's group; null: none are killed.
   Milliseconds start{60'000};      ///< Time allowed to start.
-  /// Called ten times a second while a worker starts and while its state is restored; null: never.
+  /// Called at least ten times a second while a worker starts and while its state is restored; null: never.
   std::function<bool()> stopped;
   /// Maximum time for any step without a limit of its own, however large its problem; see also step_limit(). The
   /// references of the largest shapes take an hour on two cores.

@@ -30,7 +30,7 @@ constexpr Milliseconds kGrace{20};  // so that the answer of a candidate that en
 constexpr Milliseconds kMinPollInterval{10}, kMaxPollInterval{500};
 
 /// Shortest limit that the request may announce; deadlines are noticed at most a quarter of it late.
-Milliseconds shortest_limit(const Request& request) {
+Milliseconds shortest_limit(const WorkerRequest& request) {
   Milliseconds shortest = 4 * kMaxPollInterval;
   const auto consider = [&](Milliseconds limit) {
     if (limit.count() > 0) shortest = std::min(shortest, limit);
@@ -77,15 +77,6 @@ ChildCommand command_of(const WorkerOptions& options, const std::filesystem::pat
 
 }  // namespace
 
-WorkerProcess::Descriptor::~Descriptor() {
-  if (value >= 0) ::close(value);
-}
-WorkerProcess::Descriptor::Descriptor(Descriptor&& other) noexcept : value(std::exchange(other.value, -1)) {}
-WorkerProcess::Descriptor& WorkerProcess::Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(value, other.value);
-  return *this;
-}
-
 /// A pair of connected sockets. Unlike pipes, they can be written to without a signal when the other end is gone. The
 /// worker's end is closed in this process once the worker has it.
 struct WorkerProcess::Channel {
@@ -95,19 +86,21 @@ struct WorkerProcess::Channel {
       fail(ErrorCode::device, "cannot create a channel to a worker ({}), close other programs", std::strerror(errno));
     ours = Descriptor(ends[0]);
     theirs = Descriptor(ends[1]);
-    ::fcntl(ours.value, F_SETFL, O_NONBLOCK);
+    ::fcntl(ours.number(), F_SETFL, O_NONBLOCK);
   }
   Descriptor ours, theirs;
 };
 
-WorkerProcess::WorkerProcess(const WorkerOptions& options) : WorkerProcess(options, Channel()) {}
+WorkerProcess::WorkerProcess(const WorkerOptions& options, PollSet& poll_set)
+    : WorkerProcess(options, poll_set, Channel()) {}
 
-WorkerProcess::WorkerProcess(const WorkerOptions& options, Channel channel)
+WorkerProcess::WorkerProcess(const WorkerOptions& options, PollSet& poll_set, Channel channel)
     : options_(options),
+      poll_set_(poll_set),
       folder_("worker"),
       cage_(memory_of(options)),
       channel_(std::move(channel.ours)),
-      child_(command_of(options, folder_.path(), cage_, {channel.theirs.value, page_.descriptor()})),
+      child_(command_of(options, folder_.path(), cage_, {channel.theirs.number(), page_.descriptor()})),
       asked_(Clock::now()) {}
 
 WorkerProcess::~WorkerProcess() {
@@ -115,32 +108,51 @@ WorkerProcess::~WorkerProcess() {
   if (options_.strays != nullptr) options_.strays->kill();
 }
 
-void WorkerProcess::ask(const Request& request, Milliseconds longest) {
+void WorkerProcess::ask(const WorkerRequest& request, Milliseconds longest) {
   longest_ = longest;
   ATTUNE_CHECK(unsent_.empty(), "a worker does one request at a time");
   unsent_ = encode_frame({++number_, to_payload(request)});
   page_.clear();
   asked_ = Clock::now();
   poll_interval_ = std::clamp(shortest_limit(request) / 4, kMinPollInterval, kMaxPollInterval);
+  watch();
 }
 
-WorkerProcess::Event WorkerProcess::wait(Milliseconds timeout) {
-  const auto end = Clock::now() + timeout;
+std::optional<WorkerProcess::Event> WorkerProcess::take() {
+  auto event = look();
+  if (!event) {
+    watch();
+  } else {
+    poll_set_.forget(channel_.number());
+    poll_set_.forget(child_.descriptor());
+  }
+  return event;
+}
+
+/// Makes the poll set readable when take() has something to do: an answer, the worker's end, space for what is unsent,
+/// a deadline.
+void WorkerProcess::watch() {
+  poll_set_.watch(channel_.number(), !unsent_.empty());
+  poll_set_.watch(child_.descriptor());
+  const auto now = Clock::now();
+  poll_set_.wake_in(std::min(deadline(page_.read()), now + poll_interval_) - now);
+}
+
+/// Looks at the deadline last: an answer that came in time counts, however late this is called.
+std::optional<WorkerProcess::Event> WorkerProcess::look() {
   for (;;) {
     try {
       if (auto answer = next_answer()) return std::move(*answer);
     } catch (const Error&) {
       return death(child_.reject());
     }
-    const auto now = Clock::now();
-    const Announcement announced = page_.read();
-    const auto last = deadline(announced);
-    if (now >= last) return death(child_.expire(announced.limit.count() > 0 ? announced.limit : longest_));
-    if (now >= end) return std::monostate{};
     const short wanted = unsent_.empty() ? POLLIN : POLLIN | POLLOUT;
-    std::array<pollfd, 2> entries = {pollfd{channel_.value, wanted, 0}, pollfd{child_.descriptor(), POLLIN, 0}};
-    const auto wait_ms = std::chrono::ceil<Milliseconds>(std::min({end, last, now + poll_interval_}) - now).count();
-    ::poll(entries.data(), entries.size(), static_cast<int>(wait_ms));
+    std::array<pollfd, 2> entries = {pollfd{channel_.number(), wanted, 0}, pollfd{child_.descriptor(), POLLIN, 0}};
+    if (::poll(entries.data(), entries.size(), 0) <= 0) {
+      const Announcement announced = page_.read();
+      if (Clock::now() < deadline(announced)) return std::nullopt;
+      return death(child_.expire(announced.limit.count() > 0 ? announced.limit : longest_));
+    }
     if ((entries[0].revents & POLLOUT) != 0) write_request();
     if (entries[1].revents != 0) return after_its_end();
     if ((entries[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
@@ -186,7 +198,7 @@ std::optional<Reply> WorkerProcess::next_answer() {
 bool WorkerProcess::read_answers() {
   std::vector<std::byte> bytes(65536);  // not on the stack, which may be small
   for (;;) {
-    const ssize_t got = ::read(channel_.value, bytes.data(), bytes.size());
+    const ssize_t got = ::read(channel_.number(), bytes.data(), bytes.size());
     if (got > 0)
       reader_.feed({bytes.data(), static_cast<size_t>(got)});
     else if (got == 0)
@@ -197,7 +209,7 @@ bool WorkerProcess::read_answers() {
 }
 
 void WorkerProcess::write_request() {
-  const ssize_t sent = ::send(channel_.value, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+  const ssize_t sent = ::send(channel_.number(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
   if (sent > 0) unsent_.erase(0, static_cast<size_t>(sent));
   // A worker closes its end only by dying, which poll() reports next.
   if (sent < 0 && errno == EPIPE) unsent_.clear();

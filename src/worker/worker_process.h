@@ -19,6 +19,7 @@
 #include "worker/announcement.h"
 #include "worker/frame.h"
 #include "worker/messages.h"
+#include "worker/poll_set.h"
 #include "worker/worker_options.h"
 
 namespace attune {
@@ -33,35 +34,33 @@ struct Death {
 /// thread-safe.
 class WorkerProcess {
  public:
-  /// Throws what Child throws when the process cannot be started.
-  explicit WorkerProcess(const WorkerOptions& options);
+  /// Both arguments must outlive it. Throws what Child throws when the process cannot be started.
+  WorkerProcess(const WorkerOptions& options, PollSet& poll_set);
   /// Kills the process group and the processes that escaped from it; removes the folder.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   pid_t pid() const noexcept { return child_.pid(); }
-  using Event = std::variant<std::monostate, Reply, Death>;
+  using Event = std::variant<Reply, Death>;
 
   /// Starts sending a request. Requires: the last one was answered. `longest`: time limit for each step that has none
-  /// of its own.
-  void ask(const Request& request, Milliseconds longest);
-  /// Sends what is left and waits up to `timeout` for the answer. If the worker ended, closed its channel, hung past
-  /// the deadline of its announcement, or sent an invalid message, it is dead when this returns: a Death, once.
-  Event wait(Milliseconds timeout);
+  /// of its own. The poll set is readable from now on whenever take() has something to do, until the answer. Throws
+  /// device when the worker's page cannot be written, internal when the request is too long.
+  void ask(const WorkerRequest& request, Milliseconds longest);
+  /// The answer to the request, once; nullopt: there is none yet. If the worker ended, closed its channel, hung past
+  /// the deadline of its announcement, or sent an invalid message, it is dead when this returns: a Death, once. Sends
+  /// what is left of the request. Waits for nothing but the end of a worker whose channel was damaged, half a second at
+  /// most.
+  std::optional<Event> take();
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Descriptor {
-    explicit Descriptor(int number = -1) : value(number) {}
-    ~Descriptor();
-    Descriptor(Descriptor&& other) noexcept;
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    int value;
-  };
   struct Channel;
 
-  WorkerProcess(const WorkerOptions& options, Channel channel);
+  WorkerProcess(const WorkerOptions& options, PollSet& poll_set, Channel channel);
+  std::optional<Event> look();
+  void watch();
   std::optional<Reply> next_answer();
   bool read_answers();
   void write_request();
@@ -72,6 +71,7 @@ class WorkerProcess {
   std::string last_output() const;
 
   const WorkerOptions& options_;
+  PollSet& poll_set_;
   TemporaryFolder folder_;
   MemoryCage cage_;
   AnnouncementPage page_;

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "compile/compile_pool.h"
 #include "device/devices.h"
+#include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
 #include "ops/gemm/gemm_op.h"
 #include "ops/op.h"
@@ -63,15 +64,6 @@ constexpr size_t kMaxCandidates = 30, kMaxBroken = 200;  // Per problem.
 /// Times are only checked for plausibility, so operands need not change between launches.
 const Protocol kProtocol{.cache = CachePolicy::warm};
 
-template <typename Answer>
-Answer answer(Executor& executor) {
-  for (;;) {
-    for (Event& event : executor.wait(Milliseconds(100))) {
-      if (auto* found = std::get_if<Answer>(&event)) return std::move(*found);
-    }
-  }
-}
-
 /// Returns at most `most` elements, evenly spread, including the first and the last: a generated space has thousands.
 template <typename One>
 std::vector<One> spread(std::vector<One> all, size_t most) {
@@ -111,8 +103,7 @@ class SolverConformance : public testing::TestWithParam<std::string> {
     return problems;
   }
   Contender contender(const Problem& problem) {
-    executor_->open(1, problem, kProtocol);
-    for (auto& one : answer<Opened>(*executor_).contenders) {
+    for (auto& one : open(*executor_, {1, problem, kProtocol}).contenders) {
       if (one.solver == GetParam()) return one;
     }
     ADD_FAILURE() << "no contender";
@@ -187,8 +178,8 @@ TEST_P(SolverConformance, ComputesEveryCandidateOfEveryProblemRight) {
     const auto compiled = binaries(problem, configs);
     for (size_t i = 0; i < configs.size(); ++i) {
       const Candidate candidate{one.solver, one.version, configs[i]};
-      executor_->admit(1, slot, {.candidate = candidate, .binaries = compiled[i], .twice = true});
-      const auto admitted = answer<Admitted>(*executor_);
+      const auto admitted =
+          admit(*executor_, {1, slot, {.candidate = candidate, .binaries = compiled[i], .twice = true}});
       EXPECT_EQ(judged(admitted.verified.status), Status::ok)
           << problem.key() << " " << candidate.name() << ": " << admitted.verified.detail;
       executor_->drop(slot++);
@@ -238,13 +229,13 @@ TEST_P(SolverConformance, RefusesAConfigThatIsNotInItsSpaceAndGoesOn) {
   for (const Problem& problem : supported()) {
     const Contender one = contender(problem);
     Slot slot = 1;
-    const auto admit = [&](const Config& config, const std::vector<Binary>& compiled = {}) {
-      executor_->admit(1, slot++, {.candidate = {one.solver, one.version, config}, .binaries = compiled});
-      return answer<Admitted>(*executor_).verified;
+    const auto admitted = [&](const Config& config, const std::vector<Binary>& compiled = {}) {
+      const Candidate candidate{one.solver, one.version, config};
+      return admit(*executor_, {1, slot++, {.candidate = candidate, .binaries = compiled}}).verified;
     };
     for (const auto& [what, config] : spread(broken_configs(one, problem, device_->info()), kMaxBroken))
-      EXPECT_NE(admit(config).status, Status::ok) << problem.key() << " " << config.key() << ": " << what;
-    const auto untuned = admit(one.untuned, binaries(problem, {one.untuned}).front());
+      EXPECT_NE(admitted(config).status, Status::ok) << problem.key() << " " << config.key() << ": " << what;
+    const auto untuned = admitted(one.untuned, binaries(problem, {one.untuned}).front());
     EXPECT_EQ(judged(untuned.status), Status::ok)
         << problem.key() << " " << one.untuned.key() << ": " << untuned.detail;
     executor_->close(1);

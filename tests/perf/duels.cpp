@@ -98,8 +98,7 @@ class Duels {
 
   /// Plans are prepared anew for all trials; those that wait for it continue.
   void recycle(std::list<Trial>& active) {
-    executor_.recycle();
-    wait_for<Recycled>(executor_);
+    attune::recycle(executor_);
     for (Trial& trial : active) {
       if (std::exchange(trial.needs_fresh_worker, false)) trial.contest.renewed();
     }
@@ -108,8 +107,7 @@ class Duels {
   /// Makes both plans anew for every trial, so that the effect of one placement in memory does not last.
   Slot admit(const Candidate& candidate, std::map<Slot, uint32_t>& batch) {
     const Slot slot = next_slot_++;
-    executor_.admit(kId, slot, {.candidate = candidate, .verify = slot < 2});
-    const auto admitted = wait_for<Admitted>(executor_);
+    const auto admitted = attune::admit(executor_, {kId, slot, {.candidate = candidate, .verify = slot < 2}});
     if (!admitted.verified.ok())
       fail(ErrorCode::unavailable, "{} does not work here: {}", candidate.name(), admitted.verified.detail);
     batch[slot] = admitted.batch;
@@ -156,8 +154,7 @@ class Duels {
     if (trial.contest.phase() == Phase::finals && trial.finals_began_s == 0)
       trial.finals_began_s = steady_clock().now_s();
     for (Turn& turn : schedule) turn.launches = trial.batch.at(turn.slot);
-    executor_.sample(std::move(schedule));
-    const auto sampled = wait_for<Sampled>(executor_);
+    const auto sampled = attune::sample(executor_, {std::move(schedule)});
     if (!sampled.failed.empty())
       fail(ErrorCode::unavailable, "a kernel of the experiment failed: {}", sampled.failed.front().second.detail);
     tally_.num_samples += sampled.samples.size();

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/statistics.h"
 #include "base/text.h"
+#include "core/statistics.h"
 #include "report/result_table.h"
 #include "tuner/candidate_source.h"
 #include "workbench.h"
@@ -34,16 +34,15 @@ struct Recording {
 std::vector<Turn> admit_all(Workbench& bench, const Problem& problem, const Settings& settings) {
   const TunerOptions options = race_options(settings);
   auto opened = open_problem(*bench.executor, 0, problem, options.protocol);
-  CandidateSource source(problem, bench.device->info(), std::move(opened.contenders), options, StartingPoints{});
+  CandidateSource source({.problem = problem}, bench.device->info(), std::move(opened.contenders), options, StartingPoints{});
+  source.begin();
   std::vector<Turn> admitted;
   Slot slot = 0;
   for (const Candidate& candidate : source.ask(1000)) {
-    bench.executor->admit(0, ++slot, {.candidate = candidate});
-    const auto answer = wait_for<Admitted>(*bench.executor);
+    const auto answer = admit(*bench.executor, {0, ++slot, {.candidate = candidate}});
     if (!answer.verified.ok()) continue;
     const Turn turn{.slot = slot, .launches = answer.batch};
-    bench.executor->sample({turn});
-    const auto sampled = wait_for<Sampled>(*bench.executor);
+    const auto sampled = sample(*bench.executor, {{turn}});
     if (!sampled.samples.empty() && sampled.samples.front().us <= kSlowestUs) admitted.push_back(turn);
   }
   // A kernel's turn leaves this thread pinned to one core, but LoadMeter reads the cores that the thread may use.
@@ -59,8 +58,7 @@ Recording record(Executor& executor, std::vector<Turn> turns, uint32_t num_sampl
       random.shuffle(turns);
       schedule.insert(schedule.end(), turns.begin(), turns.end());
     }
-    executor.sample(schedule);
-    const auto sampled = wait_for<Sampled>(executor);
+    const auto sampled = sample(executor, {std::move(schedule)});
     recording.turns.insert(recording.turns.end(), sampled.turns.begin(), sampled.turns.end());
     recording.samples.insert(recording.samples.end(), sampled.samples.begin(), sampled.samples.end());
   }

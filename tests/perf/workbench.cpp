@@ -42,8 +42,7 @@ Workbench::Workbench(const Registry& solvers)
       kernels(std::make_unique<Kernels>(solvers, device->info(), cache_location().path)) {}
 
 Opened open_problem(Executor& executor, ProblemId id, const Problem& problem, const Protocol& protocol) {
-  executor.open(id, problem, protocol);
-  auto opened = wait_for<Opened>(executor);
+  auto opened = open(executor, {id, problem, protocol});
   if (!opened.refused.empty()) fail(ErrorCode::unavailable, "{}", opened.refused);
   return opened;
 }

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "experiment.h"
-#include "measure/executor.h"
+#include "measure/blocking_calls.h"
 #include "process/quiet.h"
 #include "solver/registry.h"
 #include "store/journal.h"
@@ -25,18 +25,6 @@ struct Workbench {
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Kernels> kernels;
 };
-
-/// Returns the executor's next answer, which must be an `Answer`.
-template <typename Answer>
-Answer wait_for(Executor& executor) {
-  for (;;) {
-    auto events = executor.wait(Milliseconds(1000));
-    if (events.empty()) continue;
-    auto* answer = std::get_if<Answer>(&events.front());
-    ATTUNE_CHECK(answer != nullptr && events.size() == 1, "{} events for one request", events.size());
-    return std::move(*answer);
-  }
-}
 
 /// Opens a problem. Throws unavailable if it cannot run on this machine.
 Opened open_problem(Executor& executor, ProblemId id, const Problem& problem, const Protocol& protocol);

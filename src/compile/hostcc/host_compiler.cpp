@@ -7,10 +7,10 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <mutex>
 #include <tuple>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/quiet_write.h"
 #include "base/text.h"
 #include "base/variable.h"
@@ -100,13 +100,13 @@ std::string HostCompiler::toolchain() const {
     std::string name, failure;
   };
   using Key = std::tuple<std::string, int64_t, int64_t>;
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::map<Key, Version> known;
   const fs::path program = find_program();
   struct stat status {};
   ::stat(program.c_str(), &status);
   const Key key(program.string(), status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   auto found = known.find(key);
   if (found == known.end()) {
     Version answer;

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <stdexcept>
 
 #include "device/fake/fake_device.h"
+#include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
 #include "testing/planted_gemm.h"
 
@@ -128,19 +128,12 @@ class PackingSolver final : public Solver {
 class PackedWeightsTest : public ::testing::Test {
  protected:
   PackedWeightsTest() { registry_.add(std::make_unique<PackingSolver>(packs_)); }
-  template <typename Answer>
-  Answer next() {
-    const auto events = executor_.wait(Milliseconds(0));
-    if (events.size() != 1) throw std::logic_error("one event was expected");
-    return std::get<Answer>(events[0]);
-  }
   Opened open(const std::string& text = std::string(kPlainProblem) + kPacked) {
-    executor_.open(1, Problem::parse(text), Protocol{.seed = 5});
-    return next<Opened>();
+    return attune::open(executor_, {1, Problem::parse(text), Protocol{.seed = 5}});
   }
   Outcome admit(Slot slot, const std::string& config) {
-    executor_.admit(1, slot, {.candidate = {"packing.gemm", "1+1", Config::parse(config)}, .twice = true});
-    return next<Admitted>().verified;
+    const Candidate candidate{"packing.gemm", "1+1", Config::parse(config)};
+    return attune::admit(executor_, {1, slot, {.candidate = candidate, .twice = true}}).verified;
   }
 
   int packs_ = 0;
@@ -159,8 +152,7 @@ TEST_F(PackedWeightsTest, TakeThePlaceOfPlainOnesInCheckAndTiming) {
     for (uint32_t round = 0; round < 4; ++round) turns.push_back({slot, round, 50, Milliseconds(0)});
     ++slot;
   }
-  executor_.sample(turns);
-  const auto sampled = next<Sampled>();
+  const auto sampled = sample(executor_, {turns});
   EXPECT_TRUE(sampled.failed.empty()) << sampled.failed.front().second.detail;
   EXPECT_EQ(sampled.samples.size(), 12u);
 }
@@ -184,7 +176,6 @@ TEST_F(PackedWeightsTest, AreReleasedWithTheLastEntrantOfTheirLayout) {
   EXPECT_GT(packed, before);
   for (const auto& [slot, want] : {std::pair<Slot, uint64_t>{2, packed}, {3, before}}) {
     executor_.drop(slot);
-    EXPECT_TRUE(executor_.wait(Milliseconds(0)).empty());
     EXPECT_EQ(device_.allocated_bytes(), want) << slot;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/statistics.h"
+#include "core/statistics.h"
 
 #include <gtest/gtest.h>
 

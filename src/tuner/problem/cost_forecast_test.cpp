@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tuner/cost_forecast.h"
+#include "tuner/problem/cost_forecast.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tuner/race_times.h"
+#include "tuner/problem/race_times.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

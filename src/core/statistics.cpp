@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/statistics.h"
+#include "core/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,10 @@ double beta_fraction(double a, double b, double x) {
     }
     if (std::abs(last - 1) < kPrecision) break;
   }
-  const double log_front = std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x);
+  // std::lgamma() writes a global, the sign, and several devices' threads decide at once.
+  int sign = 1;
+  const auto log_gamma = [&](double value) { return ::lgamma_r(value, &sign); };
+  const double log_front = log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x);
   return std::exp(log_front) * sum / a;
 }
 

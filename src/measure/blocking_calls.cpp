@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "measure/blocking_calls.h"
+
+#include <poll.h>
+
+#include <utility>
+
+namespace attune {
+namespace {
+
+constexpr int kTickMs = 1000;
+
+template <typename Wanted>
+Wanted wait_for_answer(Executor& executor, Request request, const Tick& tick) {
+  executor.begin(std::move(request));
+  for (bool aborted = false;;) {
+    if (tick && tick() && !std::exchange(aborted, true)) executor.abort();
+    if (auto answer = executor.take()) return std::get<Wanted>(*std::move(answer));
+    pollfd entry{executor.descriptor(), POLLIN, 0};
+    ::poll(&entry, 1, kTickMs);
+  }
+}
+
+}  // namespace
+
+Opened open(Executor& executor, request::Open request, const Tick& tick) {
+  return wait_for_answer<Opened>(executor, std::move(request), tick);
+}
+Admitted admit(Executor& executor, request::Admit request, const Tick& tick) {
+  return wait_for_answer<Admitted>(executor, std::move(request), tick);
+}
+Sampled sample(Executor& executor, request::Sample request, const Tick& tick) {
+  return wait_for_answer<Sampled>(executor, std::move(request), tick);
+}
+Recycled recycle(Executor& executor, const Tick& tick) {
+  return wait_for_answer<Recycled>(executor, request::Recycle{}, tick);
+}
+
+}  // namespace attune

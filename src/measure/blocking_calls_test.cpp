@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "measure/blocking_calls.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "testing/poll_loop.h"
+
+namespace attune {
+namespace {
+
+/// An executor whose worker is the test: finish() makes the answer, and abort() does as every executor's.
+class ManualExecutor final : public Executor {
+ public:
+  const DeviceInfo& device() const override { return device_; }
+  void begin(Request request) override { request_ = std::move(request); }
+  int descriptor() const override { return pipe_.descriptor(); }
+  std::optional<Answer> take() override {
+    ++num_takes;
+    if (!answer_) return std::nullopt;
+    pipe_.take();
+    request_.reset();
+    return std::exchange(answer_, std::nullopt);
+  }
+  void close(ProblemId) override {}
+  void drop(Slot) override {}
+  void abort() override {
+    ++num_aborts;
+    finish(cancelled(*request_, 3));
+  }
+  void finish(Answer answer) {
+    answer_ = std::move(answer);
+    pipe_.put();
+  }
+
+  int num_takes = 0, num_aborts = 0;
+
+ private:
+  DeviceInfo device_;
+  Pipe pipe_;
+  std::optional<Request> request_;
+  std::optional<Answer> answer_;
+};
+
+TEST(BlockingCalls, ReturnTheAnswerOfTheirRequest) {
+  ManualExecutor executor;
+  const auto after = [&](Answer answer) {
+    return [&executor, answer, done = false]() mutable {
+      if (!std::exchange(done, true)) executor.finish(answer);
+      return false;
+    };
+  };
+  EXPECT_EQ(open(executor, {7, {}, {}}, after(Opened{.problem = 7, .refused = "no"})).refused, "no");
+  EXPECT_EQ(admit(executor, {7, 4, {}}, after(Admitted{.slot = 4, .batch = 5})).batch, 5u);
+  EXPECT_EQ(sample(executor, {{}}, after(Sampled{.epoch = 6})).epoch, 6u);
+  EXPECT_EQ(recycle(executor, after(Recycled{.epoch = 8})).epoch, 8u);
+  EXPECT_EQ(executor.num_aborts, 0);
+}
+
+TEST(BlockingCalls, TickOnceASecondAtLeastWhileNothingHappens) {
+  ManualExecutor executor;
+  int num_ticks = 0;
+  const auto began = std::chrono::steady_clock::now();
+  recycle(executor, [&] {
+    if (++num_ticks == 2) executor.finish(Recycled{});
+    return false;
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(1500));
+  EXPECT_LT(executor.num_takes, 5) << "it sleeps meanwhile";
+}
+
+TEST(BlockingCalls, AbortOnceWhenTheTickAsksForIt) {
+  ManualExecutor executor;
+  const auto stop = [] { return true; };
+  EXPECT_EQ(admit(executor, {7, 4, {}}, stop).verified.status, Status::cancelled);
+  EXPECT_TRUE(sample(executor, {{}}, stop).interrupted);
+  EXPECT_EQ(recycle(executor, stop).epoch, 3u);
+  EXPECT_EQ(executor.num_aborts, 3);
+}
+
+TEST(AnExecutor, IsWaitedForBesideOtherThingsInOnePoll) {
+  ManualExecutor executor;
+  const Pipe pipe;
+  int num_bytes = 0;
+  executor.begin(request::Sample{});
+  for (int i = 0; i < 3; ++i) pipe.put();
+  const auto answer = answer_beside(executor, pipe, [&] {
+    if (++num_bytes == 3) executor.finish(Sampled{.epoch = 2});
+  });
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<Sampled>(*answer).epoch, 2u);
+  EXPECT_EQ(num_bytes, 3) << "all before the answer";
+  EXPECT_EQ(executor.num_takes, 1) << "it was left alone until then";
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "measure/opened_solvers.h"
+
+#include <filesystem>
+#include <set>
+
+#include "base/error.h"
+#include "search/weight_group.h"
+#include "solver/library_build.h"
+
+namespace attune {
+namespace {
+
+constexpr Milliseconds kLibraryLimit{120'000};  // to open a library and ask it for versions and space
+
+/// The packed layouts of the weights that configs of a space name.
+std::set<std::string> packed_layouts_of(const SearchSpace& space) {
+  std::set<std::string> layouts;
+  for (const Parameter& parameter : space.parameters()) {
+    if (parameter.name != "b_layout") continue;
+    for (const Value& value : parameter.values) layouts.insert(to_text(value));
+  }
+  for (uint64_t i = 0; space.is_listed() && i < space.size(); ++i) layouts.insert(layout_of(space.at(i)));
+  layouts.erase("plain");
+  return layouts;
+}
+
+Contender without(const SolverEntry& entry, std::string reason) {
+  Contender contender;
+  contender.solver = entry.id;
+  if (entry.solver != nullptr) contender.version = entry.solver->version();
+  contender.support = Support::no(std::move(reason));
+  return contender;
+}
+
+}  // namespace
+
+OpenedSolvers::OpenedSolvers(Device& device, const Registry& registry, Announcer* announcer)
+    : device_(device), registry_(registry), announcer_(announcer) {}
+
+std::vector<Contender> OpenedSolvers::contenders(const Problem& problem) {
+  std::vector<Contender> all;
+  for (const SolverEntry& entry : registry_.entries()) {
+    const auto place = static_cast<uint32_t>(all.size());
+    if (announcer_ != nullptr) announcer_->announce(kLibrarySlots + place, kLibraryLimit);
+    const auto skipped = skipped_.find(place);
+    all.push_back(skipped == skipped_.end() ? contender(entry, problem) : without(entry, skipped->second));
+  }
+  if (announcer_ != nullptr) announcer_->announce(0, {});
+  return all;
+}
+
+Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& problem) {
+  if (entry.solver == nullptr) return without(entry, entry.unavailable);
+  try {
+    Support support = entry.solver->supports(problem, device_.info());
+    if (!support.yes) return without(entry, support.reason);
+    Library& opened = library(entry);
+    if (!opened.backend) return without(entry, opened.unavailable);
+    Contender contender;
+    contender.solver = entry.id;
+    contender.versions = opened.backend->versions();
+    contender.version = candidate_version(*entry.solver, contender.versions);
+    contender.versions.insert(opened.builds.begin(), opened.builds.end());
+    contender.space = opened.backend->space(problem);
+    contender.untuned = opened.backend->untuned(problem);
+    contender.invariant = opened.backend->invariant_space(problem);
+    return contender;
+  } catch (const std::exception& error) {
+    return without(entry, error.what());
+  }
+}
+
+std::map<std::string, WeightPacking> OpenedSolvers::packings(const Problem& problem,
+                                                             std::vector<Contender>& contenders) {
+  std::map<std::string, WeightPacking> all;
+  for (Contender& contender : contenders) {
+    if (!contender.support.yes) continue;
+    try {
+      auto names = packed_layouts_of(contender.space);
+      names.merge(packed_layouts_of(contender.invariant));
+      for (const std::string& name : names) {
+        if (!all.contains(name)) all.emplace(name, packing_of({name}, problem, backend(contender.solver)));
+      }
+    } catch (const std::exception& error) {
+      contender.support = Support::no(error.what());
+    }
+  }
+  return all;
+}
+
+Backend& OpenedSolvers::backend(std::string_view solver) {
+  const auto found = libraries_.find(solver);
+  ATTUNE_CHECK(found != libraries_.end() && found->second.backend, "{} is not open", solver);
+  return *found->second.backend;
+}
+
+OpenedSolvers::Library& OpenedSolvers::library(const SolverEntry& entry) {
+  const auto [found, is_new] = libraries_.try_emplace(entry.id);
+  Library& opened = found->second;
+  if (!is_new) return opened;
+  try {
+    opened.backend = entry.solver->open(device_);
+    for (const EntryPoint& entry_point : opened.backend->entry_points()) {
+      if (const auto build = library_build(entry_point.library); !build.empty())
+        opened.builds["build." + entry_point.library] = build;
+    }
+    // The module determines how the library is called, so its build is recorded, too.
+    const std::string module = std::filesystem::path(entry.module).filename();
+    if (!module.empty()) opened.builds["build." + module] = library_build(module);
+  } catch (const std::exception& error) {
+    opened.unavailable = error.what();
+  }
+  return opened;
+}
+
+}  // namespace attune

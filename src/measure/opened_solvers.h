@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure/announcer.h"
+#include "solver/contender.h"
+#include "solver/registry.h"
+#include "solver/weight_packing.h"
+
+namespace attune {
+
+/// The solvers of a registry, opened on one device: what they report for problems, and their backends. A library is
+/// opened when the first problem needs it, and stays open until close(). Not thread-safe.
+class OpenedSolvers {
+ public:
+  /// All arguments must outlive it. `announcer` receives the slot of each library (kLibrarySlots) before that is opened
+  /// and asked; it may be null.
+  OpenedSolvers(Device& device, const Registry& registry, Announcer* announcer);
+  /// Sets the solvers, by their place in the registry, that contenders() must not open, and the reasons.
+  void skip(std::map<uint32_t, std::string> solvers) { skipped_ = std::move(solvers); }
+
+  /// What every solver reports for a problem, in the registry's order. A solver that cannot be opened or asked does not
+  /// support it.
+  std::vector<Contender> contenders(const Problem& problem);
+  /// The same for one solver, without an announcement.
+  Contender contender(const SolverEntry& entry, const Problem& problem);
+  /// The packing of each layout of weights that contenders name, by name and without `plain`. A contender whose layouts
+  /// cannot be packed no longer supports the problem. The solvers must stay open while a packing is used.
+  std::map<std::string, WeightPacking> packings(const Problem& problem, std::vector<Contender>& contenders);
+  /// Requires: the solver supports a problem that it was asked for since it was opened.
+  Backend& backend(std::string_view solver);
+  /// Closes all libraries. Requires: their plans and packings are gone.
+  void close() { libraries_.clear(); }
+
+ private:
+  /// A solver opened on the device, or the reason why it could not be opened.
+  struct Library {
+    std::unique_ptr<Backend> backend;
+    std::string unavailable;
+    Versions builds;  ///< `build.<library>` of the libraries it calls.
+  };
+  Library& library(const SolverEntry& entry);
+
+  Device& device_;
+  const Registry& registry_;
+  Announcer* announcer_;
+  std::map<uint32_t, std::string> skipped_;
+  std::map<std::string, Library, std::less<>> libraries_;  ///< By solver id.
+};
+
+}  // namespace attune

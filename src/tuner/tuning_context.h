@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+#include "measure/executor.h"
+#include "search/strategy/trial.h"
+#include "store/journal.h"
+#include "tuner/history/neighbours.h"
+#include "tuner/kernels.h"
+#include "tuner/tune_observer.h"
+#include "tuner/tuner_options.h"
+
+namespace attune {
+
+/// State that the runs of one lane share.
+struct TuningContext {
+  Executor& executor;
+  Journal& journal;
+  const TunerOptions& options;
+  Clock& clock;
+  TuneObserver& observer;
+  Kernels* kernels;                ///< Null: candidates that need compiled kernels fail.
+  std::function<double()> left_s;  ///< Time left of the budget; huge without a budget.
+  /// True after an interrupt or when the budget is spent; checked between candidates.
+  std::function<bool()> must_stop;
+  std::function<bool()> interrupted;
+  /// Ticks the observer and returns interrupted(). Called at least once a second while a request is outstanding, which
+  /// is aborted after an interrupt.
+  std::function<bool()> tick;
+  NeighbourIndex neighbours;
+  Slot next_slot = 1;
+  uint32_t epoch = 0;                  ///< The executor's, as far as its answers told.
+  double recycle_s = 0;                ///< Duration of the last recycle.
+  std::map<std::string, Costs> costs;  ///< Of one candidate, by solver, in the last problem that it took part in.
+};
+
+}  // namespace attune
