@@ -96,13 +96,14 @@ std::unique_ptr<Plan> OpenedSolvers::prepare(const Problem& problem, const Candi
                                              const Contender* contender, std::span<const Binary> binaries) {
   if (const auto why = why_unusable(candidate, problem, contender, device_.info()))
     fail(ErrorCode::unavailable, "{}", *why);
-  const Solver& solver = *registry_.find(candidate.solver);
-  const auto own = own_binaries(solver, problem, candidate.config, device_.info(), binaries);
-  return backend(candidate.solver)
-      .prepare(problem, candidate.config,
-               {own, [&](const Problem& part, const Candidate& one) { return prepare_part(part, one, binaries); }});
+  Backend& own_backend = backend(candidate.solver);
+  if (contender->parts.empty()) return own_backend.prepare(problem, candidate.config, {binaries, {}});
+  const auto own = own_binaries(*registry_.find(candidate.solver), problem, candidate.config, device_.info(), binaries);
+  const auto of_part = [&](const Problem& part, const Candidate& one) { return prepare_part(part, one, binaries); };
+  return own_backend.prepare(problem, candidate.config, {own, of_part});
 }
 
+/// `binaries`: those of the whole candidate.
 std::unique_ptr<Plan> OpenedSolvers::prepare_part(const Problem& part, const Candidate& candidate,
                                                   std::span<const Binary> binaries) {
   const auto entries = registry_.entries();
@@ -111,7 +112,12 @@ std::unique_ptr<Plan> OpenedSolvers::prepare_part(const Problem& part, const Can
   if (entry == entries.end())
     fail(ErrorCode::unavailable, "no solver of that name is available on this machine: {}", candidate.solver);
   const Contender offered = contender(*entry, part);
-  return prepare(part, candidate, &offered, binaries);
+  // Before its tasks are asked for: sources are generated only from values in the solver's space.
+  if (const auto why = why_unusable(candidate, part, &offered, device_.info()))
+    fail(ErrorCode::unavailable, "{}", *why);
+  if (!offered.parts.empty()) return prepare(part, candidate, &offered, binaries);
+  return prepare(part, candidate, &offered,
+                 own_binaries(*entry->solver, part, candidate.config, device_.info(), binaries));
 }
 
 Backend& OpenedSolvers::backend(std::string_view solver) {

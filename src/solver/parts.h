@@ -30,7 +30,8 @@ SearchSpace with_short_lists(const SearchSpace& space, std::span<const std::vect
 /// is not available has none. Throws like part_choices().
 std::vector<CompileTask> all_compile_tasks(const Registry& solvers, const Contender& contender, const Problem& problem,
                                            const Config& config, const DeviceInfo& device);
-/// Those of `all` that the solver's own tasks name, in their order. Requires: all of them are there.
+/// Those of `all` that the solver's own tasks name, in their order. Costs as much as compile_tasks(): for a solver
+/// without parts `all` is the same.
 std::vector<Binary> own_binaries(const Solver& solver, const Problem& problem, const Config& config,
                                  const DeviceInfo& device, std::span<const Binary> all);
 

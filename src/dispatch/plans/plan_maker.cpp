@@ -166,7 +166,7 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
   OpenBackend& library = opened(solver);
   const bool has_pool = !solver.thread_pool().empty();
   const UnboundThread loading;
-  const auto own = own_binaries(solver, problem, config, device(), binaries);
+  const auto own = whole.parts.empty() ? binaries : own_binaries(solver, problem, config, device(), binaries);
   const auto prepare_part = [this](const Problem& part, const Candidate& candidate) {
     PlanResult of_part = make(part, candidate.name());
     if (!of_part.plan) fail(of_part.code, "{}: {}", candidate.name(), of_part.why_not);
