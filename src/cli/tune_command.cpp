@@ -131,7 +131,7 @@ void add_search_flags(CLI::App& verb, TuneOptions& options) {
                   "race: drop slow candidates early; exhaustive: measure every candidate --warmup + --iters times; "
                   "random, local: a race with this order of candidates")
       ->capture_default_str()
-      ->check(CLI::IsMember({"race", "exhaustive", "random", "local"}));
+      ->check(CLI::IsMember(search_names()));
   verb.add_option("--budget", options.budget,
                   "Time limit of the whole run, such as 30s, 10m or 2h; shapes that do not fit are reported");
   verb.add_option("--timeout", options.timeout, "Time limit for one shape; a shape that takes longer is skipped");

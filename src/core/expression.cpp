@@ -348,7 +348,12 @@ Value Expression::evaluate(const Lookup& lookup) const {
        missing);
 }
 
-bool Expression::truth(const Lookup& lookup) const { return integer_of(evaluate(lookup)) != 0; }
+bool Expression::is_true(const Value& value) {
+  if (const auto number = number_of(value)) return *number != 0;
+  fail(ErrorCode::invalid_input, "a rule gives a number, got '{}'", std::get<std::string>(value));
+}
+
+bool Expression::truth(const Lookup& lookup) const { return is_true(evaluate(lookup)); }
 
 std::vector<std::string> Expression::names() const {
   std::vector<std::string> names;

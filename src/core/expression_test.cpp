@@ -56,6 +56,8 @@ TEST(Expression, DecimalsCompareByTheirNumber) {
   EXPECT_EQ(number("2.0 == 2"), 1);
   EXPECT_EQ(value_of("min(share, 1)"), Value(std::string("0.50")));
   EXPECT_EQ(value_of("max(share, 1)"), Value(int64_t{1}));
+  EXPECT_TRUE(Expression::parse("share").truth(lookup));
+  EXPECT_THROW(Expression::is_true(Value(std::string("plain"))), Error);
   EXPECT_THAT(error_of("share + 1"), testing::HasSubstr("decimals only compare, got '0.50'"));
   EXPECT_THAT(error_of("1.2.3"), testing::HasSubstr("expected a 64-bit integer or a decimal"));
   EXPECT_THAT(error_of("layout < 0.5"), testing::HasSubstr("texts only compare"));

@@ -14,7 +14,7 @@ namespace {
 double distance_of_values(const Parameter& parameter, const Value* a, const Value* b) {
   if (!a || !b) return a == b ? 0 : 1;
   if (*a == *b) return 0;
-  if (!std::holds_alternative<int64_t>(*a) || !std::holds_alternative<int64_t>(*b)) return 1;
+  if (!number_of(*a) || !number_of(*b)) return 1;
   // Both pointers point into the parameter's list.
   return std::abs(static_cast<double>(a - b)) / static_cast<double>(parameter.values.size() - 1);
 }

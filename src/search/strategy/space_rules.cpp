@@ -48,7 +48,7 @@ const Rule* SpaceRules::rejects(uint64_t index) const {
         fail(ErrorCode::invalid_input, "a rule must be true or false, got the text '{}'",
              std::get<std::string>(*value));
       }
-      if (value && std::get<int64_t>(*value) == 0) return check.rule;
+      if (value && !Expression::is_true(*value)) return check.rule;
     } catch (Error& error) {
       error.add_context("rule '" + check.rule->id + "' for the config '" + space_.at(index).key() + "'");
       throw;
