@@ -30,7 +30,7 @@ class Composite : public testing::Test {
     options_.strategy.max_trials = 16;
   }
   WorkItem item(int64_t m) const {
-    const auto problem = Problem::parse(fmt::format("gemm_a16w16 m={} n=64 k=64 dtype=fp32", m));
+    const auto problem = Problem::parse(fmt::format("gemm_a16w16 m={} n=16 k=16 dtype=fp32", m));
     return {.problem = op_of(problem).normalise(problem, {})};
   }
   std::vector<TuneResult> run(const std::vector<WorkItem>& items) {
@@ -57,10 +57,10 @@ class Composite : public testing::Test {
 };
 
 TEST_F(Composite, PartsAreTunedFirstAndTheirShortListsAreValues) {
-  const WorkItem whole = item(64);
+  const WorkItem whole = item(16);
   const TuneResult result = run({whole}).front();
   ASSERT_EQ(result.ending, Ending::decided) << result.reason;
-  const Problem half = op_of(whole.problem).normalise(whole.problem.with("m", "32"), {});
+  const Problem half = op_of(whole.problem).normalise(whole.problem.with("m", "8"), {});
   size_t num_entries = 0;
   journal_->scan({.problem = half}, [&](const Entry&, const Stamp&) { ++num_entries; });
   EXPECT_GT(num_entries, 0u) << "the part was measured";
@@ -73,9 +73,9 @@ TEST_F(Composite, PartsAreTunedFirstAndTheirShortListsAreValues) {
 }
 
 TEST_F(Composite, APartOfTwoProblemsIsTunedOnce) {
-  const auto results = run({item(64), item(64)});
+  const auto results = run({item(16), item(16)});
   for (const TuneResult& result : results) EXPECT_TRUE(result.decision) << result.reason;
-  const Problem half = op_of(item(64).problem).normalise(item(64).problem.with("m", "32"), {});
+  const Problem half = op_of(item(16).problem).normalise(item(16).problem.with("m", "8"), {});
   std::multiset<std::string> verified;
   journal_->scan({.problem = half}, [&](const Entry& entry, const Stamp&) {
     if (const auto* record = std::get_if<Record>(&entry); record != nullptr && record->stage == Stage::verify)
@@ -89,7 +89,7 @@ TEST_F(Composite, AnInterruptWhileAPartIsTunedEndsTheProblem) {
    public:
     explicit StopsAtOnce(std::atomic<bool>& stop) : stop_(stop) {}
     void progress(const Problem& problem, Phase, size_t num_alive) override {
-      if (problem.integer("m") == 32 && num_alive > 0) stop_ = true;
+      if (problem.integer("m") == 8 && num_alive > 0) stop_ = true;
     }
     void finished(const TuneResult&) override {}
 
@@ -100,10 +100,10 @@ TEST_F(Composite, AnInterruptWhileAPartIsTunedEndsTheProblem) {
   StopsAtOnce observer(interrupted);
   LocalExecutor executor(device_, solvers_);
   TestClock clock;
-  const auto cut = Tuner(executor, *journal_, options_, clock).run({item(64)}, observer, interrupted).front();
+  const auto cut = Tuner(executor, *journal_, options_, clock).run({item(16)}, observer, interrupted).front();
   EXPECT_EQ(cut.ending, Ending::cut);
   EXPECT_EQ(cut.reason, "interrupted before a decision");
-  EXPECT_EQ(run({item(64)}).front().ending, Ending::decided) << "and a later run goes on";
+  EXPECT_EQ(run({item(16)}).front().ending, Ending::decided) << "and a later run goes on";
 }
 
 }  // namespace

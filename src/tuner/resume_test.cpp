@@ -44,7 +44,7 @@ class Resume : public testing::Test {
   Resume() { options_.strategy.max_trials = 6; }
 
   TuneResult run(Journal& journal, TuneObserver& observer, const std::atomic<bool>& interrupted) {
-    const auto problem = Problem::parse("gemm_a16w16 m=64 n=64 k=64 dtype=fp32");
+    const auto problem = Problem::parse("gemm_a16w16 m=16 n=32 k=16 dtype=fp32");
     FakeDevice device;
     LocalExecutor executor(device, registry());
     TestClock clock;
@@ -63,7 +63,7 @@ class Resume : public testing::Test {
 TEST_F(Resume, AtAnyPointOfEveryPhaseGivesTheSameDecision) {
   const Decision expected = *run(*open_memory_journal()).decision;
   std::set<Phase> interrupted_in;
-  constexpr size_t kStride = 5;
+  constexpr size_t kStride = 2;
   size_t num_points = 0;
   for (bool has_interrupted = true; has_interrupted; ++num_points) {
     const auto journal = open_memory_journal();
@@ -80,7 +80,8 @@ TEST_F(Resume, AtAnyPointOfEveryPhaseGivesTheSameDecision) {
     EXPECT_FALSE(second.decision->incomplete) << num_points;
     EXPECT_EQ(second.ending, first.decision ? Ending::reused : Ending::decided) << num_points;
   }
-  EXPECT_THAT(interrupted_in, testing::IsSupersetOf({Phase::race, Phase::finals, Phase::publish}));
+  EXPECT_THAT(interrupted_in, testing::IsSupersetOf({Phase::race, Phase::finals}));
+  EXPECT_GE(interrupted_in.size(), 4u) << "and in what follows them";
   EXPECT_GT(num_points, 10u);
 }
 

@@ -26,7 +26,7 @@ class WorkItemTest : public testing::Test {
  protected:
   WorkItemTest() {
     options_.strategy.max_trials = 12;
-    const auto problem = Problem::parse("gemm_a16w16 m=64 n=64 k=64 dtype=fp32");
+    const auto problem = Problem::parse("gemm_a16w16 m=16 n=32 k=16 dtype=fp32");
     item_.problem = op_of(problem).normalise(problem, {});
   }
   TuneResult run() {
