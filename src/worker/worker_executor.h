@@ -42,8 +42,8 @@ class WorkerExecutor final : public Executor {
   int descriptor() const override { return poll_set_.descriptor(); }
   /// Throws device when no worker can be started any more, and a worker's errors that are no candidate's fault; then
   /// nothing is open any more. Blocks while a fresh worker starts and gets what was open and admitted: after a death or
-  /// an abort, for a recycle, and after WorkerOptions::max_admissions. If WorkerOptions::stopped returns true meanwhile,
-  /// this acts like abort().
+  /// an abort, for a recycle, and after WorkerOptions::max_admissions. If WorkerOptions::stopped returns true
+  /// meanwhile, this acts like abort().
   std::optional<Answer> take() override;
   void close(ProblemId id) override;
   void drop(Slot slot) override;
