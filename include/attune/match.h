@@ -8,9 +8,9 @@
 
 namespace attune {
 
-/// How well a row fits a problem. exact: the problem's own row; padded_*: a row of a larger M that the problem can be
-/// padded to; predicted: a row of another M whose kernel, by the table's times, cannot be much slower than the best;
-/// fallback: no row.
+/// How well a row fits a problem. exact: the problem's own row; padded_*: the row of the M that the problem is padded
+/// to, finely or coarsely (docs/run_time.md); predicted: a row of another M whose kernel, by the table's times, cannot
+/// be much slower than the best; fallback: no row.
 enum class Match : uint8_t { exact, padded_fine, padded_coarse, predicted, fallback };
 ATTUNE_API std::string_view name(Match match) noexcept;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -50,7 +51,7 @@ class ATTUNE_API Problem {
 struct ATTUNE_API ProblemKey {
   uint64_t high = 0, low = 0;
   static ProblemKey of(uint16_t op, std::span<const int64_t> values) noexcept;
-  bool operator==(const ProblemKey&) const = default;
+  auto operator<=>(const ProblemKey&) const = default;
 };
 
 }  // namespace attune

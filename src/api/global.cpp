@@ -5,15 +5,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
-#include <mutex>
 #include <string_view>
 
 #include "attune/dispatcher.h"
 #include "attune/error.h"
 #include "base/locations.h"
+#include "base/mutex.h"
 #include "base/quiet_write.h"
 #include "base/text.h"
 #include "base/variable.h"
+#include "compile/cache_limit.h"
 #include "device/stated_threads.h"
 #include "dispatch/table/prediction.h"
 #include "dispatch/table/wanted_requirement.h"
@@ -88,6 +89,7 @@ DispatcherOptions options_of_environment() {
   options.max_regret = regret.share;
   if (!regret.error.empty()) complain(regret.error);
   if (const auto stated = stated_threads(); !stated.error.empty()) complain(stated.error);
+  if (const auto limit = cache_limit(0); !limit.error.empty()) complain(limit.error);
   if (const Variable device{"ATTUNE_DEVICE"}; !device.value.empty()) options.device = device.value;
   if (!is_on({"ATTUNE_TUNE_GEMM", "AITER_TUNE_GEMM"})) return options;
   options.capture = path_if_any(captures_location);
@@ -139,8 +141,8 @@ Dispatcher& Dispatcher::global() {
   if (Dispatcher* const made = instance.load(std::memory_order_acquire)) return *made;
   ForkGuard::prepare();
   const LibraryUse use;
-  static std::mutex making;
-  const std::lock_guard lock(making);
+  static Mutex making;
+  const Lock lock(making);
   if (instance == nullptr) instance = make_global();
   return *instance;
 }

@@ -17,9 +17,9 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "campaign/captured_limits.h"
+#include "campaign/devices/open_devices.h"
 #include "campaign/journal_run.h"
 #include "campaign/observers.h"
-#include "campaign/open_devices.h"
 #include "campaign/progress_tracker.h"
 #include "campaign/publisher.h"
 #include "campaign/tune_display.h"
@@ -27,8 +27,8 @@
 #include "device/core_binding.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
-#include "tuner/cost_forecast.h"
 #include "tuner/interleaved.h"
+#include "tuner/problem/cost_forecast.h"
 #include "tuner/weight_configs.h"
 #include "worker/worker_executor.h"
 
@@ -49,6 +49,8 @@ extern "C" void on_interrupt(int signal) {
 void set_signal_handler(void (*handler)(int)) {
   std::signal(SIGINT, handler);
   std::signal(SIGTERM, handler);
+  // Of a terminal that is closed. nohup ignores it, and so does the run then.
+  if (std::signal(SIGHUP, handler) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
 bool is_interrupted() { return interrupted; }

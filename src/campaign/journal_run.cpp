@@ -13,7 +13,7 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
-#include "campaign/open_devices.h"
+#include "campaign/devices/open_devices.h"
 
 extern char** environ;
 

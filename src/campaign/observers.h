@@ -16,6 +16,9 @@ class Observers final : public TuneObserver {
   void finished(const TuneResult& result) override {
     for (TuneObserver* one : all_) one->finished(result);
   }
+  void tick() override {
+    for (TuneObserver* one : all_) one->tick();
+  }
 
  private:
   std::vector<TuneObserver*> all_;

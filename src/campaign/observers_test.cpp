@@ -18,6 +18,7 @@ class NamedObserver final : public TuneObserver {
     told_.push_back(name_ + " progress " + problem.text("m") + " " + std::to_string(num_alive));
   }
   void finished(const TuneResult& result) override { told_.push_back(name_ + " finished " + result.problem.text("m")); }
+  void tick() override { told_.push_back(name_ + " tick"); }
 
  private:
   std::string name_;
@@ -33,6 +34,9 @@ TEST(Observers, AreToldEverythingInTheirOrder) {
   told.clear();
   all.finished(decided(test_problem(5), 1));
   EXPECT_THAT(told, ElementsAre("first finished 5", "second finished 5", "third finished 5"));
+  told.clear();
+  all.tick();
+  EXPECT_THAT(told, ElementsAre("first tick", "second tick", "third tick"));
 }
 
 }  // namespace

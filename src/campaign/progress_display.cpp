@@ -3,12 +3,8 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <csignal>
 #include <cstdio>
 
 #include "base/clock.h"
@@ -18,25 +14,8 @@
 
 namespace attune {
 namespace {
-constexpr double kRedrawS = 0.1, kPlainS = 9, kSilentS = 10;
+constexpr double kRedrawS = 0.1, kPlainS = 9;
 constexpr size_t kBarCells = 24;
-
-/// Text that print_alarm() writes; only changed while no alarm is set.
-std::string alarm_text;
-
-/// Prints from a signal handler, because a step longer than kSilentS (a reference, one launch) reports nothing
-/// meanwhile. A thread would be mistaken for a library's and pinned (device/host/thread_watch.h).
-extern "C" void print_alarm(int) {
-  [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, alarm_text.data(), alarm_text.size());
-}
-
-/// Sets the alarm to `seconds` from now, then every kSilentS seconds; 0: never.
-void set_alarm(double seconds) {
-  const auto whole = static_cast<time_t>(seconds);
-  const auto rest_us = static_cast<suseconds_t>((seconds - static_cast<double>(whole)) * 1e6);
-  const itimerval timer{{static_cast<time_t>(kSilentS), 0}, {whole, rest_us}};
-  ::setitimer(ITIMER_REAL, &timer, nullptr);
-}
 
 /// Cuts a line to the terminal's width; a longer one could not be cleared.
 std::string fit_to_terminal(std::string line) {
@@ -53,40 +32,21 @@ ProgressDisplay::ProgressDisplay(const RunProgress& progress)
     : progress_(progress),
       began_s_(steady_clock().now_s()),
       reported_s_(began_s_),
-      terminal_(isatty(STDERR_FILENO) == 1) {
-  if (terminal_) return;
-  struct sigaction action {};
-  action.sa_handler = print_alarm;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGALRM, &action, nullptr);
-  set_plain("starting");
-}
+      terminal_(isatty(STDERR_FILENO) == 1) {}
 
-ProgressDisplay::~ProgressDisplay() {
-  clear();
-  if (!terminal_) set_alarm(0);
-}
-
-void ProgressDisplay::set_plain(const std::string& state) {
-  set_alarm(0);
-  alarm_text = fmt::format("{} of {} shapes, still running: {}\n", progress_.num_done, progress_.num_shapes, state);
-  set_alarm(std::max(0.1, reported_s_ + kSilentS - steady_clock().now_s()));
-}
+ProgressDisplay::~ProgressDisplay() { clear(); }
 
 void ProgressDisplay::update() {
   const double now_s = steady_clock().now_s();
-  if (terminal_ && now_s - drawn_s_ > kRedrawS) draw();
-  if (terminal_) return;
-  if (now_s - reported_s_ > kPlainS) {
+  if (terminal_) {
+    if (now_s - drawn_s_ > kRedrawS) draw();
+  } else if (now_s - reported_s_ > kPlainS) {
     reported_s_ = now_s;
     const std::string remarks = progress_.remarks();
     std::fprintf(stderr, "%zu of %zu shapes, %s: %s%s%s\n", progress_.num_done, progress_.num_shapes,
-                 format_duration(steady_clock().now_s() - began_s_).c_str(), progress_.doing.c_str(),
-                 remarks.empty() ? "" : "; ", remarks.c_str());
-  }
-  if (now_s - drawn_s_ > kRedrawS) {
-    drawn_s_ = now_s;
-    set_plain(progress_.doing);
+                 format_duration(now_s - began_s_).c_str(),
+                 progress_.doing.empty() ? "starting" : progress_.doing.c_str(), remarks.empty() ? "" : "; ",
+                 remarks.c_str());
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace attune {
 
-/// Shows progress on standard error: a live line on a terminal, otherwise a plain line every ten seconds, even during a
-/// longer step (for which it uses SIGALRM). Requires: one object, used by one thread.
+/// Shows progress on standard error: a live line on a terminal, otherwise a plain line about every ten seconds.
+/// Requires: update() is called at least once a second.
 class ProgressDisplay {
  public:
   /// `progress`: what is displayed; it outlives this.
@@ -23,7 +23,6 @@ class ProgressDisplay {
 
  private:
   void draw();
-  void set_plain(const std::string& state);
   void clear();
   const RunProgress& progress_;
   double began_s_, drawn_s_ = 0, reported_s_ = 0;

@@ -18,6 +18,10 @@ void ProgressTracker::progress(const Problem& problem, Phase phase, size_t num_c
                                                          "done with"};
   progress_.doing = fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)],
                                 counted(num_candidates, "candidate"), short_shape(problem));
+  tick();
+}
+
+void ProgressTracker::tick() {
   progress_.elapsed_s = clock_.now_s() - began_s_;
   file_.write(progress_);
 }

@@ -16,6 +16,7 @@ class ProgressTracker final : public TuneObserver {
 
   void progress(const Problem& problem, Phase phase, size_t num_candidates) override;
   void finished(const TuneResult& result) override;
+  void tick() override;
 
  private:
   RunProgress progress_;

@@ -54,6 +54,16 @@ TEST_F(Tracker, RemembersTheBestShape) {
   EXPECT_EQ(tracker_.now().best_shape, "2×32×48 fp32");
 }
 
+TEST_F(Tracker, KeepsTheFileCurrentWhileNothingElseHappens) {
+  clock_.at_s += 2;
+  tracker_.tick();
+  clock_.at_s += 5;
+  tracker_.tick();
+  const auto runs = running_runs(state_.path());
+  ASSERT_THAT(runs, SizeIs(1));
+  EXPECT_EQ(runs.front().progress.elapsed_s, 7);
+}
+
 TEST_F(Tracker, NamesThePhaseAndWritesTheFile) {
   tracker_.progress(test_problem(1), Phase::race, 7);
   EXPECT_THAT(running_runs(state_.path()), IsEmpty()) << "a run of less than half a second needs no file";

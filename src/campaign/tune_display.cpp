@@ -70,6 +70,7 @@ void TuneDisplay::print_details(const TuneResult& result) {
   display_.print_line(fmt::format("  {} candidates, {} failed, {}", result.num_candidates, result.failures.size(),
                                   format_duration(result.seconds)),
                       false);
+  for (const std::string& remark : result.remarks) display_.print_line("  " + remark, false);
   for (const auto& [candidate, outcome] : result.failures) {
     display_.print_line(fmt::format("  {}: {}; {}", name(outcome.status), outcome.detail,
                                     repeat_command(result.problem, candidate, device_flags_)),
@@ -97,6 +98,7 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
                                      {"candidates", result.num_candidates},
                                      {"failed", failures}};
     if (!result.reason.empty()) object["reason"] = result.reason;
+    if (!result.remarks.empty()) object["remarks"] = result.remarks;
     if (result.decision)
       object["decision"] = nlohmann::ordered_json::parse(decision_json(*result.decision, environment.flags));
     list.push_back(std::move(object));

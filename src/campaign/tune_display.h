@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "campaign/open_devices.h"
+#include "campaign/devices/open_devices.h"
 #include "campaign/progress_display.h"
 #include "campaign/tune_inputs.h"
 #include "campaign/tune_options.h"
@@ -21,6 +21,7 @@ class TuneDisplay final : public TuneObserver {
   TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const std::string& device_flags,
               const RunProgress& progress);
   void progress(const Problem&, Phase, size_t) override { display_.update(); }
+  void tick() override { display_.update(); }
   void note(const std::string& text) { display_.print_line("note: " + text, false); }
 
   void finished(const TuneResult& result) override;

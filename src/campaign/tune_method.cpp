@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "search/strategy/strategies.h"
 #include "solver/registry.h"
 
 namespace attune {
@@ -66,6 +67,14 @@ void check_options(const TuneOptions& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> search_names() {
+  std::vector<std::string> names = {"race"};
+  for (const std::string_view name : strategy_names()) {
+    if (name != "auto") names.emplace_back(name);  // It is what `race` means.
+  }
+  return names;
+}
 
 TunerOptions tuner_options(const TuneOptions& options) {
   check_options(options);

@@ -2,11 +2,15 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "campaign/tune_options.h"
 #include "tuner/tuner.h"
 
 namespace attune {
+
+/// Names that --search accepts: `race`, and the strategies that a person may name.
+std::vector<std::string> search_names();
 
 /// Converts the command line to tuner options. For an invalid value, throws invalid_input with the valid ones.
 TunerOptions tuner_options(const TuneOptions& options);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "campaign/captured_limits.h"
-#include "campaign/open_devices.h"
+#include "campaign/devices/open_devices.h"
 #include "formats/model_config/model_options.h"
 
 namespace attune {

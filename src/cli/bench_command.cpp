@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/line_output.h"
+#include "campaign/devices/open_devices.h"
 #include "campaign/journal_run.h"
-#include "campaign/open_devices.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"

@@ -6,8 +6,8 @@
 
 #include "base/line_output.h"
 #include "base/text.h"
+#include "campaign/devices/open_devices.h"
 #include "campaign/journal_run.h"
-#include "campaign/open_devices.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"

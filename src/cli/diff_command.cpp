@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/line_output.h"
-#include "campaign/open_devices.h"
+#include "campaign/devices/open_devices.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "formats/csv/table_diff.h"

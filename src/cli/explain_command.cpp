@@ -7,12 +7,11 @@
 #include "attune/error.h"
 #include "base/line_output.h"
 #include "base/locations.h"
-#include "campaign/open_devices.h"
+#include "campaign/devices/device_view.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
-#include "measure/contenders.h"
 #include "ops/op.h"
 #include "report/candidate_summary.h"
 #include "report/comparison_output.h"
@@ -23,6 +22,7 @@
 #include "solver/contender.h"
 #include "solver/miss_config.h"
 #include "solver/registry.h"
+#include "solver/static/static_contenders.h"
 #include "store/journal.h"
 #include "tables/near_rows.h"
 #include "tables/table_lookup.h"
@@ -33,19 +33,18 @@ namespace {
 using nlohmann::ordered_json;
 
 struct ExplainOptions {
-  std::string problem, table, journal, require;
+  std::string problem, table, journal, require, info_file;
   DeviceChoice devices;
   bool json = false;
 };
 
 /// Reads the journal: the named one, else the user's if it exists.
-CandidateSummary summary_of(const ExplainOptions& options, const Problem& problem, const Environment& environment,
+CandidateSummary summary_of(const ExplainOptions& options, const Problem& problem, const DeviceView& view,
                             const std::vector<Contender>& here) {
   const auto file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
   std::unique_ptr<Journal> journal;
   if (!options.journal.empty() || std::filesystem::exists(file)) journal = open_sql_journal_read_only(file);
-  CandidateSummary summary =
-      summarise_candidates(problem, environment.device(), environment.flags, here, journal.get());
+  CandidateSummary summary = summarise_candidates(problem, view.device(), view.flags(), here, journal.get());
   note_damaged(summary.num_damaged, file);
   return summary;
 }
@@ -140,19 +139,40 @@ std::optional<Candidate> served_without_row(const Problem& problem, const Device
   return served;
 }
 
+/// Why it is not known here whether the row's candidate runs on a device that is not here.
+std::optional<std::string> why_row_unknown(const LookupResult& found, const std::vector<Contender>& contenders) {
+  return found.candidate ? why_unknown(*found.candidate, contenders) : std::nullopt;
+}
+
+ordered_json elsewhere_json(const ExplainOptions& options, const LookupResult& found,
+                            const std::vector<Contender>& contenders) {
+  ordered_json object = {{"device_info", options.info_file}, {"plan", false}};
+  if (const auto why = why_row_unknown(found, contenders)) object["unknown"] = *why;
+  return object;
+}
+
+void print_elsewhere(const ExplainOptions& options, const LookupResult& found,
+                     const std::vector<Contender>& contenders) {
+  print_line(stdout,
+             fmt::format("no plan is made: the device is as '{}' describes it, and is not opened", options.info_file));
+  if (const auto why = why_row_unknown(found, contenders))
+    print_line(stdout, fmt::format("whether the row's kernel runs there is not known here: {}", *why));
+  if (!found.row) print_line(stdout, "what serves there without a row depends on the libraries there");
+}
+
 int run_explain(const ExplainOptions& options) {
-  Environment environment = open_environment(options.devices, Isolation::none);
-  const DeviceInfo& device = environment.device();
+  DeviceView view({options.devices, options.info_file, {}});
+  const DeviceInfo& device = view.device();
   const Problem problem = parse_problem(options.problem, device);
-  const auto here = contenders(*environment.executor, problem, {});
-  const CandidateSummary summary = summary_of(options, problem, environment, here);
+  const auto here = view.contenders(problem);
+  const CandidateSummary summary = summary_of(options, problem, view, here);
   const FamilySpec* const family = &op_of(problem).family();
   std::vector<std::string> named;
   if (!options.table.empty()) named.push_back(options.table);
   const TableSet set = read_table_set(named, std::string(family->op), std::span(&family, 1), options.require);
   print_notes(set.notices);
   const LookupResult found = TableLookup(set, device).find(problem, [&](const Candidate& candidate) {
-    return why_unusable(candidate, problem, here, device);
+    return view.why_unusable(candidate, problem, here);
   });
   std::vector<const TableRow*> near;
   if (!set.tables.empty() && found.match != Match::exact) near = near_rows(set.tables.front(), problem, device);
@@ -163,23 +183,25 @@ int run_explain(const ExplainOptions& options) {
         {"summary", ordered_json::object()}};
     for (const auto& [reason, of_reason] : summary.reasons) object["summary"][reason] = of_reason.count;
     if (found.candidate) object["candidate"] = found.candidate->name();
-    if (summary.decision) object["decision"] = ordered_json::parse(decision_json(*summary.decision, environment.flags));
+    if (!view.is_here()) object["elsewhere"] = elsewhere_json(options, found, here);
+    if (summary.decision) object["decision"] = ordered_json::parse(decision_json(*summary.decision, view.flags()));
     print_json(object);
     return 0;
   }
   print_line(stdout, fmt::format("{} on {} ({})", problem.key(), device_text(device), device.model));
+  if (!view.is_here()) print_elsewhere(options, found, here);
   if (set.tables.empty())
     print_line(stdout, "the run time has no tuned table of this op (see attune paths, or name one with -t)");
   else
     print_tables(found, set, options, device, near);
   if (!set.tables.empty() && !found.row && set.require != Requirement::none) {
     print_line(stdout, fmt::format("  served by an untuned kernel that states {}, if there is one", text(set.require)));
-  } else if (!set.tables.empty() && !found.row) {
+  } else if (!set.tables.empty() && !found.row && view.is_here()) {
     const auto served = served_without_row(problem, device, here);
     print_line(stdout,
                "  served by the default: " + (served ? served->name() : "no available solver supports the problem"));
   }
-  print_summary(summary, problem, environment.flags);
+  print_summary(summary, problem, view.flags());
   return 0;
 }
 
@@ -191,6 +213,7 @@ void add_explain_flags(CLI::App& verb, Action& chosen) {
   add_require_flag(verb, options->require,
                    "Look up as a process that requires it: deterministic or batch-invariant; default: ATTUNE_REQUIRE");
   add_device_flags(verb, options->devices);
+  add_device_info_flag(verb, options->info_file);
   verb.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
   add_json_flag(verb, options->json);
   verb.callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });

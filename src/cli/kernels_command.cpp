@@ -8,7 +8,7 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
-#include "campaign/open_devices.h"
+#include "campaign/devices/device_view.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
@@ -22,9 +22,10 @@ namespace attune {
 namespace {
 
 struct KernelsOptions {
-  std::string cache, table, op;
+  std::string cache, table, op, info_file;
   DeviceChoice devices;
   uint32_t jobs = 0;
+  std::optional<uint64_t> max_cache_bytes;
   bool json = false;
 };
 
@@ -35,7 +36,7 @@ std::filesystem::path cache_folder(const KernelsOptions& options) {
 }
 
 int list_kernels(const KernelsOptions& options) {
-  const auto binaries = KernelCache({cache_folder(options)}, kCacheBytes).list();
+  const auto binaries = KernelCache({cache_folder(options)}, kProgramCacheBytes).list();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   uintmax_t total = 0;
   for (const Binary& binary : binaries) {
@@ -64,23 +65,27 @@ int list_kernels(const KernelsOptions& options) {
 }
 
 int clear_kernels(const KernelsOptions& options) {
-  const size_t removed = KernelCache({cache_folder(options)}, kCacheBytes).clear();
+  const size_t removed = KernelCache({cache_folder(options)}, kProgramCacheBytes).clear();
   print_line(stdout, fmt::format("{} removed from '{}'", counted(removed, "kernel"), cache_folder(options).string()));
   return 0;
 }
 
-/// Compiles the kernels that a table's rows need on this device, so that a program never waits for them. Returns 1 if a
-/// row of this device still lacks a kernel.
+/// Compiles the kernels that a table's rows need on a device, so that a program never waits for them there. Returns 1
+/// if a row of the device still lacks a kernel.
 int build_kernels(const KernelsOptions& options) {
   const Table table = Table::read(options.table, family_option(options.op));
-  Environment environment = open_environment(options.devices, Isolation::none, {options.cache, options.jobs, {}});
-  const KernelRows rows = kernel_rows(table, *environment.executor);
+  DeviceView view(
+      {options.devices,
+       options.info_file,
+       {.cache = options.cache, .jobs = options.jobs, .keep = {}, .max_cache_bytes = options.max_cache_bytes}});
+  const KernelRows rows =
+      kernel_rows(table, view.device(), [&](const Problem& problem) { return view.contenders(problem); });
   for (const auto& [row, why] : rows.unusable)
     print_line(stderr, fmt::format("{}:{}: skipped: {}", options.table, row->line, why));
   std::vector<Kernels::Request> requests;
   for (const KernelRow& one : rows.usable)
     requests.push_back({&one.problem, find_contender(one.contenders, one.candidate.solver), one.candidate});
-  const auto built = environment.kernels->build(requests);
+  const auto built = view.kernels().build(requests);
   size_t num_failed = 0, num_rows = 0;
   std::set<std::string> files;
   for (size_t i = 0; i < built.size(); ++i) {
@@ -110,12 +115,15 @@ void add_kernels_flags(CLI::App& verb, Action& chosen) {
   };
   add_json_flag(*add("list", "List every compiled kernel", list_kernels), options->json);
   add("clear", "Remove all compiled kernels; they are compiled again when needed", clear_kernels);
-  auto* build = add("build", "Compile the kernels that a table's rows need on this machine", build_kernels);
+  auto* build =
+      add("build", "Compile the kernels that a table's rows need on this machine, or on another", build_kernels);
   build->add_option("--table", options->table, "Tuned table")->required();
   build->add_option("--op", options->op, "Family of the table, if its name does not identify it");
   add_device_flags(*build, options->devices, "Device; default: cpu:0");
+  add_device_info_flag(*build, options->info_file);
   build->add_option("--jobs", options->jobs, "Number of compilers to run in parallel; default: one per core")
       ->check(CLI::Range(0, 1024));
+  add_cache_size_flag(*build, options->max_cache_bytes);
 }
 
 }  // namespace

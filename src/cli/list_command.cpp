@@ -4,13 +4,13 @@
 
 #include "base/error.h"
 #include "base/line_output.h"
-#include "campaign/open_devices.h"
+#include "campaign/devices/device_view.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
 #include "device/devices.h"
-#include "measure/contenders.h"
+#include "formats/device_info/device_info.h"
 #include "ops/op.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -23,7 +23,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct ListOptions {
-  std::string what, problem;
+  std::string what, problem, info_file;
   DeviceChoice devices;
   bool pruned = false, json = false;
 };
@@ -52,14 +52,7 @@ int list_known_devices(bool json) {
   ordered_json list = ordered_json::array();
   for (const DeviceInfo& device : list_devices()) {
     if (json) {
-      list.push_back({{"id", device.id},
-                      {"kind", device.kind},
-                      {"gfx", device.gfx},
-                      {"cu_num", device.num_units},
-                      {"model", device.model},
-                      {"memory_bytes", device.memory_bytes},
-                      {"cache_bytes", device.cache_bytes},
-                      {"facts", device.facts}});
+      list.push_back(device_json(device));
     } else {
       std::printf("%-8s %-24s %11s  %6.1f GiB  %s\n", device.id.c_str(), device.gfx.c_str(), units_text(device).c_str(),
                   static_cast<double>(device.memory_bytes) / (1 << 30), device.model.c_str());
@@ -97,11 +90,11 @@ int list_ops(bool json) {
 int list_candidates(const ListOptions& options) {
   if (options.problem.empty())
     fail(ErrorCode::invalid_input, "give a problem: attune list candidates \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
-  Environment environment = open_environment(options.devices, Isolation::none);
-  const DeviceInfo& device = environment.device();
+  DeviceView view({options.devices, options.info_file, {}});
+  const DeviceInfo& device = view.device();
   const Problem problem = parse_problem(options.problem, device);
   ordered_json list = ordered_json::array();
-  for (const Contender& contender : contenders(*environment.executor, problem, {})) {
+  for (const Contender& contender : view.contenders(problem)) {
     ordered_json object = {{"solver", contender.solver},
                            {"version", contender.version},
                            {"supported", contender.support.yes},
@@ -142,6 +135,8 @@ int list_candidates(const ListOptions& options) {
 int run_list(const ListOptions& options) {
   if (options.what.empty())
     fail(ErrorCode::invalid_input, "name what to list: solvers, devices, ops or candidates (of a problem)");
+  if (options.what != "candidates" && !options.info_file.empty())
+    fail(ErrorCode::invalid_input, "--device-info is for `attune list candidates` only");
   if (options.what == "solvers") return list_solvers(options.json);
   if (options.what == "devices") return list_known_devices(options.json);
   if (options.what == "ops") return list_ops(options.json);
@@ -154,6 +149,7 @@ void add_list_flags(CLI::App& verb, Action& chosen) {
       ->check(CLI::IsMember({"solvers", "devices", "ops", "candidates"}));
   verb.add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
   add_device_flags(verb, options->devices, "For candidates: cpu:0 (default) or fake:0");
+  add_device_info_flag(verb, options->info_file);
   verb.add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
   add_json_flag(verb, options->json);
   verb.callback([options, &chosen] { chosen = [options] { return run_list(*options); }; });

@@ -8,7 +8,7 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
-#include "campaign/open_devices.h"
+#include "campaign/devices/open_devices.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/problem_option.h"

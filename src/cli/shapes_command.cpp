@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/text.h"
-#include "campaign/open_devices.h"
+#include "campaign/devices/open_devices.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/model_flags.h"

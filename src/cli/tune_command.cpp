@@ -131,7 +131,7 @@ void add_search_flags(CLI::App& verb, TuneOptions& options) {
                   "race: drop slow candidates early; exhaustive: measure every candidate --warmup + --iters times; "
                   "random, local: a race with this order of candidates")
       ->capture_default_str()
-      ->check(CLI::IsMember({"race", "exhaustive", "random", "local"}));
+      ->check(CLI::IsMember(search_names()));
   verb.add_option("--budget", options.budget,
                   "Time limit of the whole run, such as 30s, 10m or 2h; shapes that do not fit are reported");
   verb.add_option("--timeout", options.timeout, "Time limit for one shape; a shape that takes longer is skipped");
@@ -184,7 +184,11 @@ void add_environment_flags(CLI::App& verb, TuneOptions& options) {
                   "Number of compilers to run in parallel; default: one per core. Nothing is compiled while anything "
                   "is measured")
       ->check(CLI::Range(0, 1024));
-  add_deadline_flag(verb, "--compile-deadline", options.kernels.deadline_s, "Seconds that compiling a kernel may take");
+  verb.add_option("--compile-deadline", options.kernels.deadline_s,
+                  "Seconds that compiling a kernel may take; default: the compiler's own limit, 60 for C")
+      ->check(amount_error)
+      ->check(CLI::Range(0.01, 1e6));
+  add_cache_size_flag(verb, options.kernels.max_cache_bytes);
   add_isolation_flag(verb, options.isolation);
   add_deadline_flag(verb, "--run-deadline", options.run_deadline_s,
                     "Seconds that a launch may take; 50 times the best time so far if that is longer");

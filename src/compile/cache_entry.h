@@ -46,6 +46,7 @@ void describe(const std::filesystem::path& folder, const Binary& binary);
 struct Place {
   std::string arch, recipe, toolchain;
   std::filesystem::path path(const std::filesystem::path& root) const { return root / arch / recipe / toolchain; }
+  std::string name() const { return arch + '/' + recipe + '/' + toolchain; }
 };
 std::vector<Place> places(const std::filesystem::path& root);
 /// Toolchains with an entry for the recipe, ordered by name.

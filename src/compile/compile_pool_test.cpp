@@ -134,7 +134,6 @@ TEST_F(CompilePoolTest, ARecipeIsCompiledOnceAndAnsweredForEachCall) {
   CompilePool pool(cache_);
   for (int i = 0; i < 3; ++i) pool.submit(task(kGood));
   EXPECT_EQ(pool.unanswered(), 3u);
-  EXPECT_EQ(num_runs(), 0u) << "submit() only enqueues";
   EXPECT_THAT(pool.wait(5s), SizeIs(3));
   EXPECT_EQ(pool.unanswered(), 0u);
   EXPECT_TRUE(pool.compile({task(kGood)})[0].from_cache);
@@ -253,11 +252,55 @@ TEST_F(CompilePoolTest, ACompilerThatRemovesItsLogOrFolderFailed) {
   EXPECT_EQ(compiled[1].outcome.status, Status::compile_failed);
 }
 
-TEST_F(CompilePoolTest, MemoryIsLimited) {
-  const TestEnvironment real("ATTUNE_CC", "");
-  CompilePool pool(cache_, {.memory_bytes = 40 << 20});
-  const auto compiled = pool.compile({task("int f(void) { return 1; }")});
-  EXPECT_FALSE(compiled[0].outcome.ok());
+TEST_F(CompilePoolTest, ATaskIsStartedWhenItIsSubmitted) {
+  CompilePool pool(cache_, {.jobs = 1});
+  pool.submit(task("echo $$ >" + marked("pid") + "; " + kGood));
+  EXPECT_GT(pid_in("pid"), 0);
+  EXPECT_EQ(pool.unanswered(), 1u);
+  EXPECT_THAT(pool.wait(5s), SizeIs(1));
+}
+
+TEST_F(CompilePoolTest, WhatIsPrefetchedIsCompiledBehindAllThatWasSubmittedAndNotAnswered) {
+  CompilePool pool(cache_, {.jobs = 1});
+  const auto named = [&](const std::string& name) {
+    return task("echo " + name + " >>" + marked("order") + "; " + kGood);
+  };
+  pool.submit(named("a"));
+  pool.prefetch(named("x"));
+  pool.prefetch(named("y"));
+  pool.submit(named("b"));
+  pool.submit(named("y"));
+  EXPECT_EQ(pool.unanswered(), 3u);
+  std::vector<std::string> answered;
+  while (pool.unanswered() > 0) {
+    for (const CompileResult& one : pool.wait(5s)) answered.push_back(one.recipe);
+  }
+  EXPECT_THAT(answered, testing::ElementsAre(named("a").recipe(), named("b").recipe(), named("y").recipe()));
+  EXPECT_FALSE(pool.ready(named("x").recipe()));
+  EXPECT_TRUE(becomes_true([&] {
+    EXPECT_THAT(pool.wait(0ms), IsEmpty());
+    return pool.ready(named("x").recipe());
+  }));
+  EXPECT_EQ(read_file(marked("order")), "a\nb\ny\nx\n");
+  EXPECT_TRUE(pool.compile({named("x")})[0].from_cache);
+}
+
+TEST_F(CompilePoolTest, WhatIsPrefetchedIsNotCompiledTwice) {
+  CompilePool pool(cache_);
+  const CompileTask waits = task("while [ ! -e " + marked("go") + " ]; do sleep 0.001; done; " + kGood);
+  pool.prefetch(waits);
+  pool.prefetch(waits);
+  pool.submit(waits);
+  std::ofstream(marked("go")) << "";
+  EXPECT_THAT(pool.wait(5s), SizeIs(1));
+  pool.prefetch(waits);
+  pool.prefetch(task("exit 1"));
+  EXPECT_TRUE(becomes_true([&] {
+    pool.wait(0ms);
+    return pool.ready(task("exit 1").recipe());
+  }));
+  EXPECT_EQ(pool.compile({task("exit 1")})[0].outcome.status, Status::compile_failed);
+  EXPECT_EQ(num_runs(), 2u);
 }
 
 TEST_F(CompilePoolTest, NoMoreThanItsJobsRunAtOnce) {
@@ -309,6 +352,7 @@ TEST_F(CompilePoolTest, WhilePausedNothingRunsAndTheClocksOfItsDeadlinesStand) {
   EXPECT_THAT(pool.wait(10s), IsEmpty()) << "and it does not block";
   EXPECT_FALSE(is_gone(pid));
   EXPECT_EQ(num_runs(), 1u) << "a paused pool starts nothing";
+  EXPECT_THAT(pool.descriptors(), IsEmpty());
   pool.resume();
   std::vector<CompileResult> answers;
   while (answers.size() < 2) {

@@ -9,8 +9,22 @@
 #include <vector>
 
 #include "core/binary.h"
+#include "core/turn.h"
 
 namespace attune {
+
+/// Limits of one compilation.
+struct CompilerLimits {
+  uint64_t memory_bytes = 0;  ///< Address space of each process; 0: this process's limit.
+  Milliseconds deadline{0};   ///< Must be above 0.
+};
+
+/// What a successful compilation left.
+struct CompilerOutput {
+  std::string_view log;                 ///< What it printed, the first MiB.
+  std::string_view binary;              ///< Content of CompileCommand::output.
+  const std::filesystem::path& folder;  ///< The folder it ran in.
+};
 
 /// A compiler process, run in a folder of its own that contains only the task's files.
 struct CompileCommand {
@@ -33,6 +47,11 @@ class Compiler {
   virtual CompileCommand command(const CompileTask& task, const std::filesystem::path& folder) const = 0;
   /// Version of the options that command() adds to a task; cached binaries of another version are not used.
   virtual uint32_t command_version() const = 0;
+  /// Limits that suit the tool: one that maps a GPU's driver needs more address space than one that does not.
+  virtual CompilerLimits limits() const = 0;
+  /// What the tool or its output says of the kernel, for Binary::metadata: registers, spills, `code_bytes`. Only what
+  /// is reported or read, nothing estimated. Throws invalid_input for a damaged output.
+  virtual std::map<std::string, std::string> report(const CompilerOutput&) const { return {}; }
   /// Empty if the file's content may be an output of command(), else a description of the flaw: `not a 64-bit shared
   /// object bits`.
   virtual std::string flaw_of(std::string_view file) const = 0;

@@ -18,6 +18,7 @@
 #include "base/quiet_write.h"
 #include "base/sha256.h"
 #include "compile/cache_entry.h"
+#include "compile/cache_lease.h"
 
 namespace attune {
 namespace {
@@ -135,6 +136,7 @@ void touch(const Binary& binary) {
 
 struct StoredEntry {
   fs::path path;
+  std::string name;  ///< cache_entry::Place::name()
   uint64_t bytes;
   timespec used;
 };
@@ -147,7 +149,8 @@ std::vector<StoredEntry> stored_in(const fs::path& root) {
     }, description{};
     if (::lstat((path / cache_entry::kDescription).c_str(), &description) != 0) continue;
     ::lstat((path / cache_entry::kBinary).c_str(), &binary);
-    all.push_back({path, static_cast<uint64_t>(binary.st_size + description.st_size), description.st_mtim});
+    all.push_back(
+        {path, place.name(), static_cast<uint64_t>(binary.st_size + description.st_size), description.st_mtim});
   }
   return all;
 }
@@ -169,18 +172,54 @@ void remove_old_staging(const fs::path& root) {
   }
 }
 
+struct EvictionResult {
+  uint64_t bytes_left = 0;
+  bool is_stuck = false;  ///< Entries that could not be evicted exceed the limit.
+};
+
+/// Removes entries that were used longest ago and that nobody leases until nine tenths of the limit are left: the rest
+/// avoids a scan of a full cache at every addition.
+EvictionResult evict(const fs::path& root, std::vector<StoredEntry> all, const fs::path& added, uint64_t max_bytes) {
+  uint64_t total = total_bytes(all), added_bytes = 0;
+  const CacheLock lock(root, CacheLock::Use::eviction);
+  if (lock.state() == CacheLock::State::busy) return {total, true};
+  const std::set<std::string> leased = leased_entries(root);
+  std::sort(all.begin(), all.end(), [](const StoredEntry& a, const StoredEntry& b) {
+    return std::tie(a.used.tv_sec, a.used.tv_nsec, a.path) < std::tie(b.used.tv_sec, b.used.tv_nsec, b.path);
+  });
+  for (const StoredEntry& entry : all) {
+    if (total <= max_bytes - max_bytes / 10) break;
+    if (entry.path == added) added_bytes = entry.bytes;
+    if (entry.path == added || leased.contains(entry.name)) continue;
+    if (remove_entry(root, entry.path)) total -= entry.bytes;
+  }
+  return {total, total - added_bytes > max_bytes};
+}
+
 }  // namespace
 
-KernelCache::KernelCache(std::vector<fs::path> folders, uint64_t max_bytes)
+KernelCache::KernelCache(std::vector<fs::path> folders, uint64_t max_bytes, Lease lease)
     : folders_(std::move(folders)), max_bytes_(max_bytes) {
   ATTUNE_CHECK(!folders_.empty(), "a kernel cache has a folder to write to");
+  if (lease == Lease::held) lease_ = std::make_unique<CacheLease>(folders_.front());
+}
+
+KernelCache::~KernelCache() = default;
+
+/// Leases an entry of the first folder if this object holds leases; the entry is to be looked at under the lock.
+std::unique_ptr<CacheLock> KernelCache::leased(const cache_entry::Place& place) const {
+  const bool is_possible = lease_ != nullptr && cache_entry::is_name(place.arch) &&
+                           cache_entry::is_name(place.recipe) && cache_entry::is_name(place.toolchain) &&
+                           cache_entry::is_trusted_root(folders_.front());
+  return is_possible ? lease_->add(place) : nullptr;
 }
 
 std::optional<Binary> KernelCache::find(std::string_view arch, std::string_view recipe,
                                         std::string_view preferred_toolchain) const {
   const auto checked = [&](const fs::path& folder, std::string_view toolchain) {
-    cache_entry::Entry entry = cache_entry::read(folder, arch, recipe, toolchain);
     const bool writable = folder == folders_.front();
+    const auto lock = writable ? leased({std::string(arch), std::string(recipe), std::string(toolchain)}) : nullptr;
+    cache_entry::Entry entry = cache_entry::read(folder, arch, recipe, toolchain);
     const bool good = entry.is_right() && cache_entry::is_intact(entry.binary);
     if (!good) {
       const bool damaged = entry.is_right() || entry.content == cache_entry::Content::wrong;
@@ -215,11 +254,13 @@ Binary KernelCache::add(Binary binary) {
   binary.sha256 = sha256_of_file(staging.path() / cache_entry::kBinary);
   cache_entry::describe(staging.path(), binary);
   const fs::path recipe = root / binary.arch / binary.recipe, entry = recipe / binary.toolchain;
+  auto lock = leased({binary.arch, binary.recipe, binary.toolchain});
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (!make_folder(recipe.parent_path()) || !make_folder(recipe)) continue;
     const bool is_ours = staging.become(entry);
     cache_entry::Entry there = cache_entry::read(root, binary.arch, binary.recipe, binary.toolchain);
     if (there.is_right() && (is_ours || cache_entry::is_intact(there.binary))) {
+      lock.reset();  // An eviction takes it alone.
       if (is_ours) keep_size(there.binary.file);
       return std::move(there.binary);
     }
@@ -236,22 +277,15 @@ void KernelCache::keep_size(const fs::path& added) {
   if (stored_bytes_ && num_added_ < kScanAfter) {
     ++num_added_;
     *stored_bytes_ += fs::file_size(added, ignored);
-    if (*stored_bytes_ <= max_bytes_) return;
+    if (*stored_bytes_ <= max_bytes_ || is_stuck_) return;
   }
-  remove_old_staging(folders_.front());
-  std::vector<StoredEntry> all = stored_in(folders_.front());
-  uint64_t total = total_bytes(all);
-  std::sort(all.begin(), all.end(), [](const StoredEntry& a, const StoredEntry& b) {
-    return std::tie(a.used.tv_sec, a.used.tv_nsec, a.path) < std::tie(b.used.tv_sec, b.used.tv_nsec, b.path);
-  });
-  // The extra 10 % avoid a scan of a full cache at every addition.
-  const uint64_t wanted = total > max_bytes_ ? max_bytes_ - max_bytes_ / 10 : max_bytes_;
-  for (const StoredEntry& entry : all) {
-    if (total <= wanted) break;
-    if (entry.path == added.parent_path()) continue;
-    if (remove_entry(folders_.front(), entry.path)) total -= entry.bytes;
-  }
-  stored_bytes_ = total;
+  const fs::path& root = folders_.front();
+  remove_old_staging(root);
+  std::vector<StoredEntry> all = stored_in(root);
+  EvictionResult result{total_bytes(all)};
+  if (result.bytes_left > max_bytes_) result = evict(root, std::move(all), added.parent_path(), max_bytes_);
+  stored_bytes_ = result.bytes_left;
+  is_stuck_ = result.is_stuck;
   num_added_ = 0;
 }
 

@@ -2,13 +2,18 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "compile/cache_entry.h"
 #include "core/binary.h"
 
 namespace attune {
+
+class CacheLease;
+class CacheLock;
 
 /// Compiled kernels on disk, `<folder>/<arch>/<recipe>/<toolchain>` (docs/formats/kernel_cache.md). Safe for concurrent
 /// processes: a binary appears complete, by rename, or not at all. Folders are 0700 and files 0600; a folder or file
@@ -16,9 +21,14 @@ namespace attune {
 /// time.
 class KernelCache {
  public:
+  /// Whether what the object found or added in the first folder stays there for its life (CacheLease), for a run that
+  /// loads it later; `none`: it may be evicted at once.
+  enum class Lease : uint8_t { none, held };
+
   /// The first folder is writable, and created when first needed; the others are read-only. When the first exceeds
-  /// `max_bytes`, the least recently used binaries are removed. Cheap: nothing is read.
-  KernelCache(std::vector<std::filesystem::path> folders, uint64_t max_bytes);
+  /// `max_bytes`, the least recently used binaries that no living process leases are removed. Cheap: nothing is read.
+  KernelCache(std::vector<std::filesystem::path> folders, uint64_t max_bytes, Lease lease = Lease::none);
+  ~KernelCache();
 
   /// The binary of a recipe: of the preferred toolchain, else of any other (drifted, for the caller). Its sha256 is
   /// checked against the file, its description against its path; entries that do not match are removed and not
@@ -36,12 +46,15 @@ class KernelCache {
   size_t clear();
 
  private:
+  std::unique_ptr<CacheLock> leased(const cache_entry::Place& place) const;
   void keep_size(const std::filesystem::path& added);
 
   std::vector<std::filesystem::path> folders_;
   uint64_t max_bytes_;
+  std::unique_ptr<CacheLease> lease_;     ///< Null without one.
   std::optional<uint64_t> stored_bytes_;  ///< Size at the last scan, plus additions of this object since.
   uint32_t num_added_ = 0;                ///< Additions since the last scan.
+  bool is_stuck_ = false;                 ///< The last scan could not keep the limit; the next is no sooner than usual.
 };
 
 }  // namespace attune

@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
+#include <functional>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -44,12 +46,14 @@ class KernelCacheTest : public testing::Test {
   static void used_ago(const Binary& binary, std::chrono::minutes ago) {
     fs::last_write_time(binary.file.parent_path() / "entry.json", fs::file_time_type::clock::now() - ago);
   }
-  /// Number of names in the cache's root that are not architectures.
-  size_t num_temporary() const {
+  size_t num_named(const std::string& start) const {
     size_t count = 0;
-    for (const auto& entry : fs::directory_iterator(root_)) count += entry.path().filename().string().starts_with('.');
+    for (const auto& entry : fs::directory_iterator(root_))
+      count += entry.path().filename().string().starts_with(start);
     return count;
   }
+  /// Number of names in the cache's root that are not architectures.
+  size_t num_temporary() const { return num_named("."); }
 
   TemporaryFolder folder_{"cache-test"};
   fs::path root_ = folder_.path() / "cache";
@@ -185,6 +189,80 @@ TEST_F(KernelCacheTest, WhatWasJustAddedStaysHoweverLargeItIs) {
   cache.add(compiled("r1", std::string(1000, 'x')));
   const Binary added = cache.add(compiled("r2", std::string(1000, 'x')));
   EXPECT_THAT(cache.list(), ElementsAre(added));
+}
+
+/// Fills a cache whose limit is three entries with five; returns the recipes that are left.
+std::vector<std::string> left_of_five(const fs::path& root, const std::function<Binary(const std::string&)>& make) {
+  KernelCache cache({root}, 35'000);
+  for (const char* recipe : {"r1", "r2", "r3", "r4", "r5"}) cache.add(make(recipe));
+  std::vector<std::string> left;
+  for (const Binary& binary : cache.list()) left.push_back(binary.recipe);
+  return left;
+}
+
+TEST_F(KernelCacheTest, WhatALivingProcessLeasesIsNotEvicted) {
+  const auto make = [&](const std::string& recipe) { return compiled(recipe, std::string(10'000, 'k')); };
+  cache_.add(make("found"));
+  {
+    KernelCache held({root_}, kLarge, KernelCache::Lease::held);
+    used_ago(held.add(make("added")), std::chrono::minutes(50));
+    ASSERT_TRUE(held.find(kArch, "found", "gcc-12.2.0"));
+    used_ago(*cache_.find(kArch, "found", "gcc-12.2.0"), std::chrono::minutes(40));
+    EXPECT_THAT(left_of_five(root_, make), ElementsAre("added", "found", "r5"));
+  }
+  cache_.clear();
+  used_ago(cache_.add(make("added")), std::chrono::minutes(50));
+  EXPECT_THAT(left_of_five(root_, make), ElementsAre("r3", "r4", "r5")) << "the lease has ended";
+}
+
+TEST_F(KernelCacheTest, ALeaseEndsWithItsProcessHoweverThatDies) {
+  const auto make = [&](const std::string& recipe) { return compiled(recipe, std::string(10'000, 'k')); };
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    num_files_ = 1000;
+    KernelCache held({root_}, kLarge, KernelCache::Lease::held);
+    held.add(make("leased"));
+    [[maybe_unused]] const ssize_t told = ::write(ready[1], "x", 1);
+    ::pause();
+    ::_exit(0);
+  }
+  char told = 0;
+  ASSERT_EQ(::read(ready[0], &told, 1), 1);
+  used_ago(*cache_.find(kArch, "leased", "gcc-12.2.0"), std::chrono::minutes(50));
+  EXPECT_THAT(left_of_five(root_, make), ElementsAre("leased", "r4", "r5"));
+  ::kill(pid, SIGKILL);
+  ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
+  EXPECT_EQ(num_named(".lease-"), 1u) << "it could not remove its file";
+  used_ago(*cache_.find(kArch, "leased", "gcc-12.2.0"), std::chrono::minutes(50));
+  cache_.add(make("r0"));
+  EXPECT_THAT(left_of_five(root_, make), testing::Not(testing::Contains("leased")));
+  EXPECT_EQ(num_named(".lease-"), 0u);
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST_F(KernelCacheTest, ALeaseOutlivesAForkedChildAndTheRemovalOfTheFolder) {
+  KernelCache held({root_}, kLarge, KernelCache::Lease::held);
+  const auto make = [&](const std::string& recipe) { return compiled(recipe, std::string(10'000, 'k')); };
+  held.add(make("first"));
+  fs::remove_all(root_);
+  held.add(make("second"));
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    held.~KernelCache();
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
+  EXPECT_EQ(num_named(".lease-"), 1u);
+  used_ago(*cache_.find(kArch, "second", "gcc-12.2.0"), std::chrono::minutes(50));
+  EXPECT_THAT(left_of_five(root_, make), testing::Contains("second"));
+}
+
+TEST_F(KernelCacheTest, LeavesNoLeaseBehind) {
+  KernelCache({root_}, kLarge, KernelCache::Lease::held).add(compiled("r1", "x"));
+  EXPECT_EQ(num_named(".lease-"), 0u);
 }
 
 TEST_F(KernelCacheTest, OtherFoldersAreReadAndNeverWritten) {

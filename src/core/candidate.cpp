@@ -17,6 +17,17 @@ bool is_id(std::string_view text) {
 
 std::string Candidate::name() const { return solver + '@' + version + ':' + config.key(); }
 
+std::string Candidate::nested_name() const { return solver + '@' + version + ":[" + config.key() + ']'; }
+
+Candidate Candidate::parse_nested(std::string_view name) {
+  const auto bracket = name.find(":[");
+  if (bracket == std::string_view::npos || !name.ends_with(']'))
+    fail(ErrorCode::invalid_input, "expected a part's candidate as solver@version:[config], got '{}'",
+         name.substr(0, 200));
+  const std::string_view config = name.substr(bracket + 2, name.size() - bracket - 3);
+  return parse(std::string(name.substr(0, bracket + 1)).append(config));
+}
+
 Candidate Candidate::parse(std::string_view name) {
   const auto at = name.find('@');
   const auto colon = at == std::string_view::npos ? at : name.find(':', at);

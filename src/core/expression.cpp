@@ -160,13 +160,14 @@ class Parser {
 
   NodePtr number(bool negative) {
     const size_t begin = position_;
-    while (position_ < text_.size() && is_digit(text_[position_])) ++position_;
+    while (position_ < text_.size() && (is_digit(text_[position_]) || text_[position_] == '.')) ++position_;
     std::string digits(negative ? 1 : 0, '-');
     digits += text_.substr(begin, position_ - begin);
-    const auto value = parse_int(digits);
+    std::optional<Value> value = parse_int(digits);
+    if (!value && number_of(digits)) value = digits;
     if (!value || (position_ < text_.size() && is_name_start(text_[position_]))) {
       position_ = begin;
-      error("expected a 64-bit integer");
+      error("expected a 64-bit integer or a decimal");
     }
     return std::make_shared<Expression::Node>(Expression::Node{Kind::constant, *value, {}, nullptr, nullptr});
   }
@@ -213,8 +214,40 @@ class Parser {
 
 int64_t integer_of(const Value& value) {
   if (const auto* number = std::get_if<int64_t>(&value)) return *number;
-  fail(ErrorCode::invalid_input, "texts only compare with == and !=, write a number in place of '{}'",
-       std::get<std::string>(value));
+  const auto& text = std::get<std::string>(value);
+  if (number_of(value)) fail(ErrorCode::invalid_input, "decimals only compare, got '{}' in place of an integer", text);
+  fail(ErrorCode::invalid_input, "texts only compare with == and !=, write a number in place of '{}'", text);
+}
+
+bool is_integer(const Value& value) { return std::holds_alternative<int64_t>(value); }
+
+/// Whether two numbers are compared of which at least one is a decimal.
+bool are_decimals(const Value& a, const Value& b) {
+  return (!is_integer(a) || !is_integer(b)) && number_of(a) && number_of(b);
+}
+
+bool are_equal(const Value& a, const Value& b) { return are_decimals(a, b) ? *number_of(a) == *number_of(b) : a == b; }
+
+/// The operators that decimals have; empty for others.
+std::optional<Value> compare_decimals(Kind kind, const Value& left, const Value& right) {
+  const double a = *number_of(left);
+  const double b = *number_of(right);
+  switch (kind) {
+    case Kind::less:
+      return int64_t{a < b};
+    case Kind::less_equal:
+      return int64_t{a <= b};
+    case Kind::greater:
+      return int64_t{a > b};
+    case Kind::greater_equal:
+      return int64_t{a >= b};
+    case Kind::minimum:
+      return b < a ? right : left;
+    case Kind::maximum:
+      return a < b ? right : left;
+    default:
+      return std::nullopt;
+  }
 }
 
 [[noreturn]] void overflow(std::string_view operation, int64_t a, int64_t b) {
@@ -275,10 +308,14 @@ std::optional<Value> evaluate_node(const Expression::Node& node, const Expressio
   if (node.kind == Kind::logical_or && integer_of(*left) != 0) return int64_t{1};
   const auto right = evaluate_node(*node.right, lookup, missing);
   if (!right) return std::nullopt;
-  if (node.kind == Kind::equal) return int64_t{*left == *right};
-  if (node.kind == Kind::not_equal) return int64_t{*left != *right};
+  if (node.kind == Kind::equal) return int64_t{are_equal(*left, *right)};
+  if (node.kind == Kind::not_equal) return int64_t{!are_equal(*left, *right)};
+  if (are_decimals(*left, *right)) {
+    if (auto result = compare_decimals(node.kind, *left, *right)) return result;
+  }
   if (node.kind == Kind::logical_and || node.kind == Kind::logical_or) return int64_t{integer_of(*right) != 0};
-  return arithmetic(node.kind, integer_of(*left), integer_of(*right));
+  const int64_t a = integer_of(*left);
+  return arithmetic(node.kind, a, integer_of(*right));
 }
 
 void collect_names(const Expression::Node& node, std::vector<std::string>& names) {
@@ -311,7 +348,12 @@ Value Expression::evaluate(const Lookup& lookup) const {
        missing);
 }
 
-bool Expression::truth(const Lookup& lookup) const { return integer_of(evaluate(lookup)) != 0; }
+bool Expression::is_true(const Value& value) {
+  if (const auto number = number_of(value)) return *number != 0;
+  fail(ErrorCode::invalid_input, "a rule gives a number, got '{}'", std::get<std::string>(value));
+}
+
+bool Expression::truth(const Lookup& lookup) const { return is_true(evaluate(lookup)); }
 
 std::vector<std::string> Expression::names() const {
   std::vector<std::string> names;

@@ -11,12 +11,16 @@
 
 namespace attune {
 
-/// A parsed rule or condition. Grammar, C precedence: integers, 'text', names with dots, ( ), unary - !, * / %, + -,
-/// < <= > >=, == !=, &&, ||, and min(a, b), max(a, b), ceil_div(a, b). Integers are 64-bit and overflow is an error;
-/// / and % by zero are errors; comparisons give 0 or 1; texts only compare with == and !=, and equal no number.
+/// A parsed rule or condition. Grammar, C precedence: integers, decimals (0.5), 'text', names with dots, ( ), unary -
+/// !,
+/// * / %, + -, < <= > >=, == !=, &&, ||, and min(a, b), max(a, b), ceil_div(a, b). Integers are 64-bit and overflow is
+/// an error; / and % by zero are errors; comparisons give 0 or 1; decimals (number_of()) only compare, and take part in
+/// min and max; other texts only compare with == and !=, and equal no number.
 /// At most 2048 characters and 64 levels of nesting.
 class Expression {
  public:
+  /// What a rule's value says: a number other than zero. Throws invalid_input for another text.
+  static bool is_true(const Value& value);
   using Lookup = std::function<std::optional<Value>(std::string_view name)>;
   static Expression parse(std::string_view text);  ///< Throws invalid_input with the position.
   Value evaluate(

@@ -14,6 +14,7 @@ std::optional<Value> lookup(std::string_view name) {
   if (name == "zero") return int64_t{0};
   if (name == "problem.k") return int64_t{7168};
   if (name == "layout") return std::string("plain");
+  if (name == "share") return std::string("0.50");
   return std::nullopt;
 }
 Value value_of(std::string_view text) { return Expression::parse(text).evaluate(lookup); }
@@ -45,6 +46,21 @@ TEST(Expression, ComparesWithZeroOrOne) {
   EXPECT_EQ(number("2>2"), 0);
   EXPECT_EQ(number("1 != 2"), 1);
   EXPECT_EQ(number("2 <= 1"), 0);
+}
+
+TEST(Expression, DecimalsCompareByTheirNumber) {
+  EXPECT_EQ(number("share == 0.5"), 1);
+  EXPECT_EQ(number("share != 0.5"), 0);
+  EXPECT_EQ(number("share < 1 && share > -0.5"), 1);
+  EXPECT_EQ(number("10.5 > 9.75"), 1) << "not as texts";
+  EXPECT_EQ(number("2.0 == 2"), 1);
+  EXPECT_EQ(value_of("min(share, 1)"), Value(std::string("0.50")));
+  EXPECT_EQ(value_of("max(share, 1)"), Value(int64_t{1}));
+  EXPECT_TRUE(Expression::parse("share").truth(lookup));
+  EXPECT_THROW(Expression::is_true(Value(std::string("plain"))), Error);
+  EXPECT_THAT(error_of("share + 1"), testing::HasSubstr("decimals only compare, got '0.50'"));
+  EXPECT_THAT(error_of("1.2.3"), testing::HasSubstr("expected a 64-bit integer or a decimal"));
+  EXPECT_THAT(error_of("layout < 0.5"), testing::HasSubstr("texts only compare"));
 }
 
 TEST(Expression, ReadsNamesTextsAndFunctions) {

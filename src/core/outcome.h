@@ -37,7 +37,7 @@ struct Sample {
   float us = 0;        ///< Time of one launch; for a batch of launches, the mean.
   float clock = 0;     ///< Speed of the clock kernel run beside it, relative to its usual speed (1: usual).
   uint32_t round = 0;  ///< Samples of one round and epoch are paired.
-  bool dirty = false;  ///< A participating thread waited in a run queue for 2 % of the sample or more.
+  bool dirty = false;  ///< The scheduler or a low clock disturbed it: `is_dirty` in measure/timing.
   bool operator==(const Sample&) const = default;
 };
 

@@ -55,7 +55,7 @@ std::vector<Rule> checked_rules(std::vector<Rule> rules) {
 
 bool is_ordered(const Parameter& parameter) {
   return std::all_of(parameter.values.begin(), parameter.values.end(),
-                     [](const Value& value) { return std::holds_alternative<int64_t>(value); });
+                     [](const Value& value) { return number_of(value).has_value(); });
 }
 
 /// Number of attributes that differ or that only one of the two has; both lists are ordered by name.

@@ -16,8 +16,8 @@ enum class Binding : uint8_t { compile_time, launch_time };
 
 /// One dimension of a space. `active_if` is an expression over the parameters before it (core/expression.h). An
 /// inactive parameter is absent from the Config; a parameter whose condition reads an inactive one is inactive too.
-/// Values that are all numbers are ordered as given (neighbours are one step away); texts are not ordered. `part`:
-/// index of the sub-problem whose short list supplies the values.
+/// Values that are all numbers (number_of()) are ordered as given: neighbours are one step away. Others are not
+/// ordered. `part`: index of the sub-problem whose short list supplies the values.
 struct Parameter {
   std::string name;
   std::vector<Value> values;

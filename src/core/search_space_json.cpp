@@ -18,8 +18,10 @@ Value value_from_json(const Json& document) {
   if (document.is_string()) return document.get<std::string>();
   const bool fits =
       !document.is_number_unsigned() || document.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
+  // A decimal is a text with the digits of the document, which dump() keeps: 0.5 is `0.5`.
+  if (document.is_number_float() && number_of(document.dump())) return document.dump();
   if (!document.is_number_integer() || !fits) {
-    fail(ErrorCode::invalid_input, "a value of a search space must be a text or a 64-bit integer, got {}",
+    fail(ErrorCode::invalid_input, "a value of a search space must be a text, a 64-bit integer or a decimal, got {}",
          document.dump());
   }
   return document.get<int64_t>();

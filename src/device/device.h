@@ -25,8 +25,8 @@ class Stream {
   virtual double elapsed_us(uint32_t from, uint32_t to) = 0;
 };
 
-/// Effect of the scheduler on this process's threads between begin_watch() and end_watch(); it makes a host's samples
-/// `dirty`.
+/// Effect of the scheduler on this process's threads between begin_watch() and end_watch(). With the clock it decides
+/// which of a host's samples are `dirty`.
 struct Disturbance {
   double delay_ratio = 0;  ///< Largest run-queue delay of a participating thread / elapsed time.
 };

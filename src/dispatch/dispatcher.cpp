@@ -95,7 +95,7 @@ Hit Dispatcher::choose(const GemmKey& key, const Weights* weights) const noexcep
 Hit Dispatcher::require(const GemmKey& key, const Weights* weights) {
   if (weights != nullptr) return state_->require(key, *weights);
   const Hit hit = state_->choose(key, State::OnMiss::ignore);
-  return state_->is_final(hit) ? hit : state_->require({.key = key});
+  return state_->plans.is_final(hit) ? hit : state_->plans.require({.key = key});
 }
 
 void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* stream) {
@@ -137,20 +137,20 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
   const auto wanted = op_of(problem).tensors(problem);
   if (operands.size() != wanted.size())
     fail(ErrorCode::invalid_input, "the problem has {} operands, got {}", wanted.size(), operands.size());
-  const Plan& plan = state_->require(problem, parsed);
+  const Plan& plan = state_->plans.require(problem, parsed);
   check_output(wanted, operands);
   run_plan(plan, operands, stream);
 }
 
-std::shared_ptr<const Plan> Dispatcher::keep(const Hit& hit) const { return state_->keep(hit); }
-std::string Dispatcher::explain(const GemmKey& key) const { return state_->explain(key); }
-bool Dispatcher::reload() { return state_->reload(); }
-int Dispatcher::set_threads(int threads) { return static_cast<int>(state_->set_threads(threads)); }
-int Dispatcher::threads() const noexcept { return static_cast<int>(state_->threads()); }
+std::shared_ptr<const Plan> Dispatcher::keep(const Hit& hit) const { return state_->plans.keep(hit); }
+std::string Dispatcher::explain(const GemmKey& key) const { return state_->plans.explain(key); }
+bool Dispatcher::reload() { return state_->plans.reload(true); }
+int Dispatcher::set_threads(int threads) { return static_cast<int>(state_->plans.set_threads(threads)); }
+int Dispatcher::threads() const noexcept { return static_cast<int>(state_->plans.present().units); }
 Requirement Dispatcher::requirement() const noexcept { return state_->options.require; }
 
 std::vector<std::string> Dispatcher::notices() const { return state_->notices(); }
-std::vector<TableInUse> Dispatcher::tables() const { return state_->tables(); }
+std::vector<TableInUse> Dispatcher::tables() const { return state_->plans.tables(); }
 DispatchCounts Dispatcher::counts() const { return state_->counts(); }
 void Dispatcher::finish() { state_->finish(); }
 

@@ -2,7 +2,7 @@
 // Dispatcher::explain(): describes a lookup in lines for a person.
 #include <fmt/format.h>
 
-#include "dispatch/dispatch_state.h"
+#include "dispatch/plan_service.h"
 #include "dispatch/table/lookup_trace.h"
 
 namespace attune {
@@ -49,20 +49,20 @@ std::string who_serves(const CachedAnswer& served) {
 
 }  // namespace
 
-std::string Dispatcher::State::explain(const GemmKey& key) {
-  const std::lock_guard lock(making_);
+std::string PlanService::explain(const GemmKey& key) {
+  const Lock lock(guard_);
   const auto op = static_cast<size_t>(key.op);
   if (op >= kNumOps) return "unknown op number\n";
-  const KeyCodes& own = codes[op];
+  const KeyCodes& own = codes(key);
   if (!own.fits(key)) return "the op does not support this batch, bias or order of operands\n";
-  LimitedDevice& device = *limited.load();
+  const LimitedDevice& device = present();
   const Snapshot& tables = *device.now.load();
-  const RowIndex& rows = *tables.tables[op].rows;
+  const RowIndex& rows = tables.rows(key.op);
   const LayoutKeys keys = layout_keys(own, rows, key);
   std::string text;
-  if (options.require != Requirement::none)
-    text = fmt::format("required        {}: other rows are not seen\n", attune::text(options.require));
-  for (const TracedStep& step : trace_lookup(rows, key.m, key.n, own.pads_m(), keys.halves, options.max_regret))
+  if (options_.require != Requirement::none)
+    text = fmt::format("required        {}: other rows are not seen\n", attune::text(options_.require));
+  for (const TracedStep& step : trace_lookup(rows, key.m, key.n, own.pads_m(), keys.halves, options_.max_regret))
     text += step_text(rows, step, keys);
   if ((key.flags & GemmKey::bpreshuffle) != 0)
     return text + "packed weights  use the rows of the layouts that they hold\n";
@@ -73,7 +73,7 @@ std::string Dispatcher::State::explain(const GemmKey& key) {
   if (hit.plan == nullptr && served->was_served && !hit.is_stand_in)
     return text + "served by       a plan that is made at each call, because it exceeds the limit of all plans\n";
   if (hit.plan == nullptr && !hit.is_stand_in) {
-    const auto refused = device.refusals.find({served->hash.high, served->hash.low});
+    const auto refused = device.refusals.find(served->hash);
     return text + fmt::format("served by       nothing{}\n",
                               refused == device.refusals.end() ? "" : ": " + refused->second.why);
   }

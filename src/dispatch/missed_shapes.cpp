@@ -1,69 +1,68 @@
 // SPDX-License-Identifier: MIT
-// Online tuning in the dispatcher's thread: another program tunes the shapes that no row serves.
+#include "dispatch/missed_shapes.h"
+
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "base/locations.h"
-#include "dispatch/capture/capture_files.h"
-#include "dispatch/dispatch_state.h"
+#include "dispatch/online/online_tuning.h"
 #include "dispatch/table/key_problem.h"
-#include "dispatch/threads/library_use.h"
 #include "ops/op.h"
 
 namespace attune {
 
-/// Called before the dispatcher's thread starts.
-void Dispatcher::State::begin_online_tuning() {
-  OnlineProgram program = online_program();
-  std::filesystem::path home = path_if_any(home_location);
-  try {
-    if (home.empty()) program.why_not = "there is no home folder, set ATTUNE_HOME";
-    if (!home.empty()) check_home_location();
-  } catch (const Error& error) {
-    program.why_not = error.what();
+bool MissedShapes::note(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& request,
+                        const CachedAnswer* before, const CachedAnswer& served) {
+  const Hit& hit = served.hit;
+  const bool is_first = before == nullptr || !before->was_served;
+  const bool is_missed = hit.row == 0 && !served.was_missed;
+  if (is_first) ++num_shapes_;
+  if (is_missed) ++num_missed_;
+  // A prediction's bound is no proof, so its shape is tuned too.
+  const bool is_predicted = hit.match == Match::predicted && (is_first || !before->was_predicted);
+  if (options_.online_tuning && (is_missed || is_predicted) && served.layouts == nullptr &&
+      missed_.size() < OnlineTuning::kMaxShapes)
+    missed_.push_back(request);
+  const bool was_missed = served.was_missed || is_missed;
+  if (!is_missed && !(is_first && options_.log_hits)) return was_missed;
+  const auto problem = problem_of(codes, served.key);
+  if (!problem) return was_missed;
+  if (hit.row == 0) {
+    log_.say(fmt::format("no row of a table serves {}, it runs untuned", problem->key()));
+  } else {
+    const RowIndex::Row& row = rows.row(hit.row);
+    log_.say(fmt::format("{}: {} of {}: {}", problem->key(), name(hit.match), rows.where(row), rows.kernel_name(row)));
   }
-  if (!program.why_not.empty())
-    log_.say("online tuning is off: " + program.why_not);
-  else
-    online_ = std::make_unique<OnlineTuning>(OnlineOptions{
-        .program = std::move(program.path), .state = std::move(home), .device = first_device().maker.device()});
+  return was_missed;
 }
 
-/// Passes missed shapes to online tuning, except those for which its results would not be used.
-void Dispatcher::State::tune_missed() {
+std::vector<Problem> MissedShapes::take(std::span<const KeyCodes> codes, const LimitedDevice& first,
+                                        const TableSnapshotStore& store) {
   std::vector<Problem> missed;
-  {
-    const std::lock_guard lock(making_);
-    for (const LookupRequest& request : std::exchange(missed_, {})) {
-      const GemmKey& key = request.key;
-      const auto op = static_cast<size_t>(key.op);
-      const FamilySpec& family = codes[op].family();
-      const auto problem = problem_of(codes[op], key);
-      const Op* known = find_op(family.op);
-      if (!problem || known == nullptr) continue;
-      if (request.units != first_device().units()) {
-        log_.say(
-            fmt::format("shapes that are called under another thread limit than the first, {}, are not tuned online",
-                        first_device().units()));
-        continue;
-      }
-      const Snapshot::Tables& tables = first_device().now.load()->tables[op];
-      const uint32_t own = tables.rows->find(codes[op].hash(key));
-      const RowIndex::Row* row = own == 0 ? nullptr : &tables.rows->row(own);
-      if (options.tables.contains(std::string(family.op)) || places_[op].strict)
-        log_.say(
-            fmt::format("{} is not tuned online: its tables are given explicitly and replace all others", family.op));
-      else if (row != nullptr && tables.rows->files()[row->file].origin == Origin::variable)
-        log_.say(fmt::format("{} is not tuned online: an unusable row has precedence over all others, {}",
-                             problem->key(), tables.rows->where(*row)));
-      else
-        missed.push_back(known->normalise(*problem, first_device().maker.device()));
+  for (const LookupRequest& request : std::exchange(missed_, {})) {
+    const KeyCodes& own = codes[static_cast<size_t>(request.key.op)];
+    const FamilySpec& family = own.family();
+    const auto problem = problem_of(own, request.key);
+    const Op* known = find_op(family.op);
+    if (!problem || known == nullptr) continue;
+    if (request.units != first.units) {
+      log_.say(fmt::format("shapes that are called under another thread limit than the first, {}, are not tuned online",
+                           first.units));
+      continue;
     }
+    const RowIndex& rows = first.now.load()->rows(request.key.op);
+    const uint32_t number = rows.find(own.hash(request.key));
+    const RowIndex::Row* row = number == 0 ? nullptr : &rows.row(number);
+    if (store.are_explicit(request.key.op))
+      log_.say(
+          fmt::format("{} is not tuned online: its tables are given explicitly and replace all others", family.op));
+    else if (row != nullptr && rows.files()[row->file].origin == Origin::variable)
+      log_.say(fmt::format("{} is not tuned online: an unusable row has precedence over all others, {}", problem->key(),
+                           rows.where(*row)));
+    else
+      missed.push_back(known->normalise(*problem, first.info));
   }
-  const LibraryUse use;  // Starting a process takes locks that a child of fork() must find open.
-  for (const Problem& problem : missed) online_->want(problem);
-  for (const std::string& sentence : online_->poll()) log_.say(sentence);
+  return missed;
 }
 
 }  // namespace attune

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Withdraws answers whose plans leave the PlanCache, which enforces the bound. All functions but keep() require that
-// making_ is held.
+// Withdraws answers whose plans leave the PlanCache, which enforces the bound.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "dispatch/dispatch_state.h"
+#include "dispatch/plan_service.h"
 #include "dispatch/threads/read_guard.h"
 
 namespace attune {
 
 /// `before`: the previous answer to the problem, or null.
-CachedAnswer Dispatcher::State::served_with(const Snapshot& tables, const Resolution& made,
-                                            const LookupRequest& request, const CachedAnswer* before) {
+CachedAnswer PlanService::served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& request,
+                                      const CachedAnswer* before) {
   CachedAnswer served{.hash = hash_of(request), .key = request.key, .hit = made.hit, .layouts = request.layouts};
   if (before != nullptr) {
     served.was_served = before->was_served;
@@ -21,7 +20,7 @@ CachedAnswer Dispatcher::State::served_with(const Snapshot& tables, const Resolu
     served.was_predicted = before->was_predicted;
   }
   if (made.plan == nullptr) return served;
-  served.was_missed = note(tables, request, before, served);
+  served.was_missed = missed_.note(codes(request.key), tables.rows(request.key.op), request, before, served);
   served.was_served = true;
   served.was_predicted = made.hit.match == Match::predicted;
   if (made.plan->is_kept) {
@@ -34,21 +33,20 @@ CachedAnswer Dispatcher::State::served_with(const Snapshot& tables, const Resolu
   return served;
 }
 
-/// Requires: making_ is held, and new plans are already protected for their callers.
-void Dispatcher::State::make_room(Snapshot* coming) {
+void PlanService::make_room(Snapshot* coming) {
   constexpr size_t kMaxWithoutPlan = 65536, kMaxReplaced = 1024;
-  plans_.shrink([&](const CachedPlan& gone) {
+  plans_.shrink([&](const CachedPlan& gone) ATTUNE_REQUIRES(guard_) {
     for (const ProblemKey& hash : gone.answers) {
       for (const auto& device : owned_devices_) device->now.load()->served.withdraw(hash, gone);
       if (coming != nullptr) coming->served.withdraw(hash, gone);
     }
   });
-  if (!is_limit_said_ && options.max_plan_bytes > 0 && plans_.counts().limit_reached > 0) {
+  if (!is_limit_said_ && options_.max_plan_bytes > 0 && plans_.counts().limit_reached > 0) {
     is_limit_said_ = true;
     log_.say_always(
         fmt::format("plans exceed the limit of {} MB, the least recently used are evicted and made again when called: "
                     "raise ATTUNE_MAX_PLAN_BYTES",
-                    options.max_plan_bytes >> 20));
+                    options_.max_plan_bytes >> 20));
   }
   bool is_grace_due = plans_.is_grace_due();
   for (const auto& device : owned_devices_) {
@@ -65,19 +63,19 @@ void Dispatcher::State::make_room(Snapshot* coming) {
 
 /// Carries answers over to the new tables, most recently used first, as long as their plans fit into the bound beside
 /// the old ones. The rest is answered at the next call.
-void Dispatcher::State::serve_again(LimitedDevice& device, Snapshot& fresh) {
+void PlanService::serve_again(LimitedDevice& device, Snapshot& fresh) {
   std::vector<std::pair<uint64_t, CachedAnswer>> by_use;
   for (const CachedAnswer& one : device.now.load()->served.all())
     by_use.emplace_back(one.plan == nullptr ? 0 : one.plan->last_use.load(std::memory_order_relaxed), one);
   std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   uint64_t num_bytes = 0;
   for (const auto& [last_use, served] : by_use) {
-    const LookupRequest request{served.key, served.layouts, device.units()};
+    const LookupRequest request{served.key, served.layouts, device.units};
     CachedAnswer again = served;
     again.hit = {};
     again.plan = nullptr;
     again.has_left = true;
-    if (served.has_left || num_bytes > options.max_plan_bytes / 4 * 3) {
+    if (served.has_left || num_bytes > options_.max_plan_bytes / 4 * 3) {
       if (served.was_served) fresh.served.put(again);
       continue;
     }
@@ -98,15 +96,6 @@ void Dispatcher::State::serve_again(LimitedDevice& device, Snapshot& fresh) {
       // It had no plan before either; the error is reported when the shape is called again.
     }
   }
-}
-
-std::shared_ptr<const Plan> Dispatcher::State::keep(const Hit& hit) const {
-  if (hit.plan == nullptr) return nullptr;
-  const CachedPlan* held = hazard_pointer(plans_.holder()).plan.load(std::memory_order_relaxed);
-  if (held == nullptr || held->plan.get() != hit.plan)
-    fail(ErrorCode::invalid_input,
-         "a hit must be kept before its thread's next call of the dispatcher, this one is older");
-  return held->plan;
 }
 
 }  // namespace attune

@@ -32,33 +32,26 @@ Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOption
   if (plain == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for the weights");
   key.flags |= GemmKey::bpreshuffle;
   key.m = 1;
-  std::unique_lock lock = begin_making();
-  LimitedDevice& device = *limited.load();
-  const WeightsPacker::PackingChoice chosen =
-      packer_.choose(device.maker, codes[op], *device.now.load()->tables[op].rows, key, wanted);
-  lock.unlock();
-  auto state = std::make_unique<Weights::State>(owner(), key, *chosen.layouts);
+  const WeightsPacker::PackingChoice chosen = plans.choose_packing(key, wanted);
+  auto state = std::make_unique<Weights::State>(plans.owner(), key, *chosen.layouts);
   state->halves = chosen.layouts->halves(codes[op], key);
   state->answers = codes[op].half(codes[op].codes(key), chosen.layouts->code);
   state->copies.reserve(chosen.packings.size());
   for (const WeightPacking& packing : chosen.packings) {
     try {
-      state->copies.push_back(owner().allocate(packing.bytes, kAlignment));
+      state->copies.push_back(plans.owner().allocate(packing.bytes, kAlignment));
     } catch (const Error& error) {
       fail(ErrorCode::unavailable, "cannot allocate packed weights, use plain ones: {}", error.what());
     }
-    // Packing takes seconds for large weights. Other threads may make plans and fork meanwhile, unless a library packs.
-    if (packing.opaque) lock.lock();
-    packing.pack({static_cast<const std::byte*>(plain), chosen.plain_bytes},
-                 {state->copies.back().data, packing.bytes});
-    if (packing.opaque) lock.unlock();
+    plans.pack(packing, {static_cast<const std::byte*>(plain), chosen.plain_bytes},
+               {state->copies.back().data, packing.bytes});
   }
   return Weights(std::move(state));
 }
 
 /// Whether this dispatcher packed the weights, and for this problem.
 bool Dispatcher::State::holds(const Weights& weights, GemmKey key) const noexcept {
-  if (!weights.state_ || &weights.state_->device != &owner()) return false;
+  if (!weights.state_ || &weights.state_->device != &plans.owner()) return false;
   const GemmKey& packed = weights.state_->key;
   key.m = packed.m;
   return key.op == packed.op && codes[static_cast<size_t>(packed.op)].same(key, packed);
@@ -73,10 +66,10 @@ Hit Dispatcher::State::choose(GemmKey key, const Weights& weights, OnMiss on_mis
 
 Hit Dispatcher::State::require(GemmKey key, const Weights& weights) {
   key.flags |= GemmKey::bpreshuffle;
-  if (const Hit hit = choose(key, weights, OnMiss::ignore); is_final(hit)) return hit;
+  if (const Hit hit = choose(key, weights, OnMiss::ignore); plans.is_final(hit)) return hit;
   if (!holds(weights, key))
     fail(ErrorCode::invalid_input, "these weights were packed for another problem or by another dispatcher");
-  return require({.key = key, .layouts = &weights.state_->layouts});
+  return plans.require({.key = key, .layouts = &weights.state_->layouts});
 }
 
 void* Dispatcher::State::copy_of(const Weights& weights, const Hit& hit) noexcept {

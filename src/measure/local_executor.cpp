@@ -115,10 +115,8 @@ Outcome LocalExecutor::prepare(OpenProblem& opening, const Admission& admission,
   return evaluate(device_, Step::prepare, [&]() -> Finding {
     const Candidate& candidate = admission.candidate;
     check_layout(opening, candidate.config);
-    if (const auto why = why_unusable(candidate, opening.problem, opening.contenders, device_.info()))
-      fail(ErrorCode::unavailable, "{}", *why);
-    const std::vector<Binary> binaries = binaries_.load(admission.binaries);
-    plan = solvers_.backend(candidate.solver).prepare(opening.problem, candidate.config, {binaries});
+    plan = solvers_.prepare(opening.problem, candidate, find_contender(opening.contenders, candidate.solver),
+                            binaries_.load(admission.binaries));
     ATTUNE_CHECK(plan != nullptr, "{} prepared no plan", candidate.name());
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
     if (admission.limits.load.count() > 0 && took > admission.limits.load) {
@@ -146,13 +144,12 @@ std::vector<OtherRows> LocalExecutor::prepare_other_rows(OpenProblem& opening, c
   std::vector<OtherRows> others;
   for (const int64_t m : probed_rows(opening.problem.integer("m"))) {
     const Problem problem = op.normalise(opening.problem.with("m", std::to_string(m)), device_.info());
-    if (const auto why =
-            why_unusable(candidate, problem, std::vector{solvers_.contender(*entry, problem)}, device_.info()))
+    const Contender contender = solvers_.contender(*entry, problem);
+    if (const auto why = why_unusable(candidate, problem, &contender, device_.info()))
       fail(ErrorCode::unavailable, "it does not serve every M of the weights, as at M = {}: {}", m, *why);
     if (recipes(problem) != recipes(opening.problem))
       fail(ErrorCode::unavailable, "it does not serve every M of the weights with one kernel, as at M = {}", m);
-    others.push_back(
-        {m, op.tensors(problem), solvers_.backend(entry->id).prepare(problem, candidate.config, {binaries})});
+    others.push_back({m, op.tensors(problem), solvers_.prepare(problem, candidate, &contender, binaries)});
   }
   return others;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "measure/opened_solvers.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "base/error.h"
 #include "search/weight_group.h"
 #include "solver/library_build.h"
+#include "solver/parts.h"
 
 namespace attune {
 namespace {
@@ -65,6 +67,7 @@ Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& prob
     contender.space = opened.backend->space(problem);
     contender.untuned = opened.backend->untuned(problem);
     contender.invariant = opened.backend->invariant_space(problem);
+    contender.parts = entry.solver->parts(problem, device_.info());
     return contender;
   } catch (const std::exception& error) {
     return without(entry, error.what());
@@ -87,6 +90,34 @@ std::map<std::string, WeightPacking> OpenedSolvers::packings(const Problem& prob
     }
   }
   return all;
+}
+
+std::unique_ptr<Plan> OpenedSolvers::prepare(const Problem& problem, const Candidate& candidate,
+                                             const Contender* contender, std::span<const Binary> binaries) {
+  if (const auto why = why_unusable(candidate, problem, contender, device_.info()))
+    fail(ErrorCode::unavailable, "{}", *why);
+  Backend& own_backend = backend(candidate.solver);
+  if (contender->parts.empty()) return own_backend.prepare(problem, candidate.config, {binaries, {}});
+  const auto own = own_binaries(*registry_.find(candidate.solver), problem, candidate.config, device_.info(), binaries);
+  const auto of_part = [&](const Problem& part, const Candidate& one) { return prepare_part(part, one, binaries); };
+  return own_backend.prepare(problem, candidate.config, {own, of_part});
+}
+
+/// `binaries`: those of the whole candidate.
+std::unique_ptr<Plan> OpenedSolvers::prepare_part(const Problem& part, const Candidate& candidate,
+                                                  std::span<const Binary> binaries) {
+  const auto entries = registry_.entries();
+  const auto entry =
+      std::find_if(entries.begin(), entries.end(), [&](const SolverEntry& one) { return one.id == candidate.solver; });
+  if (entry == entries.end())
+    fail(ErrorCode::unavailable, "no solver of that name is available on this machine: {}", candidate.solver);
+  const Contender offered = contender(*entry, part);
+  // Before its tasks are asked for: sources are generated only from values in the solver's space.
+  if (const auto why = why_unusable(candidate, part, &offered, device_.info()))
+    fail(ErrorCode::unavailable, "{}", *why);
+  if (!offered.parts.empty()) return prepare(part, candidate, &offered, binaries);
+  return prepare(part, candidate, &offered,
+                 own_binaries(*entry->solver, part, candidate.config, device_.info(), binaries));
 }
 
 Backend& OpenedSolvers::backend(std::string_view solver) {

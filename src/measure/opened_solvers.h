@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,11 @@ class OpenedSolvers {
   /// The packing of each layout of weights that contenders name, by name and without `plain`. A contender whose layouts
   /// cannot be packed no longer supports the problem. The solvers must stay open while a packing is used.
   std::map<std::string, WeightPacking> packings(const Problem& problem, std::vector<Contender>& contenders);
+  /// Prepares a candidate of any solver, with its parts. `contender`: the solver's; null: there is none.
+  /// `binaries`: those of all_compile_tasks(). Throws unavailable if why_unusable() says why, and what the backends
+  /// throw.
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Candidate& candidate, const Contender* contender,
+                                std::span<const Binary> binaries);
   /// Requires: the solver supports a problem that it was asked for since it was opened.
   Backend& backend(std::string_view solver);
   /// Closes all libraries. Requires: their plans and packings are gone.
@@ -44,6 +50,7 @@ class OpenedSolvers {
     Versions builds;  ///< `build.<library>` of the libraries it calls.
   };
   Library& library(const SolverEntry& entry);
+  std::unique_ptr<Plan> prepare_part(const Problem& part, const Candidate& candidate, std::span<const Binary> binaries);
 
   Device& device_;
   const Registry& registry_;

@@ -31,7 +31,7 @@ struct FamilySpec {
   std::vector<std::string_view> results;  ///< Result columns in order, after the key.
   std::vector<std::string_view>
       baselines;         ///< Solver ids: the first that is available and supports the problem is the baseline.
-  bool pads_m = false;   ///< Plain products: a row of a larger, padded M serves a problem without a row.
+  bool pads_m = false;   ///< Plain products: the row of the padded M serves a problem without a row.
   bool tunable = false;  ///< This build has an Op of this name.
 };
 

@@ -24,18 +24,18 @@ OwnedChildren& OwnedChildren::instance() {
 }
 
 void OwnedChildren::add(pid_t pid) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   pids_.push_back(pid);
 }
 
 void OwnedChildren::remove(pid_t pid) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // Erases one entry only: once reaped, the number may already be another child's, and then it is listed twice.
   if (const auto found = std::find(pids_.begin(), pids_.end(), pid); found != pids_.end()) pids_.erase(found);
 }
 
 bool OwnedChildren::contains(pid_t pid) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return std::find(pids_.begin(), pids_.end(), pid) != pids_.end();
 }
 

@@ -7,6 +7,8 @@
 #include <shared_mutex>
 #include <vector>
 
+#include "base/mutex.h"
+
 namespace attune {
 
 /// The children of this process that a Child owns: spawn() made them and they are not reaped yet. Thread-safe.
@@ -24,8 +26,8 @@ class OwnedChildren {
 
  private:
   std::shared_mutex births_;
-  mutable std::mutex mutex_;
-  std::vector<pid_t> pids_;
+  mutable Mutex mutex_;
+  std::vector<pid_t> pids_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 /// All children of this process, zombies too, from the kernel's list for each thread; empty if the kernel was built

@@ -146,8 +146,13 @@ TEST(Strays, AreMoreThanOneRoundTakes) {
       "wait");
   family.members(1);
   family.child.kill();
-  EXPECT_EQ(strays.kill(), 19u);
-  EXPECT_TRUE(has_no_children());
+  // On a busy machine a call's time may not suffice; the rest is killed by the next one.
+  size_t num_killed = 0;
+  EXPECT_TRUE(becomes_true([&] {
+    num_killed += strays.kill();
+    return has_no_children();
+  }));
+  EXPECT_EQ(num_killed, 19u);
 }
 
 TEST(Strays, ThatKeepForkingAwayAreCaught) {

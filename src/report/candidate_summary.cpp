@@ -5,6 +5,7 @@
 
 #include "report/result_json.h"
 #include "search/prune.h"
+#include "solver/static/static_contenders.h"
 
 namespace attune {
 namespace {
@@ -30,7 +31,8 @@ CandidateSummary summarise_candidates(const Problem& problem, const DeviceInfo& 
   CandidateSummary summary;
   for (const Contender& contender : contenders) {
     if (!contender.support.yes) {
-      add(summary, "not for this problem: " + contender.solver + " " + contender.support.reason, contender.solver);
+      const char* what = is_known_on_device_only(contender) ? "not known here: " : "not for this problem: ";
+      add(summary, what + contender.solver + " " + contender.support.reason, contender.solver);
       continue;
     }
     const auto pruned = prune(contender.space, problem, device, 0);

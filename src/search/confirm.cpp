@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/statistics.h"
 #include "core/group_estimate.h"
+#include "core/statistics.h"
 
 namespace attune {
 namespace {

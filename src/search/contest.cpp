@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/statistics.h"
+#include "core/statistics.h"
 #include "search/choice.h"
 #include "search/confirm.h"
 #include "search/exhaustive.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/statistics.h"
+#include "core/statistics.h"
 
 namespace attune {
 

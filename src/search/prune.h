@@ -20,10 +20,8 @@ struct Pruned {
   /// Number of configs that the rule with this id rejected first.
   uint64_t num_rejected_by(const std::string& rule) const;
 };
-/// Applies the rules of a space. Variables of a rule: the config's parameters, `problem.<attribute>` (a number if it
-/// parses as one, else a text), `device.num_units`, `device.cache_bytes`, `device.memory_bytes` and `device.<fact>`. A
-/// rule that reads an inactive parameter does not apply. Throws invalid_input naming the rule when an expression cannot
-/// be evaluated. Costs about 1 µs per config and rule.
+/// Applies the rules of a space (search/strategy/space_rules.h), for lists of its configs; a search evaluates them
+/// where it looks (search/strategy/domain.h). Throws like SpaceRules. Costs about 1 µs per config and rule.
 Pruned prune(const SearchSpace& space, const Problem& problem, const DeviceInfo& device, uint64_t seed,
              uint64_t max_enumerated = 1'000'000);
 

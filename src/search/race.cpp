@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/statistics.h"
+#include "core/statistics.h"
 
 namespace attune {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/statistics.h"
+#include "core/statistics.h"
 
 namespace attune {
 namespace {

@@ -9,6 +9,20 @@
 #include "search/prune.h"
 
 namespace attune {
+namespace {
+
+/// The space in which the config's own choices of parts are the values: whether they are offered is for the parts'
+/// solvers to say.
+SearchSpace with_choices_of(const SearchSpace& space, const Config& config) {
+  SearchSpace result = space;
+  for (const Parameter& parameter : space.parameters()) {
+    if (parameter.part && config.has(parameter.name))
+      result = result.with_values(parameter.name, {config.at(parameter.name)});
+  }
+  return result;
+}
+
+}  // namespace
 
 bool is_of_library(const Candidate& candidate) noexcept { return candidate.version.find('+') != std::string::npos; }
 
@@ -29,7 +43,9 @@ std::optional<std::string> why_unusable(const Candidate& candidate, const Proble
   if (!contender->support.yes) return candidate.solver + " " + contender->support.reason;
   if (contender->version != candidate.version)
     return fmt::format("made with {} {}, this machine has {}", candidate.solver, candidate.version, contender->version);
-  auto why = why_outside(contender->space, candidate.config, problem, device);
+  auto why =
+      why_outside(contender->parts.empty() ? contender->space : with_choices_of(contender->space, candidate.config),
+                  candidate.config, problem, device);
   if (why && contender->invariant.size() > 0 && !why_outside(contender->invariant, candidate.config, problem, device))
     return std::nullopt;
   return why;

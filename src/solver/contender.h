@@ -23,13 +23,14 @@ struct Contender {
   Support support;
   SearchSpace space;  ///< Empty when not supported.
   Config untuned;
-  SearchSpace invariant;  ///< Backend::invariant_space().
+  SearchSpace invariant;       ///< Backend::invariant_space().
+  std::vector<Problem> parts;  ///< Solver::parts().
   bool operator==(const Contender&) const = default;
 };
 
 /// Why a candidate cannot run for the problem of the contenders; nothing if it can. Checks, in this order: the solver
 /// is among the contenders, it supports the problem, its version is the candidate's, the config is one of its space or
-/// of its invariant space.
+/// of its invariant space. The candidates of its parts are checked where they are prepared.
 /// The layout of packed weights is the caller's to check: it knows which layouts there are. Cost of why_outside().
 std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
                                         std::span<const Contender> contenders, const DeviceInfo& device);

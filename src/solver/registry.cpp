@@ -2,9 +2,9 @@
 #include "solver/registry.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/error.h"
+#include "base/mutex.h"
 
 namespace attune {
 
@@ -31,9 +31,9 @@ void Registry::add_unavailable(std::string id, std::string title, std::string re
 const Solver* Registry::find(std::string_view id) const noexcept {
   // A thread that opens a module blocks others that ask meanwhile. The mutex is never destroyed: the process may be
   // ending.
-  static constinit std::mutex opening;
-  static_assert(std::is_trivially_destructible_v<std::mutex>);
-  const std::lock_guard lock(opening);
+  static constinit Mutex opening;
+  static_assert(std::is_trivially_destructible_v<Mutex>);
+  const Lock lock(opening);
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const SolverEntry& entry) { return entry.id == id; });
   if (found == entries_.end()) return nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include "attune/problem.h"
 #include "attune/tensor.h"
 #include "core/binary.h"
+#include "core/candidate.h"
 #include "core/device_info.h"
 #include "core/record.h"
 #include "core/search_space.h"
@@ -33,9 +35,14 @@ struct EntryPoint {
   std::string symbol, library;
 };
 
+/// Prepares a candidate of any solver for one of Solver::parts(). Throws like Backend::prepare(), and unavailable for a
+/// candidate that its solver does not offer. The plan lives as long as its user keeps it.
+using PreparePart = std::function<std::unique_ptr<Plan>(const Problem& part, const Candidate& candidate)>;
+
 /// Inputs for preparing a candidate.
 struct PrepareContext {
   std::span<const Binary> binaries;  ///< Binaries of Solver::compile_tasks(), in their order.
+  PreparePart prepare_part;          ///< For a solver with parts; valid during the call.
 };
 
 /// A library opened on one device. Lives in a worker (or a dispatcher); used by one thread.
@@ -80,10 +87,22 @@ class Solver {
   /// other less.
   virtual std::string_view thread_pool() const { return {}; }
   virtual Support supports(const Problem& problem, const DeviceInfo& device) const = 0;
+  /// The space, the untuned config and the invariant space that its backend has on a device, for a problem that it
+  /// supports there. A solver whose configs follow from the description of the device gives all three, whether the
+  /// device is here or not, and derives its backend from StaticSpaceBackend. Nothing (the default) from all three: the
+  /// configs are known only once it is opened there, as a library's are.
+  virtual std::optional<SearchSpace> space(const Problem&, const DeviceInfo&) const { return std::nullopt; }
+  virtual std::optional<Config> untuned(const Problem&, const DeviceInfo&) const { return std::nullopt; }
+  virtual std::optional<SearchSpace> invariant_space(const Problem&, const DeviceInfo&) const { return std::nullopt; }
   /// Largest work of a problem, in floating-point operations, that the untuned config does faster on one thread than on
   /// all of a host, by measurement (docs/performance.md, One thread or all); 0: none, or not measured.
   virtual double one_thread_flops() const { return 0; }
-  /// Tasks to compile before the config can be prepared; tasks of many configs may be equal.
+  /// Sub-problems of a composite solver, normalised. They are tuned first: a parameter with Parameter::part = i takes
+  /// the candidates on the short list of part i (Candidate::nested_name()) in place of the one value that the space
+  /// gives it. The plan is made of what PrepareContext::prepare_part() makes of them.
+  virtual std::vector<Problem> parts(const Problem&, const DeviceInfo&) const { return {}; }
+  /// Tasks to compile before the config can be prepared, without those of its parts; tasks of many configs may be
+  /// equal.
   virtual std::vector<CompileTask> compile_tasks(const Problem&, const Config&, const DeviceInfo&) const { return {}; }
   virtual std::unique_ptr<Backend> open(Device& device) const = 0;
 };

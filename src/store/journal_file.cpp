@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -18,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mutex.h"
 
 namespace attune {
 namespace {
@@ -212,8 +212,8 @@ void take_rights_of_others(const fs::path& file, int descriptor) {
 
 /// The journals that this process has open.
 struct OpenJournals {
-  std::mutex mutex;
-  std::map<Identity, std::weak_ptr<JournalFile>> files;
+  Mutex mutex;
+  std::map<Identity, std::weak_ptr<JournalFile>> files ATTUNE_GUARDED_BY(mutex);
 };
 OpenJournals& open_journals() {
   static auto* const all = new OpenJournals;  // outlives threads that end with the process
@@ -230,7 +230,7 @@ JournalFile::~JournalFile() {
 }
 
 /// Requires: the list of open journals is locked. Returns null if the file does not exist.
-std::shared_ptr<JournalFile> JournalFile::open(const fs::path& file) {
+std::shared_ptr<JournalFile> JournalFile::open(const fs::path& file) ATTUNE_NO_THREAD_SAFETY_ANALYSIS {
   const auto status = file_status(file);
   if (!status) return nullptr;
   if (!S_ISREG(status->st_mode)) fail_kind(file, status->st_mode);
@@ -261,7 +261,7 @@ std::shared_ptr<JournalFile> JournalFile::open(const fs::path& file) {
 }
 
 std::shared_ptr<const JournalFile> JournalFile::find(const fs::path& file) {
-  const std::lock_guard lock(open_journals().mutex);
+  const Lock lock(open_journals().mutex);
   if (auto found = open(file)) return found;
   fail(ErrorCode::not_found, "there is no journal yet, tune something first or name another with --journal: '{}'",
        file.string());
@@ -269,7 +269,7 @@ std::shared_ptr<const JournalFile> JournalFile::find(const fs::path& file) {
 
 std::shared_ptr<const JournalFile> JournalFile::claim(const fs::path& file) {
   constexpr int kTries = 100;
-  const std::lock_guard lock(open_journals().mutex);
+  const Lock lock(open_journals().mutex);
   for (int i = 0; i < kTries; ++i) {
     if (const auto found = open(file)) {
       found->make_private();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "attune/problem.h"
 #include "core/candidate.h"
+#include "core/device_info.h"
 #include "formats/csv/table.h"
-#include "measure/executor.h"
 #include "solver/contender.h"
 
 namespace attune {
@@ -28,8 +29,12 @@ struct KernelRows {
   };
   std::vector<UnusableRow> unusable;
 };
-/// Finds the rows of the executor's device, in the order of the table, which must outlive the result. Requires: the
-/// executor has nothing under way. A row whose problem or kernel this build does not know is unusable.
-KernelRows kernel_rows(const Table& table, Executor& executor);
+/// What every solver reports for a normalised problem on a device; may throw unavailable for a problem that cannot run.
+using ContenderQuery = std::function<std::vector<Contender>(const Problem&)>;
+
+/// Finds the rows of a device, in the order of the table, which must outlive the result. A row whose problem or kernel
+/// this build does not know is unusable. A library's row is usable where the device is not here: there is nothing to
+/// build for it. Throws what `contenders` throws, except invalid_input and unavailable.
+KernelRows kernel_rows(const Table& table, const DeviceInfo& device, const ContenderQuery& contenders);
 
 }  // namespace attune

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "solver/static/static_contenders.h"
 #include "testing/table_values.h"
 
 namespace attune {
@@ -13,37 +14,19 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Answers to the opening of a problem with one contender that has one config; refuses M = 7; throws for M = 8.
-class OneContender final : public Executor {
- public:
-  const DeviceInfo& device() const override { return device_; }
-  void begin(Request request) override {
-    const auto& [id, problem, protocol] = std::get<request::Open>(request);
-    if (problem.integer("m") == 8) fail(ErrorCode::device, "the device is lost");
-    answer_ = {.problem = id, .refused = problem.integer("m") == 7 ? "too large" : "", .contenders = {}};
-    Contender& one = answer_.contenders.emplace_back();
-    one.solver = "known.gemm";
-    one.version = "1";
-    one.space = SearchSpace::listed({Config::parse("a=1")});
-  }
-  int descriptor() const override { return -1; }
-  std::optional<Answer> take() override { return answer_; }
-  void close(ProblemId) override {}
-  void drop(Slot) override {}
-  void abort() override {}
-
- private:
-  DeviceInfo device_ = table_device();
-  Opened answer_;
-};
+/// One contender that has one config; refuses M = 7; throws for M = 8.
+std::vector<Contender> one_contender(const Problem& problem) {
+  if (problem.integer("m") == 7) fail(ErrorCode::unavailable, "too large");
+  if (problem.integer("m") == 8) fail(ErrorCode::device, "the device is lost");
+  return {{.solver = "known.gemm", .version = "1", .space = SearchSpace::listed({Config::parse("a=1")})}};
+}
 
 TEST(KernelRows, AreTheRowsOfTheDeviceThatASolverCouldRun) {
   const Table table = test_table(
       {test_document("t.csv", {test_row(1, "1"), test_row(2, "1", kTestKernel, "fake,8"), test_row(3, "1", "_ZN5aiter"),
                                test_row(4, "1", "known.gemm@2:a=1"), test_row(5, "1", "known.gemm@1:a=2"),
                                test_row(7, "1"), test_row(9, "0", kTestKernel)})});
-  OneContender executor;
-  const KernelRows rows = kernel_rows(table, executor);
+  const KernelRows rows = kernel_rows(table, table_device(), one_contender);
   std::vector<size_t> usable;
   for (const KernelRow& one : rows.usable) usable.push_back(one.row->line);
   EXPECT_THAT(usable, ElementsAre(2, 8));
@@ -58,8 +41,31 @@ TEST(KernelRows, AreTheRowsOfTheDeviceThatASolverCouldRun) {
 
 TEST(KernelRows, ALostDeviceIsNoPropertyOfARow) {
   const Table table = test_table({test_document("t.csv", {test_row(8, "1")})});
-  OneContender executor;
-  EXPECT_THROW(kernel_rows(table, executor), Error);
+  EXPECT_THROW(kernel_rows(table, table_device(), one_contender), Error);
+}
+
+/// Supports every problem, and its configs are known on the device only.
+class LibraryOfRows final : public Solver {
+ public:
+  std::string_view id() const override { return "known.gemm"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "for this test"; }
+  Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
+  std::unique_ptr<Backend> open(Device&) const override { return nullptr; }
+};
+
+TEST(KernelRows, OfALibraryNeedNoKernelWhereTheDeviceIsNotHere) {
+  const Table table = test_table(
+      {test_document("t.csv", {test_row(1, "1", "known.gemm@1+2.3:a=1"), test_row(2, "1", "lost.gemm@1:a=1")})});
+  Registry solvers;
+  solvers.add(std::make_unique<LibraryOfRows>());
+  const KernelRows rows = kernel_rows(table, table_device(), [&](const Problem& problem) {
+    return static_contenders(solvers, problem, table_device());
+  });
+  ASSERT_EQ(rows.usable.size(), 1u);
+  EXPECT_EQ(rows.usable.front().row->line, 2u);
+  ASSERT_EQ(rows.unusable.size(), 1u);
+  EXPECT_EQ(rows.unusable.front().row->line, 3u);
 }
 
 }  // namespace

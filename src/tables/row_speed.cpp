@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/statistics.h"
+#include "core/statistics.h"
 
 namespace attune {
 namespace {

@@ -2,12 +2,11 @@
 #include "tuner/candidate_source.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/error.h"
 #include "base/hash.h"
-#include "base/text.h"
 #include "ops/op.h"
-#include "search/prune.h"
-#include "search/strategy/strategies.h"
 
 namespace attune {
 namespace {
@@ -18,25 +17,41 @@ bool is_wanted(const std::string& solver, const std::vector<std::string>& librar
   return std::find(libraries.begin(), libraries.end(), first_part) != libraries.end();
 }
 
+bool is_named(const std::string& solver, const std::vector<std::string>& solvers) {
+  return solvers.empty() || std::find(solvers.begin(), solvers.end(), solver) != solvers.end();
+}
+
+bool belongs(const Candidate& candidate, const Contender& contender) {
+  return candidate.solver == contender.solver && candidate.version == contender.version;
+}
+
 bool splits_k(const Config& config) { return config.has("split_k") && config.integer("split_k") > 1; }
 
-/// The space of a contender that offers one candidate alone; empty if it is another solver's.
-SearchSpace space_of(const Candidate& only, const Contender& contender) {
-  const bool is_its = only.solver == contender.solver && only.version == contender.version;
-  return is_its ? SearchSpace::listed({only.config}) : SearchSpace();
+/// The space of the candidates that are a contender's; empty if none is.
+SearchSpace space_of(std::span<const Candidate> candidates, const Contender& contender) {
+  std::vector<Config> configs;
+  for (const Candidate& one : candidates) {
+    if (belongs(one, contender)) configs.push_back(one.config);
+  }
+  return configs.empty() ? SearchSpace() : SearchSpace::listed(std::move(configs));
 }
 
 }  // namespace
 
-CandidateSource::CandidateSource(const Problem& problem, const DeviceInfo& device, std::vector<Contender> contenders,
+CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device, std::vector<Contender> contenders,
                                  const TunerOptions& options, const StartingPoints& start)
-    : split_k_(options.split_k) {
+    : problem_(item.problem),
+      device_(device),
+      make_strategy_(options.make_strategy),
+      allocator_(options.make_allocator()),
+      split_k_(options.split_k) {
+  const Problem& problem = item.problem;
   const FamilySpec& family = op_of(problem).family();
   std::stable_sort(contenders.begin(), contenders.end(), [&](const Contender& one, const Contender& other) {
     return comes_before(family, one.solver, other.solver);
   });
   for (Contender& contender : contenders) {
-    if (!is_wanted(contender.solver, options.libraries)) continue;
+    if (!is_wanted(contender.solver, options.libraries) || !is_named(contender.solver, item.solvers)) continue;
     if (!contender.support.yes) {
       refusals_.push_back(contender.solver + " " + contender.support.reason);
       continue;
@@ -45,54 +60,105 @@ CandidateSource::CandidateSource(const Problem& problem, const DeviceInfo& devic
     versions_.insert(contender.versions.begin(), contender.versions.end());
     // Rows of one weight share a config, which must serve every M.
     if (options.protocol.require == Requirement::batch_invariant) contender.space = contender.invariant;
-    if (options.only) contender.space = space_of(*options.only, contender);
-    StrategyOptions strategy = options.strategy;
-    strategy.seed = derive_seed(options.strategy.seed, problem.key() + contender.solver);
-    if (const auto index = contender.space.index_of(contender.untuned)) strategy.start.push_back(*index);
-    const auto belongs = [&](const Candidate& one) {
-      return one.solver == contender.solver && one.version == contender.version;
+    if (!item.candidates.empty()) contender.space = space_of(item.candidates, contender);
+    Lane lane{.contender = std::move(contender), .options = options.strategy};
+    lane.options.seed = derive_seed(options.strategy.seed, problem.key() + lane.contender.solver);
+    const auto begin_with = [&](const Config& config) {
+      if (const auto index = lane.contender.space.index_of(config)) lane.start.push_back(*index);
     };
-    const auto begin_with = [&](const Candidate& one) {
-      if (const auto index = contender.space.index_of(one.config)) strategy.start.push_back(*index);
-    };
-    if (start.incumbent && belongs(*start.incumbent)) {
+    begin_with(lane.contender.untuned);
+    if (start.incumbent && belongs(*start.incumbent, lane.contender)) {
       incumbent_ = start.incumbent;
-      begin_with(*start.incumbent);
+      begin_with(start.incumbent->config);
     }
     for (const Candidate& neighbour : start.neighbours) {
-      if (belongs(neighbour)) begin_with(neighbour);
+      if (belongs(neighbour, lane.contender)) begin_with(neighbour.config);
     }
-    auto pruned = prune(contender.space, problem, device, strategy.seed);
-    auto lane = make_strategy(contender.space, std::move(pruned.allowed), strategy);
-    lanes_.push_back({std::move(contender), std::move(lane)});
+    lanes_.push_back(std::move(lane));
   }
 }
 
+void CandidateSource::begin(const PriorKnowledge& known) {
+  ATTUNE_CHECK(!std::exchange(begun_, true), "the search of {} begins twice", problem_.key());
+  for (Lane& lane : lanes_) {
+    const auto cost = known.costs.find(lane.contender.solver);
+    const Costs expected = cost == known.costs.end() ? Costs() : cost->second;
+    states_.push_back({.solver = lane.contender.solver, .trials = TrialLog(expected)});
+    lane.strategy = make_strategy_of(lane, known, expected);
+  }
+}
+
+std::unique_ptr<Strategy> CandidateSource::make_strategy_of(const Lane& lane, const PriorKnowledge& known,
+                                                            Costs costs) const {
+  SearchTask task{.domain = Domain(lane.contender.space, problem_, device_),
+                  .problem = problem_,
+                  .device = device_,
+                  .solver = lane.contender.solver,
+                  .start = lane.start,
+                  .prior = {},
+                  .costs = costs};
+  for (const auto& [candidate, trial] : known.trials) {
+    const auto index =
+        belongs(candidate, lane.contender) ? lane.contender.space.index_of(candidate.config) : std::nullopt;
+    if (!index) continue;
+    task.prior.push_back(trial);
+    task.prior.back().index = *index;
+  }
+  return make_strategy_(std::move(task), lane.options);
+}
+
 std::vector<Candidate> CandidateSource::ask(size_t max_count) {
+  ATTUNE_CHECK(begun_, "the search of {} has not begun", problem_.key());
   std::vector<Candidate> asked;
-  // Lanes take turns, so that a large space does not delay a small one.
-  for (size_t idle = 0; asked.size() < max_count && idle < lanes_.size();
-       next_lane_ = (next_lane_ + 1) % lanes_.size()) {
-    Lane& lane = lanes_[next_lane_];
+  const auto is_idle = [](const LaneState& state) { return state.idle; };
+  for (LaneState& state : states_) state.idle = false;
+  while (asked.size() < max_count && !std::all_of(states_.begin(), states_.end(), is_idle)) {
+    const size_t next = allocator_->next(states_);
+    ATTUNE_CHECK(next < lanes_.size() && !states_[next].idle, "no lane to ask: {}", next);
+    const Lane& lane = lanes_[next];
     const auto indices = lane.strategy->ask(1);
-    idle = indices.empty() ? idle + 1 : 0;
+    states_[next].idle = indices.empty();
+    states_[next].num_asked += indices.size();
     for (const uint64_t index : indices) {
       Candidate candidate{lane.contender.solver, lane.contender.version, lane.contender.space.at(index)};
       if (split_k_ || !splits_k(candidate.config))
         asked.push_back(std::move(candidate));
       else
-        lane.strategy->tell(index, Status::cancelled, 0);
+        tell_lane(next, {.index = index, .status = Status::cancelled});
     }
   }
   return asked;
 }
 
-void CandidateSource::tell(const Candidate& candidate, Status status, double median_us) {
-  for (Lane& lane : lanes_) {
-    if (lane.contender.solver != candidate.solver) continue;
-    if (const auto index = lane.contender.space.index_of(candidate.config))
-      lane.strategy->tell(*index, status, median_us);
+void CandidateSource::tell(const Candidate& candidate, Trial trial) {
+  ATTUNE_CHECK(begun_, "the search of {} has not begun", problem_.key());
+  for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+    if (lanes_[lane].contender.solver != candidate.solver) continue;
+    const auto index = lanes_[lane].contender.space.index_of(candidate.config);
+    if (!index) continue;
+    trial.index = *index;
+    tell_lane(lane, trial);
   }
+}
+
+void CandidateSource::tell_lane(size_t lane, const Trial& trial) {
+  states_[lane].trials.add(trial);
+  lanes_[lane].strategy->tell(trial);
+}
+
+std::vector<std::string> CandidateSource::remarks() const {
+  std::vector<std::string> remarks;
+  for (const Lane& lane : lanes_) {
+    const std::string remark = lane.strategy ? lane.strategy->remark() : "";
+    if (!remark.empty()) remarks.push_back(lane.contender.solver + ": " + remark);
+  }
+  return remarks;
+}
+
+std::map<std::string, Costs> CandidateSource::costs() const {
+  std::map<std::string, Costs> costs;
+  for (const LaneState& state : states_) costs[state.solver] = state.trials.costs();
+  return costs;
 }
 
 const Versions* CandidateSource::versions_of(const std::string& solver) const {
@@ -102,6 +168,7 @@ const Versions* CandidateSource::versions_of(const std::string& solver) const {
 }
 
 bool CandidateSource::exhausted() const {
+  ATTUNE_CHECK(begun_, "the search of {} has not begun", problem_.key());
   return std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.strategy->exhausted(); });
 }
 

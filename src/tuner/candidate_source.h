@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/candidate.h"
 #include "measure/executor.h"
+#include "search/strategy/lane_allocator.h"
+#include "search/strategy/search_task.h"
 #include "search/strategy/strategy.h"
 #include "tuner/tuner_options.h"
+#include "tuner/work_item.h"
 
 namespace attune {
 
@@ -20,12 +23,24 @@ struct StartingPoints {
   std::vector<Candidate> neighbours;  ///< Winners of similar problems, nearest first.
 };
 
+/// What is known before a search begins.
+struct PriorKnowledge {
+  std::vector<std::pair<Candidate, Trial>> trials;  ///< Of earlier runs, for this problem; their indices are not set.
+  std::map<std::string, Costs> costs;               ///< Of one candidate of a solver, by its id, in another problem.
+};
+
 /// The candidates of one problem over all its contenders, in the order in which they should be tried: the untuned
-/// configs (the family's baselines first), the incumbent, then the requests of each contender's strategy in turn.
+/// configs (the family's baselines first), the incumbent, then the requests of each contender's strategy, as the
+/// allocator of TunerOptions divides them.
 class CandidateSource {
  public:
-  CandidateSource(const Problem& problem, const DeviceInfo& device, std::vector<Contender> contenders,
+  /// Costs nothing that grows with the spaces.
+  CandidateSource(const WorkItem& item, const DeviceInfo& device, std::vector<Contender> contenders,
                   const TunerOptions& options, const StartingPoints& start);
+  /// Makes the domains and the strategies, which is the search's own cost: about 1 µs for each config and rule of the
+  /// spaces that are enumerated. Call it once, before ask(), tell() and exhausted(). Throws like Domain, and
+  /// invalid_input for an unknown strategy.
+  void begin(const PriorKnowledge& known = {});
 
   /// Untuned candidates in the order of the family's baselines, followed by those of the other solvers.
   const std::vector<Candidate>& untuned() const noexcept { return untuned_; }
@@ -33,8 +48,13 @@ class CandidateSource {
   const std::optional<Candidate>& incumbent() const noexcept { return incumbent_; }
   /// Returns up to `max_count` further candidates, each once; none if nothing is left for now.
   std::vector<Candidate> ask(size_t max_count);
-  void tell(const Candidate& candidate, Status status, double median_us);
+  /// Reports what is known of a candidate; its index is set here. A candidate of no lane is passed over.
+  void tell(const Candidate& candidate, Trial trial);
   bool exhausted() const;
+  /// Sentences of the strategies about what they could not search, each after its solver's id.
+  std::vector<std::string> remarks() const;
+  /// Costs of one candidate, by solver, from the trials told; those of PriorKnowledge until then.
+  std::map<std::string, Costs> costs() const;
   const Versions& versions() const noexcept { return versions_; }
   /// Versions of one solver, on which the records of its candidates depend. Null if it does not take part.
   const Versions* versions_of(const std::string& solver) const;
@@ -44,15 +64,25 @@ class CandidateSource {
  private:
   struct Lane {
     Contender contender;
-    std::unique_ptr<Strategy> strategy;
+    StrategyOptions options;
+    std::vector<uint64_t> start;
+    std::unique_ptr<Strategy> strategy;  ///< Null before begin().
   };
+  std::unique_ptr<Strategy> make_strategy_of(const Lane& lane, const PriorKnowledge& known, Costs costs) const;
+  void tell_lane(size_t lane, const Trial& trial);
+
+  Problem problem_;
+  DeviceInfo device_;
+  decltype(TunerOptions::make_strategy) make_strategy_;
+  std::unique_ptr<LaneAllocator> allocator_;
+  bool split_k_;
   std::vector<Lane> lanes_;
+  std::vector<LaneState> states_;  ///< Of lanes_, in their order.
+  bool begun_ = false;
   std::vector<Candidate> untuned_;
   std::optional<Candidate> incumbent_;
   Versions versions_;
   std::vector<std::string> refusals_;
-  size_t next_lane_ = 0;
-  bool split_k_ = true;
 };
 
 }  // namespace attune

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "base/statistics.h"
+#include "core/statistics.h"
 #include "measure/blocking_calls.h"
 #include "tuner/kernels.h"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "search/prune.h"
+#include "solver/parts.h"
 
 namespace attune {
 
@@ -13,7 +14,7 @@ std::vector<CompileTask> Kernels::tasks_of(const Request& request) const {
   const Candidate& candidate = request.candidate;
   const Solver* solver = solvers_.find(candidate.solver);
   if (solver == nullptr || why_unusable(candidate, *request.problem, request.contender, device_)) return {};
-  return solver->compile_tasks(*request.problem, candidate.config, device_);
+  return all_compile_tasks(solvers_, *request.contender, *request.problem, candidate.config, device_);
 }
 
 /// Checks the file, because the cache may have been cleared since.
@@ -43,6 +44,15 @@ void Kernels::compile(const std::vector<CompileTask>& tasks, const std::function
   }
 }
 
+void Kernels::prefetch(std::span<const Request> requests) {
+  if (device_.kind == "host") return;
+  for (const Request& request : requests) {
+    for (const CompileTask& task : tasks_of(request)) {
+      if (!has(task.recipe())) pool_.prefetch(task);
+    }
+  }
+}
+
 std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> requests, const std::function<bool()>& stop) {
   std::vector<std::vector<std::string>> recipes(requests.size());
   std::vector<CompileTask> tasks;
@@ -52,11 +62,17 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
       tasks.push_back(std::move(task));
     }
   }
-  compile(tasks, stop);
+  try {
+    compile(tasks, stop);
+  } catch (...) {
+    under_way_.clear();  // Some may never be answered.
+    throw;
+  }
   std::vector<BuildResult> built(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     for (const std::string& recipe : recipes[i]) {
       const auto found = compiled_.find(recipe);
+      if (found != compiled_.end()) built[i].seconds += found->second.seconds;
       if (found == compiled_.end())
         built[i].outcome = {.status = Status::cancelled, .detail = "stopped while its kernel was compiled"};
       else if (found->second.outcome.ok())

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/cache_limit.h"
 #include "compile/compile_pool.h"
 #include "core/candidate.h"
 #include "core/device_info.h"
@@ -16,10 +17,9 @@
 
 namespace attune {
 
-inline constexpr uint64_t kCacheBytes = uint64_t{1} << 30;
-
-/// The compiled kernels that candidates need, from the cache or from the pool. Compiling and measuring alternate on a
-/// host, so no compiler runs when a call returns, unless it was stopped. Not thread-safe.
+/// The compiled kernels that candidates need, from the cache or from the pool. They stay in the cache as long as this
+/// object lives. Compiling and measuring alternate on a host, so no compiler runs there when a call returns, unless it
+/// was stopped. Not thread-safe.
 class Kernels {
  public:
   /// A candidate of a problem and its solver's contender; null: the solver is not available.
@@ -34,12 +34,16 @@ class Kernels {
   struct BuildResult {
     Outcome outcome;
     std::vector<Binary> binaries;
+    double seconds = 0;  ///< Taken to compile its kernels in this run; one that candidates share counts for each.
   };
 
-  /// `folder`: folder of the kernel cache, which may grow to `kCacheBytes`.
+  /// `folder`: folder of the kernel cache, which may grow to `cache_bytes`.
   Kernels(const Registry& solvers, const DeviceInfo& device, const std::filesystem::path& folder,
-          const PoolOptions& options = {})
-      : solvers_(solvers), device_(device), cache_({folder}, kCacheBytes), pool_(cache_, options) {}
+          const PoolOptions& options = {}, uint64_t cache_bytes = kProgramCacheBytes)
+      : solvers_(solvers),
+        device_(device),
+        cache_({folder}, cache_bytes, KernelCache::Lease::held),
+        pool_(cache_, options) {}
 
   /// Returns one BuildResult per request, in order. A kernel that several requests need is compiled once; all are
   /// compiled on all cores. `stop` is called five times a second; after it returned true, missing kernels are
@@ -48,6 +52,9 @@ class Kernels {
   /// Like the above, for candidates of one problem.
   std::vector<BuildResult> build(const Problem& problem, std::span<const Contender> contenders,
                                  std::span<const Candidate> candidates, const std::function<bool()>& stop = {});
+  /// Compiles kernels that build() may need later while others are measured: as many as there are jobs, the rest when
+  /// this object is called again. Does nothing on a host, where compilers would disturb what is measured.
+  void prefetch(std::span<const Request> requests);
 
  private:
   std::vector<CompileTask> tasks_of(const Request& request) const;

@@ -2,6 +2,9 @@
 #include "tuner/kernels.h"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <fstream>
 
 #include "base/error.h"
 #include "process/temporary_folder.h"
@@ -56,6 +59,8 @@ TEST_F(KernelsOf, OneThatCompilesIsAFileOthersShareIt) {
   ASSERT_EQ(built[0].binaries.size(), 1u);
   EXPECT_TRUE(std::filesystem::exists(built[0].binaries[0].file));
   EXPECT_EQ(built[1].binaries, built[0].binaries);
+  EXPECT_GT(built[0].seconds, 0);
+  EXPECT_EQ(built[1].seconds, built[0].seconds);
 }
 
 TEST_F(KernelsOf, OneThatDoesNotCompileSaysSoAndStopsNoOther) {
@@ -88,10 +93,47 @@ TEST_F(KernelsOf, ACompilationThatIsStoppedIsCancelledAndCanBeHadLater) {
   EXPECT_TRUE(build({"compiled.gemm@1:source=good;x=1"})[0].outcome.ok());
 }
 
+/// Whether this process has a child, whether that has ended or not.
+bool has_child() {
+  siginfo_t ignored{};
+  return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+TEST_F(KernelsOf, AHostAreNotCompiledWhileOthersAreMeasured) {
+  const std::vector<Kernels::Request> requests = {
+      {&problem_, &contenders_.front(), Candidate::parse("compiled.gemm@1:source=good;x=1")}};
+  Kernels host{registry_, {.kind = "host"}, folder_.path() / "cache"};
+  host.prefetch(requests);
+  EXPECT_FALSE(has_child());
+  EXPECT_TRUE(host.build(requests)[0].outcome.ok());
+  EXPECT_FALSE(has_child()) << "no compiler runs when a call returns";
+  std::filesystem::remove_all(folder_.path() / "cache");
+  Kernels other{registry_, {.kind = "cuda"}, folder_.path() / "cache"};
+  other.prefetch(requests);
+  EXPECT_TRUE(has_child()) << "it does not disturb what another device measures";
+  EXPECT_TRUE(other.build(requests)[0].outcome.ok());
+}
+
+TEST_F(KernelsOf, ARunAreNotEvictedByAnother) {
+  const auto file = build({"compiled.gemm@1:source=good;x=1"})[0].binaries.at(0).file;
+  std::filesystem::last_write_time(file.parent_path() / "entry.json",
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  std::ofstream(folder_.path() / "other") << "other";
+  KernelCache({folder_.path() / "cache"}, 1)
+      .add({.arch = "x86-64",
+            .recipe = "r",
+            .toolchain = "t",
+            .sha256 = "",
+            .file = folder_.path() / "other",
+            .metadata = {}});
+  EXPECT_TRUE(std::filesystem::exists(file));
+}
+
 TEST_F(KernelsOf, CandidatesOfOtherSolversNeedNothing) {
   const auto built = build({"absent.gemm@1:x=1"});
   EXPECT_TRUE(built[0].outcome.ok());
   EXPECT_THAT(built[0].binaries, IsEmpty());
+  EXPECT_EQ(built[0].seconds, 0);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "tuner/problem/decision_maker.h"
 #include "tuner/problem_run.h"
 
 namespace attune {
@@ -20,7 +21,7 @@ Record ProblemRun::record_of(const Competitor& entry, Stage stage, Outcome outco
           .device = context_.executor.device().key(),
           .candidate = entry.candidate,
           .versions = *source_->versions_of(entry.candidate.solver),
-          .protocol = context_.options.protocol,
+          .protocol = how_.protocol,
           .stage = stage,
           .outcome = std::move(outcome),
           .fingerprint = context_.executor.device().fingerprint(),
@@ -54,7 +55,9 @@ void ProblemRun::retire_dropped() {
   if (!records.empty()) context_.journal.append(records);
 }
 
-void ProblemRun::shortlist() {
+/// Records the short list and goes on with it, unless it is what was wanted.
+void ProblemRun::end_race() {
+  state_ = State::contesting;
   retire_dropped();
   std::vector<Entry> records;
   for (const Slot slot : contest_.finalists()) {
@@ -66,76 +69,55 @@ void ProblemRun::shortlist() {
     records.emplace_back(record_of(entry, Stage::screen, std::move(outcome)));
   }
   if (!records.empty()) context_.journal.append(records);
+  if (item_.goal == Goal::decision || cut_) return warm_up();
+  for (const Slot slot : contest_.finalists()) {
+    const Competitor& entry = entries_.at(slot);
+    const double median_us =
+        entry.shortlisted ? race_times_.us_of(entry.candidate).value_or(0) : contest_.median_us(slot);
+    result_.short_list.push_back({entry.candidate, median_us, entry.workspace_bytes});
+  }
+  finish(Ending::shortlisted, "");
 }
 
 void ProblemRun::decide() {
   const ContestResult outcome = contest_.result();
-  if (abandoned_) return finish(Ending::cut, cut_reason_);
-  if (!outcome.decided) {
-    if (!cut_reason_.empty()) return finish(Ending::cut, cut_reason_);
-    return finish_without_row();
-  }
-  if (context_.options.protocol.require != Requirement::none && outcome.num_openings < kMinProcesses)
+  if (cut_ && (cut_->is_abandoned || !outcome.decided)) return finish(Ending::cut, cut_->reason);
+  if (!outcome.decided) return finish_without_row();
+  if (how_.protocol.require != Requirement::none && outcome.num_openings < kMinProcesses)
     return finish(Ending::cut, "it ended before the winner's bits were compared in two processes");
   std::vector<Entry> journal;
   for (const FinalistResult& finalist : outcome.finalists) {
     const Competitor& entry = entries_.at(finalist.slot);
     Outcome evidence = entry.verified;
     evidence.measurement = contest_.measurement(finalist.slot);
-    evidence.measurement->epoch = epoch_.value_or(0);
+    evidence.measurement->epoch = sampler_.epoch();
     evidence.measurement->workspace_bytes = entry.workspace_bytes;
     evidence.measurement->rotation_bytes = entry.rotation_bytes;
     journal.emplace_back(record_of(entry, Stage::final, std::move(evidence)));
   }
-  result_.decision = make_decision(outcome);
+  std::vector<Candidate> opponents = source_->untuned();
+  std::erase_if(opponents, [&](const Candidate& one) { return !is_opponent(one); });
+  result_.decision = make_decision({.problem = item_.problem,
+                                    .device = context_.executor.device(),
+                                    .protocol = how_.protocol,
+                                    .contest = outcome,
+                                    .competitors = entries_,
+                                    .race_times = race_times_,
+                                    .failures = result_.failures,
+                                    .opponents = std::move(opponents),
+                                    .versions = source_->versions(),
+                                    .strategy = how_.strategy.name,
+                                    .incumbent = item_.incumbent,
+                                    .deadlines = deadlines(),
+                                    .is_cut_short = asking_ == Asking::incomplete || cut_.has_value(),
+                                    .pause_cut = pause_cut_,
+                                    .launches = num_admission_launches_ + sampler_.num_launches(),
+                                    .dropped_samples = sampler_.num_dropped(),
+                                    .num_candidates = result_.num_candidates,
+                                    .seconds = result_.seconds + context_.clock.now_s() - step_began_s_});
   journal.emplace_back(*result_.decision);
   context_.journal.append(journal);
   finish(Ending::decided, "");
-}
-
-Decision ProblemRun::make_decision(const ContestResult& outcome) const {
-  Decision decision;
-  decision.problem = item_.problem;
-  decision.device = context_.executor.device().key();
-  decision.fingerprint = context_.executor.device().fingerprint();
-  decision.protocol = context_.options.protocol;
-  const Competitor& winner = entries_.at(outcome.winner);
-  decision.winner = winner.candidate;
-  decision.baseline = entries_.at(outcome.baseline).candidate;
-  decision.versions = source_->versions();
-  std::set<std::string> solvers_in_final;
-  for (const FinalistResult& finalist : outcome.finalists) {
-    const Competitor& entry = entries_.at(finalist.slot);
-    solvers_in_final.insert(entry.candidate.solver);
-    decision.finalists.push_back(
-        {entry.candidate, finalist.comparison, entry.verified.errors, entry.binaries, finalist.confirmed});
-  }
-  for (const Slot slot : outcome.tied) decision.tied.push_back(entries_.at(slot).candidate);
-  decision.verdict = outcome.verdict;
-  decision.noisy = outcome.noisy;
-  // A candidate that failed transiently may be the best: the next run tries it and reuses the rest.
-  const auto has_failed = [&](const auto& is_so) {
-    return std::any_of(result_.failures.begin(), result_.failures.end(),
-                       [&](const auto& one) { return is_so(one.second.status); });
-  };
-  decision.incomplete = shortened_ || !cut_reason_.empty() || has_failed(is_transient);
-  if (has_failed([](Status status) { return status == Status::timed_out; })) decision.deadlines = deadlines();
-  decision.pause_cut = pause_cut_ && outcome.verdict == Verdict::faster;
-  decision.num_openings = outcome.num_openings;
-  decision.dropped_samples = dropped_samples_;
-  decision.errors = winner.verified.errors;
-  decision.comparison = outcome.comparison;
-  decision.baseline_us = outcome.baseline_us;
-  decision.launches = launches_;
-  decision.num_candidates = result_.num_candidates;
-  decision.seconds = result_.seconds + context_.clock.now_s() - step_began_s_;
-  decision.strategy = context_.options.strategy.name;
-  decision.incumbent = item_.incumbent;
-  decision.dropped_bests = race_times_.dropped_bests(solvers_in_final);
-  std::vector<Candidate> opponents = source_->untuned();
-  std::erase_if(opponents, [&](const Candidate& one) { return !is_opponent(one); });
-  decision.best_untuned = best_untuned(decision, opponents, race_times_);
-  return decision;
 }
 
 }  // namespace attune

@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "measure/blocking_calls.h"
 #include "search/weight_group.h"
+#include "solver/parts.h"
+#include "tuner/history/decision_recall.h"
 
 namespace attune {
 namespace {
@@ -21,6 +23,16 @@ Contest make_contest(const TunerOptions& options) {
                             : Contest(options.contest);
 }
 
+/// A Decision of a restricted search is another one's: what restricts it is in its key.
+TunerOptions options_for(const WorkItem& item, const TunerOptions& run) {
+  TunerOptions how = run;
+  std::string& procedure = how.protocol.procedure;
+  if (!item.solvers.empty()) procedure += fmt::format(" solvers={}", fmt::join(item.solvers, ","));
+  for (const Candidate& candidate : item.candidates)
+    procedure += fmt::format(" {}={}", item.untuned_may_win ? "with" : "only", candidate.name());
+  return how;
+}
+
 /// At least one: 0 would be no limit.
 Milliseconds limit_of(double seconds) { return std::max(milliseconds_of(seconds), Milliseconds(1)); }
 
@@ -30,90 +42,137 @@ ProblemRun::ProblemRun(TuningContext& context, ProblemId id, const WorkItem& ite
     : context_(context),
       id_(id),
       item_(item),
-      contest_(make_contest(context.options)),
-      forecast_(item.problem, context.executor.device()) {
+      how_(options_for(item, context.options)),
+      contest_(make_contest(how_)),
+      forecast_(item.problem, context.executor.device()),
+      sampler_(context.executor, context.epoch, context.tick, forecast_) {
   result_.problem = item.problem;
 }
 
 ProblemRun::~ProblemRun() = default;
 
-void ProblemRun::abandon(const std::string& reason) {
-  abandoned_ = true;
-  cut(reason);
-}
-
-void ProblemRun::cut(const std::string& reason) {
-  if (cut_reason_.empty()) cut_reason_ = reason;
+void ProblemRun::end_early(Cut cut) {
+  if (!cut_)
+    cut_ = std::move(cut);
+  else
+    cut_->is_abandoned |= cut.is_abandoned;
   contest_.cut();
   ready_at_s_ = 0;
   needs_fresh_worker_ = false;
 }
 
+void ProblemRun::stop_asking() noexcept {
+  if (asking_ == Asking::yes || asking_ == Asking::idle) asking_ = Asking::stopped;
+}
+
 void ProblemRun::step() {
   const double began = step_began_s_ = context_.clock.now_s();
-  if (!opened_) {
+  if (state_ == State::opening) {
     open();
+  } else if (state_ == State::parts) {
+    state_ = State::opening;
+    if (cut_) finish(Ending::cut, cut_->reason);
   } else if (is_about_to_measure()) {
+    state_ = State::racing;
     admit_untuned();
   } else {
     const Want want = contest_.next();
-    if (contest_.phase() != Phase::race && !std::exchange(shortlisted_, true)) {
-      shortlist();
-      warm_up();  // may lose a finalist, so the request is dropped and asked for again
-    } else if (const auto* entrants = std::get_if<WantEntrants>(&want))
-      admit_more(entrants->max_count);
-    else if (const auto* samples = std::get_if<WantSamples>(&want))
-      sample(samples->schedule);
-    else if (const auto* delay = std::get_if<WantDelay>(&want))
-      await_delay(delay->seconds);
-    else if (std::holds_alternative<WantFreshWorker>(want))
-      await_fresh_worker();
+    const bool is_race_over = state_ != State::contesting && contest_.phase() != Phase::race;
+    if (is_race_over)
+      end_race();  // a finalist may be lost, so the request is dropped and asked for again
     else
-      decide();
+      fulfil(want);
   }
   result_.seconds += context_.clock.now_s() - began;
-  if (!finished_) tell_progress();
+  if (!finished()) tell_progress();
+}
+
+void ProblemRun::fulfil(const Want& want) {
+  if (const auto* entrants = std::get_if<WantEntrants>(&want))
+    admit_more(entrants->max_count);
+  else if (const auto* samples = std::get_if<WantSamples>(&want))
+    sample(samples->schedule);
+  else if (const auto* delay = std::get_if<WantDelay>(&want))
+    await_delay(delay->seconds);
+  else if (std::holds_alternative<WantFreshWorker>(want))
+    await_fresh_worker();
+  else
+    decide();
 }
 
 void ProblemRun::open() {
-  opened_ = true;
-  Opened opened =
-      attune::open(context_.executor, {id_, item_.problem, context_.options.protocol}, context_.interrupted);
+  Opened opened = attune::open(context_.executor, {id_, item_.problem, how_.protocol}, context_.tick);
   if (opened.busy) {
     constexpr double kRetryS = 0.2;
-    opened_ = false;
     ready_at_s_ = context_.clock.now_s() + kRetryS;
     return;
   }
+  state_ = State::admitting;
   if (context_.interrupted()) return finish(Ending::cut, "interrupted before a decision");
   if (opened.lost) return finish(Ending::cut, "its workers died while no candidate ran in them: " + opened.refused);
   if (!opened.refused.empty()) return finish(Ending::refused, opened.refused);
+  apply_parts(opened.contenders);
   context_.neighbours.refresh(context_.journal);
   StartingPoints start{{}, context_.neighbours.nearest(item_.problem, kNeighbours)};
   if (item_.incumbent) start.incumbent = item_.incumbent->candidate;
   contenders_ = opened.contenders;
-  source_ = std::make_unique<CandidateSource>(item_.problem, context_.executor.device(), std::move(opened.contenders),
-                                              context_.options, start);
+  source_ =
+      std::make_unique<CandidateSource>(item_, context_.executor.device(), std::move(opened.contenders), how_, start);
   result_.versions = source_->versions();
   if (source_->untuned().empty()) return finish(Ending::unsupported, failure_summary());
-  if (context_.options.retune) return;
-  auto decision = context_.journal.decision(item_.problem, context_.executor.device().fingerprint(),
-                                            source_->versions(), context_.options.protocol);
-  const bool is_of_another_binary = decision && !is_reusable(*decision);
-  if (is_of_another_binary) decision.reset();
-  const bool is_final = decision && !decision->incomplete && decision->deadlines.cover(deadlines());
-  if (is_final && !has_pardon_since_decision(context_.journal, history_source())) {
-    result_.decision = std::move(*decision);
-    return finish(Ending::reused, "");
+  if (item_.goal == Goal::decision && !how_.retune) {
+    auto known = recall_decision(context_.journal, history_source(), source_->versions(), item_.has_row,
+                                 [this](const Decision& decision) { return is_of_present_binaries(decision); });
+    if (known.keeps_row) return finish(Ending::kept, "the table already has its row");
+    if (known.decision) {
+      result_.decision = std::move(known.decision);
+      return finish(Ending::reused, "");
+    }
   }
-  // A row whose decision was made with another binary is decided again.
-  if (item_.has_row && !decision && !is_of_another_binary) return finish(Ending::kept, "the table already has its row");
-  recall();
+  for (const Contender& contender : contenders_) {
+    if (contender.support.yes) parts_.insert(parts_.end(), contender.parts.begin(), contender.parts.end());
+  }
+  if (next_part() != nullptr) {
+    // Closed meanwhile: two problems that both wait for a part must not keep it from being opened.
+    context_.executor.close(id_);
+    state_ = State::parts;
+    return;
+  }
+  if (!how_.retune) {
+    history_.recall(context_.journal, history_source(),
+                    [&](const std::string& solver) { return source_->versions_of(solver); });
+  }
+  source_->begin({history_.trials(), context_.costs});
+}
+
+const Problem* ProblemRun::next_part() const {
+  if (finished() || cut_) return nullptr;
+  const auto missing = std::find_if(parts_.begin(), parts_.end(),
+                                    [&](const Problem& one) { return !context_.parts.contains(one.key()); });
+  return missing == parts_.end() ? nullptr : &*missing;
+}
+
+/// Replaces the choices that spaces offer for their parts by the short lists, as far as the parts are tuned. A
+/// contender one of whose parts has none does not support the problem, for the part's reason.
+void ProblemRun::apply_parts(std::vector<Contender>& contenders) const {
+  for (Contender& contender : contenders) {
+    if (!contender.support.yes) continue;
+    std::vector<std::vector<Candidate>> lists;
+    for (const Problem& part : contender.parts) {
+      const auto known = context_.parts.find(part.key());
+      if (known == context_.parts.end()) break;
+      if (known->second.short_list.empty())
+        contender.support = Support::no("has no candidate for its part: " + known->second.reason);
+      lists.push_back(known->second.short_list);
+    }
+    if (contender.support.yes && !lists.empty() && lists.size() == contender.parts.size())
+      contender.space = with_short_lists(contender.space, lists);
+  }
 }
 
 /// A decision belongs to its binaries: only verified ones may be published. In a weight group any finalist may be
 /// published, elsewhere only the winner.
-bool ProblemRun::is_reusable(const Decision& decision) {
+bool ProblemRun::is_of_present_binaries(const Decision& decision) {
   std::vector<Candidate> candidates = {decision.winner};
   std::vector<std::vector<BinaryIdentity>> verified = {decision.winner_binaries()};
   if (has_packed_weights(item_.problem)) {
@@ -134,24 +193,20 @@ CandidateHistory::Source ProblemRun::history_source() const {
   return {.problem = item_.problem,
           .device = device.key(),
           .fingerprint = device.fingerprint(),
-          .protocol = context_.options.protocol,
+          .protocol = how_.protocol,
           .deadlines = deadlines(),
-          .with_screening = !context_.options.exhaustive};
+          .with_screening = !how_.exhaustive};
 }
 
-void ProblemRun::recall() {
-  history_.recall(context_.journal, history_source(),
-                  [&](const std::string& solver) { return source_->versions_of(solver); });
-}
-
-void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome) {
+void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome, Trial trial) {
   const auto before = std::find_if(result_.failures.begin(), result_.failures.end(),
                                    [&](const auto& one) { return one.first == candidate; });
   if (before == result_.failures.end())
     result_.failures.emplace_back(candidate, outcome);
   else
     before->second = outcome;
-  source_->tell(candidate, outcome.status, 0);
+  trial.status = outcome.status;
+  source_->tell(candidate, trial);
 }
 
 /// Compiles the kernels of the candidates together; a second call for one of them finds them in the cache.
@@ -163,10 +218,9 @@ std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> c
 /// Returns the option that leaves too little time for a step of this length: the run's budget or the problem's own
 /// time; null if it fits.
 const char* ProblemRun::exceeded_limit(double expected_s) const {
-  const TunerOptions& options = context_.options;
-  if (expected_s > context_.left_s() + kOverrun * options.budget_s) return "--budget";
+  if (expected_s > context_.left_s() + kOverrun * how_.budget_s) return "--budget";
   const double busy_s = result_.seconds + context_.clock.now_s() - step_began_s_;
-  return options.problem_timeout_s <= 0 || expected_s <= options.problem_timeout_s - busy_s ? nullptr : "--timeout";
+  return how_.problem_timeout_s <= 0 || expected_s <= how_.problem_timeout_s - busy_s ? nullptr : "--timeout";
 }
 
 void ProblemRun::cut_unless_fits(double expected_s) {
@@ -183,13 +237,13 @@ double ProblemRun::until_decision_s(const Candidate& candidate) const {
 
 Deadlines ProblemRun::deadlines() const {
   const auto whole_ms = [](double seconds) { return static_cast<int64_t>(limit_of(seconds).count()); };
-  return {whole_ms(context_.options.load_deadline_s), whole_ms(context_.options.run_deadline_s)};
+  return {whole_ms(how_.load_deadline_s), whole_ms(how_.run_deadline_s)};
 }
 
 Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known) {
   if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
   const double began_s = context_.clock.now_s();
-  const Milliseconds load = limit_of(context_.options.load_deadline_s);
+  const Milliseconds load = limit_of(how_.load_deadline_s);
   Admitted admitted = attune::admit(context_.executor,
                                     {id_,
                                      slot,
@@ -200,7 +254,7 @@ Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::Buil
                                       .limits = {load, run_limit(1)},
                                       .must_meet = must_meet(candidate),
                                       .output = {}}},
-                                    context_.interrupted);
+                                    context_.tick);
   if (!known) forecast_.admitted(context_.clock.now_s() - began_s);
   return admitted;
 }
@@ -209,7 +263,7 @@ Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::Buil
 Milliseconds ProblemRun::run_limit(uint32_t launches) const {
   constexpr double kSlow = 50;
   const double expected_s = launches * forecast_.best_launch_s();
-  return limit_of(std::max(context_.options.run_deadline_s, kSlow * expected_s));
+  return limit_of(std::max(how_.run_deadline_s, kSlow * expected_s));
 }
 
 bool ProblemRun::is_known_failure(const Candidate& candidate) {
@@ -222,8 +276,7 @@ bool ProblemRun::is_known_failure(const Candidate& candidate) {
 /// decide it.
 void ProblemRun::finish_without_row() {
   std::string nobody = baseline_ == 0 ? "no solver's untuned config is correct, so there is no baseline; " : "";
-  if (const Requirement required = context_.options.protocol.require;
-      required != Requirement::none && !has_possible_winner())
+  if (const Requirement required = how_.protocol.require; required != Requirement::none && !has_possible_winner())
     nobody += fmt::format("no candidate on this machine is {}, as --require asks; ", text(required));
   const bool is_lost = std::any_of(result_.failures.begin(), result_.failures.end(),
                                    [](const auto& one) { return one.second.status == Status::device_lost; });
@@ -253,7 +306,7 @@ Competitor* ProblemRun::admit(const Candidate& candidate, bool keep) {
   }
   if (known && known->screened) race_times_.add(candidate, known->median_us, known->workspace_bytes);
   if (known && known->dropped && !keep) {
-    source_->tell(candidate, Status::ok, known->median_us);
+    source_->tell(candidate, known->trial());
     return nullptr;
   }
   return admit_built(candidate, std::move(built), known);
@@ -269,9 +322,13 @@ Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildRe
     context_.journal.append({&started, 1});
   }
   auto binaries = identities(built.binaries);
+  Trial trial = known ? known->trial() : Trial();
+  trial.prepare_s = built.seconds;
+  const double began_s = context_.clock.now_s();
   const Admitted admitted = verify(candidate, slot, std::move(built), known != nullptr);
+  trial.prepare_s += context_.clock.now_s() - began_s;
   if (admitted.verified.status == Status::cancelled) return nullptr;
-  launches_ += admitted.launches;
+  num_admission_launches_ += admitted.launches;
   Competitor entry{candidate,
                    slot,
                    admitted.verified,
@@ -280,8 +337,8 @@ Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildRe
                    admitted.rotation_bytes,
                    known && known->screened && !known->dropped,
                    admitted.states,
-                   std::move(binaries)};
-  const double earlier_us = known ? known->median_us : 0;
+                   std::move(binaries),
+                   trial.prepare_s};
   if (known) {
     entry.verified.errors = known->verified.errors;
   } else {
@@ -290,11 +347,11 @@ Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildRe
     history_.set_verified(candidate, entry.binaries, admitted.verified);
   }
   if (!admitted.verified.ok()) {
-    note_failure(candidate, admitted.verified);
+    note_failure(candidate, admitted.verified, trial);
     return nullptr;
   }
   // A shortlisted candidate is not raced, so the strategy gets its time only here.
-  if (entry.shortlisted) source_->tell(candidate, Status::ok, earlier_us);
+  if (entry.shortlisted) source_->tell(candidate, trial);
   return &entries_.emplace(slot, std::move(entry)).first->second;
 }
 
@@ -312,8 +369,9 @@ bool ProblemRun::must_meet(const Candidate& candidate) const {
 }
 
 bool ProblemRun::may_win(const Competitor& entry) const {
-  const auto& only = context_.options.only;
-  return (!only || *only == entry.candidate) && meets(entry.states, context_.options.protocol.require);
+  const auto& given = item_.candidates;
+  const bool is_given = std::find(given.begin(), given.end(), entry.candidate) != given.end();
+  return (item_.untuned_may_win || is_given) && meets(entry.states, how_.protocol.require);
 }
 
 bool ProblemRun::has_possible_winner() const {
@@ -335,7 +393,6 @@ void ProblemRun::join(Competitor& entry) {
 }
 
 void ProblemRun::admit_untuned() {
-  untuned_admitted_ = true;
   // Untuned configs first: the first correct one in the family's order is the baseline of this problem.
   const Want want = contest_.next();
   ATTUNE_CHECK(std::holds_alternative<WantEntrants>(want), "a new contest must ask for entrants");
@@ -345,7 +402,7 @@ void ProblemRun::admit_untuned() {
     if (context_.must_stop()) return;
     if (baseline_ != 0 && !fits(until_decision_s(candidate))) break;
     cut_unless_fits(until_decision_s(candidate));
-    if (!cut_reason_.empty()) return;
+    if (cut_) return;
     tell_progress();
     Competitor* entry = admit(candidate, baseline_ == 0);
     if (!entry) continue;
@@ -358,14 +415,15 @@ void ProblemRun::admit_untuned() {
   for (Competitor* entry : admitted) {
     // Tell the strategy now, not after the first round: a resumed run has no round for it and must ask for the same
     // configs.
-    if (!entry->shortlisted) source_->tell(entry->candidate, Status::ok, 0);
+    if (!entry->shortlisted) source_->tell(entry->candidate, {.prepare_s = entry->prepare_s});
     join(*entry);
   }
 }
 
 void ProblemRun::admit_more(uint32_t max_count) {
+  const auto is_asking = [this] { return asking_ == Asking::yes || asking_ == Asking::idle; };
   size_t joined = 0;
-  while (asking_ && joined < max_count) {
+  while (is_asking() && joined < max_count) {
     const auto asked = source_->ask(max_count - joined);
     if (asked.empty()) break;
     build(asked);
@@ -373,7 +431,7 @@ void ProblemRun::admit_more(uint32_t max_count) {
       if (context_.must_stop()) return;
       if (tried_.contains(candidate.name())) continue;
       if (!fits(until_decision_s(candidate))) stop_asking();
-      if (!asking_) break;
+      if (!is_asking()) break;
       tell_progress();
       if (Competitor* entry = admit(candidate, false)) {
         join(*entry);
@@ -381,19 +439,27 @@ void ProblemRun::admit_more(uint32_t max_count) {
       }
     }
   }
-  if (joined > 0 && asking_ && !source_->exhausted()) return;
+  const bool has_more = !source_->exhausted();
+  if (joined > 0 && is_asking() && has_more) return;
   // A local search with nothing to ask for is asked again after the next round. If that happens twice without a round
   // in between, it is exhausted.
-  if (asking_ && !source_->exhausted() && !entries_.empty() && !std::exchange(starved_, true)) return;
+  if (asking_ == Asking::yes && has_more && !entries_.empty()) {
+    asking_ = Asking::idle;
+    return;
+  }
   if (!has_possible_winner()) return finish_without_row();
-  shortened_ = !asking_ && !source_->exhausted();
+  if (asking_ == Asking::stopped && has_more) asking_ = Asking::incomplete;
   contest_.close();
 }
 
 void ProblemRun::finish(Ending ending, std::string reason) {
   result_.ending = ending;
   result_.reason = std::move(reason);
-  finished_ = true;
+  state_ = State::finished;
+  if (source_) {
+    result_.remarks = source_->remarks();
+    for (const auto& [solver, costs] : source_->costs()) context_.costs[solver] = costs;
+  }
   context_.executor.close(id_);
 }
 

@@ -1,77 +1,77 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <vector>
 
-#include "base/clock.h"
-#include "measure/executor.h"
-#include "store/journal.h"
+#include "search/contest.h"
 #include "tuner/candidate_source.h"
-#include "tuner/competitor.h"
-#include "tuner/cost_forecast.h"
 #include "tuner/history/candidate_history.h"
-#include "tuner/history/neighbours.h"
-#include "tuner/kernels.h"
-#include "tuner/race_times.h"
-#include "tuner/tune_observer.h"
+#include "tuner/problem/competitor.h"
+#include "tuner/problem/cost_forecast.h"
+#include "tuner/problem/race_times.h"
+#include "tuner/problem/sampler.h"
 #include "tuner/tune_result.h"
-#include "tuner/tuner_options.h"
+#include "tuner/tuning_context.h"
 #include "tuner/work_item.h"
 
 namespace attune {
 
-/// State that the runs of one Tuner share.
-struct TuningContext {
-  Executor& executor;
-  Journal& journal;
-  const TunerOptions& options;
-  Clock& clock;
-  TuneObserver& observer;
-  Kernels* kernels;                ///< Null: candidates that need compiled kernels fail.
-  std::function<double()> left_s;  ///< Time left of the budget; huge without a budget.
-  /// True after an interrupt or when the budget is spent; checked between candidates.
-  std::function<bool()> must_stop;
-  std::function<bool()> interrupted;  ///< Asked at least once a second, too: a request is aborted after an interrupt.
-  NeighbourIndex neighbours;
-  Slot next_slot = 1;
-  uint32_t epoch = 0;    ///< The executor's, as far as its answers told.
-  double recycle_s = 0;  ///< Duration of the last recycle.
-};
-
 /// One problem from open to Decision. step() does one piece of work on the executor and returns.
+///
+///     opening ─▶ admitting ─▶ racing ─▶ contesting ─▶ finished
+///      ▲   ▼        └───────────┴────────────────────────▲
+///      parts
 class ProblemRun {
  public:
+  /// opening: the executor has not opened the problem. parts: those of composite solvers are tuned by other runs;
+  /// then the problem is opened again. admitting: it has, and the untuned configs are next. racing: candidates join and
+  /// are sampled. contesting: the finals and what follows.
+  enum class State : uint8_t { opening, parts, admitting, racing, contesting, finished };
+
   ProblemRun(TuningContext& context, ProblemId id, const WorkItem& item);
   ~ProblemRun();
 
-  bool finished() const noexcept { return finished_; }
+  State state() const noexcept { return state_; }
+  bool finished() const noexcept { return state_ == State::finished; }
   /// True if the next step() runs the first candidate.
-  bool is_about_to_measure() const noexcept { return opened_ && !untuned_admitted_ && cut_reason_.empty(); }
+  bool is_about_to_measure() const noexcept { return state_ == State::admitting && !cut_; }
   /// Earliest time at which step() has work; in the future only while it waits for its confirmation or to open.
   double ready_at_s() const noexcept { return ready_at_s_; }
+  /// A part of a composite solver that must be tuned for its short list, into TuningContext::parts, before step() can
+  /// go on; null: none.
+  const Problem* next_part() const;
   void step();
   /// True if it can continue in another worker only than that of its last samples: with renew_worker(), or when the
   /// worker is replaced for another problem.
-  bool needs_fresh_worker() const noexcept { return needs_fresh_worker_ && !has_fresh_worker(); }
+  bool needs_fresh_worker() const noexcept { return needs_fresh_worker_ && !sampler_.has_fresh_worker(); }
   void renew_worker();
   /// Ends the problem at the next step(): as a tie during the confirmation, otherwise without a row.
-  void cut(const std::string& reason);
+  void cut(const std::string& reason) { end_early({reason, false}); }
   /// Ends the problem at the next step() without a row. The records stay; a later run restarts the finals.
-  void abandon(const std::string& reason);
+  void abandon(const std::string& reason) { end_early({reason, true}); }
   /// Stops asking for candidates. Admitted ones continue to the finals, and the Decision is marked incomplete.
-  void stop_asking() noexcept { asking_ = false; }
+  void stop_asking() noexcept;
   const TuneResult& result() const noexcept { return result_; }
   double busy_s() const noexcept { return result_.seconds; }
 
  private:
+  /// Whether the strategies are asked for candidates. idle: they had none the last time, and no round has passed since.
+  /// stopped: time is short. incomplete: they were stopped before they had no more.
+  enum class Asking : uint8_t { yes, idle, stopped, incomplete };
+  struct Cut {
+    std::string reason;
+    bool is_abandoned = false;
+  };
+
   void open();
+  void apply_parts(std::vector<Contender>& contenders) const;
   CandidateHistory::Source history_source() const;
-  void recall();
-  bool is_reusable(const Decision& decision);
+  bool is_of_present_binaries(const Decision& decision);
   /// Whether a winner must beat the candidate: the baseline, or a library's own config. The config that a generated
   /// kernel starts from is a candidate like others.
   bool is_opponent(const Candidate& candidate) const;
@@ -79,6 +79,7 @@ class ProblemRun {
   bool must_meet(const Candidate& candidate) const;
   bool may_win(const Competitor& entry) const;
   bool has_possible_winner() const;
+  void fulfil(const Want& want);
   void admit_untuned();
   void admit_more(uint32_t max_count);
   std::vector<Kernels::BuildResult> build(std::span<const Candidate> candidates);
@@ -87,27 +88,27 @@ class ProblemRun {
                           const CandidateHistory::Result* known);
   bool is_known_failure(const Candidate& candidate);
   std::string failure_summary() const;
-  void note_failure(const Candidate& candidate, const Outcome& outcome);
+  void note_failure(const Candidate& candidate, const Outcome& outcome, Trial trial = {});
   void warm_up();
   void join(Competitor& entry);
   void sample(std::vector<Turn> schedule);
+  std::optional<Sampled> run_schedule(std::span<const Turn> schedule);
   void start_again();
-  std::optional<Sampled> sample_in_pieces(std::span<const Turn> left);
   void await_delay(double seconds);
   void await_fresh_worker();
-  bool has_fresh_worker() const noexcept { return epoch_ != context_.epoch; }
   const char* exceeded_limit(double expected_s) const;
   bool fits(double expected_s) const { return exceeded_limit(expected_s) == nullptr; }
   void cut_unless_fits(double expected_s);
+  void end_early(Cut cut);
   double until_decision_s(const Candidate& candidate) const;
   void tell_progress() { context_.observer.progress(item_.problem, contest_.phase(), entries_.size()); }
   void withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed);
   void withdraw(Slot slot);
+  Trial trial_of(const Competitor& entry) const;
   void retire_dropped();
   Measurement screened(const Competitor& entry);
-  void shortlist();
+  void end_race();
   void decide();
-  Decision make_decision(const ContestResult& outcome) const;
   void finish_without_row();
   void finish(Ending ending, std::string reason);
   Record record_of(const Competitor& entry, Stage stage, Outcome outcome) const;
@@ -116,11 +117,17 @@ class ProblemRun {
   Admitted verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known);
 
   TuningContext& context_;
-  ProblemId id_;
-  WorkItem item_;
+  const ProblemId id_;
+  const WorkItem item_;
+  const TunerOptions how_;  // the run's options, as the item changes them
+  State state_ = State::opening;
+  Asking asking_ = Asking::yes;
+  std::optional<Cut> cut_;
   TuneResult result_;
   Contest contest_;
   CostForecast forecast_;
+  Sampler sampler_;
+  std::vector<Problem> parts_;  // of composite solvers; known once the problem was opened
   std::vector<Contender> contenders_;
   std::unique_ptr<CandidateSource> source_;
   std::map<Slot, Competitor> entries_;
@@ -128,15 +135,8 @@ class ProblemRun {
   RaceTimes race_times_;
   std::set<std::string> tried_;
   Slot baseline_ = 0;
-  uint64_t launches_ = 0;
-  std::optional<uint32_t> epoch_;            // of the last samples
-  std::optional<uint32_t> sampled_pairing_;  // Contest::pairing() of the last samples; none when they are void
-  uint32_t dropped_samples_ = 0;
+  uint64_t num_admission_launches_ = 0;
   double ready_at_s_ = 0, step_began_s_ = 0;
-  bool opened_ = false, untuned_admitted_ = false, asking_ = true, shortlisted_ = false, finished_ = false;
-  bool starved_ = false;  // the strategies returned nothing the last time, and no round has passed since
-  std::string cut_reason_;
-  bool abandoned_ = false, shortened_ = false;  // shortened_: some candidates were not asked for
   bool needs_fresh_worker_ = false, pause_cut_ = false;
   std::optional<double> finals_began_s_;
 };

@@ -8,78 +8,59 @@
 #include "tuner/problem_run.h"
 
 namespace attune {
-namespace {
-
-constexpr double kPieceS = 2;  // duration of a piece of a schedule, after which the clock is checked
-
-}  // namespace
-
 void ProblemRun::sample(std::vector<Turn> schedule) {
   if (contest_.phase() == Phase::finals && !finals_began_s_) finals_began_s_ = context_.clock.now_s();
   for (Turn& turn : schedule) {
     turn.launches = entries_.at(turn.slot).batch;
     turn.limit = run_limit(2 * turn.launches + 1);  // about as many launches are untimed
   }
-  const auto answer = sample_in_pieces(schedule);
+  const auto answer = run_schedule(schedule);
   if (!answer) return;
   const Sampled& sampled = *answer;
-  starved_ = false;
-  dropped_samples_ += sampled.dropped;
+  if (asking_ == Asking::idle) asking_ = Asking::yes;
   // Samples beside a failed one cannot be paired with it, nor with samples of another epoch, so the schedule is
   // requested again.
   if (sampled.interrupted) start_again();
   withdraw_failed(sampled.failed);
   if (sampled.interrupted || !sampled.failed.empty()) return retire_dropped();
-  sampled_pairing_ = contest_.pairing();
+  sampler_.took(contest_);
   contest_.report(sampled.samples);
   if (contest_.phase() == Phase::race) {
-    for (const Turn& turn : sampled.turns) {
-      if (const auto entry = entries_.find(turn.slot); entry != entries_.end())
-        source_->tell(entry->second.candidate, Status::ok, contest_.median_us(turn.slot));
+    for (size_t i = 0; i < sampled.turns.size(); ++i) {
+      const auto entry = entries_.find(sampled.turns[i].slot);
+      if (entry == entries_.end()) continue;
+      // About as many launches are untimed.
+      entry->second.timing_s += (2 * sampled.turns[i].launches + 1) * sampled.samples[i].us * 1e-6;
+      source_->tell(entry->second.candidate, trial_of(entry->second));
     }
   }
   retire_dropped();
 }
 
-/// Short launches go to the executor in one piece. Long ones are split into several pieces, so that the time they need
-/// is checked before it is spent, and an interrupt does not wait for all. Returns nullopt when the time ran out or
-/// after an interrupt; the samples are then void.
-std::optional<Sampled> ProblemRun::sample_in_pieces(std::span<const Turn> left) {
-  Sampled all;
-  while (!left.empty() && all.failed.empty() && !all.interrupted) {
-    // During the race a decision still needs more time; later it may be reached with part of these turns.
-    const double decision_s = contest_.phase() == Phase::race ? forecast_.decision_s() : 0;
-    cut_unless_fits(std::max(forecast_.turns_s(left), decision_s));
-    if (context_.must_stop() || !cut_reason_.empty()) return std::nullopt;
-    size_t count = 0;
-    for (double piece_s = 0; count < left.size() && piece_s <= kPieceS; ++count)
-      piece_s += forecast_.turns_s(left.subspan(count, 1));
-    const auto turns = left.first(count);
-    Sampled piece = attune::sample(context_.executor, {std::vector(turns.begin(), turns.end())}, context_.interrupted);
-    // Samples of the race are paired within their rounds, those of the finals and of an opening with each other, so a
-    // new worker before the first of them loses nothing.
-    const bool alone = contest_.phase() == Phase::race || contest_.pairing() != sampled_pairing_;
-    const bool torn = epoch_ && piece.epoch != *epoch_ && !(alone && all.turns.empty());
-    all.interrupted = piece.interrupted || torn;
-    context_.epoch = all.epoch = piece.epoch;
-    if (!all.interrupted) epoch_ = piece.epoch;
-    all.dropped += piece.dropped;
-    launches_ += piece.launches;
-    forecast_.sampled(piece.turns, piece.samples);
-    all.turns.insert(all.turns.end(), piece.turns.begin(), piece.turns.end());
-    all.samples.insert(all.samples.end(), piece.samples.begin(), piece.samples.end());
-    all.failed = std::move(piece.failed);
-    left = left.subspan(count);
-    if (!left.empty()) tell_progress();
-  }
-  return all;
+/// Runs a schedule as Sampler::sample() does, within the limits of time.
+std::optional<Sampled> ProblemRun::run_schedule(std::span<const Turn> schedule) {
+  const auto may_spend = [this](double seconds) {
+    cut_unless_fits(seconds);
+    return !context_.must_stop() && !cut_;
+  };
+  return sampler_.sample(schedule, contest_, may_spend, [this] { tell_progress(); });
+}
+
+/// What the strategy is told of an entrant whose race goes on.
+Trial ProblemRun::trial_of(const Competitor& entry) const {
+  const Measurement measurement = contest_.measurement(entry.slot);
+  return {.median_us = measurement.median_us,
+          .spread = spread_of(measurement),
+          .num_samples = static_cast<uint32_t>(measurement.samples.size()),
+          .prepare_s = entry.prepare_s,
+          .timing_s = entry.timing_s};
 }
 
 /// After a worker's death, earlier samples cannot be paired with later ones: the finals restart, or an opening does.
 void ProblemRun::start_again() {
   contest_.interrupt();
   if (contest_.phase() == Phase::finals) finals_began_s_.reset();
-  sampled_pairing_.reset();
+  sampler_.discarded();
 }
 
 /// The executor works on another problem meanwhile; for a single problem the tuner waits.
@@ -98,15 +79,15 @@ void ProblemRun::await_delay(double seconds) {
 
 /// A worker that another problem's recycle or a death has started since the last samples is as good as one of its own.
 void ProblemRun::await_fresh_worker() {
-  needs_fresh_worker_ = !has_fresh_worker();
+  needs_fresh_worker_ = !sampler_.has_fresh_worker();
   if (!needs_fresh_worker_) contest_.renewed();
 }
 
 void ProblemRun::renew_worker() {
   const double began_s = step_began_s_ = context_.clock.now_s();
   cut_unless_fits(context_.recycle_s);
-  if (!cut_reason_.empty()) return;
-  context_.epoch = recycle(context_.executor, context_.interrupted).epoch;
+  if (cut_) return;
+  context_.epoch = recycle(context_.executor, context_.tick).epoch;
   context_.recycle_s = context_.clock.now_s() - began_s;
   result_.seconds += context_.recycle_s;
 }
@@ -118,7 +99,7 @@ void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& fa
     const Entry record = record_of(found->second, Stage::verify, outcome);
     context_.journal.append({&record, 1});
     history_.set_verified(found->second.candidate, found->second.binaries, outcome);
-    note_failure(found->second.candidate, outcome);
+    note_failure(found->second.candidate, outcome, trial_of(found->second));
     withdraw(slot);
   }
 }
@@ -145,12 +126,12 @@ void ProblemRun::withdraw(Slot slot) {
 
 /// Runs untimed launches of the finalists (`--warmup`), interleaved; a turn is one untimed and one timed launch.
 void ProblemRun::warm_up() {
-  const uint32_t turns = context_.options.exhaustive ? 0 : (context_.options.warmup + 1) / 2;
+  const uint32_t turns = how_.exhaustive ? 0 : (how_.warmup + 1) / 2;
   std::vector<Turn> schedule;
   for (uint32_t i = 0; i < turns; ++i) {
     for (const Slot slot : contest_.finalists()) schedule.push_back({.slot = slot, .limit = run_limit(3)});
   }
-  const auto sampled = sample_in_pieces(schedule);
+  const auto sampled = run_schedule(schedule);
   if (!sampled) return;
   if (sampled->interrupted) start_again();
   withdraw_failed(sampled->failed);

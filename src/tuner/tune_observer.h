@@ -7,13 +7,16 @@
 
 namespace attune {
 
-/// Receives the progress of a run. Called on the tuning thread.
+/// Receives the progress of a run. Called by the thread of each device, one call at a time.
 class TuneObserver {
  public:
   virtual ~TuneObserver() = default;
   virtual void progress(const Problem& problem, Phase phase, size_t num_alive) = 0;
   /// Called once per problem, in the order in which they end.
   virtual void finished(const TuneResult& result) = 0;
+  /// Called at least once a second while the run lasts, also while references are computed or compilers run; often more
+  /// frequently. For what changes with time: a display, a lease to renew.
+  virtual void tick() {}
 };
 
 /// Passes the progress on, not the results: a row's result is known when its weight is settled.
@@ -24,6 +27,7 @@ class ProgressObserver final : public TuneObserver {
     inner_.progress(problem, phase, num_alive);
   }
   void finished(const TuneResult&) override {}
+  void tick() override { inner_.tick(); }
 
  private:
   TuneObserver& inner_;

@@ -22,16 +22,27 @@ enum class Ending : uint8_t {
   refused,      ///< It cannot run on this machine (too large …).
   unsupported,  ///< No solver supports it, or every candidate failed.
   cut,          ///< Budget, --timeout or interrupt before the finals ended: no row.
+  shortlisted,  ///< The race has ended, which was all that was wanted.
 };
 std::string_view name(Ending ending) noexcept;
+
+/// A candidate that the race left.
+struct ShortListed {
+  Candidate candidate;
+  double us = 0;  ///< Median of its launches in the race.
+  uint64_t workspace_bytes = 0;
+};
 
 struct TuneResult {
   Problem problem;
   Ending ending = Ending::unsupported;
-  std::string reason;  ///< One sentence; empty if decided or reused.
+  std::string reason;  ///< One sentence; empty if decided, reused or shortlisted.
   std::optional<Decision> decision;
+  std::vector<ShortListed> short_list;  ///< For Goal::short_list.
   size_t num_candidates = 0;
   std::vector<std::pair<Candidate, Outcome>> failures;  ///< In this run or an earlier one.
+  /// What solvers' searches could not do, each sentence after the solver's id.
+  std::vector<std::string> remarks;
   double seconds = 0;
   Versions versions;  ///< Versions of the solvers that took part.
 };

@@ -9,10 +9,11 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "device/core_binding.h"
-#include "tuner/cost_forecast.h"
+#include "tuner/problem/cost_forecast.h"
 #include "tuner/problem_run.h"
-#include "tuner/work_queue.h"
+#include "tuner/work_list.h"
 
 namespace attune {
 namespace {
@@ -28,53 +29,67 @@ class LaneRun {
  public:
   /// State that the lanes of a run share.
   struct SharedState {
-    const std::vector<WorkItem>& items;
-    WorkQueue& queue;
+    WorkSource& source;
     size_t num_lanes;
     std::once_flag has_begun;  ///< Guards before_measuring.
-    std::vector<TuneResult>& results;
   };
   LaneRun(TuningContext& context, SharedState& shared)
       : context_(context),
-        items_(shared.items),
-        queue_(shared.queue),
+        source_(shared.source),
         num_lanes_(static_cast<double>(shared.num_lanes)),
         has_begun_(shared.has_begun),
-        results_(shared.results),
         began_s_(context.clock.now_s()) {
     context_.left_s = [this] { return left_s(); };
-    context_.must_stop = [this] { return context_.interrupted() || left_s() <= 0; };
+    context_.must_stop = [this] {
+      context_.observer.tick();
+      return context_.interrupted() || left_s() <= 0;
+    };
   }
 
-  void run() {
-    while (!active_.empty() || !queue_.empty()) {
+  /// Returns why work was left to the source; an empty text if none was.
+  std::string run() {
+    std::string ended;
+    while (!active_.empty() || (ended.empty() && source_.remaining().num_waiting > 0)) {
+      context_.observer.tick();
       if (context_.interrupted())
-        end_all("interrupted before a decision", &ProblemRun::abandon);
+        end_all(ended = "interrupted before a decision", &ProblemRun::abandon);
       else if (left_s() <= 0)
-        end_all("the budget ran out before a decision", &ProblemRun::cut);
+        end_all(ended = "the budget ran out before a decision", &ProblemRun::cut);
+      if (active_.empty() && !ended.empty()) break;
+      abandon_lost();
       if (Active* ready = next_ready())
         step(*ready);
-      else if (active_.size() < kOpenProblems && begin_next())
+      else if (num_open() < kOpenProblems && (begin_part() || (ended.empty() && begin_next())))
         continue;
       else if (Active* waiting = next_without_worker())
         renew_worker(*waiting);
       else
         wait_for_active();
     }
+    return ended;
   }
 
-  /// Returns the active problems to the queue for other lanes, because the device was lost.
+  /// Returns the active problems to the source for other lanes, because the device was lost.
   void give_back() {
-    for (const Active& one : active_) queue_.give_back(one.index);
+    for (const Active& one : active_) {
+      if (!one.is_part) source_.give_back(one.id);
+    }
     active_.clear();
   }
 
  private:
   struct Active {
-    size_t index = 0;
+    ProblemId id = 0;
     std::unique_ptr<ProblemRun> run;
-    double share_s = 0;  ///< Share of the budget.
+    double share_s = 0;    ///< Share of the budget.
+    bool is_part = false;  ///< Of a composite solver's candidates for another active run.
   };
+
+  /// Runs whose problem the executor has open, or will be asked to open.
+  size_t num_open() const {
+    return static_cast<size_t>(std::count_if(active_.begin(), active_.end(),
+                                             [](const Active& one) { return one.run->next_part() == nullptr; }));
+  }
 
   double left_s() const {
     return context_.options.budget_s > 0 ? began_s_ + context_.options.budget_s - context_.clock.now_s() : kForever;
@@ -84,7 +99,8 @@ class LaneRun {
   Active* next_ready() {
     const double now_s = context_.clock.now_s();
     for (Active& one : active_) {
-      if (one.run->ready_at_s() <= now_s && !one.run->needs_fresh_worker()) return &one;
+      if (one.run->ready_at_s() <= now_s && !one.run->needs_fresh_worker() && one.run->next_part() == nullptr)
+        return &one;
     }
     return nullptr;
   }
@@ -107,12 +123,28 @@ class LaneRun {
   bool begin_next() {
     // The time left is divided by the expected costs of the problems. If it does not suffice for all, the first
     // problems still get the time they need, because half-measured shapes are useless.
-    const double shares = std::max(1.0, num_lanes_ * left_s() / queue_.cost_left_s());
-    const auto index = queue_.take();
-    if (!index) return false;
-    active_.push_back({*index, std::make_unique<ProblemRun>(context_, static_cast<ProblemId>(*index), items_[*index]),
-                       shares * queue_.cost_s(*index)});
+    const double shares = std::max(1.0, num_lanes_ * left_s() / source_.remaining().cost_s);
+    const auto task = source_.take();
+    if (!task) return false;
+    active_.push_back({task->id, std::make_unique<ProblemRun>(context_, task->id, task->item),
+                       shares * expected_cost_s(task->item.problem, context_.executor.device())});
     return true;
+  }
+
+  /// Begins to tune a part that an active run waits for, for its short list.
+  bool begin_part() {
+    for (const Active& one : active_) {
+      const Problem* part = one.run->next_part();
+      const bool is_active = part == nullptr || std::any_of(active_.begin(), active_.end(), [&](const Active& other) {
+                               return other.is_part && other.run->result().problem == *part;
+                             });
+      if (is_active) continue;
+      const ProblemId id = context_.next_part--;
+      const WorkItem item{.problem = *part, .goal = Goal::short_list};
+      active_.push_back({id, std::make_unique<ProblemRun>(context_, id, item), one.share_s, true});
+      return true;
+    }
+    return false;
   }
 
   void begin_measuring() {
@@ -132,11 +164,19 @@ class LaneRun {
   }
 
   void finish(Active& active) {
-    const size_t index = active.index;
-    results_[index] = active.run->result();
-    queue_.done(index);
-    active_.remove_if([&](const Active& one) { return one.index == index; });
-    context_.observer.finished(results_[index]);
+    const ProblemId id = active.id;
+    const bool is_part = active.is_part;
+    const TuneResult result = active.run->result();
+    active_.remove_if([&](const Active& one) { return one.id == id; });
+    if (is_part) return note_part(result);
+    source_.done(id, result);
+    context_.observer.finished(result);
+  }
+
+  void note_part(const TuneResult& result) {
+    PartResult& known = context_.parts[result.problem.key()];
+    for (const ShortListed& one : result.short_list) known.short_list.push_back(one.candidate);
+    known.reason = result.reason;
   }
 
   void hold_to_budget(Active& active) {
@@ -146,7 +186,8 @@ class LaneRun {
       active.run->cut("--timeout passed before a decision");
     if (options.budget_s <= 0) return;
     if (busy_s > active.share_s) active.run->stop_asking();
-    const bool others_wait = queue_.num_left() > 1;
+    const auto left = source_.remaining();
+    const bool others_wait = left.num_waiting + left.num_open > 1;
     if (others_wait && busy_s > kMaxShares * active.share_s) {
       active.run->cut("the shape's time share ran out before a decision");
     }
@@ -154,11 +195,11 @@ class LaneRun {
 
   void end_all(const std::string& reason, void (ProblemRun::*end)(const std::string&)) {
     for (Active& one : active_) (one.run.get()->*end)(reason);
-    while (const auto index = queue_.take()) {
-      results_[*index].ending = Ending::cut;
-      results_[*index].reason = reason;
-      queue_.done(*index);
-      context_.observer.finished(results_[*index]);
+  }
+
+  void abandon_lost() {
+    for (Active& one : active_) {
+      if (!one.is_part && source_.is_lost(one.id)) one.run->abandon("it was given up before a decision");
     }
   }
 
@@ -166,16 +207,16 @@ class LaneRun {
   void wait_for_active() {
     constexpr double kMaxSleepS = 0.2;
     double ready_s = kForever;
-    for (const Active& one : active_) ready_s = std::min(ready_s, one.run->ready_at_s());
+    for (const Active& one : active_) {
+      if (one.run->next_part() == nullptr) ready_s = std::min(ready_s, one.run->ready_at_s());
+    }
     context_.clock.sleep_s(std::clamp(std::min(ready_s - context_.clock.now_s(), left_s()), 0.0, kMaxSleepS));
   }
 
   TuningContext& context_;
-  const std::vector<WorkItem>& items_;
-  WorkQueue& queue_;
+  WorkSource& source_;
   double num_lanes_;
   std::once_flag& has_begun_;
-  std::vector<TuneResult>& results_;
   double began_s_;
   std::list<Active> active_;
 };
@@ -185,17 +226,21 @@ class SharedObserver final : public TuneObserver {
  public:
   explicit SharedObserver(TuneObserver& inner) : inner_(inner) {}
   void progress(const Problem& problem, Phase phase, size_t num_alive) override {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     inner_.progress(problem, phase, num_alive);
   }
   void finished(const TuneResult& result) override {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     inner_.finished(result);
+  }
+  void tick() override {
+    const Lock lock(mutex_);
+    inner_.tick();
   }
 
  private:
-  std::mutex mutex_;
-  TuneObserver& inner_;
+  Mutex mutex_;
+  TuneObserver& inner_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 /// Error that ended a lane.
@@ -214,17 +259,18 @@ Tuner::Tuner(std::vector<TuningLane> lanes, TunerOptions options, Clock& clock)
 
 std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObserver& observer,
                                    const std::atomic<bool>& interrupted) {
-  std::vector<TuneResult> results(items.size());
-  std::vector<double> costs_s;
-  for (size_t i = 0; i < items.size(); ++i) {
-    results[i].problem = items[i].problem;
-    costs_s.push_back(expected_cost_s(items[i].problem, lanes_.front().executor.device()));
-  }
-  WorkQueue queue(std::move(costs_s), lanes_.size() > 1);
+  WorkList list(items, lanes_.front().executor.device(), lanes_.size() > 1);
+  const std::string ended = run(list, observer, interrupted);
+  list.cut_waiting(ended, observer);
+  return list.take_results();
+}
+
+std::string Tuner::run(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted) {
   SharedObserver shared(observer);
-  LaneRun::SharedState common{items, queue, lanes_.size(), {}, results};
+  LaneRun::SharedState common{source, lanes_.size(), {}};
   std::atomic<bool> stop = false;
   std::vector<LaneFailure> failures(lanes_.size());
+  std::vector<std::string> endings(lanes_.size());
   const auto run_lane = [&](size_t number) {
     TuningLane& lane = lanes_[number];
     const CoreBinding binding(lane.cores);
@@ -237,13 +283,17 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
                           {},
                           {},
                           [&] { return interrupted || stop; },
+                          [&] {
+                            shared.tick();
+                            return interrupted || stop;
+                          },
                           NeighbourIndex(lane.executor.device().fingerprint())};
-    LaneRun campaign(context, common);
+    LaneRun lane_run(context, common);
     try {
-      campaign.run();
+      endings[number] = lane_run.run();
     } catch (const Error& error) {
       failures[number] = {std::current_exception(), error.code() == ErrorCode::device};
-      campaign.give_back();
+      lane_run.give_back();
     } catch (...) {
       failures[number] = {std::current_exception(), false};
     }
@@ -255,13 +305,15 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
   run_lane(lanes_.size() - 1);
   for (std::thread& thread : threads) thread.join();
   // If a lane was lost after the others had ended, a surviving one takes its problems.
-  for (size_t number = 0; number < lanes_.size() && !queue.empty() && !stop; ++number) {
-    if (!failures[number].error) run_lane(number);
+  for (size_t number = 0; number < lanes_.size() && source.remaining().num_waiting > 0 && !stop; ++number) {
+    if (!failures[number].error && endings[number].empty()) run_lane(number);
   }
+  const auto ended = std::find_if(endings.begin(), endings.end(), [](const std::string& one) { return !one.empty(); });
   for (const LaneFailure& failure : failures) {
-    if (failure.error && (!failure.device || queue.num_left() > 0)) std::rethrow_exception(failure.error);
+    const bool is_work_left = source.remaining().num_waiting > 0 && ended == endings.end();
+    if (failure.error && (!failure.device || is_work_left)) std::rethrow_exception(failure.error);
   }
-  return results;
+  return ended == endings.end() ? "" : *ended;
 }
 
 }  // namespace attune

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <atomic>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -9,7 +10,7 @@
 #include "tuner/tune_observer.h"
 #include "tuner/tune_result.h"
 #include "tuner/tuner_options.h"
-#include "tuner/work_item.h"
+#include "tuner/work_source.h"
 
 namespace attune {
 
@@ -34,8 +35,11 @@ class Tuner {
   /// Lanes must be of equal devices. With more than one, each has a thread during run(), the observer is called by one
   /// thread at a time, and the problems of a lane whose device is lost (Error{device}) go to the others.
   Tuner(std::vector<TuningLane> lanes, TunerOptions options, Clock& clock = steady_clock());
-  /// Returns results in the order of the items. `interrupted` ends the run soon; decisions made before stay valid.
-  /// Throws the error of the last lane that is lost, and at once any error that is not a device's.
+  /// Runs until the source has no more work. Problems that wait when the budget is spent or `interrupted` becomes true
+  /// stay with the source; returns the reason then, else an empty text. Decisions made before stay valid. Throws the
+  /// error of the last lane that is lost, and at once any error that is not a device's.
+  std::string run(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted);
+  /// The same for a list. Returns results in the order of the items; those that still wait at the end are cut.
   std::vector<TuneResult> run(const std::vector<WorkItem>& items, TuneObserver& observer,
                               const std::atomic<bool>& interrupted);
 

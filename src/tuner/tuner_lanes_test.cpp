@@ -7,7 +7,6 @@
 #include "ops/op.h"
 #include "solver/registry.h"
 #include "tuner/tuner.h"
-#include "tuner/work_queue.h"
 
 namespace attune {
 namespace {
@@ -106,19 +105,6 @@ TEST_F(TunerOnSeveralDevices, AnInterruptEndsAllLanes) {
   FailingExecutor first(kNever, ErrorCode::device), second(kNever, ErrorCode::device);
   for (const TuneResult& result : run(first, second)) EXPECT_EQ(result.ending, Ending::cut);
   EXPECT_EQ(observer_.num_finished, items_.size());
-}
-
-TEST(WorkQueue, GivesTheLongestFirstToSeveralAndTheInputsOrderToOne) {
-  WorkQueue several({1, 3, 2}, true), one({1, 3, 2}, false);
-  EXPECT_EQ(several.take(), 1u);
-  EXPECT_EQ(several.take(), 2u);
-  several.give_back(1);
-  EXPECT_EQ(several.take(), 1u);
-  EXPECT_EQ(one.take(), 0u);
-  EXPECT_EQ(one.num_left(), 3u);
-  one.done(0);
-  EXPECT_EQ(one.num_left(), 2u);
-  EXPECT_DOUBLE_EQ(one.cost_left_s(), 5);
 }
 
 }  // namespace

@@ -2,31 +2,35 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/record.h"
 #include "search/contest_options.h"
-#include "search/strategy/strategy.h"
+#include "search/strategy/lane_allocator.h"
+#include "search/strategy/strategies.h"
 
 namespace attune {
 
 struct TunerOptions {
   ContestOptions contest;
   StrategyOptions strategy;
+  /// Makes the strategy of one solver's search, and what divides a problem's questions between them. Called on the
+  /// threads of all devices.
+  std::function<std::unique_ptr<Strategy>(SearchTask, const StrategyOptions&)> make_strategy = attune::make_strategy;
+  std::function<std::unique_ptr<LaneAllocator>()> make_allocator = take_turns;
   Protocol protocol;
   bool exhaustive = false;  ///< If true, every candidate is measured `warmup` + `iters` times: the oracle.
   uint32_t warmup = 5, iters = 101;
   std::vector<std::string> libraries;  ///< First parts of solver ids (`onednn`); empty: all solvers.
   bool split_k = true;                 ///< If false, candidates whose config has split_k > 1 are excluded.
-  /// If set, this candidate alone is tried beside the untuned configs, and none of those may win.
-  std::optional<Candidate> only;
-  bool retune = false;           ///< If true, results in the journal are ignored.
-  double budget_s = 0;           ///< Time for the whole run; 0: unlimited.
-  double problem_timeout_s = 0;  ///< Time per problem, `--timeout`; 0: unlimited.
-  double load_deadline_s = 60;   ///< Time allowed to prepare a candidate.
-  double run_deadline_s = 2;     ///< Minimum time allowed for a launch; 50 times the best so far if that is more.
+  bool retune = false;                 ///< If true, results in the journal are ignored.
+  double budget_s = 0;                 ///< Time for the whole run; 0: unlimited.
+  double problem_timeout_s = 0;        ///< Time per problem, `--timeout`; 0: unlimited.
+  double load_deadline_s = 60;         ///< Time allowed to prepare a candidate.
+  double run_deadline_s = 2;           ///< Minimum time allowed for a launch; 50 times the best so far if that is more.
   /// Called once per run, before the first candidate is run, by the first lane while the others wait; not called if
   /// nothing is measured. Its duration counts against no budget.
   std::function<void()> before_measuring;

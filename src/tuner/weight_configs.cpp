@@ -82,7 +82,7 @@ bool WeightConfigs::decide_with(const Candidate& chosen, const Rows& rows, const
   Rows others;
   for (TuneResult* row : rows) {
     if (row->decision && row->decision->winner == chosen) continue;
-    WorkItem item{.problem = row->problem};
+    WorkItem item{.problem = row->problem, .candidates = {chosen}, .untuned_may_win = false};
     const auto known =
         std::find_if(items_.begin(), items_.end(), [&](const WorkItem& one) { return one.problem == row->problem; });
     if (known != items_.end()) item.incumbent = known->incumbent;
@@ -91,9 +91,7 @@ bool WeightConfigs::decide_with(const Candidate& chosen, const Rows& rows, const
   }
   if (items.empty()) return true;
   TunerOptions how = how_;
-  how.only = chosen;
   how.before_measuring = nullptr;
-  how.protocol.procedure += " only=" + chosen.name();
   ProgressObserver progress(observer_);
   auto again = Tuner(lanes_, how).run(items, progress, interrupted);
   for (size_t i = 0; i < again.size(); ++i) {

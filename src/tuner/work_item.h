@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "attune/problem.h"
 #include "core/record.h"
 
 namespace attune {
 
+/// What a problem is tuned for: a Decision, or the candidates that its race leaves (Ending::shortlisted), for a contest
+/// in another process or as the values of a composite solver's part.
+enum class Goal : uint8_t { decision, short_list };
+
 /// One problem to tune; normalised.
 struct WorkItem {
   Problem problem;
   std::optional<Incumbent> incumbent;  ///< The published winner: a finalist, preferred when tied.
   bool has_row = false;                ///< True if a table has a usable row: nothing is measured unless `retune`.
+  Goal goal = Goal::decision;
+  /// Ids of the solvers that take part, besides TunerOptions::libraries; empty: all.
+  std::vector<std::string> solvers;
+  /// If not empty, these alone are tried beside the untuned configs.
+  std::vector<Candidate> candidates;
+  bool untuned_may_win = true;  ///< False: only one of `candidates` may win.
 };
 
 }  // namespace attune

@@ -110,17 +110,29 @@ std::vector<Sample> samples_from(const json& value) {
   });
 }
 
+json keys_of(const std::vector<Problem>& problems) {
+  json keys = json::array();
+  for (const Problem& one : problems) keys.push_back(one.key());
+  return keys;
+}
+std::vector<Problem> problems_from(const json& value) {
+  std::vector<Problem> problems;
+  for (const json& one : value) problems.push_back(Problem::parse(text_from(one)));
+  return problems;
+}
+
 json json_of(const Contender& contender) {
   return {{"solver", contender.solver},         {"version", contender.version},
           {"versions", contender.versions},     {"supported", contender.support.yes},
           {"reason", contender.support.reason}, {"space", json_of(contender.space)},
-          {"untuned", contender.untuned.key()}, {"invariant", json_of(contender.invariant)}};
+          {"untuned", contender.untuned.key()}, {"invariant", json_of(contender.invariant)},
+          {"parts", keys_of(contender.parts)}};
 }
 Contender contender_from(const json& value) {
   return {text_from(value.at("solver")),        text_from(value.at("version")),
           value.at("versions").get<Versions>(), {value.at("supported").get<bool>(), text_from(value.at("reason"))},
           space_from(value.at("space")),        Config::parse(text_from(value.at("untuned"))),
-          space_from(value.at("invariant"))};
+          space_from(value.at("invariant")),    problems_from(value.at("parts"))};
 }
 
 json json_of(const DeviceInfo& device) {

@@ -31,9 +31,9 @@ const Wanted* as(const WorkerRequest& request) {
 }
 
 /// Returns the reason to end a worker's life: its death, a mismatched answer, or its failure to continue.
-std::optional<Death> death_of(const WorkerRequest& request, const WorkerProcess::News& news) {
-  if (const auto* death = std::get_if<Death>(&news)) return *death;
-  const auto& reply = std::get<Reply>(news);
+std::optional<Death> death_of(const WorkerRequest& request, const WorkerProcess::Event& event) {
+  if (const auto* death = std::get_if<Death>(&event)) return *death;
+  const auto& reply = std::get<Reply>(event);
   if (!fits(request, reply))
     return Death{{.status = Status::crashed, .detail = "the worker's answer does not match the request"}, 0};
   const auto* failed = std::get_if<reply::Failed>(&reply);
@@ -113,15 +113,15 @@ bool WorkerExecutor::answer_first() {
     if (const Outcome* why = problems_.why_lost(admit->id)) std::get<Admitted>(*answer_).verified = *why;
   } else {
     if (!asked_) send(request);
-    auto news = worker_->take();
-    if (!news) return false;
+    auto event = worker_->take();
+    if (!event) return false;
     asked_ = false;
-    if (const auto death = death_of(request, *news)) {
+    if (const auto death = death_of(request, *event)) {
       const auto began = Clock::now();
       settled = handle_death(request, *death);
       recoveries_.push_back(std::chrono::duration_cast<Milliseconds>(Clock::now() - began));
     } else {
-      settle(request, std::get<Reply>(*news));
+      settle(request, std::get<Reply>(*event));
       settled = true;
     }
   }
@@ -166,13 +166,13 @@ void WorkerExecutor::replace() {
 }
 
 /// Returns the answer of a running worker, or its death. Throws StopRequested.
-WorkerProcess::News WorkerExecutor::exchange(const WorkerRequest& request) {
+WorkerProcess::Event WorkerExecutor::exchange(const WorkerRequest& request) {
   worker_->ask(request, longest_step(request));
   for (;;) {
     if (options_.stopped && options_.stopped()) throw StopRequested();
-    if (auto news = worker_->take()) {
-      if (auto death = death_of(request, *news)) return *std::move(death);
-      return *std::move(news);
+    if (auto event = worker_->take()) {
+      if (auto death = death_of(request, *event)) return *std::move(death);
+      return *std::move(event);
     }
     poll_set_.wait(kLook);
   }
@@ -195,12 +195,12 @@ void WorkerExecutor::start() {
   for (int i = 0; i < kStarts; ++i) {
     worker_.reset();
     worker_ = std::make_unique<WorkerProcess>(options_, poll_set_);
-    auto news = exchange(request::Hello{options_.device, options_.build, options_.cores, skipped_});
-    if (const auto* death = std::get_if<Death>(&news)) {
+    auto event = exchange(request::Hello{options_.device, options_.build, options_.cores, skipped_});
+    if (const auto* death = std::get_if<Death>(&event)) {
       why = death->outcome.detail;
       continue;
     }
-    auto& answer = std::get<Reply>(news);
+    auto& answer = std::get<Reply>(event);
     if (const auto* failed = std::get_if<reply::Failed>(&answer)) fail(failed->code, "{}", failed->message);
     num_admissions_ = 0;
     // The facts of the first worker stay valid: a second measurement of the bandwidth must not change keys or rules.

@@ -66,7 +66,7 @@ class WorkerExecutor final : public Executor {
   void restore();
   void restore_for(ProblemId id);
   std::optional<Death> bring_back();
-  WorkerProcess::News exchange(const WorkerRequest& request);
+  WorkerProcess::Event exchange(const WorkerRequest& request);
   Milliseconds longest_step(const WorkerRequest& request) const;
 
   bool handle_death(const WorkerRequest& request, const Death& death);

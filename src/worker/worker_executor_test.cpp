@@ -16,7 +16,7 @@
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "solver/registry.h"
-#include "testing/poll_loop.h"
+#include "testing/worker_fixture.h"
 #include "worker/announcement.h"
 #include "worker/frame.h"
 #include "worker/messages.h"
@@ -25,10 +25,8 @@
 namespace attune {
 namespace {
 
-constexpr const char* kBuild = "test";
-
 /// This program is its own worker: it acts as one when started with this test only.
-TEST(Worker, DISABLED_IsThisProcess) { ::_exit(run_worker(registry(), kBuild)); }
+TEST(Worker, DISABLED_IsThisProcess) { ::_exit(run_worker(registry(), kTestBuild)); }
 
 /// A damaged worker: it greets correctly and then answers every request as if something had been closed.
 TEST(Worker, DISABLED_AnswersSomethingElse) {
@@ -42,88 +40,13 @@ TEST(Worker, DISABLED_AnswersSomethingElse) {
     while (const auto frame = reader.next()) {
       Reply answer = reply::Done{};
       if (std::holds_alternative<request::Hello>(request_from(frame->payload)))
-        answer = reply::Ready{open_device("fake:0")->info(), kBuild};
+        answer = reply::Ready{open_device("fake:0")->info(), kTestBuild};
       announcer.answer();
       const std::string text = encode_frame({frame->number, to_payload(answer)});
       if (::write(kWorkerChannel, text.data(), text.size()) < 0) ::_exit(1);
     }
   }
 }
-
-class WorkerExecutorTest : public testing::Test {
- protected:
-  void SetUp() override {
-    faults_ = std::filesystem::temp_directory_path() / fmt::format("attune-worker-test-{}", ::getpid());
-    options_.command = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
-                        "--gtest_filter=Worker.DISABLED_IsThisProcess"};
-    options_.build = kBuild;
-    options_.device = "fake:0";
-    // No modules, because each worker would open them again.
-    options_.environment = {{"ATTUNE_MODULES", "/nowhere"}, {"PATH", "/usr/bin"}};
-    options_.strays = &strays_;
-    problem_ = op_of(problem_).normalise(problem_, {});
-  }
-  void TearDown() override { std::filesystem::remove(faults_); }
-
-  /// Fault lines as described in src/solvers/fake/README.md: config, fault, step, when.
-  void plant(std::initializer_list<std::array<std::string, 4>> lines) {
-    std::ofstream file(faults_);
-    for (const auto& line : lines)
-      file << "*\t" << line[0] << '\t' << line[1] << '\t' << line[2] << '\t' << line[3] << '\n';
-    options_.environment["ATTUNE_FAKE_FAULTS"] = faults_;
-  }
-  WorkerExecutor& executor() {
-    if (!executor_) executor_ = std::make_unique<WorkerExecutor>(options_);
-    return *executor_;
-  }
-  Opened open() { return attune::open(executor(), {1, problem_, {}}); }
-  request::Admit admission(Slot slot, const std::string& config, Milliseconds run = Milliseconds(2000)) const {
-    const Candidate candidate{"fake.gemm", "1", Config::parse(config)};
-    return {1, slot, {.candidate = candidate, .twice = true, .limits = {load_, run}}};
-  }
-  Admitted admit(Slot slot, const std::string& config, Milliseconds run = Milliseconds(2000)) {
-    return attune::admit(executor(), admission(slot, config, run));
-  }
-  Sampled sample(std::initializer_list<Slot> slots, uint32_t rounds = 3) {
-    std::vector<Turn> schedule;
-    for (uint32_t round = 0; round < rounds; ++round) {
-      for (const Slot slot : slots) schedule.push_back({slot, round, 1, Milliseconds(2000)});
-    }
-    return attune::sample(executor(), {schedule});
-  }
-  uint32_t recycle() { return attune::recycle(executor()).epoch; }
-  template <typename Wanted>
-  Wanted aborted(Request request) {
-    executor().begin(std::move(request));
-    executor().abort();
-    EXPECT_TRUE(is_readable(executor().descriptor()));
-    return std::get<Wanted>(executor().take().value());
-  }
-
-  /// Kills the worker in the middle of slow launches.
-  Sampled sample_and_kill(Slot slot) {
-    executor().begin(request::Sample{{Turn{slot, 0, 6, Milliseconds(20'000)}}});
-    EXPECT_FALSE(executor().take());
-    EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(200))) << "it is under way";
-    ::kill(executor().processes().front(), SIGKILL);
-    return std::get<Sampled>(finish().value());
-  }
-  /// Waits for the answer to the outstanding request; nothing if the executor says nothing for ten seconds.
-  std::optional<Answer> finish() {
-    std::optional<Answer> answer;
-    while (!answer && is_readable(executor().descriptor(), Milliseconds(10'000))) answer = executor().take();
-    return answer;
-  }
-
-  const std::string good_ = "split_k=1;tile_m=64;tile_n=64", bad_ = "split_k=1;tile_m=16;tile_n=16",
-                    other_ = "split_k=1;tile_m=32;tile_n=32";
-  Problem problem_ = Problem::parse("gemm_a16w16 m=8 n=16 k=16 dtype=fp32");
-  std::filesystem::path faults_;
-  Milliseconds load_{2000};
-  Strays strays_;
-  WorkerOptions options_;
-  std::unique_ptr<WorkerExecutor> executor_;
-};
 
 TEST_F(WorkerExecutorTest, AnswersWhatAnExecutorInThisProcessAnswers) {
   const auto device = open_device("fake:0");
@@ -418,7 +341,7 @@ TEST_F(WorkerExecutorTest, GivesUpWhatItMendsWhenAllIsToStop) {
 TEST_F(WorkerExecutorTest, RefusesAWorkerOfAnotherBuildAndOneThatDoesNotStart) {
   options_.build = "another";
   EXPECT_THROW(executor(), Error);
-  options_.build = kBuild;
+  options_.build = kTestBuild;
   options_.device = "moon:0";
   EXPECT_THROW(executor(), Error);
   options_.device = "fake:0";
@@ -459,107 +382,6 @@ TEST_F(WorkerExecutorTest, ACandidateThatDiesInARecycledWorkerIsBlamedAsAlways) 
   EXPECT_EQ(after.failed[0].first, 2u);
   EXPECT_EQ(after.failed[0].second.status, Status::crashed);
   EXPECT_EQ(sample({1}).turns.size(), 3u);
-}
-
-TEST_F(WorkerExecutorTest, AnAbortedRecycleIsAnswered) {
-  open();
-  const uint32_t before = recycle();
-  EXPECT_GT(aborted<Recycled>(request::Recycle{}).epoch, before);
-  EXPECT_TRUE(executor().processes().empty()) << "no worker was started";
-}
-
-TEST_F(WorkerExecutorTest, EveryAbortedRequestIsAnswered) {
-  EXPECT_EQ(aborted<Opened>(request::Open{1, problem_, {}}), (Opened{.problem = 1, .refused = "the run was stopped"}));
-  open();
-  EXPECT_EQ(aborted<Admitted>(admission(2, good_)).verified.status, Status::cancelled);
-  open();
-  EXPECT_TRUE(aborted<Sampled>(request::Sample{{{.slot = 2}}}).interrupted);
-  EXPECT_FALSE(is_readable(executor().descriptor())) << "nothing is outstanding any more";
-  executor().abort();
-  EXPECT_FALSE(executor().take()) << "nothing was outstanding";
-  EXPECT_EQ(executor().num_deaths(), 0u) << "and nobody is blamed";
-}
-
-TEST_F(WorkerExecutorTest, DoesOneRequestAtATime) {
-  EXPECT_FALSE(executor().take()) << "there is none";
-  EXPECT_FALSE(is_readable(executor().descriptor()));
-  executor().begin(request::Open{1, problem_, {}});
-  EXPECT_DEATH(executor().begin(request::Recycle{}), "one request at a time");
-  EXPECT_DEATH(executor().close(1), "while a request is outstanding");
-  EXPECT_DEATH(executor().drop(1), "while a request is outstanding");
-  executor().abort();
-  EXPECT_DEATH(executor().begin(request::Recycle{}), "one request at a time") << "its answer was not taken";
-  EXPECT_TRUE(executor().take());
-  EXPECT_FALSE(executor().take()) << "an answer is taken once";
-  EXPECT_EQ(open().refused, "");
-}
-
-TEST_F(WorkerExecutorTest, ItsDescriptorIsReadableOnceTheAnswerIsThere) {
-  plant({{bad_, "slow", "run", "from:7"}});  // a second a launch
-  open();
-  ASSERT_TRUE(admit(1, bad_, Milliseconds(20'000)).verified.ok());
-  executor().begin(request::Sample{{Turn{1, 0, 1, Milliseconds(20'000)}}});
-  EXPECT_TRUE(is_readable(executor().descriptor())) << "take() is to send it";
-  EXPECT_FALSE(executor().take());
-  EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(200))) << "the worker is at work";
-  const auto answer = finish();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(std::get<Sampled>(*answer).turns.size(), 1u);
-  EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(50)));
-}
-
-TEST_F(WorkerExecutorTest, IsWaitedForBesideOtherThingsInOnePoll) {
-  plant({{bad_, "slow", "run", "always"}});
-  const Pipe pipe;
-  int num_bytes = 0;
-  executor().begin(request::Open{1, problem_, {}});
-  auto answer = answer_beside(executor(), pipe, [] {});
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(std::get<Opened>(*answer).refused, "");
-  for (int i = 0; i < 3; ++i) pipe.put();
-  executor().begin(admission(1, bad_, Milliseconds(0)));
-  answer = answer_beside(executor(), pipe, [&] {
-    if (++num_bytes == 3) executor().abort();  // as after a signal
-  });
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(std::get<Admitted>(*answer).verified.status, Status::cancelled);
-  EXPECT_EQ(num_bytes, 3);
-}
-
-TEST_F(WorkerExecutorTest, AnIdleWorkerThatIsKilledWakesNobody) {
-  ::kill(executor().processes().front(), SIGKILL);
-  EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(600))) << "longer than between looks at deadlines";
-  EXPECT_EQ(open().refused, "");
-}
-
-TEST_F(WorkerExecutorTest, AnAnswerThatCameInTimeCountsHoweverLateItIsTaken) {
-  options_.longest = Milliseconds(1000);
-  open();
-  executor().begin(admission(1, good_));
-  EXPECT_FALSE(executor().take());
-  std::this_thread::sleep_for(Milliseconds(1500));
-  const auto answer = executor().take();
-  ASSERT_TRUE(answer);
-  EXPECT_TRUE(std::get<Admitted>(*answer).verified.ok());
-  EXPECT_EQ(executor().num_deaths(), 0u);
-}
-
-TEST_F(WorkerExecutorTest, WhatIsDroppedOrClosedIsGoneForEverybody) {
-  open();
-  for (const Slot slot : {1u, 2u, 3u}) ASSERT_TRUE(admit(slot, good_).verified.ok());
-  executor().drop(2);
-  executor().drop(9);  // nobody
-  EXPECT_EQ(sample({1, 2, 3}).turns.size(), 6u) << "three rounds of two";
-  executor().drop(3);
-  EXPECT_TRUE(is_readable(executor().descriptor())) << "the worker is to be told";
-  while (is_readable(executor().descriptor(), Milliseconds(500))) EXPECT_FALSE(executor().take());
-  recycle();
-  EXPECT_EQ(sample({1, 2, 3}).turns.size(), 3u) << "a fresh worker does not get it again";
-  executor().close(1);
-  executor().close(1);
-  executor().close(7);
-  EXPECT_EQ(attune::admit(executor(), admission(4, good_)).verified.status, Status::cancelled);
-  EXPECT_TRUE(sample({1}).turns.empty());
 }
 
 }  // namespace

@@ -118,16 +118,16 @@ void WorkerProcess::ask(const WorkerRequest& request, Milliseconds longest) {
   watch();
 }
 
-std::optional<WorkerProcess::News> WorkerProcess::take() {
-  auto news = look();
-  if (!news) {
+std::optional<WorkerProcess::Event> WorkerProcess::take() {
+  auto event = look();
+  if (!event) {
     watch();
   } else {
     poll_set_.forget(channel_.number());
     poll_set_.forget(child_.descriptor());
     poll_set_.wake_in(std::nullopt);
   }
-  return news;
+  return event;
 }
 
 /// Makes the poll set readable when take() has something to do: an answer, the worker's end, space for what is unsent,
@@ -140,7 +140,7 @@ void WorkerProcess::watch() {
 }
 
 /// Looks at the deadline last: an answer that came in time counts, however late this is called.
-std::optional<WorkerProcess::News> WorkerProcess::look() {
+std::optional<WorkerProcess::Event> WorkerProcess::look() {
   for (;;) {
     try {
       if (auto answer = next_answer()) return std::move(*answer);
@@ -178,7 +178,7 @@ WaitStatus WorkerProcess::turn_out(bool hung_up) {
 }
 
 /// An answer sent before the worker ended is accepted.
-WorkerProcess::News WorkerProcess::after_its_end() {
+WorkerProcess::Event WorkerProcess::after_its_end() {
   if (page_.read().answering) read_answers();
   try {
     if (auto answer = next_answer()) return std::move(*answer);

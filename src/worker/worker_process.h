@@ -42,7 +42,7 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   pid_t pid() const noexcept { return child_.pid(); }
-  using News = std::variant<Reply, Death>;
+  using Event = std::variant<Reply, Death>;
 
   /// Starts sending a request. Requires: the last one was answered. `longest`: time limit for each step that has none
   /// of its own. The poll set is readable from now on whenever take() has something to do, until the answer. Throws
@@ -52,20 +52,20 @@ class WorkerProcess {
   /// the deadline of its announcement, or sent an invalid message, it is dead when this returns: a Death, once. Sends
   /// what is left of the request. Waits for nothing but the end of a worker whose channel was damaged, half a second at
   /// most.
-  std::optional<News> take();
+  std::optional<Event> take();
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Channel;
 
   WorkerProcess(const WorkerOptions& options, PollSet& poll_set, Channel channel);
-  std::optional<News> look();
+  std::optional<Event> look();
   void watch();
   std::optional<Reply> next_answer();
   bool read_answers();
   void write_request();
   Clock::time_point deadline(const Announcement& announced) const;
-  News after_its_end();
+  Event after_its_end();
   WaitStatus turn_out(bool hung_up);
   Death death(WaitStatus status);
   std::string last_output() const;

@@ -51,6 +51,7 @@ INSTEAD = {
     ("tune", "--tuning_results_file"): ["tune", "--gemm_size_file", "sizes.yaml", *FAKE],
     ("tune", "--compare_wo_tuning"): ["tune", *FAKE],
     ("tune", "--run_config"): ["tune", *FAKE],
+    ("list", "--device-info"): ["list", "candidates", PROBLEM, "--devices", "fake:0"],
     ("diff", "before"): ["diff"], ("diff", "after"): ["diff", "t.csv"], ("check", "table"): ["check"],
     ("capture show", "sources"): ["capture", "show"], ("capture clear", "folder"): ["capture", "clear"],
     ("capture merge", "sources"): ["capture", "merge", "-o", "merged.csv"],

@@ -40,6 +40,33 @@ class CompiledKernels(story.Story):
         built = self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
         self.assertIn("1 of 1 row use generated kernels: 2 files", built.stdout)
 
+    def test_the_cache_keeps_its_size_but_for_what_a_run_needs(self):
+        def recipes():
+            return {e["recipe"] for e in self.attune("kernels", "list", "--json", *self.cache).json}
+
+        build = ("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
+        other = CONFIG.replace("prefetch=0", "prefetch=128")
+        for how in ({"env": {"ATTUNE_MAX_CACHE_BYTES": "1"}}, {"flags": ("--max-cache-bytes", "1")}):
+            with self.subTest(how):
+                self.attune("kernels", "clear", *self.cache)
+                for config in (CONFIG, other):
+                    self.table(f"jit_cpu.gemm@1:{config}")
+                    self.assertIn("2 files", self.attune(*build, *how.get("flags", ()), env=how.get("env")).stdout)
+                    self.assertEqual(len(recipes()), 2, "the kernel and its packing")
+                self.table(f"jit_cpu.gemm@1:{CONFIG}", f"jit_cpu.gemm@1:{other}")
+                self.attune(*build, env={"ATTUNE_MAX_CACHE_BYTES": "1"})
+                self.assertEqual(len(recipes()), 3)
+        self.refused(*build, env={"ATTUNE_MAX_CACHE_BYTES": "1G"}, says=("ATTUNE_MAX_CACHE_BYTES", "'1G'"))
+        self.refused(*build, "--max-cache-bytes", "1G", says="--max-cache-bytes")
+        self.assertEqual([name for name in (self.work / "cache").iterdir() if name.name.startswith(".lease")], [])
+
+    def test_a_kernels_description_has_the_size_of_its_code(self):
+        self.table(f"jit_cpu.gemm@1:{CONFIG}")
+        self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
+        for kernel in self.attune("kernels", "list", "--json", *self.cache).json:
+            self.assertGreater(int(kernel["metadata"]["code_bytes"]), 0)
+            self.assertLess(int(kernel["metadata"]["code_bytes"]), kernel["bytes"])
+
     def test_values_outside_the_space_generate_nothing(self):
         nonsense = ("kernel=dot;prefetch=0;rows=0;threads=1;unroll=1;width=1", "rows=20000", "kernel=tile_m;rows=8;width=0")
         for config in nonsense:

@@ -88,6 +88,19 @@ class Status(story.Story):
         self.assertEqual(run.wait().status, 130)
         self.assertEqual(self.attune("status").stdout, "none of your runs is active\n")
 
+    def test_a_run_ends_by_itself_when_it_is_told_to_and_when_its_terminal_closes(self):
+        self.put("shapes.csv", SHAPE)
+        faults = self.put("faults.tsv", f"*\t{CONFIG}\tslow\trun\talways\n")
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            run = self.start("tune", *TUNE, *story.FAKE, "--run-deadline", "30", env={"ATTUNE_FAKE_FAULTS": str(faults)})
+            for _ in range(600):
+                if self.attune("status", "--json").json or run.has_ended():
+                    break
+                time.sleep(0.05)
+            run.send(number)
+            self.assertEqual(run.wait().status, 128 + number)
+            self.assertEqual(self.attune("status").stdout, "none of your runs is active\n")
+
 
 if __name__ == "__main__":
     story.main()

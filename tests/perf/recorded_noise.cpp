@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/statistics.h"
 #include "base/text.h"
+#include "core/statistics.h"
 #include "report/result_table.h"
 #include "tuner/candidate_source.h"
 #include "workbench.h"
@@ -34,7 +34,8 @@ struct Recording {
 std::vector<Turn> admit_all(Workbench& bench, const Problem& problem, const Settings& settings) {
   const TunerOptions options = race_options(settings);
   auto opened = open_problem(*bench.executor, 0, problem, options.protocol);
-  CandidateSource source(problem, bench.device->info(), std::move(opened.contenders), options, StartingPoints{});
+  CandidateSource source({.problem = problem}, bench.device->info(), std::move(opened.contenders), options, StartingPoints{});
+  source.begin();
   std::vector<Turn> admitted;
   Slot slot = 0;
   for (const Candidate& candidate : source.ask(1000)) {

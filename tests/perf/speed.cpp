@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/statistics.h"
+#include "core/statistics.h"
 #include "measure/operands/rotation.h"
 #include "measure/plausibility.h"
 #include "ops/op.h"

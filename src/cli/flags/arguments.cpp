@@ -80,6 +80,14 @@ void add_quiet_wait_flag(CLI::App& verb, double& seconds) {
       ->check(amount_error);
 }
 
+void add_cache_size_flag(CLI::App& verb, std::optional<uint64_t>& bytes) {
+  verb.add_option(
+          "--max-cache-bytes", bytes,
+          "Size to which compiled kernels may grow: beyond it those used longest ago are removed, but none that "
+          "a run needs; default: ATTUNE_MAX_CACHE_BYTES, else 1 GiB")
+      ->check(natural_number_error);
+}
+
 void add_deadline_flag(CLI::App& verb, const std::string& name, double& seconds, const std::string& help) {
   verb.add_option(name, seconds, help)->capture_default_str()->check(amount_error)->check(CLI::Range(0.01, 1e6));
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,8 @@ void add_inputs_flag(CLI::App& verb, std::string& inputs);
 void add_require_flag(CLI::App& verb, std::string& require, const std::string& help);
 /// Adds `--quiet-wait`.
 void add_quiet_wait_flag(CLI::App& verb, double& seconds);
+/// Adds `--max-cache-bytes`, the size to which compiled kernels may grow.
+void add_cache_size_flag(CLI::App& verb, std::optional<uint64_t>& bytes);
 /// Adds a flag for a time limit in seconds.
 void add_deadline_flag(CLI::App& verb, const std::string& name, double& seconds, const std::string& help);
 

@@ -20,6 +20,12 @@ void add_device_flags(CLI::App& verb, DeviceChoice& devices, const std::string& 
       ->check(positive_number_error);
 }
 
+void add_device_info_flag(CLI::App& verb, std::string& file) {
+  verb.add_option("--device-info", file,
+                  "File that describes a device which need not be here, or several of which --devices names one: the "
+                  "output of `attune list devices --json` there");
+}
+
 std::string units_text(const DeviceInfo& device) {
   return counted(static_cast<size_t>(device.num_units), device.kind == "host" ? "thread" : "unit");
 }

@@ -13,6 +13,9 @@ namespace attune {
 /// Adds --devices and --threads. `help`: text of --devices.
 void add_device_flags(CLI::App& verb, DeviceChoice& devices, const std::string& help = "cpu:0 (default) or fake:0");
 
+/// Adds --device-info, a file that describes a device which need not be here (docs/formats/device_info.md).
+void add_device_info_flag(CLI::App& verb, std::string& file);
+
 /// Returns a device's units with their noun: `2 threads` of a host, `4 units` of another.
 std::string units_text(const DeviceInfo& device);
 /// Returns a device's key, for a host with the number of threads: `x86-64-v4/2 with 2 threads`.

@@ -7,14 +7,14 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <mutex>
 #include <tuple>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/quiet_write.h"
 #include "base/text.h"
 #include "base/variable.h"
-#include "compile/exported_symbols.h"
+#include "compile/elf_file.h"
 #include "compile/hostcc/toolchain_name.h"
 #include "process/run_command.h"
 
@@ -100,13 +100,13 @@ std::string HostCompiler::toolchain() const {
     std::string name, failure;
   };
   using Key = std::tuple<std::string, int64_t, int64_t>;
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::map<Key, Version> known;
   const fs::path program = find_program();
   struct stat status {};
   ::stat(program.c_str(), &status);
   const Key key(program.string(), status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   auto found = known.find(key);
   if (found == known.end()) {
     Version answer;
@@ -127,6 +127,12 @@ bool HostCompiler::targets(std::string_view arch) const {
   if (!arch.starts_with(ours)) return false;
   const std::string_view rest = arch.substr(ours.size());
   return rest.empty() || rest.front() == '-' || rest.front() == '+';
+}
+
+std::map<std::string, std::string> HostCompiler::report(const CompilerOutput& output) const {
+  const auto bytes = code_bytes(output.binary);
+  if (!bytes) return {};
+  return {{"code_bytes", std::to_string(*bytes)}};
 }
 
 std::string HostCompiler::flaw_of(std::string_view file) const {

@@ -15,6 +15,11 @@ class HostCompiler : public Compiler {
   bool targets(std::string_view arch) const override;
   CompileCommand command(const CompileTask& task, const std::filesystem::path& folder) const override;
   uint32_t command_version() const override { return 1; }
+  CompilerLimits limits() const override {
+    return {.memory_bytes = uint64_t{4} << 30, .deadline = Milliseconds(60'000)};
+  }
+  /// `code_bytes`: bytes of machine code. The command asks for nothing else that could be reported.
+  std::map<std::string, std::string> report(const CompilerOutput& output) const override;
   std::string flaw_of(std::string_view file) const override;
 };
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "compile/exported_symbols.h"
+#include "compile/elf_file.h"
 #include "process/run_command.h"
 #include "process/temporary_folder.h"
 #include "testing/environment.h"
@@ -68,6 +68,17 @@ TEST_F(HostCompilerTest, WhatItCompilesCanBeLoadedAndCalled) {
   EXPECT_EQ(::dlsym(library, "helper"), nullptr);
   EXPECT_THAT(*exported_symbols(read_file(file_)), UnorderedElementsAre("entry", "quotient"));
   ::dlclose(library);
+}
+
+TEST_F(HostCompilerTest, ReportsTheSizeOfTheCode) {
+  const auto bytes = [&](const std::string& source) {
+    run({.compiler = "hostcc", .source = source, .arch = "x86-64", .options = {}, .entries = {}});
+    const std::string binary = read_file(file_);
+    return std::stoul(hostcc().report({"", binary, folder_.path()}).at("code_bytes"));
+  };
+  const auto few = bytes("int f(int x) { return x; }");
+  EXPECT_GT(few, 0u);
+  EXPECT_GT(bytes("int f(int x) { return x; }\nint g(int x) { return x * x % 77 + f(x / 3); }"), few);
 }
 
 TEST_F(HostCompilerTest, TheOptionsOfATaskComeAfterItsOwn) {

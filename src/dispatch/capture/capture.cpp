@@ -10,13 +10,13 @@
 #include <chrono>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "dispatch/capture/capture_files.h"
 #include "dispatch/capture/shape_counters.h"
 #include "dispatch/table/key_problem.h"
@@ -78,12 +78,12 @@ struct Capture::State {
   void refuse_unreadable(const FamilySpec& family, std::vector<Line>& lines);
   void write_family(const FamilySpec& family, std::vector<Line>& lines, std::string& error);
   Text text_of(const Problem& problem);
-  void start_in_child();
+  void start_in_child() ATTUNE_REQUIRES(texts_mutex);
 
   const fs::path folder;
   ShapeCounters counters;
-  std::mutex texts_mutex;
-  std::map<std::string, Text> texts;
+  Mutex texts_mutex;
+  std::map<std::string, Text> texts ATTUNE_GUARDED_BY(texts_mutex);
   std::atomic<uint64_t> num_dropped{0}, num_refused{0}, num_texts{0};
   /// Set while a thread writes. This is not a mutex, because the child of a fork must be able to reset it after a
   /// thread that the child lacks.
@@ -100,11 +100,11 @@ class Capture::State::Live {
     return all;
   }
   void add(State* state) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     all_.push_back(state);
   }
   void remove(State* state) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     std::erase(all_, state);
   }
 
@@ -112,22 +112,23 @@ class Capture::State::Live {
   // fork() only waits for locks that are held for microseconds, never for a disk.
   Live() {
     ::pthread_atfork([] { get().lock(); }, [] { get().unlock(); },
-                     [] {
+                     []() ATTUNE_NO_THREAD_SAFETY_ANALYSIS {
                        for (State* state : get().all_) state->start_in_child();
                        get().unlock();
                      });
   }
-  void lock() {
+  // The analysis cannot follow locks in a loop.
+  void lock() ATTUNE_NO_THREAD_SAFETY_ANALYSIS {
     mutex_.lock();
     for (State* state : all_) state->texts_mutex.lock();
   }
-  void unlock() {
+  void unlock() ATTUNE_NO_THREAD_SAFETY_ANALYSIS {
     for (State* state : all_) state->texts_mutex.unlock();
     mutex_.unlock();
   }
 
-  std::mutex mutex_;
-  std::vector<State*> all_;
+  Mutex mutex_;
+  std::vector<State*> all_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 /// Resets the capture in a child: the parent writes the calls made before the fork.
@@ -155,7 +156,7 @@ std::vector<std::vector<Line>> Capture::State::lines() {
     }
     refused_calls += calls;
   });
-  const std::lock_guard lock(texts_mutex);
+  const Lock lock(texts_mutex);
   for (auto& [key, text] : texts) {
     if (text.list_status == ListStatus::refused)
       refused_calls += text.calls;
@@ -265,7 +266,7 @@ Capture::State::Text Capture::State::text_of(const Problem& problem) {
 }
 
 void Capture::note(const Problem& problem) {
-  const std::lock_guard lock(state_->texts_mutex);
+  const Lock lock(state_->texts_mutex);
   auto& texts = state_->texts;
   if (const auto known = texts.find(problem.key()); known != texts.end()) {
     ++known->second.calls;

@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <mutex>
 #include <utility>
 
 #include "base/error.h"
 #include "base/locations.h"
+#include "base/mutex.h"
 #include "base/text.h"
 #include "base/variable.h"
 #include "dispatch/capture/capture_files.h"
@@ -54,11 +54,11 @@ class UnreapedPrograms {
     return one;
   }
   void add(Spawned program) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     programs_.push_back(program);
   }
   void reap() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     std::erase_if(programs_, [](const Spawned& program) {
       if (!attune::reap(program.descriptor)) return false;
       OwnedChildren::instance().remove(program.pid);
@@ -68,8 +68,8 @@ class UnreapedPrograms {
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<Spawned> programs_;
+  Mutex mutex_;
+  std::vector<Spawned> programs_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 /// Returns the last non-blank line, shortened.

@@ -34,7 +34,7 @@ const CachedAnswer* AnswerCache::find(const ProblemKey& hash) const noexcept {
 }
 
 void AnswerCache::put(CachedAnswer served) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   served.number = ++num_put_;
   std::atomic<const CachedAnswer*>* place = &owned_->of(served.hash);
   if (place->load() == nullptr && 2 * (size_ + 1) > owned_->places.size()) {
@@ -69,7 +69,7 @@ void AnswerCache::withdraw(const ProblemKey& hash, const CachedPlan& plan) {
 }
 
 void AnswerCache::bound_without_plan(size_t max) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (num_without_plan_ <= max) return;
   std::vector<uint64_t> numbers;
   for (const auto& place : owned_->places) {
@@ -104,12 +104,12 @@ void AnswerCache::move_to(std::unique_ptr<Places> places) {
 }
 
 size_t AnswerCache::size() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return size_;
 }
 
 std::vector<CachedAnswer> AnswerCache::all() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<CachedAnswer> all;
   for (const auto& place : owned_->places) {
     if (const CachedAnswer* there = place.load()) all.push_back(*there);
@@ -118,12 +118,12 @@ std::vector<CachedAnswer> AnswerCache::all() const {
 }
 
 size_t AnswerCache::num_replaced() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return replaced_.size();
 }
 
 void AnswerCache::free_replaced() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   replaced_.clear();
   old_places_.clear();
 }

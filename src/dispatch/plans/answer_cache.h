@@ -3,12 +3,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "attune/gemm.h"
 #include "attune/match.h"
 #include "attune/problem.h"
+#include "base/mutex.h"
 
 namespace attune {
 
@@ -64,15 +64,15 @@ class AnswerCache {
     size_t mask;
     std::vector<std::atomic<const CachedAnswer*>> places;
   };
-  void move_to(std::unique_ptr<Places> places);
+  void move_to(std::unique_ptr<Places> places) ATTUNE_REQUIRES(mutex_);
 
   std::atomic<Places*> current_;
-  mutable std::mutex mutex_;  ///< Guards all members below.
-  std::unique_ptr<Places> owned_;
-  size_t size_ = 0, num_without_plan_ = 0;
-  uint64_t num_put_ = 0;
-  std::vector<std::unique_ptr<Places>> old_places_;
-  std::vector<std::unique_ptr<const CachedAnswer>> replaced_;
+  mutable Mutex mutex_;
+  std::unique_ptr<Places> owned_ ATTUNE_GUARDED_BY(mutex_);
+  size_t size_ ATTUNE_GUARDED_BY(mutex_) = 0, num_without_plan_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  uint64_t num_put_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<Places>> old_places_ ATTUNE_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<const CachedAnswer>> replaced_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 }  // namespace attune

@@ -23,6 +23,7 @@
 #include "search/weight_group.h"
 #include "solver/contender.h"
 #include "solver/miss_config.h"
+#include "solver/parts.h"
 
 namespace attune {
 namespace {
@@ -120,6 +121,7 @@ void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate,
       if (contender->version == candidate.version) {
         contender->space = library.backend->space(problem);
         contender->invariant = library.backend->invariant_space(problem);
+        contender->parts = solver->parts(problem, device());
       }
     }
   }
@@ -133,8 +135,12 @@ void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate,
 
 PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& solver, const Config& config) {
   PlanResult made;
+  Contender whole;
+  whole.solver = solver.id();
+  whole.parts = solver.parts(problem, device());
+  if (!whole.parts.empty()) whole.space = opened(solver).backend->space(problem);
   std::vector<Binary> binaries;
-  for (CompileTask& task : solver.compile_tasks(problem, config, device())) {
+  for (CompileTask& task : all_compile_tasks(solvers_, whole, problem, config, device())) {
     auto binary = cache_ ? cache_->find(task.arch, task.recipe(), {}) : std::optional<Binary>();
     if (!binary) {
       if (const auto failure = failures_.find(task.recipe()); failure != failures_.end()) {
@@ -160,7 +166,13 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
   OpenBackend& library = opened(solver);
   const bool has_pool = !solver.thread_pool().empty();
   const UnboundThread loading;
-  run_with_pools([&] { made.plan = library.backend->prepare(problem, config, {binaries}); });
+  const auto own = whole.parts.empty() ? binaries : own_binaries(solver, problem, config, device(), binaries);
+  const auto prepare_part = [this](const Problem& part, const Candidate& candidate) {
+    PlanResult of_part = make(part, candidate.name());
+    if (!of_part.plan) fail(of_part.code, "{}: {}", candidate.name(), of_part.why_not);
+    return std::move(of_part.plan);
+  };
+  run_with_pools([&] { made.plan = library.backend->prepare(problem, config, {own, prepare_part}); });
   if (!std::exchange(library.used, true)) library_was_used();
   if (has_pool) made.plan = library_plan(std::move(made.plan));
   if (!made.plan->traits().reentrant) made.plan = std::make_unique<SerialPlan>(std::move(made.plan));

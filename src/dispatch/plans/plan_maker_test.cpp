@@ -2,8 +2,10 @@
 #include "dispatch/plans/plan_maker.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -11,8 +13,12 @@
 #include "base/error.h"
 #include "device/devices.h"
 #include "ops/op.h"
+#include "testing/split_rows_solver.h"
 
 namespace attune {
+
+void register_fake_solver(Registry& registry);
+
 namespace {
 
 /// Number of running plans, and whether two ever overlapped.
@@ -135,6 +141,35 @@ TEST(PlanMaker, ASmallProblemRunsUntunedOnOneThread) {
 
 TEST(PlanMaker, ASolverThatCannotRunOnOneThreadRunsAsItDoesUntuned) {
   EXPECT_EQ(serves_untuned(1, false), "portable.gemm@1+7:threads=4");
+}
+
+/// The product of a candidate of the fake device, on operands of small whole numbers.
+std::vector<float> product(PlanMaker& maker, const Problem& problem, const std::string& candidate) {
+  const auto made = maker.make(problem, candidate);
+  EXPECT_NE(made.plan, nullptr) << made.why_not;
+  std::vector<float> a(8 * 16), b(8 * 16), c(8 * 8);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7), b[i] = static_cast<float>(i % 5);
+  const std::array<void*, 3> operands = {a.data(), b.data(), c.data()};
+  if (made.plan) made.plan->run({operands, nullptr, nullptr});
+  return c;
+}
+
+TEST(PlanMaker, ANameRebuildsACompositeWithItsParts) {
+  const std::string part = "fake.gemm@1:split_k=1;tile_m=64;tile_n=64";
+  Registry solvers;
+  register_fake_solver(solvers);
+  solvers.add(std::make_unique<SplitRowsSolver>(Candidate::parse(part)));
+  PlanMaker maker(open_device("fake:0"), solvers, {}, false);
+  const auto text = Problem::parse("gemm_a16w16 m=8 n=8 k=16 dtype=fp32");
+  const Problem problem = op_of(text).normalise(text, maker.device());
+  const std::string nested = Candidate::parse(part).nested_name();
+  const std::string other = "fake.gemm@1:[split_k=2;tile_m=16;tile_n=32]";
+  EXPECT_EQ(product(maker, problem, "split_rows.gemm@1:lower=" + other + ";order=up;upper=" + nested),
+            product(maker, problem, part));
+  const auto wrong = maker.make(
+      problem, "split_rows.gemm@1:lower=fake.gemm@1:[split_k=1;tile_m=63;tile_n=64];order=up;upper=" + nested);
+  EXPECT_EQ(wrong.plan, nullptr);
+  EXPECT_THAT(wrong.why_not, testing::HasSubstr("fake.gemm@1:split_k=1;tile_m=63;tile_n=64"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ void DispatchLog::print(const std::string& sentence) {
 }
 
 void DispatchLog::say(const std::string& sentence) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (sentences_.contains(sentence)) return;
   if (sentences_.size() < kMaxKept) sentences_.insert(sentence);
   if (++num_lines_ <= kMaxLines) print(sentence);
@@ -28,12 +28,12 @@ void DispatchLog::say(const std::string& sentence) {
 }
 
 void DispatchLog::say_always(const std::string& sentence) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   print(sentence);
 }
 
 void DispatchLog::finish(const DispatchCounts& all, bool are_captured) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (num_lines_ > kMaxLines) print(fmt::format("{} messages were suppressed", num_lines_ - kMaxLines));
   if (all.missed_shapes > 0) {
     print(fmt::format("{} of {} lookups found no row in the tables, of {}; {}", all.misses, all.calls,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <string>
 
 #include "attune/dispatch_counts.h"
+#include "base/mutex.h"
 
 namespace attune {
 
@@ -19,18 +19,19 @@ class DispatchLog {
   /// Prints a sentence even if it was printed before or the limit is reached.
   void say_always(const std::string& sentence);
   /// Locks the log around a fork(), so that the child does not find it locked forever.
-  void lock() { mutex_.lock(); }
-  void unlock() { mutex_.unlock(); }
+  void lock() ATTUNE_ACQUIRE(mutex_) { mutex_.lock(); }
+  void unlock() ATTUNE_RELEASE(mutex_) { mutex_.unlock(); }
   /// Prints the last lines: the number of suppressed lines, and the missed lookups.
   void finish(const DispatchCounts& all, bool are_captured);
 
  private:
   static constexpr size_t kMaxKept = 1024;
-  void print(const std::string& sentence);
+  void print(const std::string& sentence) ATTUNE_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  uint64_t num_lines_ = 0;
-  std::set<std::string> sentences_;  ///< Printed and suppressed sentences; the first kMaxKept.
+  Mutex mutex_;
+  uint64_t num_lines_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  std::set<std::string> sentences_
+      ATTUNE_GUARDED_BY(mutex_);  ///< Printed and suppressed sentences; the first kMaxKept.
 };
 
 }  // namespace attune

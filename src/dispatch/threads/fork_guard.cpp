@@ -14,24 +14,25 @@ namespace attune {
 /// The guards of this process. Never freed.
 struct ForkGuard::Live {
   std::mutex forking;  ///< Held throughout a fork(), because the end of one would unlock for all.
-  std::mutex mutex;
-  std::set<ForkGuard*> all;
+  Mutex mutex;
+  std::set<ForkGuard*> all ATTUNE_GUARDED_BY(mutex);
 
-  void lock() {
+  // The analysis cannot follow locks in a loop.
+  void lock() ATTUNE_NO_THREAD_SAFETY_ANALYSIS {
     forking.lock();
     // This comes first, so that the locks below are not held by a thread that makes a plan.
     LibraryUse::close_for_fork();
     mutex.lock();
     for (ForkGuard* one : all) {
-      one->making_.lock();
+      one->mutex_.lock();
       one->log_.lock();
     }
     detect_threads();
   }
-  void unlock() {
+  void unlock() ATTUNE_NO_THREAD_SAFETY_ANALYSIS {
     for (ForkGuard* one : all) {
       one->log_.unlock();
-      one->making_.unlock();
+      one->mutex_.unlock();
     }
     mutex.unlock();
   }
@@ -70,24 +71,24 @@ void ForkGuard::prepare() {
   std::call_once(once, come_first);
 }
 
-ForkGuard::ForkGuard(std::mutex& making, DispatchLog& log) : making_(making), log_(log), process_(::getpid()) {
+ForkGuard::ForkGuard(DispatchLog& log) : log_(log), process_(::getpid()) {
   prepare();
-  const std::lock_guard lock(live().mutex);
+  const Lock lock(live().mutex);
   live().all.insert(this);
 }
 
 ForkGuard::~ForkGuard() {
-  const std::lock_guard lock(live().mutex);
+  const Lock lock(live().mutex);
   live().all.erase(this);
 }
 
 void ForkGuard::lock() {
   LibraryUse::enter();
-  making_.lock();
+  mutex_.lock();
 }
 
 void ForkGuard::unlock() noexcept {
-  making_.unlock();
+  mutex_.unlock();
   LibraryUse::leave();
 }
 

@@ -3,23 +3,24 @@
 #include <atomic>
 #include <mutex>
 
+#include "base/mutex.h"
 #include "dispatch/threads/dispatch_log.h"
 
 namespace attune {
 
-/// Makes a dispatcher's locks safe across fork(): a child never finds them held by a thread that it does not have. The
-/// guard is also the lock for making plans: while it is held like a std::mutex, it counts as a LibraryUse.
-class ForkGuard {
+/// A dispatcher's lock for making plans, which is safe across fork(): a child never finds it, or the log, held by a
+/// thread that it does not have. While it is held, it counts as a LibraryUse.
+class ATTUNE_CAPABILITY("mutex") ForkGuard {
  public:
-  /// Every fork() holds `making` and `log` from now on until the guard is destroyed.
-  ForkGuard(std::mutex& making, DispatchLog& log);
+  /// Every fork() holds this and `log` from now on until the guard is destroyed.
+  explicit ForkGuard(DispatchLog& log);
   ~ForkGuard();
   ForkGuard(const ForkGuard&) = delete;
   ForkGuard& operator=(const ForkGuard&) = delete;
 
   /// Throws like LibraryUse::enter().
-  void lock();
-  void unlock() noexcept;
+  void lock() ATTUNE_ACQUIRE();
+  void unlock() noexcept ATTUNE_RELEASE();
   /// Whether this process is a child of the one that made the dispatcher.
   bool is_in_child() const noexcept;
 
@@ -33,7 +34,7 @@ class ForkGuard {
   struct Live;
   static Live& live();
 
-  std::mutex& making_;
+  std::mutex mutex_;
   DispatchLog& log_;
   const int process_;
 };

@@ -55,11 +55,10 @@ class Elsewhere {
 };
 
 TEST(ForkGuard, a_child_finds_the_locks_open_though_another_thread_held_them) {
-  std::mutex making;
   DispatchLog log;
-  ForkGuard guard(making, log);
+  ForkGuard guard(log);
   auto maker = std::make_unique<Elsewhere>([&](const auto& stay) {
-    const std::lock_guard lock(guard);
+    const Lock lock(guard);
     stay();
   });
   std::thread later([&] {
@@ -67,7 +66,7 @@ TEST(ForkGuard, a_child_finds_the_locks_open_though_another_thread_held_them) {
     maker->leave();
   });
   EXPECT_EQ(status_of_child([&] {
-              const std::lock_guard lock(guard);
+              const Lock lock(guard);
               log.lock();
               log.unlock();
               return guard.is_in_child();

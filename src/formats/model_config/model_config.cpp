@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "formats/model_config/config_fields.h"
+#include "formats/json_fields.h"
 
 namespace attune {
 namespace {
@@ -58,14 +58,14 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
 }
 
 /// The first of several spellings that the file has; nullopt if it has none.
-std::optional<std::string_view> first_of(const ConfigFields& fields, std::initializer_list<std::string_view> names) {
+std::optional<std::string_view> first_of(const JsonFields& fields, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     if (fields.has(name)) return name;
   }
   return std::nullopt;
 }
 
-std::optional<DType> dtype_of(const ConfigFields& fields) {
+std::optional<DType> dtype_of(const JsonFields& fields) {
   const auto field = first_of(fields, {"dtype", "torch_dtype"});
   if (!field) return std::nullopt;
   const std::string text = *fields.text(*field);
@@ -74,7 +74,7 @@ std::optional<DType> dtype_of(const ConfigFields& fields) {
   fields.refuse(*field, "expects bfloat16, float16 or float32", text);
 }
 
-void read_attention(const ConfigFields& fields, ModelConfig& model) {
+void read_attention(const JsonFields& fields, ModelConfig& model) {
   model.heads = fields.required("num_attention_heads");
   model.kv_heads = fields.integer("num_key_value_heads").value_or(model.heads);
   const bool bias = fields.flag("attention_bias");
@@ -111,7 +111,7 @@ void read_attention(const ConfigFields& fields, ModelConfig& model) {
 /// Tells which layers have experts.
 class LayerKinds {
  public:
-  explicit LayerKinds(const ConfigFields& fields)
+  explicit LayerKinds(const JsonFields& fields)
       : first_(fields.integer("first_k_dense_replace", 0).value_or(0)),
         step_(fields.integer(first_of(fields, {"interleave_moe_layer_step"}).value_or("decoder_sparse_step"))
                   .value_or(1)),
@@ -137,7 +137,7 @@ class LayerKinds {
   std::vector<int64_t> dense_, sparse_, listed_;
 };
 
-std::string_view activation_of(const ConfigFields& fields, const ModelConfig& model) {
+std::string_view activation_of(const JsonFields& fields, const ModelConfig& model) {
   if (model.model_type == "gpt_oss") return "ActivationType.Swiglu";
   const auto field = first_of(fields, {"hidden_act", "hidden_activation"});
   const std::string text = field ? *fields.text(*field) : "silu";
@@ -146,7 +146,7 @@ std::string_view activation_of(const ConfigFields& fields, const ModelConfig& mo
   fields.refuse(*field, "expects silu or gelu, which the tables of fmoe support", text);
 }
 
-std::optional<Experts> read_experts(const ConfigFields& fields, const ModelConfig& model) {
+std::optional<Experts> read_experts(const JsonFields& fields, const ModelConfig& model) {
   const auto field = first_of(fields, {"n_routed_experts", "num_experts", "num_local_experts"});
   if (!field) return std::nullopt;
   Experts experts;
@@ -175,7 +175,7 @@ std::optional<Experts> read_experts(const ConfigFields& fields, const ModelConfi
   return experts;
 }
 
-void read_layers(const ConfigFields& fields, ModelConfig& model) {
+void read_layers(const JsonFields& fields, ModelConfig& model) {
   model.experts = read_experts(fields, model);
   model.mlp_bias = fields.flag("mlp_bias");
   bool dense = !model.experts, sparse = false;
@@ -190,7 +190,7 @@ void read_layers(const ConfigFields& fields, ModelConfig& model) {
   model.dense_intermediate = fields.required(model.dense_field);
 }
 
-void note_skipped_parts(const ConfigFields& outer, const ConfigFields& fields, ModelConfig& model) {
+void note_skipped_parts(const JsonFields& outer, const JsonFields& fields, ModelConfig& model) {
   const auto note = [&](const std::string& text) { model.notices.push_back(shown(model.file, 500) + ": " + text); };
   if (!is_one_of(kKnown, model.model_type))
     note(fmt::format("unknown model_type '{}', using Llama's layers", shown(model.model_type)));
@@ -219,29 +219,14 @@ json with_defaults(const json& language, std::string_view model_type) {
   return language;
 }
 
-json parse_bounded(std::string_view content, const std::string& file) {
-  const auto bounded = [&](int depth, json::parse_event_t, json&) {
-    if (depth > kMaxModelConfigDepth)
-      fail(ErrorCode::invalid_input, "{}: nested deeper than {} levels, this is not a config.json of a model",
-           shown(file, 500), kMaxModelConfigDepth);
-    return true;
-  };
-  try {
-    return json::parse(content, bounded);
-  } catch (const json::exception& error) {
-    const auto* place = dynamic_cast<const json::parse_error*>(&error);
-    fail(ErrorCode::invalid_input, "{}: not JSON, the fault is near byte {}", shown(file, 500),
-         place ? place->byte : 0);
-  }
-}
-
 }  // namespace
 
 ModelConfig parse_model_config(std::string_view content, const std::string& file) {
-  const json document = parse_bounded(content, file);
+  const JsonSource source{file, "the config.json of a language model"};
+  const json document = parse_json(content, source, kMaxModelConfigDepth);
   if (!document.is_object())
     fail(ErrorCode::invalid_input, "{}: expected a config.json with one object", shown(file, 500));
-  const ConfigFields outer(document, file);
+  const JsonFields outer(document, source);
   std::string within;  // `text_config.`
   for (const std::string_view name : kLanguageModels) {
     if (within.empty() && outer.object(name)) within = name;
@@ -252,9 +237,9 @@ ModelConfig parse_model_config(std::string_view content, const std::string& file
   ModelConfig model;
   model.file = file;
   model.model_type =
-      ConfigFields(language, file, prefix).text("model_type").value_or(outer.text("model_type").value_or(""));
+      JsonFields(language, source, prefix).text("model_type").value_or(outer.text("model_type").value_or(""));
   const json whole = with_defaults(language, model.model_type);
-  const ConfigFields fields(whole, file, prefix);
+  const JsonFields fields(whole, source, prefix);
   if (is_one_of(kOtherKinds, model.model_type))
     fields.refuse("model_type", "names an unsupported kind of layers; list their shapes in a CSV", model.model_type);
   model.dtype = dtype_of(fields);
@@ -263,7 +248,7 @@ ModelConfig parse_model_config(std::string_view content, const std::string& file
   model.vocab = fields.required("vocab_size");
   read_attention(fields, model);
   read_layers(fields, model);
-  const ConfigFields& with_method = fields.has("quantization_config") ? fields : outer;
+  const JsonFields& with_method = fields.has("quantization_config") ? fields : outer;
   if (const auto method = with_method.object("quantization_config")) model.quantisation = read_quantisation(*method);
   note_skipped_parts(outer, fields, model);
   return model;

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "formats/model_config/config_fields.h"
+#include "formats/json_fields.h"
 
 namespace attune {
 namespace {
@@ -92,19 +92,19 @@ PlainModules kept_by(std::string_view entry, std::string_view module) {
   return one_layer || !*whole ? PlainModules::in_some_layers : PlainModules::everywhere;
 }
 
-bool is_block_of_128(const ConfigFields& fields, std::string_view field) {
+bool is_block_of_128(const JsonFields& fields, std::string_view field) {
   return fields.integers(field) == std::vector<int64_t>{128, 128};
 }
 
 /// Format of `fp8` with or without blocks, as in DeepSeek-V3 and Qwen3-…-FP8.
-WeightFormat format_of_fp8(const ConfigFields& fields) {
+WeightFormat format_of_fp8(const JsonFields& fields) {
   if (!fields.has("weight_block_size")) return WeightFormat::fp8_tensor;
   if (is_block_of_128(fields, "weight_block_size")) return WeightFormat::fp8_blocks;
   fields.refuse("weight_block_size", "expects [128, 128], the only blocks that tables support", "other blocks");
 }
 
 /// Format of one group of compressed-tensors.
-WeightFormat format_of_group(const ConfigFields& group) {
+WeightFormat format_of_group(const JsonFields& group) {
   const auto weights = group.object("weights");
   if (!weights) group.refuse("weights", kRemedy, "none");
   const int64_t bits = weights->integer("num_bits").value_or(0);
@@ -126,9 +126,9 @@ WeightFormat format_of_group(const ConfigFields& group) {
       fmt::format("{} bits, {}, {}{}", bits, type, strategy, whole_activations ? ", activations not quantised" : ""));
 }
 
-WeightFormat format_of_compressed_tensors(const ConfigFields& fields) {
+WeightFormat format_of_compressed_tensors(const JsonFields& fields) {
   std::optional<WeightFormat> format;
-  for (const ConfigFields& group : fields.objects("config_groups")) {
+  for (const JsonFields& group : fields.objects("config_groups")) {
     const WeightFormat own = format_of_group(group);
     if (format && *format != own) fields.refuse("config_groups", kRemedy, "groups of different kinds");
     format = own;
@@ -137,7 +137,7 @@ WeightFormat format_of_compressed_tensors(const ConfigFields& fields) {
   return *format;
 }
 
-WeightFormat format_of_quark(const ConfigFields& fields) {
+WeightFormat format_of_quark(const JsonFields& fields) {
   const auto config = fields.object("global_quant_config");
   const auto weight = config ? config->object("weight") : std::nullopt;
   if (!weight) fields.refuse("global_quant_config", kRemedy, "no weight");
@@ -149,7 +149,7 @@ WeightFormat format_of_quark(const ConfigFields& fields) {
   weight->refuse("dtype", kRemedy, dtype + " " + scheme);
 }
 
-WeightFormat format_of(const ConfigFields& fields) {
+WeightFormat format_of(const JsonFields& fields) {
   const std::string method = fields.text("quant_method").value_or("");
   if (method == "fp8") return format_of_fp8(fields);
   if (method == "fbgemm_fp8") return WeightFormat::fp8_channels;
@@ -174,7 +174,7 @@ PlainModules Quantisation::kept_of(std::string_view module) const {
   return widest;
 }
 
-Quantisation read_quantisation(const ConfigFields& fields) {
+Quantisation read_quantisation(const JsonFields& fields) {
   Quantisation quantisation{format_of(fields), {}};
   for (const std::string_view field :
        {"modules_to_not_convert", "ignored_layers", "ignore", "exclude", "exclude_modules"}) {

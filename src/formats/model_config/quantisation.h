@@ -7,7 +7,7 @@
 
 namespace attune {
 
-class ConfigFields;
+class JsonFields;
 
 /// Storage format of the weights of the layers' products.
 enum class WeightFormat : uint8_t {
@@ -38,6 +38,6 @@ struct Quantisation {
 };
 
 /// Reads the object. Throws invalid_input for a method, or a mixture of methods, for which no family of tables exists.
-Quantisation read_quantisation(const ConfigFields& fields);
+Quantisation read_quantisation(const JsonFields& fields);
 
 }  // namespace attune

@@ -19,51 +19,64 @@ constexpr size_t kMaxCentres = 8;
 
 class LocalStrategy : public Strategy {
  public:
-  LocalStrategy(Domain domain, const StrategyOptions& options)
-      : domain_(std::move(domain)),
-        start_(options.start),
+  LocalStrategy(SearchTask task, const StrategyOptions& options)
+      : domain_(std::move(task.domain)),
+        start_(std::move(task.start)),
         num_spread_(std::max<uint64_t>(8, options.max_trials / kSpreadShare)),
-        order_(domain_.size(), derive_seed(options.seed, "local")),
+        order_(domain_, derive_seed(options.seed, "local")),
         random_(derive_seed(options.seed, "neighbours")),
-        trials_(options.max_trials) {}
+        known_(options.max_trials) {}
 
   std::vector<uint64_t> ask(size_t max_count) override {
     std::vector<uint64_t> asked;
-    while (asked.size() < max_count && !trials_.spent()) {
+    while (asked.size() < max_count && !known_.spent()) {
       auto index = next();
       if (!index) break;
-      if (!domain_.contains(*index) || !trials_.add(*index)) continue;
+      if (!domain_.contains(*index) || !known_.add(*index)) continue;
       pending_.insert(*index);
       asked.push_back(*index);
     }
     return asked;
   }
 
-  void tell(uint64_t index, Status status, double median_us) override {
-    const bool is_new = trials_.add(index);
-    pending_.erase(index);
-    if (index >= domain_.space().size()) return;
-    if (is_new) spread_.push_back(index);  // from an earlier run: it counts as spread
-    if (status == Status::ok && median_us > 0) {
-      times_[index] = median_us;
+  void tell(const Trial& trial) override {
+    const bool is_new = known_.add(trial.index);
+    pending_.erase(trial.index);
+    if (trial.index >= domain_.space().size()) return;
+    if (is_new) spread_.push_back(trial.index);  // from an earlier run: it counts as spread
+    const bool is_ok = trial.status == Status::ok;
+    if (is_ok && trial.median_us > 0) {
+      times_[trial.index] = trial.median_us;
     } else {
-      times_.erase(index);
+      times_.erase(trial.index);
     }
+    if (is_ok && trial.median_us == 0)
+      untimed_.insert(trial.index);
+    else
+      untimed_.erase(trial.index);
   }
 
   bool exhausted() const override {
-    return trials_.spent() || (next_start_ == start_.size() && order_.exhausted() && drawn_.empty());
+    if (known_.spent() || ended_) return true;
+    // An order that gave up leaves configs that only neighbourhoods reach.
+    return next_start_ == start_.size() && order_.exhausted() && !order_.gave_up() && drawn_.empty();
   }
+
+  std::string remark() const override { return order_.remark(); }
 
  private:
   std::optional<uint64_t> next() {
+    if (ended_) return std::nullopt;
     if (next_start_ < start_.size()) return start_[next_start_++];
     if (spread_.size() < num_spread_) {
       if (auto index = next_spread()) return index;
     }
     if (auto index = next_neighbour()) return index;
     // Pending results may show a better neighbourhood than a random config.
-    return pending_.empty() ? next_random() : std::nullopt;
+    if (!pending_.empty()) return std::nullopt;
+    const auto index = next_random();
+    ended_ = !index && untimed_.empty();
+    return index;
   }
 
   std::optional<uint64_t> next_random() {
@@ -72,18 +85,16 @@ class LocalStrategy : public Strategy {
       drawn_.pop_back();
       return index;
     }
-    const auto position = order_.next();
-    return position ? std::optional(domain_.index(*position)) : std::nullopt;
+    return order_.next();
   }
 
   std::optional<uint64_t> next_spread() {
     while (drawn_.size() < kSpreadDraws) {
-      const auto position = order_.next();
-      if (!position) break;
-      const uint64_t index = domain_.index(*position);
-      if (domain_.contains(index) && !trials_.has(index)) drawn_.push_back(index);
+      const auto index = order_.next();
+      if (!index) break;
+      if (!known_.has(*index)) drawn_.push_back(*index);
     }
-    std::erase_if(drawn_, [&](uint64_t index) { return trials_.has(index); });
+    std::erase_if(drawn_, [&](uint64_t index) { return known_.has(index); });
     if (drawn_.empty()) return std::nullopt;
     const auto gap = [&](uint64_t index) {
       double nearest = std::numeric_limits<double>::infinity();
@@ -108,21 +119,26 @@ class LocalStrategy : public Strategy {
   std::optional<uint64_t> next_neighbour() {
     std::vector<std::pair<double, uint64_t>> ranking;
     for (const auto& [index, us] : times_) ranking.emplace_back(us, index);
-    const size_t num_centres = std::min(kMaxCentres, ranking.size());
+    // Where no random configs are left, every neighbourhood is searched.
+    const size_t num_centres = order_.gave_up() ? ranking.size() : std::min(kMaxCentres, ranking.size());
     std::partial_sort(ranking.begin(), ranking.begin() + static_cast<std::ptrdiff_t>(num_centres), ranking.end());
     ranking.resize(num_centres);
     for (const auto& [us, centre] : ranking) {
-      auto neighbours = neighbours_of(centre);
+      const auto& neighbours = neighbours_of(centre);
       if (!neighbours.empty()) return neighbours[random_.below(neighbours.size())];
     }
     return std::nullopt;
   }
 
-  std::vector<uint64_t> neighbours_of(uint64_t centre) {
-    auto [found, is_new] = neighbours_.try_emplace(centre);
-    if (is_new) found->second = domain_.space().neighbours(centre);
-    std::erase_if(found->second, [&](uint64_t index) { return trials_.has(index) || !domain_.contains(index); });
-    return found->second;
+  const std::vector<uint64_t>& neighbours_of(uint64_t centre) {
+    const auto [found, is_new] = neighbours_.try_emplace(centre);
+    std::vector<uint64_t>& left = found->second;
+    if (is_new) {
+      left = domain_.space().neighbours(centre);
+      std::erase_if(left, [&](uint64_t index) { return !domain_.contains(index); });
+    }
+    std::erase_if(left, [&](uint64_t index) { return known_.has(index); });
+    return left;
   }
 
   Domain domain_;
@@ -132,16 +148,18 @@ class LocalStrategy : public Strategy {
   std::vector<uint64_t> spread_, drawn_;
   RandomOrder order_;
   Random random_;
-  Trials trials_;
+  KnownIndices known_;
+  bool ended_ = false;                                    ///< Nothing was left, and no time was missing.
   std::set<uint64_t> pending_;                            ///< Asked for, not told yet.
+  std::set<uint64_t> untimed_;                            ///< Told as correct, without a time yet.
   std::map<uint64_t, double> times_;                      ///< Times told with status ok.
   std::map<uint64_t, std::vector<uint64_t>> neighbours_;  ///< Untried neighbours; computed once per centre.
 };
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_local(Domain domain, const StrategyOptions& options) {
-  return std::make_unique<LocalStrategy>(std::move(domain), options);
+std::unique_ptr<Strategy> make_local(SearchTask task, const StrategyOptions& options) {
+  return std::make_unique<LocalStrategy>(std::move(task), options);
 }
 
 }  // namespace attune

@@ -2,20 +2,17 @@
 #include "search/strategy/strategies.h"
 
 #include "base/error.h"
-#include "base/text.h"
 
 namespace attune {
 
 std::vector<std::string_view> strategy_names() { return {"auto", "exhaustive", "random", "local"}; }
 
-std::unique_ptr<Strategy> make_strategy(const SearchSpace& space, std::optional<std::vector<uint64_t>> allowed,
-                                        const StrategyOptions& options) {
-  Domain domain(space, std::move(allowed));
-  const bool fits = domain.size() <= options.max_trials;
+std::unique_ptr<Strategy> make_strategy(SearchTask task, const StrategyOptions& options) {
+  const bool fits = task.domain.size() <= options.max_trials;
   if (options.name == "exhaustive" || (options.name == "auto" && fits))
-    return make_exhaustive(std::move(domain), options);
-  if (options.name == "random") return make_random(std::move(domain), options);
-  if (options.name == "local" || options.name == "auto") return make_local(std::move(domain), options);
+    return make_exhaustive(std::move(task), options);
+  if (options.name == "random") return make_random(std::move(task), options);
+  if (options.name == "local" || options.name == "auto") return make_local(std::move(task), options);
   fail(ErrorCode::invalid_input, "unknown strategy, use one of auto, exhaustive, random, local, got '{}'",
        options.name);
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/outcome.h"
-#include "core/search_space.h"
+#include "search/strategy/trial.h"
 
 namespace attune {
 
@@ -19,11 +15,13 @@ class Strategy {
   virtual ~Strategy() = default;
   /// Returns up to `max_count` indices not asked for before; fewer or none when it has no more for now.
   virtual std::vector<uint64_t> ask(size_t max_count) = 0;
-  /// Reports the result for an index: a failed status, or ok with its median time so far. May be called again with a
-  /// better estimate, and for an index never asked for (an incumbent, an earlier run).
-  virtual void tell(uint64_t index, Status status, double median_us) = 0;
+  /// Reports what is known of an index. May be called again with better figures, and for an index never asked for (an
+  /// incumbent, an earlier run).
+  virtual void tell(const Trial& trial) = 0;
   /// True when ask() will return nothing more, whatever is told.
   virtual bool exhausted() const = 0;
+  /// One sentence for a person about what it could not search; empty if there is nothing to say.
+  virtual std::string remark() const { return ""; }
 };
 
 struct StrategyOptions {
@@ -32,7 +30,6 @@ struct StrategyOptions {
   /// Maximum number of indices to ask for, including indices told without being asked for; `exhaustive` ignores it.
   /// `auto` searches spaces up to this size exhaustively.
   uint64_t max_trials = 96;
-  std::vector<uint64_t> start;  ///< Indices asked for first: untuned config, incumbent, neighbours' winners.
 };
 
 }  // namespace attune

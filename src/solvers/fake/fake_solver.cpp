@@ -7,6 +7,7 @@
 #include "device/fake/fake_device.h"
 #include "ops/gemm/gemm_op.h"
 #include "solver/registry.h"
+#include "solver/static/static_space_backend.h"
 #include "solvers/fake/fault_actions.h"
 #include "solvers/fake/faulty_plan.h"
 #include "tensor/convert.h"
@@ -85,35 +86,11 @@ class FakePlan final : public Plan {
   PlanTraits traits_;
 };
 
-class FakeBackend final : public Backend {
+class FakeBackend final : public StaticSpaceBackend {
  public:
-  explicit FakeBackend(FakeDevice& device) : device_(device), faults_(FaultList::of_environment()) {}
+  FakeBackend(const Solver& solver, FakeDevice& device)
+      : StaticSpaceBackend(solver, device.info()), device_(device), faults_(FaultList::of_environment()) {}
   Versions versions() const override { return {{"fake.gemm", "1"}}; }
-
-  SearchSpace space(const Problem& problem) override {
-    const std::vector<Value> tiles = {int64_t{16}, int64_t{32}, int64_t{64}, int64_t{128}};
-    std::vector<Parameter> parameters = {{.name = "tile_m", .values = tiles},
-                                         {.name = "tile_n", .values = tiles},
-                                         {.name = "split_k", .values = {int64_t{1}, int64_t{2}, int64_t{4}}}};
-    if (GemmShape::of(problem).packed)
-      parameters.push_back({.name = "b_layout", .values = {std::string("plain"), std::string(kPacked)}});
-    return SearchSpace::product(
-        std::move(parameters),
-        {{"tile-fits", "tile_m * tile_n <= 128 * 64", "an accumulator of this size does not fit the registers"},
-         {"split-divides", "problem.k % split_k == 0", "split-K needs parts of equal length"}});
-  }
-  SearchSpace invariant_space(const Problem& problem) override {
-    const SearchSpace all = space(problem);
-    std::vector<Rule> rules(all.rules().begin(), all.rules().end());
-    rules.push_back({"one-order", "split_k == 1", "parts of K are not batch-invariant"});
-    return SearchSpace::product({all.parameters().begin(), all.parameters().end()}, std::move(rules));
-  }
-  Config untuned(const Problem& problem) override {
-    std::vector<std::pair<std::string, Value>> values = {
-        {"tile_m", int64_t{64}}, {"tile_n", int64_t{64}}, {"split_k", int64_t{1}}};
-    if (GemmShape::of(problem).packed) values.emplace_back("b_layout", std::string("plain"));
-    return Config(std::move(values));
-  }
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     double luck = 1;
@@ -170,10 +147,34 @@ class FakeSolver final : public Solver {
     if (problem.op() != "gemm_a16w16") return Support::no("computes gemm_a16w16 only");
     return {};
   }
+  std::optional<SearchSpace> space(const Problem& problem, const DeviceInfo&) const override {
+    const std::vector<Value> tiles = {int64_t{16}, int64_t{32}, int64_t{64}, int64_t{128}};
+    std::vector<Parameter> parameters = {{.name = "tile_m", .values = tiles},
+                                         {.name = "tile_n", .values = tiles},
+                                         {.name = "split_k", .values = {int64_t{1}, int64_t{2}, int64_t{4}}}};
+    if (GemmShape::of(problem).packed)
+      parameters.push_back({.name = "b_layout", .values = {std::string("plain"), std::string(kPacked)}});
+    return SearchSpace::product(
+        std::move(parameters),
+        {{"tile-fits", "tile_m * tile_n <= 128 * 64", "an accumulator of this size does not fit the registers"},
+         {"split-divides", "problem.k % split_k == 0", "split-K needs parts of equal length"}});
+  }
+  std::optional<SearchSpace> invariant_space(const Problem& problem, const DeviceInfo& device) const override {
+    const SearchSpace all = *space(problem, device);
+    std::vector<Rule> rules(all.rules().begin(), all.rules().end());
+    rules.push_back({"one-order", "split_k == 1", "parts of K are not batch-invariant"});
+    return SearchSpace::product({all.parameters().begin(), all.parameters().end()}, std::move(rules));
+  }
+  std::optional<Config> untuned(const Problem& problem, const DeviceInfo&) const override {
+    std::vector<std::pair<std::string, Value>> values = {
+        {"tile_m", int64_t{64}}, {"tile_n", int64_t{64}}, {"split_k", int64_t{1}}};
+    if (GemmShape::of(problem).packed) values.emplace_back("b_layout", std::string("plain"));
+    return Config(std::move(values));
+  }
   std::unique_ptr<Backend> open(Device& device) const override {
     auto* fake = dynamic_cast<FakeDevice*>(&device);
     if (!fake) fail(ErrorCode::unavailable, "the fake solver needs the fake device, got '{}'", device.info().id);
-    return std::make_unique<FakeBackend>(*fake);
+    return std::make_unique<FakeBackend>(*this, *fake);
   }
 };
 

@@ -326,10 +326,12 @@ Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
     // Rows of x in a tile, and weights beside them: about 24 sums (12 with 16 registers).
     const int64_t rows = std::min<int64_t>(shape.m == 5 ? 3 : shape.m, unit.lanes == 16 ? 4 : 2);
     const int64_t width = rows == 3 || unit.lanes == 8 ? 4 : rows == 4 ? 6 : 8;
-    std::vector<std::pair<std::string, Value>> values = {
-        {"kernel", std::string("dot")},     {"rows", rows},
-        {"width", largest_fitting(width, shape.n)}, {"unroll", int64_t{1}},
-        {"prefetch", int64_t{128}},         {"threads", start_threads(shape, device)}};
+    std::vector<std::pair<std::string, Value>> values = {{"kernel", std::string("dot")},
+                                                         {"rows", rows},
+                                                         {"width", largest_fitting(width, shape.n)},
+                                                         {"unroll", int64_t{1}},
+                                                         {"prefetch", int64_t{128}},
+                                                         {"threads", start_threads(shape, device)}};
     if (has_pairs(shape, device)) values.emplace_back("pairs", int64_t{1});
     return Config(std::move(values));
   }

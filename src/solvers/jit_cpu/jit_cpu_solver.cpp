@@ -12,6 +12,7 @@
 #include "jit_cpu/sources_hash.h"
 #include "solver/host_gemm.h"
 #include "solver/module.h"
+#include "solver/static/static_space_backend.h"
 #include "solvers/jit_cpu/dot_plan.h"
 #include "solvers/jit_cpu/gemm_space.h"
 #include "solvers/jit_cpu/tile_plan.h"
@@ -29,35 +30,30 @@ void allow_amx() {
     fail(ErrorCode::unavailable, "the system does not allow AMX: {}", std::strerror(errno));
 }
 
-class JitCpuBackend final : public Backend {
+class JitCpuBackend final : public StaticSpaceBackend {
  public:
-  explicit JitCpuBackend(const DeviceInfo& device) : device_(device), compiler_(find_compiler("hostcc")->toolchain()) {}
+  JitCpuBackend(const Solver& solver, const DeviceInfo& device)
+      : StaticSpaceBackend(solver, device), compiler_(find_compiler("hostcc")->toolchain()) {}
 
   Versions versions() const override {
     return {{"jit_cpu.gemm", "1"}, {"kernel.jit_cpu.gemm", kSourcesHash}, {"compiler.hostcc", compiler_}};
   }
-  SearchSpace space(const Problem& problem) override { return gemm_space(GemmShape::of(problem), device_); }
-  SearchSpace invariant_space(const Problem& problem) override {
-    return gemm_invariant_space(GemmShape::of(problem), device_);
-  }
-  Config untuned(const Problem& problem) override { return gemm_start(GemmShape::of(problem), device_); }
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext& context) override {
     if (context.binaries.size() != 2)
       fail(ErrorCode::unavailable, "the kernel and its packing must be compiled first, got {} binaries",
            context.binaries.size());
     const auto shape = GemmShape::of(problem);
-    const int threads = thread_count(config, device_);
+    const int threads = thread_count(config, device());
     const auto &kernel = context.binaries[0].file, &pack = context.binaries[1].file;
     if (is_dot(config))
-      return make_dot_plan(shape, dot_spec(shape, config, device_), threads, DotFunctions(kernel, pack));
-    const TileLoops loops = tile_loops(shape, config, device_);
+      return make_dot_plan(shape, dot_spec(shape, config, device()), threads, DotFunctions(kernel, pack));
+    const TileLoops loops = tile_loops(shape, config, device());
     if (loops.spec.engine == Engine::amx) allow_amx();
     return make_tile_plan(shape, loops, TileFunctions(loops.spec.engine, kernel, pack));
   }
 
  private:
-  DeviceInfo device_;
   std::string compiler_;
 };
 
@@ -79,13 +75,23 @@ class JitCpuSolver final : public Solver {
     return {};
   }
 
+  std::optional<SearchSpace> space(const Problem& problem, const DeviceInfo& device) const override {
+    return gemm_space(GemmShape::of(problem), device);
+  }
+  std::optional<Config> untuned(const Problem& problem, const DeviceInfo& device) const override {
+    return gemm_start(GemmShape::of(problem), device);
+  }
+  std::optional<SearchSpace> invariant_space(const Problem& problem, const DeviceInfo& device) const override {
+    return gemm_invariant_space(GemmShape::of(problem), device);
+  }
+
   std::vector<CompileTask> compile_tasks(const Problem& problem, const Config& config,
                                          const DeviceInfo& device) const override {
     return gemm_tasks(GemmShape::of(problem), config, device);
   }
 
   std::unique_ptr<Backend> open(Device& device) const override {
-    return std::make_unique<JitCpuBackend>(device.info());
+    return std::make_unique<JitCpuBackend>(*this, device.info());
   }
 };
 

@@ -9,6 +9,7 @@
 #include "portable/sources_hash.h"
 #include "solver/host_gemm.h"
 #include "solver/registry.h"
+#include "solver/static/static_space_backend.h"
 #include "tensor/convert.h"
 
 namespace attune {
@@ -166,19 +167,12 @@ class PortablePlan final : public Plan {
   PlanTraits traits_;
 };
 
-class PortableBackend final : public Backend {
+class PortableBackend final : public StaticSpaceBackend {
  public:
+  using StaticSpaceBackend::StaticSpaceBackend;
   Versions versions() const override {
     return {{"portable.gemm", "1"}, {"kernel.portable.gemm", portable::kSourcesHash}};
   }
-  SearchSpace space(const Problem&) override {
-    return SearchSpace::product(
-        {{.name = "block", .values = {std::string("4x4"), std::string("2x4"), std::string("1x4")}}}, {});
-  }
-  SearchSpace invariant_space(const Problem& problem) override {
-    return GemmShape::of(problem).k % kLanes == 0 ? space(problem) : SearchSpace();
-  }
-  Config untuned(const Problem&) override { return Config({{"block", std::string("4x4")}}); }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const auto shape = GemmShape::of(problem);
     return std::make_unique<PortablePlan>(shape, kernel_for(shape, config.text("block")));
@@ -197,7 +191,19 @@ class PortableSolver final : public Solver {
     if (shape.out != shape.in && shape.out != DType::fp32) return Support::no("writes the input's type or fp32");
     return {};
   }
-  std::unique_ptr<Backend> open(Device&) const override { return std::make_unique<PortableBackend>(); }
+  std::optional<SearchSpace> space(const Problem&, const DeviceInfo&) const override {
+    return SearchSpace::product(
+        {{.name = "block", .values = {std::string("4x4"), std::string("2x4"), std::string("1x4")}}}, {});
+  }
+  std::optional<Config> untuned(const Problem&, const DeviceInfo&) const override {
+    return Config({{"block", std::string("4x4")}});
+  }
+  std::optional<SearchSpace> invariant_space(const Problem& problem, const DeviceInfo& device) const override {
+    return GemmShape::of(problem).k % kLanes == 0 ? space(problem, device) : SearchSpace();
+  }
+  std::unique_ptr<Backend> open(Device& device) const override {
+    return std::make_unique<PortableBackend>(*this, device.info());
+  }
 };
 
 }  // namespace

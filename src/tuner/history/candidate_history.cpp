@@ -54,8 +54,21 @@ void CandidateHistory::take(const Record& record) {
   result.screened = true;
   result.dropped = record.dropped;
   if (!record.outcome.measurement) return;
-  result.median_us = record.outcome.measurement->median_us;
-  result.workspace_bytes = record.outcome.measurement->workspace_bytes;
+  const Measurement& measurement = *record.outcome.measurement;
+  result.median_us = measurement.median_us;
+  result.spread = spread_of(measurement);
+  result.num_samples = static_cast<uint32_t>(measurement.samples.size());
+  result.workspace_bytes = measurement.workspace_bytes;
+}
+
+Trial CandidateHistory::Result::trial() const {
+  return {.status = verified.status, .median_us = median_us, .spread = spread, .num_samples = num_samples};
+}
+
+std::vector<std::pair<Candidate, Trial>> CandidateHistory::trials() const {
+  std::vector<std::pair<Candidate, Trial>> trials;
+  for (const auto& [name, results] : results_) trials.emplace_back(Candidate::parse(name), results.back().trial());
+  return trials;
 }
 
 CandidateHistory::Result& CandidateHistory::at(const Candidate& candidate,

@@ -3,9 +3,11 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/record.h"
+#include "search/strategy/trial.h"
 #include "store/journal.h"
 
 namespace attune {
@@ -21,7 +23,11 @@ class CandidateHistory {
     Outcome verified;
     bool screened = false, dropped = false;
     double median_us = 0;
+    double spread = 0;  ///< As in Trial.
+    uint32_t num_samples = 0;
     uint64_t workspace_bytes = 0;
+    /// What a strategy is told of it; the index is not set.
+    Trial trial() const;
   };
   /// Conditions under which an earlier result is reused; it must share them with this run.
   struct Source {
@@ -40,6 +46,8 @@ class CandidateHistory {
   const Result* find(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries) const;
   /// True if any result is known under this name, with whatever binaries.
   bool has(const Candidate& candidate) const { return results_.contains(candidate.name()); }
+  /// Every candidate with its result; of a name with several binaries, the one whose first result is the newest.
+  std::vector<std::pair<Candidate, Trial>> trials() const;
   void set_verified(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries, const Outcome& outcome);
 
  private:

@@ -95,6 +95,23 @@ TEST(CandidateHistory, AnExhaustiveSearchForgetsWhoWasDropped) {
   EXPECT_FALSE(recalled({record(Stage::verify), dropped}, exhaustive).find(kCandidate, kBinaries)->dropped);
 }
 
+TEST(CandidateHistory, IsATrialOfEachCandidateForAStrategy) {
+  auto timed = record(Stage::screen);
+  timed.outcome.measurement = Measurement{.samples = {{}, {}}, .median_us = 50, .spread_us = 2};
+  auto crashed = record(Stage::verify, Status::crashed);
+  crashed.candidate.config = Config::parse("a=2");
+  const auto trials = recalled({record(Stage::verify), timed, crashed}).trials();
+  ASSERT_EQ(trials.size(), 2u);
+  EXPECT_EQ(trials[0].first, kCandidate);
+  EXPECT_EQ(trials[0].second.status, Status::ok);
+  EXPECT_EQ(trials[0].second.median_us, 50);
+  EXPECT_DOUBLE_EQ(trials[0].second.spread, 0.04);
+  EXPECT_EQ(trials[0].second.num_samples, 2u);
+  EXPECT_EQ(trials[1].first, crashed.candidate);
+  EXPECT_EQ(trials[1].second.status, Status::crashed);
+  EXPECT_EQ(trials[1].second.median_us, 0);
+}
+
 TEST(CandidateHistory, APardonLetsAFailedCandidateTryAgain) {
   const auto crashed = record(Stage::verify, Status::crashed);
   EXPECT_TRUE(recalled({crashed}).has(kCandidate));

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "campaign/devices/open_devices.h"
+#include "solver/contender.h"
+
+namespace attune {
+
+/// The device of a verb that runs nothing on it.
+struct DeviceViewOptions {
+  DeviceChoice devices;   ///< One device.
+  std::string info_file;  ///< File that describes it (docs/formats/device_info.md); empty: a device of this machine.
+  KernelOptions kernels;
+};
+
+/// A device as far as it can be known without running anything there: one of this machine, which is opened, or one that
+/// a file describes and that need not be here. Not thread-safe.
+class DeviceView {
+ public:
+  /// Throws invalid_input for a wrong file, a device that it does not describe, a thread limit above the device's, and
+  /// like open_environment().
+  explicit DeviceView(const DeviceViewOptions& options);
+
+  const DeviceInfo& device() const noexcept { return device_; }
+  bool is_here() const noexcept { return environment_.has_value(); }
+  /// The flags with which a verb runs on the device: `--devices cpu:0 --threads 1`.
+  const std::string& flags() const noexcept { return flags_; }
+  Kernels& kernels() noexcept { return *kernels_; }
+
+  /// What every solver reports for a normalised problem there: static_contenders() where the device is not here. Throws
+  /// unavailable when the problem cannot be run on a device of this machine.
+  std::vector<Contender> contenders(const Problem& problem);
+  /// Why a candidate cannot run there, as far as that is known (why_unknown()); nothing if it can. `contenders`: those
+  /// of the problem.
+  std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
+                                          std::span<const Contender> contenders) const;
+
+ private:
+  std::optional<Environment> environment_;  ///< Of a device of this machine.
+  std::unique_ptr<Kernels> own_kernels_;    ///< Of another device.
+  Kernels* kernels_ = nullptr;
+  DeviceInfo device_;
+  std::string flags_;
+};
+
+}  // namespace attune

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "campaign/devices/open_devices.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/line_output.h"
+#include "base/locations.h"
+#include "base/machine.h"
+#include "base/text.h"
+#include "compile/cache_limit.h"
+#include "core/turn.h"
+#include "device/core_partition.h"
+#include "device/devices.h"
+#include "measure/local_executor.h"
+#include "ops/op.h"
+#include "process/quiet.h"
+#include "search/prune.h"
+#include "solver/registry.h"
+#include "worker/worker_executor.h"
+#include "worker/worker_options.h"
+
+namespace attune {
+
+namespace {
+
+/// Checks the stack limit: libraries keep large arrays on the stack (libxsmm 130 KiB) and crash without room.
+void check_stack() {
+  constexpr rlim_t kMinBytes = 512 << 10;
+  rlimit stack{};
+  if (::getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kMinBytes) return;
+  fail(ErrorCode::unavailable, "the stack is too small for the libraries, raise it with `ulimit -s 8192`: {} KiB",
+       stack.rlim_cur >> 10);
+}
+
+/// One of the devices in a list.
+struct Part {
+  std::string name;        ///< `cpu:1`
+  std::vector<int> cores;  ///< Empty: all.
+};
+
+/// Returns cores that lie close together for a limit below this process's own; else none, which stands for all.
+std::vector<int> close_cores(const DeviceChoice& devices) {
+  const int64_t threads = thread_limit(devices);
+  if (threads == thread_limit({})) return {};
+  const auto limit = static_cast<size_t>(threads);
+  std::vector<int> cores = partition_cores(allowed_cores().size() / limit).front();
+  cores.resize(limit);
+  return cores;
+}
+
+/// Splits the processor into as many parts as `cpu:0,cpu:1` names. Throws invalid_input.
+std::vector<Part> parts_of(const DeviceChoice& devices) {
+  const std::string list = devices.ids.empty() ? "cpu:0" : devices.ids;
+  std::vector<Part> parts;
+  for (const auto id : split(list, ',')) parts.push_back({std::string(trim(id)), {}});
+  if (parts.size() == 1) {
+    if (parts.front().name == "cpu:0") parts.front().cores = close_cores(devices);
+    return parts;
+  }
+  const std::string kind = parts.front().name.substr(0, parts.front().name.find(':'));
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if ((kind == "cpu" || kind == "fake") && parts[i].name == fmt::format("{}:{}", kind, i)) continue;
+    fail(ErrorCode::invalid_input,
+         "several devices must be parts of one kind, numbered from 0, as in --devices cpu:0,cpu:1; got '{}'", list);
+  }
+  if (kind != "cpu") return parts;
+  const auto cores = partition_cores(parts.size());
+  const auto limit = static_cast<size_t>(thread_limit(devices));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    parts[i].cores = cores[i];
+    if (parts[i].cores.size() > limit) parts[i].cores.resize(limit);
+  }
+  return parts;
+}
+
+std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays* strays,
+                                            const std::function<bool()>& stop) {
+  // For the worker, a part of the processor or another fake device is the whole device.
+  WorkerOptions options = worker_options(only ? part.name : part.name.substr(0, part.name.find(':')) + ":0", strays);
+  options.name = only ? "" : part.name;
+  options.stopped = stop;
+  options.cores.assign(part.cores.begin(), part.cores.end());
+  return std::make_unique<WorkerExecutor>(std::move(options));
+}
+
+uint64_t max_cache_bytes(const KernelOptions& options) {
+  if (options.max_cache_bytes) return *options.max_cache_bytes;
+  const CacheLimit limit = cache_limit(kProgramCacheBytes);
+  if (!limit.error.empty()) fail(ErrorCode::invalid_input, "{}", limit.error);
+  return limit.bytes;
+}
+
+}  // namespace
+
+std::filesystem::path kernel_cache_folder(const KernelOptions& options) {
+  if (options.cache.empty())
+    check_cache_location();
+  else
+    check_output_folder(options.cache);
+  const auto folder = options.cache.empty() ? cache_location().path : std::filesystem::path(options.cache);
+  return folder.empty() ? folder : std::filesystem::absolute(folder);
+}
+
+std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs) {
+  PoolOptions pool{.jobs = options.jobs, .deadline = milliseconds_of(options.deadline_s), .keep = options.keep};
+  if (pool.jobs == 0) pool.jobs = static_cast<uint32_t>(num_jobs);
+  return std::make_unique<Kernels>(registry(), device, kernel_cache_folder(options), std::move(pool),
+                                   max_cache_bytes(options));
+}
+
+std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
+                                           const KernelOptions& kernels, const std::function<bool()>& stop) {
+  std::vector<Part> parts = parts_of(devices);
+  // A device that is opened in this process binds threads to cores, after which the process seems to have fewer.
+  const std::vector<DeviceInfo> here = list_devices();
+  if (parts.size() > 1 && isolation == Isolation::none)
+    fail(ErrorCode::invalid_input, "several devices need a process each, omit --isolation none");
+  // The modules' load variables must be set before any thread starts.
+  const Registry& solvers = registry();
+  print_notes(solvers.notices());
+  kernel_cache_folder(kernels);  // Before a device is opened.
+  max_cache_bytes(kernels);
+  if (parts.front().name.starts_with("cpu")) check_stack();
+  const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;
+  std::vector<Environment> all;
+  for (Part& part : parts) {
+    Environment& one = all.emplace_back();
+    if (isolation == Isolation::process) {
+      one.strays = strays;
+      auto worker = open_worker(part, parts.size() == 1, strays.get(), stop);
+      one.worker = worker.get();
+      one.executor = std::move(worker);
+    } else {
+      one.opened = open_device(part.name, devices.threads);
+      one.executor = std::make_unique<LocalExecutor>(*one.opened, solvers);
+    }
+    one.kernels = open_kernels(one.device(), kernels, part.cores.size());
+    one.cores = std::move(part.cores);
+    one.flags = device_flags(here, one.device().key());
+  }
+  return all;
+}
+
+Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels) {
+  if (devices.ids.find(',') != std::string::npos)
+    fail(ErrorCode::invalid_input, "this verb works on one device, got '{}'", devices.ids);
+  return std::move(open_environments(devices, isolation, kernels).front());
+}
+
+Isolation isolation_option(const std::string& text) { return text == "none" ? Isolation::none : Isolation::process; }
+
+void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop) {
+  if (environment.device().kind != "host" || wait_s <= 0) return;
+  auto own = environment.executor->processes();
+  own.push_back(getpid());
+  constexpr int kSilentWindows = 2;  // Windows that a quiet machine needs.
+  int num_windows = 0;
+  const auto ask = [&] {
+    if (num_windows++ == kSilentWindows)
+      std::fprintf(stderr, "waiting up to %.0f s until other programs are idle (--quiet-wait 0 skips the wait)\n",
+                   wait_s);
+    return stop && stop();
+  };
+  const Quiet quiet = wait_until_quiet(QuietOptions{.wait_s = wait_s}, own, ask);
+  if (!quiet.quiet && !(stop && stop())) {
+    std::fprintf(
+        stderr, "note: other programs use %.0f %% of the processors after %.0f s of waiting; results will be noisier\n",
+        100 * quiet.share, quiet.waited_s);
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "device/devices.h"
+#include "measure/executor.h"
+#include "process/strays.h"
+#include "tuner/kernels.h"
+
+namespace attune {
+
+class WorkerExecutor;
+
+/// A device and what a verb needs to run kernels on it.
+struct Environment {
+  std::shared_ptr<Strays> strays;  ///< Used with an executor that has a worker process; outlives it.
+  std::unique_ptr<Device> opened;  ///< Used with an executor in this process.
+  std::unique_ptr<Executor> executor;
+  const WorkerExecutor* worker = nullptr;  ///< The executor, if it has a worker process.
+  std::unique_ptr<Kernels> kernels;
+  std::vector<int> cores;  ///< Cores of the device, if it is a part of the processor.
+  std::string flags;       ///< With which a verb runs on an equal device: `--devices cpu:0 --threads 1`.
+  const DeviceInfo& device() const { return executor->device(); }
+};
+/// Where candidates run: in a worker process, or in this process, which a crash then ends.
+enum class Isolation : uint8_t { process, none };
+/// Parses `process` or `none`.
+Isolation isolation_option(const std::string& text);
+/// Options for compiling kernels.
+struct KernelOptions {
+  std::string cache;                        ///< Folder of compiled kernels; empty: the user's.
+  uint32_t jobs = 0;                        ///< Number of concurrent compilers; 0: one per core.
+  std::string keep;                         ///< Folder that keeps sources and binaries; empty: none.
+  double deadline_s = 0;                    ///< Deadline of one compilation; 0: the compiler's own.
+  std::optional<uint64_t> max_cache_bytes;  ///< Size to which the cache may grow; none: that of the environment.
+};
+/// Returns the folder of compiled kernels, absolute. Throws invalid_input for one that cannot be.
+std::filesystem::path kernel_cache_folder(const KernelOptions& options);
+/// Returns the compiled kernels of a device, which need not be here. `num_jobs`: number of concurrent compilers if the
+/// options name none; 0: one per core of this process. Throws invalid_input for a wrong folder or variable.
+std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs = 0);
+/// Opens one device; default: `cpu:0`. Throws invalid_input for several.
+Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels = {});
+
+/// Opens the devices of a list: `cpu:0,cpu:1` are two halves of this process's cores, `fake:0,fake:1` two fake devices.
+/// The devices are equal, so that a row of one is valid for all. Candidates of a host run on as many cores, close
+/// together, as the thread limit allows. Several devices require worker processes. Throws
+/// invalid_input, also for a limit that this process cannot have. `stop` is polled while a worker starts or is
+/// replaced; once true, the executor gives up.
+std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
+                                           const KernelOptions& kernels, const std::function<bool()>& stop = {});
+
+/// On a host, waits up to `wait_s` until other programs use little of the processors; reports on standard error if they
+/// do not.
+void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop = {});
+
+}  // namespace attune

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace attune {
+
+/// Size to which compiled kernels may grow in the program, and in an application.
+inline constexpr uint64_t kProgramCacheBytes = uint64_t{1} << 30;
+inline constexpr uint64_t kApplicationCacheBytes = uint64_t{4} << 30;
+
+/// The size that ATTUNE_MAX_CACHE_BYTES sets.
+struct CacheLimit {
+  uint64_t bytes = 0;
+  std::string error;  ///< A sentence about an invalid variable, which is ignored.
+};
+
+/// Reads the environment; no thread may change it meanwhile. `default_value`: size if the variable is not set. Cheap.
+CacheLimit cache_limit(uint64_t default_value);
+
+}  // namespace attune

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// A pool whose compiler is not one of this build's: with limits and reports of its own, and beside other work.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/text.h"
+#include "compile/compile_pool.h"
+#include "process/temporary_folder.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// Runs sources as shell scripts; reports the lines `key=value` that they print. Has limits of its own.
+class ScriptCompiler final : public Compiler {
+ public:
+  explicit ScriptCompiler(CompilerLimits limits) : limits_(limits) {}
+  std::string_view name() const override { return "script"; }
+  std::string toolchain() const override { return "sh-1"; }
+  bool targets(std::string_view) const override { return true; }
+  CompileCommand command(const CompileTask& task, const fs::path& folder) const override {
+    std::ofstream(folder / "source") << task.source;
+    return {.arguments = {"/bin/sh", "source"}, .environment = {{"PATH", "/usr/bin:/bin"}}, .output = "out"};
+  }
+  uint32_t command_version() const override { return 1; }
+  CompilerLimits limits() const override { return limits_; }
+  std::map<std::string, std::string> report(const CompilerOutput& output) const override {
+    std::map<std::string, std::string> facts;
+    for (const std::string_view line : split(output.log, '\n')) {
+      if (const size_t at = line.find('='); at != std::string_view::npos)
+        facts.emplace(line.substr(0, at), line.substr(at + 1));
+    }
+    facts["bytes"] = std::to_string(output.binary.size());
+    facts["left"] = fs::exists(output.folder / "more") ? "more" : "nothing";
+    return facts;
+  }
+  std::string flaw_of(std::string_view) const override { return ""; }
+
+ private:
+  CompilerLimits limits_;
+};
+
+class CompilePoolOf : public testing::Test {
+ protected:
+  std::string marked(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  TemporaryFolder folder_{"pool-test"};
+  KernelCache cache_{{folder_.path() / "cache"}, 1 << 30};
+};
+
+CompileTask script(const std::string& source) { return {"script", source, "fake", {}, {}}; }
+
+TEST_F(CompilePoolOf, ACompilerThatReportsWritesItIntoTheDescription) {
+  const ScriptCompiler compiler({.memory_bytes = 0, .deadline = 10s});
+  CompilePool pool(cache_, {.compilers = {&compiler}});
+  const auto compiled =
+      pool.compile({script("echo registers=40; echo spills=2; echo compiler=mine; : >more; printf 123 >out")})[0];
+  ASSERT_TRUE(compiled.outcome.ok()) << compiled.outcome.detail;
+  const auto found = KernelCache({folder_.path() / "cache"}, 1 << 30).find("fake", compiled.recipe, "sh-1");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->metadata, (std::map<std::string, std::string>{{"registers", "40"},
+                                                                 {"spills", "2"},
+                                                                 {"bytes", "3"},
+                                                                 {"left", "more"},
+                                                                 {"compiler", "script"},
+                                                                 {"command", "1"},
+                                                                 {"options", ""},
+                                                                 {"entries", ""}}));
+}
+
+TEST_F(CompilePoolOf, ACompilerWithLimitsHasThem) {
+  const ScriptCompiler small({.memory_bytes = uint64_t{64} << 20, .deadline = 10s});
+  const auto compiled =
+      CompilePool(cache_, {.compilers = {&small}}).compile({script("echo kib=$(ulimit -v); : >out")})[0];
+  ASSERT_TRUE(compiled.binary) << compiled.outcome.detail;
+  EXPECT_EQ(compiled.binary->metadata.at("kib"), "65536");
+  const ScriptCompiler hasty({.memory_bytes = 0, .deadline = 20ms});
+  const auto late = CompilePool(cache_, {.compilers = {&hasty}}).compile({script("exec sleep 1000")})[0];
+  EXPECT_EQ(late.outcome.status, Status::timed_out);
+}
+
+TEST_F(CompilePoolOf, ACompilerWithALaterDeadlineKeepsThePools) {
+  const ScriptCompiler compiler({.memory_bytes = 0, .deadline = 10s});
+  CompilePool pool(cache_, {.deadline = 20ms, .compilers = {&compiler}});
+  EXPECT_EQ(pool.compile({script("exec sleep 1000")})[0].outcome.status, Status::timed_out);
+}
+
+/// Waits for a pool and a pipe at once; returns whether the pipe can be read.
+bool polls_pipe_first(const CompilePool& pool, int pipe) {
+  std::vector<pollfd> entries = {{pipe, POLLIN, 0}};
+  for (const int descriptor : pool.descriptors()) entries.push_back({descriptor, POLLIN, 0});
+  const auto timeout = pool.poll_timeout();
+  EXPECT_GE(::poll(entries.data(), entries.size(), timeout ? static_cast<int>(timeout->count()) : 5000), 0);
+  return (entries[0].revents & POLLIN) != 0;
+}
+
+TEST_F(CompilePoolOf, ACompilerIsWaitedForInOnePollWithOtherThings) {
+  const ScriptCompiler compiler({.memory_bytes = 0, .deadline = 10s});
+  CompilePool pool(cache_, {.compilers = {&compiler}});
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  EXPECT_EQ(pool.poll_timeout(), std::nullopt);
+  pool.submit(script("while [ ! -e " + marked("go") + " ]; do sleep 0.001; done; : >out"));
+  EXPECT_THAT(pool.descriptors(), SizeIs(1));
+  EXPECT_LE(*pool.poll_timeout(), 10s);
+  EXPECT_GT(*pool.poll_timeout(), 5s);
+  ASSERT_EQ(::write(ends[1], "x", 1), 1);
+  EXPECT_TRUE(polls_pipe_first(pool, ends[0])) << "while a compiler runs";
+  EXPECT_THAT(pool.wait(0ms), IsEmpty());
+  char read = 0;
+  ASSERT_EQ(::read(ends[0], &read, 1), 1);
+  std::ofstream(marked("go")) << "";
+  EXPECT_FALSE(polls_pipe_first(pool, ends[0])) << "the compiler has ended";
+  EXPECT_THAT(pool.wait(0ms), SizeIs(1));
+  EXPECT_THAT(pool.descriptors(), IsEmpty());
+  pool.submit(script("while [ ! -e " + marked("go") + " ]; do sleep 0.001; done; : >out"));
+  EXPECT_EQ(pool.poll_timeout(), 0ms) << "an answer from the cache needs no poll";
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_F(CompilePoolOf, ACompilerEndsAPollAtItsDeadline) {
+  const ScriptCompiler compiler({.memory_bytes = 0, .deadline = 20ms});
+  CompilePool pool(cache_, {.compilers = {&compiler}});
+  pool.submit(script("exec sleep 1000"));
+  std::vector<CompileResult> answers;
+  for (int i = 0; i < 5 && answers.empty(); ++i) {
+    polls_pipe_first(pool, -1);
+    answers = pool.wait(0ms);
+  }
+  ASSERT_THAT(answers, SizeIs(1));
+  EXPECT_EQ(answers[0].outcome.status, Status::timed_out);
+}
+
+}  // namespace
+}  // namespace attune

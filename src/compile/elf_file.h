@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace attune {
+
+/// Symbols that a 64-bit little-endian ELF file (shared object, cubin) exports: its dynamic symbols, or all global ones
+/// of a file without a dynamic table. Empty for a file of another kind. Throws invalid_input when the file is
+/// inconsistent.
+std::optional<std::set<std::string, std::less<>>> exported_symbols(std::string_view file);
+
+/// Bytes of machine code in such a file: the sizes of its executable sections. Nothing for a file of another kind.
+/// Throws like exported_symbols().
+std::optional<uint64_t> code_bytes(std::string_view file);
+
+/// Whether the file has the header of a 64-bit little-endian ELF shared object.
+bool is_shared_object(std::string_view file) noexcept;
+
+}  // namespace attune

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/background_work.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/locations.h"
+#include "dispatch/threads/library_use.h"
+
+namespace attune {
+
+BackgroundWork::BackgroundWork(const DispatcherOptions& options, PlanService& plans, Inbox& inbox, Capture* capture,
+                               DispatchLog& log)
+    : options_(options), plans_(plans), inbox_(inbox), capture_(capture), log_(log) {
+  if (options.online_tuning) begin_online_tuning();
+  thread_ = std::make_unique<BackgroundThread>([this] {
+    run();
+    if (online_) online_->end();
+  });
+}
+
+BackgroundWork::~BackgroundWork() {
+  stop_ = true;
+  plans_.stop();
+  inbox_.wake();
+}
+
+void BackgroundWork::stop(std::chrono::milliseconds timeout) {
+  if (!thread_ || plans_.is_in_child()) return;
+  stop_ = true;
+  plans_.stop();
+  inbox_.wake();
+  if (thread_->wait(timeout)) thread_.reset();
+}
+
+void BackgroundWork::begin_online_tuning() {
+  OnlineProgram program = online_program();
+  std::filesystem::path home = path_if_any(home_location);
+  try {
+    if (home.empty()) program.why_not = "there is no home folder, set ATTUNE_HOME";
+    if (!home.empty()) check_home_location();
+  } catch (const Error& error) {
+    program.why_not = error.what();
+  }
+  if (!program.why_not.empty())
+    log_.say("online tuning is off: " + program.why_not);
+  else
+    online_ = std::make_unique<OnlineTuning>(
+        OnlineOptions{.program = std::move(program.path), .state = std::move(home), .device = plans_.first().info});
+}
+
+void BackgroundWork::run() noexcept {
+  constexpr std::chrono::milliseconds kMax = std::chrono::hours(24), kFlush = std::chrono::seconds(5);
+  const bool looks = options_.poll_interval.count() > 0;
+  const auto poll_interval = looks ? std::min(options_.poll_interval, kMax) : kMax;
+  const auto period = std::min(poll_interval, kFlush);
+  auto next_look = std::chrono::steady_clock::now() + poll_interval;
+  auto next_flush = std::chrono::steady_clock::now() + kFlush;
+  while (!stop_) {
+    try {
+      inbox_.wait(period);
+      answer_posted();
+      // One shape at a time, so that new shapes, changed files and missed shapes need not wait for all.
+      if (!stop_ && plans_.compile_one()) inbox_.wake();
+      if (online_) tune_missed();
+      const auto time = std::chrono::steady_clock::now();
+      if (time >= next_look) {
+        next_look = time + poll_interval;
+        if (looks) plans_.reload(false);
+      }
+      if (time < next_flush || capture_ == nullptr) continue;
+      next_flush = time + kFlush;
+      if (const std::string why = capture_->flush(); !why.empty()) log_.say(why);
+    } catch (...) {
+      // Most likely out of memory. Later lookups ask for the work again.
+    }
+  }
+}
+
+void BackgroundWork::answer_posted() {
+  for (const Inbox::Item& item : inbox_.take()) {
+    if (stop_) return;
+    try {
+      plans_.answer(item.request);
+    } catch (...) {
+      // A later lookup posts it again.
+    }
+    inbox_.done(item);
+  }
+}
+
+void BackgroundWork::tune_missed() {
+  const auto missed = plans_.take_missed();
+  const LibraryUse use;  // Starting a process takes locks that a child of fork() must find open.
+  for (const Problem& problem : missed) online_->want(problem);
+  for (const std::string& sentence : online_->poll()) log_.say(sentence);
+}
+
+}  // namespace attune

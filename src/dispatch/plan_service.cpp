@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/plan_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/locations.h"
+#include "compile/cache_limit.h"
+#include "device/devices.h"
+#include "dispatch/threads/read_guard.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kMaxShapesKept = 16384;  // Maximum size of LimitedDevice::refusals and of requested_kernels.
+
+}  // namespace
+
+PlanService::PlanService(const DispatcherOptions& options, std::span<const KeyCodes> codes, Inbox& inbox,
+                         DispatchLog& log)
+    : options_(options),
+      codes_(codes),
+      inbox_(inbox),
+      log_(log),
+      cache_{path_if_any(cache_location), cache_limit(kApplicationCacheBytes).bytes},
+      store_(options, codes),
+      plans_(options.max_plan_bytes, new_hazard_owner()),
+      missed_(options, log) {
+  const auto opened = open_device(options.device);
+  is_host_ = opened->info().kind == "host";
+  devices_ = std::vector<std::atomic<LimitedDevice*>>(static_cast<size_t>(opened->info().num_units) + 1);
+  set_threads(options.threads);
+  first_ = present_.load();
+  prepare_read_guards();
+}
+
+PlanService::~PlanService() { forget_hazard_owner(plans_.holder()); }
+
+DispatchCounts PlanService::counts() const noexcept {
+  const PlanCache::Counts& plans = plans_.counts();
+  return {.shapes = missed_.num_shapes(),
+          .missed_shapes = missed_.num_missed(),
+          .plans = plans.plans,
+          .reloads = num_reloads_,
+          .plan_bytes = plans.bytes,
+          .evicted_plans = plans.evicted,
+          .plan_limit_reached = plans.limit_reached};
+}
+
+std::vector<std::string> PlanService::notices() {
+  const Lock lock(guard_);
+  return present().now.load()->notices();
+}
+
+std::vector<TableInUse> PlanService::tables() {
+  const Lock lock(guard_);
+  return present().now.load()->in_use();
+}
+
+std::shared_ptr<const Plan> PlanService::keep(const Hit& hit) const {
+  if (hit.plan == nullptr) return nullptr;
+  const CachedPlan* held = hazard_pointer(plans_.holder()).plan.load(std::memory_order_relaxed);
+  if (held == nullptr || held->plan.get() != hit.plan)
+    fail(ErrorCode::invalid_input,
+         "a hit must be kept before its thread's next call of the dispatcher, this one is older");
+  return held->plan;
+}
+
+WeightsPacker::PackingChoice PlanService::choose_packing(const GemmKey& key, const PackOptions& wanted) {
+  const Lock lock(guard_);
+  LimitedDevice& device = present_device();
+  return packer_.choose(device.maker, codes(key), device.now.load()->rows(key.op), key, wanted);
+}
+
+void PlanService::pack(const WeightPacking& packing, std::span<const std::byte> plain, const Buffer& copy) {
+  if (!packing.opaque) return packing.pack(plain, copy);
+  const Lock lock(guard_);
+  packing.pack(plain, copy);
+}
+
+/// Returns the answer to a problem; null if there is none yet.
+const CachedAnswer* PlanService::find(const LookupRequest& request) const {
+  const CachedAnswer* served = device_of(request).now.load()->served.find(hash_of(request));
+  const bool is_its =
+      served != nullptr && served->layouts == request.layouts && codes(request.key).same(served->key, request.key);
+  return is_its ? served : nullptr;
+}
+
+Resolution PlanService::make(LimitedDevice& device, const Snapshot& tables, const LookupRequest& request) {
+  return device.resolver.resolve(codes(request.key), tables.rows(request.key.op), request, options_.max_regret);
+}
+
+/// Stores and returns the answer to a problem. A plan too large to be kept serves this call only. Requires: make_room()
+/// is called afterwards.
+Resolution PlanService::serve(const LookupRequest& request) {
+  LimitedDevice& device = device_of(request);
+  Snapshot& tables = *device.now.load();
+  Resolution made;
+  try {
+    made = make(device, tables, request);
+    made.refusal = {ErrorCode::unavailable, fmt::format("no kernel runs this problem: {}", made.why_not)};
+  } catch (const Error& error) {
+    made.refusal = {error.code(), error.what()};
+  }
+  const ProblemKey hash = hash_of(request);
+  tables.served.put(served_with(tables, made, request, tables.served.find(hash)));
+  if (made.hit.plan == nullptr && made.hit.is_stand_in && options_.compile_mode != CompileMode::never) {
+    // Not a refusal: the answer waits for a compiler.
+  } else if (made.hit.plan == nullptr) {
+    if (device.refusals.size() < kMaxShapesKept) device.refusals.insert_or_assign(hash, made.refusal);
+    log_.say(fmt::format("a shape cannot be served: {}", made.refusal.why));
+  }
+  want_compiled(request, made);
+  return made;
+}
+
+/// Queues a stand-in for compilation, after which it is resolved again; once per shape until the tables change.
+void PlanService::want_compiled(const LookupRequest& request, const Resolution& made) {
+  if (options_.compile_mode != CompileMode::background || !made.hit.is_stand_in || made.missing.empty()) return;
+  auto& requested = device_of(request).requested_kernels;
+  if (requested.size() < kMaxShapesKept && requested.insert(hash_of(request)).second) wanted_.push_back(request);
+}
+
+void PlanService::wake_if_waiting() {
+  if (!wanted_.empty() || !missed_.is_empty()) inbox_.wake();
+}
+
+Hit PlanService::require(LookupRequest request) {
+  request.units = present().units;
+  const GemmKey& key = request.key;
+  if (static_cast<size_t>(key.op) >= codes_.size())
+    fail(ErrorCode::invalid_input, "unknown op number: {}", static_cast<int>(key.op));
+  codes(key).check_fits(key);
+  Lock lock(guard_);
+  LimitedDevice& device = device_of(request);
+  if (const CachedAnswer* served = find(request)) {
+    if (is_final(served->hit)) {
+      protect_plan(plans_.holder(), served->plan);
+      return served->hit;
+    }
+    // A refused problem stays refused until the tables change.
+    const auto refused = device.refusals.find(hash_of(request));
+    if (refused != device.refusals.end()) fail(refused->second.code, "{}", refused->second.why);
+  }
+  Resolution made = serve(request);
+  // Without a plan, only a generated kernel takes these types or this layout of weights: there is no stand-in.
+  const bool waits = options_.compile_mode == CompileMode::blocking ||
+                     (made.hit.plan == nullptr && options_.compile_mode != CompileMode::never);
+  // If a kernel cannot be compiled, another row may serve, whose kernel may need compiling too.
+  constexpr int kMaxRounds = 8;
+  for (int round = 0; waits && !made.missing.empty() && round < kMaxRounds; ++round) {
+    lock.unlock();
+    auto failures = compile(made.missing);
+    lock.lock();
+    device.maker.note_failures(std::move(failures));
+    made = serve(request);
+  }
+  wake_if_waiting();
+  if (made.hit.plan == nullptr) fail(made.refusal.code, "{}", made.refusal.why);
+  protect_plan(plans_.holder(), made.plan);
+  make_room();
+  return made.hit;
+}
+
+const Plan& PlanService::require(const Problem& problem, const Candidate& candidate) {
+  Lock lock(guard_);
+  LimitedDevice& device = present_device();
+  Resolution made = device.resolver.resolve(problem, candidate);
+  if (!made.missing.empty()) {
+    lock.unlock();
+    auto failures = compile(made.missing);
+    lock.lock();
+    device.maker.note_failures(std::move(failures));
+    made = device.resolver.resolve(problem, candidate);
+  }
+  if (made.hit.plan == nullptr) fail(made.refusal.code, "the candidate cannot run this problem: {}", made.why_not);
+  protect_plan(plans_.holder(), made.plan);
+  make_room();
+  return *made.hit.plan;
+}
+
+std::map<std::string, std::string> PlanService::compile(const std::vector<CompileTask>& tasks) const {
+  return compile_kernels(tasks, cache_, [this] { return stop_.load(); });
+}
+
+void PlanService::answer(const LookupRequest& request) {
+  const Lock lock(guard_);
+  const CachedAnswer* served = device_of(request).now.load()->served.find(hash_of(request));
+  if (served != nullptr && !served->has_left) return;
+  serve(request);
+  make_room();
+}
+
+bool PlanService::compile_one() {
+  Lock lock(guard_);
+  if (wanted_.empty()) return false;
+  const LookupRequest request = wanted_.back();
+  wanted_.pop_back();
+  LimitedDevice& device = device_of(request);
+  const Resolution made = make(device, *device.now.load(), request);
+  if (!made.hit.is_stand_in || made.missing.empty()) return true;
+  lock.unlock();
+  auto failures = compile(made.missing);
+  lock.lock();
+  if (!failures.empty()) {
+    // Another row may serve now, and its kernel may need compiling too.
+    device.requested_kernels.erase(hash_of(request));
+    device.maker.note_failures(std::move(failures));
+  }
+  serve(request);
+  make_room();
+  return true;
+}
+
+std::vector<Problem> PlanService::take_missed() {
+  const Lock lock(guard_);
+  return missed_.take(codes_, first(), store_);
+}
+
+bool PlanService::reload(bool reads_environment) {
+  const Lock lock(guard_);
+  if (reads_environment) {
+    store_.read_environment();
+    for (const auto& device : owned_devices_) device->maker.forget_failures();
+  }
+  bool any_changed = false;
+  for (const auto& device : owned_devices_) {
+    Snapshot* const before = device->now.load();
+    auto fresh = store_.read(device->info, before);
+    if (!fresh) continue;
+    any_changed = true;
+    device->maker.forget_failures();
+    device->refusals.clear();
+    device->requested_kernels.clear();
+    serve_again(*device, *fresh);
+    if (device.get() == present_.load()) {
+      for (const std::string& notice : fresh->notices()) log_.say(notice);
+    }
+    device->now.store(fresh.release(), std::memory_order_seq_cst);
+    if (wait_for_readers()) delete before;
+  }
+  if (!any_changed) return false;
+  ++num_reloads_;
+  wake_if_waiting();
+  return true;
+}
+
+}  // namespace attune

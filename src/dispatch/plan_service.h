@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/dispatcher.h"
+#include "base/mutex.h"
+#include "dispatch/inbox.h"
+#include "dispatch/limited_device.h"
+#include "dispatch/missed_shapes.h"
+#include "dispatch/plans/kernel_compilation.h"
+#include "dispatch/plans/plan_cache.h"
+#include "dispatch/plans/weights_packer.h"
+#include "dispatch/table/key_codes.h"
+#include "dispatch/table_snapshot_store.h"
+#include "dispatch/threads/dispatch_log.h"
+#include "dispatch/threads/fork_guard.h"
+#include "dispatch/threads/hazard_pointers.h"
+
+namespace attune {
+
+/// Makes, keeps and evicts the plans of a dispatcher, and the answers that lookups find, for each thread limit.
+/// Thread-safe. Its functions throw like LibraryUse::enter(); those that say so take no lock.
+class PlanService {
+ public:
+  /// Opens the device under the limit of the options and reads its tables. The arguments must outlive this. `inbox` is
+  /// woken when kernels wait for compile_one() or shapes for take_missed().
+  PlanService(const DispatcherOptions& options, std::span<const KeyCodes> codes, Inbox& inbox, DispatchLog& log);
+  ~PlanService();
+
+  /// The device under the present thread limit. No lock.
+  const LimitedDevice& present() const noexcept { return *present_.load(std::memory_order_acquire); }
+  /// The device under the first limit, which owns all packed weights, whatever the limit of their calls. No lock.
+  const LimitedDevice& first() const noexcept { return *first_; }
+  /// Memory of the device. No lock.
+  Device& owner() const noexcept { return first_->maker.owner(); }
+  /// Like Dispatcher::set_threads(). No lock for a limit that was set before. Defined in thread_limit.cpp.
+  int64_t set_threads(int64_t threads) ATTUNE_EXCLUDES(guard_);
+
+  /// Protects an answer's plan for the calling thread and records the use. No lock; the caller has a ReadGuard.
+  void note_use(CachedPlan& plan) const noexcept {
+    plan.note_use(plans_.time());
+    protect_plan(plans_.holder(), &plan);
+  }
+  /// Like Dispatcher::keep(). No lock.
+  std::shared_ptr<const Plan> keep(const Hit& hit) const;
+  /// Whether require() can return the hit. With CompileMode::blocking a stand-in is not enough. No lock.
+  bool is_final(const Hit& hit) const noexcept {
+    return hit.plan != nullptr && !(hit.is_stand_in && options_.compile_mode == CompileMode::blocking);
+  }
+  /// Answers a problem under the present thread limit. Throws like Dispatcher::require().
+  Hit require(LookupRequest request) ATTUNE_EXCLUDES(guard_);
+  /// Returns the plan of a candidate of a normalised problem, valid like Hit::plan, and compiles it first if needed.
+  /// Throws like Dispatcher::run_candidate().
+  const Plan& require(const Problem& problem, const Candidate& candidate) ATTUNE_EXCLUDES(guard_);
+  /// How to pack weights; like WeightsPacker::choose() with the rows under the present limit.
+  WeightsPacker::PackingChoice choose_packing(const GemmKey& key, const PackOptions& wanted) ATTUNE_EXCLUDES(guard_);
+  /// Packs one copy. Takes seconds for large weights; other threads may make plans and fork meanwhile, unless a library
+  /// packs.
+  void pack(const WeightPacking& packing, std::span<const std::byte> plain, const Buffer& copy) ATTUNE_EXCLUDES(guard_);
+
+  /// Answers a problem that a lookup posted, unless it has an answer by now.
+  void answer(const LookupRequest& request) ATTUNE_EXCLUDES(guard_);
+  /// Compiles the kernel of one waiting shape and answers the shape again; returns false if none waits.
+  bool compile_one() ATTUNE_EXCLUDES(guard_);
+  /// Ends a compilation in progress; later ones fail. No lock.
+  void stop() noexcept { stop_ = true; }
+  /// Returns the normalised problems that were missed since the last call, except those for which results of online
+  /// tuning would not be used.
+  std::vector<Problem> take_missed() ATTUNE_EXCLUDES(guard_);
+
+  /// Reads changed tables and answers all problems again, those used last first. Returns whether any table had changed.
+  /// `reads_environment`: as for Dispatcher::reload().
+  bool reload(bool reads_environment) ATTUNE_EXCLUDES(guard_);
+  std::string explain(const GemmKey& key) ATTUNE_EXCLUDES(guard_);  ///< Defined in explanation.cpp.
+  std::vector<std::string> notices() ATTUNE_EXCLUDES(guard_);
+  std::vector<TableInUse> tables() ATTUNE_EXCLUDES(guard_);
+  /// All counts but those of lookups. No lock.
+  DispatchCounts counts() const noexcept ATTUNE_NO_THREAD_SAFETY_ANALYSIS;
+  /// Whether this process is a child of the one that made the dispatcher. No lock.
+  bool is_in_child() const noexcept { return guard_.is_in_child(); }
+
+ private:
+  const KeyCodes& codes(const GemmKey& key) const { return codes_[static_cast<size_t>(key.op)]; }
+  ProblemKey hash_of(const LookupRequest& request) const noexcept { return request.hash(codes(request.key)); }
+  /// The device under the limit of a request, which a lookup has read or set_threads() has made.
+  LimitedDevice& device_of(const LookupRequest& request) const {
+    return *devices_.at(static_cast<size_t>(request.units));
+  }
+  LimitedDevice& present_device() const noexcept { return *present_.load(); }
+  LimitedDevice& make_device(int64_t units) ATTUNE_REQUIRES(guard_);
+  const CachedAnswer* find(const LookupRequest& request) const ATTUNE_REQUIRES(guard_);
+  Resolution make(LimitedDevice& device, const Snapshot& tables, const LookupRequest& request) ATTUNE_REQUIRES(guard_);
+  Resolution serve(const LookupRequest& request) ATTUNE_REQUIRES(guard_);
+  CachedAnswer served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& request,
+                           const CachedAnswer* before) ATTUNE_REQUIRES(guard_);
+  void want_compiled(const LookupRequest& request, const Resolution& made) ATTUNE_REQUIRES(guard_);
+  void wake_if_waiting() ATTUNE_REQUIRES(guard_);
+  std::map<std::string, std::string> compile(const std::vector<CompileTask>& tasks) const;
+  /// Evicts plans while they exceed the bound, also from the coming tables `coming`; frees what no reader can see any
+  /// more. Requires: new plans are already protected for their callers.
+  void make_room(Snapshot* coming = nullptr) ATTUNE_REQUIRES(guard_);
+  void serve_again(LimitedDevice& device, Snapshot& fresh) ATTUNE_REQUIRES(guard_);
+
+  const DispatcherOptions& options_;
+  const std::span<const KeyCodes> codes_;
+  Inbox& inbox_;
+  DispatchLog& log_;
+  const CachePlace cache_;  ///< As the environment said at construction.
+  std::atomic<bool> stop_{false};
+  ForkGuard guard_{log_};
+  TableSnapshotStore store_ ATTUNE_GUARDED_BY(guard_);
+  // Before plans_, because plans must be destroyed before the libraries that made them.
+  std::vector<std::unique_ptr<LimitedDevice>> owned_devices_ ATTUNE_GUARDED_BY(guard_);
+  bool is_host_ = false;
+  std::vector<std::atomic<LimitedDevice*>> devices_;  ///< By units; null: no call had this limit yet.
+  std::atomic<LimitedDevice*> present_{nullptr};
+  LimitedDevice* first_ = nullptr;  ///< Set by the constructor: readers may not touch owned_devices_, which grows.
+  PlanCache plans_;                 ///< Changed under guard_; readers use time() and holder().
+  WeightsPacker packer_ ATTUNE_GUARDED_BY(guard_);
+  MissedShapes missed_ ATTUNE_GUARDED_BY(guard_);
+  std::vector<LookupRequest> wanted_ ATTUNE_GUARDED_BY(guard_);  ///< Shapes whose kernel waits to be compiled.
+  bool is_limit_said_ ATTUNE_GUARDED_BY(guard_) = false;
+  std::atomic<uint64_t> num_reloads_{0};
+};
+
+}  // namespace attune

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/table_snapshot_store.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+
+namespace attune {
+namespace {
+
+FileStamp stamp_of(const std::filesystem::path& file) {
+  FileStamp stamp{.file = file};
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return stamp;
+  stamp.inode = status.st_ino;
+  stamp.bytes = static_cast<uint64_t>(status.st_size);
+  stamp.changed_ns = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+  return stamp;
+}
+
+}  // namespace
+
+std::vector<std::string> Snapshot::notices() const {
+  std::vector<std::string> all;
+  for (const Tables& one : tables) {
+    all.insert(all.end(), one.notices.begin(), one.notices.end());
+    all.insert(all.end(), one.rows->notices().begin(), one.rows->notices().end());
+  }
+  return all;
+}
+
+std::vector<TableInUse> Snapshot::in_use() const {
+  std::vector<TableInUse> all;
+  for (size_t op = 0; op < kNumOps; ++op) {
+    for (size_t i = 0; i < tables[op].stamps.size(); ++i) {
+      const FileStamp& stamp = tables[op].stamps[i];
+      all.push_back({std::string(families()[op].op), stamp.file, std::string(tables[op].origins[i]), stamp.inode != 0});
+    }
+  }
+  return all;
+}
+
+TableSnapshotStore::TableSnapshotStore(const DispatcherOptions& options, std::span<const KeyCodes> codes)
+    : options_(options), codes_(codes) {
+  read_environment();
+}
+
+void TableSnapshotStore::read_environment() {
+  places_.clear();
+  for (const FamilySpec& family : families()) places_.push_back(table_places(family));
+}
+
+bool TableSnapshotStore::are_explicit(OpId op) const {
+  const auto index = static_cast<size_t>(op);
+  return options_.tables.contains(std::string(families()[index].op)) || places_.at(index).strict;
+}
+
+TableSources TableSnapshotStore::sources(size_t op) const {
+  const auto named = options_.tables.find(std::string(families()[op].op));
+  if (named == options_.tables.end()) return table_sources(families()[op], places_[op]);
+  TableSources all;
+  for (const auto& file : named->second) all.files.push_back({file, Origin::variable});
+  return all;
+}
+
+std::unique_ptr<Snapshot> TableSnapshotStore::read(const DeviceInfo& device, const Snapshot* before) const {
+  auto fresh = std::make_unique<Snapshot>();
+  bool changed = before == nullptr;
+  for (size_t op = 0; op < kNumOps; ++op) {
+    TableSources all = sources(op);
+    Snapshot::Tables& tables = fresh->tables[op];
+    for (const TableSource& source : all.files) {
+      tables.stamps.push_back(stamp_of(source.file));
+      tables.origins.push_back(name(source.origin));
+    }
+    tables.notices = std::move(all.notices);
+    if (before != nullptr && before->tables[op].stamps == tables.stamps &&
+        before->tables[op].notices == tables.notices) {
+      tables.rows = before->tables[op].rows;
+      continue;
+    }
+    changed = true;
+    tables.rows = std::make_shared<const RowIndex>(codes_[op], std::move(all.files), device, options_.require);
+  }
+  return changed ? std::move(fresh) : nullptr;
+}
+
+}  // namespace attune

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Strategies in spaces that are too large to enumerate.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "search/strategy/strategies.h"
+
+namespace attune {
+namespace {
+
+using testing::Contains;
+
+/// Eight numbers of ten values each: 10^8 indices, whose digits are the values.
+SearchSpace hundred_million(std::vector<Rule> rules) {
+  std::vector<Value> values;
+  for (int64_t value = 0; value < 10; ++value) values.emplace_back(value);
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < 8; ++i) parameters.push_back({.name = fmt::format("p{}", i), .values = values});
+  return SearchSpace::product(std::move(parameters), std::move(rules));
+}
+SearchTask large_task(SearchSpace space, std::vector<uint64_t> start, DomainLimits limits = {}) {
+  return {.domain = Domain(std::move(space), {}, {}, limits),
+          .problem = {},
+          .device = {},
+          .solver = "a.solver",
+          .start = std::move(start),
+          .prior = {},
+          .costs = {}};
+}
+int64_t digit_of(uint64_t index, int place) {
+  return static_cast<int64_t>(index / static_cast<uint64_t>(std::pow(10, 7 - place))) % 10;
+}
+/// A bowl with its minimum at 55555555.
+double large_bowl_us(uint64_t index) {
+  double us = 100;
+  for (int place = 0; place < 8; ++place) us += static_cast<double>(std::abs(digit_of(index, place) - 5));
+  return us;
+}
+/// Asks one after the other and tells each at once; returns all that were asked for.
+std::vector<uint64_t> search_whole(Strategy& strategy) {
+  std::vector<uint64_t> asked;
+  while (!strategy.exhausted()) {
+    const auto next = strategy.ask(1);
+    if (next.empty()) break;
+    asked.push_back(next.front());
+    strategy.tell({.index = next.front(), .median_us = large_bowl_us(next.front())});
+  }
+  return asked;
+}
+/// Those of the indices that a sample of a million does not hold, which was once all that a search could reach.
+std::vector<uint64_t> outside_a_sample(const std::vector<uint64_t>& indices) {
+  std::unordered_set<uint64_t> outside(indices.begin(), indices.end());
+  Random random(derive_seed(1, "prune"));
+  for (int i = 0; i < 1'000'000; ++i) outside.erase(random.below(100'000'000));
+  return {outside.begin(), outside.end()};
+}
+
+TEST(LargeSpace, LocalSearchReachesNeighboursOutsideAnySample) {
+  const auto space = hundred_million({{"sum", "p0 + p1 >= 9", ""}, {"odd", "p7 % 2 == 1 || p0 < 9", ""}});
+  const auto strategy = make_strategy(large_task(space, {54545454}), {.name = "local", .seed = 1, .max_trials = 200});
+  const auto asked = search_whole(*strategy);
+  EXPECT_EQ(asked.size(), 200u);
+  for (const uint64_t index : asked) {
+    EXPECT_GE(digit_of(index, 0) + digit_of(index, 1), 9) << index;
+    EXPECT_TRUE(digit_of(index, 7) % 2 == 1 || digit_of(index, 0) < 9) << index;
+  }
+  EXPECT_THAT(asked, Contains(55555555)) << "one step after the other leads there";
+  const auto unsampled = outside_a_sample(space.neighbours(55555555));
+  EXPECT_GE(unsampled.size(), 10u);
+  for (const uint64_t index : unsampled) EXPECT_THAT(asked, Contains(index));
+}
+
+TEST(LargeSpace, EveryStrategyAsksOnlyForWhatTheRulesAllow) {
+  const auto space = hundred_million({{"sum", "p0 + p1 >= 15", ""}});
+  for (const std::string_view name : strategy_names()) {
+    const auto strategy = make_strategy(large_task(space, {12345678}), {.name = std::string(name), .max_trials = 50});
+    const auto asked = strategy->ask(40);
+    EXPECT_GE(asked.size(), 12u) << name;
+    for (const uint64_t index : asked) EXPECT_GE(digit_of(index, 0) + digit_of(index, 1), 15) << name;
+  }
+}
+
+TEST(LargeSpace, WhereRandomDrawsFindNothingASearchEndsWithASentence) {
+  const auto space = hundred_million({{"one", "p0 + p1 + p2 + p3 + p4 + p5 + p6 + p7 == 72", ""}});
+  for (const std::string_view name : strategy_names()) {
+    const auto strategy =
+        make_strategy(large_task(space, {}, {.max_rejected = 100}), {.name = std::string(name), .max_trials = 50});
+    EXPECT_EQ(strategy->remark(), "") << name;
+    EXPECT_TRUE(strategy->ask(10).empty()) << name;
+    EXPECT_TRUE(strategy->exhausted()) << name;
+    EXPECT_THAT(strategy->remark(), testing::HasSubstr("excluded 100 in a row")) << name;
+  }
+}
+
+TEST(LargeSpace, WhereRandomDrawsFindNothingLocalSearchGoesOnFromItsStart) {
+  // A line of a hundred configs through the space, which chance does not meet.
+  const auto space = hundred_million({{"line", "p0 == 5 && p1 == 5 && p2 == 5 && p3 == 5 && p4 == 5 && p5 == 5", ""}});
+  const auto strategy = make_strategy(large_task(space, {55555500}, {.max_rejected = 100}),
+                                      {.name = "local", .seed = 1, .max_trials = 1000});
+  const auto asked = search_whole(*strategy);
+  EXPECT_EQ(asked.size(), 100u) << "all that neighbourhoods lead to";
+  EXPECT_TRUE(strategy->exhausted());
+}
+
+TEST(LargeSpace, LocalSearchIsNotExhaustedWhileAResultMayShowItANeighbourhood) {
+  const auto space = hundred_million({{"line", "p0 == 5 && p1 == 5 && p2 == 5 && p3 == 5 && p4 == 5 && p5 == 5", ""}});
+  const auto strategy = make_strategy(large_task(space, {55555500}, {.max_rejected = 100}), {.name = "local"});
+  EXPECT_THAT(strategy->ask(10), testing::ElementsAre(55555500));
+  EXPECT_FALSE(strategy->exhausted());
+  strategy->tell({.index = 55555500, .median_us = 100});
+  EXPECT_THAT(strategy->ask(10), testing::UnorderedElementsAre(55555501, 55555510));
+}
+
+TEST(LargeSpace, LocalSearchWaitsForTheTimeOfAnUntunedConfigThatItWasTold) {
+  const auto space = hundred_million({{"line", "p0 == 5 && p1 == 5 && p2 == 5 && p3 == 5 && p4 == 5 && p5 == 5", ""}});
+  const auto strategy = make_strategy(large_task(space, {55555500}, {.max_rejected = 100}), {.name = "local"});
+  strategy->tell({.index = 55555500});  // admitted, not raced yet
+  EXPECT_TRUE(strategy->ask(10).empty());
+  EXPECT_FALSE(strategy->exhausted());
+  strategy->tell({.index = 55555500, .median_us = 100});
+  EXPECT_THAT(strategy->ask(10), testing::UnorderedElementsAre(55555501, 55555510));
+}
+
+}  // namespace
+}  // namespace attune

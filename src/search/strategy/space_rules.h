@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "attune/problem.h"
+#include "core/device_info.h"
+#include "core/expression.h"
+#include "core/search_space.h"
+
+namespace attune {
+
+/// The rules of a space for one problem and device, parsed once for all configs. Variables of a rule: the config's
+/// parameters, `problem.<attribute>` (a number if it parses as one, else a text), `device.num_units`,
+/// `device.cache_bytes`, `device.memory_bytes` and `device.<fact>`. A rule that reads an inactive parameter does not
+/// apply. Const members are thread-safe.
+class SpaceRules {
+ public:
+  /// `space` outlives this. Throws invalid_input for a rule that reads neither a parameter nor a known fact.
+  SpaceRules(const SearchSpace& space, const Problem& problem, const DeviceInfo& device);
+  /// The first rule that rejects the config of an index; null if none does. Throws invalid_input naming the rule when
+  /// an expression cannot be evaluated. Costs about 1 µs per rule.
+  const Rule* rejects(uint64_t index) const;
+  /// Calls visit(index) for the first index of each config of the space, ascending. O(size of the space).
+  template <typename Visit>
+  void for_each_config(const Visit& visit) const {
+    for (uint64_t index = 0; index < space_.size(); ++index) {
+      if (space_.canonical(index) == index) visit(index);
+    }
+  }
+
+ private:
+  struct Check {
+    const Rule* rule;
+    Expression expression;
+  };
+  bool is_parameter(const std::string& name) const;
+
+  const SearchSpace& space_;
+  std::map<std::string, Value, std::less<>> facts_;  ///< The same for every config.
+  std::vector<Check> checks_;
+};
+
+}  // namespace attune

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "solver/static/static_contenders.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kOnDeviceOnly = "is a library, whose configs are known on the device only";
+
+Contender static_contender(const SolverEntry& entry, const Solver* solver, const Problem& problem,
+                           const DeviceInfo& device) {
+  Contender contender;
+  contender.solver = entry.id;
+  if (solver == nullptr) {
+    contender.support = Support::no(entry.unavailable);
+    return contender;
+  }
+  contender.version = solver->version();
+  try {
+    contender.support = solver->supports(problem, device);
+    if (!contender.support.yes) return contender;
+    auto space = solver->space(problem, device);
+    if (!space) {
+      contender.support = Support::no(std::string(kOnDeviceOnly));
+      return contender;
+    }
+    contender.untuned = solver->untuned(problem, device).value();
+    contender.invariant = solver->invariant_space(problem, device).value();
+    contender.space = *std::move(space);
+    contender.parts = solver->parts(problem, device);
+  } catch (const std::exception& error) {
+    contender.support = Support::no(error.what());
+  }
+  return contender;
+}
+
+}  // namespace
+
+std::vector<Contender> static_contenders(const Registry& registry, const Problem& problem, const DeviceInfo& device) {
+  std::vector<Contender> contenders;
+  for (const SolverEntry& entry : registry.entries())
+    contenders.push_back(static_contender(entry, registry.find(entry.id), problem, device));
+  return contenders;
+}
+
+bool is_known_on_device_only(const Contender& contender) noexcept {
+  return !contender.support.yes && contender.support.reason == kOnDeviceOnly;
+}
+
+std::optional<std::string> why_unknown(const Candidate& candidate, std::span<const Contender> contenders) {
+  const Contender* contender = find_contender(contenders, candidate.solver);
+  if (contender == nullptr) return "no solver of that name is in this program: " + candidate.solver;
+  // A solver that could not be loaded here has no version.
+  if (is_known_on_device_only(*contender) || contender->version.empty())
+    return candidate.solver + " " + contender->support.reason;
+  return std::nullopt;
+}
+
+}  // namespace attune

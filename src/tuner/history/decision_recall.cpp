@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#include "tuner/history/decision_recall.h"
+
+#include <utility>
+
+namespace attune {
+
+DecisionRecall recall_decision(const Journal& journal, const CandidateHistory::Source& place, const Versions& versions,
+                               bool has_row, const std::function<bool(const Decision&)>& is_of_these_binaries) {
+  auto decision = journal.decision(place.problem, place.fingerprint, versions, place.protocol);
+  if (!decision) return {{}, has_row};
+  // A row whose Decision was made with other binaries is decided again.
+  if (!is_of_these_binaries(*decision)) return {};
+  const bool is_final = !decision->incomplete && decision->deadlines.cover(place.deadlines);
+  if (is_final && !has_pardon_since_decision(journal, place)) return {std::move(decision), false};
+  return {};
+}
+
+}  // namespace attune

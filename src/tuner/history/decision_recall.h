@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "core/record.h"
+#include "store/journal.h"
+#include "tuner/history/candidate_history.h"
+
+namespace attune {
+
+/// What earlier runs say of a problem: it is decided, a table's row is kept, or it is measured.
+struct DecisionRecall {
+  std::optional<Decision> decision;  ///< Final, and of the present binaries: it is used again.
+  bool keeps_row = false;            ///< No newer result: a table's row stays as it is.
+};
+
+/// `has_row`: a table has a usable row of the problem. `is_of_these_binaries`: whether what a Decision would publish
+/// was verified with the present binaries; it may compile. A Decision of other binaries, an incomplete one, one under
+/// shorter deadlines and one older than a pardon are made again.
+DecisionRecall recall_decision(const Journal& journal, const CandidateHistory::Source& place, const Versions& versions,
+                               bool has_row, const std::function<bool(const Decision&)>& is_of_these_binaries);
+
+}  // namespace attune

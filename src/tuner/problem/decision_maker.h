@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/device_info.h"
+#include "core/record.h"
+#include "search/contest_result.h"
+#include "tuner/problem/competitor.h"
+#include "tuner/problem/race_times.h"
+
+namespace attune {
+
+/// All that a Decision is made of. The references outlive the call of make_decision().
+struct DecisionFacts {
+  const Problem& problem;
+  const DeviceInfo& device;
+  const Protocol& protocol;
+  const ContestResult& contest;  ///< Requires: decided.
+  const std::map<Slot, Competitor>& competitors;
+  const RaceTimes& race_times;
+  const std::vector<std::pair<Candidate, Outcome>>& failures;
+  std::vector<Candidate> opponents;  ///< Untuned configs that a winner must beat.
+  Versions versions;
+  std::string strategy;
+  std::optional<Incumbent> incumbent;
+  Deadlines deadlines;        ///< Of this run.
+  bool is_cut_short = false;  ///< Some candidates were not asked for, or time or an interrupt ended it.
+  bool pause_cut = false;     ///< The confirm began before its pause had passed.
+  uint64_t launches = 0;
+  uint32_t dropped_samples = 0;
+  size_t num_candidates = 0;
+  double seconds = 0;
+};
+
+/// Makes the Decision of a contest. Pure: no clock, no journal, no device.
+Decision make_decision(const DecisionFacts& facts);
+
+}  // namespace attune

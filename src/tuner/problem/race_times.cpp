@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "tuner/problem/race_times.h"
+
+#include <algorithm>
+
+namespace attune {
+
+std::optional<double> RaceTimes::us_of(const Candidate& candidate) const {
+  const auto found = times_.find(candidate.name());
+  return found == times_.end() ? std::nullopt : std::optional(found->second.us);
+}
+
+std::vector<DroppedBest> RaceTimes::dropped_bests(const std::set<std::string>& solvers_in_final) const {
+  std::map<std::string, DroppedBest> best;
+  for (const auto& [name, one] : times_) {
+    if (solvers_in_final.contains(one.candidate.solver)) continue;
+    const auto [place, is_first] = best.try_emplace(one.candidate.solver, one);
+    if (!is_first && one.us < place->second.us) place->second = one;
+  }
+  std::vector<DroppedBest> all;
+  for (auto& [solver, one] : best) all.push_back(std::move(one));
+  return all;
+}
+
+std::optional<BestUntuned> best_untuned(const Decision& decision, const std::vector<Candidate>& untuned,
+                                        const RaceTimes& race) {
+  const auto final_us = [&](const Candidate& candidate) -> std::optional<double> {
+    const auto found = std::find_if(decision.finalists.begin(), decision.finalists.end(),
+                                    [&](const Finalist& one) { return one.candidate == candidate; });
+    return found == decision.finalists.end() || found->comparison.us <= 0 ? std::nullopt
+                                                                          : std::optional(found->comparison.us);
+  };
+  const auto winner_final_us = final_us(decision.winner), winner_race_us = race.us_of(decision.winner);
+  std::optional<BestUntuned> best;
+  for (const Candidate& candidate : untuned) {
+    const auto in_final = final_us(candidate), in_race = race.us_of(candidate);
+    BestUntuned one{candidate};
+    if (in_final && winner_final_us) {
+      one.us = *in_final;
+      one.ratio = *in_final / *winner_final_us;
+    } else if (in_race && winner_race_us) {
+      one.us = *in_race;
+      one.ratio = *in_race / *winner_race_us;
+      one.screened = true;
+    } else {
+      continue;
+    }
+    if (!best || one.ratio < best->ratio) best = one;
+  }
+  return best;
+}
+
+}  // namespace attune

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// What a run tells its strategies: results, their spread and cost, and what earlier runs and problems found out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "device/fake/fake_device.h"
+#include "measure/local_executor.h"
+#include "ops/op.h"
+#include "solver/registry.h"
+#include "testing/tuner_doubles.h"
+#include "tuner/tuner.h"
+
+namespace attune {
+namespace {
+
+/// What one search was given and told.
+struct Heard {
+  SearchTask task;
+  std::map<uint64_t, Trial> last;  ///< By index.
+};
+
+/// Passes everything on to a strategy, and remembers what it was told.
+class Listener final : public Strategy {
+ public:
+  Listener(std::unique_ptr<Strategy> inner, Heard& heard) : inner_(std::move(inner)), heard_(heard) {}
+  std::vector<uint64_t> ask(size_t max_count) override { return inner_->ask(max_count); }
+  void tell(const Trial& trial) override {
+    heard_.last[trial.index] = trial;
+    inner_->tell(trial);
+  }
+  bool exhausted() const override { return inner_->exhausted(); }
+  std::string remark() const override { return heard_.last.empty() ? "" : "it listened"; }
+
+ private:
+  std::unique_ptr<Strategy> inner_;
+  Heard& heard_;
+};
+
+class ToldByTheTuner : public testing::Test {
+ protected:
+  ToldByTheTuner() {
+    options_.make_strategy = [this](SearchTask task, const StrategyOptions& options) {
+      heard_.push_back(std::make_unique<Heard>(Heard{task, {}}));
+      return std::make_unique<Listener>(make_strategy(std::move(task), options), *heard_.back());
+    };
+  }
+  std::vector<TuneResult> run(const std::vector<std::string>& problems) {
+    std::vector<WorkItem> items;
+    for (const std::string& text : problems) {
+      const Problem typed = Problem::parse(text);
+      items.push_back({.problem = op_of(typed).normalise(typed, {})});
+    }
+    LocalExecutor executor(device_, registry());
+    SilentObserver observer;
+    const std::atomic<bool> interrupted = false;
+    heard_.clear();
+    return Tuner(executor, *journal_, options_, clock_).run(items, observer, interrupted);
+  }
+  /// A journal without the decisions, as a kill leaves it.
+  void tear_journal() {
+    auto left = open_memory_journal();
+    journal_->scan({.decisions = false}, [&](const Entry& entry, const Stamp&) { left->append({&entry, 1}); });
+    journal_ = std::move(left);
+  }
+
+  FakeDevice device_{FakeNoise{.white = 0.02}};
+  TestClock clock_;
+  TunerOptions options_;
+  std::unique_ptr<Journal> journal_ = open_memory_journal();
+  std::vector<std::unique_ptr<Heard>> heard_;
+};
+
+TEST_F(ToldByTheTuner, EveryRacedCandidateHasItsSpreadSamplesAndSeconds) {
+  const auto results = run({"gemm_a16w16 m=16 n=16 k=32 dtype=fp32"});
+  ASSERT_EQ(results[0].ending, Ending::decided);
+  ASSERT_EQ(heard_.size(), 1u);
+  const Heard& heard = *heard_[0];
+  EXPECT_EQ(heard.task.solver, "fake.gemm");
+  EXPECT_EQ(heard.task.problem, results[0].problem);
+  EXPECT_EQ(heard.task.device, device_.info());
+  EXPECT_TRUE(heard.task.prior.empty());
+  size_t num_timed = 0;
+  for (const auto& [index, trial] : heard.last) {
+    EXPECT_EQ(trial.status, Status::ok);
+    EXPECT_GT(trial.prepare_s, 0);
+    if (trial.num_samples < 3) continue;
+    ++num_timed;
+    EXPECT_GT(trial.median_us, 0);
+    EXPECT_GT(trial.spread, 0.0005) << "the device's noise is 0.02";
+    EXPECT_LT(trial.spread, 0.2);
+    // Each sample is of as many untimed launches, at least.
+    EXPECT_GT(trial.timing_s, 1.5e-6 * trial.median_us * trial.num_samples);
+    EXPECT_LT(trial.timing_s, 1);
+  }
+  EXPECT_GT(num_timed, 10u);
+  EXPECT_THAT(results[0].remarks, testing::ElementsAre("fake.gemm: it listened"));
+}
+
+TEST_F(ToldByTheTuner, AResumedRunIsGivenWhatTheJournalHoldsAndAsksTheSame) {
+  run({"gemm_a16w16 m=16 n=16 k=32 dtype=fp32"});
+  const auto first = std::move(heard_[0]);
+  tear_journal();
+  run({"gemm_a16w16 m=16 n=16 k=32 dtype=fp32"});
+  const Heard& resumed = *heard_.at(0);
+  EXPECT_EQ(resumed.task.prior.size(), first->last.size());
+  size_t num_timed = 0;
+  for (const Trial& trial : resumed.task.prior) {
+    ASSERT_TRUE(first->last.contains(trial.index));
+    EXPECT_EQ(trial.status, Status::ok);
+    num_timed += trial.median_us > 0 && trial.num_samples > 0 && trial.spread > 0;
+  }
+  EXPECT_GT(num_timed, 10u);
+  ASSERT_EQ(resumed.last.size(), first->last.size());
+  for (const auto& [index, trial] : resumed.last) EXPECT_TRUE(first->last.contains(index));
+}
+
+TEST_F(ToldByTheTuner, ASearchThatBeginsAnewIsGivenNothingOfTheJournal) {
+  run({"gemm_a16w16 m=16 n=16 k=32 dtype=fp32"});
+  options_.retune = true;
+  run({"gemm_a16w16 m=16 n=16 k=32 dtype=fp32"});
+  EXPECT_TRUE(heard_.at(0)->task.prior.empty());
+}
+
+TEST_F(ToldByTheTuner, ADecidedProblemNeedsNoStrategy) {
+  run({"gemm_a16w16 m=16 n=16 k=32 dtype=fp32"});
+  EXPECT_EQ(run({"gemm_a16w16 m=16 n=16 k=32 dtype=fp32"})[0].ending, Ending::reused);
+  EXPECT_TRUE(heard_.empty());
+}
+
+TEST_F(ToldByTheTuner, ALaterProblemBeginsWithTheCostsOfAnEarlierOne) {
+  // Two problems are open at a time, so the third begins when the first has ended.
+  run({"gemm_a16w16 m=16 n=16 k=32 dtype=fp32", "gemm_a16w16 m=32 n=16 k=32 dtype=fp32",
+       "gemm_a16w16 m=48 n=16 k=32 dtype=fp32"});
+  ASSERT_EQ(heard_.size(), 3u);
+  EXPECT_EQ(heard_[0]->task.costs.prepare_s, 0);
+  EXPECT_GT(heard_[2]->task.costs.prepare_s, 0);
+  EXPECT_GT(heard_[2]->task.costs.timing_s, 0);
+}
+
+}  // namespace
+}  // namespace attune

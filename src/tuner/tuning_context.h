@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "core/candidate.h"
+#include "measure/executor.h"
+#include "search/strategy/trial.h"
+#include "store/journal.h"
+#include "tuner/history/neighbours.h"
+#include "tuner/kernels.h"
+#include "tuner/tune_observer.h"
+#include "tuner/tuner_options.h"
+
+namespace attune {
+
+/// What tuning a part of a composite solver's candidates gave.
+struct PartResult {
+  std::vector<Candidate> short_list;
+  std::string reason;  ///< If the list is empty.
+};
+
+/// State that the runs of one lane share.
+struct TuningContext {
+  Executor& executor;
+  Journal& journal;
+  const TunerOptions& options;
+  Clock& clock;
+  TuneObserver& observer;
+  Kernels* kernels;                ///< Null: candidates that need compiled kernels fail.
+  std::function<double()> left_s;  ///< Time left of the budget; huge without a budget.
+  /// True after an interrupt or when the budget is spent; checked between candidates.
+  std::function<bool()> must_stop;
+  std::function<bool()> interrupted;
+  /// Ticks the observer and returns interrupted(). Called at least once a second while a request is outstanding, which
+  /// is aborted after an interrupt.
+  std::function<bool()> tick;
+  NeighbourIndex neighbours;
+  Slot next_slot = 1;
+  uint32_t epoch = 0;                       ///< The executor's, as far as its answers told.
+  double recycle_s = 0;                     ///< Duration of the last recycle.
+  std::map<std::string, PartResult> parts;  ///< By the part's key.
+  /// Ids of parts in the executor, counted down from an id that no source of work gives out.
+  ProblemId next_part = ~ProblemId{0} - 1;
+  std::map<std::string, Costs> costs;  ///< Of one candidate, by solver, in the last problem that it took part in.
+};
+
+}  // namespace attune
