@@ -34,7 +34,8 @@ struct Recording {
 std::vector<Turn> admit_all(Workbench& bench, const Problem& problem, const Settings& settings) {
   const TunerOptions options = race_options(settings);
   auto opened = open_problem(*bench.executor, 0, problem, options.protocol);
-  CandidateSource source({.problem = problem}, bench.device->info(), std::move(opened.contenders), options, StartingPoints{});
+  CandidateSource source({.problem = problem}, bench.device->info(), std::move(opened.contenders), options,
+                         StartingPoints{});
   source.begin();
   std::vector<Turn> admitted;
   Slot slot = 0;
