@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-/// Counts one kind of irregularity and keeps its first position.
+/// Counts one kind of irregularity and keeps its first position, such as `t.csv:17`.
 struct CountedNotice {
   size_t count = 0;
   std::string first;
@@ -72,12 +72,8 @@ class RowReader {
 
   int64_t units(size_t row) {
     const auto cell = text(row, "cu_num");
-    if (cell.empty()) return 0;
-    const auto value = attribute_value(cell, ColumnKind::integer);
-    const auto number = value ? parse_int(*value) : std::nullopt;
-    if (number && *number >= 0) return *number;
-    fail(ErrorCode::invalid_input, "{}: column 'cu_num' expects a whole number, got '{}'", document_.where(row),
-         shown(cell));
+    if (const auto number = units_of(cell)) return *number;
+    fail(ErrorCode::invalid_input, "{}: {}", document_.where(row), units_error(cell));
   }
 
   Requirement requirement(size_t row) {
@@ -107,12 +103,36 @@ std::string_view gfx_of_units(int64_t num_units) noexcept {
   return {};
 }
 
+std::optional<int64_t> units_of(std::string_view cell) {
+  if (cell.empty()) return 0;
+  // Tools with missing values write `80.0`.
+  const auto value = attribute_value(cell, ColumnKind::integer);
+  const auto number = value ? parse_int(*value) : std::nullopt;
+  return number && *number >= 0 ? number : std::nullopt;
+}
+
+std::string units_error(std::string_view cell) {
+  return fmt::format("column 'cu_num' expects a whole number, got '{}'", shown(cell));
+}
+
 std::optional<double> usable_time(std::string_view text) noexcept {
   const auto us = parse_double(text);
   // From shorter than any clock can measure to longer than anyone has waited, so that ratios of times stay finite.
   constexpr double kShortest = 1e-9, kLongest = 1e18;
   if (!us || !std::isfinite(*us) || *us < kShortest || *us > kLongest) return std::nullopt;
   return us;
+}
+
+std::string time_error(std::string_view cell) {
+  return fmt::format("column 'us' expects a time in µs above 0, got '{}'", shown(cell));
+}
+
+void check_is_tuned(const Table& table) {
+  for (const CsvDocument& document : table.documents()) {
+    if (!document.find_column("us"))
+      fail(ErrorCode::invalid_input, "{}:1: the file has no column 'us', so it is not a tuned table; name one",
+           document.name());
+  }
 }
 
 std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
@@ -172,9 +192,8 @@ Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRo
     }
     const auto say = [&](const CountedNotice& notice, std::string_view what, std::string_view so) {
       if (notice.count > 0)
-        table.notices_.push_back(fmt::format("{}: {} {}: {}; the first is in line {}", document.name(),
-                                             counted(notice.count, "row"), what, so,
-                                             notice.first.substr(document.name().size() + 1)));
+        table.notices_.push_back(fmt::format("{}: {} {}: {}; the first is {}", document.name(),
+                                             counted(notice.count, "row"), what, so, notice.first));
     };
     say(reader.without_time, "without a usable time", "never used");
     say(repeated, "with the key of another row", "the lowest time wins");

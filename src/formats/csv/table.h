@@ -81,9 +81,18 @@ class Table {
 
 /// Architecture for a unit count, for tables older than the column gfx (ROCm/aiter, gfx_from_cu_num); empty if unknown.
 std::string_view gfx_of_units(int64_t num_units) noexcept;
+/// Reads a cell of the column cu_num: 0 if it is empty, nothing if it is no count.
+std::optional<int64_t> units_of(std::string_view cell);
+/// Returns why a cell of the column cu_num is no count.
+std::string units_error(std::string_view cell);
+
 /// Reads a cell of the column us. nullopt for a time that is zero, negative, not finite, absurd (below 1e-9, above
 /// 1e18), or not a number: such a row never wins.
 std::optional<double> usable_time(std::string_view cell) noexcept;
+/// Returns why a cell of the column us is no usable_time().
+std::string time_error(std::string_view cell);
+/// Throws invalid_input unless each of the table's files has a column us: a list of shapes has none.
+void check_is_tuned(const Table& table);
 
 /// Splits `a.csv:b.csv` into its files; a path that exists as a whole is one file. Throws invalid_input if any but the
 /// first does not exist.
