@@ -42,8 +42,8 @@ class Bench(story.Story):
         self.assertEqual(again["us"], first["us"])
 
     def test_a_candidate_that_cannot_run_is_reported(self):
-        result = self.attune("bench", PROBLEM, *FAKE, "--candidate", "fake.gemm@1:tile_m=16", status=1)
-        self.assertRegex(result.stdout, r"(?m)^fake\.gemm@1:tile_m=16 +[a-z_]+: ")
+        result = self.attune("bench", PROBLEM, *FAKE, "--candidate", "fake.gemm@0:tile_m=16", status=1)
+        self.assertRegex(result.stdout, r"(?m)^fake\.gemm@0:tile_m=16 +[a-z_]+: ")
 
     def test_it_writes_nothing(self):
         self.attune("bench", PROBLEM, *FAKE)
@@ -51,7 +51,9 @@ class Bench(story.Story):
 
     def test_bad_arguments(self):
         for more, says in ((("--solver", "nope.gemm"), "attune list solvers"), (("--config", "a=1"), "--config needs --solver"),
-                           (("--candidate", "garbage"), "garbage"), (("--iters", "0"), "iters")):
+                           (("--candidate", "garbage"), "garbage"), (("--iters", "0"), "iters"),
+                           (("--solver", "fake.gemm", "--config", "tile_m=7"), "'tile_m=7'"),
+                           (("--candidate", "fake.gemm@1:tile_m=16"), "does not offer this config")):
             self.refused("bench", PROBLEM, *FAKE, *more, says=says)
         self.refused("bench", "gemm_a16w16 m=1 n=32 dtype=fp32", *FAKE, says="'k'")
         self.refused("bench", "conv_of_nothing m=1", *FAKE, says="conv_of_nothing")
