@@ -16,6 +16,7 @@
 #include "base/line_output.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/unexpected_argument.h"
 #include "cli/verbs.h"
 #include "report/json_output.h"
 
@@ -42,7 +43,11 @@ int run(int argc, char** argv) {
     const auto verbs = app.get_subcommands();
     const std::string help =
         verbs.empty() ? names_of_verbs(app) : "see attune " + verbs.front()->get_name() + " --help";
-    fail(ErrorCode::invalid_input, "{}; {}", error.what(), help);
+    // What is missing may be what a misspelt argument was to give.
+    const bool is_of_names = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                             dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    const std::string unexpected = is_of_names ? unexpected_argument(app) : "";
+    fail(ErrorCode::invalid_input, "{}; {}", unexpected.empty() ? error.what() : unexpected, help);
   }
   if (!chosen) fail(ErrorCode::invalid_input, "no verb was given; {}", names_of_verbs(app));
   return chosen();

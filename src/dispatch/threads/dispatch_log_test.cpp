@@ -40,11 +40,13 @@ std::string last_lines(const std::optional<std::string>& capture_error, uint64_t
 
 TEST(DispatchLog, TheLastLineSaysWhetherMissedShapesAreCapturedAndWhatToDo) {
   const std::string missed = "attune: 3 of 4 lookups found no row in the tables, of 2 shapes; ";
-  EXPECT_EQ(last_lines(std::nullopt), missed + "capture them with ATTUNE_TUNE_GEMM=1\n");
+  EXPECT_EQ(last_lines(std::nullopt),
+            missed + "capture them with ATTUNE_TUNE_GEMM=1 (ATTUNE_CAPTURE_DIR names the folder)\n");
   EXPECT_EQ(last_lines(""), missed + "they are captured: attune coverage shows how to tune them\n");
   EXPECT_EQ(last_lines("cannot create the folder (No space left): '/x'"),
-            missed + "they are not all captured, set ATTUNE_CAPTURE_DIR to a folder that can be written: cannot create "
-                     "the folder (No space left): '/x'\n");
+            missed +
+                "they are not all captured, set ATTUNE_CAPTURE_DIR to a folder that can be written: cannot create "
+                "the folder (No space left): '/x'\n");
 }
 
 TEST(DispatchLog, AFailedCaptureIsSaidWithoutMissesToo) {
