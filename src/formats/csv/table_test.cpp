@@ -54,6 +54,17 @@ TEST_F(TableFile, WrongRowsAreSkippedWhenThatIsWanted) {
   EXPECT_THROW(read(content), Error);
 }
 
+TEST_F(TableFile, AListOfShapesIsNoTunedTable) {
+  EXPECT_NO_THROW(check_is_tuned(read("gfx,cu_num,M,N,K,us\n")));
+  try {
+    check_is_tuned(read("M,N,K\n1,2,3\n"));
+    FAIL() << "a list was taken for a table";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+    EXPECT_THAT(error.what(), HasSubstr("bf16_tuned_gemm.csv:1: the file has no column 'us', so it is not a tuned"));
+  }
+}
+
 TEST_F(TableFile, RowsThatNameNoModelAreSaidOnce) {
   const auto notices_of = [&](std::string_view content) { return read(content).notices(); };
   EXPECT_THAT(
