@@ -87,11 +87,9 @@ class WithoutRights {
  public:
   WithoutRights() {
     constexpr uid_t kNobody = 65534;
-    if (was_root_) EXPECT_EQ(::seteuid(kNobody), 0);
+    EXPECT_EQ(was_root_ ? ::seteuid(kNobody) : 0, 0);
   }
-  ~WithoutRights() {
-    if (was_root_) EXPECT_EQ(::seteuid(0), 0);
-  }
+  ~WithoutRights() { EXPECT_EQ(was_root_ ? ::seteuid(0) : 0, 0); }
   WithoutRights(const WithoutRights&) = delete;
   WithoutRights& operator=(const WithoutRights&) = delete;
 

@@ -181,6 +181,12 @@ class Explain(Tables):
         self.assertIn(f"t.csv:2 1×32×48 fp32: unusable, {why}", checked)
         self.assertIn(f"cannot be used on this machine: {why}", self.attune("coverage", "-t", "t.csv", *DEVICE).stdout)
 
+    def test_a_problem_that_is_none_is_quoted(self):
+        for problem, why in (("gemm_a16w16 m=1 n=2", "gemm_a16w16 needs the attribute 'k'"),
+                             ("gemm_a16w16 m=1 n=2 k=3 colour=red", "gemm_a16w16 has no attribute 'colour'"),
+                             ("gemm_a16w16 m=0 n=2 k=3", "attribute 'm' expects a whole number from 1 to ")):
+            self.refused("explain", problem, *DEVICE, says=f"the problem '{problem}': {why}")
+
     def test_a_problem_in_several_arguments_is_to_be_quoted(self):
         self.refused("explain", *PROBLEM.split(), *DEVICE,
                      says=f'attune explain takes the problem as one argument, put it in quotes: "{PROBLEM}"; see ')
