@@ -13,7 +13,7 @@
 
 #include "core/outcome.h"
 #include "process/child.h"
-#include "process/memory_cage.h"
+#include "process/memory_cgroup.h"
 #include "process/strays.h"
 #include "process/temporary_folder.h"
 #include "worker/announcement.h"
@@ -73,7 +73,7 @@ class WorkerProcess {
   const WorkerOptions& options_;
   PollSet& poll_set_;
   TemporaryFolder folder_;
-  MemoryCage cage_;
+  MemoryCgroup cgroup_;
   AnnouncementPage page_;
   Descriptor channel_;
   Child child_;
