@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/blocked_write_signals.h"
 #include "base/error.h"
-#include "base/quiet_write.h"
 #include "base/text.h"
 
 namespace attune {
@@ -123,7 +123,7 @@ class TemporaryFile {
   }
 
   void write(std::string_view content) {
-    const QuietWrite quiet;
+    const BlockedWriteSignals blocked;
     while (!content.empty()) {
       const ssize_t written = ::write(descriptor_, content.data(), content.size());
       if (written < 0 && errno == EINTR) continue;
