@@ -38,9 +38,9 @@ std::map<Key, Record> quarantined(const Journal& journal, const QuarantineOption
   if (!options.device.empty()) query.device = options.device;
   std::map<Key, Record> found;
   journal.scan(query, [&](const Entry& entry, const Stamp&) {
-    if (const auto* pardoned = std::get_if<Pardoned>(&entry)) {
+    if (const auto* pardon = std::get_if<Pardon>(&entry)) {
       std::erase_if(found, [&](const auto& one) {
-        return one.second.device == pardoned->device && one.second.candidate == pardoned->candidate;
+        return one.second.device == pardon->device && one.second.candidate == pardon->candidate;
       });
     }
     const auto* record = std::get_if<Record>(&entry);
@@ -89,7 +89,7 @@ int clear(const QuarantineOptions& options) {
   const auto journal = open_sql_journal(file);
   std::map<std::pair<std::string, std::string>, Entry> pardons;
   for (const auto& [key, record] : quarantined(*journal, options))
-    pardons.emplace(std::pair{record.device, record.candidate.name()}, Pardoned{record.device, record.candidate});
+    pardons.emplace(std::pair{record.device, record.candidate.name()}, Pardon{record.device, record.candidate});
   std::vector<Entry> entries;
   for (const auto& [key, entry] : pardons) entries.push_back(entry);
   if (!entries.empty()) journal->append(entries);

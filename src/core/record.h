@@ -168,10 +168,10 @@ struct Decision {
 };
 
 /// A candidate removed from quarantine by hand.
-struct Pardoned {
+struct Pardon {
   std::string device;
   Candidate candidate;
-  bool operator==(const Pardoned&) const = default;
+  bool operator==(const Pardon&) const = default;
 };
 
 /// The start of a verb that measures. Its entries carry the run's number.

@@ -154,8 +154,8 @@ json to_json(const Decision& decision) {
   return value;
 }
 
-json to_json(const Pardoned& pardoned) {
-  return {{"type", "pardoned"}, {"device", pardoned.device}, {"candidate", json_of(pardoned.candidate)}};
+json to_json(const Pardon& pardon) {
+  return {{"type", "pardoned"}, {"device", pardon.device}, {"candidate", json_of(pardon.candidate)}};
 }
 
 json to_json(const RunBegin& run) {
@@ -271,7 +271,7 @@ Entry entry_from_json(std::string_view text) {
     if (type == "decision") return decision_from(value);
     if (type == "run_begin") return run_begin_from(value);
     if (type == "run_end") return run_end_from(value);
-    if (type == "pardoned") return Pardoned{device_from(value), candidate_from(value.at("candidate"))};
+    if (type == "pardoned") return Pardon{device_from(value), candidate_from(value.at("candidate"))};
     fail_value("the type", type);
   } catch (const json::exception& error) {
     fail(ErrorCode::invalid_input, "an entry of the journal cannot be read: {}", error.what());
