@@ -31,7 +31,7 @@ struct TunerOptions {
   double problem_timeout_s = 0;        ///< Time per problem, `--timeout`; 0: unlimited.
   double load_deadline_s = 60;         ///< Time allowed to prepare a candidate.
   double run_deadline_s = 2;           ///< Minimum time allowed for a launch; 50 times the best so far if that is more.
-  /// Called once per run, before the first candidate is run, by the first lane while the others wait; not called if
+  /// Called once per run, before the first candidate is run, by the first device while the others wait; not called if
   /// nothing is measured. Its duration counts against no budget.
   std::function<void()> before_measuring;
 };
