@@ -11,8 +11,8 @@
 
 namespace attune {
 
-/// An admitted candidate of one problem.
-struct Competitor {
+/// What a run knows of an admitted candidate.
+struct EntrantFacts {
   Candidate candidate;
   Slot slot = 0;
   Outcome verified;
