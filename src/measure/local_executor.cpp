@@ -339,7 +339,7 @@ void LocalExecutor::restore(ProblemId id, const OpenProblem& opened) {
   for (auto [slot, admission] : opened.admitted) {
     admission.verify = admission.twice = false;
     Outcome outcome{.status = Status::device_lost,
-                    .detail = "the problem could not be reopened again: " + reopened.refused};
+                    .detail = "the problem could not be opened again: " + reopened.refused};
     if (is_open) outcome = answer(request::Admit{id, slot, std::move(admission)}).verified;
     if (!outcome.ok()) lost_.insert_or_assign(slot, std::move(outcome));
   }
