@@ -98,13 +98,13 @@ int clear(const QuarantineOptions& options) {
   return 0;
 }
 
-void add_quarantine_flags(CLI::App& verb, Action& chosen) {
-  verb.require_subcommand(1);
+void add_quarantine_flags(CLI::App& command, Action& chosen) {
+  command.require_subcommand(1);
   auto options = std::make_shared<QuarantineOptions>();
   for (const auto& [name, help, run] :
        {std::tuple{"list", "List the excluded candidates, why, and the command that reproduces each", &list},
         std::tuple{"clear", "Release candidates from quarantine: the next run tries them again", &clear}}) {
-    auto* part = verb.add_subcommand(name, help);
+    auto* part = command.add_subcommand(name, help);
     part->add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
     part->add_option("--device", options->device, "Only this device, as the list names it: x86-64-v4/2");
     part->add_option("--candidate", options->candidate, "Only this candidate, by its full name");
@@ -117,8 +117,8 @@ void add_quarantine_flags(CLI::App& verb, Action& chosen) {
 
 }  // namespace
 
-Verb quarantine_verb() {
-  return {VerbGroup::maintenance, "quarantine",
+Command quarantine_command() {
+  return {CommandGroup::maintenance, "quarantine",
           "List or release candidates that crashed or hung, and are excluded until they change", add_quarantine_flags};
 }
 

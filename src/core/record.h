@@ -174,7 +174,7 @@ struct Pardon {
   bool operator==(const Pardon&) const = default;
 };
 
-/// The start of a verb that measures. Its entries carry the run's number.
+/// The start of a command that measures. Its entries carry the run's number.
 struct RunBegin {
   std::vector<std::string> command;  ///< The arguments, the program's name first.
   std::string version;               ///< Version of the program.
