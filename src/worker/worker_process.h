@@ -14,12 +14,12 @@
 #include "core/outcome.h"
 #include "process/child.h"
 #include "process/memory_cgroup.h"
+#include "process/poll_set.h"
 #include "process/strays.h"
 #include "process/temporary_folder.h"
 #include "worker/announcement.h"
 #include "worker/frame.h"
 #include "worker/messages.h"
-#include "worker/poll_set.h"
 #include "worker/worker_options.h"
 
 namespace attune {
