@@ -84,6 +84,7 @@ struct Record {
                                          ///< unknown.
   std::vector<BinaryIdentity> binaries;  ///< Binaries verified or timed under the candidate's name.
   Deadlines deadlines;                   ///< Deadlines in force if the candidate timed out; else zero.
+  std::vector<BinaryMetadata> metadata;  ///< compiler_reports() of the binaries; empty in an entry of an older version.
   bool operator==(const Record&) const = default;
 };
 
@@ -95,6 +96,7 @@ struct Finalist {
   /// True if it was proven faster than every library's untuned config on samples that did not choose it: the winner of
   /// a contest that is `faster`, and perhaps the best of other layouts.
   bool confirmed = false;
+  std::vector<BinaryMetadata> metadata;  ///< As in its Record.
   bool operator==(const Finalist&) const = default;
 };
 

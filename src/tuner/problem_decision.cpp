@@ -26,7 +26,8 @@ Record ProblemRun::record_of(const EntrantFacts& entrant, Stage stage, Outcome o
           .outcome = std::move(outcome),
           .fingerprint = context_.executor.device().fingerprint(),
           .binaries = entrant.binaries,
-          .deadlines = timed_out ? deadlines() : Deadlines{}};
+          .deadlines = timed_out ? deadlines() : Deadlines{},
+          .metadata = entrant.metadata};
 }
 
 /// Returns the race's measurement of a candidate, and keeps its time for the Decision's data on candidates that do not

@@ -322,6 +322,7 @@ EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::Build
     context_.journal.append({&started, 1});
   }
   auto binaries = identities(built.binaries);
+  auto metadata = compiler_reports(built.binaries);
   Trial trial = known ? known->trial() : Trial();
   trial.prepare_s = built.seconds;
   const double began_s = context_.clock.now_s();
@@ -338,6 +339,7 @@ EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::Build
                        known && known->screened && !known->dropped,
                        admitted.states,
                        std::move(binaries),
+                       std::move(metadata),
                        trial.prepare_s};
   if (known) {
     entrant.verified.errors = known->verified.errors;

@@ -26,7 +26,7 @@ Decision make_decision(const DecisionFacts& facts) {
     const EntrantFacts& one = facts.entrants.at(finalist.slot);
     solvers_in_final.insert(one.candidate.solver);
     decision.finalists.push_back(
-        {one.candidate, finalist.comparison, one.verified.errors, one.binaries, finalist.confirmed});
+        {one.candidate, finalist.comparison, one.verified.errors, one.binaries, finalist.confirmed, one.metadata});
   }
   for (const Slot slot : contest.tied) decision.tied.push_back(facts.entrants.at(slot).candidate);
   decision.verdict = contest.verdict;

@@ -21,7 +21,8 @@ struct EntrantFacts {
   bool shortlisted = false;
   Requirement states = Requirement::none;  ///< What its plan states, and was found to keep.
   std::vector<BinaryIdentity> binaries;
-  double prepare_s = 0, timing_s = 0;  ///< Spent on it in this run, see Trial.
+  std::vector<BinaryMetadata> metadata;  ///< compiler_reports() of the binaries.
+  double prepare_s = 0, timing_s = 0;    ///< Spent on it in this run, see Trial.
 };
 
 }  // namespace attune
