@@ -15,6 +15,7 @@
 #include "formats/csv/key_cells.h"
 #include "formats/csv/row_choice.h"
 #include "formats/csv/table.h"
+#include "formats/csv/table_columns.h"
 #include "ops/extent.h"
 
 namespace attune {
