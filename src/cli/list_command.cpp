@@ -108,6 +108,7 @@ int list_candidates(const ListOptions& options) {
     object["size"] = contender.space.size();
     object["allowed"] = pruned.allowed.size();
     object["rejected"] = pruned.rejected_by;
+    object["sampled"] = pruned.sampled;
     if (options.json) {
       object["candidates"] = ordered_json::array();
       for (const uint64_t index : pruned.allowed)
@@ -116,8 +117,7 @@ int list_candidates(const ListOptions& options) {
       list.push_back(std::move(object));
       continue;
     }
-    std::printf("%s: %zu of %llu configs\n", contender.solver.c_str(), pruned.allowed.size(),
-                static_cast<unsigned long long>(contender.space.size()));
+    std::printf("%s: %s\n", contender.solver.c_str(), pruned.count_text(contender.space).c_str());
     for (const uint64_t index : pruned.allowed) {
       const Candidate candidate{contender.solver, contender.version, contender.space.at(index)};
       std::printf("  %s%s\n", candidate.name().c_str(), candidate.config == contender.untuned ? "  (untuned)" : "");

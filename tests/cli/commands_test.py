@@ -88,6 +88,7 @@ class List(story.Story):
         answer = {e["solver"]: e for e in self.attune("list", "candidates", PROBLEM, *DEVICE, "--json").json}
         fake = answer["fake.gemm"]
         self.assertEqual(fake["allowed"], len(fake["candidates"]))
+        self.assertIs(fake["sampled"], False)
         self.assertEqual(fake["size"], fake["allowed"] + sum(fake["rejected"].values()))
         self.assertFalse(answer["portable.gemm"]["supported"])
 
