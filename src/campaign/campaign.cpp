@@ -80,10 +80,10 @@ void print_notices(const TuneInputs& inputs) {
   for (const auto& shape : inputs.skipped) print_line(stderr, fmt::format("skipped {}: {}", shape.shape, shape.reason));
 }
 
-/// Opens the journal once for each lane, because each lane has a thread.
-std::vector<std::unique_ptr<Journal>> open_journals(const std::filesystem::path& file, size_t num_lanes) {
+/// Opens the journal once for each device, because each has a thread.
+std::vector<std::unique_ptr<Journal>> open_journals(const std::filesystem::path& file, size_t num_devices) {
   std::vector<std::unique_ptr<Journal>> journals;
-  for (size_t i = 0; i < num_lanes; ++i) journals.push_back(open_sql_journal(file));
+  for (size_t i = 0; i < num_devices; ++i) journals.push_back(open_sql_journal(file));
   return journals;
 }
 
@@ -136,13 +136,13 @@ class Campaign {
     waited_s_ = steady_clock().now_s() - before_s;
   }
 
-  std::vector<TuningLane> lanes() const {
-    std::vector<TuningLane> lanes;
+  std::vector<TuningDevice> tuning_devices() const {
+    std::vector<TuningDevice> devices;
     for (size_t i = 0; i < environments_.size(); ++i) {
       const Environment& one = environments_[i];
-      lanes.push_back({*one.executor, *journals_[i], one.kernels.get(), one.cores});
+      devices.push_back({*one.executor, *journals_[i], one.kernels.get(), one.cores});
     }
-    return lanes;
+    return devices;
   }
 
   /// Runs the tuner; publishes the decisions made before an error.
@@ -152,7 +152,7 @@ class Campaign {
       if (how_.protocol.require == Requirement::batch_invariant)
         tune_weights(observers);
       else
-        results_ = Tuner(lanes(), how_).run(inputs_.items, observers, interrupted);
+        results_ = Tuner(tuning_devices(), how_).run(inputs_.items, observers, interrupted);
     } catch (const Error&) {
       display_.flush();
       publisher_.flush();
@@ -163,10 +163,10 @@ class Campaign {
   /// Tunes all rows, then gives those of each weight one config; only then their results are known.
   void tune_weights(TuneObserver& observer) {
     ProgressObserver progress(observer);
-    results_ = Tuner(lanes(), how_).run(inputs_.items, progress, interrupted);
+    results_ = Tuner(tuning_devices(), how_).run(inputs_.items, progress, interrupted);
     TunerOptions rest = how_;
     if (rest.budget_s > 0) rest.budget_s = std::max(0.001, end_s_ + waited_s_ - steady_clock().now_s());
-    WeightConfigs weights(lanes(), rest, inputs_.items, observer);
+    WeightConfigs weights(tuning_devices(), rest, inputs_.items, observer);
     weights.settle(results_, interrupted);
     for (const TuneResult& result : results_) observer.finished(result);
     for (const std::string& notice : weights.notices()) display_.note(notice);
@@ -253,7 +253,7 @@ class Campaign {
   const std::vector<Environment>& environments_;
   const TuneInputs& inputs_;
   const std::filesystem::path journal_file_;
-  const std::vector<std::unique_ptr<Journal>> journals_;  // One a lane, on the same file.
+  const std::vector<std::unique_ptr<Journal>> journals_;  // One for each device, on the same file.
   JournalRun recorded_;
   TunePublisher publisher_;
   ProgressTracker tracker_;

@@ -205,24 +205,25 @@ int run_explain(const ExplainOptions& options) {
   return 0;
 }
 
-void add_explain_flags(CLI::App& verb, Action& chosen) {
+void add_explain_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<ExplainOptions>();
-  verb.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
+  command.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
       ->required();
-  verb.add_option("-t,--table", options->table, "Tuned table, F:F2 for several; default: the tables of the run time");
-  add_require_flag(verb, options->require,
+  command.add_option("-t,--table", options->table,
+                     "Tuned table, F:F2 for several; default: the tables of the run time");
+  add_require_flag(command, options->require,
                    "Look up as a process that requires it: deterministic or batch-invariant; default: ATTUNE_REQUIRE");
-  add_device_flags(verb, options->devices);
-  add_device_info_flag(verb, options->info_file);
-  verb.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
-  add_json_flag(verb, options->json);
-  verb.callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });
+  add_device_flags(command, options->devices);
+  add_device_info_flag(command, options->info_file);
+  command.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
+  add_json_flag(command, options->json);
+  command.callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });
 }
 
 }  // namespace
 
-Verb explain_verb() {
-  return {VerbGroup::inspect, "explain",
+Command explain_command() {
+  return {CommandGroup::inspect, "explain",
           "Show which row of a table serves a problem and why, and the outcome of every candidate", add_explain_flags};
 }
 

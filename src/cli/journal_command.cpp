@@ -164,18 +164,18 @@ int run_vacuum(const JournalOptions& options) {
   return 0;
 }
 
-void add_journal_flags(CLI::App& verb, Action& chosen) {
+void add_journal_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<JournalOptions>();
-  verb.require_subcommand(0, 1);
-  verb.callback([&verb] {
-    if (verb.get_subcommands().empty())
+  command.require_subcommand(0, 1);
+  command.callback([&command] {
+    if (command.get_subcommands().empty())
       fail(ErrorCode::invalid_input, "give a subcommand of journal: show, follow, export or vacuum");
   });
-  verb.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
-  auto* show = verb.add_subcommand("show", "List the decisions, and count the records behind them");
-  auto* follow = verb.add_subcommand("follow", "Print entries as they are written, those that are there first");
-  auto* write = verb.add_subcommand("export", "Write every record as CSV");
-  auto* vacuum = verb.add_subcommand("vacuum", "Delete entries that newer ones supersede, and free the space");
+  command.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
+  auto* show = command.add_subcommand("show", "List the decisions, and count the records behind them");
+  auto* follow = command.add_subcommand("follow", "Print entries as they are written, those that are there first");
+  auto* write = command.add_subcommand("export", "Write every record as CSV");
+  auto* vacuum = command.add_subcommand("vacuum", "Delete entries that newer ones supersede, and free the space");
   write->add_option("--csv", options->csv, "File to write");
   show->add_flag("--json", options->json, "One JSON object per line, for each decision");
   show->add_option("--limit", options->limit, "Only so many, the newest");
@@ -202,8 +202,8 @@ void add_journal_flags(CLI::App& verb, Action& chosen) {
 
 }  // namespace
 
-Verb journal_verb() {
-  return {VerbGroup::maintenance, "journal", "Show, follow or export the measurements, or free their space",
+Command journal_command() {
+  return {CommandGroup::maintenance, "journal", "Show, follow or export the measurements, or free their space",
           add_journal_flags};
 }
 

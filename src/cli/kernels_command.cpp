@@ -104,11 +104,11 @@ int build_kernels(const KernelsOptions& options) {
   return num_failed == 0 && rows.unusable.empty() ? 0 : 1;
 }
 
-void add_kernels_flags(CLI::App& verb, Action& chosen) {
-  verb.require_subcommand(1);
+void add_kernels_flags(CLI::App& command, Action& chosen) {
+  command.require_subcommand(1);
   auto options = std::make_shared<KernelsOptions>();
   const auto add = [&](const char* name, const char* help, int (*run)(const KernelsOptions&)) {
-    auto* sub = verb.add_subcommand(name, help);
+    auto* sub = command.add_subcommand(name, help);
     sub->add_option("--cache", options->cache, "Folder of compiled kernels; default: see `attune paths`");
     sub->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
     return sub;
@@ -128,9 +128,9 @@ void add_kernels_flags(CLI::App& verb, Action& chosen) {
 
 }  // namespace
 
-Verb kernels_verb() {
-  return {VerbGroup::maintenance, "kernels", "List or clear compiled kernels, or compile those of a table in advance",
-          add_kernels_flags};
+Command kernels_command() {
+  return {CommandGroup::maintenance, "kernels",
+          "List or clear compiled kernels, or compile those of a table in advance", add_kernels_flags};
 }
 
 }  // namespace attune

@@ -55,16 +55,16 @@ int run_status(bool json) {
   return 0;
 }
 
-void add_status_flags(CLI::App& verb, Action& chosen) {
+void add_status_flags(CLI::App& command, Action& chosen) {
   auto json = std::make_shared<bool>(false);
-  add_json_flag(verb, *json);
-  verb.callback([json, &chosen] { chosen = [json] { return run_status(*json); }; });
+  add_json_flag(command, *json);
+  command.callback([json, &chosen] { chosen = [json] { return run_status(*json); }; });
 }
 
 }  // namespace
 
-Verb status_verb() {
-  return {VerbGroup::inspect, "status", "Show the active runs of `attune tune`: progress, speed and failures",
+Command status_command() {
+  return {CommandGroup::inspect, "status", "Show the active runs of `attune tune`: progress, speed and failures",
           add_status_flags};
 }
 

@@ -26,18 +26,25 @@ struct BinaryIdentity {
   bool operator==(const BinaryIdentity&) const = default;
 };
 
+/// Facts of a compiled kernel by name: `registers`, `spills`, `shared_bytes`, `code_bytes` …
+using BinaryMetadata = std::map<std::string, std::string>;
+
 /// A compiled task, in the kernel cache.
 struct Binary {
   std::string arch, recipe;
-  std::string toolchain;                        ///< `gcc-12.2.0`
-  std::string sha256;                           ///< Hash of the file, 64 hexadecimal digits.
-  std::filesystem::path file;                   ///< Shared object, cubin …
-  std::map<std::string, std::string> metadata;  ///< Facts that the compiler reports: registers, spills …
+  std::string toolchain;       ///< `gcc-12.2.0`
+  std::string sha256;          ///< Hash of the file, 64 hexadecimal digits.
+  std::filesystem::path file;  ///< Shared object, cubin …
+  BinaryMetadata metadata;     ///< What its compiler reports, beside `compiler`, `command`, `options` and `entries`.
   BinaryIdentity identity() const { return {recipe, toolchain, sha256}; }
   bool operator==(const Binary&) const = default;
 };
 
 /// Identities of a candidate's binaries, in their order. Empty for a candidate without binaries.
 std::vector<BinaryIdentity> identities(std::span<const Binary> binaries);
+
+/// What the compilers report of a candidate's binaries, in their order: their metadata without the members that repeat
+/// the task. Empty if nothing is reported of any.
+std::vector<BinaryMetadata> compiler_reports(std::span<const Binary> binaries);
 
 }  // namespace attune

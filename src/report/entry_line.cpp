@@ -22,9 +22,7 @@ std::string line_of(const Record& record) {
                      measured ? fmt::format("  {:.2f} µs", measured->median_us) : "");
 }
 std::string line_of(const Decision& decision) { return fmt::format("decision  {}", result_line(decision)); }
-std::string line_of(const Pardoned& pardoned) {
-  return fmt::format("pardoned  {}", short_candidate(pardoned.candidate));
-}
+std::string line_of(const Pardon& pardon) { return fmt::format("pardoned  {}", short_candidate(pardon.candidate)); }
 std::string line_of(const RunBegin& run) {
   return fmt::format("begin     {} on {}, process {}", fmt::join(run.command, " "), run.host, run.pid);
 }

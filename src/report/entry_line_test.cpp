@@ -15,7 +15,7 @@ namespace {
 class EntryLine : public testing::Test, protected JournalValues {
  protected:
   const std::vector<Entry> entries_ = {started("a=1"),  record("a=1"),
-                                       decision("a=1"), Pardoned{"g/2", candidate("a=1")},
+                                       decision("a=1"), Pardon{"g/2", candidate("a=1")},
                                        run_begin(),     RunEnd{"done", 0, {}}};
 };
 

@@ -21,6 +21,7 @@ std::string decision_json(const Decision& decision, const std::string& device_fl
   for (const Finalist& finalist : decision.finalists) {
     ordered_json one = {{"candidate", finalist.candidate.name()}};
     add_comparison(one, finalist.comparison);
+    if (!finalist.metadata.empty()) one["metadata"] = finalist.metadata;
     finalists.push_back(std::move(one));
   }
   ordered_json object = {{"problem", decision.problem.key()},

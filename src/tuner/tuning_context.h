@@ -24,7 +24,7 @@ struct PartResult {
   std::string reason;  ///< If the list is empty.
 };
 
-/// State that the runs of one lane share.
+/// State that the runs of one device share.
 struct TuningContext {
   Executor& executor;
   Journal& journal;

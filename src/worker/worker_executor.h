@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "measure/executor.h"
+#include "process/poll_set.h"
 #include "worker/messages.h"
 #include "worker/open_problems.h"
-#include "worker/poll_set.h"
 #include "worker/worker_process.h"
 
 namespace attune {

@@ -172,15 +172,15 @@ class DeviceInfo(story.Story):
 
     def test_a_wrong_file_is_refused_with_file_and_place(self):
         table = self.table("x86-64-v3", 8, (1, 64, 64, "float32", DOT))
-        verbs = (("list", "candidates", PROBLEM), ("explain", PROBLEM, "-t", table), ("kernels", "build", "--table", table))
+        commands = (("list", "candidates", PROBLEM), ("explain", PROBLEM, "-t", table), ("kernels", "build", "--table", table))
         wrong = (("{", ("not JSON", "near byte")), ("[]", "expected one device"), ('{"id": "cpu:0"}', "field 'kind' is missing"),
                  (json.dumps([{**self.here, "cu_num": "two"}]), ("field '[0].cu_num'", "got 'two'")),
                  (" " * (2 << 20), "other.json"))
         for content, says in wrong:
             self.put("other.json", content)
-            for verb in verbs:
-                with self.subTest(verb=verb, content=content[:40]):
-                    self.refused(*verb, "--device-info", "other.json", says=("other.json", *([says] if isinstance(says, str) else says)))
+            for command in commands:
+                with self.subTest(command=command, content=content[:40]):
+                    self.refused(*command, "--device-info", "other.json", says=("other.json", *([says] if isinstance(says, str) else says)))
         self.put("other.json", json.dumps(self.devices))
         self.refused("list", "candidates", PROBLEM, "--device-info", "other.json", "--devices", "cuda:0", says=("cpu:0, fake:0", "cuda:0"))
         self.refused("list", "candidates", PROBLEM, "--device-info", "other.json", "--devices", "cpu:0,cpu:1", says="cpu:0,cpu:1")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Compiled kernels: made ahead for a table, listed, cleared; a run without a compiler."""
+import json
+
 import story
 
 CONFIG = "kernel=dot;prefetch=0;rows=1;threads=1;unroll=1;width=1"
@@ -66,6 +68,27 @@ class CompiledKernels(story.Story):
         for kernel in self.attune("kernels", "list", "--json", *self.cache).json:
             self.assertGreater(int(kernel["metadata"]["code_bytes"]), 0)
             self.assertLess(int(kernel["metadata"]["code_bytes"]), kernel["bytes"])
+
+    def test_the_journal_shows_what_the_compiler_reported(self):
+        """Of each finalist with compiled kernels, of the others nothing."""
+        problem = "gemm_a16w16 m=1 n=64 k=64 dtype=fp32"
+        self.attune("tune", "-m", "1", "-n", "64", "-k", "64", "--dtype", "fp32", "-o", "t.csv", "--libtype", "jit_cpu,portable",
+                    "--max-trials", "1", "--quiet-wait", "0", "--journal", "j.db", *self.cache)
+        shown, = map(json.loads, self.attune("journal", "show", "--json", "--journal", "j.db").stdout.splitlines())
+        explained = self.attune("explain", problem, "-t", "t.csv", "--journal", "j.db", "--json").json
+        self.assertEqual(explained["decision"]["finalists"], shown["finalists"])
+        reports = {one["candidate"]: one.get("metadata") for one in shown["finalists"]}
+        self.assertTrue(any(name.startswith("jit_cpu.gemm@") for name in reports), reports)
+        for name, report in reports.items():
+            if name.startswith("jit_cpu.gemm@"):
+                self.assertEqual([int(kernel["code_bytes"]) > 0 for kernel in report], [True, True], "the kernel and its packing")
+            else:
+                self.assertIsNone(report, name)
+        followed = self.attune("journal", "follow", "--run", str(shown["run"]), "--json", "--journal", "j.db").stdout.splitlines()
+        records = [one for one in map(json.loads, followed) if one["type"] == "record" and one["binaries"]]
+        self.assertTrue(records)
+        for record in records:
+            self.assertEqual(len(record["metadata"]), len(record["binaries"]))
 
     def test_values_outside_the_space_generate_nothing(self):
         nonsense = ("kernel=dot;prefetch=0;rows=0;threads=1;unroll=1;width=1", "rows=20000", "kernel=tile_m;rows=8;width=0")

@@ -150,7 +150,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
 
 Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels) {
   if (devices.ids.find(',') != std::string::npos)
-    fail(ErrorCode::invalid_input, "this verb works on one device, got '{}'", devices.ids);
+    fail(ErrorCode::invalid_input, "this command works on one device, got '{}'", devices.ids);
   return std::move(open_environments(devices, isolation, kernels).front());
 }
 

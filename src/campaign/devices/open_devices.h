@@ -18,7 +18,7 @@ namespace attune {
 
 class WorkerExecutor;
 
-/// A device and what a verb needs to run kernels on it.
+/// A device and what a command needs to run kernels on it.
 struct Environment {
   std::shared_ptr<Strays> strays;  ///< Used with an executor that has a worker process; outlives it.
   std::unique_ptr<Device> opened;  ///< Used with an executor in this process.
@@ -26,7 +26,7 @@ struct Environment {
   const WorkerExecutor* worker = nullptr;  ///< The executor, if it has a worker process.
   std::unique_ptr<Kernels> kernels;
   std::vector<int> cores;  ///< Cores of the device, if it is a part of the processor.
-  std::string flags;       ///< With which a verb runs on an equal device: `--devices cpu:0 --threads 1`.
+  std::string flags;       ///< With which a command runs on an equal device: `--devices cpu:0 --threads 1`.
   const DeviceInfo& device() const { return executor->device(); }
 };
 /// Where candidates run: in a worker process, or in this process, which a crash then ends.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "worker/poll_set.h"
+#include "process/poll_set.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,14 +13,10 @@
 
 namespace attune {
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-
 PollSet::PollSet()
     : set_(::epoll_create1(EPOLL_CLOEXEC)), timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
   if (set_.number() < 0 || timer_.number() < 0)
-    fail(ErrorCode::device, "cannot wait for a worker ({}), close other programs", std::strerror(errno));
+    fail(ErrorCode::device, "cannot wait for other processes ({}), close other programs", std::strerror(errno));
   watch(timer_.number());
 }
 
@@ -30,7 +25,7 @@ void PollSet::watch(int descriptor, bool writing) {
   if (writing) event.events |= EPOLLOUT;
   if (::epoll_ctl(set_.number(), EPOLL_CTL_MOD, descriptor, &event) == 0) return;
   if (errno != ENOENT || ::epoll_ctl(set_.number(), EPOLL_CTL_ADD, descriptor, &event) != 0)
-    fail(ErrorCode::device, "cannot wait for a worker ({})", std::strerror(errno));
+    fail(ErrorCode::device, "cannot wait for other processes ({})", std::strerror(errno));
 }
 
 void PollSet::forget(int descriptor) noexcept { ::epoll_ctl(set_.number(), EPOLL_CTL_DEL, descriptor, nullptr); }

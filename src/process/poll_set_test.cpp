@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "worker/poll_set.h"
+#include "process/poll_set.h"
 
-#include "testing/poll_loop.h"
+#include "testing/pipe.h"
 
 namespace attune {
 namespace {

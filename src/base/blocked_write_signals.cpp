@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/quiet_write.h"
+#include "base/blocked_write_signals.h"
 
 #include <cerrno>
 #include <ctime>
@@ -11,7 +11,7 @@ constexpr int kRaised[] = {SIGPIPE, SIGXFSZ};
 
 }  // namespace
 
-QuietWrite::QuietWrite() noexcept {
+BlockedWriteSignals::BlockedWriteSignals() noexcept {
   sigset_t raised;
   ::sigemptyset(&raised);
   for (const int number : kRaised) ::sigaddset(&raised, number);
@@ -19,7 +19,7 @@ QuietWrite::QuietWrite() noexcept {
   ::pthread_sigmask(SIG_BLOCK, &raised, &before_);
 }
 
-QuietWrite::~QuietWrite() {
+BlockedWriteSignals::~BlockedWriteSignals() {
   const int error = errno;
   for (const int number : kRaised) {
     if (::sigismember(&pending_, number) == 1) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/quiet_write.h"
+#include "base/blocked_write_signals.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -36,11 +36,11 @@ int pipe_without_reader() {
   return ends[1];
 }
 
-TEST(QuietWrite, a_pipe_without_a_reader_is_an_error_and_no_signal) {
+TEST(BlockedWriteSignals, a_pipe_without_a_reader_is_an_error_and_no_signal) {
   EXPECT_EQ(status_of_child([] {
               const int pipe = pipe_without_reader();
               {
-                const QuietWrite quiet;
+                const BlockedWriteSignals blocked;
                 if (::write(pipe, "x", 1) != -1 || errno != EPIPE) return false;
               }
               sigset_t mask, pending;
@@ -51,7 +51,7 @@ TEST(QuietWrite, a_pipe_without_a_reader_is_an_error_and_no_signal) {
             0);
 }
 
-TEST(QuietWrite, a_signal_that_waits_for_the_application_is_left_to_it) {
+TEST(BlockedWriteSignals, a_signal_that_waits_for_the_application_is_left_to_it) {
   EXPECT_EQ(status_of_child([] {
               sigset_t one, pending;
               ::sigemptyset(&one);
@@ -59,7 +59,7 @@ TEST(QuietWrite, a_signal_that_waits_for_the_application_is_left_to_it) {
               ::pthread_sigmask(SIG_BLOCK, &one, nullptr);
               ::raise(SIGPIPE);
               {
-                const QuietWrite quiet;
+                const BlockedWriteSignals blocked;
                 if (::write(pipe_without_reader(), "x", 1) != -1) return false;
               }
               ::sigpending(&pending);
@@ -68,7 +68,7 @@ TEST(QuietWrite, a_signal_that_waits_for_the_application_is_left_to_it) {
             0);
 }
 
-TEST(QuietWrite, a_file_beyond_the_limit_is_an_error_and_no_signal) {
+TEST(BlockedWriteSignals, a_file_beyond_the_limit_is_an_error_and_no_signal) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / fmt::format("attune_quiet_{}", ::getpid());
   EXPECT_EQ(status_of_child([&] {

@@ -14,14 +14,14 @@ namespace attune {
 ///
 /// The cgroup is made below this process's, or beside it (a cgroup that contains processes can seldom have limited
 /// children) if this process's has no limit that the child would escape.
-class MemoryCage {
+class MemoryCgroup {
  public:
   /// `group`: folder of this process's cgroup. Cgroups left in it by killed processes are removed first.
-  explicit MemoryCage(uint64_t bytes, const std::optional<std::filesystem::path>& group = own_cgroup());
+  explicit MemoryCgroup(uint64_t bytes, const std::optional<std::filesystem::path>& group = own_cgroup());
   /// Kills the remaining processes and removes the cgroup.
-  ~MemoryCage();
-  MemoryCage(const MemoryCage&) = delete;
-  MemoryCage& operator=(const MemoryCage&) = delete;
+  ~MemoryCgroup();
+  MemoryCgroup(const MemoryCgroup&) = delete;
+  MemoryCgroup& operator=(const MemoryCgroup&) = delete;
 
   bool available() const noexcept { return descriptor_ >= 0; }
   const std::string& reason() const noexcept { return reason_; }  ///< Why it is unavailable; empty if it is available.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verbs beside tune: bench, list, explain, diff, check, journal, paths."""
+"""The commands beside tune: bench, list, explain, diff, check, journal, paths."""
 import csv
 import io
 import json
@@ -88,6 +88,7 @@ class List(story.Story):
         answer = {e["solver"]: e for e in self.attune("list", "candidates", PROBLEM, *DEVICE, "--json").json}
         fake = answer["fake.gemm"]
         self.assertEqual(fake["allowed"], len(fake["candidates"]))
+        self.assertIs(fake["sampled"], False)
         self.assertEqual(fake["size"], fake["allowed"] + sum(fake["rejected"].values()))
         self.assertFalse(answer["portable.gemm"]["supported"])
 
@@ -393,11 +394,11 @@ class TheProgram(story.Story):
         if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():
             self.skipTest("a sanitized program needs more")
         self.put("shapes.csv", SHAPES)
-        command = ["bash", "-c", 'ulimit -s 64 && exec "$@"', "-", story.PROGRAM]
-        for verb in (("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE), ("journal", "show")):
-            done = subprocess.run([*command, *verb], cwd=self.work, env=self.environment(), capture_output=True, text=True)
-            self.assertEqual(done.returncode, 0, f"{verb}: {done}")
-        done = subprocess.run([*command, "bench", PROBLEM], cwd=self.work, env=self.environment(), capture_output=True,
+        limited = ["bash", "-c", 'ulimit -s 64 && exec "$@"', "-", story.PROGRAM]
+        for command in (("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE), ("journal", "show")):
+            done = subprocess.run([*limited, *command], cwd=self.work, env=self.environment(), capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, f"{command}: {done}")
+        done = subprocess.run([*limited, "bench", PROBLEM], cwd=self.work, env=self.environment(), capture_output=True,
                               text=True)
         self.assertEqual(done.returncode, 3, f"{done}")  # libraries want more
         self.assertIn("raise it with `ulimit -s 8192`: 64 KiB", done.stderr)
@@ -405,31 +406,31 @@ class TheProgram(story.Story):
     def test_help_and_version(self):
         self.assertRegex(self.attune("--version").stdout, r"^attune \d+\.\d+\.\d+$")
         self.assertEqual(list(self.groups()), ["Tune", "Look and compare", "Tables", "Run time", "Maintenance"])
-        for verb in sum(self.groups().values(), []):
-            self.assertIn("--help", self.attune(verb, "--help").stdout)
+        for command in sum(self.groups().values(), []):
+            self.assertIn("--help", self.attune(command, "--help").stdout)
 
-    def test_each_file_of_a_verb_is_a_verb(self):
+    def test_each_file_of_a_command_is_a_command(self):
         files = {path.name.removesuffix("_command.cpp") for path in (story.REPOSITORY / "src" / "cli").glob("*_command.cpp")}
         self.assertGreater(len(files), 10)
         self.assertEqual({*sum(self.groups().values(), []), "worker"}, files)
         self.refused("worker", says="is started by tune, bench and check")
 
-    def test_without_a_verb_or_with_an_unknown_one_it_names_the_verbs(self):
+    def test_without_a_command_or_with_an_unknown_one_it_names_the_commands(self):
         *others, last = sum(self.groups().values(), [])
-        names = f"; the verbs are {', '.join(others)} and {last}\n"
-        self.assertTrue(self.refused(says="no verb was given").stderr.endswith(names))
+        names = f"; the commands are {', '.join(others)} and {last}\n"
+        self.assertTrue(self.refused(says="no command was given").stderr.endswith(names))
         self.assertTrue(self.refused("frobnicate", says="frobnicate").stderr.endswith(names))
         self.assertTrue(self.refused("--frob", says="--frob").stderr.endswith(names))
 
     def groups(self):
-        """The verbs of the help by the heading that they stand under."""
+        """The commands of the help by the heading that they stand under."""
         found = {}
         for line in self.attune("--help").stdout.splitlines():
             if heading := re.fullmatch(r"([A-Z][a-z ]+):", line):
                 below = found.setdefault(heading[1], [])
-            elif verb := re.match(r"  ([a-z]+)  ", line):
-                below.append(verb[1])
-        return {heading: verbs for heading, verbs in found.items() if verbs}
+            elif command := re.match(r"  ([a-z]+)  ", line):
+                below.append(command[1])
+        return {heading: commands for heading, commands in found.items() if commands}
 
 
 if __name__ == "__main__":

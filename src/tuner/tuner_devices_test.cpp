@@ -100,7 +100,7 @@ TEST_F(TunerOnSeveralDevices, WhatIsNoFaultOfADeviceEndsTheRunOfAll) {
   EXPECT_THROW(run(first, second), Error);
 }
 
-TEST_F(TunerOnSeveralDevices, AnInterruptEndsAllLanes) {
+TEST_F(TunerOnSeveralDevices, AnInterruptEndsTheRunsOfAllDevices) {
   interrupted_ = true;
   FailingExecutor first(kNever, ErrorCode::device), second(kNever, ErrorCode::device);
   for (const TuneResult& result : run(first, second)) EXPECT_EQ(result.ending, Ending::cut);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "process/memory_cage.h"
+#include "process/memory_cgroup.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "attune-cage-";
+constexpr std::string_view kPrefix = "attune-cage-";  // As in earlier releases, whose leftovers are removed too.
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
@@ -69,7 +69,7 @@ void remove_left_overs(const fs::path& parent) {
 
 }  // namespace
 
-std::optional<fs::path> MemoryCage::own_cgroup() {
+std::optional<fs::path> MemoryCgroup::own_cgroup() {
   std::string ours;
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);)
@@ -87,7 +87,7 @@ std::optional<fs::path> MemoryCage::own_cgroup() {
   return std::nullopt;
 }
 
-MemoryCage::MemoryCage(uint64_t bytes, const std::optional<fs::path>& group) {
+MemoryCgroup::MemoryCgroup(uint64_t bytes, const std::optional<fs::path>& group) {
   if (!group) {
     reason_ = "no cgroup (version 2) is mounted";
   } else if (has_memory_controller(*group)) {
@@ -101,9 +101,9 @@ MemoryCage::MemoryCage(uint64_t bytes, const std::optional<fs::path>& group) {
   }
 }
 
-MemoryCage::~MemoryCage() { remove(); }
+MemoryCgroup::~MemoryCgroup() { remove(); }
 
-bool MemoryCage::build(const fs::path& parent, uint64_t bytes) {
+bool MemoryCgroup::build(const fs::path& parent, uint64_t bytes) {
   const auto give_up = [&](std::string_view what) {
     reason_ = fmt::format("{} ({}): '{}'", what, std::strerror(errno), parent.string());
     remove();
@@ -125,7 +125,7 @@ bool MemoryCage::build(const fs::path& parent, uint64_t bytes) {
   return descriptor_ >= 0 || give_up("cannot put a process into a new cgroup");
 }
 
-bool MemoryCage::killed() const {
+bool MemoryCgroup::killed() const {
   std::istringstream words(text_of(leaf_ / "memory.events"));
   std::string name;
   for (uint64_t count = 0; words >> name >> count;)
@@ -133,7 +133,7 @@ bool MemoryCage::killed() const {
   return false;
 }
 
-void MemoryCage::remove() noexcept {
+void MemoryCgroup::remove() noexcept {
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
   if (!leaf_.empty()) {

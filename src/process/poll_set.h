@@ -2,27 +2,11 @@
 #pragma once
 #include <chrono>
 #include <optional>
-#include <utility>
 
+#include "base/descriptor.h"
 #include "core/turn.h"
 
 namespace attune {
-
-/// Owns a file descriptor and closes it; -1: none.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) noexcept : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  int number() const noexcept { return number_; }
-
- private:
-  int number_;
-};
 
 /// One descriptor for poll() that stands for several and a timer: it is readable while one of them is ready, and from
 /// the end of the timer on. Not thread-safe. A call takes about a microsecond.

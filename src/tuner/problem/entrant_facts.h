@@ -11,8 +11,8 @@
 
 namespace attune {
 
-/// An admitted candidate of one problem.
-struct Competitor {
+/// What a run knows of an admitted candidate.
+struct EntrantFacts {
   Candidate candidate;
   Slot slot = 0;
   Outcome verified;
@@ -21,7 +21,8 @@ struct Competitor {
   bool shortlisted = false;
   Requirement states = Requirement::none;  ///< What its plan states, and was found to keep.
   std::vector<BinaryIdentity> binaries;
-  double prepare_s = 0, timing_s = 0;  ///< Spent on it in this run, see Trial.
+  std::vector<BinaryMetadata> metadata;  ///< compiler_reports() of the binaries.
+  double prepare_s = 0, timing_s = 0;    ///< Spent on it in this run, see Trial.
 };
 
 }  // namespace attune
