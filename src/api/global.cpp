@@ -92,9 +92,12 @@ DispatcherOptions options_of_environment() {
   if (const auto limit = cache_limit(0); !limit.error.empty()) complain(limit.error);
   if (const Variable device{"ATTUNE_DEVICE"}; !device.value.empty()) options.device = device.value;
   if (!is_on({"ATTUNE_TUNE_GEMM", "AITER_TUNE_GEMM"})) return options;
-  options.capture = path_if_any(captures_location);
-  if (options.capture.empty())
-    complain("shapes are not captured because there is no home folder, set ATTUNE_CAPTURE_DIR");
+  try {
+    check_captures_location();
+    options.capture = captures_location().path;
+  } catch (const Error& error) {
+    complain(fmt::format("shapes are not captured: {}", error.what()));
+  }
   return options;
 }
 

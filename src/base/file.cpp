@@ -164,6 +164,10 @@ FileReader::FileReader(const fs::path& path) : path_(path) {
       fail(ErrorCode::invalid_input, "there is no such file, check the path: '{}'", path.string());
     if (error == ELOOP)
       fail(ErrorCode::invalid_input, "the link points to itself, name a file that exists: '{}'", path.string());
+    if (error == EACCES || error == EPERM)
+      fail(ErrorCode::invalid_input,
+           "no permission to read the file, change its mode or owner (or its folder's) or name another: '{}'",
+           path.string());
     if (error == ENXIO) fail_kind(path);
     fail(ErrorCode::io, "cannot open the file ({}): '{}'", reason(error), path.string());
   }
@@ -171,7 +175,8 @@ FileReader::FileReader(const fs::path& path) : path_(path) {
   struct stat status {};
   if (::fstat(opened.number(), &status) != 0)
     fail(ErrorCode::io, "cannot stat the file ({}): '{}'", reason(errno), path.string());
-  if (S_ISDIR(status.st_mode)) fail(ErrorCode::invalid_input, "expected a file, got a folder: '{}'", path.string());
+  if (S_ISDIR(status.st_mode))
+    fail(ErrorCode::invalid_input, "expected a file, got a folder, name a file: '{}'", path.string());
   if (S_ISREG(status.st_mode))
     size_bytes_ = static_cast<uint64_t>(status.st_size);
   else if (!S_ISCHR(status.st_mode) && !is_open_pipe(opened.number(), status))
@@ -242,15 +247,15 @@ FileLock::FileLock(const fs::path& path, Use use, double wait_s) {
   auto mode = static_cast<mode_t>(use);
   if (struct stat locked{}; ::stat(lock.c_str(), &locked) == 0) mode &= locked.st_mode | S_IRUSR | S_IWUSR;
   lock += ".lock";
-  // A process that cannot write the lock file can still lock it.
-  Descriptor descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
-  if (descriptor.number() < 0)
+  descriptor_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+  if (descriptor_ < 0) {
+    const int error = errno;
+    // A process that cannot write the lock file can still lock it.
     descriptor_ = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  else
-    descriptor_ = descriptor.release();
-  if (descriptor_ < 0)
-    fail(ErrorCode::io, "cannot create the lock file ({}), check the folder's mode: '{}'", reason(errno),
-         lock.string());
+    if (descriptor_ < 0)
+      fail(ErrorCode::io, "cannot create the lock file ({}), check the folder's mode: '{}'", reason(error),
+           lock.string());
+  }
   // flock() has no timeout, so it is polled; 5 ms is short compared to a publication (two fsyncs).
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
   while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {

@@ -82,6 +82,21 @@ class File : public testing::Test {
   fs::path folder_;
 };
 
+/// Takes root's right to ignore modes away while it lives; other users have none.
+class WithoutRights {
+ public:
+  WithoutRights() {
+    constexpr uid_t kNobody = 65534;
+    EXPECT_EQ(was_root_ ? ::seteuid(kNobody) : 0, 0);
+  }
+  ~WithoutRights() { EXPECT_EQ(was_root_ ? ::seteuid(0) : 0, 0); }
+  WithoutRights(const WithoutRights&) = delete;
+  WithoutRights& operator=(const WithoutRights&) = delete;
+
+ private:
+  const bool was_root_ = ::geteuid() == 0;
+};
+
 TEST_F(File, WhatIsWrittenIsRead) {
   const std::string content("a\0b\r\n\xff", 6);
   write_file_atomically(folder_ / "x", content);
@@ -128,6 +143,24 @@ TEST_F(File, AMissingFileAFolderAndADanglingLinkAreInvalidInputNamingThePath) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_input) << path;
     EXPECT_THAT(error.what(), HasSubstr(path.string()));
   }
+}
+
+TEST_F(File, AFileThatThisUserMayNotReadIsInvalidInputThatSaysWhatToDo) {
+  put("x", "12345");
+  ::chmod((folder_ / "x").c_str(), 0);
+  ::chmod(folder_.c_str(), 0755);
+  const Error error = error_of([&] {
+    const WithoutRights rights;
+    read_file(folder_ / "x");
+  });
+  EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+  EXPECT_THAT(error.what(), HasSubstr("change its mode or owner"));
+  EXPECT_THAT(error.what(), HasSubstr((folder_ / "x").string()));
+}
+
+TEST_F(File, AFolderInPlaceOfAFileSaysWhatToDo) {
+  EXPECT_EQ(error_of([&] { read_file(folder_); }).what(),
+            "expected a file, got a folder, name a file: '" + folder_.string() + "'");
 }
 
 TEST_F(File, MoreThanTheLimitIsRejected) {
@@ -215,6 +248,17 @@ TEST_F(File, AHeldLockTimesOutNamingTheFileAndIsFreeAfterwards) {
     EXPECT_THAT(error.what(), HasSubstr("t.csv.lock"));
   }
   EXPECT_NO_THROW(FileLock(folder_ / "t.csv", Use::alone, 0));
+}
+
+TEST_F(File, ALockThatCannotBeMadeSaysTheFirstCause) {
+  ::chmod(folder_.c_str(), 0555);
+  const Error error = error_of([&] {
+    const WithoutRights rights;
+    FileLock(folder_ / "t.csv");
+  });
+  ::chmod(folder_.c_str(), 0700);
+  EXPECT_EQ(error.code(), ErrorCode::io);
+  EXPECT_THAT(error.what(), HasSubstr("(Permission denied)"));
 }
 
 TEST_F(File, ALockFileIsPrivateUnlessOthersPublishThere) {

@@ -26,7 +26,8 @@ Location private_folder(const char* name, const char* own, const char* xdg, cons
     return {name, std::filesystem::path(*folder) / "attune", xdg};
   if (const auto home = variable("HOME"))
     return {name, std::filesystem::path(*home) / default_value / "attune", "default"};
-  fail(ErrorCode::invalid_input, "there is no home folder to keep state in, set {}", own);
+  fail(ErrorCode::invalid_input,
+       "there is no home folder, set HOME, or ATTUNE_HOME to a folder for state and ATTUNE_CACHE to one for kernels");
 }
 
 Location inside(const Location& folder, const char* name, const char* entry) {
@@ -34,13 +35,27 @@ Location inside(const Location& folder, const char* name, const char* entry) {
 }
 
 /// Missing folders below a location are created on demand; Attune never creates the user's home folder.
-void check(const Location& location, std::string_view instead) {
-  const bool of_user = location.set_by == "default";
-  const std::string user_folder = variable("HOME").value_or("");
+bool is_in_missing_home(const Location& location) {
   std::error_code ignored;
-  if (of_user && !std::filesystem::exists(user_folder, ignored))
-    fail(ErrorCode::invalid_input, "the folder that HOME names does not exist, create it or set {}: '{}'", instead,
-         user_folder);
+  return location.set_by == "default" && !std::filesystem::exists(variable("HOME").value_or(""), ignored);
+}
+
+[[noreturn]] void fail_missing_home(std::string_view instead) {
+  fail(ErrorCode::invalid_input, "the folder that HOME names does not exist, create it or set {}: '{}'", instead,
+       variable("HOME").value_or(""));
+}
+
+/// Returns what to set in place of HOME: a variable for each location that is below it.
+std::string variables_instead() {
+  const bool home = home_location().set_by == "default", cache = cache_location().set_by == "default";
+  if (home && cache) return "ATTUNE_HOME to a folder for state and ATTUNE_CACHE to one for kernels";
+  return home ? "ATTUNE_HOME to a folder for state" : "ATTUNE_CACHE to a folder for kernels";
+}
+
+void check(const Location& location) {
+  if (is_in_missing_home(location)) fail_missing_home(variables_instead());
+  const bool of_user = location.set_by == "default";
+  std::error_code ignored;
   auto nearest = std::filesystem::absolute(location.path);
   while (!std::filesystem::exists(nearest, ignored) && nearest.has_relative_path()) nearest = nearest.parent_path();
   if (!std::filesystem::is_directory(nearest, ignored))
@@ -91,8 +106,11 @@ std::vector<Location> all_locations() {
           captures_location(), overlay_location(), cache_location()};
 }
 
-void check_home_location() { check(home_location(), "ATTUNE_HOME"); }
-void check_cache_location() { check(cache_location(), "ATTUNE_CACHE"); }
+void check_home_location() { check(home_location()); }
+void check_cache_location() { check(cache_location()); }
+void check_captures_location() {
+  if (is_in_missing_home(captures_location())) fail_missing_home("ATTUNE_CAPTURE_DIR to a folder");
+}
 
 std::filesystem::path path_if_any(Location (&location)()) noexcept {
   try {

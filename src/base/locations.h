@@ -35,9 +35,11 @@ std::vector<Location> all_locations();
 /// Path of a location, or empty where there is no home folder: a library must not stop its application for that.
 std::filesystem::path path_if_any(Location (&location)()) noexcept;
 
-/// Throws invalid_input, naming the faulty variable, when the state folder is impossible: below something that is not a
-/// folder, or in a home folder that does not exist.
+/// Throws invalid_input, naming the faulty variable and what to set, when the state folder is impossible: below
+/// something that is not a folder, or in a home folder that does not exist.
 void check_home_location();
 void check_cache_location();  ///< Like check_home_location(), for the folder of kernels.
+/// Throws invalid_input when captured shapes would be in a home folder that does not exist.
+void check_captures_location();
 
 }  // namespace attune

@@ -35,8 +35,8 @@ class Locations : public testing::Test {
     }
     return "";
   }
-  static constexpr const char* kVariables[] = {"HOME", "ATTUNE_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME",
-                                               "ATTUNE_CACHE"};
+  static constexpr const char* kVariables[] = {"HOME",           "ATTUNE_HOME",  "XDG_STATE_HOME",
+                                               "XDG_CACHE_HOME", "ATTUNE_CACHE", "ATTUNE_CAPTURE_DIR"};
   TestEnvironment environment_{kVariables};
   fs::path folder_;
 };
@@ -62,9 +62,29 @@ TEST_F(Locations, AStateFolderThatIsAFileIsRefusedByItsVariable) {
   EXPECT_THAT(error_text(), HasSubstr("XDG_STATE_HOME must name a folder"));
 }
 
+TEST_F(Locations, WithoutAHomeFolderOneVariableSufficesForEachPlace) {
+  ::unsetenv("HOME");
+  EXPECT_EQ(
+      error_text(),
+      "there is no home folder, set HOME, or ATTUNE_HOME to a folder for state and ATTUNE_CACHE to one for kernels");
+  set("ATTUNE_HOME", folder_ / "state");
+  EXPECT_EQ(error_text(), "");
+  EXPECT_NO_THROW(check_captures_location());
+}
+
 TEST_F(Locations, AHomeFolderThatIsNotThereIsNotMade) {
   set("HOME", folder_ / "nobody");
-  EXPECT_THAT(error_text(), HasSubstr("the folder that HOME names does not exist"));
+  ::unsetenv("ATTUNE_CACHE");
+  EXPECT_EQ(error_text(),
+            "the folder that HOME names does not exist, create it or set ATTUNE_HOME to a folder for state and "
+            "ATTUNE_CACHE to one for kernels: '" +
+                (folder_ / "nobody").string() + "'");
+  EXPECT_THROW(check_captures_location(), Error);
+  set("ATTUNE_CACHE", folder_ / "kernels");
+  EXPECT_THAT(error_text(), HasSubstr("set ATTUNE_HOME to a folder for state: '"));
+  set("ATTUNE_CAPTURE_DIR", folder_ / "captures");
+  EXPECT_NO_THROW(check_captures_location());
+  ::unsetenv("ATTUNE_CAPTURE_DIR");
   set("ATTUNE_HOME", folder_ / "new" / "state");
   EXPECT_EQ(error_text(), "");
   ::unsetenv("ATTUNE_HOME");

@@ -84,6 +84,51 @@ std::string counted(size_t count, std::string_view noun) {
 }
 
 namespace {
+
+/// Returns a name without leading dashes, in lower case, with dashes between its words.
+std::string plain_name(std::string_view name) {
+  name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+  std::string plain = to_lower(name);
+  std::replace(plain.begin(), plain.end(), '_', '-');
+  return plain;
+}
+
+/// Returns the number of letters to insert, remove, replace or swap with the next one that turn one word into the other
+/// (optimal string alignment).
+size_t num_changes(std::string_view one, std::string_view other) {
+  std::vector<size_t> before_last, last(other.size() + 1), row(other.size() + 1);
+  for (size_t j = 0; j <= other.size(); ++j) last[j] = j;
+  for (size_t i = 1; i <= one.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= other.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1])
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    before_last = last;
+    last = row;
+  }
+  return last.back();
+}
+
+}  // namespace
+
+std::string_view nearest_name(std::string_view word, std::span<const std::string> names) {
+  constexpr size_t kMaxLetters = 64;  // No name is as long.
+  const std::string wanted = plain_name(word);
+  std::string_view nearest;
+  if (wanted.size() > kMaxLetters) return nearest;
+  size_t least = wanted.size() / 3 + 1;
+  for (const std::string& name : names) {
+    const size_t changes = num_changes(wanted, plain_name(name));
+    if (changes >= least) continue;
+    least = changes;
+    nearest = name;
+  }
+  return nearest;
+}
+
+namespace {
 template <typename T>
 std::optional<T> parse_number(std::string_view text) noexcept {
   T value{};

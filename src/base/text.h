@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,11 @@ size_t utf8_length(std::string_view text) noexcept;
 /// `, `\x1b`), and a text longer than `max_characters` characters ends in `…`.
 std::string shown(std::string_view text, size_t max_characters = 80);
 std::string counted(size_t count, std::string_view noun);  ///< `1 shape`, `2 shapes`.
+
+/// Returns the name that a misspelt word most likely means: the first of those that differ from it in the fewest
+/// letters, and in at most a third of them. Two letters in the wrong order count once; case, leading dashes, and
+/// whether a dash or an underscore stands between words, do not count. Empty: none is near.
+std::string_view nearest_name(std::string_view word, std::span<const std::string> names);
 
 /// Parses the whole text as a decimal integer or number, without overflow. Locale-independent.
 std::optional<int64_t> parse_int(std::string_view text) noexcept;

@@ -91,6 +91,24 @@ TEST(Text, ShownTextIsCutBetweenCharacters) {
   EXPECT_EQ(shown(std::string(60000, 'x')).size(), 80 + std::string_view("…").size());
 }
 
+TEST(Text, AMisspeltNameHasANearestOneIfOneIsNear) {
+  const std::vector<std::string> names = {"--budget", "--max-m", "-o", "--output", "--dtype", "--dtype_b"};
+  for (const auto& [word, nearest] : {std::pair("--bugdet", "--budget"),
+                                      {"-budget", "--budget"},
+                                      {"--BUDGETS", "--budget"},
+                                      {"--max_m", "--max-m"},
+                                      {"--otput", "--output"},
+                                      {"--dtypes", "--dtype"},
+                                      {"--dtypeb", "--dtype"},
+                                      {"--frob", ""},
+                                      {"--bdgt", ""},
+                                      {"-q", ""},
+                                      {"--", ""}})
+    EXPECT_EQ(nearest_name(word, names), nearest) << word;
+  EXPECT_EQ(nearest_name(std::string(1000, 'x'), names), "");
+  EXPECT_EQ(nearest_name("x", {}), "");
+}
+
 TEST(Text, CountsAgreeWithTheirNoun) {
   EXPECT_EQ(counted(0, "shape"), "0 shapes");
   EXPECT_EQ(counted(1, "shape"), "1 shape");

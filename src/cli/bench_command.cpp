@@ -45,7 +45,7 @@ int run_bench(const BenchOptions& options) {
   how.kernels = environment.kernels.get();
   how.protocol.seed = options.seed;
   const auto candidates =
-      chosen_candidates(options.choice, problem, contenders(*environment.executor, problem, how.protocol));
+      chosen_candidates(options.choice, problem, contenders(*environment.executor, problem, how.protocol), device);
   JournalRun recorded(options.run.journal, device);
   wait_for_quiet(environment, options.run.quiet_wait_s);
   const auto results = time_interleaved(*environment.executor, problem, candidates, how);

@@ -31,7 +31,7 @@ ordered_json to_json(const CheckedRow& row, const DeviceInfo& device) {
 }
 
 std::string line_of(const CheckedRow& row) {
-  std::string line = fmt::format("{} {}: {}", row.line, short_shape(row.problem), name(row.status));
+  std::string line = fmt::format("{} {}: {}", row.place, short_shape(row.problem), name(row.status));
   if (!row.reason.empty()) line += ", " + row.reason;
   if (row.us) line += fmt::format("; {:.2f} µs in the table", *row.us);
   if (row.comparison.us > 0)
@@ -64,7 +64,7 @@ int run_check(const CheckOptions& options) {
     if (options.json)
       list.push_back(to_json(row, environment.device()));
     else if (row.status != CheckStatus::foreign)
-      print_line(stdout, options.table + ":" + line_of(row));
+      print_line(stdout, line_of(row));
   }
   if (options.json)
     print_json(list);

@@ -25,6 +25,7 @@
 #include "solver/static/static_contenders.h"
 #include "store/journal.h"
 #include "tables/near_rows.h"
+#include "tables/passed_rows.h"
 #include "tables/table_lookup.h"
 
 namespace attune {
@@ -60,6 +61,13 @@ ordered_json steps_json(const LookupResult& found) {
   return steps;
 }
 
+ordered_json passed_json(const std::vector<PassedRow>& passed) {
+  ordered_json rows = ordered_json::array();
+  for (const auto& [row, why] : passed)
+    rows.push_back({{"line", row->line}, {"key", row->problem.key()}, {"kernel", row->kernel_name}, {"reason", why}});
+  return rows;
+}
+
 ordered_json near_json(const std::vector<const TableRow*>& rows) {
   ordered_json near = ordered_json::array();
   for (const TableRow* row : rows)
@@ -82,24 +90,26 @@ void print_lookup(const LookupResult& found, const Table& table) {
   }
 }
 
-void print_rows_beside(const LookupResult& found, const Table& table, const DeviceInfo& device,
-                       const std::vector<const TableRow*>& near) {
-  if (found.row) {
-    for (const TableRow* row : table.all(found.steps.back().key, device.gfx, device.num_units)) {
-      if (row == found.row) continue;
-      print_line(stdout,
-                 fmt::format("  not used       {}, {}{}", place_and_kernel(table, *row),
-                             row->us ? fmt::format("{} µs", *row->us) : "its time is unusable",
-                             row->require == Requirement::none ? "" : fmt::format(", states {}", text(row->require))));
-    }
-  }
-  for (const TableRow* row : near)
+/// Rows that the lookup did not try.
+struct RowsBeside {
+  std::vector<PassedRow> passed;
+  std::vector<const TableRow*> near;
+};
+
+void print_rows_beside(const Table& table, const RowsBeside& beside) {
+  for (const auto& [row, why] : beside.passed)
+    print_line(
+        stdout,
+        fmt::format("  not used       {}{}{}: {}", place_and_kernel(table, *row),
+                    row->us ? fmt::format(", {} µs", *row->us) : "",
+                    row->require == Requirement::none ? "" : fmt::format(", states {}", text(row->require)), why));
+  for (const TableRow* row : beside.near)
     print_line(stdout,
                fmt::format("  near           {}  {}", short_shape(row->problem), place_and_kernel(table, *row)));
 }
 
 void print_tables(const LookupResult& found, const TableSet& set, const ExplainOptions& options,
-                  const DeviceInfo& device, const std::vector<const TableRow*>& near) {
+                  const RowsBeside& beside) {
   const std::string& named = options.table;
   const std::string_view required = text(set.require);
   print_line(stdout,
@@ -108,7 +118,7 @@ void print_tables(const LookupResult& found, const TableSet& set, const ExplainO
   for (const std::string& file : set.files) print_line(stdout, "  table          " + file);
   const Table& table = set.tables.front();
   print_lookup(found, table);
-  print_rows_beside(found, table, device, near);
+  print_rows_beside(table, beside);
 }
 
 void print_summary(const CandidateSummary& summary, const Problem& problem, const std::string& device_flags) {
@@ -171,16 +181,22 @@ int run_explain(const ExplainOptions& options) {
   if (!options.table.empty()) named.push_back(options.table);
   const TableSet set = read_table_set(named, std::string(family->op), std::span(&family, 1), options.require);
   print_notes(set.notices);
-  const LookupResult found = TableLookup(set, device).find(problem, [&](const Candidate& candidate) {
-    return view.why_unusable(candidate, problem, here);
-  });
-  std::vector<const TableRow*> near;
-  if (!set.tables.empty() && found.match != Match::exact) near = near_rows(set.tables.front(), problem, device);
+  const RowCheck usable = [&](const Candidate& candidate) { return view.why_unusable(candidate, problem, here); };
+  const LookupResult found = TableLookup(set, device).find(problem, usable);
+  RowsBeside beside;
+  if (!set.tables.empty()) {
+    beside.passed = passed_rows(set.tables.front(), found, device, set.require, usable);
+    if (found.match != Match::exact) beside.near = near_rows(set.tables.front(), problem, device);
+  }
   if (options.json) {
-    ordered_json object = {
-        {"problem", problem.key()},         {"device", device.key()},     {"tables", named.empty() ? set.files : named},
-        {"match", name(found.match)},       {"steps", steps_json(found)}, {"near", near_json(near)},
-        {"summary", ordered_json::object()}};
+    ordered_json object = {{"problem", problem.key()},
+                           {"device", device.key()},
+                           {"tables", named.empty() ? set.files : named},
+                           {"match", name(found.match)},
+                           {"steps", steps_json(found)},
+                           {"not_used", passed_json(beside.passed)},
+                           {"near", near_json(beside.near)},
+                           {"summary", ordered_json::object()}};
     for (const auto& [reason, of_reason] : summary.reasons) object["summary"][reason] = of_reason.count;
     if (found.candidate) object["candidate"] = found.candidate->name();
     if (!view.is_here()) object["elsewhere"] = elsewhere_json(options, found, here);
@@ -193,7 +209,7 @@ int run_explain(const ExplainOptions& options) {
   if (set.tables.empty())
     print_line(stdout, "the run time has no tuned table of this op (see attune paths, or name one with -t)");
   else
-    print_tables(found, set, options, device, near);
+    print_tables(found, set, options, beside);
   if (!set.tables.empty() && !found.row && set.require != Requirement::none) {
     print_line(stdout, fmt::format("  served by an untuned kernel that states {}, if there is one", text(set.require)));
   } else if (!set.tables.empty() && !found.row && view.is_here()) {

@@ -17,6 +17,7 @@
 #include "report/json_output.h"
 #include "solver/contender.h"
 #include "tables/kernel_rows.h"
+#include "tables/row_status.h"
 
 namespace attune {
 namespace {
@@ -74,6 +75,7 @@ int clear_kernels(const KernelsOptions& options) {
 /// if a row of the device still lacks a kernel.
 int build_kernels(const KernelsOptions& options) {
   const Table table = Table::read(options.table, family_option(options.op));
+  check_is_tuned(table);
   DeviceView view(
       {options.devices,
        options.info_file,
@@ -81,7 +83,7 @@ int build_kernels(const KernelsOptions& options) {
   const KernelRows rows =
       kernel_rows(table, view.device(), [&](const Problem& problem) { return view.contenders(problem); });
   for (const auto& [row, why] : rows.unusable)
-    print_line(stderr, fmt::format("{}:{}: skipped: {}", options.table, row->line, why));
+    print_line(stderr, fmt::format("{}: skipped: {}", place_of(table, *row), why));
   std::vector<Kernels::Request> requests;
   for (const KernelRow& one : rows.usable)
     requests.push_back({&one.problem, find_contender(one.contenders, one.candidate.solver), one.candidate});
@@ -93,8 +95,8 @@ int build_kernels(const KernelsOptions& options) {
     num_rows += !built[i].binaries.empty();
     if (built[i].outcome.ok()) continue;
     ++num_failed;
-    print_line(stderr, fmt::format("{}:{} {}: {}", options.table, rows.usable[i].row->line,
-                                   name(built[i].outcome.status), built[i].outcome.detail));
+    print_line(stderr, fmt::format("{}: {}: {}", place_of(table, *rows.usable[i].row), name(built[i].outcome.status),
+                                   built[i].outcome.detail));
   }
   std::string text =
       fmt::format("{} of {} use generated kernels: {} in '{}'", num_rows, counted(table.rows().size(), "row"),

@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/unexpected_argument.h"
 #include "report/json_output.h"
 
 namespace {
@@ -42,7 +43,11 @@ int run(int argc, char** argv) {
     const auto commands = app.get_subcommands();
     const std::string help =
         commands.empty() ? names_of_commands(app) : "see attune " + commands.front()->get_name() + " --help";
-    fail(ErrorCode::invalid_input, "{}; {}", error.what(), help);
+    // What is missing may be what a misspelt argument was to give.
+    const bool is_of_names = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                             dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    const std::string unexpected = is_of_names ? unexpected_argument(app) : "";
+    fail(ErrorCode::invalid_input, "{}; {}", unexpected.empty() ? error.what() : unexpected, help);
   }
   if (!chosen) fail(ErrorCode::invalid_input, "no command was given; {}", names_of_commands(app));
   return chosen();

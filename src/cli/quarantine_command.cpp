@@ -55,10 +55,19 @@ std::map<Key, Record> quarantined(const Journal& journal, const QuarantineOption
   return found;
 }
 
+/// The candidates in quarantine by the journal; none if the user has no journal yet. Throws not_found for a named one
+/// that is not there.
+std::map<Key, Record> listed(const QuarantineOptions& options, const std::filesystem::path& file) {
+  if (!options.journal.empty() || std::filesystem::exists(std::filesystem::symlink_status(file)))
+    return quarantined(*open_sql_journal_read_only(file), options);
+  if (!options.problem.empty()) static_cast<void>(parse_problem(options.problem, {}));
+  print_line(stderr, fmt::format("note: no run has been recorded yet, so there is no journal: '{}'", file.string()));
+  return {};
+}
+
 int list(const QuarantineOptions& options) {
   const auto file = journal_file(options.journal);
-  const auto journal = open_sql_journal_read_only(file);
-  const auto found = quarantined(*journal, options);
+  const auto found = listed(options, file);
   const auto devices = list_devices();
   auto json = nlohmann::ordered_json::array();
   for (const auto& [key, record] : found) {

@@ -53,6 +53,12 @@ constexpr const char* kOfChecks[] = {
     "--run_config", "--compare_wo_tuning", "--gemm_size_file", "--untune_file", "--tune_file", "--op",
     "--devices",    "--threads",           "--inputs",         "--quiet-wait",  "--json",      "--help"};
 
+/// Flags that name shapes, tables to check, or a folder with lists of shapes; without any of them, and without an
+/// output, there is nothing to tune.
+constexpr const char* kOfInputs[] = {
+    "--untune_file", "--gemm_size_file", "--model_dir",         "-m",         "-n", "-k",
+    "--config-dir",  "--run_config",     "--compare_wo_tuning", "--tune_file"};
+
 bool given(const CLI::App& command, const char* flag) {
   return flag != nullptr && command.get_option(flag)->count() > 0;
 }
@@ -60,6 +66,10 @@ bool given(const CLI::App& command, const char* flag) {
 }  // namespace
 
 void refuse_conflicts(const CLI::App& command) {
+  if (std::none_of(std::begin(kOfInputs), std::end(kOfInputs), [&](const char* flag) { return given(command, flag); }))
+    fail(ErrorCode::invalid_input,
+         "name the shapes to tune: a list with -i FILE, a model with --model_dir FOLDER, or one size with -m M -n N -k "
+         "K; see attune tune --help");
   for (const auto& [flag, other, why] : kConflicts) {
     if (given(command, flag) && given(command, other))
       fail(ErrorCode::invalid_input, "{} cannot be combined with {}: {}", flag, other, why);

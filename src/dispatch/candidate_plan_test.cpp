@@ -94,8 +94,8 @@ TEST_F(CandidateRun, PlainWeightsRunNoKernelOfPackedOnes) {
   write("");
   const std::string packed = "fake.gemm@1:b_layout=host.k16.v1;split_k=1;tile_m=32;tile_n=32";
   const std::string problem = std::string(kProblem) + " bpreshuffle=1";
-  EXPECT_THAT(run(packed), HasSubstr("it reads weights in the layout host.k16.v1, these are plain"));
-  EXPECT_THAT(run(packed, problem), HasSubstr("it reads weights in the layout host.k16.v1, these are plain"));
+  EXPECT_THAT(run(packed), HasSubstr("its kernel reads weights in the layout 'host.k16.v1', not in 'plain'"));
+  EXPECT_THAT(run(packed, problem), HasSubstr("its kernel reads weights in the layout 'host.k16.v1', not in 'plain'"));
   EXPECT_EQ(run("fake.gemm@1:b_layout=plain;split_k=1;tile_m=32;tile_n=32", problem), "");
 }
 

@@ -82,10 +82,10 @@ void Dispatcher::State::finish() {
   if (is_finished.exchange(true)) return;
   // Otherwise the destructor waits for the thread, if it runs.
   work.stop(std::chrono::seconds(2));
-  const std::string why = capture ? capture->flush() : std::string();
+  std::optional<std::string> capture_error;
+  if (capture) capture_error = capture->flush();
   if (plans.is_in_child()) return;  // Another thread of the parent may have held the log's lock.
-  if (!why.empty()) log.say_always(why);
-  log.finish(counts(), capture != nullptr);
+  log.finish(counts(), capture_error);
 }
 
 }  // namespace attune

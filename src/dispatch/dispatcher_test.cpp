@@ -205,5 +205,16 @@ TEST_F(DispatcherTest, SaysNoMoreThanItsBound) {
   EXPECT_THAT(log, HasSubstr("lookups found no row in the tables"));
 }
 
+TEST_F(DispatcherTest, TheLastLineDoesNotClaimACaptureThatFailed) {
+  write("");
+  options_.capture = folder_.put("a_file", "") / "below";
+  testing::internal::CaptureStderr();
+  dispatcher().require(key(5));
+  dispatcher_.reset();
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("1 of 1 lookups found no row in the tables, of 1 shape; they are not all captured, set "
+                             "ATTUNE_CAPTURE_DIR to a folder that can be written: cannot create the folder"));
+}
+
 }  // namespace
 }  // namespace attune

@@ -50,7 +50,7 @@ TEST_F(DispatcherTest, LooksAtItsTablesByItself) {
 
 TEST_F(DispatcherTest, AWrongTableIsSkipped) {
   write("fake,4,many,16,16,torch.float32,torch.float32,1,x\n" + row(5, kGood));
-  EXPECT_THAT(dispatcher().notices(), ElementsAre(HasSubstr("1 row that cannot be read")));
+  EXPECT_THAT(dispatcher().notices(), ElementsAre(HasSubstr("t.csv:2: column 'M' expects a whole number, got 'many'")));
   EXPECT_EQ(dispatcher().require(key(5)).match, Match::exact);
   write_file_atomically(table_, "no table at all\n");
   EXPECT_TRUE(dispatcher().reload());

@@ -173,7 +173,7 @@ TEST_F(WeightsTest, ARowWhoseKernelReadsAnotherLayoutIsNotRun) {
   testing::internal::CaptureStderr();
   EXPECT_NE(run(weights, 2).match, Match::exact);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("it reads weights in the layout plain, these are host.k16.v1"));
+              HasSubstr("its kernel reads weights in the layout 'plain', not in 'host.k16.v1'"));
 }
 
 TEST_F(WeightsTest, RowsOfALayoutThatIsNotHeldAreNotLookedAt) {

@@ -22,8 +22,8 @@ json parse_json(std::string_view content, const JsonSource& source, int max_dept
     return json::parse(content, bounded);
   } catch (const json::exception& error) {
     const auto* place = dynamic_cast<const json::parse_error*>(&error);
-    fail(ErrorCode::invalid_input, "{}: not JSON, the fault is near byte {}", shown(source.file, 500),
-         place ? place->byte : 0);
+    fail(ErrorCode::invalid_input, "{}: not JSON, the fault is near byte {}, correct it or name {}",
+         shown(source.file, 500), place ? place->byte : 0, source.kind);
   }
 }
 

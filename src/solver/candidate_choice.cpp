@@ -15,16 +15,26 @@ Candidate candidate_of(const std::string& solver, const std::string& config, std
   return {solver, contender->version, config.empty() ? contender->untuned : Config::parse(config)};
 }
 
+/// Throws invalid_input for a config that the candidate's own solver and version do not offer.
+void check_is_offered(const Candidate& candidate, const Problem& problem, std::span<const Contender> contenders,
+                      const DeviceInfo& device) {
+  const Contender* own = find_contender(contenders, candidate.solver);
+  if (own == nullptr || !own->support.yes || own->version != candidate.version || own->untuned == candidate.config)
+    return;
+  if (const auto why = why_unusable(candidate, problem, own, device)) fail(ErrorCode::invalid_input, "{}", *why);
+}
+
 }  // namespace
 
 std::vector<Candidate> chosen_candidates(const CandidateChoice& choice, const Problem& problem,
-                                         std::span<const Contender> contenders) {
+                                         std::span<const Contender> contenders, const DeviceInfo& device) {
   std::vector<Candidate> chosen;
   for (const std::string& name : choice.names) chosen.push_back(Candidate::parse(name));
   if (!choice.solver.empty())
     chosen.push_back(candidate_of(choice.solver, choice.config, contenders));
   else if (!choice.config.empty())
     fail(ErrorCode::invalid_input, "--config needs --solver");
+  for (const Candidate& one : chosen) check_is_offered(one, problem, contenders, device);
   if (!chosen.empty()) return chosen;
   for (const Contender& contender : contenders) {
     if (contender.support.yes) chosen.push_back({contender.solver, contender.version, contender.untuned});

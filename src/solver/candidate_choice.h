@@ -18,10 +18,11 @@ struct CandidateChoice {
 };
 
 /// Returns the candidates with these names, then the solver's; if the choice is empty, the untuned config of every
-/// solver that supports the problem, in the order of the contenders. Does not check that the candidates can run here.
-/// Throws invalid_input for a name or config that cannot be parsed or a config without a solver, not_found for an
-/// unknown solver, and unavailable when the solver, or all solvers, do not support the problem.
+/// solver that supports the problem, in the order of the contenders. A name of another version or of a solver that is
+/// not here is kept: it may be a table's. Throws invalid_input for a name or config that cannot be parsed, a config
+/// without a solver, and one that its solver does not offer on the device; not_found for an unknown solver; unavailable
+/// when the solver, or all solvers, do not support the problem.
 std::vector<Candidate> chosen_candidates(const CandidateChoice& choice, const Problem& problem,
-                                         std::span<const Contender> contenders);
+                                         std::span<const Contender> contenders, const DeviceInfo& device);
 
 }  // namespace attune

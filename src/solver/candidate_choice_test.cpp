@@ -16,18 +16,22 @@ const Problem kChosenFor = Problem::parse("gemm_a16w16 m=16 n=16 k=16 dtype=fp32
 std::vector<Contender> three_contenders() {
   return {{.solver = "one.gemm", .version = "1", .untuned = Config::parse("a=1")},
           {.solver = "no.gemm", .version = "2", .support = Support::no("does no fp32")},
-          {.solver = "two.gemm", .version = "3", .untuned = Config::parse("b=2")}};
+          {.solver = "two.gemm",
+           .version = "3",
+           .space = SearchSpace::listed({Config::parse("b=2"), Config::parse("b=4")}),
+           .untuned = Config::parse("b=2")}};
 }
 
 std::vector<std::string> chosen(const CandidateChoice& choice) {
   std::vector<std::string> names;
-  for (const Candidate& one : chosen_candidates(choice, kChosenFor, three_contenders())) names.push_back(one.name());
+  for (const Candidate& one : chosen_candidates(choice, kChosenFor, three_contenders(), {}))
+    names.push_back(one.name());
   return names;
 }
 
 std::pair<ErrorCode, std::string> refusal_of(const CandidateChoice& choice, const std::vector<Contender>& contenders) {
   try {
-    chosen_candidates(choice, kChosenFor, contenders);
+    chosen_candidates(choice, kChosenFor, contenders, {});
   } catch (const Error& error) {
     return {error.code(), error.what()};
   }
@@ -43,6 +47,16 @@ TEST(CandidateChoice, NamesComeFirstAndASolverHasItsVersionHere) {
   EXPECT_THAT(chosen({.names = {"any.gemm@9:x=1"}, .solver = "two.gemm"}),
               ElementsAre("any.gemm@9:x=1", "two.gemm@3:b=2"));
   EXPECT_THAT(chosen({.solver = "two.gemm", .config = "b=4"}), ElementsAre("two.gemm@3:b=4"));
+}
+
+TEST(CandidateChoice, AConfigThatItsSolverDoesNotOfferIsWrongInput) {
+  const auto here = three_contenders();
+  const std::pair refused(ErrorCode::invalid_input,
+                          std::string("the solver does not offer this config on this device, see `attune list "
+                                      "candidates`: 'b=3'"));
+  EXPECT_EQ(refusal_of({.solver = "two.gemm", .config = "b=3"}, here), refused);
+  EXPECT_EQ(refusal_of({.names = {"two.gemm@3:b=4", "two.gemm@3:b=3"}}, here), refused);
+  EXPECT_THAT(chosen({.names = {"two.gemm@2:b=3"}}), ElementsAre("two.gemm@2:b=3")) << "of another version";
 }
 
 TEST(CandidateChoice, SaysWhatCannotBeChosen) {

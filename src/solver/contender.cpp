@@ -5,8 +5,11 @@
 
 #include <algorithm>
 
+#include "attune/tensor.h"
+#include "base/text.h"
 #include "ops/op.h"
 #include "search/prune.h"
+#include "search/weight_group.h"
 
 namespace attune {
 namespace {
@@ -54,6 +57,16 @@ std::optional<std::string> why_unusable(const Candidate& candidate, const Proble
 std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
                                         std::span<const Contender> contenders, const DeviceInfo& device) {
   return why_unusable(candidate, problem, find_contender(contenders, candidate.solver), device);
+}
+
+std::optional<std::string> why_unreadable(const Candidate& candidate, std::string_view layout) {
+  const std::string_view named = layout.empty() ? "plain" : layout;
+  const std::string read = layout_of(candidate);
+  if (read == named) return std::nullopt;
+  // A library's own layout has the library's version in its name, behind an @.
+  const bool is_known = find_named_layout(named) != nullptr || named.find('@') != std::string_view::npos;
+  return fmt::format("its kernel reads weights in the layout '{}', not in '{}'{}", read, shown(named),
+                     is_known ? "" : ", which is no known layout");
 }
 
 bool comes_before(const FamilySpec& family, std::string_view solver, std::string_view other) {

@@ -30,13 +30,17 @@ struct Contender {
 
 /// Why a candidate cannot run for the problem of the contenders; nothing if it can. Checks, in this order: the solver
 /// is among the contenders, it supports the problem, its version is the candidate's, the config is one of its space or
-/// of its invariant space. The candidates of its parts are checked where they are prepared.
-/// The layout of packed weights is the caller's to check: it knows which layouts there are. Cost of why_outside().
+/// of its invariant space. The candidates of its parts are checked where they are prepared, the layout of the weights
+/// by why_unreadable(). Cost of why_outside().
 std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
                                         std::span<const Contender> contenders, const DeviceInfo& device);
 /// The same for the contender of the candidate's solver; null: there is none.
 std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem, const Contender* contender,
                                         const DeviceInfo& device);
+
+/// Why a candidate's kernel cannot read weights in the layout that a table row or a caller names, empty for `plain`;
+/// nothing if it can. A row that names another layout than its kernel reads serves nobody.
+std::optional<std::string> why_unreadable(const Candidate& candidate, std::string_view layout);
 
 /// The version that a solver's candidates carry: its backend's, which has the library's in it, else its own.
 std::string candidate_version(const Solver& solver, const Versions& versions);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "solver/contender.h"
 #include "tables/captured_sources.h"
 #include "tables/row_status.h"
 
@@ -35,7 +36,8 @@ std::optional<std::string> why_passed_over(const TableRow& row, const DeviceInfo
     return "this program has no such kernel: '" + shown(row.kernel_name) + "'";
   }
   try {
-    return why_not_here(*candidate, as_looked_up(row.problem, device), device, solvers);
+    if (auto why = why_not_here(*candidate, as_looked_up(row.problem, device), device, solvers)) return why;
+    return why_unreadable(*candidate, row.layout);
   } catch (const Error& error) {
     return fmt::format("its key is not a valid problem: {}", error.what());
   }
@@ -49,12 +51,8 @@ std::optional<UnusedRow> unused_row(const Table& table, const RowReport& one, co
     if (!why) return std::nullopt;
     unused.kind = "cannot be used on this machine";
     unused.detail = *why;
-  } else if (one.by) {
-    unused.detail = fmt::format("{} wins, {} µs", place_of(table, *one.by), *one.by->us);
-  } else if (one.status == RowStatus::tagged) {
-    unused.detail = one.row->tag;
-  } else if (one.status == RowStatus::other_model) {
-    unused.detail = one.row->device;
+  } else {
+    unused.detail = detail_of(table, one);
   }
   return unused;
 }

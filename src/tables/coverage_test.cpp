@@ -52,10 +52,11 @@ TEST_F(CoverageTest, RowsThatLoseSayToWhatTheyLose) {
                                             ",device,_tag"),
                               test_document("b.csv", {test_row(1, "1")})});
   EXPECT_EQ(coverage.num_rows, 6u);  // Not the one of another device.
-  EXPECT_THAT(unused(coverage), ElementsAre("a.csv:2 is slower than another row of its file: a.csv:3 wins, 2 µs",
-                                            "a.csv:4 has no usable time: ", "a.csv:5 has a _tag: slow_boot",
-                                            "a.csv:6 is of another model: B",
-                                            "b.csv:2 is shadowed by an earlier file: a.csv:3 wins, 2 µs"));
+  EXPECT_THAT(unused(coverage),
+              ElementsAre("a.csv:2 is slower than another row of its file: a.csv:3 wins, 2 µs",
+                          "a.csv:4 has no usable time: column 'us' expects a time in µs above 0, got '0'",
+                          "a.csv:5 has a _tag: slow_boot", "a.csv:6 is of another model: B",
+                          "b.csv:2 is shadowed by an earlier file: a.csv:3 wins, 2 µs"));
 }
 
 TEST_F(CoverageTest, RowsThatWinSayWhyTheirKernelCannotRunHere) {
@@ -71,6 +72,14 @@ TEST_F(CoverageTest, RowsThatWinSayWhyTheirKernelCannotRunHere) {
           "a.csv:4 cannot be used on this machine: made with known.gemm 2, this machine has 1",
           "a.csv:6 cannot be used on this machine: known.gemm takes no m=7",
           HasSubstr("a.csv:7 cannot be used on this machine: its key is not a valid problem: ")));
+}
+
+TEST_F(CoverageTest, ARowWhoseKernelReadsAnotherLayoutIsUnused) {
+  const auto coverage = rows({test_document(
+      "a.csv", {test_row(1, "1") + ",wibble", test_row(2, "1") + ",plain", test_row(3, "1") + ","}, ",layout")});
+  EXPECT_THAT(unused(coverage),
+              ElementsAre("a.csv:2 cannot be used on this machine: its kernel reads weights in the layout 'plain', not "
+                          "in 'wibble', which is no known layout"));
 }
 
 TEST_F(CoverageTest, ShapesAreCountedByTheStepThatServesThem) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "formats/csv/table.h"
+#include "formats/csv/table_columns.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "measure/contenders.h"
 #include "ops/op.h"
@@ -15,6 +16,7 @@
 #include "search/weight_group.h"
 #include "solver/contender.h"
 #include "tables/row_speed.h"
+#include "tables/row_status.h"
 #include "tuner/interleaved.h"
 
 namespace attune {
@@ -44,8 +46,12 @@ std::optional<Candidate> load(CheckedRow& row, Executor& executor) {
     if (own != nullptr && own->support.yes && own->version == candidate.version) row.status = CheckStatus::wrong;
     return std::nullopt;
   }
+  if (const auto why = row.layout ? why_unreadable(candidate, *row.layout) : std::nullopt) {
+    row.reason = *why;
+    return std::nullopt;
+  }
   if (!row.us) {
-    row.reason = "its time is unusable";
+    row.reason = "it states no time, expected µs above 0";
     return std::nullopt;
   }
   row.status = CheckStatus::loaded;
@@ -102,6 +108,7 @@ std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::s
     for (const TuneGemmEntry& entry : read_tune_gemm(file).entries) {
       CheckedRow& row = rows.emplace_back();
       row.line = entry.line;
+      row.place = fmt::format("{}:{}", file, entry.line);
       row.problem = entry.problem;
       row.device = entry.device;
       row.kernel = entry.candidate;
@@ -111,20 +118,21 @@ std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::s
     return rows;
   }
   const Table table = Table::read(file, family_option(op));
-  if (!table.documents().front().find_column("us"))
-    fail(ErrorCode::invalid_input, "{}:1: the file has no column 'us', so it is not a tuned table; name one",
-         table.documents().front().name());
+  check_is_tuned(table);
   notices.insert(notices.end(), table.notices().begin(), table.notices().end());
   std::map<std::string, std::string> kernels;  // Of batch-invariant weights.
   for (const TableRow& row : table.rows()) {
     CheckedRow& checked = rows.emplace_back();
     checked.line = row.line;
+    checked.place = place_of(table, row);
     checked.problem = row.problem;
     checked.device = row.gfx + "/" + std::to_string(row.num_units);
     checked.model = row.device;
     checked.kernel = row.kernel_name;
     checked.require = row.require;
+    checked.layout = row.layout;
     checked.us = row.us;
+    if (!row.us) checked.reason = time_error(table.cell(row, "us"));
     if (row.require != Requirement::batch_invariant) continue;
     // With several kernels for one weight a result would depend on M.
     const auto weight = fmt::format("{} {} {}", checked.device, checked.model, weight_group_of(row.problem));

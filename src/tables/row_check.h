@@ -21,10 +21,12 @@ std::string_view name(CheckStatus status) noexcept;
 /// A row of a table or of a results file, and what its check found.
 struct CheckedRow {
   size_t line = 0;
+  std::string place;   ///< `t.csv:17`
   Problem problem;     ///< Normalised by check().
   std::string device;  ///< DeviceInfo::key() of the row; empty: not given.
   std::string model;   ///< Column `device` of the row; empty: not given.
   std::string kernel;
+  std::optional<std::string> layout;        ///< Of the weights, empty for plain; nothing: the file has no such column.
   Requirement require = Requirement::none;  ///< What the row states that its kernel keeps.
   std::optional<double> us;                 ///< Time that the row states.
   CheckStatus status = CheckStatus::unusable;

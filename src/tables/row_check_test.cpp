@@ -10,6 +10,8 @@
 #include "solver/contender.h"
 #include "solver/registry.h"
 #include "testing/campaign_values.h"
+#include "testing/table_values.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {
@@ -76,7 +78,32 @@ TEST_F(RowCheckTest, AKernelThatCannotRunHereIsUnusable) {
 TEST_F(RowCheckTest, ARowWithoutATimeIsUnusable) {
   row_.us.reset();
   EXPECT_EQ(check(), CheckStatus::unusable);
-  EXPECT_EQ(row_.reason, "its time is unusable");
+  EXPECT_EQ(row_.reason, "it states no time, expected µs above 0");
+}
+
+TEST_F(RowCheckTest, ARowOfALayoutThatItsKernelDoesNotReadIsUnusable) {
+  for (const char* right : {"", "plain"}) {
+    row_.layout = right;
+    options_.run = false;
+    EXPECT_EQ(check(), CheckStatus::loaded) << right;
+  }
+  row_.layout = "wibble";
+  EXPECT_EQ(check(), CheckStatus::unusable);
+  EXPECT_EQ(row_.reason, "its kernel reads weights in the layout 'plain', not in 'wibble', which is no known layout");
+}
+
+TEST(RowsToCheck, AnUnusableTimeIsQuotedAndEachRowHasItsPlace) {
+  const TestFolder folder;
+  const auto a = folder.put("a_bf16_tuned_gemm.csv", test_text({test_row(1, "banana"), test_row(2, "1")}));
+  const auto b = folder.put("b_bf16_tuned_gemm.csv", test_text({test_row(3, "2") + ",wibble"}, ",layout"));
+  std::vector<std::string> notices;
+  const auto rows = read_rows_to_check(a.string() + ":" + b.string(), "", notices);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].reason, "column 'us' expects a time in µs above 0, got 'banana'");
+  EXPECT_EQ(rows[1].reason, "");
+  EXPECT_EQ(rows[1].place, a.string() + ":3");
+  EXPECT_EQ(rows[2].place, b.string() + ":2");
+  EXPECT_EQ(rows[2].layout, "wibble");
 }
 
 TEST_F(RowCheckTest, AReasonGivenBeforeTheCheckIsKept) {

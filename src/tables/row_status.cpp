@@ -7,7 +7,9 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "formats/csv/key_cells.h"
+#include "formats/csv/table_columns.h"
 
 namespace attune {
 namespace {
@@ -69,6 +71,15 @@ std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device
     one.status = one.by->file == one.row->file ? RowStatus::slower : RowStatus::shadowed;
   }
   return statuses;
+}
+
+std::string detail_of(const Table& table, const RowReport& report) {
+  const TableRow& row = *report.row;
+  if (report.by != nullptr) return fmt::format("{} wins, {} µs", place_of(table, *report.by), *report.by->us);
+  if (report.status == RowStatus::without_time) return time_error(table.cell(row, "us"));
+  if (report.status == RowStatus::tagged) return shown(row.tag);
+  if (report.status == RowStatus::other_model) return shown(row.device);
+  return "";
 }
 
 std::array<size_t, kNumRowStatuses> count_statuses(std::span<const RowReport> rows) {

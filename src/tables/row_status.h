@@ -30,6 +30,9 @@ struct RowReport {
 /// model or of no model, and a row of no model only to another such row. O(n log n).
 std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device = nullptr);
 
+/// Returns more of the reason for a row that is not taken, such as `t.csv:3 wins, 2 µs`; empty: the status says all.
+std::string detail_of(const Table& table, const RowReport& report);
+
 /// Counts the rows of each status.
 std::array<size_t, kNumRowStatuses> count_statuses(std::span<const RowReport> rows);
 

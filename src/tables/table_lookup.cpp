@@ -10,6 +10,7 @@
 #include "dispatch/table/lookup_trace.h"
 #include "dispatch/table/wanted_requirement.h"
 #include "search/weight_group.h"
+#include "solver/contender.h"
 #include "tables/runtime_tables.h"
 
 namespace attune {
@@ -98,7 +99,8 @@ LookupResult TableLookup::search(const IndexedTable& one, const Problem& problem
     std::optional<Candidate> candidate;
     try {
       candidate = Candidate::parse(step.row->kernel_name);
-      step.remark = usable(*candidate).value_or("");
+      const auto why = why_unreadable(*candidate, step.row->layout);
+      step.remark = (why ? why : usable(*candidate)).value_or("");
     } catch (const Error&) {
       step.remark = "this program has no such kernel: '" + shown(step.row->kernel_name) + "'";
     }

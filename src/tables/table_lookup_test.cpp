@@ -73,6 +73,20 @@ TEST(TableLookup, EachStepSaysWhyItsRowDoesNotServe) {
               ElementsAre("exact m=16: its library is another version", HasSubstr("predicted")));
 }
 
+TEST(TableLookup, ARowThatNamesAnotherLayoutThanItsKernelReadsServesNobody) {
+  TableSet set;
+  const std::string packed = "fake,4,1,64,64,False,torch.float32,torch.float32,False,True,1,";
+  set.tables.push_back(test_table({test_document(
+      "a.csv", {packed + "known.gemm@1:a=1,wibble", packed + "known.gemm@1:b_layout=host.k16.v1,host.k16.v1"},
+      ",layout")}));
+  const DeviceInfo device = table_device();
+  const TableLookup lookup(set, device);
+  const Problem problem = table_problem(1).with("bpreshuffle", "1");
+  EXPECT_EQ(found(lookup, problem), "a.csv:3");
+  EXPECT_THAT(steps(lookup, problem, is_usable),
+              testing::Contains(HasSubstr("not in 'wibble', which is no known layout")));
+}
+
 TEST(TableSet, NamedTablesAreReadWithTheirNoticesBeforeTheVariables) {
   static constexpr const char* kVariables[] = {"ATTUNE_MAX_REGRET"};
   const TestEnvironment environment(kVariables);

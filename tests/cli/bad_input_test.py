@@ -66,7 +66,7 @@ TABLES = [
 ARGUMENTS = [
     ("-i shapes.csv", "-o"),
     ("-i nope.csv -o t.csv", "nope.csv"),
-    ("-i folder -o t.csv", "folder"),
+    ("-i folder -o t.csv", ("folder", "name a file")),
     ("-i dangling.csv -o t.csv", "link"),
     ("-i loop.csv -o t.csv", "loop.csv"),
     ("-i shapes.csv/below.csv -o t.csv", "shapes.csv/below.csv"),

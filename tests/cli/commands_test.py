@@ -42,8 +42,8 @@ class Bench(story.Story):
         self.assertEqual(again["us"], first["us"])
 
     def test_a_candidate_that_cannot_run_is_reported(self):
-        result = self.attune("bench", PROBLEM, *FAKE, "--candidate", "fake.gemm@1:tile_m=16", status=1)
-        self.assertRegex(result.stdout, r"(?m)^fake\.gemm@1:tile_m=16 +[a-z_]+: ")
+        result = self.attune("bench", PROBLEM, *FAKE, "--candidate", "fake.gemm@0:tile_m=16", status=1)
+        self.assertRegex(result.stdout, r"(?m)^fake\.gemm@0:tile_m=16 +[a-z_]+: ")
 
     def test_it_writes_nothing(self):
         self.attune("bench", PROBLEM, *FAKE)
@@ -51,7 +51,9 @@ class Bench(story.Story):
 
     def test_bad_arguments(self):
         for more, says in ((("--solver", "nope.gemm"), "attune list solvers"), (("--config", "a=1"), "--config needs --solver"),
-                           (("--candidate", "garbage"), "garbage"), (("--iters", "0"), "iters")):
+                           (("--candidate", "garbage"), "garbage"), (("--iters", "0"), "iters"),
+                           (("--solver", "fake.gemm", "--config", "tile_m=7"), "'tile_m=7'"),
+                           (("--candidate", "fake.gemm@1:tile_m=16"), "does not offer this config")):
             self.refused("bench", PROBLEM, *FAKE, *more, says=says)
         self.refused("bench", "gemm_a16w16 m=1 n=32 dtype=fp32", *FAKE, says="'k'")
         self.refused("bench", "conv_of_nothing m=1", *FAKE, says="conv_of_nothing")
@@ -167,6 +169,29 @@ class Explain(Tables):
         self.assertRegex(text, r"(?m)^  near +1×32×48 fp32  t\.csv:2 fake\.gemm@1:")
         self.assertEqual(self.explain(PROBLEM)["near"], [], "an exact row serves")
 
+    def test_a_row_of_an_unknown_layout_says_that_nothing_serves_it(self):
+        header, row, *_ = self.read("t.csv").splitlines()
+        self.put("t.csv", f"{header},layout\n{row},wibble\n")
+        why = "its kernel reads weights in the layout 'plain', not in 'wibble', which is no known layout"
+        answer = self.explain(PROBLEM)
+        self.assertEqual((answer["match"], [(one["line"], one["reason"]) for one in answer["not_used"]]),
+                         ("fallback", [(2, why)]))
+        text = self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE).stdout
+        self.assertRegex(text, rf"(?m)^  not used +t\.csv:2 fake\.gemm@1:.*: {why}$")
+        checked = self.attune("check", "t.csv", "--no-run", *FAKE, status=1).stdout
+        self.assertIn(f"t.csv:2 1×32×48 fp32: unusable, {why}", checked)
+        self.assertIn(f"cannot be used on this machine: {why}", self.attune("coverage", "-t", "t.csv", *DEVICE).stdout)
+
+    def test_a_problem_that_is_none_is_quoted(self):
+        for problem, why in (("gemm_a16w16 m=1 n=2", "gemm_a16w16 needs the attribute 'k'"),
+                             ("gemm_a16w16 m=1 n=2 k=3 colour=red", "gemm_a16w16 has no attribute 'colour'"),
+                             ("gemm_a16w16 m=0 n=2 k=3", "attribute 'm' expects a whole number from 1 to ")):
+            self.refused("explain", problem, *DEVICE, says=f"the problem '{problem}': {why}")
+
+    def test_a_problem_in_several_arguments_is_to_be_quoted(self):
+        self.refused("explain", *PROBLEM.split(), *DEVICE,
+                     says=f'attune explain takes the problem as one argument, put it in quotes: "{PROBLEM}"; see ')
+
     def test_a_journal_that_is_not_there_is_no_error_unless_it_was_named(self):
         self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE, env={"ATTUNE_HOME": str(self.folder / "empty")})
         self.refused("explain", PROBLEM, "-t", "t.csv", *DEVICE, "--journal", "nope.db", says="nope.db")
@@ -233,6 +258,16 @@ class Check(Tables):
         for flags in ((), ("--no-run",)):
             result = self.attune("check", "t.csv", *FAKE, *flags)
             self.assertIn("t.csv:2 1×32×48 fp32: unusable, made with fake.gemm 0, this machine has 1", result.stdout)
+
+    def test_a_time_that_is_none_is_quoted(self):
+        row = self.rows("t.csv")[0]
+        self.put("t.csv", self.read("t.csv").replace(f",{row['us']},", ",banana,", 1))
+        self.assertIn("t.csv:2 1×32×48 fp32: unusable, column 'us' expects a time in µs above 0, got 'banana'",
+                      self.attune("check", "t.csv", "--no-run", *FAKE).stdout)
+
+    def test_a_row_of_several_tables_is_named_with_its_file(self):
+        self.put("u.csv", self.read("t.csv"))
+        self.assertIn("\nu.csv:2 1×32×48 fp32: loaded", self.attune("check", "t.csv:u.csv", "--no-run", *FAKE).stdout)
 
     def test_a_row_slower_than_the_default_fails(self):
         row = self.rows("t.csv")[0]
@@ -369,7 +404,9 @@ class Paths(story.Story):
         self.refused(*tune, env={"ATTUNE_HOME": str(self.work / "file")}, says=("ATTUNE_HOME", "work/file"))
         self.refused("journal", "show", env={"ATTUNE_HOME": str(self.work / "file")}, says="ATTUNE_HOME")
         nobody = str(self.folder / "nobody")
-        self.refused(*tune, env={"ATTUNE_HOME": "", "HOME": nobody}, says=("HOME names does not exist", nobody))
+        self.refused(*tune, env={"ATTUNE_HOME": "", "HOME": nobody}, says=("HOME names does not exist", nobody, "ATTUNE_HOME"))
+        self.refused("quarantine", "list", env={"ATTUNE_HOME": "", "ATTUNE_CACHE": "", "HOME": nobody},
+                     says="set ATTUNE_HOME to a folder for state and ATTUNE_CACHE to one for kernels")
         self.refused(*tune, env={"ATTUNE_CACHE": "", "HOME": nobody}, says=("HOME names does not exist", "ATTUNE_CACHE"))
 
     def test_an_xdg_folder_that_is_not_absolute_is_ignored(self):
@@ -414,6 +451,28 @@ class TheProgram(story.Story):
         self.assertGreater(len(files), 10)
         self.assertEqual({*sum(self.groups().values(), []), "worker"}, files)
         self.refused("worker", says="is started by tune, bench and check")
+
+    def test_a_misspelt_flag_or_command_names_the_nearest(self):
+        for arguments, sentence in (
+                (("tune", "--bugdet", "5m"), "attune tune has no flag '--bugdet', the nearest is --budget; see attune tune --help"),
+                (("tune", "--bugdet=5m"), "attune tune has no flag '--bugdet', the nearest is --budget; see attune tune --help"),
+                (("tune", "-m", "1", "--max_m", "5"), "attune tune has no flag '--max_m', the nearest is --max-m; see attune tune --help"),
+                (("tune", "--colour"), "attune tune has no flag '--colour'; see attune tune --help"),
+                (("check", "--no-rum"), "attune check has no flag '--no-rum', the nearest is --no-run; see attune check --help"),
+                (("kernels", "build", "--tabel", "t.csv"),
+                 "attune kernels build has no flag '--tabel', the nearest is --table; see attune kernels --help"),
+                (("kernels", "biuld"), "attune kernels has no command 'biuld', the nearest is build; see attune kernels --help"),
+                (("check", "t.csv", "u.csv"), "attune check takes no argument 'u.csv'; see attune check --help")):
+            with self.subTest(arguments):
+                self.assertEqual(self.refused(*arguments).stderr, f"attune: {sentence}\n")
+        self.refused("tnue", says="attune has no command 'tnue', the nearest is tune; the commands are ")
+        self.refused("--versoin", says="attune has no flag '--versoin', the nearest is --version; the commands are ")
+        self.refused("tune", "--gpu_idz", says="'--gpu_idz'; see")  # A refused flag is no advice.
+
+    def test_a_run_without_anything_to_tune_asks_for_shapes(self):
+        says = ("name the shapes to tune", "-i FILE", "-m M -n N -k K")
+        self.refused("tune", says=says)
+        self.refused("tune", *FAKE, "--budget", "5m", says=says)
 
     def test_without_a_command_or_with_an_unknown_one_it_names_the_commands(self):
         *others, last = sum(self.groups().values(), [])

@@ -58,6 +58,16 @@ class Quarantine(story.Story):
         self.assertEqual([one["status"] for one in self.listed()], ["crashed"])
         self.assertIn("0 candidates in quarantine", self.attune("quarantine", "list", "--device", "none").stdout)
 
+    def test_before_the_first_run_there_is_none(self):
+        result = self.attune("quarantine", "list")
+        self.assertEqual(result.stdout, f"0 candidates in quarantine; {self.home / 'journal.db'}\n")
+        self.assertEqual(result.stderr, "note: no run has been recorded yet, so there is no journal: "
+                                        f"'{self.home / 'journal.db'}'\n")
+        self.assertEqual(self.listed(), [])
+        self.assertFalse(self.home.exists(), "looking creates nothing")
+        self.refused("quarantine", "list", "--journal", "none.db", says="none.db")
+        self.refused("quarantine", "list", "--problem", "conv_of_nothing m=1", says="conv_of_nothing")
+
     def test_what_makes_no_sense_is_refused(self):
         self.refused("quarantine", says="quarantine --help")
         self.refused("quarantine", "clear", "--journal", "none.db", status=None, says="no such journal")

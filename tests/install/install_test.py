@@ -135,7 +135,8 @@ class AnInstalledTree(story.Story):
                 # A generated kernel is compiled before it serves; the first run of the example asks for it.
                 out, err = self.start_installed(self.linear_c, SHAPE, AITER_CONFIG_GEMM_BF16=str(table), ATTUNE_BUILD="blocking")
                 self.assertTrue(solvers[solver]["available"])
-                self.assertRegex(out, r"match: exact, row [1-9]")
+                self.assertIn("match: exact\n", out)
+                self.assertIn(f"{table}:2 {candidate}", out)
                 self.assertIn(candidate, out)
                 self.assertNotIn("untuned", out)
                 self.assertEqual(err, "")
@@ -146,8 +147,8 @@ class AnInstalledTree(story.Story):
         shutil.copy(table, default)
         self.addCleanup(default.unlink)
         out, _ = self.start_installed(self.linear_c, SHAPE)
-        self.assertRegex(out, r"match: exact, row [1-9]")
-        self.assertIn(str(default), out)
+        self.assertIn("match: exact\n", out)
+        self.assertIn(f"{default}:2 ", out)
 
     def test_the_installed_program_finds_tables_and_modules(self):
         program = self.prefix / "bin" / "attune"
@@ -175,6 +176,34 @@ class AnInstalledTree(story.Story):
             self.assertEqual([row["calls"] for row in story.rows_of(counts.read_text())], ["4"])
         self.start_installed(self.linear, ATTUNE_CAPTURE_DIR=str(self.work / "off"), ATTUNE_TUNE_GEMM="0")
         self.assertFalse((self.work / "off").exists())
+
+    def test_a_capture_that_fails_is_not_claimed(self):
+        (self.work / "file").write_text("")
+        folder = self.work / "file" / "below"
+        _, err = self.start_installed(self.linear, ATTUNE_CAPTURE_DIR=str(folder), ATTUNE_TUNE_GEMM="1")
+        last = err.splitlines()[-1]
+        self.assertIn("they are not all captured, set ATTUNE_CAPTURE_DIR to a folder that can be written: ", last)
+        self.assertIn(str(self.work / "file"), last)
+        self.assertNotIn("they are captured", err)
+
+    def test_a_home_that_is_missing_is_not_made_for_captures(self):
+        home = self.work / "nobody"
+        _, err = self.start_installed(self.linear, ATTUNE_HOME="", HOME=str(home), ATTUNE_TUNE_GEMM="1")
+        self.assertRegex(err, f"shapes are not captured: .*set ATTUNE_CAPTURE_DIR to a folder: '{home}'")
+        self.assertFalse(home.exists())
+
+    def test_rows_that_cannot_be_used_are_said_once_with_the_first(self):
+        table = self.table(self.candidates()["portable.gemm"])
+        good = table.read_text().splitlines()[1]
+        cells = story.rows_of(table.read_text())[0]
+        bad = good.replace(f",{cells['us']},", ",banana,", 1)
+        self.assertNotEqual(bad, good)
+        with table.open("a") as file:
+            file.write(f"{bad}\n{bad}\n")
+        out, err = self.start_installed(self.linear_c, SHAPE, ATTUNE_CONFIG_GEMM_BF16=str(table))
+        self.assertIn("match: exact\n", out)
+        self.assertEqual(err, f"attune: 2 rows cannot be used, run attune check '{table}'; the first is {table}:3: column "
+                              "'us' expects a time in µs above 0, got 'banana'\n")
 
     def test_hits_are_logged_when_asked_for(self):
         table = self.table(self.candidates()["portable.gemm"])

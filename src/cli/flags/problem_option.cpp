@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/line_output.h"
 #include "base/text.h"
 #include "ops/op.h"
@@ -11,7 +12,12 @@ namespace attune {
 
 Problem parse_problem(const std::string& text, const DeviceInfo& device) {
   const auto problem = Problem::parse(text);
-  return op_of(problem).normalise(problem, device);
+  try {
+    return op_of(problem).normalise(problem, device);
+  } catch (Error& error) {
+    error.add_context(fmt::format("the problem '{}'", shown(text, 500)));
+    throw;
+  }
 }
 
 void note_damaged(size_t num_damaged, const std::filesystem::path& journal) {

@@ -127,8 +127,7 @@ void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate,
   }
   const bool is_current = contender && contender->version == candidate.version;
   // A kernel must not read bytes in another order than its own; packed copies differ in size as well.
-  if (const std::string read = layout_of(candidate); is_current && read != layout)
-    fail(ErrorCode::invalid_input, "it reads weights in the layout {}, these are {}", read, layout);
+  if (const auto why = why_unreadable(candidate, layout); is_current && why) fail(ErrorCode::invalid_input, "{}", *why);
   if (const auto why = why_unusable(candidate, problem, contender ? &*contender : nullptr, device()))
     fail(is_current ? ErrorCode::invalid_input : ErrorCode::unavailable, "{}", *why);
 }

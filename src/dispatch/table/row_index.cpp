@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "attune/error.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "formats/csv/csv_scan.h"
@@ -17,6 +17,8 @@
 #include "formats/csv/table.h"
 #include "formats/csv/table_columns.h"
 #include "ops/extent.h"
+#include "ops/op.h"
+#include "solver/contender.h"
 
 namespace attune {
 namespace {
@@ -32,12 +34,24 @@ struct CountedNotice {
   }
 };
 
+/// Counts rows of this device that no lookup takes, and describes the first: `t.csv:17: column 'N' …`.
+struct UnusableRows {
+  size_t count = 0;
+  std::string first;
+  template <typename Why>
+  void note(const CsvScan& scan, const Why& why) {
+    if (count++ == 0) first = fmt::format("{}:{}: {}", scan.head().name(), scan.line(), why());
+  }
+};
+
 /// A column that mostly repeats a few cells, so the last cell's code is cached.
 struct CodedColumn {
   std::optional<size_t> column;
+  NumberRange range{};  ///< Of the numbers that this build computes.
   std::string last;
   int64_t code = 0;
   bool known = false;
+  bool is_computed = true;  ///< Whether this build computes problems with the last cell.
 };
 
 }  // namespace
@@ -46,7 +60,11 @@ struct CodedColumn {
 class RowIndexBuilder {
  public:
   RowIndexBuilder(RowIndex& index, const KeyCodes& codes, const DeviceInfo& device, Requirement required)
-      : index_(index), codes_(codes), device_(device), required_(required) {}
+      : index_(index),
+        codes_(codes),
+        device_(device),
+        required_(required),
+        computes_(find_op(codes.family().op) != nullptr) {}
 
   void add_file(uint16_t file) {
     add_file(file, [&] { return CsvScan(index_.files_[file].file); });
@@ -83,16 +101,20 @@ class RowIndexBuilder {
       index_.notices_.push_back(missing.empty() ? fmt::format("a table is skipped: {}", error.what()) : missing);
     }
     say(path, repeated_, "with the key of another row", "the lowest time wins");
-    say(path, wrong_, "that cannot be read", "skipped");
     say(path, mixed_, "with another kernel than the first row of their weight", "not used, results would depend on M");
-    repeated_ = wrong_ = mixed_ = {};
+    if (unusable_.count > 0)
+      index_.notices_.push_back(fmt::format("{} cannot be used, run attune check '{}'; the first is {}",
+                                            counted(unusable_.count, "row"), path, unusable_.first));
+    repeated_ = mixed_ = {};
+    unusable_ = {};
   }
 
   void begin_file(const CsvScan& scan) {
     const CsvDocument& head = scan.head();
     keys_.clear();
     for (const KeyColumn& key : codes_.family().key) {
-      keys_.push_back({key.default_value.empty() ? head.require_column(key.column) : head.find_column(key.column)});
+      keys_.push_back({key.default_value.empty() ? head.require_column(key.column) : head.find_column(key.column),
+                       number_range(codes_.family(), key)});
     }
     gfx_ = head.find_column("gfx");
     units_ = head.find_column("cu_num");
@@ -100,19 +122,12 @@ class RowIndexBuilder {
     name_ = head.find_column("kernelName");
     model_ = head.find_column("device");
     tag_ = head.find_column("_tag");
-    layout_ = {head.find_column("layout")};
+    layout_ = {.column = head.find_column("layout")};
     require_ = head.find_column("require");
   }
 
   static std::string_view cell(const CsvScan& scan, std::optional<size_t> column) {
     return column ? scan.cell(*column) : std::string_view();
-  }
-
-  /// Tools with missing values write `80.0`.
-  static int64_t units_of(std::string_view text) {
-    if (const auto units = parse_int(text)) return *units;
-    const auto value = attribute_value(text, ColumnKind::integer);
-    return value ? parse_int(*value).value_or(0) : 0;
   }
 
   /// Whether there is text beyond the last column; then the row's cells may be shifted.
@@ -125,17 +140,23 @@ class RowIndexBuilder {
 
   /// Whether the row is for this device.
   bool is_ours(const CsvScan& scan) {
-    const int64_t units = units_of(cell(scan, units_));
+    const auto units = units_of(cell(scan, units_));
     std::string_view gfx = cell(scan, gfx_);
-    if (gfx.empty()) gfx = gfx_of_units(units);
+    if (gfx.empty()) gfx = gfx_of_units(units.value_or(0));
     if (gfx != device_.gfx || !cell(scan, tag_).empty()) return false;
     if (!is_of_model(cell(scan, model_), device_.model)) return false;
-    if (units != device_.num_units) index_.other_units_.insert(units);
-    return units == device_.num_units;
+    if (!units) {
+      unusable_.note(scan, [&] { return units_error(cell(scan, units_)); });
+      return false;
+    }
+    if (*units != device_.num_units) index_.other_units_.insert(*units);
+    return *units == device_.num_units;
   }
 
-  /// Reads the codes of the key columns; returns false if a cell is invalid.
-  bool read_codes(const CsvScan& scan, KeyCodes::Codes& codes) {
+  /// Reads the codes of the key columns; returns false if a cell is invalid. Sets `is_computed` to whether this build
+  /// computes problems with such a key.
+  bool read_codes(const CsvScan& scan, KeyCodes::Codes& codes, bool& is_computed) {
+    is_computed = true;
     for (size_t i = 0; i < keys_.size(); ++i) {
       CodedColumn& column = keys_[i];
       const std::string_view text = cell(scan, column.column);
@@ -148,22 +169,54 @@ class RowIndexBuilder {
         const auto number = codes_.code(i, text);
         if (!number) return false;
         codes[i] = *number;
+        is_computed = is_computed && column.range.contains(*number);
         continue;
       }
       if (!column.known || column.last != text) {
         const auto code = codes_.code(i, text);
         if (!code) return false;
-        column = {column.column, std::string(text), *code, true};
+        column.last = text;
+        column.code = *code;
+        column.known = true;
+        column.is_computed = !key_cell_error(codes_.family(), codes_.family().key[i], text, Strictness::shape);
       }
       codes[i] = column.code;
+      is_computed = is_computed && column.is_computed;
     }
     return true;
+  }
+
+  /// Returns why the row's key is not accepted.
+  std::string key_error(const CsvScan& scan, Strictness strictness) const {
+    std::optional<std::string> error;
+    for (size_t i = 0; i < keys_.size() && !error; ++i)
+      error = key_cell_error(codes_.family(), codes_.family().key[i], cell(scan, keys_[i].column), strictness);
+    return error.value_or("its key is invalid");
+  }
+
+  /// Returns why the row's kernel cannot read weights in the row's layout. Nothing for a kernel of another program:
+  /// whether it exists is known where it is made.
+  std::optional<std::string> why_layout_unreadable(const CsvScan& scan) {
+    const std::string_view layout = cell(scan, layout_.column), kernel = cell(scan, name_);
+    const int64_t code = KeyCodes::layout_code(layout);
+    // Most kernels read plain weights, and need not be parsed.
+    if (code == 0 && kernel.find("b_layout") == std::string_view::npos) return std::nullopt;
+    const auto [known, is_new] = layout_errors_.try_emplace({hash128(kernel), code});
+    if (!is_new) return known->second;
+    try {
+      known->second = why_unreadable(Candidate::parse(kernel), layout);
+    } catch (const Error&) {
+      // Its name is no candidate's.
+    }
+    return known->second;
   }
 
   int64_t layout_of(const CsvScan& scan) {
     const std::string_view text = cell(scan, layout_.column);
     if (!layout_.known || layout_.last != text) {
-      layout_ = {layout_.column, std::string(text), KeyCodes::layout_code(text), true};
+      layout_.last = text;
+      layout_.code = KeyCodes::layout_code(text);
+      layout_.known = true;
       const std::string name = layout_.code == 0 ? "plain" : layout_.last;
       if (std::find(index_.layouts_.begin(), index_.layouts_.end(), name) == index_.layouts_.end() &&
           index_.layouts_.size() < RowIndex::kMaxLayouts)
@@ -172,16 +225,39 @@ class RowIndexBuilder {
     return layout_.code;
   }
 
-  /// Nothing for a word that this version does not know: the row may state less than is required.
-  std::optional<Requirement> requirement_of(const CsvScan& scan) const {
+  /// Nothing for a word that this version does not know, which makes the row unusable: it may state less than is
+  /// required.
+  std::optional<Requirement> requirement_of(const CsvScan& scan) {
     const std::string_view text = cell(scan, require_);
     if (text.empty()) return Requirement::none;
     try {
       return parse_requirement(text);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      unusable_.note(scan, [&] { return error.what(); });
       return std::nullopt;
     }
   }
+
+  /// Reads the key of a row that may serve; returns false if it cannot be read.
+  bool read_key(const CsvScan& scan, KeyCodes::Codes& codes) {
+    bool is_computed = true;
+    if (has_too_many_cells(scan)) {
+      unusable_.note(scan, [&] { return surplus_cells_error(scan.num_cells(), scan.head().columns().size()); });
+      return false;
+    }
+    if (!read_codes(scan, codes, is_computed)) {
+      unusable_.note(scan, [&] { return key_error(scan, Strictness::table); });
+      return false;
+    }
+    if (!computes_) return true;
+    // Rows that are indexed, although no call has their key or their layout.
+    if (!is_computed)
+      unusable_.note(scan, [&] { return key_error(scan, Strictness::shape); });
+    else if (const auto why = why_layout_unreadable(scan))
+      unusable_.note(scan, [&] { return *why; });
+    return true;
+  }
+
   /// Whether the kernel is that of the weight's first row: with several, results would depend on M.
   bool is_kernel_of_weight(const KeyCodes::Codes& codes, std::string_view kernel) {
     const GroupKey weight = codes_.group_key(codes);
@@ -193,14 +269,14 @@ class RowIndexBuilder {
   void add_row(const CsvScan& scan, uint16_t file) {
     if (!is_ours(scan)) return;
     const auto us = usable_time(cell(scan, us_));
-    if (!us) return;
+    if (!us) return unusable_.note(scan, [&] { return time_error(cell(scan, us_)); });
     const auto stated = requirement_of(scan);
-    if (!stated) return wrong_.note(scan.line());
-    if (!meets(*stated, required_)) return;
+    if (!stated || !meets(*stated, required_)) return;
     KeyCodes::Codes codes{};
+    if (!read_key(scan, codes)) return;
     const std::string_view kernel = cell(scan, name_);
-    if (has_too_many_cells(scan) || !read_codes(scan, codes) || index_.names_.size() + kernel.size() > kMaxNameBytes)
-      return wrong_.note(scan.line());
+    if (index_.names_.size() + kernel.size() > kMaxNameBytes)
+      return unusable_.note(scan, [] { return "the names of the kernels exceed 4 GiB, split the table"; });
     if (required_ == Requirement::batch_invariant && !is_kernel_of_weight(codes, kernel))
       return mixed_.note(scan.line());
     const GroupKey group = codes_.group_key(codes, layout_of(scan));
@@ -240,8 +316,8 @@ class RowIndexBuilder {
 
   void say(const std::string& path, const CountedNotice& notice, std::string_view what, std::string_view so) {
     if (notice.count == 0) return;
-    index_.notices_.push_back(fmt::format("{}: {} {}: {}; the first is in line {}", path, counted(notice.count, "row"),
-                                          what, so, notice.first));
+    index_.notices_.push_back(fmt::format("{}: {} {}: {}; the first is {}:{}", path, counted(notice.count, "row"), what,
+                                          so, path, notice.first));
   }
 
   struct InGroup {
@@ -254,12 +330,15 @@ class RowIndexBuilder {
   const KeyCodes& codes_;
   const DeviceInfo& device_;
   const Requirement required_;
+  const bool computes_;  ///< Whether this build computes problems of the family.
   std::map<Hash128, uint32_t> names_;
   std::vector<CodedColumn> keys_;
   CodedColumn layout_;
   std::vector<InGroup> in_groups_;
   std::optional<size_t> gfx_, units_, us_, name_, model_, tag_, require_;
-  CountedNotice repeated_, wrong_, mixed_;
+  CountedNotice repeated_, mixed_;
+  UnusableRows unusable_;
+  std::map<std::pair<Hash128, int64_t>, std::optional<std::string>> layout_errors_;  ///< By kernel and layout.
   std::map<std::pair<uint64_t, uint64_t>, Hash128> kernels_of_weights_;  ///< Under batch_invariant; by key without M.
 };
 

@@ -22,10 +22,11 @@ namespace attune {
 
 /// The rows of one family's tables that serve one device under one requirement, indexed by key: the run-time form of a
 /// Table. Among rows with the same key and layout, the one of the lowest RowRank wins. Rows of other devices or models,
-/// that do not state what is required, with a `_tag`, or without a usable time are skipped (row_statuses() says it of a
-/// Table, for people; testing's SlowLookup is compared with both); malformed rows are skipped and reported in
-/// notices(). Immutable, hence thread-safe. Building takes about 1 µs per row, memory at most 170 bytes per row plus
-/// the kernels' names.
+/// that do not state what is required, or with a `_tag` are skipped (row_statuses() says it of a Table, for people;
+/// testing's SlowLookup is compared with both). Rows of this device that no call can be served with are counted in
+/// notices(): malformed ones and those without a usable time, which are skipped, and those whose key this build does
+/// not compute or whose kernel reads weights in another layout than the row names. Immutable, hence thread-safe.
+/// Building takes about 1 µs per row, memory at most 170 bytes per row plus the kernels' names.
 class RowIndex {
  public:
   static constexpr size_t kMaxLayouts = 64;  ///< Maximum number of named layouts; our own tables have fewer.
@@ -74,7 +75,7 @@ class RowIndex {
   std::span<const TableSource> files() const noexcept { return files_; }
   /// Returns the location of a row, such as `t.csv:17`.
   std::string where(const Row& row) const;
-  /// One sentence for each kind of skipped row or file that should have been usable, and for duplicate keys.
+  /// One sentence for each file that cannot be read, for the unusable rows of each other file, and for duplicate keys.
   const std::vector<std::string>& notices() const noexcept { return notices_; }
   uint64_t num_bytes() const noexcept;  ///< Memory used by the index.
 

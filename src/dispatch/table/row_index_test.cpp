@@ -64,8 +64,8 @@ TEST_F(RowIndexTest, FindsTheLowestTimeOfTheFirstFile) {
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=bf16"), "none");
   EXPECT_EQ(made.num_rows(), 2u);
   EXPECT_THAT(made.notices(),
-              ElementsAre(HasSubstr("2 rows with the key of another row: the lowest time wins; the first "
-                                    "is in line 3")));
+              ElementsAre(testing::ContainsRegex("t0.csv: 2 rows with the key of another row: the lowest time wins; "
+                                                 "the first is /.*/t0.csv:3$")));
 }
 
 TEST_F(RowIndexTest, OfTimesThatItCannotTellApartTheFirstRowWins) {
@@ -81,8 +81,6 @@ TEST_F(RowIndexTest, LeavesOutWhatDoesNotServeThisDevice) {
              "x86-64-v4,4,1,2,3,1,units,,\n"
              "x86-64-v4,2,1,2,3,1,model,Another CPU,\n"
              "x86-64-v4,2,1,2,3,1,tag,,flydsl\n"
-             "x86-64-v4,2,1,2,3,inf,time,,\n"
-             "x86-64-v4,2,1,2,3,0,time,,\n"
              "x86-64-v4,2,1,2,3,7,ours,Some CPU,\n"});
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3"), "ours");
   EXPECT_EQ(made.num_rows(), 1u);
@@ -95,7 +93,7 @@ TEST_F(RowIndexTest, AWrongRowOrFileIsSaidAndTheRestServes) {
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "b");
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=7 n=2 k=3 dtype=fp32"), "c");
   EXPECT_THAT(made.notices(),
-              ElementsAre(HasSubstr("1 row that cannot be read: skipped; the first is in line 2"),
+              ElementsAre(HasSubstr("t0.csv:2: column 'M' expects a whole number, got 'many'"),
                           testing::AllOf(HasSubstr("a table is skipped"), HasSubstr("the column 'K' is missing"))));
   const uint32_t row = made.find(codes_.hash(codes_.codes(Problem::parse("gemm_a16w16 m=7 n=2 k=3 dtype=fp32"))));
   EXPECT_THAT(made.where(made.row(row)), testing::EndsWith("t2.csv:2"));
@@ -106,7 +104,63 @@ TEST_F(RowIndexTest, ARowWithMoreCellsThanTheHeaderIsNotGuessedAt) {
       index({kIndexHeader + std::string("x86-64-v4,2,1,2,3,fp32,1,a,b\nx86-64-v4,2,2,2,3,fp32,1,c, ,\n")});
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "none");
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=2 n=2 k=3 dtype=fp32"), "c");
-  EXPECT_THAT(made.notices(), ElementsAre(HasSubstr("1 row that cannot be read: skipped; the first is in line 2")));
+  EXPECT_THAT(made.notices(), ElementsAre(HasSubstr("t0.csv:2: the row has 9 cells and the header 8 columns")));
+}
+
+/// Returns the descriptions of the first rows in the notices, without the folder: `t0.csv:2: …`.
+std::vector<std::string> notices_of(const RowIndex& index) {
+  std::vector<std::string> notices = index.notices();
+  for (std::string& notice : notices) notice.erase(0, notice.find("; the first is ") + 15);
+  for (std::string& notice : notices) notice.erase(0, notice.rfind("/t0.csv") + 1);
+  return notices;
+}
+
+TEST_F(RowIndexTest, EachKindOfRowThatNoCallCanTakeIsSaidWithItsReason) {
+  const std::string header = "gfx,cu_num,M,N,K,bpreshuffle,dtype,us,kernelName,layout,require\n";
+  const std::string range = "expects a whole number from 1 to 2147483647, got ";
+  const std::string plain = ",jit.gemm@1:a=1,,\n", k16 = ",jit.gemm@1:b_layout=host.k16.v1,";
+  const std::pair<std::string, std::string> cases[] = {
+      {"x86-64-v4,2,1,2,3,False,fp32,banana" + plain, "column 'us' expects a time in µs above 0, got 'banana'"},
+      {"x86-64-v4,2,1,2,3,False,fp32,0" + plain, "column 'us' expects a time in µs above 0, got '0'"},
+      {"x86-64-v4,2,1,seven,3,False,fp32,1" + plain, "column 'N' expects a whole number, got 'seven'"},
+      {"x86-64-v4,2,1,-7,3,False,fp32,1" + plain, "column 'N' " + range + "'-7'"},
+      {"x86-64-v4,2,0,7,3,False,fp32,1" + plain, "column 'M' " + range + "'0'"},
+      {"x86-64-v4,2,1,2,3,False,torch.floaty,1" + plain,
+       "column 'dtype' expects one of bf16, fp16, fp32, got 'torch.floaty'"},
+      {"x86-64-v4,two,1,2,3,False,fp32,1" + plain, "column 'cu_num' expects a whole number, got 'two'"},
+      {"x86-64-v4,2,1,2,3,False,fp32,1,jit.gemm@1:a=1,wibble,\n",
+       "its kernel reads weights in the layout 'plain', not in 'wibble', which is no known layout"},
+      {"x86-64-v4,2,1,2,3,True,fp32,1" + k16 + "mkl.pack@1,\n",
+       "its kernel reads weights in the layout 'host.k16.v1', not in 'mkl.pack@1'"},
+      {"x86-64-v4,2,1,2,3,True,fp32,1" + k16 + ",\n",
+       "its kernel reads weights in the layout 'host.k16.v1', not in 'plain'"},
+  };
+  for (const auto& [row, why] : cases)
+    EXPECT_THAT(notices_of(index({header + row})), ElementsAre("t0.csv:2: " + why)) << row;
+  EXPECT_THAT(index({header + "x86-64-v4,2,1,2,3,False,fp32,1,jit.gemm@1:a=1,,always\n"}).notices(),
+              ElementsAre(HasSubstr("'always'")));
+}
+
+TEST_F(RowIndexTest, UnusableRowsOfATableAreCountedInOneSentence) {
+  const std::string good = "x86-64-v4,2,1,2,3,fp32,1,a\n";
+  const auto made =
+      index({kIndexHeader + good + "x86-64-v4,2,1,2,3,fp32,soon,a\nx86-64-v4,2,1,x,3,fp32,1,a\n", kIndexHeader + good});
+  EXPECT_THAT(made.notices(),
+              ElementsAre(testing::ContainsRegex("^2 rows cannot be used, run attune check '/.*/t0.csv'; the first is "
+                                                 "/.*/t0.csv:3: column 'us' expects")));
+}
+
+TEST_F(RowIndexTest, RowsOfOtherDevicesMayHoldWhatThisOneCannotUse) {
+  const auto made = index({kIndexHeader + std::string("gfx942,304,1,2,3,torch.floaty,1,a\ngfx942,304,1,-1,3,fp32,x,a\n"
+                                                      "x86-64-v4,4,1,-1,3,fp32,x,a\n")});
+  EXPECT_THAT(made.notices(), IsEmpty());
+}
+
+TEST_F(RowIndexTest, AKernelOfAnotherProgramMayNameAnyLayout) {
+  const auto made =
+      index({"gfx,cu_num,M,N,K,bpreshuffle,us,kernelName,layout\n"
+             "x86-64-v4,2,1,2,3,True,4,_ZN5aiter,wibble\n"});
+  EXPECT_THAT(made.notices(), IsEmpty());
 }
 
 TEST_F(RowIndexTest, NumbersMayBeWrittenAsPandasDoes) {

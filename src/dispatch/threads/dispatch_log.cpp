@@ -32,14 +32,23 @@ void DispatchLog::say_always(const std::string& sentence) {
   print(sentence);
 }
 
-void DispatchLog::finish(const DispatchCounts& all, bool are_captured) {
+void DispatchLog::finish(const DispatchCounts& all, const std::optional<std::string>& capture_error) {
   const Lock lock(mutex_);
+  const bool has_error = capture_error && !capture_error->empty();
+  const std::string not_captured =
+      has_error
+          ? fmt::format("not all captured, set ATTUNE_CAPTURE_DIR to a folder that can be written: {}", *capture_error)
+          : "";
   if (num_lines_ > kMaxLines) print(fmt::format("{} messages were suppressed", num_lines_ - kMaxLines));
   if (all.missed_shapes > 0) {
+    const std::string next = has_error ? "they are " + not_captured
+                             : capture_error
+                                 ? "they are captured: attune coverage shows how to tune them"
+                                 : "capture them with ATTUNE_TUNE_GEMM=1 (ATTUNE_CAPTURE_DIR names the folder)";
     print(fmt::format("{} of {} lookups found no row in the tables, of {}; {}", all.misses, all.calls,
-                      counted(all.missed_shapes, "shape"),
-                      are_captured ? "they are captured: attune coverage shows how to tune them"
-                                   : "capture them with ATTUNE_TUNE_GEMM=1"));
+                      counted(all.missed_shapes, "shape"), next));
+  } else if (has_error) {
+    print("the shapes that were called are " + not_captured);
   }
 }
 

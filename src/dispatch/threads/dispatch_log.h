@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -21,8 +22,9 @@ class DispatchLog {
   /// Locks the log around a fork(), so that the child does not find it locked forever.
   void lock() ATTUNE_ACQUIRE(mutex_) { mutex_.lock(); }
   void unlock() ATTUNE_RELEASE(mutex_) { mutex_.unlock(); }
-  /// Prints the last lines: the number of suppressed lines, and the missed lookups.
-  void finish(const DispatchCounts& all, bool are_captured);
+  /// Prints the last lines: the number of suppressed lines, and the missed lookups. `capture_error`: why shapes are not
+  /// captured, as Capture::flush() returns it, and empty if they are; nothing if no capture was wanted.
+  void finish(const DispatchCounts& all, const std::optional<std::string>& capture_error);
 
  private:
   static constexpr size_t kMaxKept = 1024;

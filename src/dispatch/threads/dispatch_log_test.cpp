@@ -26,6 +26,36 @@ TEST(DispatchLog, ASentenceIsSaidOnceAndTakesOneOfTheLines) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "attune: again\nattune: another\n");
 }
 
+/// Returns the last lines after 3 of 4 lookups, of 2 shapes, found no row.
+std::string last_lines(const std::optional<std::string>& capture_error, uint64_t missed_shapes = 2) {
+  DispatchLog log;
+  DispatchCounts counts;
+  counts.calls = 4;
+  counts.misses = missed_shapes > 0 ? 3 : 0;
+  counts.missed_shapes = missed_shapes;
+  testing::internal::CaptureStderr();
+  log.finish(counts, capture_error);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(DispatchLog, TheLastLineSaysWhetherMissedShapesAreCapturedAndWhatToDo) {
+  const std::string missed = "attune: 3 of 4 lookups found no row in the tables, of 2 shapes; ";
+  EXPECT_EQ(last_lines(std::nullopt),
+            missed + "capture them with ATTUNE_TUNE_GEMM=1 (ATTUNE_CAPTURE_DIR names the folder)\n");
+  EXPECT_EQ(last_lines(""), missed + "they are captured: attune coverage shows how to tune them\n");
+  EXPECT_EQ(last_lines("cannot create the folder (No space left): '/x'"),
+            missed +
+                "they are not all captured, set ATTUNE_CAPTURE_DIR to a folder that can be written: cannot create "
+                "the folder (No space left): '/x'\n");
+}
+
+TEST(DispatchLog, AFailedCaptureIsSaidWithoutMissesToo) {
+  EXPECT_EQ(last_lines("cannot write", 0),
+            "attune: the shapes that were called are not all captured, set ATTUNE_CAPTURE_DIR to a folder that can be "
+            "written: cannot write\n");
+  EXPECT_EQ(last_lines("", 0), "");
+}
+
 TEST(DispatchLog, ALongLineIsCut) { EXPECT_LT(printed(std::string(100000, 'x')).size(), 2100u); }
 
 }  // namespace

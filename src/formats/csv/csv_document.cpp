@@ -227,9 +227,12 @@ std::string_view CsvDocument::cell(size_t row, size_t column) const {
 void CsvDocument::check_cells(size_t row) const {
   for (size_t i = columns_.size(); i < num_cells(row); ++i) {
     if (cell(row, i).empty()) continue;
-    fail(ErrorCode::invalid_input, "{}: the row has {} cells and the header {} columns, remove the extra cells",
-         where(row), num_cells(row), columns_.size());
+    fail(ErrorCode::invalid_input, "{}: {}", where(row), surplus_cells_error(num_cells(row), columns_.size()));
   }
+}
+
+std::string surplus_cells_error(size_t num_cells, size_t num_columns) {
+  return fmt::format("the row has {} cells and the header {} columns, remove the extra cells", num_cells, num_columns);
 }
 
 std::string CsvDocument::where(size_t row) const { return fmt::format("{}:{}", name_, line(row)); }

@@ -62,6 +62,9 @@ class CsvDocument {
   bool crlf_ = false;
 };
 
+/// Returns why a row with more cells than the header has columns is refused.
+std::string surplus_cells_error(size_t num_cells, size_t num_columns);
+
 /// Returns a cell as written to a file: quoted if necessary.
 std::string csv_cell(std::string_view text);
 

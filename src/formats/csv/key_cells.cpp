@@ -30,9 +30,10 @@ bool is_word(std::string_view text) {
 /// The expected content of a cell, for a message.
 std::string wanted(const FamilySpec& family, const KeyColumn& key) {
   const AttributeSpec* spec = find_attribute(family, key.attribute);
+  const NumberRange range = number_range(family, key);
   switch (key.kind) {
     case ColumnKind::integer:
-      return fmt::format("a whole number from {} to {}", spec ? spec->min : 1, spec ? spec->max : kMaxExtent);
+      return fmt::format("a whole number from {} to {}", range.min, range.max);
     case ColumnKind::flag:
       return "True or False";
     case ColumnKind::dtype:
@@ -48,13 +49,37 @@ bool in_range(const FamilySpec& family, const KeyColumn& key, const std::string&
   const AttributeSpec* spec = find_attribute(family, key.attribute);
   if (key.kind == ColumnKind::integer) {
     const auto number = parse_int(value);
-    return number && *number >= (spec ? spec->min : 1) && *number <= (spec ? spec->max : kMaxExtent);
+    return number && number_range(family, key).contains(*number);
   }
   if (key.kind != ColumnKind::dtype || !spec || spec->allowed.empty()) return true;
   return std::find(spec->allowed.begin(), spec->allowed.end(), value) != spec->allowed.end();
 }
 
+/// Returns the value of a cell; nothing if it is not accepted.
+std::optional<std::string> accepted_value(const FamilySpec& family, const KeyColumn& key, std::string_view cell,
+                                          Strictness strictness) {
+  auto value = attribute_value(cell, key.kind);
+  // Another device's row may have values that cannot be tuned on this machine: a dtype, or -1 for "any".
+  if (strictness == Strictness::table)
+    return value || key.kind != ColumnKind::dtype ? value : attribute_value(cell, ColumnKind::text);
+  return value && in_range(family, key, *value) ? value : std::nullopt;
+}
+
 }  // namespace
+
+NumberRange number_range(const FamilySpec& family, const KeyColumn& key) {
+  const AttributeSpec* spec = find_attribute(family, key.attribute);
+  return spec ? NumberRange{spec->min, spec->max} : NumberRange{1, kMaxExtent};
+}
+
+std::optional<std::string> key_cell_error(const FamilySpec& family, const KeyColumn& key, std::string_view cell,
+                                          Strictness strictness) {
+  if (cell.empty() && !key.default_value.empty()) return std::nullopt;
+  if (accepted_value(family, key, cell, strictness)) return std::nullopt;
+  const bool is_any_number = strictness == Strictness::table && key.kind == ColumnKind::integer;
+  return fmt::format("column '{}' expects {}, got '{}'", key.column,
+                     is_any_number ? "a whole number" : wanted(family, key), shown(cell));
+}
 
 std::optional<std::string> attribute_value(std::string_view cell, ColumnKind kind) {
   cell = trim(cell);
@@ -121,15 +146,9 @@ std::string KeyCells::value(size_t row, size_t index) const {
   const KeyColumn& key = family_.key[index];
   const std::string_view cell = columns_[index] ? document_.cell(row, *columns_[index]) : std::string_view();
   if (cell.empty() && !key.default_value.empty()) return {};
-  auto value = attribute_value(cell, key.kind);
-  if (strictness_ == Strictness::table && !value && key.kind == ColumnKind::dtype)
-    value = attribute_value(cell, ColumnKind::text);
-  // Another device's row may have values that cannot be tuned on this machine: a dtype, or -1 for "any".
-  const bool lenient = strictness_ == Strictness::table;
-  const bool fits = value && (lenient || in_range(family_, key, *value));
-  if (fits) return *value;
-  fail(ErrorCode::invalid_input, "{}: column '{}' expects {}, got '{}'", document_.where(row), key.column,
-       lenient && key.kind == ColumnKind::integer ? "a whole number" : wanted(family_, key), shown(cell));
+  if (auto value = accepted_value(family_, key, cell, strictness_)) return *std::move(value);
+  fail(ErrorCode::invalid_input, "{}: {}", document_.where(row),
+       key_cell_error(family_, key, cell, strictness_).value());
 }
 
 Problem KeyCells::problem(size_t row) const {

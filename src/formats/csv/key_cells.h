@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,18 @@ class KeyCells {
   Strictness strictness_;
   std::vector<std::optional<size_t>> columns_;  ///< One per key column of the family.
 };
+
+/// Returns why a cell of a key column is not accepted, such as `column 'N' expects a whole number, got 'seven'`;
+/// nothing if it is.
+std::optional<std::string> key_cell_error(const FamilySpec& family, const KeyColumn& key, std::string_view cell,
+                                          Strictness strictness);
+
+/// The whole numbers of a key column that this build computes, ends included.
+struct NumberRange {
+  int64_t min = 1, max = 0;
+  bool contains(int64_t number) const noexcept { return number >= min && number <= max; }
+};
+NumberRange number_range(const FamilySpec& family, const KeyColumn& key);
 
 /// Converts a cell to an attribute's value: `torch.bfloat16` → `bf16`, `False` → `0`, `128.0` → `128`. nullopt if it is
 /// not valid.

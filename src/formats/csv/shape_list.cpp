@@ -94,21 +94,22 @@ ShapeList read_shapes(const std::filesystem::path& path, const ShapeOptions& opt
   note_defaults(cells, document, *family, options, list.notices);
   note_surplus(document, *family, list.notices);
   std::set<std::string> seen;
-  size_t num_repeated = 0, first_repeated_line = 0, num_large = 0;
+  size_t num_repeated = 0, num_large = 0;
+  std::string first_repeated;
   for (size_t row = 0; row < document.num_rows(); ++row) {
     document.check_cells(row);
     Problem problem = with_overrides(cells.problem(row), *family, set, outdtype_follows);
     if (options.max_m && problem.integer(rows_of_a) > *options.max_m) {
       ++num_large;
     } else if (!seen.insert(problem.key()).second) {
-      if (num_repeated++ == 0) first_repeated_line = document.line(row);
+      if (num_repeated++ == 0) first_repeated = document.where(row);
     } else {
       list.shapes.push_back({std::move(problem), document.line(row)});
     }
   }
   if (num_repeated > 0)
-    list.notices.push_back(fmt::format("{}: {} skipped, each shape is tuned once; the first is in line {}",
-                                       document.name(), counted(num_repeated, "repetition"), first_repeated_line));
+    list.notices.push_back(fmt::format("{}: {} skipped, each shape is tuned once; the first is {}", document.name(),
+                                       counted(num_repeated, "repetition"), first_repeated));
   if (num_large > 0)
     list.notices.push_back(fmt::format("{}: {} with more than {} rows skipped (--max-m)", document.name(),
                                        counted(num_large, "shape"), *options.max_m));

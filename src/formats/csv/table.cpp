@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-/// Counts one kind of irregularity and keeps its first position.
+/// Counts one kind of irregularity and keeps its first position, such as `t.csv:17`.
 struct CountedNotice {
   size_t count = 0;
   std::string first;
@@ -76,6 +76,14 @@ std::string_view gfx_of_units(int64_t num_units) noexcept {
   return {};
 }
 
+void check_is_tuned(const Table& table) {
+  for (const CsvDocument& document : table.documents()) {
+    if (!document.find_column("us"))
+      fail(ErrorCode::invalid_input, "{}:1: the file has no column 'us', so it is not a tuned table; name one",
+           document.name());
+  }
+}
+
 std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
   std::error_code ignored;
   if (std::filesystem::exists(std::filesystem::path(paths), ignored)) return {std::filesystem::path(paths)};
@@ -133,9 +141,8 @@ Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRo
     }
     const auto say = [&](const CountedNotice& notice, std::string_view what, std::string_view so) {
       if (notice.count > 0)
-        table.notices_.push_back(fmt::format("{}: {} {}: {}; the first is in line {}", document.name(),
-                                             counted(notice.count, "row"), what, so,
-                                             notice.first.substr(document.name().size() + 1)));
+        table.notices_.push_back(fmt::format("{}: {} {}: {}; the first is {}", document.name(),
+                                             counted(notice.count, "row"), what, so, notice.first));
     };
     say(reader.without_time, "without a usable time", "never used");
     say(repeated, "with the key of another row", "the lowest time wins");

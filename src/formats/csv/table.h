@@ -64,6 +64,8 @@ class Table {
 
 /// Architecture for a unit count, for tables older than the column gfx (ROCm/aiter, gfx_from_cu_num); empty if unknown.
 std::string_view gfx_of_units(int64_t num_units) noexcept;
+/// Throws invalid_input unless each of the table's files has a column us: a list of shapes has none.
+void check_is_tuned(const Table& table);
 
 /// Splits `a.csv:b.csv` into its files; a path that exists as a whole is one file. Throws invalid_input if any but the
 /// first does not exist.

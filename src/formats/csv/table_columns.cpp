@@ -30,11 +30,8 @@ std::optional<double> fraction(std::string_view text) {
 }
 
 int64_t units(std::string_view cell) {
-  if (cell.empty()) return 0;
-  const auto value = attribute_value(cell, ColumnKind::integer);
-  const auto number = value ? parse_int(*value) : std::nullopt;
-  if (number && *number >= 0) return *number;
-  fail(ErrorCode::invalid_input, "column 'cu_num' expects a whole number, got '{}'", shown(cell));
+  if (const auto number = units_of(cell)) return *number;
+  fail(ErrorCode::invalid_input, "{}", units_error(cell));
 }
 
 using Cell = std::string_view;
@@ -125,12 +122,28 @@ std::optional<std::string> table_cell(const FamilySpec& family, const PublishedR
   return std::nullopt;
 }
 
+std::optional<int64_t> units_of(std::string_view cell) {
+  if (cell.empty()) return 0;
+  // Tools with missing values write `80.0`.
+  const auto value = attribute_value(cell, ColumnKind::integer);
+  const auto number = value ? parse_int(*value) : std::nullopt;
+  return number && *number >= 0 ? number : std::nullopt;
+}
+
+std::string units_error(std::string_view cell) {
+  return fmt::format("column 'cu_num' expects a whole number, got '{}'", shown(cell));
+}
+
 std::optional<double> usable_time(std::string_view text) noexcept {
   const auto us = parse_double(text);
   // From shorter than any clock can measure to longer than anyone has waited, so that ratios of times stay finite.
   constexpr double kShortest = 1e-9, kLongest = 1e18;
   if (!us || !std::isfinite(*us) || *us < kShortest || *us > kLongest) return std::nullopt;
   return us;
+}
+
+std::string time_error(std::string_view cell) {
+  return fmt::format("column 'us' expects a time in µs above 0, got '{}'", shown(cell));
 }
 
 }  // namespace attune

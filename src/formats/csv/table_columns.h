@@ -43,8 +43,15 @@ std::vector<std::string> new_table_header(const FamilySpec& family);
 /// Text that Attune writes into a column for a row; nullopt for an unknown column.
 std::optional<std::string> table_cell(const FamilySpec& family, const PublishedRow& row, std::string_view column);
 
+/// Reads a cell of the column cu_num: 0 if it is empty, nothing if it is no count.
+std::optional<int64_t> units_of(std::string_view cell);
+/// Returns why a cell of the column cu_num is no count.
+std::string units_error(std::string_view cell);
+
 /// Reads a cell of the column us. nullopt for a time that is zero, negative, not finite, absurd (below 1e-9, above
 /// 1e18), or not a number: such a row never wins.
 std::optional<double> usable_time(std::string_view cell) noexcept;
+/// Returns why a cell of the column us is no usable_time().
+std::string time_error(std::string_view cell);
 
 }  // namespace attune

@@ -180,7 +180,9 @@ TEST(ModelConfigs, ErrorsNameFileAndField) {
 TEST(ModelConfigs, WhatIsNoConfigIsRefusedInOneSentence) {
   EXPECT_THAT(message(""), HasSubstr("not JSON"));
   EXPECT_THAT(message("[1, 2]"), HasSubstr("with one object"));
-  EXPECT_THAT(message("{\"hidden_size\": \xff}"), HasSubstr("m/config.json: not JSON, the fault is near byte 17"));
+  EXPECT_THAT(message("{\"hidden_size\": \xff}"),
+              HasSubstr("m/config.json: not JSON, the fault is near byte 17, correct it or name the "
+                        "config.json of a language model"));
   EXPECT_THAT(message("{}"), HasSubstr("'hidden_size' is missing"));
   EXPECT_THAT(message(std::string(1 << 20, '[')), HasSubstr("nested deeper than 32 levels"));
   EXPECT_THAT(
