@@ -26,6 +26,8 @@ size_t utf8_length(std::string_view text) noexcept;
 /// `, `\x1b`), and a text longer than `max_characters` characters ends in `…`.
 std::string shown(std::string_view text, size_t max_characters = 80);
 std::string counted(size_t count, std::string_view noun);  ///< `1 shape`, `2 shapes`.
+/// `0 of 1 shape`, `1 of 3 shapes`.
+std::string counted_of(size_t count, size_t all, std::string_view noun);
 
 /// Parses the whole text as a decimal integer or number, without overflow. Locale-independent.
 std::optional<int64_t> parse_int(std::string_view text) noexcept;

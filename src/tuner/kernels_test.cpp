@@ -47,7 +47,7 @@ class KernelsOf : public testing::Test {
 
   Registry registry_;
   std::vector<Contender> contenders_;
-  std::function<bool()> stop_;
+  Kernels::Stop stop_;
   TemporaryFolder folder_{"kernels-test"};
   Problem problem_ = Problem::parse("gemm_a16w16 m=1 n=1 k=1 dtype=fp32");
   Kernels kernels_{registry_, {}, folder_.path() / "cache"};

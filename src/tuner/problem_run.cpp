@@ -129,6 +129,7 @@ void ProblemRun::open() {
       return finish(Ending::reused, "");
     }
   }
+  if (cut_) return finish(Ending::cut, cut_->reason);
   for (const Contender& contender : contenders_) {
     if (contender.support.yes) parts_.insert(parts_.end(), contender.parts.begin(), contender.parts.end());
   }
@@ -209,10 +210,15 @@ void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome
   source_->tell(candidate, trial);
 }
 
-/// Compiles the kernels of the candidates together; a second call for one of them finds them in the cache.
+/// Compiles the kernels of the candidates together; a second call for one of them finds them in the cache. Once the
+/// problem is cut, only those in the cache are there.
 std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> candidates) {
   if (context_.kernels == nullptr) return std::vector<Kernels::BuildResult>(candidates.size());
-  return context_.kernels->build(item_.problem, contenders_, candidates, context_.must_stop);
+  const auto stop = [this](size_t num_waiting) {
+    context_.observer.compiling(item_.problem, num_waiting);
+    return cut_ || context_.must_stop();
+  };
+  return context_.kernels->build(item_.problem, contenders_, candidates, stop);
 }
 
 /// Returns the option that leaves too little time for a step of this length: the run's budget or the problem's own

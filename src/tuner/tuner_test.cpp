@@ -176,7 +176,7 @@ TEST_F(TunerOnFake, MeasuresNothingTwice) {
 
 TEST_F(TunerOnFake, WaitsBeforeItMeasuresAndNotWhenAllIsDecided) {
   int num_waits = 0;
-  options_.before_measuring = [&] {
+  options_.before_measuring = [&](const Tick&) {
     ++num_waits;
     EXPECT_TRUE(count_records().empty());
   };
@@ -188,7 +188,7 @@ TEST_F(TunerOnFake, WaitsBeforeItMeasuresAndNotWhenAllIsDecided) {
 
 TEST_F(TunerOnFake, WhatItWaitsIsNotTakenFromTheBudget) {
   options_.budget_s = 1000;
-  options_.before_measuring = [&] { clock_.sleep_s(1500); };
+  options_.before_measuring = [&](const Tick&) { clock_.sleep_s(1500); };
   EXPECT_EQ(run_one(problem(16)).ending, Ending::decided);
 }
 
