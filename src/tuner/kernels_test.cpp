@@ -59,6 +59,7 @@ TEST_F(KernelsOf, OneThatCompilesIsAFileOthersShareIt) {
   ASSERT_EQ(built[0].binaries.size(), 1u);
   EXPECT_TRUE(std::filesystem::exists(built[0].binaries[0].file));
   EXPECT_EQ(built[1].binaries, built[0].binaries);
+  EXPECT_EQ(built[0].binaries[0].metadata.at("candidate"), "compiled.gemm@1:source=good;x=1") << "the first one";
   EXPECT_GT(built[0].seconds, 0);
   EXPECT_EQ(built[1].seconds, built[0].seconds);
 }

@@ -230,7 +230,8 @@ class Check(Tables):
     def test_a_version_that_is_not_here_makes_a_row_unusable(self):
         self.put("t.csv", self.read("t.csv").replace("fake.gemm@1:", "fake.gemm@0:", 1))
         for flags in ((), ("--no-run",)):
-            result = self.attune("check", "t.csv", *FAKE, *flags)
+            result = self.attune("check", "t.csv", *FAKE, *flags, status=1)
+            self.assertEqual(result.stderr, "attune: 1 row of this device cannot be used\n")
             self.assertIn("t.csv:2 1×32×48 fp32: unusable, made with fake.gemm 0, this machine has 1", result.stdout)
 
     def test_a_row_slower_than_the_default_fails(self):
