@@ -72,9 +72,9 @@ void ProgressDisplay::draw() {
   std::string bar;
   for (size_t cell = 0; cell < kBarCells; ++cell) bar += cell < filled ? "█" : "░";
   const std::string remarks = progress_.remarks();
-  std::string line = fmt::format("{} {}, {}  {}{}{}", bar, progress_.counts(),
-                                 format_duration(steady_clock().now_s() - began_s_), progress_.doing,
-                                 remarks.empty() ? "" : "; ", remarks);
+  std::string line =
+      fmt::format("{} {}, {}  {}{}{}", bar, progress_.counts(), format_duration(steady_clock().now_s() - began_s_),
+                  progress_.doing, remarks.empty() ? "" : "; ", remarks);
   const Lock lock(mutex_);
   std::fprintf(stderr, "\r\033[K%s", fit_to_terminal(std::move(line)).c_str());
   std::fflush(stderr);

@@ -89,12 +89,9 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
                           {"detail", outcome.detail},
                           {"repeat", repeat_command(result.problem, candidate, environment.flags)}});
     }
-    nlohmann::ordered_json object = {{"problem", result.problem.key()},
-                                     {"ending", name(result.ending)},
-                                     {"decided", is_decided(result)},
-                                     {"seconds", result.seconds},
-                                     {"candidates", result.num_candidates},
-                                     {"failed", failures}};
+    nlohmann::ordered_json object = {{"problem", result.problem.key()},     {"ending", name(result.ending)},
+                                     {"decided", is_decided(result)},       {"seconds", result.seconds},
+                                     {"candidates", result.num_candidates}, {"failed", failures}};
     if (!result.reason.empty()) object["reason"] = result.reason;
     if (!result.remarks.empty()) object["remarks"] = result.remarks;
     if (result.decision)

@@ -104,10 +104,11 @@ void add_check_flags(CLI::App& verb, Action& chosen) {
 }  // namespace
 
 Verb check_verb() {
-  return {VerbGroup::tables, "check",
-          "Check every row of a table: whether it loads on this device, is still correct and still as fast; exit status 1 "
-          "if one is not",
-          add_check_flags};
+  return {
+      VerbGroup::tables, "check",
+      "Check every row of a table: whether it loads on this device, is still correct and still as fast; exit status 1 "
+      "if one is not",
+      add_check_flags};
 }
 
 }  // namespace attune

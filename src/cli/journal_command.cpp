@@ -199,9 +199,10 @@ void add_journal_flags(CLI::App& verb, Action& chosen) {
     action->add_option("--device", options->device,
                        "Only this device key, as `journal show --json` prints it: x86-64-v4+bf16+amx/2");
     action
-        ->add_option("--run", options->run,
-                     "Only this run: its number, which `show` and `follow` print in the column `run`; `follow` then ends "
-                     "when the run does")
+        ->add_option(
+            "--run", options->run,
+            "Only this run: its number, which `show` and `follow` print in the column `run`; `follow` then ends "
+            "when the run does")
         ->check(CLI::PositiveNumber);
     action
         ->add_option("--status", options->statuses,

@@ -96,16 +96,16 @@ int list_kernels(const KernelsOptions& options) {
     if (!kernel) continue;
     total += kernel->bytes;
     if (!options.json && num_kernels == 0) {
-      print_line(stdout, fmt::format(kListLayout, "compiled (UTC)", "solver", "bytes", "toolchain", "function", "config",
-                                     "arch", "recipe"));
+      print_line(stdout, fmt::format(kListLayout, "compiled (UTC)", "solver", "bytes", "toolchain", "function",
+                                     "config", "arch", "recipe"));
     }
     ++num_kernels;
     if (options.json) {
       list.push_back(json_of(*kernel));
     } else {
-      print_line(stdout, fmt::format(kListLayout, short_time({.at_ms = kernel->made_at_ms}), kernel->solver,
-                                     kernel->bytes, binary.toolchain, kernel->entry, kernel->config, binary.arch,
-                                     binary.recipe));
+      print_line(stdout,
+                 fmt::format(kListLayout, short_time({.at_ms = kernel->made_at_ms}), kernel->solver, kernel->bytes,
+                             binary.toolchain, kernel->entry, kernel->config, binary.arch, binary.recipe));
     }
   }
   if (options.json)

@@ -45,9 +45,9 @@ int run_status(bool json) {
       continue;
     }
     const std::string remarks = progress.remarks();
-    print_line(stdout, fmt::format("process {} on {}: {} in {}, {}{}{}", run.pid, progress.device, progress.counts(),
-                                   format_duration(progress.elapsed_s), progress.doing, remarks.empty() ? "" : "; ",
-                                   remarks));
+    print_line(stdout,
+               fmt::format("process {} on {}: {} in {}, {}{}{}", run.pid, progress.device, progress.counts(),
+                           format_duration(progress.elapsed_s), progress.doing, remarks.empty() ? "" : "; ", remarks));
     print_line(stdout, fmt::format("  table {}, journal {}", progress.table, progress.journal));
   }
   if (json)

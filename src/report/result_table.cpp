@@ -92,18 +92,22 @@ std::vector<std::string> result_legend(std::span<const Decision> decisions) {
     const char* sentence;
   };
   static constexpr Entry kEntries[] = {
-      {"", "default: the config with which the first available library of the op's list runs when nobody tunes it; the "
-           "speed-up is over its time"},
+      {"",
+       "default: the config with which the first available library of the op's list runs when nobody tunes it; the "
+       "speed-up is over its time"},
       {"tie of", "tie of n: n kernels cannot be told apart by as much as --min-gain asks, so the default stays"},
       {"default is fastest", "default is fastest: nothing is faster, so it stays"},
       {kUntuned, "an untuned config: what another library runs with when nobody tunes it is the winner"},
-      {kBestUntuned, "n× the best untuned config: the speed-up over the fastest of all libraries' untuned configs, of "
-                     "which the default is one"},
+      {kBestUntuned,
+       "n× the best untuned config: the speed-up over the fastest of all libraries' untuned configs, of "
+       "which the default is one"},
       {"noisy", "noisy: other programs disturbed the samples, so a winner had to be 2 % faster"},
-      {"incomplete", "incomplete: the budget ended first, or a candidate failed for a reason that may pass; the next run "
-                     "continues"},
-      {kWithoutPause, "confirmed without the pause: the budget left no time to wait between the samples that chose the "
-                      "winner and those that confirm it, so one disturbance may have reached both"},
+      {"incomplete",
+       "incomplete: the budget ended first, or a candidate failed for a reason that may pass; the next run "
+       "continues"},
+      {kWithoutPause,
+       "confirmed without the pause: the budget left no time to wait between the samples that chose the "
+       "winner and those that confirm it, so one disturbance may have reached both"},
   };
   std::vector<std::string> sentences;
   for (const auto& [word, sentence] : kEntries) {
@@ -151,7 +155,8 @@ std::string summary_text(const Summary& summary) {
   if (summary.num_decided > 0) {
     const size_t num_default = summary.num_tied + summary.num_default_fastest;
     text = fmt::format(
-        "{} decided: geometric mean {:.3f}× over the default [{:.3f}, {:.3f}], {:.3f}× over the best untuned config; {} "
+        "{} decided: geometric mean {:.3f}× over the default [{:.3f}, {:.3f}], {:.3f}× over the best untuned config; "
+        "{} "
         "faster, {} {} the default ({} tied with it, {} where it is the fastest)",
         counted(summary.num_decided, "shape"), summary.mean, summary.low, summary.high, summary.mean_over_untuned,
         summary.num_faster, num_default, num_default == 1 ? "keeps" : "keep", summary.num_tied,

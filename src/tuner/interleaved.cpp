@@ -136,8 +136,7 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
     results[i].outcome = std::move(admitted.verified);
     if (results[i].outcome.ok()) alive.push_back({&results[i], slot, admitted.batch, {}});
   }
-  if (options.protocol.require != Requirement::none && !alive.empty())
-    compare_processes(executor, alive, options);
+  if (options.protocol.require != Requirement::none && !alive.empty()) compare_processes(executor, alive, options);
   Random random(options.seed + 1);
   std::vector<Turn> schedule;
   std::vector<PendingTurn*> order;

@@ -305,7 +305,16 @@ TuningContext Tuner::context_of(TuningLane& lane, TuneObserver& observer, std::f
     observer.tick();
     return is_stopped();
   };
-  return {lane.executor, lane.journal, options_, clock_, observer, lane.kernels, {}, {}, std::move(is_stopped), tick,
+  return {lane.executor,
+          lane.journal,
+          options_,
+          clock_,
+          observer,
+          lane.kernels,
+          {},
+          {},
+          std::move(is_stopped),
+          tick,
           NeighbourIndex(lane.executor.device().fingerprint())};
 }
 
