@@ -33,7 +33,7 @@ class Progress:
     left: int  #: Left for the next run.
     doing: str  #: `racing 24 candidates of 64x1152x896 fp32`
     elapsed_s: float
-    best_ratio: float  #: Largest gain over a baseline so far; 0: none yet.
+    best_ratio: float  #: Largest gain over a default so far; 0: none yet.
     best_shape: str  #: Shape with that gain.
     failures: Mapping[str, int]  #: Number of failed candidates by status.
 

@@ -196,7 +196,8 @@ int run_explain(const ExplainOptions& options) {
     print_line(stdout, fmt::format("  served by an untuned kernel that states {}, if there is one", text(set.require)));
   } else if (!set.tables.empty() && !found.row && view.is_here()) {
     const auto served = served_without_row(problem, device, here);
-    print_line(stdout, "  served untuned by " + (served ? served->name() : "no available solver supports the problem"));
+    print_line(stdout, served ? "  served by an untuned config: " + served->name()
+                              : "  not served: no available solver supports the problem");
   }
   print_summary(summary, problem, view.flags());
   return 0;

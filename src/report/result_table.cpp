@@ -151,7 +151,7 @@ Summary summarise(std::span<const Decision> decisions) {
 }
 
 std::string summary_text(const Summary& summary) {
-  std::string text = "no shape was decided";
+  std::string text = "no shape was decided now";
   if (summary.num_decided > 0) {
     const size_t num_default = summary.num_tied + summary.num_default_fastest;
     text = fmt::format(

@@ -62,8 +62,8 @@ TEST(ResultTable, AnUnfinishedTieIsNoPartOfTheSummaryButItsCount) {
             "config; 1 faster, 1 keeps the default (0 tied with it, 1 where it is the fastest), 1 as --require asks; 1 "
             "tie left unfinished, which keeps the default until another run continues");
   EXPECT_EQ(summary_text(summarise(std::vector{unfinished})),
-            "no shape was decided; 1 tie left unfinished, which keeps the default until another run continues");
-  EXPECT_EQ(summary_text({}), "no shape was decided");
+            "no shape was decided now; 1 tie left unfinished, which keeps the default until another run continues");
+  EXPECT_EQ(summary_text({}), "no shape was decided now");
 }
 
 TEST(ResultTable, TheLegendExplainsTheWordsThatOccur) {

@@ -281,7 +281,8 @@ bool ProblemRun::is_known_failure(const Candidate& candidate) {
 /// Ends a problem with no candidate left. If one was lost with its worker through no fault of its own, another run may
 /// decide it.
 void ProblemRun::finish_without_row() {
-  std::string nobody = baseline_ == 0 ? "no solver's untuned config is correct, so there is no baseline; " : "";
+  std::string nobody =
+      baseline_ == 0 ? "no solver's untuned config is correct, so there is no default to compare with; " : "";
   if (const Requirement required = how_.protocol.require; required != Requirement::none && !has_possible_winner())
     nobody += fmt::format("no candidate on this machine is {}, as --require asks; ", text(required));
   const bool is_lost = std::any_of(result_.failures.begin(), result_.failures.end(),

@@ -125,6 +125,16 @@ class Explain(Tables):
         text = self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE).stdout
         self.assertIn("t.csv:2", text)
 
+    def test_the_winner_is_marked_among_the_finalists(self):
+        answer = self.explain(PROBLEM)["decision"]
+        self.assertEqual([one["candidate"] for one in answer["finalists"] if one["winner"]], [answer["winner"]])
+        self.assertGreater(len(answer["finalists"]), 1)
+        lines = self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE).stdout.splitlines()
+        marked = [line for line in lines if "  (the winner)" in line]
+        self.assertEqual(len(marked), 1, lines)
+        self.assertIn(f"  {answer['winner']}  ", marked[0])
+        self.assertTrue(any(line.startswith("  default: ") for line in lines), "words of the table are explained")
+
     def test_padded_rows_and_the_fallback(self):
         self.put("more.csv", "M,N,K,dtype\n16,8,8,fp32\n1024,8,2,fp32\n")
         self.tune("-i", "more.csv", "-o", "t.csv", "--max-trials", "4")
