@@ -179,6 +179,9 @@ TEST_F(TunerOnFake, WaitsBeforeItMeasuresAndNotWhenAllIsDecided) {
   options_.before_measuring = [&](const Tick& tick) {
     ++num_waits;
     EXPECT_FALSE(tick());
+    interrupted_ = true;
+    EXPECT_TRUE(tick()) << "an interrupt ends the wait";
+    interrupted_ = false;
     EXPECT_TRUE(count_records().empty());
   };
   run_one(problem(16));
