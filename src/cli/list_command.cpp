@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/line_output.h"
+#include "base/text.h"
 #include "campaign/devices/device_view.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
@@ -116,8 +117,8 @@ int list_candidates(const ListOptions& options) {
       list.push_back(std::move(object));
       continue;
     }
-    std::printf("%s: %zu of %llu configs\n", contender.solver.c_str(), pruned.allowed.size(),
-                static_cast<unsigned long long>(contender.space.size()));
+    print_line(stdout,
+               contender.solver + ": " + counted_of(pruned.allowed.size(), contender.space.size(), "config"));
     for (const uint64_t index : pruned.allowed) {
       const Candidate candidate{contender.solver, contender.version, contender.space.at(index)};
       std::printf("  %s%s\n", candidate.name().c_str(), candidate.config == contender.untuned ? "  (untuned)" : "");

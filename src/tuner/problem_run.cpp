@@ -298,8 +298,9 @@ std::string ProblemRun::failure_summary() const {
   }
   if (result_.failures.empty()) return "no candidate could be timed";
   const auto& [candidate, outcome] = result_.failures.front();
-  return fmt::format("{} of {} candidates failed, the first with {}: {}", result_.failures.size(),
-                     result_.num_candidates, name(outcome.status), outcome.detail);
+  return fmt::format("{} failed, the first with {}: {}",
+                     counted_of(result_.failures.size(), result_.num_candidates, "candidate"), name(outcome.status),
+                     outcome.detail);
 }
 
 /// `keep`: admit it even if an earlier run's race dropped it (a baseline, the incumbent).
