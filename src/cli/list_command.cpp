@@ -117,8 +117,7 @@ int list_candidates(const ListOptions& options) {
       list.push_back(std::move(object));
       continue;
     }
-    print_line(stdout,
-               contender.solver + ": " + counted_of(pruned.allowed.size(), contender.space.size(), "config"));
+    print_line(stdout, contender.solver + ": " + counted_of(pruned.allowed.size(), contender.space.size(), "config"));
     for (const uint64_t index : pruned.allowed) {
       const Candidate candidate{contender.solver, contender.version, contender.space.at(index)};
       std::printf("  %s%s\n", candidate.name().c_str(), candidate.config == contender.untuned ? "  (untuned)" : "");
