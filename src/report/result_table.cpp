@@ -156,8 +156,7 @@ std::string summary_text(const Summary& summary) {
     const size_t num_default = summary.num_tied + summary.num_default_fastest;
     text = fmt::format(
         "{} decided: geometric mean {:.3f}× over the default [{:.3f}, {:.3f}], {:.3f}× over the best untuned config; "
-        "{} "
-        "faster, {} {} the default ({} tied with it, {} where it is the fastest)",
+        "{} faster, {} {} the default ({} tied with it, {} where it is the fastest)",
         counted(summary.num_decided, "shape"), summary.mean, summary.low, summary.high, summary.mean_over_untuned,
         summary.num_faster, num_default, num_default == 1 ? "keeps" : "keep", summary.num_tied,
         summary.num_default_fastest);
