@@ -113,16 +113,17 @@ class Campaign {
         tracker_(progress_at_start(inputs, device(), how_.budget_s, journal_file_), path_if_any(home_location)),
         display_(options, inputs, first().flags, tracker_.now()) {
     for (size_t i = 1; i < journals_.size(); ++i) journals_[i]->join_run(recorded_.number());
-    how_.before_measuring = [this] { wait_for_others(); };
+    how_.before_measuring = [this](const Tick& tick) { wait_for_others(tick); };
   }
 
   CampaignResult run() {
     end_s_ = steady_clock().now_s() + how_.budget_s;
     tune();
-    set_signal_handler(SIG_DFL);
     publish();
     report();
-    return end(exit_status());
+    const int status = exit_status();
+    set_signal_handler(SIG_DFL);
+    return end(status);
   }
 
  private:
@@ -130,9 +131,9 @@ class Campaign {
   const DeviceInfo& device() const { return first().device(); }
 
   /// Waits for a quiet machine, which takes nothing from the budget.
-  void wait_for_others() {
+  void wait_for_others(const Tick& tick) {
     const double before_s = steady_clock().now_s();
-    wait_for_quiet(first(), options_.quiet_wait_s, is_interrupted);
+    wait_for_quiet(first(), options_.quiet_wait_s, tick, [this](const std::string& line) { display_.say(line); });
     waited_s_ = steady_clock().now_s() - before_s;
   }
 
@@ -204,10 +205,17 @@ class Campaign {
     print_summary(options_, inputs_, display_, journal_file_);
   }
 
-  /// Verifies a winner once more, and reports what came of it.
+  /// Verifies a winner once more, and reports what came of it. False after an interrupt.
   bool is_winner_right(const Decision& decision) const {
-    const InterleavedOptions once{.protocol = how_.protocol, .rounds = 0, .kernels = first().kernels.get()};
-    const auto checked = time_interleaved(*first().executor, decision.problem, {&decision.winner, 1}, once);
+    const InterleavedOptions once{
+        .protocol = how_.protocol, .rounds = 0, .kernels = first().kernels.get(), .tick = is_interrupted};
+    std::vector<TimedCandidate> checked;
+    try {
+      checked = time_interleaved(*first().executor, decision.problem, {&decision.winner, 1}, once);
+    } catch (const Error&) {
+      if (!interrupted) throw;
+    }
+    if (interrupted) return false;
     const Outcome& outcome = checked.front().outcome;
     std::fprintf(stderr, "%s: winner checked again: %s%s%s, errRatio %.4f\n", short_shape(decision.problem).c_str(),
                  std::string(name(outcome.status)).c_str(), outcome.detail.empty() ? "" : ", ", outcome.detail.c_str(),
@@ -215,11 +223,13 @@ class Campaign {
     return outcome.ok();
   }
 
-  /// Verifies the winners like the older tuner's --compare, and reports how many the budget leaves no time for.
+  /// Verifies the winners like the older tuner's --compare, and reports how many the budget leaves no time for. False
+  /// after an interrupt.
   bool winners_are_right() const {
     bool right = true;
     size_t num_left = 0;
     for (const TuneResult& result : results_) {
+      if (interrupted) return false;
       if (!result.decision) continue;
       const double needed_s = min_first_admission_s(result.problem, device());
       if (how_.budget_s > 0 && steady_clock().now_s() + needed_s > end_s_ + waited_s_)
@@ -236,7 +246,7 @@ class Campaign {
     if (interrupted) return interrupt_status();
     // Only winners for YAML output or of a single size, which the older tuner checks.
     const bool check_again = options_.compare && (!inputs_.yaml.empty() || options_.m);
-    if (check_again && !winners_are_right()) return 1;
+    if (check_again && !winners_are_right()) return interrupted ? interrupt_status() : 1;
     return display_.decisions().size() + display_.num_kept() > 0 ? 0 : 1;
   }
 

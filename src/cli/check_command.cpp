@@ -71,7 +71,11 @@ int run_check(const CheckOptions& options) {
   else
     print_line(stdout, counted(rows.size(), "row") + (rows.empty() ? "" : ": ") + counts.text());
   if (!counts.is_checked()) std::fprintf(stderr, "attune: no row of the file could be checked on this device\n");
-  const int status = counts.passed() ? 0 : 1;
+  // A row of this device that cannot be used serves nobody, so it is a finding, too.
+  const size_t num_unusable = counts.of(CheckStatus::unusable);
+  if (counts.is_checked() && num_unusable > 0)
+    print_line(stderr, fmt::format("attune: {} of this device cannot be used", counted(num_unusable, "row")));
+  const int status = counts.passed() && num_unusable == 0 ? 0 : 1;
   if (recorded) recorded->end("done", status);
   return status;
 }
@@ -102,9 +106,11 @@ void add_check_flags(CLI::App& command, Action& chosen) {
 }  // namespace
 
 Command check_command() {
-  return {CommandGroup::tables, "check",
-          "Check every row of a table: whether it loads on this device, is still correct and still as fast",
-          add_check_flags};
+  return {
+      CommandGroup::tables, "check",
+      "Check every row of a table: whether it loads on this device, is still correct and still as fast; exit status 1 "
+      "if one is not",
+      add_check_flags};
 }
 
 }  // namespace attune

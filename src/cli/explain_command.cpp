@@ -14,7 +14,6 @@
 #include "cli/flags/problem_option.h"
 #include "ops/op.h"
 #include "report/candidate_summary.h"
-#include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
@@ -126,9 +125,8 @@ void print_summary(const CandidateSummary& summary, const Problem& problem, cons
     print_line(stdout, "decision in the journal:");
     print_line(stdout, "  " + result_header());
     print_line(stdout, "  " + result_line(*summary.decision));
-    for (const Finalist& finalist : summary.decision->finalists)
-      print_line(stdout, fmt::format("  {:10.2f} µs  {}  {}", finalist.comparison.us, ratio_text(finalist.comparison),
-                                     finalist.candidate.name()));
+    for (const std::string& line : finalist_lines(*summary.decision)) print_line(stdout, "  " + line);
+    for (const std::string& sentence : result_legend({&*summary.decision, 1})) print_line(stdout, "  " + sentence);
     print_line(stdout, "  repeat: " + repeat_command(problem, summary.decision->winner, device_flags));
   }
   print_line(stdout, "candidates by outcome:");
@@ -214,8 +212,8 @@ int run_explain(const ExplainOptions& options) {
     print_line(stdout, fmt::format("  served by an untuned kernel that states {}, if there is one", text(set.require)));
   } else if (!set.tables.empty() && !found.row && view.is_here()) {
     const auto served = served_without_row(problem, device, here);
-    print_line(stdout,
-               "  served by the default: " + (served ? served->name() : "no available solver supports the problem"));
+    print_line(stdout, served ? "  served by an untuned config: " + served->name()
+                              : "  not served: no available solver supports the problem");
   }
   print_summary(summary, problem, view.flags());
   return 0;

@@ -101,9 +101,9 @@ int run_show(const JournalOptions& options) {
     if (options.json)
       print_object(with_stamp(decision_json(decision, device_flags(devices, decision.device)), stamp));
     else
-      print(fmt::format("{}  {}", short_time(stamp), result_line(decision)));
+      print(fmt::format("{}  {}", short_stamp(stamp), result_line(decision)));
   };
-  if (!options.json) print(fmt::format("{:<16}  {}", "time (UTC)", result_header()));
+  if (!options.json) print(fmt::format("{}  {}", stamp_header(), result_header()));
   if (options.limit > 0) return run_show_newest(options, *journal, show);
   size_t num_records = 0, num_decisions = 0;
   CandidateCount candidates;
@@ -122,9 +122,20 @@ int run_show(const JournalOptions& options) {
   return 0;
 }
 
+/// Refuses a run that the journal does not have: its number is given when it begins, so it cannot be waited for.
+void check_run(const Journal& journal, int64_t run) {
+  const EntryCounts counts = journal.count({.run = run, .runs = true});
+  if (counts.runs + counts.started + counts.records + counts.decisions > 0) return;
+  fail(ErrorCode::invalid_input,
+       "the journal has no such run; `attune journal show` lists the runs of decisions, and `attune journal follow` "
+       "without --run shows a run as it begins: {}",
+       run);
+}
+
 /// Prints entries as they are written, until the run that was asked for ends, or for ever.
 int run_follow(const JournalOptions& options) {
   const auto journal = open_sql_journal_read_only(journal_file(options.journal));
+  if (options.run > 0) check_run(*journal, options.run);
   Query query = query_of(options);
   query.runs = true;
   for (bool goes_on = true; goes_on;) {
@@ -187,7 +198,12 @@ void add_journal_flags(CLI::App& command, Action& chosen) {
     action->add_option("--prefix", options->prefix, "Only problems whose key begins so: \"gemm_a16w16 m=1 \"");
     action->add_option("--device", options->device,
                        "Only this device key, as `journal show --json` prints it: x86-64-v4+bf16+amx/2");
-    action->add_option("--run", options->run, "Only this run (its id); `follow` then ends when the run does");
+    action
+        ->add_option(
+            "--run", options->run,
+            "Only this run: its number, which `show` and `follow` print in the column `run`; `follow` then ends "
+            "when the run does")
+        ->check(CLI::PositiveNumber);
     action
         ->add_option("--status", options->statuses,
                      "Only entries of this outcome (ok, crashed …), verdict (faster, tie …) or ending; may be repeated")

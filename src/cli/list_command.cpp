@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/line_output.h"
+#include "base/text.h"
 #include "campaign/devices/device_view.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
@@ -117,7 +118,7 @@ int list_candidates(const ListOptions& options) {
       list.push_back(std::move(object));
       continue;
     }
-    std::printf("%s: %s\n", contender.solver.c_str(), pruned.count_text(contender.space).c_str());
+    print_line(stdout, contender.solver + ": " + pruned.count_text(contender.space));
     for (const uint64_t index : pruned.allowed) {
       const Candidate candidate{contender.solver, contender.version, contender.space.at(index)};
       std::printf("  %s%s\n", candidate.name().c_str(), candidate.config == contender.untuned ? "  (untuned)" : "");

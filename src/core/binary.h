@@ -15,7 +15,9 @@ struct CompileTask {
   std::string arch;                  ///< `x86-64-v4+bf16`, `sm_90`: names a folder of the kernel cache.
   std::vector<std::string> options;  ///< In the compiler's spelling.
   std::vector<std::string> entries;  ///< Symbols the binary must export.
-  /// Hash of all fields above, without the toolchain. 32 hexadecimal digits.
+  /// Name of the candidate for which it is compiled, for people; others may share it. Empty: unknown.
+  std::string candidate{};
+  /// Hash of compiler, source, arch, options and entries, without the toolchain. 32 hexadecimal digits.
   std::string recipe() const;
   bool operator==(const CompileTask&) const = default;
 };

@@ -169,6 +169,10 @@ struct Decision {
   bool operator==(const Decision&) const = default;
 };
 
+/// Whether it leaves its problem undecided: a tie whose search or confirm was not completed. The baseline stays, and
+/// another run continues.
+bool is_unfinished_tie(const Decision& decision) noexcept;
+
 /// A candidate removed from quarantine by hand.
 struct Pardon {
   std::string device;

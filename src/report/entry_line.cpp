@@ -44,8 +44,14 @@ std::string short_time(const Stamp& stamp) {
   return text;
 }
 
+std::string stamp_header() { return fmt::format("{:<16}  {:>7}", "time (UTC)", "run"); }
+
+std::string short_stamp(const Stamp& stamp) {
+  return fmt::format("{}  {:>7}", short_time(stamp), stamp.run > 0 ? std::to_string(stamp.run) : "-");
+}
+
 std::string entry_line(const Entry& entry, const Stamp& stamp) {
-  return fmt::format("{}  {}", short_time(stamp), std::visit([](const auto& one) { return line_of(one); }, entry));
+  return fmt::format("{}  {}", short_stamp(stamp), std::visit([](const auto& one) { return line_of(one); }, entry));
 }
 
 }  // namespace attune

@@ -129,6 +129,7 @@ void ProblemRun::open() {
       return finish(Ending::reused, "");
     }
   }
+  if (cut_) return finish(Ending::cut, cut_->reason);
   for (const Contender& contender : contenders_) {
     if (contender.support.yes) parts_.insert(parts_.end(), contender.parts.begin(), contender.parts.end());
   }
@@ -209,10 +210,15 @@ void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome
   source_->tell(candidate, trial);
 }
 
-/// Compiles the kernels of the candidates together; a second call for one of them finds them in the cache.
+/// Compiles the kernels of the candidates together; a second call for one of them finds them in the cache. Once the
+/// problem is cut, only those in the cache are there.
 std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> candidates) {
   if (context_.kernels == nullptr) return std::vector<Kernels::BuildResult>(candidates.size());
-  return context_.kernels->build(item_.problem, contenders_, candidates, context_.must_stop);
+  const auto stop = [this](size_t num_waiting) {
+    context_.observer.compiling(item_.problem, num_waiting);
+    return cut_ || context_.must_stop();
+  };
+  return context_.kernels->build(item_.problem, contenders_, candidates, stop);
 }
 
 /// Returns the option that leaves too little time for a step of this length: the run's budget or the problem's own
@@ -275,7 +281,8 @@ bool ProblemRun::is_known_failure(const Candidate& candidate) {
 /// Ends a problem with no candidate left. If one was lost with its worker through no fault of its own, another run may
 /// decide it.
 void ProblemRun::finish_without_row() {
-  std::string nobody = baseline_ == 0 ? "no solver's untuned config is correct, so there is no baseline; " : "";
+  std::string nobody =
+      baseline_ == 0 ? "no solver's untuned config is correct, so there is no default to compare with; " : "";
   if (const Requirement required = how_.protocol.require; required != Requirement::none && !has_possible_winner())
     nobody += fmt::format("no candidate on this machine is {}, as --require asks; ", text(required));
   const bool is_lost = std::any_of(result_.failures.begin(), result_.failures.end(),
@@ -291,8 +298,9 @@ std::string ProblemRun::failure_summary() const {
   }
   if (result_.failures.empty()) return "no candidate could be timed";
   const auto& [candidate, outcome] = result_.failures.front();
-  return fmt::format("{} of {} candidates failed, the first with {}: {}", result_.failures.size(),
-                     result_.num_candidates, name(outcome.status), outcome.detail);
+  return fmt::format("{} failed, the first with {}: {}",
+                     counted_of(result_.failures.size(), result_.num_candidates, "candidate"), name(outcome.status),
+                     outcome.detail);
 }
 
 /// `keep`: admit it even if an earlier run's race dropped it (a baseline, the incumbent).

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "device/core_binding.h"
+#include "tuner/history/decision_recall.h"
 #include "tuner/problem/cost_forecast.h"
 #include "tuner/problem_run.h"
 #include "tuner/work_list.h"
@@ -150,7 +151,7 @@ class DeviceRun {
   void begin_measuring() {
     if (!context_.options.before_measuring) return;
     const double before_s = context_.clock.now_s();
-    std::call_once(has_begun_, context_.options.before_measuring);
+    std::call_once(has_begun_, context_.options.before_measuring, context_.tick);
     began_s_ += context_.clock.now_s() - before_s;
   }
 
@@ -221,6 +222,30 @@ class DeviceRun {
   std::list<Active> active_;
 };
 
+/// Ends the problems that wait without measuring: those that were decided before as kept or reused, the others as cut.
+/// The rest goes on waiting after an interrupt, or when the device is lost.
+void look_up_waiting(TuningContext& context, WorkList& list, const std::string& reason) {
+  const auto known = problems_with_decisions(context.journal, context.executor.device().fingerprint());
+  while (!context.interrupted()) {
+    const auto task = list.take();
+    if (!task) return;
+    TuneResult result{.problem = task->item.problem, .ending = Ending::cut, .reason = reason};
+    if (task->item.has_row || known.contains(task->item.problem.key())) {
+      ProblemRun run(context, task->id, task->item);
+      run.cut(reason);
+      try {
+        while (!run.finished()) run.step();
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::device) throw;
+        return list.give_back(task->id);
+      }
+      result = run.result();
+    }
+    list.done(task->id, result);
+    context.observer.finished(result);
+  }
+}
+
 /// Lets the devices' threads call the observer one at a time.
 class SharedObserver final : public TuneObserver {
  public:
@@ -228,6 +253,10 @@ class SharedObserver final : public TuneObserver {
   void progress(const Problem& problem, Phase phase, size_t num_alive) override {
     const Lock lock(mutex_);
     inner_.progress(problem, phase, num_alive);
+  }
+  void compiling(const Problem& problem, size_t num_candidates) override {
+    const Lock lock(mutex_);
+    inner_.compiling(problem, num_candidates);
   }
   void finished(const TuneResult& result) override {
     const Lock lock(mutex_);
@@ -261,8 +290,32 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
                                    const std::atomic<bool>& interrupted) {
   WorkList list(items, devices_.front().executor.device(), devices_.size() > 1);
   const std::string ended = run(list, observer, interrupted);
+  if (!ended.empty() && !options_.retune) {
+    TuningContext context = context_of(devices_.front(), observer, [&] { return interrupted.load(); });
+    context.left_s = [] { return 0.0; };
+    context.must_stop = context.tick;
+    look_up_waiting(context, list, ended);
+  }
   list.cut_waiting(ended, observer);
   return list.take_results();
+}
+
+TuningContext Tuner::context_of(TuningDevice& device, TuneObserver& observer, std::function<bool()> is_stopped) {
+  const Tick tick = [&observer, is_stopped] {
+    observer.tick();
+    return is_stopped();
+  };
+  return {device.executor,
+          device.journal,
+          options_,
+          clock_,
+          observer,
+          device.kernels,
+          {},
+          {},
+          std::move(is_stopped),
+          tick,
+          NeighbourIndex(device.executor.device().fingerprint())};
 }
 
 std::string Tuner::run(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted) {
@@ -274,20 +327,7 @@ std::string Tuner::run(WorkSource& source, TuneObserver& observer, const std::at
   const auto run_device = [&](size_t number) {
     TuningDevice& device = devices_[number];
     const CoreBinding binding(device.cores);
-    TuningContext context{device.executor,
-                          device.journal,
-                          options_,
-                          clock_,
-                          shared,
-                          device.kernels,
-                          {},
-                          {},
-                          [&] { return interrupted || stop; },
-                          [&] {
-                            shared.tick();
-                            return interrupted || stop;
-                          },
-                          NeighbourIndex(device.executor.device().fingerprint())};
+    TuningContext context = context_of(device, shared, [&] { return interrupted || stop; });
     DeviceRun device_run(context, common);
     try {
       endings[number] = device_run.run();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <atomic>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 namespace attune {
 
 class Kernels;
+struct TuningContext;
 
 /// One device of a run: its executor, and its own journal and kernels (the journals of all devices may be one file,
 /// their kernels one cache).
@@ -39,11 +41,15 @@ class Tuner {
   /// stay with the source; returns the reason then, else an empty text. Decisions made before stay valid. Throws the
   /// error of the last device that is lost, and at once any error that is not a device's.
   std::string run(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted);
-  /// The same for a list. Returns results in the order of the items; those that still wait at the end are cut.
+  /// The same for a list. Returns results in the order of the items. Those that still wait when the budget is spent are
+  /// looked up, which measures nothing and takes some 10 ms each: what a table or the journal has is kept or reused,
+  /// the others are cut.
   std::vector<TuneResult> run(const std::vector<WorkItem>& items, TuneObserver& observer,
                               const std::atomic<bool>& interrupted);
 
  private:
+  TuningContext context_of(TuningDevice& device, TuneObserver& observer, std::function<bool()> is_stopped);
+
   std::vector<TuningDevice> devices_;
   TunerOptions options_;
   Clock& clock_;

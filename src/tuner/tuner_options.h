@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/record.h"
+#include "measure/executor.h"
 #include "search/contest_options.h"
 #include "search/strategy/solver_allocator.h"
 #include "search/strategy/strategies.h"
@@ -32,8 +33,9 @@ struct TunerOptions {
   double load_deadline_s = 60;         ///< Time allowed to prepare a candidate.
   double run_deadline_s = 2;           ///< Minimum time allowed for a launch; 50 times the best so far if that is more.
   /// Called once per run, before the first candidate is run, by the first device while the others wait; not called if
-  /// nothing is measured. Its duration counts against no budget.
-  std::function<void()> before_measuring;
+  /// nothing is measured. Its duration counts against no budget. If it waits, it calls the tick at least once a second
+  /// and ends when that returns true.
+  std::function<void(const Tick& tick)> before_measuring;
 };
 
 }  // namespace attune

@@ -52,9 +52,13 @@ void WeightConfigs::settle_weight(const Rows& rows, const std::atomic<bool>& int
 std::vector<std::map<Candidate, double>> WeightConfigs::times(const Rows& rows) const {
   const TuningDevice& first = devices_.front();
   const DeviceInfo& device = first.executor.device();
+  const auto tick = [this] {
+    observer_.tick();
+    return false;  // An interrupt ends the runs that follow.
+  };
   std::vector<std::map<Candidate, double>> all;
   for (const TuneResult* row : rows) {
-    const auto here = contenders(first.executor, row->problem, how_.protocol);
+    const auto here = contenders(first.executor, row->problem, how_.protocol, tick);
     auto& of_row = all.emplace_back();
     const Query query{.problem = row->problem,
                       .fingerprint = device.fingerprint(),

@@ -128,6 +128,16 @@ class Explain(Tables):
         text = self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE).stdout
         self.assertIn("t.csv:2", text)
 
+    def test_the_winner_is_marked_among_the_finalists(self):
+        answer = self.explain(PROBLEM)["decision"]
+        self.assertEqual([one["candidate"] for one in answer["finalists"] if one["winner"]], [answer["winner"]])
+        self.assertGreater(len(answer["finalists"]), 1)
+        lines = self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE).stdout.splitlines()
+        marked = [line for line in lines if "  (the winner)" in line]
+        self.assertEqual(len(marked), 1, lines)
+        self.assertIn(f"  {answer['winner']}  ", marked[0])
+        self.assertTrue(any(line.startswith("  default: ") for line in lines), "words of the table are explained")
+
     def test_padded_rows_and_the_fallback(self):
         self.put("more.csv", "M,N,K,dtype\n16,8,8,fp32\n1024,8,2,fp32\n")
         self.tune("-i", "more.csv", "-o", "t.csv", "--max-trials", "4")
@@ -256,7 +266,8 @@ class Check(Tables):
     def test_a_version_that_is_not_here_makes_a_row_unusable(self):
         self.put("t.csv", self.read("t.csv").replace("fake.gemm@1:", "fake.gemm@0:", 1))
         for flags in ((), ("--no-run",)):
-            result = self.attune("check", "t.csv", *FAKE, *flags)
+            result = self.attune("check", "t.csv", *FAKE, *flags, status=1)
+            self.assertEqual(result.stderr, "attune: 1 row of this device cannot be used\n")
             self.assertIn("t.csv:2 1×32×48 fp32: unusable, made with fake.gemm 0, this machine has 1", result.stdout)
 
     def test_a_time_that_is_none_is_quoted(self):

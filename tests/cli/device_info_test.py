@@ -119,7 +119,7 @@ class DeviceInfo(story.Story):
             with self.subTest(gfx):
                 table = self.table(gfx, 4, (m, n, k, dtype, kernel))
                 built, kernels = self.build(table, "cache " + gfx, "--device-info", self.other(gfx, 4))
-                self.assertIn("1 of 1 row use generated kernels: 2 files", built.stdout)
+                self.assertIn("1 of 1 row with generated kernels: 2 files", built.stdout)
                 self.assertIn(arch, {one[1] for one in kernels})
                 self.assertEqual(self.attune("kernels", "build", "--table", table, "--cache", self.work / "none", status=0 if
                                              self.here["gfx"] == gfx and self.here["cu_num"] == 4 else None).stdout.count("0 of 1"),
@@ -132,7 +132,7 @@ class DeviceInfo(story.Story):
         if not solvers.get("onednn.gemm"):
             self.skipTest("onednn.gemm is not available here")
         built, kernels = self.build(table, "cache", "--device-info", self.other("x86-64-v3", 4), status=1)
-        self.assertIn("1 of 3 rows use generated kernels: 2 files", built.stdout)
+        self.assertIn("1 of 3 rows with generated kernels: 2 files", built.stdout)
         self.assertEqual(len(kernels), 2)
         skipped = [line for line in built.stderr.splitlines() if "skipped" in line]
         self.assertEqual(len(skipped), 1, built.stderr)

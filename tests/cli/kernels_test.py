@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compiled kernels: made ahead for a table, listed, cleared; a run without a compiler."""
 import json
+import time
+from datetime import datetime
 
 import story
 
@@ -29,18 +31,27 @@ class CompiledKernels(story.Story):
         self.table(f"jit_cpu.gemm@1:{CONFIG}", "somebody_elses_kernel")
         build = ("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
         built = self.attune(*build, status=1)
-        self.assertIn("1 of 2 rows use generated kernels: 2 files", built.stdout)
+        self.assertIn("1 of 2 rows with generated kernels: 2 files", built.stdout)
         self.assertIn("bf16_tuned_gemm.csv:3: skipped", built.stderr)
         listed = self.attune("kernels", "list", "--json", *self.cache).json
         self.assertEqual(len(listed), 2)
         self.assertEqual({len(e["sha256"]) for e in listed}, {64})
+        for kernel in listed:
+            self.assertEqual((kernel["solver"], kernel["config"]), ("jit_cpu.gemm", CONFIG))
+            self.assertLess(abs(time.time() - datetime.fromisoformat(kernel["made_at"]).timestamp()), 600)
+        head, *lines, last = self.attune("kernels", "list", *self.cache).stdout.splitlines()
+        self.assertRegex(last, "^2 kernels, ")
+        for line, kernel in zip(lines, listed, strict=True):
+            for text in ("jit_cpu.gemm ", f" {CONFIG} ", kernel["toolchain"], f" {kernel['bytes']} ", kernel["recipe"]):
+                self.assertIn(text, line)
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\d \d\d:\d\d  ")
         self.assertIn("2 kernels removed", self.attune("kernels", "clear", *self.cache).stdout)
         self.assertIn("0 kernels", self.attune("kernels", "list", *self.cache).stdout)
 
     def test_a_table_whose_rows_all_have_their_kernels_builds_with_status_0(self):
         self.table(f"jit_cpu.gemm@1:{CONFIG}")
         built = self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
-        self.assertIn("1 of 1 row use generated kernels: 2 files", built.stdout)
+        self.assertIn("1 of 1 row with generated kernels: 2 files", built.stdout)
 
     def test_the_cache_keeps_its_size_but_for_what_a_run_needs(self):
         def recipes():
@@ -97,7 +108,7 @@ class CompiledKernels(story.Story):
             self.refused(*bench, "--iters", "3", says=("does not offer this config", config))
         self.table(*(f"jit_cpu.gemm@1:{config}" for config in nonsense), f"jit_cpu.gemm@2:{CONFIG}")
         built = self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache, status=1)
-        self.assertIn("0 of 4 rows use generated kernels: 0 files", built.stdout)
+        self.assertIn("0 of 4 rows with generated kernels: 0 files", built.stdout)
         self.assertEqual(built.stderr.count(": skipped: "), 4)
         rows = self.attune("check", "bf16_tuned_gemm.csv", "--no-run", "--json", status=1).json
         self.assertEqual([row["status"] for row in rows], ["wrong"] * 3 + ["unusable"])

@@ -57,8 +57,11 @@ Environment open_environment(const DeviceChoice& devices, Isolation isolation, c
 std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
                                            const KernelOptions& kernels, const std::function<bool()>& stop = {});
 
-/// On a host, waits up to `wait_s` until other programs use little of the processors; reports on standard error if they
-/// do not.
-void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop = {});
+/// Prints a line on standard error.
+void say_on_standard_error(const std::string& line);
+/// On a host, waits up to `wait_s` until other programs use little of the processors; says that it waits, and if they
+/// do not. `stop` is called about twice a second; true: wait no longer.
+void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop = {},
+                    const std::function<void(const std::string&)>& say = say_on_standard_error);
 
 }  // namespace attune
