@@ -54,7 +54,8 @@ enum {
   ATTUNE_E5M2 = 8,
   ATTUNE_E5M2FNUZ = 9,
   ATTUNE_E2M1 = 10,
-  ATTUNE_E8M0 = 11
+  ATTUNE_E8M0 = 11,
+  ATTUNE_INT4 = 12
 };
 enum {
   ATTUNE_BIAS = 1,

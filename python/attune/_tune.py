@@ -28,10 +28,12 @@ class Progress:
     """Progress of a run."""
 
     shapes: int  #: Number of shapes of the run.
-    done: int
+    decided: int  #: Now or by an earlier run.
+    given_up: int  #: No candidate could serve them.
+    left: int  #: Left for the next run.
     doing: str  #: `racing 24 candidates of 64x1152x896 fp32`
     elapsed_s: float
-    best_ratio: float  #: Largest gain over a baseline so far; 0: none yet.
+    best_ratio: float  #: Largest gain over a default so far; 0: none yet.
     best_shape: str  #: Shape with that gain.
     failures: Mapping[str, int]  #: Number of failed candidates by status.
 
@@ -85,12 +87,17 @@ def tune(
         results = _results(process.returncode, _text(out), _text(err))
     _attune.reload()
     if progress is not None:
-        progress(
-            dataclasses.replace(
-                last, shapes=max(last.shapes, len(results)), done=max(last.shapes, len(results)), doing="done"
-            )
-        )
+        progress(_at_the_end(last, results))
     return results
+
+
+def _at_the_end(last: Progress, results: list[dict[str, Any]]) -> Progress:
+    """Returns the progress of a run that has ended with these results."""
+    given_up = sum(one["ending"] in ("refused", "unsupported") for one in results)
+    decided = sum(one["decided"] for one in results)
+    shapes = max(last.shapes, len(results))
+    left = len(results) - decided - given_up
+    return dataclasses.replace(last, shapes=shapes, decided=decided, given_up=given_up, left=left, doing="done")
 
 
 def _arguments(attune: Path, flags: Mapping[str, object]) -> list[str]:
@@ -130,7 +137,7 @@ def _follow(
     process: subprocess.Popen[bytes], folder: Path | None, progress: Callable[[Progress], None] | None
 ) -> Progress:
     """Waits for the process to end. It has ended even if this raises."""
-    last = Progress(0, 0, "", 0.0, 0.0, "", {})
+    last = Progress(0, 0, 0, 0, "", 0.0, 0.0, "", {})
     try:
         if progress is None:
             process.wait()
@@ -158,7 +165,9 @@ def _read_progress(folder: Path | None, pid: int) -> Progress | None:
             if progress["pid"] == pid:
                 return Progress(
                     progress["shapes"],
-                    progress["done"],
+                    progress["decided"],
+                    progress["given_up"],
+                    progress["left"],
                     progress["doing"],
                     progress["elapsed_s"],
                     progress["best_ratio"],

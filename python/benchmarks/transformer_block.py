@@ -79,7 +79,7 @@ def compare(block, x, table, threads):
 
 
 def show(progress):
-    print(f"  {progress.done} of {progress.shapes}: {progress.doing}", file=sys.stderr)
+    print(f"  {progress.decided} of {progress.shapes}: {progress.doing}", file=sys.stderr)
 
 
 def run(options, folder):

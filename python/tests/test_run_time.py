@@ -187,7 +187,7 @@ class Tunes(InAFolder):
         self.assertGreater(results[0]["decision"]["speedup"], 0)
         with open(self.folder / "t.csv", newline="") as file:
             self.assertEqual([row["M"] for row in csv.DictReader(file)], ["1", "2"])
-        self.assertEqual((seen[-1].done, seen[-1].shapes), (2, 2))
+        self.assertEqual((seen[-1].decided, seen[-1].given_up, seen[-1].left, seen[-1].shapes), (2, 0, 0, 2))
 
     def test_progress_is_told_while_it_goes_on(self):
         seen = []
@@ -195,7 +195,7 @@ class Tunes(InAFolder):
         attune.tune(self.shapes(*sizes), self.folder / "t.csv", progress=seen.append, **FAKE)
         self.assertGreater(len(seen), 1)
         self.assertEqual({one.shapes for one in seen}, {8})
-        self.assertEqual([one.done for one in seen], sorted(one.done for one in seen))
+        self.assertEqual([one.decided for one in seen], sorted(one.decided for one in seen))
         self.assertNotEqual(seen[0].doing, "done")
 
     def test_what_the_callback_raises_stops_the_run(self):

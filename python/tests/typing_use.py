@@ -42,7 +42,7 @@ def use(x: Array, w: Array, bias: Array | None, out: bytearray) -> None:
 
 
 def told(progress: attune.Progress) -> None:
-    assert_type(progress.done, int)
+    assert_type(progress.decided, int)
 
 
 def told_wrong(progress: str) -> None:

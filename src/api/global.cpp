@@ -9,9 +9,9 @@
 
 #include "attune/dispatcher.h"
 #include "attune/error.h"
+#include "base/blocked_write_signals.h"
 #include "base/locations.h"
 #include "base/mutex.h"
-#include "base/quiet_write.h"
 #include "base/text.h"
 #include "base/variable.h"
 #include "compile/cache_limit.h"
@@ -28,7 +28,7 @@ namespace {
 void complain(std::string_view sentence) {
   constexpr size_t kMaxCharacters = 2000;
   const std::string line = fmt::format("attune: {}\n", shown(sentence, kMaxCharacters));
-  const QuietWrite quiet;
+  const BlockedWriteSignals blocked;
   [[maybe_unused]] const size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

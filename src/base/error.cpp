@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/quiet_write.h"
+#include "base/blocked_write_signals.h"
 
 namespace attune {
 
@@ -35,7 +35,7 @@ int exit_status(ErrorCode code) noexcept {
 
 namespace detail {
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
-  const QuietWrite quiet;
+  const BlockedWriteSignals blocked;
   std::fprintf(stderr, "attune: bug at %s:%d: %s: %s\n", file, line, condition, message.c_str());
   std::abort();
 }

@@ -16,8 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/blocked_write_signals.h"
+#include "base/descriptor.h"
 #include "base/error.h"
-#include "base/quiet_write.h"
 #include "base/text.h"
 
 namespace attune {
@@ -26,22 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr unsigned kPermissionBits = 07777;
-
-/// Closes the descriptor on every exit path.
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const noexcept { return value_; }
-  int release() noexcept { return std::exchange(value_, -1); }
-
- private:
-  int value_;
-};
 
 std::string reason(int error) { return std::strerror(error); }
 
@@ -123,7 +108,7 @@ class TemporaryFile {
   }
 
   void write(std::string_view content) {
-    const QuietWrite quiet;
+    const BlockedWriteSignals blocked;
     while (!content.empty()) {
       const ssize_t written = ::write(descriptor_, content.data(), content.size());
       if (written < 0 && errno == EINTR) continue;
@@ -149,7 +134,7 @@ class TemporaryFile {
 void sync_folder(const fs::path& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // EINVAL: the file system does not support syncing a folder.
-  if (descriptor.get() >= 0 && ::fsync(descriptor.get()) != 0 && errno != EINVAL) fail_write(folder, errno);
+  if (descriptor.number() >= 0 && ::fsync(descriptor.number()) != 0 && errno != EINVAL) fail_write(folder, errno);
 }
 
 /// Whether this is an anonymous pipe, which is already open; a named pipe lies in a folder of a disk.
@@ -188,15 +173,15 @@ FileReader::FileReader(const fs::path& path) : path_(path) {
   }
   Descriptor opened(std::exchange(descriptor_, -1));
   struct stat status {};
-  if (::fstat(opened.get(), &status) != 0)
+  if (::fstat(opened.number(), &status) != 0)
     fail(ErrorCode::io, "cannot stat the file ({}): '{}'", reason(errno), path.string());
   if (S_ISDIR(status.st_mode))
     fail(ErrorCode::invalid_input, "expected a file, got a folder, name a file: '{}'", path.string());
   if (S_ISREG(status.st_mode))
     size_bytes_ = static_cast<uint64_t>(status.st_size);
-  else if (!S_ISCHR(status.st_mode) && !is_open_pipe(opened.get(), status))
+  else if (!S_ISCHR(status.st_mode) && !is_open_pipe(opened.number(), status))
     fail_kind(path);
-  if (::fcntl(opened.get(), F_SETFL, 0) != 0)
+  if (::fcntl(opened.number(), F_SETFL, 0) != 0)
     fail(ErrorCode::io, "cannot set the file up for reading ({}): '{}'", reason(errno), path.string());
   descriptor_ = opened.release();
 }

@@ -83,6 +83,10 @@ std::string counted(size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string counted_of(size_t count, size_t all, std::string_view noun) {
+  return fmt::format("{} of {}", count, counted(all, noun));
+}
+
 namespace {
 
 /// Returns a name without leading dashes, in lower case, with dashes between its words.

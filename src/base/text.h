@@ -27,6 +27,8 @@ size_t utf8_length(std::string_view text) noexcept;
 /// `, `\x1b`), and a text longer than `max_characters` characters ends in `…`.
 std::string shown(std::string_view text, size_t max_characters = 80);
 std::string counted(size_t count, std::string_view noun);  ///< `1 shape`, `2 shapes`.
+/// `0 of 1 shape`, `1 of 3 shapes`.
+std::string counted_of(size_t count, size_t all, std::string_view noun);
 
 /// Returns the name that a misspelt word most likely means: the first of those that differ from it in the fewest
 /// letters, and in at most a third of them. Two letters in the wrong order count once; case, leading dashes, and

@@ -113,6 +113,8 @@ TEST(Text, CountsAgreeWithTheirNoun) {
   EXPECT_EQ(counted(0, "shape"), "0 shapes");
   EXPECT_EQ(counted(1, "shape"), "1 shape");
   EXPECT_EQ(counted(2, "shape"), "2 shapes");
+  EXPECT_EQ(counted_of(0, 1, "shape"), "0 of 1 shape");
+  EXPECT_EQ(counted_of(1, 3, "shape"), "1 of 3 shapes");
 }
 
 }  // namespace

@@ -80,10 +80,10 @@ void print_notices(const TuneInputs& inputs) {
   for (const auto& shape : inputs.skipped) print_line(stderr, fmt::format("skipped {}: {}", shape.shape, shape.reason));
 }
 
-/// Opens the journal once for each lane, because each lane has a thread.
-std::vector<std::unique_ptr<Journal>> open_journals(const std::filesystem::path& file, size_t num_lanes) {
+/// Opens the journal once for each device, because each has a thread.
+std::vector<std::unique_ptr<Journal>> open_journals(const std::filesystem::path& file, size_t num_devices) {
   std::vector<std::unique_ptr<Journal>> journals;
-  for (size_t i = 0; i < num_lanes; ++i) journals.push_back(open_sql_journal(file));
+  for (size_t i = 0; i < num_devices; ++i) journals.push_back(open_sql_journal(file));
   return journals;
 }
 
@@ -113,16 +113,17 @@ class Campaign {
         tracker_(progress_at_start(inputs, device(), how_.budget_s, journal_file_), path_if_any(home_location)),
         display_(options, inputs, first().flags, tracker_.now()) {
     for (size_t i = 1; i < journals_.size(); ++i) journals_[i]->join_run(recorded_.number());
-    how_.before_measuring = [this] { wait_for_others(); };
+    how_.before_measuring = [this](const Tick& tick) { wait_for_others(tick); };
   }
 
   CampaignResult run() {
     end_s_ = steady_clock().now_s() + how_.budget_s;
     tune();
-    set_signal_handler(SIG_DFL);
     publish();
     report();
-    return end(exit_status());
+    const int status = exit_status();
+    set_signal_handler(SIG_DFL);
+    return end(status);
   }
 
  private:
@@ -130,19 +131,19 @@ class Campaign {
   const DeviceInfo& device() const { return first().device(); }
 
   /// Waits for a quiet machine, which takes nothing from the budget.
-  void wait_for_others() {
+  void wait_for_others(const Tick& tick) {
     const double before_s = steady_clock().now_s();
-    wait_for_quiet(first(), options_.quiet_wait_s, is_interrupted);
+    wait_for_quiet(first(), options_.quiet_wait_s, tick, [this](const std::string& line) { display_.say(line); });
     waited_s_ = steady_clock().now_s() - before_s;
   }
 
-  std::vector<TuningLane> lanes() const {
-    std::vector<TuningLane> lanes;
+  std::vector<TuningDevice> tuning_devices() const {
+    std::vector<TuningDevice> devices;
     for (size_t i = 0; i < environments_.size(); ++i) {
       const Environment& one = environments_[i];
-      lanes.push_back({*one.executor, *journals_[i], one.kernels.get(), one.cores});
+      devices.push_back({*one.executor, *journals_[i], one.kernels.get(), one.cores});
     }
-    return lanes;
+    return devices;
   }
 
   /// Runs the tuner; publishes the decisions made before an error.
@@ -152,7 +153,7 @@ class Campaign {
       if (how_.protocol.require == Requirement::batch_invariant)
         tune_weights(observers);
       else
-        results_ = Tuner(lanes(), how_).run(inputs_.items, observers, interrupted);
+        results_ = Tuner(tuning_devices(), how_).run(inputs_.items, observers, interrupted);
     } catch (const Error&) {
       display_.flush();
       publisher_.flush();
@@ -163,10 +164,10 @@ class Campaign {
   /// Tunes all rows, then gives those of each weight one config; only then their results are known.
   void tune_weights(TuneObserver& observer) {
     ProgressObserver progress(observer);
-    results_ = Tuner(lanes(), how_).run(inputs_.items, progress, interrupted);
+    results_ = Tuner(tuning_devices(), how_).run(inputs_.items, progress, interrupted);
     TunerOptions rest = how_;
     if (rest.budget_s > 0) rest.budget_s = std::max(0.001, end_s_ + waited_s_ - steady_clock().now_s());
-    WeightConfigs weights(lanes(), rest, inputs_.items, observer);
+    WeightConfigs weights(tuning_devices(), rest, inputs_.items, observer);
     weights.settle(results_, interrupted);
     for (const TuneResult& result : results_) observer.finished(result);
     for (const std::string& notice : weights.notices()) display_.note(notice);
@@ -204,10 +205,17 @@ class Campaign {
     print_summary(options_, inputs_, display_, journal_file_);
   }
 
-  /// Verifies a winner once more, and reports what came of it.
+  /// Verifies a winner once more, and reports what came of it. False after an interrupt.
   bool is_winner_right(const Decision& decision) const {
-    const InterleavedOptions once{.protocol = how_.protocol, .rounds = 0, .kernels = first().kernels.get()};
-    const auto checked = time_interleaved(*first().executor, decision.problem, {&decision.winner, 1}, once);
+    const InterleavedOptions once{
+        .protocol = how_.protocol, .rounds = 0, .kernels = first().kernels.get(), .tick = is_interrupted};
+    std::vector<TimedCandidate> checked;
+    try {
+      checked = time_interleaved(*first().executor, decision.problem, {&decision.winner, 1}, once);
+    } catch (const Error&) {
+      if (!interrupted) throw;
+    }
+    if (interrupted) return false;
     const Outcome& outcome = checked.front().outcome;
     std::fprintf(stderr, "%s: winner checked again: %s%s%s, errRatio %.4f\n", short_shape(decision.problem).c_str(),
                  std::string(name(outcome.status)).c_str(), outcome.detail.empty() ? "" : ", ", outcome.detail.c_str(),
@@ -215,11 +223,13 @@ class Campaign {
     return outcome.ok();
   }
 
-  /// Verifies the winners like the older tuner's --compare, and reports how many the budget leaves no time for.
+  /// Verifies the winners like the older tuner's --compare, and reports how many the budget leaves no time for. False
+  /// after an interrupt.
   bool winners_are_right() const {
     bool right = true;
     size_t num_left = 0;
     for (const TuneResult& result : results_) {
+      if (interrupted) return false;
       if (!result.decision) continue;
       const double needed_s = min_first_admission_s(result.problem, device());
       if (how_.budget_s > 0 && steady_clock().now_s() + needed_s > end_s_ + waited_s_)
@@ -236,7 +246,7 @@ class Campaign {
     if (interrupted) return interrupt_status();
     // Only winners for YAML output or of a single size, which the older tuner checks.
     const bool check_again = options_.compare && (!inputs_.yaml.empty() || options_.m);
-    if (check_again && !winners_are_right()) return 1;
+    if (check_again && !winners_are_right()) return interrupted ? interrupt_status() : 1;
     return display_.decisions().size() + display_.num_kept() > 0 ? 0 : 1;
   }
 
@@ -253,7 +263,7 @@ class Campaign {
   const std::vector<Environment>& environments_;
   const TuneInputs& inputs_;
   const std::filesystem::path journal_file_;
-  const std::vector<std::unique_ptr<Journal>> journals_;  // One a lane, on the same file.
+  const std::vector<std::unique_ptr<Journal>> journals_;  // One for each device, on the same file.
   JournalRun recorded_;
   TunePublisher publisher_;
   ProgressTracker tracker_;

@@ -88,7 +88,7 @@ JournalRun::~JournalRun() {
   try {
     end("failed", kUnknown);
   } catch (const std::exception&) {
-    // The error that ends the verb is the one to report.
+    // The error that ends the command is the one to report.
   }
 }
 

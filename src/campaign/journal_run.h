@@ -10,15 +10,15 @@
 
 namespace attune {
 
-/// Records the run of a measuring verb in the journal: a RunBegin at construction, a RunEnd when end() is called, or
+/// Records the run of a measuring command in the journal: a RunBegin at construction, a RunEnd when end() is called, or
 /// one with `failed` at destruction.
 class JournalRun {
  public:
   /// `journal` must outlive this. Throws like Journal::append().
   JournalRun(Journal& journal, const DeviceInfo& device);
   /// Records in the journal that `--journal` names, else in the user's if it exists; it is not created for this,
-  /// because timing needs no journal. If the user's cannot be written, the verb continues without an entry, and a note
-  /// on standard error gives the reason.
+  /// because timing needs no journal. If the user's cannot be written, the command continues without an entry, and a
+  /// note on standard error gives the reason.
   JournalRun(const std::string& journal_option, const DeviceInfo& device);
   ~JournalRun();
   JournalRun(const JournalRun&) = delete;

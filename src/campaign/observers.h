@@ -13,6 +13,9 @@ class Observers final : public TuneObserver {
   void progress(const Problem& problem, Phase phase, size_t num_alive) override {
     for (TuneObserver* one : all_) one->progress(problem, phase, num_alive);
   }
+  void compiling(const Problem& problem, size_t num_candidates) override {
+    for (TuneObserver* one : all_) one->compiling(problem, num_candidates);
+  }
   void finished(const TuneResult& result) override {
     for (TuneObserver* one : all_) one->finished(result);
   }

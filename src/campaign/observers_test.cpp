@@ -17,6 +17,9 @@ class NamedObserver final : public TuneObserver {
   void progress(const Problem& problem, Phase, size_t num_alive) override {
     told_.push_back(name_ + " progress " + problem.text("m") + " " + std::to_string(num_alive));
   }
+  void compiling(const Problem& problem, size_t num_candidates) override {
+    told_.push_back(name_ + " compiling " + problem.text("m") + " " + std::to_string(num_candidates));
+  }
   void finished(const TuneResult& result) override { told_.push_back(name_ + " finished " + result.problem.text("m")); }
   void tick() override { told_.push_back(name_ + " tick"); }
 
@@ -31,6 +34,9 @@ TEST(Observers, AreToldEverythingInTheirOrder) {
   Observers all({&first, &second, &third});
   all.progress(test_problem(3), Phase::race, 7);
   EXPECT_THAT(told, ElementsAre("first progress 3 7", "second progress 3 7", "third progress 3 7"));
+  told.clear();
+  all.compiling(test_problem(4), 9);
+  EXPECT_THAT(told, ElementsAre("first compiling 4 9", "second compiling 4 9", "third compiling 4 9"));
   told.clear();
   all.finished(decided(test_problem(5), 1));
   EXPECT_THAT(told, ElementsAre("first finished 5", "second finished 5", "third finished 5"));

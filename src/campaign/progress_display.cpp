@@ -34,7 +34,7 @@ ProgressDisplay::ProgressDisplay(const RunProgress& progress)
       reported_s_(began_s_),
       terminal_(isatty(STDERR_FILENO) == 1) {}
 
-ProgressDisplay::~ProgressDisplay() { clear(); }
+ProgressDisplay::~ProgressDisplay() { hide(); }
 
 void ProgressDisplay::update() {
   const double now_s = steady_clock().now_s();
@@ -43,8 +43,7 @@ void ProgressDisplay::update() {
   } else if (now_s - reported_s_ > kPlainS) {
     reported_s_ = now_s;
     const std::string remarks = progress_.remarks();
-    std::fprintf(stderr, "%zu of %zu shapes, %s: %s%s%s\n", progress_.num_done, progress_.num_shapes,
-                 format_duration(now_s - began_s_).c_str(),
+    std::fprintf(stderr, "%s, %s: %s%s%s\n", progress_.counts().c_str(), format_duration(now_s - began_s_).c_str(),
                  progress_.doing.empty() ? "starting" : progress_.doing.c_str(), remarks.empty() ? "" : "; ",
                  remarks.c_str());
   }
@@ -54,23 +53,29 @@ void ProgressDisplay::redraw() {
   if (terminal_) draw();
 }
 
+void ProgressDisplay::hide() {
+  const Lock lock(mutex_);
+  clear();
+}
+
 void ProgressDisplay::print_line(const std::string& line, bool to_stdout) {
+  const Lock lock(mutex_);
   clear();
   attune::print_line(to_stdout ? stdout : stderr, line);
   std::fflush(to_stdout ? stdout : stderr);
-  if (terminal_) draw();
 }
 
 void ProgressDisplay::draw() {
   drawn_s_ = steady_clock().now_s();
   const size_t all = progress_.num_shapes;
-  const size_t filled = all == 0 ? kBarCells : kBarCells * progress_.num_done / all;
+  const size_t filled = all == 0 ? kBarCells : kBarCells * progress_.num_ended() / all;
   std::string bar;
   for (size_t cell = 0; cell < kBarCells; ++cell) bar += cell < filled ? "█" : "░";
   const std::string remarks = progress_.remarks();
-  std::string line = fmt::format("{} {}/{} {}  {}{}{}", bar, progress_.num_done, all,
-                                 format_duration(steady_clock().now_s() - began_s_), progress_.doing,
-                                 remarks.empty() ? "" : "; ", remarks);
+  std::string line =
+      fmt::format("{} {}, {}  {}{}{}", bar, progress_.counts(), format_duration(steady_clock().now_s() - began_s_),
+                  progress_.doing, remarks.empty() ? "" : "; ", remarks);
+  const Lock lock(mutex_);
   std::fprintf(stderr, "\r\033[K%s", fit_to_terminal(std::move(line)).c_str());
   std::fflush(stderr);
   visible_ = true;

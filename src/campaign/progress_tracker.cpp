@@ -16,8 +16,16 @@ ProgressTracker::ProgressTracker(RunProgress start, const std::filesystem::path&
 void ProgressTracker::progress(const Problem& problem, Phase phase, size_t num_candidates) {
   static constexpr std::array<const char*, 5> kPhases = {"racing", "finals of", "confirming", "last samples of",
                                                          "done with"};
-  progress_.doing = fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)],
-                                counted(num_candidates, "candidate"), short_shape(problem));
+  if (num_candidates == 0)  // Those that join the race first are verified.
+    progress_.doing = "verifying the first candidates of " + short_shape(problem);
+  else
+    progress_.doing = fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)],
+                                  counted(num_candidates, "candidate"), short_shape(problem));
+  tick();
+}
+
+void ProgressTracker::compiling(const Problem& problem, size_t num_candidates) {
+  progress_.doing = fmt::format("compiling {} of {}", counted(num_candidates, "candidate"), short_shape(problem));
   tick();
 }
 
@@ -27,7 +35,12 @@ void ProgressTracker::tick() {
 }
 
 void ProgressTracker::finished(const TuneResult& result) {
-  ++progress_.num_done;
+  if (is_decided(result))
+    ++progress_.num_decided;
+  else if (result.ending == Ending::refused || result.ending == Ending::unsupported)
+    ++progress_.num_given_up;
+  else
+    ++progress_.num_left;
   for (const auto& [candidate, outcome] : result.failures) ++progress_.failures[std::string(name(outcome.status))];
   if (result.decision && result.decision->comparison.ratio > progress_.best_ratio) {
     progress_.best_ratio = result.decision->comparison.ratio;

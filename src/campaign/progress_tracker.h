@@ -15,6 +15,7 @@ class ProgressTracker final : public TuneObserver {
   const RunProgress& now() const noexcept { return progress_; }
 
   void progress(const Problem& problem, Phase phase, size_t num_candidates) override;
+  void compiling(const Problem& problem, size_t num_candidates) override;
   void finished(const TuneResult& result) override;
   void tick() override;
 

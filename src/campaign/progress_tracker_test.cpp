@@ -41,9 +41,27 @@ TEST_F(Tracker, CountsShapesAndFailures) {
   tracker_.finished(result(1, 1, {Status::crashed, Status::wrong_result}));
   tracker_.finished(undecided(test_problem(2), Ending::cut, "no time"));
   tracker_.finished(result(3, 1, {Status::crashed}));
-  EXPECT_EQ(tracker_.now().num_done, 3u);
-  EXPECT_EQ(tracker_.now().num_shapes, 3u);
+  EXPECT_EQ(tracker_.now().counts(), "2 of 3 shapes decided, 1 left for the next run");
   EXPECT_THAT(tracker_.now().failures, ElementsAre(Pair("crashed", 2), Pair("wrong_result", 1)));
+}
+
+TEST_F(Tracker, CountsAsDecidedWhatIsDecided) {
+  tracker_.finished(undecided(test_problem(1), Ending::kept, "the table already has its row"));
+  tracker_.finished(decided(test_problem(2), 1, Ending::reused));
+  EXPECT_EQ(tracker_.now().num_decided, 2u);
+  tracker_.finished(undecided(test_problem(3), Ending::unsupported, "nothing supports it"));
+  tracker_.finished(undecided(test_problem(4), Ending::refused, "too large"));
+  EXPECT_EQ(tracker_.now().num_given_up, 2u);
+  TuneResult tie = decided(test_problem(5), 1);
+  tie.decision->verdict = Verdict::tie;
+  tracker_.finished(tie);
+  EXPECT_EQ(tracker_.now().num_decided, 3u);
+  tie.decision->incomplete = true;
+  tracker_.finished(tie);
+  EXPECT_EQ(tracker_.now().num_left, 1u);
+  tie.decision->verdict = Verdict::faster;
+  tracker_.finished(tie);
+  EXPECT_EQ(tracker_.now().num_decided, 4u) << "that it is faster was proven";
 }
 
 TEST_F(Tracker, RemembersTheBestShape) {
@@ -77,12 +95,21 @@ TEST_F(Tracker, NamesThePhaseAndWritesTheFile) {
   EXPECT_EQ(runs[0].progress.device, "fake:0");
 }
 
+TEST_F(Tracker, SaysWhatGoesOnBeforeTheRace) {
+  tracker_.compiling(test_problem(1), 7);
+  EXPECT_EQ(tracker_.now().doing, "compiling 7 candidates of 1×32×48 fp32");
+  tracker_.progress(test_problem(1), Phase::race, 0);
+  EXPECT_EQ(tracker_.now().doing, "verifying the first candidates of 1×32×48 fp32");
+  tracker_.progress(test_problem(1), Phase::race, 1);
+  EXPECT_EQ(tracker_.now().doing, "racing 1 candidate of 1×32×48 fp32");
+}
+
 TEST_F(Tracker, GoesOnWithoutAFile) {
   ProgressTracker tracker({.num_shapes = 1}, {}, clock_);
   clock_.at_s += 2;
   tracker.progress(test_problem(1), Phase::confirm, 2);
   tracker.finished(result(1, 1.1));
-  EXPECT_EQ(tracker.now().num_done, 1u);
+  EXPECT_EQ(tracker.now().num_decided, 1u);
   EXPECT_EQ(tracker.now().doing, "confirming 2 candidates of 1×32×48 fp32");
 }
 

@@ -40,7 +40,9 @@ nlohmann::ordered_json json_of(const RunProgress& progress) {
           {"pid", ::getpid()},
           {"started_ticks", started_ticks(::getpid())},
           {"shapes", progress.num_shapes},
-          {"done", progress.num_done},
+          {"decided", progress.num_decided},
+          {"given_up", progress.num_given_up},
+          {"left", progress.num_left},
           {"doing", progress.doing},
           {"elapsed_s", progress.elapsed_s},
           {"budget_s", progress.budget_s},
@@ -62,7 +64,9 @@ std::optional<RunningRun> run_from(const std::string& text) {
   if (started == 0 || started != json.at("started_ticks").get<int64_t>()) return std::nullopt;
   RunProgress& progress = run.progress;
   progress.num_shapes = json.at("shapes").get<size_t>();
-  progress.num_done = json.at("done").get<size_t>();
+  progress.num_decided = json.at("decided").get<size_t>();
+  progress.num_given_up = json.at("given_up").get<size_t>();
+  progress.num_left = json.at("left").get<size_t>();
   progress.doing = json.at("doing").get<std::string>();
   progress.elapsed_s = json.at("elapsed_s").get<double>();
   progress.budget_s = json.at("budget_s").get<double>();
@@ -77,20 +81,28 @@ std::optional<RunningRun> run_from(const std::string& text) {
 
 }  // namespace
 
+std::string RunProgress::counts() const {
+  std::string text = counted_of(num_decided, num_shapes, "shape") + " decided";
+  if (num_given_up > 0) text += fmt::format(", {} given up", num_given_up);
+  if (num_left > 0) text += fmt::format(", {} left for the next run", num_left);
+  return text;
+}
+
 std::optional<double> RunProgress::left_s() const {
-  if (num_done == 0 || num_done >= num_shapes) return std::nullopt;
-  const double left = elapsed_s / static_cast<double>(num_done) * static_cast<double>(num_shapes - num_done);
+  const size_t ended = num_ended();
+  if (ended == 0 || ended >= num_shapes) return std::nullopt;
+  const double left = elapsed_s / static_cast<double>(ended) * static_cast<double>(num_shapes - ended);
   return budget_s > 0 ? std::min(left, std::max(0.0, budget_s - elapsed_s)) : left;
 }
 
 double RunProgress::shapes_a_minute() const {
-  return elapsed_s > 0 ? 60 * static_cast<double>(num_done) / elapsed_s : 0;
+  return elapsed_s > 0 ? 60 * static_cast<double>(num_decided) / elapsed_s : 0;
 }
 
 std::string RunProgress::remarks() const {
   std::vector<std::string> parts;
   if (const auto left = left_s()) {
-    parts.push_back(fmt::format("{:.1f} shapes a minute", shapes_a_minute()));
+    parts.push_back(fmt::format("{:.1f} decided a minute", shapes_a_minute()));
     parts.push_back("about " + format_duration(*left) + " left");
   }
   if (best_ratio > 1) parts.push_back(fmt::format("best {:.2f}× ({})", best_ratio, best_shape));

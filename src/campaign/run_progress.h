@@ -11,16 +11,24 @@ namespace attune {
 
 /// Progress of a run of `attune tune`, for its live line and `attune status`. Plain data.
 struct RunProgress {
-  size_t num_shapes = 0, num_done = 0;
-  std::string doing;                       ///< `racing 24 of 64×1152×896 fp32`
+  size_t num_shapes = 0;
+  size_t num_decided = 0;                  ///< Now or by an earlier run.
+  size_t num_given_up = 0;                 ///< No candidate could serve them.
+  size_t num_left = 0;                     ///< Left for the next run: cut, or a tie that is not finished.
+  std::string doing;                       ///< `racing 24 candidates of 64×1152×896 fp32`
   double elapsed_s = 0, budget_s = 0;      ///< budget_s 0: no budget.
   double best_ratio = 0;                   ///< Best decision so far, relative to its baseline; 0: none yet.
   std::string best_shape;                  ///< Shape of that decision.
   std::map<std::string, size_t> failures;  ///< Number of candidates by status.
   std::string device, table, journal;      ///< For `attune status`.
 
-  /// Estimates the remaining time from the shapes done, limited by the budget; nothing before the first shape.
+  /// Shapes that the run is done with, decided or not.
+  size_t num_ended() const noexcept { return num_decided + num_given_up + num_left; }
+  /// Returns `12 of 34 shapes decided, 2 given up, 1 left for the next run`; counts of 0 are not said, but the first.
+  std::string counts() const;
+  /// Estimates the remaining time from the shapes that ended, limited by the budget; nothing before the first one.
   std::optional<double> left_s() const;
+  /// Rate of decided shapes.
   double shapes_a_minute() const;
   /// Returns remarks such as `about 3 min left, best 1.52× (1×896×4864 fp32), failed: 3 crashed, 1 wrong_result`; may
   /// be empty.

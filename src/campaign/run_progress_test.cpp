@@ -15,28 +15,40 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 RunProgress half_done() {
-  RunProgress progress{.num_shapes = 4, .num_done = 2, .doing = "racing", .elapsed_s = 60};
+  RunProgress progress{.num_shapes = 4, .num_decided = 2, .doing = "racing", .elapsed_s = 60};
   progress.best_ratio = 1.5;
   progress.best_shape = "1×2×3";
   progress.failures = {{"crashed", 3}};
   return progress;
 }
 
-TEST(RunProgressNumbers, TheTimeLeftFollowsFromTheShapesDoneAndTheBudget) {
+TEST(RunProgressNumbers, ShapesThatAreGivenUpOrLeftAreNotDecided) {
+  RunProgress progress = half_done();
+  EXPECT_EQ(progress.counts(), "2 of 4 shapes decided");
+  progress.num_decided = 1;
+  progress.num_given_up = 1;
+  progress.num_left = 1;
+  EXPECT_EQ(progress.counts(), "1 of 4 shapes decided, 1 given up, 1 left for the next run");
+  EXPECT_EQ(progress.shapes_a_minute(), 1);
+  EXPECT_EQ(progress.left_s(), 20) << "each took its time, decided or not";
+  EXPECT_EQ(RunProgress{.num_shapes = 1}.counts(), "0 of 1 shape decided");
+}
+
+TEST(RunProgressNumbers, TheTimeLeftFollowsFromTheShapesThatEndedAndTheBudget) {
   RunProgress progress = half_done();
   EXPECT_EQ(progress.left_s(), 60);
   progress.budget_s = 70;
   EXPECT_EQ(progress.left_s(), 10);
   progress.budget_s = 50;
   EXPECT_EQ(progress.left_s(), 0) << "the budget is spent";
-  progress.num_done = 0;
+  progress.num_decided = 0;
   EXPECT_EQ(progress.left_s(), std::nullopt);
-  progress.num_done = 4;
+  progress.num_decided = 4;
   EXPECT_EQ(progress.left_s(), std::nullopt);
 }
 
 TEST(RunProgressNumbers, RemarksNameRateBestAndFailures) {
-  EXPECT_EQ(half_done().remarks(), "2.0 shapes a minute, about 1m 00s left, best 1.50× (1×2×3), failed: 3 crashed");
+  EXPECT_EQ(half_done().remarks(), "2.0 decided a minute, about 1m 00s left, best 1.50× (1×2×3), failed: 3 crashed");
   EXPECT_EQ(RunProgress{}.remarks(), "");
 }
 
@@ -49,11 +61,14 @@ TEST_F(RunFiles, ShowARunUntilItEnds) {
   {
     ProgressFile file(state_.path());
     EXPECT_THAT(running_runs(state_.path()), IsEmpty()) << "nothing is written yet";
-    file.write(half_done());
+    RunProgress progress = half_done();
+    progress.num_given_up = 3;
+    progress.num_left = 4;
+    file.write(progress);
     const auto runs = running_runs(state_.path());
     ASSERT_THAT(runs, SizeIs(1));
+    EXPECT_EQ(runs[0].progress.counts(), progress.counts());
     EXPECT_EQ(runs[0].pid, ::getpid());
-    EXPECT_EQ(runs[0].progress.num_done, 2u);
     EXPECT_EQ(runs[0].progress.doing, "racing");
     EXPECT_EQ(runs[0].progress.best_shape, "1×2×3");
     EXPECT_EQ(runs[0].progress.failures.at("crashed"), 3u);
@@ -65,13 +80,13 @@ TEST_F(RunFiles, AreWrittenTwiceASecondAtMost) {
   ProgressFile file(state_.path());
   RunProgress progress = half_done();
   file.write(progress);
-  progress.num_done = 3;
+  progress.num_decided = 3;
   progress.elapsed_s += 0.4;
   file.write(progress);
-  EXPECT_EQ(running_runs(state_.path()).at(0).progress.num_done, 2u);
+  EXPECT_EQ(running_runs(state_.path()).at(0).progress.num_decided, 2u);
   progress.elapsed_s += 0.2;
   file.write(progress);
-  EXPECT_EQ(running_runs(state_.path()).at(0).progress.num_done, 3u);
+  EXPECT_EQ(running_runs(state_.path()).at(0).progress.num_decided, 3u);
 }
 
 TEST_F(RunFiles, OfDeadProcessesAreRemovedAndForeignOnesLeft) {

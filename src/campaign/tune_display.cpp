@@ -45,36 +45,33 @@ void TuneDisplay::flush() {
 }
 
 void TuneDisplay::finished(const TuneResult& result) {
-  display_.redraw();
   num_kept_ += result.ending == Ending::kept;
   if (result.ending == Ending::cut) ++cut_[result.reason];
   num_reused_ += result.ending == Ending::reused;
   if (result.decision) {
     decisions_.push_back(*result.decision);
   } else if (options_.verbose || (result.ending != Ending::kept && result.ending != Ending::cut)) {
-    display_.print_line(fmt::format("{}: {}: {}", short_shape(result.problem), name(result.ending), result.reason),
-                        false);
+    say(fmt::format("{}: {}: {}", short_shape(result.problem), name(result.ending), result.reason));
   }
   if (options_.verbose) print_details(result);
   if (!options_.json) print_in_order(result.problem, result.decision ? result_line(*result.decision) : "");
+  display_.redraw();
 }
 
 void TuneDisplay::note_cut_shapes() {
+  display_.hide();
   for (const auto& [reason, count] : cut_) {
-    display_.print_line(fmt::format("{} not decided, run again to continue: {}", counted(count, "shape"), reason),
-                        false);
+    say(fmt::format("{} not decided, run again to continue: {}", counted(count, "shape"), reason));
   }
 }
 
 void TuneDisplay::print_details(const TuneResult& result) {
-  display_.print_line(fmt::format("  {} candidates, {} failed, {}", result.num_candidates, result.failures.size(),
-                                  format_duration(result.seconds)),
-                      false);
-  for (const std::string& remark : result.remarks) display_.print_line("  " + remark, false);
+  say(fmt::format("  {}, {} failed, {}", counted(result.num_candidates, "candidate"), result.failures.size(),
+                  format_duration(result.seconds)));
+  for (const std::string& remark : result.remarks) say("  " + remark);
   for (const auto& [candidate, outcome] : result.failures) {
-    display_.print_line(fmt::format("  {}: {}; {}", name(outcome.status), outcome.detail,
-                                    repeat_command(result.problem, candidate, device_flags_)),
-                        false);
+    say(fmt::format("  {}: {}; {}", name(outcome.status), outcome.detail,
+                    repeat_command(result.problem, candidate, device_flags_)));
   }
 }
 
@@ -92,11 +89,9 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
                           {"detail", outcome.detail},
                           {"repeat", repeat_command(result.problem, candidate, environment.flags)}});
     }
-    nlohmann::ordered_json object = {{"problem", result.problem.key()},
-                                     {"ending", name(result.ending)},
-                                     {"seconds", result.seconds},
-                                     {"candidates", result.num_candidates},
-                                     {"failed", failures}};
+    nlohmann::ordered_json object = {{"problem", result.problem.key()},     {"ending", name(result.ending)},
+                                     {"decided", is_decided(result)},       {"seconds", result.seconds},
+                                     {"candidates", result.num_candidates}, {"failed", failures}};
     if (!result.reason.empty()) object["reason"] = result.reason;
     if (!result.remarks.empty()) object["remarks"] = result.remarks;
     if (result.decision)
@@ -154,15 +149,8 @@ void print_summary(const TuneOptions& options, const TuneInputs& inputs, const T
     print_line(stdout, counted(display.num_reused(), "shape") +
                            " tuned before, taken from the journal (--all tunes them again)");
   }
-  if (summary.num_shapes == 0) {
-    print_line(stdout, "no shape was decided now; " + where);
-    return;
-  }
-  print_line(stdout, fmt::format("{}: geometric mean {:.3f}× over the default [{:.3f}, {:.3f}], {:.3f}× over the best "
-                                 "untuned config; {} faster, {} tied, {} keep the default, {} noisy in all; {}",
-                                 counted(summary.num_shapes, "shape"), summary.mean, summary.low, summary.high,
-                                 summary.mean_over_untuned, summary.num_faster, summary.num_tied,
-                                 summary.num_shapes - summary.num_faster - summary.num_tied, summary.num_noisy, where));
+  for (const std::string& sentence : result_legend(display.decisions())) print_line(stdout, sentence);
+  print_line(stdout, summary_text(summary) + "; " + where);
 }
 
 }  // namespace attune

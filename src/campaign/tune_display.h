@@ -22,13 +22,16 @@ class TuneDisplay final : public TuneObserver {
               const RunProgress& progress);
   void progress(const Problem&, Phase, size_t) override { display_.update(); }
   void tick() override { display_.update(); }
-  void note(const std::string& text) { display_.print_line("note: " + text, false); }
+  void compiling(const Problem&, size_t) override { display_.update(); }
+  void note(const std::string& text) { say("note: " + text); }
+  /// Prints a line on standard error. May be called while another thread calls the functions of TuneObserver.
+  void say(const std::string& line) { display_.print_line(line, false); }
 
   void finished(const TuneResult& result) override;
   const std::vector<Decision>& decisions() const noexcept { return decisions_; }
   size_t num_kept() const noexcept { return num_kept_; }
   size_t num_reused() const noexcept { return num_reused_; }
-  /// Prints one line per reason for the undecided shapes, on standard error.
+  /// Prints one line per reason for the undecided shapes, on standard error, and removes the live line.
   void note_cut_shapes();
   /// Prints results that still wait for an earlier shape; finished() prints them once that shape ends.
   void flush();
@@ -57,7 +60,8 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
 /// Implements `--compare`: prints the previous row (or the baseline, if there was none) and the new row, from the same
 /// finals.
 void print_comparison(const std::vector<TuneResult>& results, const TuneInputs& inputs);
-/// Prints the last lines: the geometric mean, and the output files.
+/// Prints the last lines: shapes that were decided before, what the table's words mean, and the summary with the output
+/// files.
 void print_summary(const TuneOptions& options, const TuneInputs& inputs, const TuneDisplay& display,
                    const std::filesystem::path& journal);
 

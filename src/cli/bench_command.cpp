@@ -91,33 +91,33 @@ int run_bench(const BenchOptions& options) {
   return status;
 }
 
-void add_bench_flags(CLI::App& verb, Action& chosen) {
+void add_bench_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<BenchOptions>();
-  verb.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
+  command.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
       ->required();
-  verb.add_option("--solver", options->choice.solver, "One solver, such as onednn.gemm");
-  verb.add_option("--config", options->choice.config,
-                  "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
-  verb.add_option("--candidate", options->choice.names, "Full name of a candidate, as in tables; may be repeated")
+  command.add_option("--solver", options->choice.solver, "One solver, such as onednn.gemm");
+  command.add_option("--config", options->choice.config,
+                     "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
+  command.add_option("--candidate", options->choice.names, "Full name of a candidate, as in tables; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_run_flags(verb, options->run);
-  add_require_flag(verb, options->require,
+  add_run_flags(command, options->run);
+  add_require_flag(command, options->require,
                    "Verify besides that each candidate is deterministic or batch-invariant, bit by bit");
-  verb.add_option("--iters", options->rounds, "Number of rounds; each takes one sample of every candidate")
+  command.add_option("--iters", options->rounds, "Number of rounds; each takes one sample of every candidate")
       ->capture_default_str()
       ->check(positive_number_error);
-  verb.add_option("--seed", options->seed, "Seed of the data and the order")
+  command.add_option("--seed", options->seed, "Seed of the data and the order")
       ->capture_default_str()
       ->check(natural_number_error);
-  add_isolation_flag(verb, options->isolation);
-  add_json_flag(verb, options->json);
-  verb.callback([options, &chosen] { chosen = [options] { return run_bench(*options); }; });
+  add_isolation_flag(command, options->isolation);
+  add_json_flag(command, options->json);
+  command.callback([options, &chosen] { chosen = [options] { return run_bench(*options); }; });
 }
 
 }  // namespace
 
-Verb bench_verb() {
-  return {VerbGroup::inspect, "bench",
+Command bench_command() {
+  return {CommandGroup::inspect, "bench",
           "Verify and time kernels of one problem, interleaved; without --solver: the untuned config of every solver",
           add_bench_flags};
 }

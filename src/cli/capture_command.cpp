@@ -134,11 +134,11 @@ int clear_captured(const CaptureOptions& options) {
   return 0;
 }
 
-void add_capture_flags(CLI::App& verb, Action& chosen) {
-  verb.require_subcommand(1);
+void add_capture_flags(CLI::App& command, Action& chosen) {
+  command.require_subcommand(1);
   auto options = std::make_shared<CaptureOptions>();
   const auto add = [&](const char* name, const char* help, int (*run)(const CaptureOptions&)) {
-    auto* sub = verb.add_subcommand(name, help);
+    auto* sub = command.add_subcommand(name, help);
     sub->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
     return sub;
   };
@@ -174,8 +174,8 @@ void add_capture_flags(CLI::App& verb, Action& chosen) {
 
 }  // namespace
 
-Verb capture_verb() {
-  return {VerbGroup::run_time, "capture",
+Command capture_command() {
+  return {CommandGroup::run_time, "capture",
           "Show, merge or clear the shapes that programs called under ATTUNE_TUNE_GEMM=1", add_capture_flags};
 }
 

@@ -71,38 +71,46 @@ int run_check(const CheckOptions& options) {
   else
     print_line(stdout, counted(rows.size(), "row") + (rows.empty() ? "" : ": ") + counts.text());
   if (!counts.is_checked()) std::fprintf(stderr, "attune: no row of the file could be checked on this device\n");
-  const int status = counts.passed() ? 0 : 1;
+  // A row of this device that cannot be used serves nobody, so it is a finding, too.
+  const size_t num_unusable = counts.of(CheckStatus::unusable);
+  if (counts.is_checked() && num_unusable > 0)
+    print_line(stderr, fmt::format("attune: {} of this device cannot be used", counted(num_unusable, "row")));
+  const int status = counts.passed() && num_unusable == 0 ? 0 : 1;
   if (recorded) recorded->end("done", status);
   return status;
 }
 
 namespace {
 
-void add_check_flags(CLI::App& verb, Action& chosen) {
+void add_check_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<CheckOptions>();
-  verb.add_option("table", options->table, "Tuned CSV, or YAML results")->required();
-  verb.add_flag("--no-run", options->no_run, "Do not run the kernels");
-  verb.add_option("--op", options->op, "Family, if the file does not identify it");
-  add_run_flags(verb, options->run);
-  verb.add_option("--max-slowdown", options->max_slowdown_pct,
+  command.add_option("table", options->table, "Tuned CSV, or YAML results")->required();
+  command.add_flag("--no-run", options->no_run, "Do not run the kernels");
+  command.add_option("--op", options->op, "Family, if the file does not identify it");
+  add_run_flags(command, options->run);
+  command
+      .add_option("--max-slowdown", options->max_slowdown_pct,
                   "Percent by which a row may be slower than the default before it is suspect")
       ->capture_default_str()
       ->check(amount_error);
-  verb.add_option("--slower-than", options->slower_than_pct,
+  command
+      .add_option("--slower-than", options->slower_than_pct,
                   "Percent by which a row may be slower than its recorded time before it is suspect; the low end of "
                   "the measured interval must exceed it in two runs")
       ->capture_default_str()
       ->check(amount_error);
-  add_json_flag(verb, options->json);
-  verb.callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
+  add_json_flag(command, options->json);
+  command.callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
 }
 
 }  // namespace
 
-Verb check_verb() {
-  return {VerbGroup::tables, "check",
-          "Check every row of a table: whether it loads on this device, is still correct and still as fast",
-          add_check_flags};
+Command check_command() {
+  return {
+      CommandGroup::tables, "check",
+      "Check every row of a table: whether it loads on this device, is still correct and still as fast; exit status 1 "
+      "if one is not",
+      add_check_flags};
 }
 
 }  // namespace attune

@@ -18,8 +18,8 @@ struct CheckOptions {
   double slower_than_pct = 25;
   bool json = false;
 };
-/// Returns 0; 1 if a row of this device is wrong (or, when timed, is confirmed slower than the baseline or its own
-/// time), or if nothing could be checked.
+/// Returns 0; 1 if a row of this device is wrong or cannot be used (or, when timed, is confirmed slower than the
+/// baseline or its own time), or if nothing could be checked.
 int run_check(const CheckOptions& options);
 
 }  // namespace attune

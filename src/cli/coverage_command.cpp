@@ -137,28 +137,29 @@ int run_coverage(const CoverageOptions& options) {
   return 0;
 }
 
-void add_coverage_flags(CLI::App& verb, Action& chosen) {
+void add_coverage_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<CoverageOptions>();
-  verb.add_option("captured", options->captured,
-                  "Folders and files of captured shapes; default: the folder of captures (see `attune paths`)");
-  verb.add_option("-t,--table", options->tables,
-                  "Tuned table, F:F2 for several; give it once for each family. Default: the tables of the run time");
-  verb.add_option("--op", options->op, "Only this family; also the family of files whose names do not identify it");
-  add_require_flag(verb, options->require,
+  command.add_option("captured", options->captured,
+                     "Folders and files of captured shapes; default: the folder of captures (see `attune paths`)");
+  command.add_option(
+      "-t,--table", options->tables,
+      "Tuned table, F:F2 for several; give it once for each family. Default: the tables of the run time");
+  command.add_option("--op", options->op, "Only this family; also the family of files whose names do not identify it");
+  add_require_flag(command, options->require,
                    "Look up as a process that requires it: deterministic or batch-invariant; default: ATTUNE_REQUIRE");
-  add_device_flags(verb, options->devices, "Device whose rows are considered; default: cpu:0");
-  verb.add_option("--top", options->top, "Number of rows and shapes to list; 0: all")
+  add_device_flags(command, options->devices, "Device whose rows are considered; default: cpu:0");
+  command.add_option("--top", options->top, "Number of rows and shapes to list; 0: all")
       ->check(natural_number_error)
       ->capture_default_str();
-  add_json_flag(verb, options->json);
-  verb.callback([options, &chosen] { chosen = [options] { return run_coverage(*options); }; });
+  add_json_flag(command, options->json);
+  command.callback([options, &chosen] { chosen = [options] { return run_coverage(*options); }; });
 }
 
 }  // namespace
 
-Verb coverage_verb() {
-  return {VerbGroup::tables, "coverage", "List rows that no lookup can reach, and captured shapes that no row serves",
-          add_coverage_flags};
+Command coverage_command() {
+  return {CommandGroup::tables, "coverage",
+          "List rows that no lookup can reach, and captured shapes that no row serves", add_coverage_flags};
 }
 
 }  // namespace attune

@@ -80,21 +80,22 @@ int run_diff(const DiffOptions& options) {
   return 0;
 }
 
-void add_diff_flags(CLI::App& verb, Action& chosen) {
+void add_diff_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<DiffOptions>();
-  verb.add_option("before", options->before, "Older tuned CSV, or YAML results")->required();
-  verb.add_option("after", options->after,
+  command.add_option("before", options->before, "Older tuned CSV, or YAML results")->required();
+  command
+      .add_option("after", options->after,
                   "Newer file; a CSV and a YAML file are compared in the fields that both have")
       ->required();
-  verb.add_option("--op", options->op, "Family, if the files do not identify it");
-  add_json_flag(verb, options->json);
-  verb.callback([options, &chosen] { chosen = [options] { return run_diff(*options); }; });
+  command.add_option("--op", options->op, "Family, if the files do not identify it");
+  add_json_flag(command, options->json);
+  command.callback([options, &chosen] { chosen = [options] { return run_diff(*options); }; });
 }
 
 }  // namespace
 
-Verb diff_verb() {
-  return {VerbGroup::tables, "diff",
+Command diff_command() {
+  return {CommandGroup::tables, "diff",
           "Compare two results files: list rows that were added, removed or changed; cells are compared as numbers",
           add_diff_flags};
 }

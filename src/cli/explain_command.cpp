@@ -14,7 +14,6 @@
 #include "cli/flags/problem_option.h"
 #include "ops/op.h"
 #include "report/candidate_summary.h"
-#include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
@@ -126,9 +125,8 @@ void print_summary(const CandidateSummary& summary, const Problem& problem, cons
     print_line(stdout, "decision in the journal:");
     print_line(stdout, "  " + result_header());
     print_line(stdout, "  " + result_line(*summary.decision));
-    for (const Finalist& finalist : summary.decision->finalists)
-      print_line(stdout, fmt::format("  {:10.2f} µs  {}  {}", finalist.comparison.us, ratio_text(finalist.comparison),
-                                     finalist.candidate.name()));
+    for (const std::string& line : finalist_lines(*summary.decision)) print_line(stdout, "  " + line);
+    for (const std::string& sentence : result_legend({&*summary.decision, 1})) print_line(stdout, "  " + sentence);
     print_line(stdout, "  repeat: " + repeat_command(problem, summary.decision->winner, device_flags));
   }
   print_line(stdout, "candidates by outcome:");
@@ -214,31 +212,32 @@ int run_explain(const ExplainOptions& options) {
     print_line(stdout, fmt::format("  served by an untuned kernel that states {}, if there is one", text(set.require)));
   } else if (!set.tables.empty() && !found.row && view.is_here()) {
     const auto served = served_without_row(problem, device, here);
-    print_line(stdout,
-               "  served by the default: " + (served ? served->name() : "no available solver supports the problem"));
+    print_line(stdout, served ? "  served by an untuned config: " + served->name()
+                              : "  not served: no available solver supports the problem");
   }
   print_summary(summary, problem, view.flags());
   return 0;
 }
 
-void add_explain_flags(CLI::App& verb, Action& chosen) {
+void add_explain_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<ExplainOptions>();
-  verb.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
+  command.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
       ->required();
-  verb.add_option("-t,--table", options->table, "Tuned table, F:F2 for several; default: the tables of the run time");
-  add_require_flag(verb, options->require,
+  command.add_option("-t,--table", options->table,
+                     "Tuned table, F:F2 for several; default: the tables of the run time");
+  add_require_flag(command, options->require,
                    "Look up as a process that requires it: deterministic or batch-invariant; default: ATTUNE_REQUIRE");
-  add_device_flags(verb, options->devices);
-  add_device_info_flag(verb, options->info_file);
-  verb.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
-  add_json_flag(verb, options->json);
-  verb.callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });
+  add_device_flags(command, options->devices);
+  add_device_info_flag(command, options->info_file);
+  command.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
+  add_json_flag(command, options->json);
+  command.callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });
 }
 
 }  // namespace
 
-Verb explain_verb() {
-  return {VerbGroup::inspect, "explain",
+Command explain_command() {
+  return {CommandGroup::inspect, "explain",
           "Show which row of a table serves a problem and why, and the outcome of every candidate", add_explain_flags};
 }
 

@@ -101,9 +101,9 @@ int run_show(const JournalOptions& options) {
     if (options.json)
       print_object(with_stamp(decision_json(decision, device_flags(devices, decision.device)), stamp));
     else
-      print(fmt::format("{}  {}", short_time(stamp), result_line(decision)));
+      print(fmt::format("{}  {}", short_stamp(stamp), result_line(decision)));
   };
-  if (!options.json) print(fmt::format("{:<16}  {}", "time (UTC)", result_header()));
+  if (!options.json) print(fmt::format("{}  {}", stamp_header(), result_header()));
   if (options.limit > 0) return run_show_newest(options, *journal, show);
   size_t num_records = 0, num_decisions = 0;
   CandidateCount candidates;
@@ -122,9 +122,20 @@ int run_show(const JournalOptions& options) {
   return 0;
 }
 
+/// Refuses a run that the journal does not have: its number is given when it begins, so it cannot be waited for.
+void check_run(const Journal& journal, int64_t run) {
+  const EntryCounts counts = journal.count({.run = run, .runs = true});
+  if (counts.runs + counts.started + counts.records + counts.decisions > 0) return;
+  fail(ErrorCode::invalid_input,
+       "the journal has no such run; `attune journal show` lists the runs of decisions, and `attune journal follow` "
+       "without --run shows a run as it begins: {}",
+       run);
+}
+
 /// Prints entries as they are written, until the run that was asked for ends, or for ever.
 int run_follow(const JournalOptions& options) {
   const auto journal = open_sql_journal_read_only(journal_file(options.journal));
+  if (options.run > 0) check_run(*journal, options.run);
   Query query = query_of(options);
   query.runs = true;
   for (bool goes_on = true; goes_on;) {
@@ -164,18 +175,18 @@ int run_vacuum(const JournalOptions& options) {
   return 0;
 }
 
-void add_journal_flags(CLI::App& verb, Action& chosen) {
+void add_journal_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<JournalOptions>();
-  verb.require_subcommand(0, 1);
-  verb.callback([&verb] {
-    if (verb.get_subcommands().empty())
+  command.require_subcommand(0, 1);
+  command.callback([&command] {
+    if (command.get_subcommands().empty())
       fail(ErrorCode::invalid_input, "give a subcommand of journal: show, follow, export or vacuum");
   });
-  verb.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
-  auto* show = verb.add_subcommand("show", "List the decisions, and count the records behind them");
-  auto* follow = verb.add_subcommand("follow", "Print entries as they are written, those that are there first");
-  auto* write = verb.add_subcommand("export", "Write every record as CSV");
-  auto* vacuum = verb.add_subcommand("vacuum", "Delete entries that newer ones supersede, and free the space");
+  command.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
+  auto* show = command.add_subcommand("show", "List the decisions, and count the records behind them");
+  auto* follow = command.add_subcommand("follow", "Print entries as they are written, those that are there first");
+  auto* write = command.add_subcommand("export", "Write every record as CSV");
+  auto* vacuum = command.add_subcommand("vacuum", "Delete entries that newer ones supersede, and free the space");
   write->add_option("--csv", options->csv, "File to write");
   show->add_flag("--json", options->json, "One JSON object per line, for each decision");
   show->add_option("--limit", options->limit, "Only so many, the newest");
@@ -187,7 +198,12 @@ void add_journal_flags(CLI::App& verb, Action& chosen) {
     action->add_option("--prefix", options->prefix, "Only problems whose key begins so: \"gemm_a16w16 m=1 \"");
     action->add_option("--device", options->device,
                        "Only this device key, as `journal show --json` prints it: x86-64-v4+bf16+amx/2");
-    action->add_option("--run", options->run, "Only this run (its id); `follow` then ends when the run does");
+    action
+        ->add_option(
+            "--run", options->run,
+            "Only this run: its number, which `show` and `follow` print in the column `run`; `follow` then ends "
+            "when the run does")
+        ->check(CLI::PositiveNumber);
     action
         ->add_option("--status", options->statuses,
                      "Only entries of this outcome (ok, crashed …), verdict (faster, tie …) or ending; may be repeated")
@@ -202,8 +218,8 @@ void add_journal_flags(CLI::App& verb, Action& chosen) {
 
 }  // namespace
 
-Verb journal_verb() {
-  return {VerbGroup::maintenance, "journal", "Show, follow or export the measurements, or free their space",
+Command journal_command() {
+  return {CommandGroup::maintenance, "journal", "Show, follow or export the measurements, or free their space",
           add_journal_flags};
 }
 

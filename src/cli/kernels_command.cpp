@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/line_output.h"
@@ -14,6 +17,7 @@
 #include "cli/flags/device_flags.h"
 #include "formats/csv/table.h"
 #include "ops/family.h"
+#include "report/entry_line.h"
 #include "report/json_output.h"
 #include "solver/contender.h"
 #include "tables/kernel_rows.h"
@@ -36,31 +40,79 @@ std::filesystem::path cache_folder(const KernelsOptions& options) {
   return options.cache;
 }
 
+constexpr const char* kListLayout = "{:<16}  {:<24}  {:>9}  {:<12}  {:<10}  {:<56}  {:<18}  {}";
+
+/// A compiled kernel as it is listed.
+struct ListedKernel {
+  Binary binary;
+  uintmax_t bytes = 0;
+  int64_t made_at_ms = 0;           ///< Since 1970, UTC.
+  std::string solver = "-";         ///< With the config, of the candidate for which it was compiled; `-`: unknown.
+  std::string config = "-", entry;  ///< `entry`: the functions in it.
+};
+
+/// Returns nothing for a kernel that was removed meanwhile.
+std::optional<ListedKernel> listed_kernel(const Binary& binary) {
+  ListedKernel kernel{.binary = binary};
+  std::error_code gone;
+  kernel.bytes = std::filesystem::file_size(binary.file, gone);
+  const auto written = std::filesystem::last_write_time(binary.file, gone);
+  if (gone) return std::nullopt;
+  const auto made_at = std::chrono::file_clock::to_sys(written).time_since_epoch();
+  kernel.made_at_ms = std::chrono::duration_cast<std::chrono::milliseconds>(made_at).count();
+  if (const auto entries = binary.metadata.find("entries"); entries != binary.metadata.end())
+    kernel.entry = entries->second;
+  const auto named = binary.metadata.find("candidate");
+  if (named == binary.metadata.end()) return kernel;
+  try {
+    const Candidate candidate = Candidate::parse(named->second);
+    kernel.solver = candidate.solver;
+    kernel.config = candidate.config.key();
+  } catch (const Error&) {
+    // Written by another version.
+  }
+  return kernel;
+}
+
+nlohmann::ordered_json json_of(const ListedKernel& kernel) {
+  const Binary& binary = kernel.binary;
+  nlohmann::ordered_json json = {{"arch", binary.arch},           {"recipe", binary.recipe},
+                                 {"toolchain", binary.toolchain}, {"sha256", binary.sha256},
+                                 {"bytes", kernel.bytes},         {"made_at", utc_time_text(kernel.made_at_ms)},
+                                 {"file", binary.file.string()},  {"metadata", binary.metadata}};
+  if (kernel.solver != "-") {
+    json["solver"] = kernel.solver;
+    json["config"] = kernel.config;
+  }
+  return json;
+}
+
+/// Lists kernels with the candidate for which each was compiled; others may share it.
 int list_kernels(const KernelsOptions& options) {
-  const auto binaries = KernelCache({cache_folder(options)}, kProgramCacheBytes).list();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   uintmax_t total = 0;
-  for (const Binary& binary : binaries) {
-    std::error_code gone;
-    const uintmax_t bytes = std::filesystem::file_size(binary.file, gone);
-    if (gone) continue;  // Cleared meanwhile.
-    total += bytes;
+  size_t num_kernels = 0;
+  for (const Binary& binary : KernelCache({cache_folder(options)}, kProgramCacheBytes).list()) {
+    const auto kernel = listed_kernel(binary);
+    if (!kernel) continue;
+    total += kernel->bytes;
+    if (!options.json && num_kernels == 0) {
+      print_line(stdout, fmt::format(kListLayout, "compiled (UTC)", "solver", "bytes", "toolchain", "function",
+                                     "config", "arch", "recipe"));
+    }
+    ++num_kernels;
     if (options.json) {
-      list.push_back({{"arch", binary.arch},
-                      {"recipe", binary.recipe},
-                      {"toolchain", binary.toolchain},
-                      {"sha256", binary.sha256},
-                      {"bytes", bytes},
-                      {"file", binary.file.string()},
-                      {"metadata", binary.metadata}});
+      list.push_back(json_of(*kernel));
     } else {
-      print_line(stdout, fmt::format("{}  {}  {}  {} bytes", binary.arch, binary.recipe, binary.toolchain, bytes));
+      print_line(stdout,
+                 fmt::format(kListLayout, short_time({.at_ms = kernel->made_at_ms}), kernel->solver, kernel->bytes,
+                             binary.toolchain, kernel->entry, kernel->config, binary.arch, binary.recipe));
     }
   }
   if (options.json)
     print_json(list);
   else
-    print_line(stdout, fmt::format("{}, {:.1f} MB in '{}'", counted(binaries.size(), "kernel"),
+    print_line(stdout, fmt::format("{}, {:.1f} MB in '{}'", counted(num_kernels, "kernel"),
                                    static_cast<double>(total) / 1e6, cache_folder(options).string()));
   return 0;
 }
@@ -99,23 +151,23 @@ int build_kernels(const KernelsOptions& options) {
                                    built[i].outcome.detail));
   }
   std::string text =
-      fmt::format("{} of {} use generated kernels: {} in '{}'", num_rows, counted(table.rows().size(), "row"),
+      fmt::format("{} with generated kernels: {} in '{}'", counted_of(num_rows, table.rows().size(), "row"),
                   counted(files.size(), "file"), cache_folder(options).string());
   if (!rows.unusable.empty()) text += fmt::format("; {} skipped", rows.unusable.size());
   print_line(stdout, text);
   return num_failed == 0 && rows.unusable.empty() ? 0 : 1;
 }
 
-void add_kernels_flags(CLI::App& verb, Action& chosen) {
-  verb.require_subcommand(1);
+void add_kernels_flags(CLI::App& command, Action& chosen) {
+  command.require_subcommand(1);
   auto options = std::make_shared<KernelsOptions>();
   const auto add = [&](const char* name, const char* help, int (*run)(const KernelsOptions&)) {
-    auto* sub = verb.add_subcommand(name, help);
+    auto* sub = command.add_subcommand(name, help);
     sub->add_option("--cache", options->cache, "Folder of compiled kernels; default: see `attune paths`");
     sub->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
     return sub;
   };
-  add_json_flag(*add("list", "List every compiled kernel", list_kernels), options->json);
+  add_json_flag(*add("list", "List every compiled kernel, and a candidate that needs it", list_kernels), options->json);
   add("clear", "Remove all compiled kernels; they are compiled again when needed", clear_kernels);
   auto* build =
       add("build", "Compile the kernels that a table's rows need on this machine, or on another", build_kernels);
@@ -130,9 +182,9 @@ void add_kernels_flags(CLI::App& verb, Action& chosen) {
 
 }  // namespace
 
-Verb kernels_verb() {
-  return {VerbGroup::maintenance, "kernels", "List or clear compiled kernels, or compile those of a table in advance",
-          add_kernels_flags};
+Command kernels_command() {
+  return {CommandGroup::maintenance, "kernels",
+          "List or clear compiled kernels, or compile those of a table in advance", add_kernels_flags};
 }
 
 }  // namespace attune

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/line_output.h"
+#include "base/text.h"
 #include "campaign/devices/device_view.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
@@ -108,6 +109,7 @@ int list_candidates(const ListOptions& options) {
     object["size"] = contender.space.size();
     object["allowed"] = pruned.allowed.size();
     object["rejected"] = pruned.rejected_by;
+    object["sampled"] = pruned.sampled;
     if (options.json) {
       object["candidates"] = ordered_json::array();
       for (const uint64_t index : pruned.allowed)
@@ -116,8 +118,7 @@ int list_candidates(const ListOptions& options) {
       list.push_back(std::move(object));
       continue;
     }
-    std::printf("%s: %zu of %llu configs\n", contender.solver.c_str(), pruned.allowed.size(),
-                static_cast<unsigned long long>(contender.space.size()));
+    print_line(stdout, contender.solver + ": " + pruned.count_text(contender.space));
     for (const uint64_t index : pruned.allowed) {
       const Candidate candidate{contender.solver, contender.version, contender.space.at(index)};
       std::printf("  %s%s\n", candidate.name().c_str(), candidate.config == contender.untuned ? "  (untuned)" : "");
@@ -143,22 +144,22 @@ int run_list(const ListOptions& options) {
   return list_candidates(options);
 }
 
-void add_list_flags(CLI::App& verb, Action& chosen) {
+void add_list_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<ListOptions>();
-  verb.add_option("what", options->what, "solvers, devices, ops or candidates")
+  command.add_option("what", options->what, "solvers, devices, ops or candidates")
       ->check(CLI::IsMember({"solvers", "devices", "ops", "candidates"}));
-  verb.add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
-  add_device_flags(verb, options->devices, "For candidates: cpu:0 (default) or fake:0");
-  add_device_info_flag(verb, options->info_file);
-  verb.add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
-  add_json_flag(verb, options->json);
-  verb.callback([options, &chosen] { chosen = [options] { return run_list(*options); }; });
+  command.add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
+  add_device_flags(command, options->devices, "For candidates: cpu:0 (default) or fake:0");
+  add_device_info_flag(command, options->info_file);
+  command.add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
+  add_json_flag(command, options->json);
+  command.callback([options, &chosen] { chosen = [options] { return run_list(*options); }; });
 }
 
 }  // namespace
 
-Verb list_verb() {
-  return {VerbGroup::inspect, "list", "List solvers, devices, ops, or the candidates of a problem", add_list_flags};
+Command list_command() {
+  return {CommandGroup::inspect, "list", "List solvers, devices, ops, or the candidates of a problem", add_list_flags};
 }
 
 }  // namespace attune

@@ -14,10 +14,10 @@
 #include "attune/version.h"
 #include "base/error.h"
 #include "base/line_output.h"
+#include "cli/commands.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/unexpected_argument.h"
-#include "cli/verbs.h"
 #include "report/json_output.h"
 
 namespace {
@@ -28,10 +28,10 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("attune ") + kVersion);
   app.require_subcommand(0, 1);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // A script's value can be overridden.
-  app.set_help_all_flag("--help-all", "Help of every verb");
+  app.set_help_all_flag("--help-all", "Help of every command");
   app.footer("`attune paths` shows where tables, journal and kernels are kept. docs/cli.md describes every flag.");
   Action chosen;
-  add_verbs(app, chosen);
+  add_commands(app, chosen);
   check_thread_variable();
   auto arguments = rewrite_arguments({argv + 1, argv + argc});
   if (std::find(arguments.begin(), arguments.end(), "--help-all") == arguments.end()) hide_refused_flags(app);
@@ -40,16 +40,16 @@ int run(int argc, char** argv) {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version.
-    const auto verbs = app.get_subcommands();
+    const auto commands = app.get_subcommands();
     const std::string help =
-        verbs.empty() ? names_of_verbs(app) : "see attune " + verbs.front()->get_name() + " --help";
+        commands.empty() ? names_of_commands(app) : "see attune " + commands.front()->get_name() + " --help";
     // What is missing may be what a misspelt argument was to give.
     const bool is_of_names = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                              dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
     const std::string unexpected = is_of_names ? unexpected_argument(app) : "";
     fail(ErrorCode::invalid_input, "{}; {}", unexpected.empty() ? error.what() : unexpected, help);
   }
-  if (!chosen) fail(ErrorCode::invalid_input, "no verb was given; {}", names_of_verbs(app));
+  if (!chosen) fail(ErrorCode::invalid_input, "no command was given; {}", names_of_commands(app));
   return chosen();
 }
 

@@ -85,34 +85,36 @@ int run_online(OnlineCommandOptions options) {
   return end.status;
 }
 
-void add_online_flags(CLI::App& verb, Action& chosen) {
+void add_online_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<OnlineCommandOptions>();
-  add_device_flags(verb, options->method.device, "Device whose queued shapes are tuned: cpu:0 (default) or fake:0");
-  verb.add_option("--max-trials", options->method.max_trials, "Maximum number of candidates to try per solver")
+  add_device_flags(command, options->method.device, "Device whose queued shapes are tuned: cpu:0 (default) or fake:0");
+  command.add_option("--max-trials", options->method.max_trials, "Maximum number of candidates to try per solver")
       ->capture_default_str()
       ->check(positive_number_error);
-  verb.add_option("--timeout", options->method.timeout,
+  command
+      .add_option("--timeout", options->method.timeout,
                   "Time limit for one shape; a shape that takes longer is given up")
       ->capture_default_str();
-  verb.add_option("--quiet-wait", options->method.quiet_wait_s,
+  command
+      .add_option("--quiet-wait", options->method.quiet_wait_s,
                   "Seconds to wait at the start until other programs are idle; a server never is")
       ->capture_default_str()
       ->check(amount_error);
-  verb.add_flag("--retry", options->retry, "Also tune shapes that were given up before");
-  verb.add_flag("--background", options->background,
-                "Run as an application starts it: with low priority, all output in online/log.txt of the state "
-                "folder, and an exit when the application has ended");
-  verb.footer(
+  command.add_flag("--retry", options->retry, "Also tune shapes that were given up before");
+  command.add_flag("--background", options->background,
+                   "Run as an application starts it: with low priority, all output in online/log.txt of the state "
+                   "folder, and an exit when the application has ended");
+  command.footer(
       "Winners go to the tables in overlay/ of the state folder, measurements to the journal (see `attune paths`). "
       "Shapes that\nno kernel wins and shapes that take too long are given up; attempts.csv beside the queue has the "
       "reasons.\n  attune online --device cpu:0 --retry");
-  verb.callback([options, &chosen] { chosen = [options] { return run_online(*options); }; });
+  command.callback([options, &chosen] { chosen = [options] { return run_online(*options); }; });
 }
 
 }  // namespace
 
-Verb online_verb() {
-  return {VerbGroup::run_time, "online",
+Command online_command() {
+  return {CommandGroup::run_time, "online",
           "Tune the shapes that applications with ATTUNE_ONLINE_TUNING=1 have missed, then exit", add_online_flags};
 }
 

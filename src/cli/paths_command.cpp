@@ -30,16 +30,16 @@ int run_paths(bool json) {
   return 0;
 }
 
-void add_paths_flags(CLI::App& verb, Action& chosen) {
+void add_paths_flags(CLI::App& command, Action& chosen) {
   auto json = std::make_shared<bool>(false);
-  add_json_flag(verb, *json);
-  verb.callback([json, &chosen] { chosen = [json] { return run_paths(*json); }; });
+  add_json_flag(command, *json);
+  command.callback([json, &chosen] { chosen = [json] { return run_paths(*json); }; });
 }
 
 }  // namespace
 
-Verb paths_verb() {
-  return {VerbGroup::maintenance, "paths",
+Command paths_command() {
+  return {CommandGroup::maintenance, "paths",
           "Show where tables, journal, captures and kernels are kept, and what sets each path", add_paths_flags};
 }
 

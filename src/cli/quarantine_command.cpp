@@ -38,9 +38,9 @@ std::map<Key, Record> quarantined(const Journal& journal, const QuarantineOption
   if (!options.device.empty()) query.device = options.device;
   std::map<Key, Record> found;
   journal.scan(query, [&](const Entry& entry, const Stamp&) {
-    if (const auto* pardoned = std::get_if<Pardoned>(&entry)) {
+    if (const auto* pardon = std::get_if<Pardon>(&entry)) {
       std::erase_if(found, [&](const auto& one) {
-        return one.second.device == pardoned->device && one.second.candidate == pardoned->candidate;
+        return one.second.device == pardon->device && one.second.candidate == pardon->candidate;
       });
     }
     const auto* record = std::get_if<Record>(&entry);
@@ -98,7 +98,7 @@ int clear(const QuarantineOptions& options) {
   const auto journal = open_sql_journal(file);
   std::map<std::pair<std::string, std::string>, Entry> pardons;
   for (const auto& [key, record] : quarantined(*journal, options))
-    pardons.emplace(std::pair{record.device, record.candidate.name()}, Pardoned{record.device, record.candidate});
+    pardons.emplace(std::pair{record.device, record.candidate.name()}, Pardon{record.device, record.candidate});
   std::vector<Entry> entries;
   for (const auto& [key, entry] : pardons) entries.push_back(entry);
   if (!entries.empty()) journal->append(entries);
@@ -107,13 +107,13 @@ int clear(const QuarantineOptions& options) {
   return 0;
 }
 
-void add_quarantine_flags(CLI::App& verb, Action& chosen) {
-  verb.require_subcommand(1);
+void add_quarantine_flags(CLI::App& command, Action& chosen) {
+  command.require_subcommand(1);
   auto options = std::make_shared<QuarantineOptions>();
   for (const auto& [name, help, run] :
        {std::tuple{"list", "List the excluded candidates, why, and the command that reproduces each", &list},
         std::tuple{"clear", "Release candidates from quarantine: the next run tries them again", &clear}}) {
-    auto* part = verb.add_subcommand(name, help);
+    auto* part = command.add_subcommand(name, help);
     part->add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
     part->add_option("--device", options->device, "Only this device, as the list names it: x86-64-v4/2");
     part->add_option("--candidate", options->candidate, "Only this candidate, by its full name");
@@ -126,8 +126,8 @@ void add_quarantine_flags(CLI::App& verb, Action& chosen) {
 
 }  // namespace
 
-Verb quarantine_verb() {
-  return {VerbGroup::maintenance, "quarantine",
+Command quarantine_command() {
+  return {CommandGroup::maintenance, "quarantine",
           "List or release candidates that crashed or hung, and are excluded until they change", add_quarantine_flags};
 }
 

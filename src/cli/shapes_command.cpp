@@ -149,28 +149,28 @@ int run_shapes(const ShapesOptions& options) {
   return 0;
 }
 
-void add_shapes_flags(CLI::App& verb, Action& chosen) {
+void add_shapes_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<ShapesOptions>();
-  add_model_flags(verb, options->model, "Options");
-  verb.add_option("--dtype,--indtype", options->dtype,
-                  "Data type: bf16, fp16 or fp32; overrides the model's torch_dtype");
-  verb.add_option("--outdtype", options->outdtype, "Result type; default: the data type");
-  verb.add_option("--op", options->op, "Only the shapes of one family");
-  verb.add_option("-o,--untune_file", options->output,
-                  "Write the shapes for attune tune -i: one family into this file, several into this folder");
-  add_json_flag(verb, options->json);
-  verb.footer(
+  add_model_flags(command, options->model, "Options");
+  command.add_option("--dtype,--indtype", options->dtype,
+                     "Data type: bf16, fp16 or fp32; overrides the model's torch_dtype");
+  command.add_option("--outdtype", options->outdtype, "Result type; default: the data type");
+  command.add_option("--op", options->op, "Only the shapes of one family");
+  command.add_option("-o,--untune_file", options->output,
+                     "Write the shapes for attune tune -i: one family into this file, several into this folder");
+  add_json_flag(command, options->json);
+  command.footer(
       "Examples:\n"
       "  attune shapes --model_dir Llama-3.1-70B --tp 8 --nsets 1,512,4096 -o llama70B_bf16_untuned_gemm.csv\n"
       "  attune shapes --model_dir DeepSeek-V3 --tp 8 -o lists/");
-  verb.callback([options, &chosen] { chosen = [options] { return run_shapes(*options); }; });
+  command.callback([options, &chosen] { chosen = [options] { return run_shapes(*options); }; });
 }
 
 }  // namespace
 
-Verb shapes_verb() {
-  return {VerbGroup::inspect, "shapes", "List the shapes of a model: the products of its layers on one of --tp devices",
-          add_shapes_flags};
+Command shapes_command() {
+  return {CommandGroup::inspect, "shapes",
+          "List the shapes of a model: the products of its layers on one of --tp devices", add_shapes_flags};
 }
 
 }  // namespace attune

@@ -20,7 +20,9 @@ nlohmann::ordered_json json_of(const RunningRun& run) {
   nlohmann::ordered_json json = {{"pid", run.pid},
                                  {"device", progress.device},
                                  {"shapes", progress.num_shapes},
-                                 {"done", progress.num_done},
+                                 {"decided", progress.num_decided},
+                                 {"given_up", progress.num_given_up},
+                                 {"left", progress.num_left},
                                  {"doing", progress.doing},
                                  {"elapsed_s", progress.elapsed_s},
                                  {"shapes_a_minute", progress.shapes_a_minute()},
@@ -43,9 +45,9 @@ int run_status(bool json) {
       continue;
     }
     const std::string remarks = progress.remarks();
-    print_line(stdout, fmt::format("process {} on {}: {} of {} shapes in {}, {}{}{}", run.pid, progress.device,
-                                   progress.num_done, progress.num_shapes, format_duration(progress.elapsed_s),
-                                   progress.doing, remarks.empty() ? "" : "; ", remarks));
+    print_line(stdout,
+               fmt::format("process {} on {}: {} in {}, {}{}{}", run.pid, progress.device, progress.counts(),
+                           format_duration(progress.elapsed_s), progress.doing, remarks.empty() ? "" : "; ", remarks));
     print_line(stdout, fmt::format("  table {}, journal {}", progress.table, progress.journal));
   }
   if (json)
@@ -55,16 +57,16 @@ int run_status(bool json) {
   return 0;
 }
 
-void add_status_flags(CLI::App& verb, Action& chosen) {
+void add_status_flags(CLI::App& command, Action& chosen) {
   auto json = std::make_shared<bool>(false);
-  add_json_flag(verb, *json);
-  verb.callback([json, &chosen] { chosen = [json] { return run_status(*json); }; });
+  add_json_flag(command, *json);
+  command.callback([json, &chosen] { chosen = [json] { return run_status(*json); }; });
 }
 
 }  // namespace
 
-Verb status_verb() {
-  return {VerbGroup::inspect, "status", "Show the active runs of `attune tune`: progress, speed and failures",
+Command status_command() {
+  return {CommandGroup::inspect, "status", "Show the active runs of `attune tune`: progress, speed and failures",
           add_status_flags};
 }
 

@@ -166,17 +166,17 @@ int merge_tables(const TablesOptions& options) {
   return 0;
 }
 
-void add_tables_flags(CLI::App& verb, Action& chosen) {
-  verb.require_subcommand(0, 1);
+void add_tables_flags(CLI::App& command, Action& chosen) {
+  command.require_subcommand(0, 1);
   auto options = std::make_shared<TablesOptions>();
-  verb.add_option("--op", options->op, "Only this family");
-  add_device_flags(verb, options->devices, "Device whose rows are counted; default: cpu:0");
-  add_json_flag(verb, options->json);
-  verb.callback([options, &verb, &chosen] {
-    if (verb.get_subcommands().empty()) chosen = [options] { return list_tables(*options); };
+  command.add_option("--op", options->op, "Only this family");
+  add_device_flags(command, options->devices, "Device whose rows are counted; default: cpu:0");
+  add_json_flag(command, options->json);
+  command.callback([options, &command, &chosen] {
+    if (command.get_subcommands().empty()) chosen = [options] { return list_tables(*options); };
   });
-  auto* merge =
-      verb.add_subcommand("merge", "Merge several tables into one: for each key the row that the run time would use");
+  auto* merge = command.add_subcommand(
+      "merge", "Merge several tables into one: for each key the row that the run time would use");
   merge->add_option("tables", options->tables,
                     "Tables by precedence, F:F2 for several; default: the tables of the run time");
   merge->add_option("-o,--output", options->output, "Table to write; must not be one of the tables that are read")
@@ -189,8 +189,8 @@ void add_tables_flags(CLI::App& verb, Action& chosen) {
 
 }  // namespace
 
-Verb tables_verb() {
-  return {VerbGroup::tables, "tables", "List the tables that the run time reads, by precedence, or merge them",
+Command tables_command() {
+  return {CommandGroup::tables, "tables", "List the tables that the run time reads, by precedence, or merge them",
           add_tables_flags};
 }
 

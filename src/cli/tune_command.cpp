@@ -34,20 +34,21 @@ constexpr Refused kRefused[] = {
     {"--benchmark", false, "use `attune check FILE` to time the rows of a results file, or `attune bench`"},
 };
 
-void add_shape_flags(CLI::App& verb, TuneOptions& options) {
-  verb.option_defaults()->group("What to tune");
-  verb.add_option("-i,--untune_file,--input_file", options.input,
-                  "Shapes: a CSV of the family's untuned (or tuned) columns");
-  verb.add_option("--gemm_size_file", options.size_file, "Shapes: a YAML list of {M, N, K, rowMajorA, rowMajorB}");
-  verb.add_option("-m", options.m, "One size: M, the rows of x")->check(whole_number_error);
-  verb.add_option("-n", options.n, "One size: N, the rows of the weights")->check(whole_number_error);
-  verb.add_option("-k", options.k,
+void add_shape_flags(CLI::App& command, TuneOptions& options) {
+  command.option_defaults()->group("What to tune");
+  command.add_option("-i,--untune_file,--input_file", options.input,
+                     "Shapes: a CSV of the family's untuned (or tuned) columns");
+  command.add_option("--gemm_size_file", options.size_file, "Shapes: a YAML list of {M, N, K, rowMajorA, rowMajorB}");
+  command.add_option("-m", options.m, "One size: M, the rows of x")->check(whole_number_error);
+  command.add_option("-n", options.n, "One size: N, the rows of the weights")->check(whole_number_error);
+  command
+      .add_option("-k", options.k,
                   "One size: K, the columns of x and of the weights (the older tuners' split-K switch is --splitK)")
       ->check(whole_number_error);
-  verb.add_option("--dtype,--indtype,--dtype_a", options.indtype,
-                  "Input type: bf16, fp16 or fp32; overrides the file's");
-  verb.add_option("--outdtype,--dtype_c", options.outdtype, "Result type; default: the input's");
-  verb.add_option_function<std::string>(
+  command.add_option("--dtype,--indtype,--dtype_a", options.indtype,
+                     "Input type: bf16, fp16 or fp32; overrides the file's");
+  command.add_option("--outdtype,--dtype_c", options.outdtype, "Result type; default: the input's");
+  command.add_option_function<std::string>(
       "--dtype_b",
       [&](const std::string& dtype) {
         if (!options.indtype.empty() && options.indtype != dtype)
@@ -55,94 +56,102 @@ void add_shape_flags(CLI::App& verb, TuneOptions& options) {
         options.indtype = dtype;
       },
       "Type of the weights: must equal --dtype_a");
-  verb.add_flag("--bias,--bias_vector", options.bias, "Add a bias of N elements");
-  verb.add_option("--trans_a", options.trans_a, "1: x is stored K×M")->expected(0, 1)->default_str("1");
-  verb.add_option("--trans_b", options.trans_b,
+  command.add_flag("--bias,--bias_vector", options.bias, "Add a bias of N elements");
+  command.add_option("--trans_a", options.trans_a, "1: x is stored K×M")->expected(0, 1)->default_str("1");
+  command
+      .add_option("--trans_b", options.trans_b,
                   "1 (default): the weights are stored N×K, as a linear layer holds them; 0: K×N")
       ->expected(0, 1)
       ->default_str("1");
-  verb.add_flag_callback(
+  command.add_flag_callback(
       "--col_a", [&] { options.trans_a = true; }, "x is column-major: --trans_a 1");
-  verb.add_flag_callback(
+  command.add_flag_callback(
       "--col_b", [&] { options.trans_b = true; }, "The weights are column-major: --trans_b 1");
-  verb.add_option("--op", options.op, "Family of the file, if its name and columns do not identify it");
-  verb.add_option("--max-m", options.max_m, "Skip shapes with more rows")->check(positive_number_error);
-  verb.add_flag("--all", options.all,
-                "Tune again what is already tuned: all rows of this device if input and output are the same file, "
-                "otherwise the input's shapes");
+  command.add_option("--op", options.op, "Family of the file, if its name and columns do not identify it");
+  command.add_option("--max-m", options.max_m, "Skip shapes with more rows")->check(positive_number_error);
+  command.add_flag("--all", options.all,
+                   "Tune again what is already tuned: all rows of this device if input and output are the same file, "
+                   "otherwise the input's shapes");
 }
 
-void add_output_flags(CLI::App& verb, TuneOptions& options) {
-  verb.option_defaults()->group("Results");
-  verb.add_option("-o,--tune_file,--tuned_file", options.output,
-                  "Tuned table; with F:F2 several tables are read and merged, and the first is written");
-  verb.add_option("--tuning_results_file", options.results_file,
-                  "YAML results file; default for YAML sizes: tuning_results_<device>_<date>.yaml");
-  verb.add_option("--profile_file", options.profile_file,
-                  "CSV of all candidates: status, time, spread, samples (also -o2)");
-  verb.add_option("--config-dir", options.config_dir,
-                  "Folder of the families' tables; without -o the family's file in it is written");
-  verb.add_option("--keep", options.keep_dir,
-                  "Folder in which to keep the sources and binaries of kernels and the times of all candidates");
-  verb.add_flag("--sort", options.sort, "Sort the table by the key columns, N before M");
-  verb.add_flag("--update_improved", options.update_improved,
-                "Replace a row only if its time improves by --min_improvement_pct");
-  verb.add_option("--min_improvement_pct", options.min_improvement_pct,
+void add_output_flags(CLI::App& command, TuneOptions& options) {
+  command.option_defaults()->group("Results");
+  command.add_option("-o,--tune_file,--tuned_file", options.output,
+                     "Tuned table; with F:F2 several tables are read and merged, and the first is written");
+  command.add_option("--tuning_results_file", options.results_file,
+                     "YAML results file; default for YAML sizes: tuning_results_<device>_<date>.yaml");
+  command.add_option("--profile_file", options.profile_file,
+                     "CSV of all candidates: status, time, spread, samples (also -o2)");
+  command.add_option("--config-dir", options.config_dir,
+                     "Folder of the families' tables; without -o the family's file in it is written");
+  command.add_option("--keep", options.keep_dir,
+                     "Folder in which to keep the sources and binaries of kernels and the times of all candidates");
+  command.add_flag("--sort", options.sort, "Sort the table by the key columns, N before M");
+  command.add_flag("--update_improved", options.update_improved,
+                   "Replace a row only if its time improves by --min_improvement_pct");
+  command
+      .add_option("--min_improvement_pct", options.min_improvement_pct,
                   "Percent by which a time must improve for --update_improved")
       ->capture_default_str()
       ->check(amount_error);
-  verb.add_option("--batch", options.batch, "Number of shapes between two writes of the table")
+  command.add_option("--batch", options.batch, "Number of shapes between two writes of the table")
       ->capture_default_str()
       ->check(positive_number_error);
-  verb.add_flag("--compare", options.compare,
-                "Print the times before and after tuning; with YAML or one size: check the winner again");
-  verb.add_option("--compare_wo_tuning", options.compare_without_tuning,
+  command.add_flag("--compare", options.compare,
+                   "Print the times before and after tuning; with YAML or one size: check the winner again");
+  command
+      .add_option("--compare_wo_tuning", options.compare_without_tuning,
                   "Check a YAML results file without tuning; exit status 1 if a row is wrong")
       ->expected(0, 1)
       ->default_str("=");
-  verb.add_option("--run_config", options.run_config,
+  command
+      .add_option("--run_config", options.run_config,
                   "Build, verify and time the rows of a table (attune check); exit status 1 on a mismatch")
       ->expected(0, 1)
       ->default_str("");
-  verb.add_flag("--json", options.json, "Results on standard output as JSON");
-  verb.add_flag("-v,--verbose,--time_breakdown", options.verbose,
-                "Print the failed candidates and the time of each shape on standard error");
+  command.add_flag("--json", options.json, "Results on standard output as JSON");
+  command.add_flag("-v,--verbose,--time_breakdown", options.verbose,
+                   "Print the failed candidates and the time of each shape on standard error");
 }
 
-void add_search_flags(CLI::App& verb, TuneOptions& options) {
-  verb.option_defaults()->group("Method");
-  verb.add_option("--libtype", options.libtype,
+void add_search_flags(CLI::App& command, TuneOptions& options) {
+  command.option_defaults()->group("Method");
+  command
+      .add_option("--libtype", options.libtype,
                   "Libraries to try, by the first part of a solver's name: all, or onednn,blis")
       ->capture_default_str();
-  verb.add_option(
+  command.add_option(
       "--devices", options.devices.ids,
       "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of the tests");
-  verb.add_option(
+  command
+      .add_option(
           "--threads", options.thread_limits,
           "Numbers of threads to tune for on a host, such as 1,2: each gets rows of its own (cu_num), one after "
           "the other; default: those under which captured shapes were called, else the least of the cores, the "
           "CPU quota, ATTUNE_THREADS and OMP_NUM_THREADS")
       ->delimiter(',')
       ->check(positive_number_error);
-  verb.add_option("--mp", options.mp, "Number of worker processes; must be 1 on a host")
+  command.add_option("--mp", options.mp, "Number of worker processes; must be 1 on a host")
       ->capture_default_str()
       ->check(natural_number_error);
-  verb.add_option("--search", options.search,
+  command
+      .add_option("--search", options.search,
                   "race: drop slow candidates early; exhaustive: measure every candidate --warmup + --iters times; "
                   "random, local: a race with this order of candidates")
       ->capture_default_str()
       ->check(CLI::IsMember(search_names()));
-  verb.add_option("--budget", options.budget,
-                  "Time limit of the whole run, such as 30s, 10m or 2h; shapes that do not fit are reported");
-  verb.add_option("--timeout", options.timeout, "Time limit for one shape; a shape that takes longer is skipped");
-  verb.add_option("--max-trials", options.max_trials, "Maximum number of candidates to try per solver")
+  command.add_option("--budget", options.budget,
+                     "Time limit of the whole run, such as 30s, 10m or 2h; shapes that do not fit are reported");
+  command.add_option("--timeout", options.timeout, "Time limit for one shape; a shape that takes longer is skipped");
+  command.add_option("--max-trials", options.max_trials, "Maximum number of candidates to try per solver")
       ->capture_default_str()
       ->check(positive_number_error);
-  verb.add_option("--warmup", options.warmup, "Untimed rounds of --search exhaustive")
+  command.add_option("--warmup", options.warmup, "Untimed rounds of --search exhaustive")
       ->capture_default_str()
       ->check(natural_number_error);
   auto* iters =
-      verb.add_option(
+      command
+          .add_option(
               "--iters", options.iters,
               "Timed rounds of --search exhaustive; if given, also the maximum number of clean pairs of a finalist")
           ->capture_default_str()
@@ -150,69 +159,75 @@ void add_search_flags(CLI::App& verb, TuneOptions& options) {
   iters->each([&](const std::string&) { options.iters_given = true; });
 }
 
-void add_measuring_flags(CLI::App& verb, TuneOptions& options) {
-  verb.option_defaults()->group("Method");
-  verb.add_option("--errRatio", options.err_ratio,
+void add_measuring_flags(CLI::App& command, TuneOptions& options) {
+  command.option_defaults()->group("Method");
+  command
+      .add_option("--errRatio", options.err_ratio,
                   "Limit of the share of elements outside the tolerance; a candidate must stay below it and pass the "
                   "other checks")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0))
       ->check(amount_error);
-  verb.add_option("--min-gain", options.min_gain_pct, "Percent by which a winner must beat the default")
+  command.add_option("--min-gain", options.min_gain_pct, "Percent by which a winner must beat the default")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0))
       ->check(amount_error);
-  add_require_flag(verb, options.require,
+  add_require_flag(command, options.require,
                    "What a winner must keep: deterministic (equal bits in every launch and process), or "
                    "batch-invariant (besides, a row of the result does not depend on M). Its rows stand beside the "
                    "others, and may be slower than the default");
-  add_inputs_flag(verb, options.inputs);
-  verb.add_option("--init_type", "Test data: randn only; results for small whole numbers are always checked too")
+  add_inputs_flag(command, options.inputs);
+  command.add_option("--init_type", "Test data: randn only; results for small whole numbers are always checked too")
       ->check(CLI::IsMember({"randn"}));
-  add_quiet_wait_flag(verb, options.quiet_wait_s);
-  verb.add_option("--seed", options.seed, "Seed of data and schedules")
+  add_quiet_wait_flag(command, options.quiet_wait_s);
+  command.add_option("--seed", options.seed, "Seed of data and schedules")
       ->capture_default_str()
       ->check(natural_number_error);
 }
 
 /// Flags for places, compilers and the worker processes of candidates.
-void add_environment_flags(CLI::App& verb, TuneOptions& options) {
-  verb.option_defaults()->group("Method");
-  verb.add_option("--journal", options.journal, "Journal file; default: see `attune paths`");
-  verb.add_option("--cache", options.kernels.cache, "Folder of compiled kernels; default: see `attune paths`");
-  verb.add_option("--compile-jobs,--num_threads,--jobs", options.kernels.jobs,
+void add_environment_flags(CLI::App& command, TuneOptions& options) {
+  command.option_defaults()->group("Method");
+  command.add_option("--journal", options.journal, "Journal file; default: see `attune paths`");
+  command.add_option("--cache", options.kernels.cache, "Folder of compiled kernels; default: see `attune paths`");
+  command
+      .add_option("--compile-jobs,--num_threads,--jobs", options.kernels.jobs,
                   "Number of compilers to run in parallel; default: one per core. Nothing is compiled while anything "
                   "is measured")
       ->check(CLI::Range(0, 1024));
-  verb.add_option("--compile-deadline", options.kernels.deadline_s,
+  command
+      .add_option("--compile-deadline", options.kernels.deadline_s,
                   "Seconds that compiling a kernel may take; default: the compiler's own limit, 60 for C")
       ->check(amount_error)
       ->check(CLI::Range(0.01, 1e6));
-  add_cache_size_flag(verb, options.kernels.max_cache_bytes);
-  add_isolation_flag(verb, options.isolation);
-  add_deadline_flag(verb, "--run-deadline", options.run_deadline_s,
+  add_cache_size_flag(command, options.kernels.max_cache_bytes);
+  add_isolation_flag(command, options.isolation);
+  add_deadline_flag(command, "--run-deadline", options.run_deadline_s,
                     "Seconds that a launch may take; 50 times the best time so far if that is longer");
-  add_deadline_flag(verb, "--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take");
-  verb.add_option_function<double>(
+  add_deadline_flag(command, "--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take");
+  command
+      .add_option_function<double>(
           "--candidate-timeout",
           [&options](double seconds) { options.load_deadline_s = options.run_deadline_s = seconds; },
           "Seconds for each of --load-deadline and --run-deadline")
       ->check(amount_error)
       ->check(CLI::Range(0.01, 1e6));
-  verb.add_flag("--no-splitK", options.no_split_k, "Skip split-K candidates");
-  verb.add_flag_callback(
+  command.add_flag("--no-splitK", options.no_split_k, "Skip split-K candidates");
+  command.add_flag_callback(
       "--splitK,--shape_grouped", [] {}, "Always on; accepted for scripts of the older tuners");
 }
 
-void add_refused_flags(CLI::App& verb) {
+void add_refused_flags(CLI::App& command) {
   for (const Refused& refused : kRefused) {
     const auto refuse = [refused] { throw CLI::ValidationError(std::string(refused.names) + ": " + refused.why); };
     if (refused.takes_value)
-      verb.add_option_function<std::string>(
+      command
+          .add_option_function<std::string>(
               refused.names, [refuse](const std::string&) { refuse(); }, std::string("Refused: ") + refused.why)
           ->group(kRefusedFlags);
     else
-      verb.add_flag_function(
+      command
+          .add_flag_function(
               refused.names, [refuse](int64_t) { refuse(); }, std::string("Refused: ") + refused.why)
           ->group(kRefusedFlags);
   }
@@ -234,32 +249,32 @@ int run_tune(const TuneOptions& options) {
   return run_campaigns(options);
 }
 
-void add_tune_flags(CLI::App& verb, Action& chosen) {
+void add_tune_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<TuneOptions>();
-  add_shape_flags(verb, *options);
-  add_model_flags(verb, options->model, "What to tune");
-  add_output_flags(verb, *options);
-  add_search_flags(verb, *options);
-  add_measuring_flags(verb, *options);
-  add_environment_flags(verb, *options);
-  add_refused_flags(verb);
-  verb.footer(
+  add_shape_flags(command, *options);
+  add_model_flags(command, options->model, "What to tune");
+  add_output_flags(command, *options);
+  add_search_flags(command, *options);
+  add_measuring_flags(command, *options);
+  add_environment_flags(command, *options);
+  add_refused_flags(command);
+  command.footer(
       "Examples:\n"
       "  attune tune -i untuned.csv -o tuned.csv --max-m 64 --budget 10m\n"
       "  attune tune --gemm_size_file sizes.yaml --tuning_results_file out.yaml --compare\n"
       "  attune tune --model_dir Llama-3.1-8B --tp 8 --nsets 1,512 -o tuned.csv --budget 1h\n"
       "  attune tune -m 128 -n 1536 -k 7168 --dtype fp32 --json\n"
       "Flags of older tuners that are refused, and why: attune tune --help-all");
-  verb.callback([options, &verb, &chosen] {
-    refuse_conflicts(verb);
+  command.callback([options, &command, &chosen] {
+    refuse_conflicts(command);
     chosen = [options] { return run_tune(*options); };
   });
 }
 
 }  // namespace
 
-Verb tune_verb() {
-  return {VerbGroup::tune, "tune", "Find the fastest correct kernel for each shape and publish the table",
+Command tune_command() {
+  return {CommandGroup::tune, "tune", "Find the fastest correct kernel for each shape and publish the table",
           add_tune_flags};
 }
 

@@ -59,32 +59,34 @@ constexpr const char* kOfInputs[] = {
     "--untune_file", "--gemm_size_file", "--model_dir",         "-m",         "-n", "-k",
     "--config-dir",  "--run_config",     "--compare_wo_tuning", "--tune_file"};
 
-bool given(const CLI::App& verb, const char* flag) { return flag != nullptr && verb.get_option(flag)->count() > 0; }
+bool given(const CLI::App& command, const char* flag) {
+  return flag != nullptr && command.get_option(flag)->count() > 0;
+}
 
 }  // namespace
 
-void refuse_conflicts(const CLI::App& verb) {
-  if (std::none_of(std::begin(kOfInputs), std::end(kOfInputs), [&](const char* flag) { return given(verb, flag); }))
+void refuse_conflicts(const CLI::App& command) {
+  if (std::none_of(std::begin(kOfInputs), std::end(kOfInputs), [&](const char* flag) { return given(command, flag); }))
     fail(ErrorCode::invalid_input,
          "name the shapes to tune: a list with -i FILE, a model with --model_dir FOLDER, or one size with -m M -n N -k "
          "K; see attune tune --help");
   for (const auto& [flag, other, why] : kConflicts) {
-    if (given(verb, flag) && given(verb, other))
+    if (given(command, flag) && given(command, other))
       fail(ErrorCode::invalid_input, "{} cannot be combined with {}: {}", flag, other, why);
   }
   for (const auto& [flag, others, why] : kNeeds) {
-    const bool met = std::any_of(others.begin(), others.end(), [&](const char* one) { return given(verb, one); });
-    if (given(verb, flag) && !met) fail(ErrorCode::invalid_input, "{} has no effect: {}", flag, why);
+    const bool met = std::any_of(others.begin(), others.end(), [&](const char* one) { return given(command, one); });
+    if (given(command, flag) && !met) fail(ErrorCode::invalid_input, "{} has no effect: {}", flag, why);
   }
-  if (given(verb, "--max-trials") && verb.get_option("--search")->as<std::string>() == "exhaustive")
+  if (given(command, "--max-trials") && command.get_option("--search")->as<std::string>() == "exhaustive")
     fail(ErrorCode::invalid_input,
          "--max-trials cannot be combined with --search exhaustive, which measures all candidates");
-  if (given(verb, "--candidate-timeout") && verb.get_option("--isolation")->as<std::string>() == "none")
+  if (given(command, "--candidate-timeout") && command.get_option("--isolation")->as<std::string>() == "none")
     fail(ErrorCode::invalid_input,
          "--candidate-timeout cannot be combined with --isolation none: only a candidate in a worker process can be "
          "stopped");
-  if (!given(verb, "--run_config") && !given(verb, "--compare_wo_tuning")) return;
-  for (const CLI::Option* option : verb.get_options()) {
+  if (!given(command, "--run_config") && !given(command, "--compare_wo_tuning")) return;
+  for (const CLI::Option* option : command.get_options()) {
     const bool fits = std::any_of(std::begin(kOfChecks), std::end(kOfChecks),
                                   [&](const char* name) { return option->check_name(name); });
     if (option->count() > 0 && !fits)

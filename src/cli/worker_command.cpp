@@ -20,14 +20,14 @@ int run() {
   return run_worker(registry(), build_name());
 }
 
-void add_worker_flags(CLI::App& verb, Action& chosen) {
-  verb.callback([&chosen] { chosen = run; });
+void add_worker_flags(CLI::App& command, Action& chosen) {
+  command.callback([&chosen] { chosen = run; });
 }
 
 }  // namespace
 
-Verb worker_verb() {
-  return {VerbGroup::hidden, "worker", "The process in which candidates run; started by tune, bench and check",
+Command worker_command() {
+  return {CommandGroup::hidden, "worker", "The process in which candidates run; started by tune, bench and check",
           add_worker_flags};
 }
 

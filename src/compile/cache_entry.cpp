@@ -9,9 +9,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/blocked_write_signals.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/quiet_write.h"
 #include "base/sha256.h"
 #include "base/trusted_path.h"
 #include "compile/compiler.h"
@@ -121,7 +121,7 @@ void describe(const fs::path& folder, const Binary& binary) {
                                {"recipe", binary.recipe}, {"toolchain", binary.toolchain},
                                {"sha256", binary.sha256}, {"metadata", binary.metadata}};
   const fs::path file = folder / kDescription;
-  const QuietWrite quiet;
+  const BlockedWriteSignals blocked;
   std::ofstream stream(file);
   // Metadata may hold a compiler's output in any encoding.
   stream << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

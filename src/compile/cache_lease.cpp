@@ -10,7 +10,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/quiet_write.h"
+#include "base/blocked_write_signals.h"
 #include "base/text.h"
 
 namespace attune {
@@ -118,7 +118,7 @@ void CacheLease::write() {
 
 /// A full disk leaves an entry without its lease: it may be evicted, and is then compiled again.
 void CacheLease::append(const std::string& lines) const {
-  const QuietWrite quiet;
+  const BlockedWriteSignals blocked;
   [[maybe_unused]] const ssize_t written = ::write(descriptor_, lines.data(), lines.size());
 }
 

@@ -138,6 +138,7 @@ Binary Compilation::binary_of(const std::string& content, const fs::path& file, 
                      {"command", std::to_string(compiler_.command_version())},
                      {"options", join(task_.options, " ")},
                      {"entries", join(task_.entries, " ")}};
+  if (!task_.candidate.empty()) binary.metadata["candidate"] = task_.candidate;
   binary.metadata.merge(compiler_.report({log, content, folder_}));
   return binary;
 }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "compile/compile_pool.h"
 #include "process/temporary_folder.h"
+#include "testing/script_compiler.h"
 
 namespace attune {
 namespace {
@@ -18,35 +19,6 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-/// Runs sources as shell scripts; reports the lines `key=value` that they print. Has limits of its own.
-class ScriptCompiler final : public Compiler {
- public:
-  explicit ScriptCompiler(CompilerLimits limits) : limits_(limits) {}
-  std::string_view name() const override { return "script"; }
-  std::string toolchain() const override { return "sh-1"; }
-  bool targets(std::string_view) const override { return true; }
-  CompileCommand command(const CompileTask& task, const fs::path& folder) const override {
-    std::ofstream(folder / "source") << task.source;
-    return {.arguments = {"/bin/sh", "source"}, .environment = {{"PATH", "/usr/bin:/bin"}}, .output = "out"};
-  }
-  uint32_t command_version() const override { return 1; }
-  CompilerLimits limits() const override { return limits_; }
-  std::map<std::string, std::string> report(const CompilerOutput& output) const override {
-    std::map<std::string, std::string> facts;
-    for (const std::string_view line : split(output.log, '\n')) {
-      if (const size_t at = line.find('='); at != std::string_view::npos)
-        facts.emplace(line.substr(0, at), line.substr(at + 1));
-    }
-    facts["bytes"] = std::to_string(output.binary.size());
-    facts["left"] = fs::exists(output.folder / "more") ? "more" : "nothing";
-    return facts;
-  }
-  std::string flaw_of(std::string_view) const override { return ""; }
-
- private:
-  CompilerLimits limits_;
-};
 
 class CompilePoolOf : public testing::Test {
  protected:

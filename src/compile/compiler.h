@@ -34,7 +34,7 @@ struct CompileCommand {
 };
 
 /// A tool that turns tasks into binaries. It returns the command; the pool runs it with limits and a deadline, so a
-/// compiler that hangs, crashes or exhausts memory is an Outcome. A library (nvrtc) is run by a verb of the program.
+/// compiler that hangs, crashes or exhausts memory is an Outcome. A library (nvrtc) is run by a command of the program.
 /// Const after construction; thread-safe.
 class Compiler {
  public:

@@ -13,9 +13,9 @@
 #include <set>
 #include <tuple>
 
+#include "base/blocked_write_signals.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/quiet_write.h"
 #include "base/sha256.h"
 #include "compile/cache_entry.h"
 #include "compile/cache_lease.h"
@@ -117,7 +117,7 @@ void move_file(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
   if (error == std::errc::cross_device_link) {
-    const QuietWrite quiet;
+    const BlockedWriteSignals blocked;
     fs::copy_file(from, to, error);
     std::error_code ignored;
     if (!error) fs::remove(from, ignored);

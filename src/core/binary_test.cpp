@@ -44,5 +44,16 @@ TEST(CompileTask, TextsThatOnlyJoinAlikeHaveOtherRecipes) {
   EXPECT_NE(a.recipe(), b.recipe());
 }
 
+TEST(CompilerReports, AreTheMetadataWithoutWhatRepeatsTheTask) {
+  Binary silent, reported;
+  silent.metadata = {{"compiler", "hostcc"}, {"command", "1"}, {"options", "-O3"}, {"entries", "f"}};
+  reported.metadata = silent.metadata;
+  reported.metadata["registers"] = "40";
+  const std::vector<BinaryMetadata> reports = {{}, {{"registers", "40"}}};
+  EXPECT_EQ(compiler_reports(std::vector{silent, reported}), reports) << "in the order of the binaries";
+  EXPECT_TRUE(compiler_reports(std::vector{silent, silent}).empty());
+  EXPECT_TRUE(compiler_reports({}).empty());
+}
+
 }  // namespace
 }  // namespace attune

@@ -28,7 +28,9 @@ constexpr Row kRows[] = {
     {DType::e5m2fnuz, 8, "e5m2fnuz", "torch.float8_e5m2fnuz", {"float8_e5m2fnuz", "", ""}},
     {DType::e2m1, 4, "e2m1", "torch.float4_e2m1fn_x2", {"float4_e2m1fn_x2", "fp4", ""}},
     {DType::e8m0, 8, "e8m0", "torch.float8_e8m0fnu", {"float8_e8m0fnu", "", ""}},
+    {DType::int4, 4, "int4", "torch.int4", {"i4", "", ""}},
 };
+static_assert(std::size(kRows) == kNumDTypes);
 
 const Row& row(DType dtype) noexcept { return kRows[static_cast<size_t>(dtype)]; }
 

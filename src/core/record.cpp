@@ -89,4 +89,8 @@ const std::vector<BinaryIdentity>& Decision::winner_binaries() const {
   return found == finalists.end() ? kNone : found->binaries;
 }
 
+bool is_unfinished_tie(const Decision& decision) noexcept {
+  return decision.incomplete && decision.verdict == Verdict::tie;
+}
+
 }  // namespace attune

@@ -84,6 +84,7 @@ struct Record {
                                          ///< unknown.
   std::vector<BinaryIdentity> binaries;  ///< Binaries verified or timed under the candidate's name.
   Deadlines deadlines;                   ///< Deadlines in force if the candidate timed out; else zero.
+  std::vector<BinaryMetadata> metadata;  ///< compiler_reports() of the binaries; empty in an entry of an older version.
   bool operator==(const Record&) const = default;
 };
 
@@ -95,6 +96,7 @@ struct Finalist {
   /// True if it was proven faster than every library's untuned config on samples that did not choose it: the winner of
   /// a contest that is `faster`, and perhaps the best of other layouts.
   bool confirmed = false;
+  std::vector<BinaryMetadata> metadata;  ///< As in its Record.
   bool operator==(const Finalist&) const = default;
 };
 
@@ -167,14 +169,18 @@ struct Decision {
   bool operator==(const Decision&) const = default;
 };
 
+/// Whether it leaves its problem undecided: a tie whose search or confirm was not completed. The baseline stays, and
+/// another run continues.
+bool is_unfinished_tie(const Decision& decision) noexcept;
+
 /// A candidate removed from quarantine by hand.
-struct Pardoned {
+struct Pardon {
   std::string device;
   Candidate candidate;
-  bool operator==(const Pardoned&) const = default;
+  bool operator==(const Pardon&) const = default;
 };
 
-/// The start of a verb that measures. Its entries carry the run's number.
+/// The start of a command that measures. Its entries carry the run's number.
 struct RunBegin {
   std::vector<std::string> command;  ///< The arguments, the program's name first.
   std::string version;               ///< Version of the program.

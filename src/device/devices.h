@@ -29,7 +29,7 @@ DeviceInfo find_device(const DeviceChoice& device);
 /// Returns the thread limit of a choice on this host: the process's own, or a lower one that is chosen. Throws
 /// invalid_input for a higher one.
 int64_t thread_limit(const DeviceChoice& device);
-/// Returns the flags with which a verb runs on a device, given by its key: `--devices fake:0`, or `--devices cpu:0
+/// Returns the flags with which a command runs on a device, given by its key: `--devices fake:0`, or `--devices cpu:0
 /// --threads 1` for a host's key with other units than this process's own limit. `devices`: of this machine, as
 /// list_devices() returns them; of several with one key the first counts. The key of a device that this machine lacks
 /// gives `--devices cpu:0`.

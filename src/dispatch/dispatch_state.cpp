@@ -25,9 +25,9 @@ DispatcherOptions consistent(DispatcherOptions options) {
 /// A function for each number of layouts, so that a lookup in one keeps its hit in registers.
 template <size_t kLayouts>
 [[gnu::noinline]] Hit first_row_of(const RowIndex& rows, const GemmKey& key, bool pads_m,
-                                   std::span<const HalfKey> halves, double max_regret) noexcept {
+                                   std::span<const GroupKey> groups, double max_regret) noexcept {
   MatchedRow first{.match = Match::fallback};
-  visit_rows<kLayouts>(rows, key.m, key.n, pads_m, halves, max_regret, [&](const MatchedRow& met) {
+  visit_rows<kLayouts>(rows, key.m, key.n, pads_m, groups, max_regret, [&](const MatchedRow& met) {
     first = met;
     return true;
   });
@@ -37,10 +37,10 @@ template <size_t kLayouts>
 
 }  // namespace
 
-Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const HalfKey> halves,
+Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const GroupKey> groups,
               double max_regret) noexcept {
-  return halves.size() == 1 ? first_row_of<1>(rows, key, pads_m, halves, max_regret)
-                            : first_row_of<LayoutSet::kMax>(rows, key, pads_m, halves, max_regret);
+  return groups.size() == 1 ? first_row_of<1>(rows, key, pads_m, groups, max_regret)
+                            : first_row_of<LayoutSet::kMax>(rows, key, pads_m, groups, max_regret);
 }
 
 Dispatcher::State::State(DispatcherOptions wanted)

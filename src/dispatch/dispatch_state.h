@@ -20,9 +20,9 @@
 
 namespace attune {
 
-/// Returns the first row that matches a lookup, without checking its kernel. `halves`: half keys of the problem in each
-/// layout of its weights, at most LayoutSet::kMax.
-Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const HalfKey> halves,
+/// Returns the first row that matches a lookup, without checking its kernel. `groups`: group keys of the problem in
+/// each layout of its weights, at most LayoutSet::kMax.
+Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const GroupKey> groups,
               double max_regret) noexcept;
 
 /// The dispatcher's implementation: the lookups, which take no lock, over the parts that make answers.
@@ -33,9 +33,9 @@ struct Dispatcher::State {
   /// Whether a lookup posts an unanswered problem to the dispatcher's thread. Lookups of require() do not.
   enum class OnMiss : uint8_t { post, ignore };
   /// Returns the cached answer to a problem, else the first row that matches in the tables. `hash`: request.hash().
-  /// `halves`: half keys of the problem in each layout of its weights, at most LayoutSet::kMax. Takes no lock and does
+  /// `groups`: group keys of the problem in each layout of its weights, at most LayoutSet::kMax. Takes no lock and does
   /// no I/O; allocates only in a thread's first call.
-  Hit look_up(const LookupRequest& request, const ProblemKey& hash, std::span<const HalfKey> halves,
+  Hit look_up(const LookupRequest& request, const ProblemKey& hash, std::span<const GroupKey> groups,
               OnMiss on_miss) noexcept;
   Hit choose(const GemmKey& key, OnMiss on_miss) noexcept;
   /// Like Dispatcher's functions for weights packed ahead. Defined in weights.cpp.
@@ -64,7 +64,8 @@ struct Dispatcher::State {
 
 // Inlined: a call would cost an exact lookup a fifth of its time.
 [[gnu::always_inline]] inline Hit Dispatcher::State::look_up(const LookupRequest& request, const ProblemKey& hash,
-                                                             std::span<const HalfKey> halves, OnMiss on_miss) noexcept {
+                                                             std::span<const GroupKey> groups,
+                                                             OnMiss on_miss) noexcept {
   const auto op = static_cast<size_t>(request.key.op);
   const KeyCodes& own = codes[op];
   if (!own.fits(request.key)) return {};
@@ -83,7 +84,7 @@ struct Dispatcher::State {
       hit = served->hit;
       if (served->plan != nullptr) plans.note_use(*served->plan);
     } else {
-      hit = first_row(*current.tables[op].rows, request.key, own.pads_m(), halves, options.max_regret);
+      hit = first_row(*current.tables[op].rows, request.key, own.pads_m(), groups, options.max_regret);
     }
   }
   counters.count(hit.row == 0);

@@ -81,8 +81,8 @@ Hit Dispatcher::State::choose(const GemmKey& key, OnMiss on_miss) noexcept {
   const auto op = static_cast<size_t>(key.op);
   if (op >= codes.size()) return {};
   const KeyCodes& own = codes[op];
-  const HalfKey half = own.half(key);
-  Hit hit = look_up({.key = key}, half.with_m(key.m), std::span(&half, 1), on_miss);
+  const GroupKey group = own.group_key(key);
+  Hit hit = look_up({.key = key}, group.with_m(key.m), std::span(&group, 1), on_miss);
   // Answers for packed weights are stored under other hashes. If a hash matches by accident, the plan must not run.
   if ((key.flags & GemmKey::bpreshuffle) != 0) hit.plan = nullptr;
   return hit;

@@ -10,15 +10,15 @@ namespace {
 
 /// A problem in the layouts of its weights: plain, or all that rows name if the weights are packed ahead.
 struct LayoutKeys {
-  std::vector<HalfKey> halves;
+  std::vector<GroupKey> groups;
   std::vector<std::string> remarks;  ///< ` host.k16.v1` for weights packed ahead; else empty.
 };
 
 LayoutKeys layout_keys(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key) {
-  if ((key.flags & GemmKey::bpreshuffle) == 0) return {{codes.half(key)}, {""}};
+  if ((key.flags & GemmKey::bpreshuffle) == 0) return {{codes.group_key(key)}, {""}};
   LayoutKeys keys;
   for (const std::string& layout : rows.layouts()) {
-    keys.halves.push_back(codes.half(codes.codes(key), KeyCodes::layout_code(layout)));
+    keys.groups.push_back(codes.group_key(codes.codes(key), KeyCodes::layout_code(layout)));
     keys.remarks.push_back(" " + layout);
   }
   return keys;
@@ -62,7 +62,7 @@ std::string PlanService::explain(const GemmKey& key) {
   std::string text;
   if (options_.require != Requirement::none)
     text = fmt::format("required        {}: other rows are not seen\n", attune::text(options_.require));
-  for (const TracedStep& step : trace_lookup(rows, key.m, key.n, own.pads_m(), keys.halves, options_.max_regret))
+  for (const TracedStep& step : trace_lookup(rows, key.m, key.n, own.pads_m(), keys.groups, options_.max_regret))
     text += step_text(rows, step, keys);
   if ((key.flags & GemmKey::bpreshuffle) != 0)
     return text + "packed weights  use the rows of the layouts that they hold\n";

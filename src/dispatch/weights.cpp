@@ -34,8 +34,8 @@ Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOption
   key.m = 1;
   const WeightsPacker::PackingChoice chosen = plans.choose_packing(key, wanted);
   auto state = std::make_unique<Weights::State>(plans.owner(), key, *chosen.layouts);
-  state->halves = chosen.layouts->halves(codes[op], key);
-  state->answers = codes[op].half(codes[op].codes(key), chosen.layouts->code);
+  state->groups = chosen.layouts->group_keys(codes[op], key);
+  state->answers = codes[op].group_key(codes[op].codes(key), chosen.layouts->code);
   state->copies.reserve(chosen.packings.size());
   for (const WeightPacking& packing : chosen.packings) {
     try {
@@ -61,7 +61,7 @@ Hit Dispatcher::State::choose(GemmKey key, const Weights& weights, OnMiss on_mis
   key.flags |= GemmKey::bpreshuffle;
   if (!holds(weights, key)) return {};
   const Weights::State& held = *weights.state_;
-  return look_up({.key = key, .layouts = &held.layouts}, held.answers.with_m(key.m), held.halves, on_miss);
+  return look_up({.key = key, .layouts = &held.layouts}, held.answers.with_m(key.m), held.groups, on_miss);
 }
 
 Hit Dispatcher::State::require(GemmKey key, const Weights& weights) {

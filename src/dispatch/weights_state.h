@@ -22,8 +22,8 @@ struct Weights::State {
   Device& device;  ///< The dispatcher's device; also identifies the dispatcher.
   GemmKey key;     ///< Key of all problems that the weights serve; its M is ignored.
   const LayoutSet& layouts;
-  std::vector<HalfKey> halves;  ///< Half keys of rows, by layout.
-  HalfKey answers;
+  std::vector<GroupKey> groups;  ///< Group keys of rows, by layout.
+  GroupKey answers;
   std::vector<Buffer> copies;  ///< By layout.
 };
 

@@ -123,7 +123,7 @@ std::shared_ptr<PackedWeights> Bench::weights(const WeightPacking& packing, bool
   return weights;
 }
 
-Finding Bench::verify(const Entrant& entrant, bool twice, Milliseconds limit, uint64_t& launches) {
+Finding Bench::verify(const EntrantPlan& entrant, bool twice, Milliseconds limit, uint64_t& launches) {
   const Plan& plan = *entrant.plan;
   const RunLaunch run = [&](const Launch& launch) {
     Launch bound = launch;
@@ -140,7 +140,7 @@ Finding Bench::verify(const Entrant& entrant, bool twice, Milliseconds limit, ui
                               {.twice = twice, .err_ratio = protocol_.err_ratio, .weights = entrant.weights.get()});
 }
 
-Finding Bench::verify_repeats(const Entrant& entrant, const std::string& expected, Milliseconds limit,
+Finding Bench::verify_repeats(const EntrantPlan& entrant, const std::string& expected, Milliseconds limit,
                               Admitted& answer) {
   // Copies of the operands have equal values at different addresses, on which no result may depend either.
   const uint32_t num_copies = std::min<uint32_t>(rotation_->size().copies, 2);
@@ -170,7 +170,7 @@ void Bench::launch_on(const Plan& plan, std::span<void* const> operands, void* w
   stream_->synchronize();
 }
 
-Finding Bench::verify_rows(const Entrant& entrant, std::span<const OtherRows> others, Milliseconds limit,
+Finding Bench::verify_rows(const EntrantPlan& entrant, std::span<const OtherRows> others, Milliseconds limit,
                            uint64_t& launches) {
   const auto at_m = entrant.weights ? entrant.weights->copy(0) : rotation_->copy(0);
   clear_prefix(*entrant.plan);
@@ -232,7 +232,7 @@ void Bench::reserve(const PlanTraits& traits, bool verify) {
   workspace_ = std::make_unique<Workspace>(device_, traits.workspace_bytes);
 }
 
-void Bench::draw(const Entrant& entrant, uint32_t launches) {
+void Bench::draw(const EntrantPlan& entrant, uint32_t launches) {
   launches_.clear();
   void* workspace = workspace_ ? workspace_->block.data : nullptr;
   for (uint32_t i = 0; i < launches; ++i) {
@@ -251,14 +251,14 @@ void Bench::clear_prefix(const Plan& plan) {
   workspace_user_ = &plan;
 }
 
-void Bench::run_untimed(const Entrant& entrant, uint32_t launches) {
+void Bench::run_untimed(const EntrantPlan& entrant, uint32_t launches) {
   clear_prefix(*entrant.plan);
   draw(entrant, launches);
   for (const Launch& launch : launches_) entrant.plan->run(launch);
   stream_->synchronize();
 }
 
-Bench::FirstRun Bench::first_run(const Entrant& entrant, Milliseconds limit) {
+Bench::FirstRun Bench::first_run(const EntrantPlan& entrant, Milliseconds limit) {
   FirstRun first;
   announce(entrant.slot, limit);
   auto start = Clock::now();
@@ -281,14 +281,14 @@ Bench::FirstRun Bench::first_run(const Entrant& entrant, Milliseconds limit) {
   return first;
 }
 
-void Bench::put(Entrant entrant) {
+void Bench::put(EntrantPlan entrant) {
   // A new plan may have the address of a freed one.
   workspace_user_ = nullptr;
   plans_.insert_or_assign(entrant.slot, std::move(entrant));
 }
 
 Bench::Sampling Bench::take(const Turn& turn) {
-  const Entrant& entrant = plans_.at(turn.slot);
+  const EntrantPlan& entrant = plans_.at(turn.slot);
   const uint32_t launches = std::max(1u, turn.launches), untimed = untimed_for(launches);
   Sampling taken;
   announce(turn.slot, turn.limit);

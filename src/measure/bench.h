@@ -32,8 +32,8 @@ struct OtherRows {
 /// weights, and the plans by slot. The plans borrow these. Used by the device's owner thread only.
 class Bench {
  public:
-  /// A plan and the resources it runs with.
-  struct Entrant {
+  /// The plan of an entrant and the resources it runs with.
+  struct EntrantPlan {
     std::unique_ptr<Plan> plan;
     std::string pool;
     std::shared_ptr<PackedWeights> weights;  ///< Null: plain weights.
@@ -69,22 +69,22 @@ class Bench {
   /// and what packing throws.
   std::shared_ptr<PackedWeights> weights(const WeightPacking& packing, bool verify);
   /// See Verification. Throws Error{timeout} after a run that took longer than `limit` (0: none).
-  Finding verify(const Entrant& entrant, bool twice, Milliseconds limit, uint64_t& launches);
+  Finding verify(const EntrantPlan& entrant, bool twice, Milliseconds limit, uint64_t& launches);
   /// Compares launches on the timed operands bit by bit, see compare_launches(). Sets `answer.output` and counts the
   /// launches in `answer`. Throws like verify(), and Error{device} when the system refuses a thread. Requires:
   /// reserve().
-  Finding verify_repeats(const Entrant& entrant, const std::string& expected, Milliseconds limit, Admitted& answer);
+  Finding verify_repeats(const EntrantPlan& entrant, const std::string& expected, Milliseconds limit, Admitted& answer);
   /// Compares each row of the result with the same row computed among other numbers of rows, bit by bit, on one copy of
   /// the weights (see RowAxis). Throws like verify(). Requires: reserve().
-  Finding verify_rows(const Entrant& entrant, std::span<const OtherRows> others, Milliseconds limit,
+  Finding verify_rows(const EntrantPlan& entrant, std::span<const OtherRows> others, Milliseconds limit,
                       uint64_t& launches);
   /// Enlarges the workspace that the plans share; with `verify`, also allocates one between guard bands. Throws
   /// Error{device}.
   void reserve(const PlanTraits& traits, bool verify);
   /// Runs the entrant cold once, then returns the fastest of up to three warm runs, after its pool has its cores.
-  FirstRun first_run(const Entrant& entrant, Milliseconds limit);
+  FirstRun first_run(const EntrantPlan& entrant, Milliseconds limit);
 
-  void put(Entrant entrant);
+  void put(EntrantPlan entrant);
   bool has(Slot slot) const noexcept { return plans_.contains(slot); }
   void drop(Slot slot) noexcept { plans_.erase(slot); }
   /// One turn, as described in measure/README.md. Requires: has(turn.slot). Throws what the plan throws, and
@@ -94,8 +94,8 @@ class Bench {
  private:
   void launch_on(const Plan& plan, std::span<void* const> operands, void* workspace);
   Finding compare_rows(const OtherRows& other, std::span<void* const> at_m);
-  void run_untimed(const Entrant& entrant, uint32_t launches);
-  void draw(const Entrant& entrant, uint32_t launches);
+  void run_untimed(const EntrantPlan& entrant, uint32_t launches);
+  void draw(const EntrantPlan& entrant, uint32_t launches);
   void clear_prefix(const Plan& plan);
   void announce(Slot slot, Milliseconds limit);
 
@@ -114,7 +114,7 @@ class Bench {
   std::unique_ptr<Workspace> workspace_;
   const Plan* workspace_user_ = nullptr;                         ///< Plan whose zeroed prefix the workspace holds.
   std::map<std::string, std::weak_ptr<PackedWeights>> weights_;  ///< By layout.
-  std::map<Slot, Entrant> plans_;
+  std::map<Slot, EntrantPlan> plans_;
   std::vector<Launch> launches_;  ///< Launches of the current turn; a member to reuse its memory.
 };
 

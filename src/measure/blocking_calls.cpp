@@ -10,8 +10,21 @@ namespace {
 
 constexpr int kTickMs = 1000;
 
+/// Lets an executor tick while it waits for a fresh worker, until the call returns.
+class TickingCall {
+ public:
+  TickingCall(Executor& executor, const Tick& tick) : executor_(executor) { executor_.set_tick(tick); }
+  ~TickingCall() { executor_.set_tick({}); }
+  TickingCall(const TickingCall&) = delete;
+  TickingCall& operator=(const TickingCall&) = delete;
+
+ private:
+  Executor& executor_;
+};
+
 template <typename Wanted>
 Wanted wait_for_answer(Executor& executor, Request request, const Tick& tick) {
+  const TickingCall ticking(executor, tick);
   executor.begin(std::move(request));
   for (bool aborted = false;;) {
     if (tick && tick() && !std::exchange(aborted, true)) executor.abort();

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <functional>
-
 #include "measure/executor.h"
 
 namespace attune {
 
-/// Called by a blocking call before it looks for the answer, and then at least once a second while a worker does the
-/// request (not while a fresh worker is started for it); true: abort the request, which is then answered as cancelled.
-/// Must not throw.
-using Tick = std::function<bool()>;
-
-/// Do one request on an executor and wait for its answer. Requires: none is outstanding. Throw what Executor::begin()
-/// and take() throw.
+/// Do one request on an executor and wait for its answer. Requires: none is outstanding. `tick` is called before each
+/// look for the answer, and then at least once a second while a worker does the request or a fresh one starts for it;
+/// an aborted request is answered as cancelled. Throw what Executor::begin() and take() throw.
 Opened open(Executor& executor, request::Open request, const Tick& tick = {});
 Admitted admit(Executor& executor, request::Admit request, const Tick& tick = {});
 Sampled sample(Executor& executor, request::Sample request, const Tick& tick = {});

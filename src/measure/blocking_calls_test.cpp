@@ -29,12 +29,14 @@ class ManualExecutor final : public Executor {
     ++num_aborts;
     finish(cancelled(*request_, 3));
   }
+  void set_tick(Tick tick) override { waiting = std::move(tick); }
   void finish(Answer answer) {
     answer_ = std::move(answer);
     pipe_.put();
   }
 
   int num_takes = 0, num_aborts = 0;
+  Tick waiting;  ///< What it calls while it waits for a worker.
 
  private:
   DeviceInfo device_;
@@ -70,11 +72,27 @@ TEST(BlockingCalls, TickOnceASecondAtLeastWhileNothingHappens) {
   EXPECT_LT(executor.num_takes, 5) << "it sleeps meanwhile";
 }
 
+TEST(BlockingCalls, LetTheExecutorTickUntilTheyReturn) {
+  ManualExecutor executor;
+  int num_ticks = 0;
+  recycle(executor, [&] {
+    EXPECT_TRUE(executor.waiting) << "before it is asked for anything";
+    if (++num_ticks == 1) {
+      executor.waiting();
+      executor.finish(Recycled{});
+    }
+    return false;
+  });
+  EXPECT_EQ(num_ticks, 2);
+  EXPECT_FALSE(executor.waiting) << "what the tick refers to may be gone";
+}
+
 TEST(BlockingCalls, AbortOnceWhenTheTickAsksForIt) {
   ManualExecutor executor;
   const auto stop = [] { return true; };
   EXPECT_EQ(admit(executor, {7, 4, {}}, stop).verified.status, Status::cancelled);
-  EXPECT_TRUE(sample(executor, {{}}, stop).interrupted);
+  const Sampled sampled = sample(executor, {{}}, stop);
+  EXPECT_TRUE(sampled.interrupted && sampled.is_cancelled);
   EXPECT_EQ(recycle(executor, stop).epoch, 3u);
   EXPECT_EQ(executor.num_aborts, 3);
 }

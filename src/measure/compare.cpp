@@ -3,29 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "base/error.h"
 #include "tensor/convert.h"
+#include "tensor/rounding.h"
 
 namespace attune {
 namespace {
-
-/// Values beyond it may be infinite even when rounded correctly.
-double largest_finite(DType dtype) {
-  switch (dtype) {
-    case DType::fp16:
-      return 65504;
-    case DType::fp64:
-      return std::numeric_limits<double>::max();
-    default:
-      return 3.38e38;  // fp32 and bf16
-  }
-}
-
-/// Largest rounding error of the type near zero, where its numbers have a fixed spacing.
-double smallest_step(DType dtype) { return dtype == DType::fp16 ? 0x1p-25 : 0x1p-134; }
 
 struct Sums {
   double got_want = 0, got_got = 0, want_want = 0;
@@ -40,17 +25,17 @@ OutputComparison compare(DType dtype, std::span<const std::byte> got, const Refe
   const auto element_bytes = static_cast<size_t>(bits(dtype)) / 8;
   ATTUNE_CHECK(got.size() == count * element_bytes && reference.scales.size() == count && columns > 0,
                "{} bytes against {} elements", got.size(), count);
-  const double rounding = unit_roundoff(dtype), limit = largest_finite(dtype), step = smallest_step(dtype);
+  const Rounding& rounding = Rounding::of(dtype);
   OutputComparison result;
   Sums sums;
-  std::vector<float> values(std::min<size_t>(count, 4096));
+  std::vector<double> values(std::min<size_t>(count, 4096));
   for (size_t start = 0; start < count; start += values.size()) {
-    const std::span<float> chunk = std::span(values).first(std::min(values.size(), count - start));
-    to_float(dtype, got.data() + start * element_bytes, chunk);
+    const std::span<double> chunk = std::span(values).first(std::min(values.size(), count - start));
+    to_double(dtype, got.data() + start * element_bytes, chunk);
     for (size_t i = 0; i < chunk.size(); ++i) {
       const double value = chunk[i], want = reference.values[start + i];
       if (!std::isfinite(value)) {
-        if (std::abs(want) > limit) continue;
+        if (std::abs(want) > rounding.largest) continue;
         ++sums.mismatches;
         const auto index = static_cast<int64_t>(start + i);
         if (result.num_non_finite++ == 0) result.non_finite = Place{index / columns, index % columns, value, want};
@@ -61,7 +46,7 @@ OutputComparison compare(DType dtype, std::span<const std::byte> got, const Refe
       sums.got_want += value * want;
       sums.got_got += value * value;
       sums.want_want += want * want;
-      const double unexplained = error - rounding * std::abs(want) - step;
+      const double unexplained = error - rounding.unit * std::abs(want) - rounding.step;
       if (unexplained <= result.errors.max_relative * reference.scales[start + i]) continue;
       const auto index = static_cast<int64_t>(start + i);
       result.errors.max_relative = unexplained / reference.scales[start + i];  // infinite where the scale is zero

@@ -44,6 +44,22 @@ TEST(Compare, RoundingToTheOutputsTypeIsNoError) {
   EXPECT_GT(compare_as(DType::bf16, {1008, 1}, {1000.3, 1}).errors.max_relative, 3);
 }
 
+TEST(Compare, KnowsHowEveryTypeRounds) {
+  for (const DType dtype : {DType::e4m3fn, DType::e4m3fnuz, DType::e5m2, DType::e5m2fnuz, DType::int8, DType::int32}) {
+    EXPECT_EQ(compare_as(dtype, {100.4f, 0.4f}, {100.4, 0.4}).errors.max_relative, 0) << name(dtype);
+    EXPECT_GT(compare_as(dtype, {64, 1}, {100.4, 1}).errors.max_relative, 10) << name(dtype);
+  }
+  EXPECT_EQ(compare_as(DType::e4m3fn, {1e6f, 1}, {1e6, 1}).num_non_finite, 0u);
+  EXPECT_EQ(compare_as(DType::e4m3fn, {1e6f, 1}, {440, 1}).num_non_finite, 1u);
+}
+
+TEST(Compare, TellsLargeWholeNumbersApart) {
+  const int32_t got[] = {2147483600, 2147483601};
+  const auto bytes = std::as_bytes(std::span(got));
+  const Reference reference{{2147483600, 2147483600}, {1, 1}};
+  EXPECT_EQ(compare(DType::int32, bytes, reference, 2, {.max_relative = 1}).errors.mismatch_ratio, 0.5);
+}
+
 TEST(Compare, FindsTheFirstNonFiniteElement) {
   const auto found =
       compare_as(DType::fp32, {1, 2, std::numeric_limits<float>::infinity(), std::nanf("")}, {1, 2, 3, 4});

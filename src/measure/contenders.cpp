@@ -6,9 +6,10 @@
 
 namespace attune {
 
-std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol) {
+std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol,
+                                  const Tick& tick) {
   constexpr ProblemId kProbe = ~ProblemId{0};
-  Opened opened = open(executor, {kProbe, problem, protocol});
+  Opened opened = open(executor, {kProbe, problem, protocol}, tick);
   if (!opened.refused.empty()) fail(ErrorCode::unavailable, "{}", opened.refused);
   executor.close(kProbe);
   return std::move(opened.contenders);

@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -111,6 +112,9 @@ struct Sampled {
   uint32_t dropped = 0;         ///< Samples repeated because the clock was low.
   /// Slots that failed while they were sampled, or that could not be restored after a death; their samples are void.
   std::vector<std::pair<Slot, Outcome>> failed;
+  /// True if it is interrupted because the request was aborted, so that it is not to be made again. Set in the caller's
+  /// process, never in a message.
+  bool is_cancelled = false;
   bool operator==(const Sampled&) const = default;
 };
 struct Recycled {
@@ -118,6 +122,9 @@ struct Recycled {
   bool operator==(const Recycled&) const = default;
 };
 using Answer = std::variant<Opened, Admitted, Sampled, Recycled>;
+
+/// Called at least once a second while a request is outstanding; true: abort it. Must not throw.
+using Tick = std::function<bool()>;
 
 /// The answer to a request that was aborted: refused, cancelled or interrupted; a recycle gets `epoch`.
 Answer cancelled(const Request& request, uint32_t epoch);
@@ -147,6 +154,9 @@ class Executor {
   /// Abandons the outstanding request, if there is one, at once if it is in a worker process; take() then returns the
   /// cancelled() answer. Open problems and admitted candidates may be lost; the caller should close them and stop.
   virtual void abort() = 0;
+  /// What take() calls at least once a second while it waits for a fresh worker; when it returns true, take() acts like
+  /// abort(). Empty: nothing. Copied; an executor in this process never waits.
+  virtual void set_tick(Tick) {}
   /// Processes other than this one in which candidates run; their processor time belongs to the run.
   virtual std::vector<pid_t> processes() const { return {}; }
 };

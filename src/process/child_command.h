@@ -19,7 +19,7 @@ struct ChildCommand {
   /// Descriptors of this process, in any order, that the child gets as 3, 4, 5 …; they stay open at the child's exec,
   /// and in this process.
   std::vector<int> inherited;
-  int cgroup = -1;  ///< Open `cgroup.procs` of the child's cgroup (v2): MemoryCage::descriptor(). −1: this process's
+  int cgroup = -1;  ///< Open `cgroup.procs` of the child's cgroup (v2): MemoryCgroup::descriptor(). −1: this process's
                     ///< cgroup.
   ProcessLimits limits;
 };

@@ -2,11 +2,11 @@
 #include "process/run_command.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -14,13 +14,10 @@ namespace attune {
 
 CommandResult run_command(ChildCommand command, Milliseconds deadline, uint64_t max_bytes) {
   // A file in memory, not a pipe: no reader is needed while the command runs, and the kernel enforces the size limit.
-  const int memory = ::memfd_create("output", MFD_CLOEXEC);
-  if (memory < 0) fail(ErrorCode::io, "cannot keep the output of a command in memory ({})", std::strerror(errno));
-  struct ClosedDescriptor {
-    int descriptor;
-    ~ClosedDescriptor() { ::close(descriptor); }
-  } const closed{memory};
-  command.output = fmt::format("/proc/self/fd/{}", memory);
+  const Descriptor memory(::memfd_create("output", MFD_CLOEXEC));
+  if (memory.number() < 0)
+    fail(ErrorCode::io, "cannot keep the output of a command in memory ({})", std::strerror(errno));
+  command.output = fmt::format("/proc/self/fd/{}", memory.number());
   command.limits.file_bytes = max_bytes;
   CommandResult result;
   result.status = Child(command).wait(deadline);

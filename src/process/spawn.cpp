@@ -17,6 +17,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "process/blocked_signals.h"
 #include "process/children.h"
@@ -117,11 +118,10 @@ class DescriptorsAbove {
   DescriptorsAbove& operator=(const DescriptorsAbove&) = delete;
 
   int open(const char* path, int flags) {
-    const int descriptor = ::open(path, flags | O_CLOEXEC, 0600);
-    if (descriptor < 0)
+    const Descriptor descriptor(::open(path, flags | O_CLOEXEC, 0600));
+    if (descriptor.number() < 0)
       fail(ErrorCode::io, "cannot open a stream of a child process ({}): '{}'", std::strerror(errno), path);
-    const ClosedDescriptor closed{descriptor};
-    return copy(descriptor);
+    return copy(descriptor.number());
   }
   int copy(int descriptor) {
     const int result = ::fcntl(descriptor, F_DUPFD_CLOEXEC, lowest_);
@@ -133,10 +133,6 @@ class DescriptorsAbove {
   }
 
  private:
-  struct ClosedDescriptor {
-    int descriptor;
-    ~ClosedDescriptor() { ::close(descriptor); }
-  };
   int lowest_;
   std::vector<int> all_;
 };

@@ -21,7 +21,7 @@ struct WaitStatus {
   Milliseconds deadline{0};  ///< The deadline that passed, for `deadline`.
   uint64_t peak_bytes = 0;   ///< Largest resident memory of the process or of a child it waited for.
   Milliseconds cpu_time{0};  ///< CPU time of the process and of the children it waited for.
-  bool for_memory = false;   ///< The kernel reported it (MemoryCage::killed()); if false, outcome_of() decides by
+  bool for_memory = false;   ///< The kernel reported it (MemoryCgroup::killed()); if false, outcome_of() decides by
                              ///< peak_bytes.
 
   static WaitStatus of(int wait_word, const rusage& usage) noexcept;  ///< From the results of wait4().

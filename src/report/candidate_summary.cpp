@@ -38,7 +38,9 @@ CandidateSummary summarise_candidates(const Problem& problem, const DeviceInfo& 
     const auto pruned = prune(contender.space, problem, device, 0);
     for (const Rule& rule : contender.space.rules()) {
       if (const uint64_t rejected = pruned.num_rejected_by(rule.id); rejected > 0)
-        add(summary, "excluded by rule " + rule.id + ": " + rule.reason, contender.solver, rejected);
+        add(summary,
+            fmt::format("excluded by rule {}{}: {}", rule.id, pruned.sampled ? " in a sample" : "", rule.reason),
+            contender.solver, rejected);
     }
   }
   if (journal == nullptr) return summary;

@@ -22,9 +22,7 @@ std::string line_of(const Record& record) {
                      measured ? fmt::format("  {:.2f} µs", measured->median_us) : "");
 }
 std::string line_of(const Decision& decision) { return fmt::format("decision  {}", result_line(decision)); }
-std::string line_of(const Pardoned& pardoned) {
-  return fmt::format("pardoned  {}", short_candidate(pardoned.candidate));
-}
+std::string line_of(const Pardon& pardon) { return fmt::format("pardoned  {}", short_candidate(pardon.candidate)); }
 std::string line_of(const RunBegin& run) {
   return fmt::format("begin     {} on {}, process {}", fmt::join(run.command, " "), run.host, run.pid);
 }
@@ -46,8 +44,14 @@ std::string short_time(const Stamp& stamp) {
   return text;
 }
 
+std::string stamp_header() { return fmt::format("{:<16}  {:>7}", "time (UTC)", "run"); }
+
+std::string short_stamp(const Stamp& stamp) {
+  return fmt::format("{}  {:>7}", short_time(stamp), stamp.run > 0 ? std::to_string(stamp.run) : "-");
+}
+
 std::string entry_line(const Entry& entry, const Stamp& stamp) {
-  return fmt::format("{}  {}", short_time(stamp), std::visit([](const auto& one) { return line_of(one); }, entry));
+  return fmt::format("{}  {}", short_stamp(stamp), std::visit([](const auto& one) { return line_of(one); }, entry));
 }
 
 }  // namespace attune

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "formats/csv/csv_document.h"
 #include "formats/csv/published_row.h"
+#include "formats/csv/table_columns.h"
 
 namespace attune {
 namespace {
@@ -86,7 +87,7 @@ std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& 
 
 void write_profile(const fs::path& file, const Journal& journal, const MeasuredProblems& measured) {
   const auto& [family, problems, device, protocol] = measured;
-  std::vector<std::string> columns = table_columns(family);
+  std::vector<std::string> columns = new_table_header(family);
   const size_t num_table_columns = columns.size();
   columns.insert(columns.end(), kEvidenceColumns.begin(), kEvidenceColumns.end());
   std::string text = csv_line(columns);

@@ -19,8 +19,9 @@ std::string decision_json(const Decision& decision, const std::string& device_fl
   ordered_json tied = ordered_json::array(), finalists = ordered_json::array();
   for (const Candidate& candidate : decision.tied) tied.push_back(candidate.name());
   for (const Finalist& finalist : decision.finalists) {
-    ordered_json one = {{"candidate", finalist.candidate.name()}};
+    ordered_json one = {{"candidate", finalist.candidate.name()}, {"winner", finalist.candidate == decision.winner}};
     add_comparison(one, finalist.comparison);
+    if (!finalist.metadata.empty()) one["metadata"] = finalist.metadata;
     finalists.push_back(std::move(one));
   }
   ordered_json object = {{"problem", decision.problem.key()},

@@ -6,9 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
+#include "report/comparison_output.h"
+
 namespace attune {
 namespace {
 
+constexpr const char* kUntuned = ", an untuned config";
+constexpr const char* kBestUntuned = "the best untuned config";
+constexpr const char* kWithoutPause = ", confirmed without the pause";
 constexpr std::string_view kLayout = "{:<34} {:>10} {:<46} {:>10} {:>8} {:>17} {:>9}  {}";
 
 /// Pads to a display width: counts characters, not bytes, so that × and … line up.
@@ -45,32 +51,87 @@ std::string result_header() {
                      "verdict");
 }
 
+std::string verdict_text(const Decision& decision) {
+  const double ratio = decision.comparison.ratio;
+  std::string text(decision.verdict == Verdict::baseline ? "default is fastest" : name(decision.verdict));
+  if (decision.verdict == Verdict::required && ratio > 0 && ratio < 1)
+    text += fmt::format(", {:.1f} % slower than the default", 100 * (1 / ratio - 1));
+  if (decision.verdict == Verdict::tie) text += fmt::format(" of {}", decision.tied.size());
+  if (const auto& best = decision.best_untuned; best && best->candidate != decision.baseline)
+    text += best->candidate == decision.winner ? kUntuned : fmt::format(", {:.3f}× {}", best->ratio, kBestUntuned);
+  if (decision.noisy) text += ", noisy";
+  if (decision.incomplete) text += ", incomplete";
+  if (decision.pause_cut) text += kWithoutPause;
+  return text;
+}
+
 std::string result_line(const Decision& decision) {
   const Comparison& winner = decision.comparison;
   const std::string interval = fmt::format("[{:.3f}, {:.3f}]", winner.interval.low, winner.interval.high);
-  std::string verdict(name(decision.verdict));
-  if (decision.verdict == Verdict::required && winner.ratio > 0 && winner.ratio < 1)
-    verdict += fmt::format(", {:.1f} % slower than the default", 100 * (1 / winner.ratio - 1));
-  if (decision.verdict == Verdict::tie) verdict += fmt::format(" of {}", decision.tied.size());
-  if (const auto& best = decision.best_untuned; best && best->candidate != decision.baseline)
-    verdict += best->candidate == decision.winner ? ", an untuned config"
-                                                  : fmt::format(", {:.3f}× the best untuned config", best->ratio);
-  if (decision.noisy) verdict += ", noisy";
-  if (decision.incomplete) verdict += ", incomplete";
-  if (decision.pause_cut) verdict += ", confirmed without the pause";
   return fmt::format("{} {:>10} {} {:>10} {:>8} {:>17} {:>9.4f}  {}", pad(short_shape(decision.problem), 34),
                      fmt::format("{:.1f} µs", decision.baseline_us), pad(short_candidate(decision.winner), 46),
                      fmt::format("{:.1f} µs", winner.us), fmt::format("{:.3f}×", winner.ratio), interval,
-                     decision.errors.mismatch_ratio, verdict);
+                     decision.errors.mismatch_ratio, verdict_text(decision));
+}
+
+std::vector<std::string> finalist_lines(const Decision& decision) {
+  std::vector<std::string> lines;
+  for (const Finalist& finalist : decision.finalists) {
+    std::string line = fmt::format("{:10.2f} µs  {}  {}", finalist.comparison.us, ratio_text(finalist.comparison),
+                                   finalist.candidate.name());
+    if (finalist.candidate == decision.winner) line += "  (the winner)";
+    if (finalist.candidate == decision.baseline) line += "  (the default)";
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<std::string> result_legend(std::span<const Decision> decisions) {
+  struct Entry {
+    const char* word;  // In a verdict; empty: always explained.
+    const char* sentence;
+  };
+  static constexpr Entry kEntries[] = {
+      {"",
+       "default: the config with which the first available library of the op's list runs when nobody tunes it; the "
+       "speed-up is over its time"},
+      {"tie of", "tie of n: n kernels cannot be told apart by as much as --min-gain asks, so the default stays"},
+      {"default is fastest", "default is fastest: nothing is faster, so it stays"},
+      {kUntuned, "an untuned config: what another library runs with when nobody tunes it is the winner"},
+      {kBestUntuned,
+       "n× the best untuned config: the speed-up over the fastest of all libraries' untuned configs, of "
+       "which the default is one"},
+      {"noisy", "noisy: other programs disturbed the samples, so a winner had to be 2 % faster"},
+      {"incomplete",
+       "incomplete: the budget ended first, or a candidate failed for a reason that may pass; the next run "
+       "continues"},
+      {kWithoutPause,
+       "confirmed without the pause: the budget left no time to wait between the samples that chose the "
+       "winner and those that confirm it, so one disturbance may have reached both"},
+  };
+  std::vector<std::string> sentences;
+  for (const auto& [word, sentence] : kEntries) {
+    const auto has_word = [&, text = word](const Decision& one) {
+      return verdict_text(one).find(text) != std::string::npos;
+    };
+    if (std::any_of(decisions.begin(), decisions.end(), has_word)) sentences.emplace_back(sentence);
+  }
+  return sentences;
 }
 
 Summary summarise(std::span<const Decision> decisions) {
   Summary summary;
   double sum = 0, variance = 0, sum_over_untuned = 0;
   for (const Decision& decision : decisions) {
-    ++summary.num_shapes;
+    if (is_unfinished_tie(decision)) {
+      ++summary.num_unfinished;
+      continue;
+    }
+    ++summary.num_decided;
     summary.num_faster += decision.verdict == Verdict::faster;
     summary.num_tied += decision.verdict == Verdict::tie;
+    summary.num_default_fastest += decision.verdict == Verdict::baseline;
+    summary.num_required += decision.verdict == Verdict::required;
     summary.num_noisy += decision.noisy;
     if (decision.best_untuned && decision.best_untuned->ratio > 0)
       sum_over_untuned += std::log(decision.best_untuned->ratio);
@@ -80,13 +141,33 @@ Summary summarise(std::span<const Decision> decisions) {
     const double sigma = (std::log(interval.high) - std::log(interval.low)) / (2 * 1.96);
     variance += sigma * sigma;
   }
-  if (summary.num_shapes == 0) return summary;
-  const double count = static_cast<double>(summary.num_shapes), half = 1.96 * std::sqrt(variance) / count;
+  if (summary.num_decided == 0) return summary;
+  const double count = static_cast<double>(summary.num_decided), half = 1.96 * std::sqrt(variance) / count;
   summary.mean = std::exp(sum / count);
   summary.mean_over_untuned = std::exp(sum_over_untuned / count);
   summary.low = std::exp(sum / count - half);
   summary.high = std::exp(sum / count + half);
   return summary;
+}
+
+std::string summary_text(const Summary& summary) {
+  std::string text = "no shape was decided now";
+  if (summary.num_decided > 0) {
+    const size_t num_default = summary.num_tied + summary.num_default_fastest;
+    text = fmt::format(
+        "{} decided: geometric mean {:.3f}× over the default [{:.3f}, {:.3f}], {:.3f}× over the best untuned config; "
+        "{} faster, {} {} the default ({} tied with it, {} where it is the fastest)",
+        counted(summary.num_decided, "shape"), summary.mean, summary.low, summary.high, summary.mean_over_untuned,
+        summary.num_faster, num_default, num_default == 1 ? "keeps" : "keep", summary.num_tied,
+        summary.num_default_fastest);
+    if (summary.num_required > 0) text += fmt::format(", {} as --require asks", summary.num_required);
+    if (summary.num_noisy > 0) text += fmt::format("; {} noisy in all", summary.num_noisy);
+  }
+  if (summary.num_unfinished > 0) {
+    text += fmt::format("; {} left unfinished, which keep{} the default until another run continues",
+                        counted(summary.num_unfinished, "tie"), summary.num_unfinished == 1 ? "s" : "");
+  }
+  return text;
 }
 
 }  // namespace attune

@@ -13,18 +13,33 @@ std::string short_shape(const Problem& problem);
 /// Short text of a candidate, such as `gemm:jit 2 threads`: solver without `.gemm`, then its values.
 std::string short_candidate(const Candidate& candidate);
 
-/// Columns of the table of winners, padded for a terminal: shape, time of the baseline, winner, its time, speed-up with
-/// its interval, errRatio.
+/// Returns the verdict for people, with its remarks: `faster, 1.100× the best untuned config, noisy`. The baseline is
+/// called the default.
+std::string verdict_text(const Decision& decision);
+
+/// Columns of the table of winners, padded for a terminal: shape, time of the default, winner, its time, speed-up with
+/// its interval, errRatio, verdict.
 std::string result_header();
 std::string result_line(const Decision& decision);
+/// Returns a line for each finalist, with its time and ratio; the winner and the default are marked.
+std::vector<std::string> finalist_lines(const Decision& decision);
+/// Returns a sentence for each word of the table's lines that needs one: `default` always, then those that occur in the
+/// verdicts. Nothing without decisions.
+std::vector<std::string> result_legend(std::span<const Decision> decisions);
 
-/// Geometric mean of the speed-ups over the baselines, with its 95 % interval (normal in the logs, from the intervals
-/// of the decisions: it covers the noise of the machine, not the choice of shapes).
+/// Counts of decisions by verdict, and the geometric mean of the speed-ups over the baselines, with its 95 % interval
+/// (normal in the logs, from the intervals of the decisions: it covers the noise of the machine, not the choice of
+/// shapes). Unfinished ties are counted, and no part of the rest.
 struct Summary {
-  size_t num_shapes = 0, num_faster = 0, num_tied = 0, num_noisy = 0;
+  size_t num_decided = 0, num_faster = 0, num_tied = 0, num_required = 0, num_noisy = 0;
+  size_t num_default_fastest = 0;  ///< The baseline was the fastest itself.
+  size_t num_unfinished = 0;       ///< Ties that another run continues.
   double mean = 1, low = 1, high = 1;
   double mean_over_untuned = 1;  ///< Over the fastest untuned config of each shape, by the medians; no interval.
 };
 Summary summarise(std::span<const Decision> decisions);
+/// Returns the summary in one sentence: `2 shapes decided: geometric mean 1.200× over the default …; 1 faster, 1 keeps
+/// the default (1 tied with it, 0 where it is the fastest)`.
+std::string summary_text(const Summary& summary);
 
 }  // namespace attune

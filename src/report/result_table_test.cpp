@@ -5,13 +5,20 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <vector>
+
+#include "report/result_json.h"
 
 namespace attune {
 namespace {
 
+using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 Decision decision(double ratio, double half_width, Verdict verdict) {
   Decision made;
@@ -29,13 +36,62 @@ TEST(ResultTable, TheMeanGainIsGeometricWithAnIntervalThatShrinksWithTheShapes) 
   const std::vector<Decision> all = {decision(2.0, 0.1, Verdict::faster), decision(0.5, 0.1, Verdict::tie),
                                      decision(1.0, 0.1, Verdict::baseline), decision(1.331, 0.1, Verdict::faster)};
   const Summary summary = summarise(all);
-  EXPECT_EQ(summary.num_shapes, 4u);
+  EXPECT_EQ(summary.num_decided, 4u);
+  EXPECT_EQ(summary.num_default_fastest, 1u);
   EXPECT_EQ(summary.num_faster, 2u);
   EXPECT_EQ(summary.num_tied, 1u);
   EXPECT_NEAR(summary.mean, std::pow(1.331, 0.25), 1e-12);
   // Four equal deviations of ln(1.1): the deviation of their mean is half of it.
   EXPECT_NEAR(summary.high, summary.mean * std::sqrt(1.1), 1e-9);
   EXPECT_NEAR(summary.low, summary.mean / std::sqrt(1.1), 1e-9);
+}
+
+TEST(ResultTable, AnUnfinishedTieIsNoPartOfTheSummaryButItsCount) {
+  Decision unfinished = decision(1.0, 0.1, Verdict::tie), proven = decision(2.0, 0.1, Verdict::faster);
+  unfinished.incomplete = unfinished.noisy = proven.incomplete = true;
+  const std::vector<Decision> all = {proven, unfinished, decision(1.0, 0.1, Verdict::baseline),
+                                     decision(1.0, 0.1, Verdict::required)};
+  const Summary summary = summarise(all);
+  EXPECT_EQ(summary.num_decided, 3u);
+  EXPECT_EQ(summary.num_tied, 0u);
+  EXPECT_EQ(summary.num_unfinished, 1u);
+  EXPECT_EQ(summary.num_noisy, 0u);
+  EXPECT_NEAR(summary.mean, std::cbrt(2.0), 1e-12);
+  EXPECT_EQ(summary_text(summary),
+            "3 shapes decided: geometric mean 1.260× over the default [1.185, 1.340], 1.000× over the best untuned "
+            "config; 1 faster, 1 keeps the default (0 tied with it, 1 where it is the fastest), 1 as --require asks; 1 "
+            "tie left unfinished, which keeps the default until another run continues");
+  EXPECT_EQ(summary_text(summarise(std::vector{unfinished})),
+            "no shape was decided now; 1 tie left unfinished, which keeps the default until another run continues");
+  EXPECT_EQ(summary_text({}), "no shape was decided now");
+}
+
+TEST(ResultTable, TheLegendExplainsTheWordsThatOccur) {
+  EXPECT_THAT(result_legend({}), IsEmpty());
+  Decision made = decision(1.25, 0.02, Verdict::faster);
+  EXPECT_THAT(result_legend(std::vector{made}), ElementsAre(StartsWith("default: ")));
+  made.pause_cut = true;
+  made.best_untuned = BestUntuned{Candidate::parse("blis.gemm@1:threads=2"), 88, 1.1};
+  Decision fastest = decision(1, 0.02, Verdict::baseline);
+  EXPECT_THAT(verdict_text(fastest), StartsWith("default is fastest"));
+  EXPECT_THAT(result_legend(std::vector{made, fastest}),
+              ElementsAre(StartsWith("default: "), StartsWith("default is fastest: "),
+                          StartsWith("n× the best untuned config: "), StartsWith("confirmed without the pause: ")));
+}
+
+TEST(ResultTable, TheWinnerIsMarkedAmongTheFinalists) {
+  Decision made = decision(1.25, 0.02, Verdict::faster);
+  made.baseline = Candidate::parse("onednn.gemm@1:impl=gemm");
+  for (const Candidate& one : {made.baseline, made.winner, Candidate::parse("blis.gemm@1:threads=2")})
+    made.finalists.push_back({.candidate = one});
+  EXPECT_THAT(finalist_lines(made),
+              ElementsAre(EndsWith("impl=gemm  (the default)"), EndsWith("threads=2  (the winner)"),
+                          EndsWith("blis.gemm@1:threads=2")));
+  const auto finalists = nlohmann::json::parse(decision_json(made, ""))["finalists"];
+  EXPECT_EQ(finalists[0]["winner"], false);
+  EXPECT_EQ(finalists[1]["winner"], true);
+  made.winner = made.baseline;
+  EXPECT_THAT(finalist_lines(made)[0], EndsWith("  (the winner)  (the default)"));
 }
 
 TEST(ResultTable, ALineNamesShapeWinnerTimesIntervalAndVerdict) {
@@ -66,6 +122,7 @@ TEST(ResultTable, ALineSaysWhatIsLessThanCertain) {
   EXPECT_THAT(result_line(doubtful), Not(HasSubstr("pause")));
   doubtful.pause_cut = true;
   EXPECT_THAT(result_line(doubtful), HasSubstr("noisy, incomplete, confirmed without the pause"));
+  doubtful.incomplete = false;
   EXPECT_EQ(summarise(std::vector{doubtful}).num_noisy, 1u);
 }
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "formats/csv/publish.h"
+#include "formats/csv/published_row.h"
+#include "formats/csv/table_columns.h"
 #include "formats/tune_gemm/tune_gemm.h"
 
 namespace attune {

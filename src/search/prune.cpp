@@ -17,6 +17,13 @@ uint64_t Pruned::num_rejected_by(const std::string& rule) const {
   return found == rejected_by.end() ? 0 : found->second;
 }
 
+std::string Pruned::count_text(const SearchSpace& space) const {
+  if (!sampled) return fmt::format("{} of {} configs", allowed.size(), space.size());
+  uint64_t size = allowed.size();
+  for (const auto& [rule, count] : rejected_by) size += count;
+  return fmt::format("{} of a sample of {} of {} configs", allowed.size(), size, space.size());
+}
+
 Pruned prune(const SearchSpace& space, const Problem& problem, const DeviceInfo& device, uint64_t seed,
              uint64_t max_enumerated) {
   const SpaceRules rules(space, problem, device);

@@ -11,14 +11,16 @@
 
 namespace attune {
 
-/// Configs that remain after a space's rules. Spaces above `max_enumerated` are sampled (seeded) down to it; `sampled`
-/// is then true.
+/// Configs that remain after a space's rules. Of a space above `max_enumerated`, they are those of a sample (seeded) of
+/// at most as many configs; `sampled` is then true, and all numbers are of the sample.
 struct Pruned {
   std::vector<uint64_t> allowed;                ///< Ascending; without duplicates caused by inactive parameters.
   std::map<std::string, uint64_t> rejected_by;  ///< Rule id → configs it rejected first.
   bool sampled = false;
   /// Number of configs that the rule with this id rejected first.
   uint64_t num_rejected_by(const std::string& rule) const;
+  /// For a person: `24 of 48 configs`, of a sample `612 of a sample of 1000 of 1099511627776 configs`.
+  std::string count_text(const SearchSpace& space) const;
 };
 /// Applies the rules of a space (search/strategy/space_rules.h), for lists of its configs; a search evaluates them
 /// where it looks (search/strategy/domain.h). Throws like SpaceRules. Costs about 1 µs per config and rule.

@@ -52,6 +52,7 @@ TEST(Prune, KeepsWhatEveryRuleAllowsAndCountsTheFirstThatRejects) {
   EXPECT_EQ(pruned.num_rejected_by("shared"), 1u);
   EXPECT_EQ(pruned.num_rejected_by("a rule that rejected nothing"), 0u);
   EXPECT_FALSE(pruned.sampled);
+  EXPECT_EQ(pruned.count_text(space), "1 of 3 configs");
 }
 
 TEST(Prune, LeavesOutIndicesThatRepeatAConfig) {
@@ -88,6 +89,8 @@ TEST(Prune, SamplesASpaceThatIsTooLargeToEnumerate) {
   EXPECT_TRUE(pruned.sampled);
   EXPECT_EQ(pruned.allowed.size() + pruned.rejected_by.at("half"), 1000u);
   EXPECT_GT(pruned.allowed.size(), 400u);
+  EXPECT_EQ(pruned.count_text(space),
+            fmt::format("{} of a sample of 1000 of 1099511627776 configs", pruned.allowed.size()));
   EXPECT_TRUE(std::is_sorted(pruned.allowed.begin(), pruned.allowed.end()));
   EXPECT_EQ(prune(space, kProblem, device(), 1, 1000).allowed, pruned.allowed);
   EXPECT_NE(prune(space, kProblem, device(), 2, 1000).allowed, pruned.allowed);

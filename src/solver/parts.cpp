@@ -40,7 +40,11 @@ std::vector<CompileTask> all_compile_tasks(const Registry& solvers, const Conten
   const auto add_of = [&](const std::string& id, const Problem& one, const Config& own) {
     const Solver* solver = solvers.find(id);
     if (solver == nullptr) return;
-    for (CompileTask& task : solver->compile_tasks(one, own, device)) tasks.push_back(std::move(task));
+    const std::string name = Candidate{id, std::string(solver->version()), own}.name();
+    for (CompileTask& task : solver->compile_tasks(one, own, device)) {
+      task.candidate = name;
+      tasks.push_back(std::move(task));
+    }
   };
   add_of(contender.solver, problem, config);
   for (const PartChoice& choice : part_choices(contender, config))

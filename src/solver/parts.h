@@ -26,8 +26,8 @@ std::vector<PartChoice> part_choices(const Contender& contender, const Config& c
 /// empty list that a parameter needs.
 SearchSpace with_short_lists(const SearchSpace& space, std::span<const std::vector<Candidate>> lists);
 
-/// All tasks of a candidate: its solver's, then those of its parts, in the order of part_choices(). A part whose solver
-/// is not available has none. Throws like part_choices().
+/// All tasks of a candidate: its solver's, then those of its parts, in the order of part_choices(), each with the name
+/// of its candidate. A part whose solver is not available has none. Throws like part_choices().
 std::vector<CompileTask> all_compile_tasks(const Registry& solvers, const Contender& contender, const Problem& problem,
                                            const Config& config, const DeviceInfo& device);
 /// Those of `all` that the solver's own tasks name, in their order. Costs as much as compile_tasks(): for a solver

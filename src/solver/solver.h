@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,6 +75,17 @@ class Backend {
   virtual std::vector<EntryPoint> entry_points() const { return {}; }
 };
 
+/// The configs of a solver where they follow from the description of a device, which need not be here: what its backend
+/// has on that device, for a problem that the solver supports there. Const and thread-safe; touches no vendor library.
+class StaticSpace {
+ public:
+  virtual ~StaticSpace() = default;
+  virtual SearchSpace space(const Problem& problem, const DeviceInfo& device) const = 0;
+  virtual Config untuned(const Problem& problem, const DeviceInfo& device) const = 0;
+  /// See Backend::invariant_space().
+  virtual SearchSpace invariant_space(const Problem&, const DeviceInfo&) const { return {}; }
+};
+
 /// Facts about one backend. Const and thread-safe; touches no vendor library before open().
 class Solver {
  public:
@@ -87,13 +97,10 @@ class Solver {
   /// other less.
   virtual std::string_view thread_pool() const { return {}; }
   virtual Support supports(const Problem& problem, const DeviceInfo& device) const = 0;
-  /// The space, the untuned config and the invariant space that its backend has on a device, for a problem that it
-  /// supports there. A solver whose configs follow from the description of the device gives all three, whether the
-  /// device is here or not, and derives its backend from StaticSpaceBackend. Nothing (the default) from all three: the
-  /// configs are known only once it is opened there, as a library's are.
-  virtual std::optional<SearchSpace> space(const Problem&, const DeviceInfo&) const { return std::nullopt; }
-  virtual std::optional<Config> untuned(const Problem&, const DeviceInfo&) const { return std::nullopt; }
-  virtual std::optional<SearchSpace> invariant_space(const Problem&, const DeviceInfo&) const { return std::nullopt; }
+  /// The configs, if they follow from the description of a device; its backend is then derived from StaticSpaceBackend.
+  /// Null (the default): they are known only once it is opened on the device, as a library's are. Lives as long as the
+  /// solver.
+  virtual const StaticSpace* static_space() const { return nullptr; }
   /// Largest work of a problem, in floating-point operations, that the untuned config does faster on one thread than on
   /// all of a host, by measurement (docs/performance.md, One thread or all); 0: none, or not measured.
   virtual double one_thread_flops() const { return 0; }

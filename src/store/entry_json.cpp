@@ -40,6 +40,15 @@ std::vector<BinaryIdentity> binaries_from(const json& value) {
   return binaries;
 }
 
+/// Entries without a report have no such member, like those of older versions.
+void write(json& value, const std::vector<BinaryMetadata>& metadata) {
+  if (!metadata.empty()) value["metadata"] = metadata;
+}
+std::vector<BinaryMetadata> metadata_from(const json& value) {
+  return value.contains("metadata") ? value.at("metadata").get<std::vector<BinaryMetadata>>()
+                                    : std::vector<BinaryMetadata>();
+}
+
 json json_of(const Deadlines& deadlines) { return json::array({deadlines.load_ms, deadlines.run_ms}); }
 Deadlines deadlines_from(const json& value) { return {int64_from(value.at(0)), int64_from(value.at(1))}; }
 
@@ -86,12 +95,16 @@ json json_of(const Finalist& finalist) {
                 {"binaries", json_of(finalist.binaries)},
                 {"confirmed", finalist.confirmed}};
   write(value, "us", finalist.comparison);
+  write(value, finalist.metadata);
   return value;
 }
 Finalist finalist_from(const json& value) {
-  return {candidate_from(value.at("candidate")), comparison_from(value, "us"),
-          value.contains("errors") ? errors_from(value.at("errors")) : Errors{}, binaries_from(value),
-          value.value("confirmed", false)};
+  return {candidate_from(value.at("candidate")),
+          comparison_from(value, "us"),
+          value.contains("errors") ? errors_from(value.at("errors")) : Errors{},
+          binaries_from(value),
+          value.value("confirmed", false),
+          metadata_from(value)};
 }
 
 json to_json(const Started& started) {
@@ -116,6 +129,7 @@ json to_json(const Record& record) {
                 {"fingerprint", record.fingerprint},
                 {"binaries", json_of(record.binaries)}};
   if (record.deadlines != Deadlines{}) value["deadlines"] = json_of(record.deadlines);
+  write(value, record.metadata);
   return value;
 }
 
@@ -154,8 +168,8 @@ json to_json(const Decision& decision) {
   return value;
 }
 
-json to_json(const Pardoned& pardoned) {
-  return {{"type", "pardoned"}, {"device", pardoned.device}, {"candidate", json_of(pardoned.candidate)}};
+json to_json(const Pardon& pardon) {
+  return {{"type", "pardoned"}, {"device", pardon.device}, {"candidate", json_of(pardon.candidate)}};
 }
 
 json to_json(const RunBegin& run) {
@@ -196,7 +210,8 @@ Record record_from(const json& value) {
           outcome_from(value.at("outcome")),
           value.value("fingerprint", std::string()),
           binaries_from(value),
-          value.contains("deadlines") ? deadlines_from(value.at("deadlines")) : Deadlines{}};
+          value.contains("deadlines") ? deadlines_from(value.at("deadlines")) : Deadlines{},
+          metadata_from(value)};
 }
 
 /// Reads the members that entries of schema 1 do not have.
@@ -271,7 +286,7 @@ Entry entry_from_json(std::string_view text) {
     if (type == "decision") return decision_from(value);
     if (type == "run_begin") return run_begin_from(value);
     if (type == "run_end") return run_end_from(value);
-    if (type == "pardoned") return Pardoned{device_from(value), candidate_from(value.at("candidate"))};
+    if (type == "pardoned") return Pardon{device_from(value), candidate_from(value.at("candidate"))};
     fail_value("the type", type);
   } catch (const json::exception& error) {
     fail(ErrorCode::invalid_input, "an entry of the journal cannot be read: {}", error.what());

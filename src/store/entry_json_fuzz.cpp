@@ -35,7 +35,7 @@ std::string whole_entry(unsigned which) {
       return entry_to_json(decision);
     }
     default:
-      return entry_to_json(Pardoned{"fake/4", candidate});
+      return entry_to_json(Pardon{"fake/4", candidate});
   }
 }
 

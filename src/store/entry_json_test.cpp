@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/error.h"
@@ -26,6 +27,24 @@ TEST_F(EntryJson, NumbersThatAreNotFiniteAndTextThatIsNotUtf8Survive) {
   const auto back = std::get<Record>(entry_from_json(entry_to_json(noisy)));
   EXPECT_TRUE(std::isnan(back.outcome.errors.cosine));
   EXPECT_EQ(back.outcome.detail, "\xef\xbf\xbd");
+}
+
+TEST_F(EntryJson, EntriesWithoutReportsOfCompilersAreThoseOfOlderVersions) {
+  for (const Entry& entry : {Entry(record("a=1")), Entry(decision("a=1"))}) {
+    const std::string with = entry_to_json(entry);
+    EXPECT_EQ(entry_from_json(with), entry);
+    auto older = nlohmann::json::parse(with);
+    auto& holder = older.contains("finalists") ? older["finalists"][0] : older;
+    EXPECT_EQ(holder["metadata"].dump(), R"([{"registers":"40","spills":"0"}])");
+    EXPECT_EQ(holder.erase("metadata"), 1u);
+    Entry expected = entry;
+    if (auto* of_candidate = std::get_if<Record>(&expected)) of_candidate->metadata.clear();
+    if (auto* of_problem = std::get_if<Decision>(&expected)) of_problem->finalists[0].metadata.clear();
+    EXPECT_EQ(entry_from_json(older.dump()), expected);
+    EXPECT_EQ(entry_to_json(expected), older.dump()) << "nothing is written where nothing was reported";
+    holder["metadata"] = "40 registers";
+    EXPECT_THROW(entry_from_json(older.dump()), Error);
+  }
 }
 
 TEST_F(EntryJson, WhatIsNoEntryIsInvalidInput) {

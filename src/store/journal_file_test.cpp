@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-const std::vector<Entry> kEntries = {Pardoned{"g/2", {"fake.gemm", "1", Config::parse("a=1")}}};
+const std::vector<Entry> kEntries = {Pardon{"g/2", {"fake.gemm", "1", Config::parse("a=1")}}};
 
 /// All properties of a foreign file that must not change.
 struct Trace {

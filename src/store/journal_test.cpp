@@ -31,7 +31,7 @@ class JournalConformance : public testing::TestWithParam<Kind>, protected Journa
 };
 
 TEST_P(JournalConformance, GivesBackWhatWasAppendedInOrder) {
-  const std::vector<Entry> entries = {started("a=1"), record("a=1"), decision("a=1"), Pardoned{"g/2", candidate("a=1")},
+  const std::vector<Entry> entries = {started("a=1"), record("a=1"), decision("a=1"), Pardon{"g/2", candidate("a=1")},
                                       started("a=2", kOther)};
   journal_->append(std::span(entries).first(2));
   journal_->append(std::span(entries).subspan(2));
@@ -46,7 +46,7 @@ TEST_P(JournalConformance, AScanGivesOnlyWhatTheQueryAsksFor) {
   auto warm = record("a=1");
   warm.protocol.cache = CachePolicy::warm;
   const std::vector<Entry> entries = {
-      started("a=1"), record("a=1"), decision("a=1"), Pardoned{"g/2", candidate("a=1")}, started("a=1", kOther),
+      started("a=1"), record("a=1"), decision("a=1"), Pardon{"g/2", candidate("a=1")}, started("a=1", kOther),
       elsewhere,      warm};
   journal_->append(entries);
   const auto pick = [&](std::vector<size_t> indices) {

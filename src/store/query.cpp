@@ -44,8 +44,8 @@ bool is_wanted(const Query& query, const Decision& decision) {
 }
 
 /// A pardon belongs to a candidate, whatever the problem.
-bool is_wanted(const Query& query, const Pardoned& pardoned) {
-  return query.pardons && is_device(query, pardoned.device) && is_status(query, {});
+bool is_wanted(const Query& query, const Pardon& pardon) {
+  return query.pardons && is_device(query, pardon.device) && is_status(query, {});
 }
 
 bool is_wanted(const Query& query, const RunBegin& run) {

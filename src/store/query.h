@@ -10,7 +10,7 @@
 
 namespace attune {
 
-using Entry = std::variant<Started, Record, Decision, Pardoned, RunBegin, RunEnd>;
+using Entry = std::variant<Started, Record, Decision, Pardon, RunBegin, RunEnd>;
 
 /// Id, time and run of an entry.
 struct Stamp {

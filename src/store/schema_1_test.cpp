@@ -75,7 +75,7 @@ class Schema1 : public testing::Test {
     const Protocol protocol{.procedure = "race/1 auto/96"};
     size_t num_pardons = 0;
     journal.scan({.fingerprint = "here"}, [&](const Entry& entry, const Stamp&) {
-      EXPECT_TRUE(std::holds_alternative<Pardoned>(entry));
+      EXPECT_TRUE(std::holds_alternative<Pardon>(entry));
       ++num_pardons;
     });
     EXPECT_EQ(num_pardons, 1u) << "a pardon holds everywhere";

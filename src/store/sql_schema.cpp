@@ -80,9 +80,9 @@ void SqlRow::take(const Decision& decision) {
   status = name(decision.verdict);
 }
 
-void SqlRow::take(const Pardoned& pardoned) {
-  device = pardoned.device;
-  take_candidate(pardoned.candidate);
+void SqlRow::take(const Pardon& pardon) {
+  device = pardon.device;
+  take_candidate(pardon.candidate);
 }
 
 void SqlRow::take(const RunBegin& begin) {

@@ -30,7 +30,7 @@ struct SqlRow {
   void take(const Started& started);
   void take(const Record& record);
   void take(const Decision& decision);
-  void take(const Pardoned& pardoned);
+  void take(const Pardon& pardon);
   void take(const RunBegin& begin);
   void take(const RunEnd& end);
   template <typename Tried>

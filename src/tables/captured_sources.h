@@ -11,8 +11,8 @@
 
 namespace attune {
 
-/// Returns the folders and files of captured shapes that a verb reads: the named ones, else the user's folder. Throws
-/// invalid_input for a named one that does not exist.
+/// Returns the folders and files of captured shapes that a command reads: the named ones, else the user's folder.
+/// Throws invalid_input for a named one that does not exist.
 std::vector<std::filesystem::path> capture_sources(std::span<const std::string> named);
 /// Reads the captured shapes; `op` selects a family as in read_captures(). If the user's folder does not exist, nothing
 /// was captured yet.

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "formats/csv/table.h"
+#include "formats/csv/table_columns.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "measure/contenders.h"
 #include "ops/op.h"

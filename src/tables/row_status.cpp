@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "formats/csv/key_cells.h"
+#include "formats/csv/table_columns.h"
 
 namespace attune {
 namespace {

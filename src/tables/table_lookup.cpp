@@ -27,13 +27,14 @@ const TableRow& row_of(const Table& table, const RowIndex::Row& row) {
                            [](const TableRow& one, const auto& at) { return std::pair(one.file, one.line) < at; });
 }
 
-/// Returns the half keys of a problem: one, or one for each layout of packed weights that rows name.
-std::vector<HalfKey> half_keys(const KeyCodes& codes, const KeyCodes::Codes& values, const RowIndex& rows,
-                               const Problem& problem) {
-  if (!has_packed_weights(problem)) return {codes.half(values)};
-  std::vector<HalfKey> halves;
-  for (const std::string& layout : rows.layouts()) halves.push_back(codes.half(values, KeyCodes::layout_code(layout)));
-  return halves;
+/// Returns the group keys of a problem: one, or one for each layout of packed weights that rows name.
+std::vector<GroupKey> group_keys(const KeyCodes& codes, const KeyCodes::Codes& values, const RowIndex& rows,
+                                 const Problem& problem) {
+  if (!has_packed_weights(problem)) return {codes.group_key(values)};
+  std::vector<GroupKey> groups;
+  for (const std::string& layout : rows.layouts())
+    groups.push_back(codes.group_key(values, KeyCodes::layout_code(layout)));
+  return groups;
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ LookupResult TableLookup::search(const IndexedTable& one, const Problem& problem
   const int64_t m = codes.m_of(values), n = problem.integer_or("n", 0);
   LookupResult result;
   for (const TracedStep& traced :
-       trace_lookup(rows, m, n, codes.pads_m(), half_keys(codes, values, rows, problem), max_regret_)) {
+       trace_lookup(rows, m, n, codes.pads_m(), group_keys(codes, values, rows, problem), max_regret_)) {
     // The exact step keeps the problem as it is: M may not even be an attribute.
     const auto match = traced.met.match;
     LookupStep& step = result.steps.emplace_back(

@@ -15,7 +15,7 @@
 
 namespace attune {
 
-/// The tables that a verb searches, and how.
+/// The tables that a command searches, and how.
 struct TableSet {
   std::vector<Table> tables;
   std::vector<std::string> files;  ///< The run time's tables that were read: `default configs/bf16_tuned_gemm.csv`.

@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "base/error.h"
 #include "base/hash.h"
 #include "tensor/convert.h"
+#include "tensor/rounding.h"
 
 namespace attune {
 namespace {
+
+constexpr size_t kLeastWithEnds = 8;
 
 /// splitmix64's output function of a counter: it vectorises, unlike a generator with state.
 inline uint64_t mix(uint64_t counter) {
@@ -18,36 +23,85 @@ inline uint64_t mix(uint64_t counter) {
   return z ^ (z >> 31);
 }
 
+size_t num_elements(DType dtype, std::span<const std::byte> out) {
+  return out.size() * 8 / static_cast<size_t>(bits(dtype));
+}
+
+/// Fills from `draw(random bits)`.
 template <typename Draw>
 void fill_blocks(DType dtype, uint64_t seed, std::span<std::byte> out, Draw draw) {
-  const size_t element_bytes = static_cast<size_t>(bits(dtype)) / 8;
-  const size_t count = out.size() / element_bytes;
+  const size_t count = num_elements(dtype, out);
   const uint64_t start = derive_seed(seed, "tensor");
-  std::array<float, 1024> block;
+  std::array<float, 1024> block;  // An even number: whole bytes of every type.
   for (size_t begin = 0; begin < count; begin += block.size()) {
     const size_t size = std::min(block.size(), count - begin);
     for (size_t i = 0; i < size; ++i) block[i] = draw(mix(start + begin + i));
-    from_float(dtype, std::span(block.data(), size), out.data() + begin * element_bytes);
+    from_float(dtype, std::span(block.data(), size), out.data() + stored_bytes(bits(dtype), begin));
   }
+}
+
+void require_signed(DType dtype) {
+  if (dtype == DType::e8m0) fail(ErrorCode::invalid_input, "e8m0 has positive numbers only, it holds scales");
+}
+
+float standard_deviation(DType dtype) {
+  switch (dtype) {
+    case DType::int32:
+      return 1000;
+    case DType::int8:
+      return 32;
+    case DType::int4:
+      return 2;
+    case DType::e2m1:
+      return 1.5f;
+    default:
+      return 1;
+  }
+}
+
+/// Puts the numbers at the ends of the type's range at the ends of the elements.
+void put_ends(DType dtype, std::span<std::byte> out) {
+  const Rounding& rounding = Rounding::of(dtype);
+  const auto largest = static_cast<float>(rounding.largest), smallest = static_cast<float>(2 * rounding.step);
+  from_float(dtype, std::array{largest, smallest}, out.data());
+  from_float(dtype, std::array{-smallest, -largest}, out.data() + out.size() - stored_bytes(bits(dtype), 2));
 }
 
 }  // namespace
 
 void fill_normal(DType dtype, uint64_t seed, std::span<std::byte> out) {
+  require_signed(dtype);
   // Variance of a sum of four uniforms on [0, 65535] is 4·65535²/12.
-  constexpr float kScale = 1.0f / 37836.6f;
-  fill_blocks(dtype, seed, out, [](uint64_t bits) {
+  const float scale = standard_deviation(dtype) / 37836.6f;
+  fill_blocks(dtype, seed, out, [=](uint64_t bits) {
     const auto sum =
         static_cast<int32_t>((bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48));
-    return static_cast<float>(sum - 131070) * kScale;
+    return static_cast<float>(sum - 131070) * scale;
   });
+  if (bits(dtype) <= 8 && num_elements(dtype, out) >= kLeastWithEnds) put_ends(dtype, out);
 }
 
 void fill_integers(DType dtype, uint64_t seed, int limit, std::span<std::byte> out) {
+  require_signed(dtype);
   const auto values = static_cast<uint64_t>(2 * limit + 1);
   fill_blocks(dtype, seed, out, [=](uint64_t bits) {
     return static_cast<float>(static_cast<int>(((bits >> 32) * values) >> 32) - limit);
   });
+}
+
+void fill_scales(DType dtype, uint64_t seed, ScaleValues values, std::span<std::byte> out) {
+  if (values == ScaleValues::exact) {
+    return fill_blocks(dtype, seed, out,
+                       [](uint64_t bits) { return std::ldexp(1.0f, static_cast<int>((bits >> 32) * 3 >> 32) - 1); });
+  }
+  // A power of two times a number in [1, 2): the same everywhere, unlike exp2.
+  fill_blocks(dtype, seed, out, [](uint64_t bits) {
+    const auto power = static_cast<int>((bits >> 32) * 8 >> 32) - 4;
+    return std::ldexp(1.0f + static_cast<float>(bits & 0xffff) * 0x1p-16f, power);
+  });
+  if (num_elements(dtype, out) < 2) return;
+  from_float(dtype, std::array{0x1p-6f}, out.data());
+  from_float(dtype, std::array{0x1p5f}, out.data() + out.size() - stored_bytes(bits(dtype), 1));
 }
 
 }  // namespace attune

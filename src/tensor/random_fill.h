@@ -8,10 +8,22 @@
 
 namespace attune {
 
-/// Fills with signed values of mean 0 and variance 1: the sum of four 16-bit uniform numbers (Irwin-Hall), so within
-/// ±3.5 and identical on every machine. Counter-based; takes about 1 ns per element. fp64, fp32, bf16 or fp16.
+// Seeded data of every type but where said, identical on every machine. Counter-based; about 1 ns per element (fp32).
+// `out` is whole elements; of a type of four bits it has two elements a byte, those that pad a row included.
+
+/// Fills with signed values of mean 0: the sum of four 16-bit uniform numbers (Irwin-Hall), so within ±3.5 standard
+/// deviations. That is 1, but 32 of int8, 2 of int4, 1.5 of e2m1 and 1000 of int32, which use their range. A type of at
+/// most eight bits has its largest and smallest positive number at the beginning, their negatives at the end, if `out`
+/// has eight elements or more. Throws invalid_input for e8m0, which has no sign.
 void fill_normal(DType dtype, uint64_t seed, std::span<std::byte> out);
-/// Fills with whole numbers in [−limit, limit], exact in every float type for limit ≤ 8.
+/// Fills with whole numbers in [−limit, limit], exact in every type for limit ≤ 4, and in those of eight bits or more
+/// for limit ≤ 8. Throws invalid_input for e8m0.
 void fill_integers(DType dtype, uint64_t seed, int limit, std::span<std::byte> out);
+
+/// How scales are drawn: any number, or powers of two from 1/2 to 2, with which small whole numbers stay exact.
+enum class ScaleValues : uint8_t { any, exact };
+/// Fills with positive scales between 2^-4 and 2^4, uniform in the logarithm; of `any`, the first is 2^-6 and the last
+/// 2^5, if there are two or more. fp32, bf16, fp16 or e8m0.
+void fill_scales(DType dtype, uint64_t seed, ScaleValues values, std::span<std::byte> out);
 
 }  // namespace attune

@@ -37,6 +37,7 @@ struct JournalValues {
     value.fingerprint = "here";
     value.binaries = {{"recipe", "gcc-12.2.0", "sha"}};
     value.deadlines = {60000, 2000};
+    value.metadata = {{{"registers", "40"}, {"spills", "0"}}};
     return value;
   }
 
@@ -48,7 +49,16 @@ struct JournalValues {
     value.winner = candidate(winner);
     value.baseline = candidate("");
     value.versions = versions;
-    value.finalists = {{candidate(winner), 1.5, 1.1, 1.05, 1.15, 21, {}, {{"recipe", "gcc-12.2.0", "sha"}}, true}};
+    value.finalists = {{candidate(winner),
+                        1.5,
+                        1.1,
+                        1.05,
+                        1.15,
+                        21,
+                        {},
+                        {{"recipe", "gcc-12.2.0", "sha"}},
+                        true,
+                        {{{"registers", "40"}, {"spills", "0"}}}}};
     value.tied = {candidate("a=1")};
     value.verdict = Verdict::tie;
     value.noisy = true;

@@ -16,6 +16,7 @@
 #include "search/prune.h"
 #include "solver/registry.h"
 #include "tensor/convert.h"
+#include "tensor/rounding.h"
 
 namespace attune {
 
@@ -79,7 +80,7 @@ class OpenedSolver {
     to_float(specs.back().dtype, host.operands.back().data(), got);
     for (size_t i = 0; i < elements; ++i) {
       const double bound = op.tolerance(normal).max_relative * want.scales[i] +
-                           2 * unit_roundoff(specs.back().dtype) * std::abs(want.values[i]);
+                           2 * Rounding::of(specs.back().dtype).unit * std::abs(want.values[i]);
       if (std::abs(got[i] - want.values[i]) <= bound) continue;
       return fmt::format("{} {}: element {} is {}, expected {}", normal.key(), config, i, got[i], want.values[i]);
     }

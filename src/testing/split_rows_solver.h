@@ -11,13 +11,14 @@
 #include "ops/op.h"
 #include "search/weight_group.h"
 #include "solver/registry.h"
+#include "solver/static/static_space_backend.h"
 #include "tensor/convert.h"
 
 namespace attune {
 
 /// A composite solver of products for tests: the upper and the lower half of the rows of x are two parts, each computed
 /// by a candidate of another solver. Its own parameter says which half is computed first.
-class SplitRowsSolver final : public Solver {
+class SplitRowsSolver final : public Solver, public StaticSpace {
  public:
   /// `first`: what the space names for each part until it is tuned.
   explicit SplitRowsSolver(Candidate first) : first_(std::move(first)) {}
@@ -34,17 +35,17 @@ class SplitRowsSolver final : public Solver {
     const Problem half = op_of(problem).normalise(problem.with("m", std::to_string(problem.integer("m") / 2)), device);
     return {half, half};
   }
-  std::optional<SearchSpace> space(const Problem&, const DeviceInfo&) const override {
+  const StaticSpace* static_space() const override { return this; }
+  SearchSpace space(const Problem&, const DeviceInfo&) const override {
     const Value first = first_.nested_name();
     return SearchSpace::product({{.name = "lower", .values = {first}, .part = 1},
                                  {.name = "order", .values = {std::string("down"), std::string("up")}},
                                  {.name = "upper", .values = {first}, .part = 0}},
                                 {});
   }
-  std::optional<Config> untuned(const Problem& problem, const DeviceInfo& device) const override {
-    return space(problem, device)->at(0);
+  Config untuned(const Problem& problem, const DeviceInfo& device) const override {
+    return space(problem, device).at(0);
   }
-  std::optional<SearchSpace> invariant_space(const Problem&, const DeviceInfo&) const override { return SearchSpace(); }
   std::unique_ptr<Backend> open(Device& device) const override {
     return std::make_unique<SplitBackend>(*this, device.info());
   }
@@ -82,15 +83,14 @@ class SplitRowsSolver final : public Solver {
     PlanTraits traits_;
   };
 
-  class SplitBackend final : public Backend {
+  class SplitBackend final : public StaticSpaceBackend {
    public:
-    SplitBackend(const SplitRowsSolver& solver, const DeviceInfo& device) : solver_(solver), device_(device) {}
+    SplitBackend(const SplitRowsSolver& solver, const DeviceInfo& device)
+        : StaticSpaceBackend(solver, device), solver_(solver) {}
     Versions versions() const override { return {{"split_rows.gemm", "1"}}; }
-    SearchSpace space(const Problem& problem) override { return *solver_.space(problem, device_); }
-    Config untuned(const Problem& problem) override { return *solver_.untuned(problem, device_); }
     std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config,
                                   const PrepareContext& context) override {
-      const auto parts = solver_.parts(problem, device_);
+      const auto parts = solver_.parts(problem, device());
       auto upper = context.prepare_part(parts[0], Candidate::parse_nested(config.text("upper")));
       auto lower = context.prepare_part(parts[1], Candidate::parse_nested(config.text("lower")));
       return std::make_unique<SplitPlan>(GemmShape::of(problem), std::move(upper), std::move(lower),
@@ -99,7 +99,6 @@ class SplitRowsSolver final : public Solver {
 
    private:
     const SplitRowsSolver& solver_;
-    DeviceInfo device_;
   };
 
   Candidate first_;

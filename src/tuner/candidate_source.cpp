@@ -61,70 +61,70 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
     // Rows of one weight share a config, which must serve every M.
     if (options.protocol.require == Requirement::batch_invariant) contender.space = contender.invariant;
     if (!item.candidates.empty()) contender.space = space_of(item.candidates, contender);
-    Lane lane{.contender = std::move(contender), .options = options.strategy};
-    lane.options.seed = derive_seed(options.strategy.seed, problem.key() + lane.contender.solver);
+    SolverSearch search{.contender = std::move(contender), .options = options.strategy};
+    search.options.seed = derive_seed(options.strategy.seed, problem.key() + search.contender.solver);
     const auto begin_with = [&](const Config& config) {
-      if (const auto index = lane.contender.space.index_of(config)) lane.start.push_back(*index);
+      if (const auto index = search.contender.space.index_of(config)) search.start.push_back(*index);
     };
-    begin_with(lane.contender.untuned);
-    if (start.incumbent && belongs(*start.incumbent, lane.contender)) {
+    begin_with(search.contender.untuned);
+    if (start.incumbent && belongs(*start.incumbent, search.contender)) {
       incumbent_ = start.incumbent;
       begin_with(start.incumbent->config);
     }
     for (const Candidate& neighbour : start.neighbours) {
-      if (belongs(neighbour, lane.contender)) begin_with(neighbour.config);
+      if (belongs(neighbour, search.contender)) begin_with(neighbour.config);
     }
-    lanes_.push_back(std::move(lane));
+    searches_.push_back(std::move(search));
   }
 }
 
 void CandidateSource::begin(const PriorKnowledge& known) {
   ATTUNE_CHECK(!std::exchange(begun_, true), "the search of {} begins twice", problem_.key());
-  for (Lane& lane : lanes_) {
-    const auto cost = known.costs.find(lane.contender.solver);
+  for (SolverSearch& search : searches_) {
+    const auto cost = known.costs.find(search.contender.solver);
     const Costs expected = cost == known.costs.end() ? Costs() : cost->second;
-    states_.push_back({.solver = lane.contender.solver, .trials = TrialLog(expected)});
-    lane.strategy = make_strategy_of(lane, known, expected);
+    states_.push_back({.solver = search.contender.solver, .trials = TrialLog(expected)});
+    search.strategy = make_strategy_of(search, known, expected);
   }
 }
 
-std::unique_ptr<Strategy> CandidateSource::make_strategy_of(const Lane& lane, const PriorKnowledge& known,
+std::unique_ptr<Strategy> CandidateSource::make_strategy_of(const SolverSearch& search, const PriorKnowledge& known,
                                                             Costs costs) const {
-  SearchTask task{.domain = Domain(lane.contender.space, problem_, device_),
+  SearchTask task{.domain = Domain(search.contender.space, problem_, device_),
                   .problem = problem_,
                   .device = device_,
-                  .solver = lane.contender.solver,
-                  .start = lane.start,
+                  .solver = search.contender.solver,
+                  .start = search.start,
                   .prior = {},
                   .costs = costs};
   for (const auto& [candidate, trial] : known.trials) {
     const auto index =
-        belongs(candidate, lane.contender) ? lane.contender.space.index_of(candidate.config) : std::nullopt;
+        belongs(candidate, search.contender) ? search.contender.space.index_of(candidate.config) : std::nullopt;
     if (!index) continue;
     task.prior.push_back(trial);
     task.prior.back().index = *index;
   }
-  return make_strategy_(std::move(task), lane.options);
+  return make_strategy_(std::move(task), search.options);
 }
 
 std::vector<Candidate> CandidateSource::ask(size_t max_count) {
   ATTUNE_CHECK(begun_, "the search of {} has not begun", problem_.key());
   std::vector<Candidate> asked;
-  const auto is_idle = [](const LaneState& state) { return state.idle; };
-  for (LaneState& state : states_) state.idle = false;
+  const auto is_idle = [](const SolverState& state) { return state.idle; };
+  for (SolverState& state : states_) state.idle = false;
   while (asked.size() < max_count && !std::all_of(states_.begin(), states_.end(), is_idle)) {
     const size_t next = allocator_->next(states_);
-    ATTUNE_CHECK(next < lanes_.size() && !states_[next].idle, "no lane to ask: {}", next);
-    const Lane& lane = lanes_[next];
-    const auto indices = lane.strategy->ask(1);
+    ATTUNE_CHECK(next < searches_.size() && !states_[next].idle, "no solver to ask: {}", next);
+    const SolverSearch& search = searches_[next];
+    const auto indices = search.strategy->ask(1);
     states_[next].idle = indices.empty();
     states_[next].num_asked += indices.size();
     for (const uint64_t index : indices) {
-      Candidate candidate{lane.contender.solver, lane.contender.version, lane.contender.space.at(index)};
+      Candidate candidate{search.contender.solver, search.contender.version, search.contender.space.at(index)};
       if (split_k_ || !splits_k(candidate.config))
         asked.push_back(std::move(candidate));
       else
-        tell_lane(next, {.index = index, .status = Status::cancelled});
+        tell_search(next, {.index = index, .status = Status::cancelled});
     }
   }
   return asked;
@@ -132,44 +132,45 @@ std::vector<Candidate> CandidateSource::ask(size_t max_count) {
 
 void CandidateSource::tell(const Candidate& candidate, Trial trial) {
   ATTUNE_CHECK(begun_, "the search of {} has not begun", problem_.key());
-  for (size_t lane = 0; lane < lanes_.size(); ++lane) {
-    if (lanes_[lane].contender.solver != candidate.solver) continue;
-    const auto index = lanes_[lane].contender.space.index_of(candidate.config);
+  for (size_t search = 0; search < searches_.size(); ++search) {
+    if (searches_[search].contender.solver != candidate.solver) continue;
+    const auto index = searches_[search].contender.space.index_of(candidate.config);
     if (!index) continue;
     trial.index = *index;
-    tell_lane(lane, trial);
+    tell_search(search, trial);
   }
 }
 
-void CandidateSource::tell_lane(size_t lane, const Trial& trial) {
-  states_[lane].trials.add(trial);
-  lanes_[lane].strategy->tell(trial);
+void CandidateSource::tell_search(size_t search, const Trial& trial) {
+  states_[search].trials.add(trial);
+  searches_[search].strategy->tell(trial);
 }
 
 std::vector<std::string> CandidateSource::remarks() const {
   std::vector<std::string> remarks;
-  for (const Lane& lane : lanes_) {
-    const std::string remark = lane.strategy ? lane.strategy->remark() : "";
-    if (!remark.empty()) remarks.push_back(lane.contender.solver + ": " + remark);
+  for (const SolverSearch& search : searches_) {
+    const std::string remark = search.strategy ? search.strategy->remark() : "";
+    if (!remark.empty()) remarks.push_back(search.contender.solver + ": " + remark);
   }
   return remarks;
 }
 
 std::map<std::string, Costs> CandidateSource::costs() const {
   std::map<std::string, Costs> costs;
-  for (const LaneState& state : states_) costs[state.solver] = state.trials.costs();
+  for (const SolverState& state : states_) costs[state.solver] = state.trials.costs();
   return costs;
 }
 
 const Versions* CandidateSource::versions_of(const std::string& solver) const {
-  const auto found =
-      std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& lane) { return lane.contender.solver == solver; });
-  return found == lanes_.end() ? nullptr : &found->contender.versions;
+  const auto found = std::find_if(searches_.begin(), searches_.end(),
+                                  [&](const SolverSearch& search) { return search.contender.solver == solver; });
+  return found == searches_.end() ? nullptr : &found->contender.versions;
 }
 
 bool CandidateSource::exhausted() const {
   ATTUNE_CHECK(begun_, "the search of {} has not begun", problem_.key());
-  return std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.strategy->exhausted(); });
+  return std::all_of(searches_.begin(), searches_.end(),
+                     [](const SolverSearch& search) { return search.strategy->exhausted(); });
 }
 
 }  // namespace attune

@@ -9,8 +9,8 @@
 
 #include "core/candidate.h"
 #include "measure/executor.h"
-#include "search/strategy/lane_allocator.h"
 #include "search/strategy/search_task.h"
+#include "search/strategy/solver_allocator.h"
 #include "search/strategy/strategy.h"
 #include "tuner/tuner_options.h"
 #include "tuner/work_item.h"
@@ -48,7 +48,7 @@ class CandidateSource {
   const std::optional<Candidate>& incumbent() const noexcept { return incumbent_; }
   /// Returns up to `max_count` further candidates, each once; none if nothing is left for now.
   std::vector<Candidate> ask(size_t max_count);
-  /// Reports what is known of a candidate; its index is set here. A candidate of no lane is passed over.
+  /// Reports what is known of a candidate; its index is set here. A candidate of no contender is passed over.
   void tell(const Candidate& candidate, Trial trial);
   bool exhausted() const;
   /// Sentences of the strategies about what they could not search, each after its solver's id.
@@ -62,22 +62,24 @@ class CandidateSource {
   const std::vector<std::string>& refusals() const noexcept { return refusals_; }
 
  private:
-  struct Lane {
+  /// The search of one contender's configs.
+  struct SolverSearch {
     Contender contender;
     StrategyOptions options;
     std::vector<uint64_t> start;
     std::unique_ptr<Strategy> strategy;  ///< Null before begin().
   };
-  std::unique_ptr<Strategy> make_strategy_of(const Lane& lane, const PriorKnowledge& known, Costs costs) const;
-  void tell_lane(size_t lane, const Trial& trial);
+  std::unique_ptr<Strategy> make_strategy_of(const SolverSearch& search, const PriorKnowledge& known,
+                                             Costs costs) const;
+  void tell_search(size_t search, const Trial& trial);
 
   Problem problem_;
   DeviceInfo device_;
   decltype(TunerOptions::make_strategy) make_strategy_;
-  std::unique_ptr<LaneAllocator> allocator_;
+  std::unique_ptr<SolverAllocator> allocator_;
   bool split_k_;
-  std::vector<Lane> lanes_;
-  std::vector<LaneState> states_;  ///< Of lanes_, in their order.
+  std::vector<SolverSearch> searches_;
+  std::vector<SolverState> states_;  ///< Of searches_, in their order.
   bool begun_ = false;
   std::vector<Candidate> untuned_;
   std::optional<Candidate> incumbent_;

@@ -61,28 +61,28 @@ TEST(CandidateSource, DefaultsComeInTheOrderOfTheFamilyWhateverTheIds) {
   EXPECT_EQ(order, wanted);
 }
 
-/// Two of three questions go to the lane with the best median, the third to the others in turn.
-class TwoThirdsToTheBest final : public LaneAllocator {
+/// Two of three questions go to the solver with the best median, the third to the others in turn.
+class TwoThirdsToTheBest final : public SolverAllocator {
  public:
-  size_t next(std::span<const LaneState> lanes) override {
-    std::vector<LaneState> rest(lanes.begin(), lanes.end());
-    const auto best = std::min_element(rest.begin(), rest.end(), [](const LaneState& one, const LaneState& other) {
+  size_t next(std::span<const SolverState> solvers) override {
+    std::vector<SolverState> rest(solvers.begin(), solvers.end());
+    const auto best = std::min_element(rest.begin(), rest.end(), [](const SolverState& one, const SolverState& other) {
       return one.trials.best_us().value_or(1e9) < other.trials.best_us().value_or(1e9);
     });
     const bool is_favoured = best->trials.best_us() && num_questions_++ % 3 != 2;
     if (is_favoured && !best->idle) return static_cast<size_t>(best - rest.begin());
     const bool is_alone = std::all_of(rest.begin(), rest.end(),
-                                      [&](const LaneState& one) { return one.idle || one.solver == best->solver; });
+                                      [&](const SolverState& one) { return one.idle || one.solver == best->solver; });
     best->idle = best->idle || !is_alone;
     return others_->next(rest);
   }
 
  private:
-  std::unique_ptr<LaneAllocator> others_ = take_turns();
+  std::unique_ptr<SolverAllocator> others_ = take_turns();
   size_t num_questions_ = 0;
 };
 
-TEST(CandidateSource, AnAllocatorDividesTheQuestionsByWhatTheLanesFound) {
+TEST(CandidateSource, AnAllocatorDividesTheQuestionsByWhatTheSolversFound) {
   TunerOptions options;
   std::vector<Contender> contenders = {contender("a.one", 90), contender("b.two", 90), contender("c.three", 90)};
   const auto us_of = [](const Candidate& candidate) {
@@ -98,7 +98,7 @@ TEST(CandidateSource, AnAllocatorDividesTheQuestionsByWhatTheLanesFound) {
   favouring.tell(candidate_of("b.two", 1), {.median_us = 51});
   EXPECT_THAT(asked_of(favouring, 90, us_of),
               ElementsAre(testing::Pair("a.one", 15), testing::Pair("b.two", 60), testing::Pair("c.three", 15)));
-  // The favoured lane has no more than 29 left, the others get the rest.
+  // The favoured solver has no more than 29 left, the others get the rest.
   EXPECT_THAT(asked_of(favouring, 90, us_of),
               ElementsAre(testing::Pair("a.one", 31), testing::Pair("b.two", 29), testing::Pair("c.three", 30)));
 }

@@ -74,12 +74,16 @@ void note_failures(const Sampled& sampled, std::vector<PendingTurn>& alive) {
   }
 }
 
-/// A death voids a schedule, so it is run again without the dead candidates until it completes.
-Sampled sample_all(Executor& executor, std::vector<Turn> schedule) {
+/// A death voids a schedule, so it is run again without the dead candidates until it completes or is aborted.
+Sampled sample_all(Executor& executor, std::vector<Turn> schedule, const Tick& tick) {
   std::vector<std::pair<Slot, Outcome>> failed;
   for (;;) {
-    auto sampled = sample(executor, {schedule});
-    if (!sampled.interrupted) {
+    auto sampled = sample(executor, {schedule}, tick);
+    if (sampled.is_cancelled) {
+      for (const Turn& turn : schedule)
+        sampled.failed.emplace_back(turn.slot, Outcome{.status = Status::cancelled, .detail = "the run was stopped"});
+    }
+    if (!sampled.interrupted || sampled.is_cancelled) {
       sampled.failed.insert(sampled.failed.end(), failed.begin(), failed.end());
       return sampled;
     }
@@ -91,11 +95,11 @@ Sampled sample_all(Executor& executor, std::vector<Turn> schedule) {
 }
 
 /// Has a second worker make all candidates anew; it compares their outputs with the first one's.
-void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, const Limits& limits) {
-  recycle(executor);
+void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, const InterleavedOptions& options) {
+  recycle(executor, options.tick);
   std::vector<Turn> schedule;
-  for (const PendingTurn& one : alive) schedule.push_back({one.slot, 0, 1, turn_limit(one, limits)});
-  note_failures(sample_all(executor, std::move(schedule)), alive);
+  for (const PendingTurn& one : alive) schedule.push_back({one.slot, 0, 1, turn_limit(one, options.limits)});
+  note_failures(sample_all(executor, std::move(schedule), options.tick), alive);
   std::erase_if(alive, [](const PendingTurn& one) { return !one.result->outcome.ok(); });
 }
 
@@ -103,34 +107,36 @@ void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, cons
 
 std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& problem,
                                              std::span<const Candidate> candidates, const InterleavedOptions& options) {
-  const auto opened = open(executor, {kId, problem, options.protocol});
+  const auto opened = open(executor, {kId, problem, options.protocol}, options.tick);
   if (!opened.refused.empty()) {
     executor.close(kId);
     fail(ErrorCode::unavailable, "{}", opened.refused);
   }
   std::vector<TimedCandidate> results(candidates.size());
   std::vector<PendingTurn> alive;
-  auto built = options.kernels != nullptr ? options.kernels->build(problem, opened.contenders, candidates)
+  const auto stop = [&](size_t) { return options.tick && options.tick(); };
+  auto built = options.kernels != nullptr ? options.kernels->build(problem, opened.contenders, candidates, stop)
                                           : std::vector<Kernels::BuildResult>(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     const auto slot = static_cast<Slot>(i + 1);
     results[i].candidate = candidates[i];
     results[i].outcome = std::move(built[i].outcome);
     if (!results[i].outcome.ok()) continue;
-    auto admitted = admit(executor, {kId,
-                                     slot,
-                                     {.candidate = candidates[i],
-                                      .binaries = std::move(built[i].binaries),
-                                      .verify = true,
-                                      .twice = true,
-                                      .limits = options.limits,
-                                      .must_meet = i > 0 || !options.first_is_opponent,
-                                      .output = {}}});
+    auto admitted = admit(executor,
+                          {kId,
+                           slot,
+                           {.candidate = candidates[i],
+                            .binaries = std::move(built[i].binaries),
+                            .verify = true,
+                            .twice = true,
+                            .limits = options.limits,
+                            .must_meet = i > 0 || !options.first_is_opponent,
+                            .output = {}}},
+                          options.tick);
     results[i].outcome = std::move(admitted.verified);
     if (results[i].outcome.ok()) alive.push_back({&results[i], slot, admitted.batch, {}});
   }
-  if (options.protocol.require != Requirement::none && !alive.empty())
-    compare_processes(executor, alive, options.limits);
+  if (options.protocol.require != Requirement::none && !alive.empty()) compare_processes(executor, alive, options);
   Random random(options.seed + 1);
   std::vector<Turn> schedule;
   std::vector<PendingTurn*> order;
@@ -141,7 +147,7 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
       schedule.push_back({timed->slot, round, timed->batch, turn_limit(*timed, options.limits)});
   }
   if (!schedule.empty()) {
-    const Sampled sampled = sample_all(executor, std::move(schedule));
+    const Sampled sampled = sample_all(executor, std::move(schedule), options.tick);
     note_failures(sampled, alive);
     for (PendingTurn& timed : alive) {
       // The answer contains no turns of a candidate that failed.

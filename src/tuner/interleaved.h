@@ -27,11 +27,13 @@ struct InterleavedOptions {
   bool first_is_opponent = false;
   Kernels* kernels = nullptr;                                 ///< Null: candidates that need compiled kernels fail.
   Limits limits{Milliseconds(60'000), Milliseconds(60'000)};  ///< Limits for each candidate.
+  Tick tick;  ///< For a caller that may be interrupted, called while the executor or compilers work; empty: never.
 };
 
 /// Verifies candidates of one problem and times the correct ones, interleaved in fresh random permutations, for `bench`
-/// and `check`. If the protocol has a requirement, outputs are compared with those of a second worker, too. Throws
-/// unavailable with the reason if the problem cannot be run on the device.
+/// and `check`. If the protocol has a requirement, outputs are compared with those of a second worker, too. After an
+/// abort, by the tick or by the executor's own means, what is not done is `cancelled`. Throws unavailable with the
+/// reason if the problem cannot be run on the device, or was not opened before the abort.
 std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& problem,
                                              std::span<const Candidate> candidates, const InterleavedOptions& options);
 

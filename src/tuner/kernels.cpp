@@ -25,7 +25,7 @@ bool Kernels::has(const std::string& recipe) const {
   return !found->second.binary || std::filesystem::exists(found->second.binary->file, ignored);
 }
 
-void Kernels::compile(const std::vector<CompileTask>& tasks, const std::function<bool()>& stop) {
+void Kernels::submit(const std::vector<CompileTask>& tasks) {
   std::set<std::string> wanted;
   for (const CompileTask& task : tasks) {
     const std::string recipe = task.recipe();
@@ -33,14 +33,14 @@ void Kernels::compile(const std::vector<CompileTask>& tasks, const std::function
     compiled_.erase(recipe);
     if (under_way_.insert(recipe).second) pool_.submit(task);
   }
-  constexpr Milliseconds kAsk{200};
-  const auto is_missing = [&](const std::string& recipe) { return under_way_.contains(recipe); };
-  while (std::any_of(wanted.begin(), wanted.end(), is_missing) && !(stop && stop())) {
-    for (CompileResult& one : pool_.wait(kAsk)) {
-      const std::string recipe = one.recipe;
-      under_way_.erase(recipe);
-      compiled_.insert_or_assign(recipe, std::move(one));
-    }
+}
+
+/// Takes the answers of the pool.
+void Kernels::collect(Milliseconds timeout) {
+  for (CompileResult& one : pool_.wait(timeout)) {
+    const std::string recipe = one.recipe;
+    under_way_.erase(recipe);
+    compiled_.insert_or_assign(recipe, std::move(one));
   }
 }
 
@@ -53,7 +53,7 @@ void Kernels::prefetch(std::span<const Request> requests) {
   }
 }
 
-std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> requests, const std::function<bool()>& stop) {
+std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> requests, const Stop& stop) {
   std::vector<std::vector<std::string>> recipes(requests.size());
   std::vector<CompileTask> tasks;
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -62,8 +62,17 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
       tasks.push_back(std::move(task));
     }
   }
+  constexpr Milliseconds kAsk{200};
+  const auto is_missing = [&](const std::string& recipe) { return under_way_.contains(recipe); };
+  const auto num_waiting = [&] {
+    return static_cast<size_t>(std::count_if(recipes.begin(), recipes.end(), [&](const std::vector<std::string>& own) {
+      return std::any_of(own.begin(), own.end(), is_missing);
+    }));
+  };
   try {
-    compile(tasks, stop);
+    submit(tasks);
+    collect(Milliseconds(0));  // Those that are in the cache, which are there even if the caller wants to stop.
+    for (size_t num = num_waiting(); num > 0 && !(stop && stop(num)); num = num_waiting()) collect(kAsk);
   } catch (...) {
     under_way_.clear();  // Some may never be answered.
     throw;
@@ -85,8 +94,7 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
 }
 
 std::vector<Kernels::BuildResult> Kernels::build(const Problem& problem, std::span<const Contender> contenders,
-                                                 std::span<const Candidate> candidates,
-                                                 const std::function<bool()>& stop) {
+                                                 std::span<const Candidate> candidates, const Stop& stop) {
   std::vector<Request> requests;
   for (const Candidate& candidate : candidates) {
     requests.push_back({&problem, find_contender(contenders, candidate.solver), candidate});

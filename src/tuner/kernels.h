@@ -37,6 +37,9 @@ class Kernels {
     double seconds = 0;  ///< Taken to compile its kernels in this run; one that candidates share counts for each.
   };
 
+  /// Is told how many of the requested candidates still wait for their kernels; true: stop waiting.
+  using Stop = std::function<bool(size_t num_waiting)>;
+
   /// `folder`: folder of the kernel cache, which may grow to `cache_bytes`.
   Kernels(const Registry& solvers, const DeviceInfo& device, const std::filesystem::path& folder,
           const PoolOptions& options = {}, uint64_t cache_bytes = kProgramCacheBytes)
@@ -46,12 +49,12 @@ class Kernels {
         pool_(cache_, options) {}
 
   /// Returns one BuildResult per request, in order. A kernel that several requests need is compiled once; all are
-  /// compiled on all cores. `stop` is called five times a second; after it returned true, missing kernels are
-  /// `cancelled`. Throws what CompilePool::wait() throws.
-  std::vector<BuildResult> build(std::span<const Request> requests, const std::function<bool()>& stop = {});
+  /// compiled on all cores. `stop` is called five times a second while compilers run; after it returned true, missing
+  /// kernels are `cancelled`. Throws what CompilePool::wait() throws.
+  std::vector<BuildResult> build(std::span<const Request> requests, const Stop& stop = {});
   /// Like the above, for candidates of one problem.
   std::vector<BuildResult> build(const Problem& problem, std::span<const Contender> contenders,
-                                 std::span<const Candidate> candidates, const std::function<bool()>& stop = {});
+                                 std::span<const Candidate> candidates, const Stop& stop = {});
   /// Compiles kernels that build() may need later while others are measured: as many as there are jobs, the rest when
   /// this object is called again. Does nothing on a host, where compilers would disturb what is measured.
   void prefetch(std::span<const Request> requests);
@@ -59,7 +62,8 @@ class Kernels {
  private:
   std::vector<CompileTask> tasks_of(const Request& request) const;
   bool has(const std::string& recipe) const;
-  void compile(const std::vector<CompileTask>& tasks, const std::function<bool()>& stop);
+  void submit(const std::vector<CompileTask>& tasks);
+  void collect(Milliseconds timeout);
 
   const Registry& solvers_;
   DeviceInfo device_;

@@ -47,7 +47,7 @@ class KernelsOf : public testing::Test {
 
   Registry registry_;
   std::vector<Contender> contenders_;
-  std::function<bool()> stop_;
+  Kernels::Stop stop_;
   TemporaryFolder folder_{"kernels-test"};
   Problem problem_ = Problem::parse("gemm_a16w16 m=1 n=1 k=1 dtype=fp32");
   Kernels kernels_{registry_, {}, folder_.path() / "cache"};
@@ -59,6 +59,7 @@ TEST_F(KernelsOf, OneThatCompilesIsAFileOthersShareIt) {
   ASSERT_EQ(built[0].binaries.size(), 1u);
   EXPECT_TRUE(std::filesystem::exists(built[0].binaries[0].file));
   EXPECT_EQ(built[1].binaries, built[0].binaries);
+  EXPECT_EQ(built[0].binaries[0].metadata.at("candidate"), "compiled.gemm@1:source=good;x=1") << "the first one";
   EXPECT_GT(built[0].seconds, 0);
   EXPECT_EQ(built[1].seconds, built[0].seconds);
 }
@@ -87,10 +88,36 @@ TEST_F(KernelsOf, AKernelThatWasClearedIsMadeAgain) {
 }
 
 TEST_F(KernelsOf, ACompilationThatIsStoppedIsCancelledAndCanBeHadLater) {
-  stop_ = [] { return true; };
+  stop_ = [](size_t) { return true; };
   EXPECT_EQ(build({"compiled.gemm@1:source=good;x=1"})[0].outcome.status, Status::cancelled);
   stop_ = {};
   EXPECT_TRUE(build({"compiled.gemm@1:source=good;x=1"})[0].outcome.ok());
+}
+
+TEST_F(KernelsOf, ThoseInTheCacheAreThereAlthoughTheCallerWantsToStop) {
+  build({"compiled.gemm@1:source=good;x=1"});
+  Kernels later{registry_, {}, folder_.path() / "cache"};
+  const std::vector<Candidate> candidates = {Candidate::parse("compiled.gemm@1:source=good;x=1")};
+  size_t num_asked = 0;
+  const auto stop = [&](size_t) { return ++num_asked > 0; };
+  EXPECT_TRUE(later.build(problem_, contenders_, candidates, stop)[0].outcome.ok());
+  EXPECT_EQ(num_asked, 0u) << "nothing is compiled";
+}
+
+TEST_F(KernelsOf, TheCallerHearsHowManyCandidatesWaitForThem) {
+  std::vector<size_t> waiting;
+  stop_ = [&](size_t num_waiting) {
+    waiting.push_back(num_waiting);
+    return false;
+  };
+  const std::vector<std::string> names = {"compiled.gemm@1:source=good;x=1", "compiled.gemm@1:source=good;x=2",
+                                          "compiled.gemm@2:source=good;x=1"};
+  build(names);
+  ASSERT_FALSE(waiting.empty());
+  EXPECT_EQ(waiting.front(), 2u) << "they share a kernel, and the third is refused";
+  waiting.clear();
+  build(names);
+  EXPECT_THAT(waiting, IsEmpty());
 }
 
 /// Whether this process has a child, whether that has ended or not.

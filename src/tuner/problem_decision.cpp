@@ -15,42 +15,43 @@ constexpr uint32_t kMinProcesses = 2;  // in which the outputs of a required win
 
 }  // namespace
 
-Record ProblemRun::record_of(const Competitor& entry, Stage stage, Outcome outcome) const {
+Record ProblemRun::record_of(const EntrantFacts& entrant, Stage stage, Outcome outcome) const {
   const bool timed_out = outcome.status == Status::timed_out;
   return {.problem = item_.problem,
           .device = context_.executor.device().key(),
-          .candidate = entry.candidate,
-          .versions = *source_->versions_of(entry.candidate.solver),
+          .candidate = entrant.candidate,
+          .versions = *source_->versions_of(entrant.candidate.solver),
           .protocol = how_.protocol,
           .stage = stage,
           .outcome = std::move(outcome),
           .fingerprint = context_.executor.device().fingerprint(),
-          .binaries = entry.binaries,
-          .deadlines = timed_out ? deadlines() : Deadlines{}};
+          .binaries = entrant.binaries,
+          .deadlines = timed_out ? deadlines() : Deadlines{},
+          .metadata = entrant.metadata};
 }
 
 /// Returns the race's measurement of a candidate, and keeps its time for the Decision's data on candidates that do not
 /// reach the final.
-Measurement ProblemRun::screened(const Competitor& entry) {
-  Measurement measurement = contest_.measurement(entry.slot);
-  measurement.workspace_bytes = entry.workspace_bytes;
-  measurement.rotation_bytes = entry.rotation_bytes;
-  race_times_.add(entry.candidate, measurement.median_us, entry.workspace_bytes);
+Measurement ProblemRun::screened(const EntrantFacts& entrant) {
+  Measurement measurement = contest_.measurement(entrant.slot);
+  measurement.workspace_bytes = entrant.workspace_bytes;
+  measurement.rotation_bytes = entrant.rotation_bytes;
+  race_times_.add(entrant.candidate, measurement.median_us, entrant.workspace_bytes);
   return measurement;
 }
 
 void ProblemRun::retire_dropped() {
   std::vector<Entry> records;
   for (const Slot slot : contest_.take_dropped()) {
-    const auto found = entries_.find(slot);
-    if (found == entries_.end()) continue;
+    const auto found = entrants_.find(slot);
+    if (found == entrants_.end()) continue;
     Outcome outcome = found->second.verified;
     outcome.measurement = screened(found->second);
     Record record = record_of(found->second, Stage::screen, std::move(outcome));
     record.dropped = true;
     records.emplace_back(std::move(record));
     context_.executor.drop(slot);
-    entries_.erase(found);
+    entrants_.erase(found);
   }
   if (!records.empty()) context_.journal.append(records);
 }
@@ -61,20 +62,20 @@ void ProblemRun::end_race() {
   retire_dropped();
   std::vector<Entry> records;
   for (const Slot slot : contest_.finalists()) {
-    Competitor& entry = entries_.at(slot);
-    if (entry.shortlisted) continue;  // recorded by the run that raced it
-    Outcome outcome = entry.verified;
-    outcome.measurement = screened(entry);
+    EntrantFacts& entrant = entrants_.at(slot);
+    if (entrant.shortlisted) continue;  // recorded by the run that raced it
+    Outcome outcome = entrant.verified;
+    outcome.measurement = screened(entrant);
     if (outcome.measurement->samples.empty()) continue;  // an exhaustive search has no race
-    records.emplace_back(record_of(entry, Stage::screen, std::move(outcome)));
+    records.emplace_back(record_of(entrant, Stage::screen, std::move(outcome)));
   }
   if (!records.empty()) context_.journal.append(records);
   if (item_.goal == Goal::decision || cut_) return warm_up();
   for (const Slot slot : contest_.finalists()) {
-    const Competitor& entry = entries_.at(slot);
+    const EntrantFacts& entrant = entrants_.at(slot);
     const double median_us =
-        entry.shortlisted ? race_times_.us_of(entry.candidate).value_or(0) : contest_.median_us(slot);
-    result_.short_list.push_back({entry.candidate, median_us, entry.workspace_bytes});
+        entrant.shortlisted ? race_times_.us_of(entrant.candidate).value_or(0) : contest_.median_us(slot);
+    result_.short_list.push_back({entrant.candidate, median_us, entrant.workspace_bytes});
   }
   finish(Ending::shortlisted, "");
 }
@@ -87,13 +88,13 @@ void ProblemRun::decide() {
     return finish(Ending::cut, "it ended before the winner's bits were compared in two processes");
   std::vector<Entry> journal;
   for (const FinalistResult& finalist : outcome.finalists) {
-    const Competitor& entry = entries_.at(finalist.slot);
-    Outcome evidence = entry.verified;
+    const EntrantFacts& entrant = entrants_.at(finalist.slot);
+    Outcome evidence = entrant.verified;
     evidence.measurement = contest_.measurement(finalist.slot);
     evidence.measurement->epoch = sampler_.epoch();
-    evidence.measurement->workspace_bytes = entry.workspace_bytes;
-    evidence.measurement->rotation_bytes = entry.rotation_bytes;
-    journal.emplace_back(record_of(entry, Stage::final, std::move(evidence)));
+    evidence.measurement->workspace_bytes = entrant.workspace_bytes;
+    evidence.measurement->rotation_bytes = entrant.rotation_bytes;
+    journal.emplace_back(record_of(entrant, Stage::final, std::move(evidence)));
   }
   std::vector<Candidate> opponents = source_->untuned();
   std::erase_if(opponents, [&](const Candidate& one) { return !is_opponent(one); });
@@ -101,7 +102,7 @@ void ProblemRun::decide() {
                                     .device = context_.executor.device(),
                                     .protocol = how_.protocol,
                                     .contest = outcome,
-                                    .competitors = entries_,
+                                    .entrants = entrants_,
                                     .race_times = race_times_,
                                     .failures = result_.failures,
                                     .opponents = std::move(opponents),

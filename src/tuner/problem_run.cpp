@@ -129,6 +129,7 @@ void ProblemRun::open() {
       return finish(Ending::reused, "");
     }
   }
+  if (cut_) return finish(Ending::cut, cut_->reason);
   for (const Contender& contender : contenders_) {
     if (contender.support.yes) parts_.insert(parts_.end(), contender.parts.begin(), contender.parts.end());
   }
@@ -209,10 +210,15 @@ void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome
   source_->tell(candidate, trial);
 }
 
-/// Compiles the kernels of the candidates together; a second call for one of them finds them in the cache.
+/// Compiles the kernels of the candidates together; a second call for one of them finds them in the cache. Once the
+/// problem is cut, only those in the cache are there.
 std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> candidates) {
   if (context_.kernels == nullptr) return std::vector<Kernels::BuildResult>(candidates.size());
-  return context_.kernels->build(item_.problem, contenders_, candidates, context_.must_stop);
+  const auto stop = [this](size_t num_waiting) {
+    context_.observer.compiling(item_.problem, num_waiting);
+    return cut_ || context_.must_stop();
+  };
+  return context_.kernels->build(item_.problem, contenders_, candidates, stop);
 }
 
 /// Returns the option that leaves too little time for a step of this length: the run's budget or the problem's own
@@ -275,7 +281,8 @@ bool ProblemRun::is_known_failure(const Candidate& candidate) {
 /// Ends a problem with no candidate left. If one was lost with its worker through no fault of its own, another run may
 /// decide it.
 void ProblemRun::finish_without_row() {
-  std::string nobody = baseline_ == 0 ? "no solver's untuned config is correct, so there is no baseline; " : "";
+  std::string nobody =
+      baseline_ == 0 ? "no solver's untuned config is correct, so there is no default to compare with; " : "";
   if (const Requirement required = how_.protocol.require; required != Requirement::none && !has_possible_winner())
     nobody += fmt::format("no candidate on this machine is {}, as --require asks; ", text(required));
   const bool is_lost = std::any_of(result_.failures.begin(), result_.failures.end(),
@@ -291,12 +298,13 @@ std::string ProblemRun::failure_summary() const {
   }
   if (result_.failures.empty()) return "no candidate could be timed";
   const auto& [candidate, outcome] = result_.failures.front();
-  return fmt::format("{} of {} candidates failed, the first with {}: {}", result_.failures.size(),
-                     result_.num_candidates, name(outcome.status), outcome.detail);
+  return fmt::format("{} failed, the first with {}: {}",
+                     counted_of(result_.failures.size(), result_.num_candidates, "candidate"), name(outcome.status),
+                     outcome.detail);
 }
 
 /// `keep`: admit it even if an earlier run's race dropped it (a baseline, the incumbent).
-Competitor* ProblemRun::admit(const Candidate& candidate, bool keep) {
+EntrantFacts* ProblemRun::admit(const Candidate& candidate, bool keep) {
   result_.num_candidates += tried_.insert(candidate.name()).second;
   Kernels::BuildResult built = std::move(build({&candidate, 1}).front());
   const auto* known = built.outcome.ok() ? history_.find(candidate, identities(built.binaries)) : nullptr;
@@ -313,8 +321,8 @@ Competitor* ProblemRun::admit(const Candidate& candidate, bool keep) {
 }
 
 /// `known`: its verification in an earlier run, with the very same binaries; null: verify it now.
-Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildResult built,
-                                    const CandidateHistory::Result* known) {
+EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildResult built,
+                                      const CandidateHistory::Result* known) {
   const Slot slot = context_.next_slot++;
   if (!known) {
     const Entry started = Started{item_.problem, context_.executor.device().key(), candidate,
@@ -322,6 +330,7 @@ Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildRe
     context_.journal.append({&started, 1});
   }
   auto binaries = identities(built.binaries);
+  auto metadata = compiler_reports(built.binaries);
   Trial trial = known ? known->trial() : Trial();
   trial.prepare_s = built.seconds;
   const double began_s = context_.clock.now_s();
@@ -329,37 +338,38 @@ Competitor* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildRe
   trial.prepare_s += context_.clock.now_s() - began_s;
   if (admitted.verified.status == Status::cancelled) return nullptr;
   num_admission_launches_ += admitted.launches;
-  Competitor entry{candidate,
-                   slot,
-                   admitted.verified,
-                   admitted.batch,
-                   admitted.workspace_bytes,
-                   admitted.rotation_bytes,
-                   known && known->screened && !known->dropped,
-                   admitted.states,
-                   std::move(binaries),
-                   trial.prepare_s};
+  EntrantFacts entrant{candidate,
+                       slot,
+                       admitted.verified,
+                       admitted.batch,
+                       admitted.workspace_bytes,
+                       admitted.rotation_bytes,
+                       known && known->screened && !known->dropped,
+                       admitted.states,
+                       std::move(binaries),
+                       std::move(metadata),
+                       trial.prepare_s};
   if (known) {
-    entry.verified.errors = known->verified.errors;
+    entrant.verified.errors = known->verified.errors;
   } else {
-    const Entry record = record_of(entry, Stage::verify, admitted.verified);
+    const Entry record = record_of(entrant, Stage::verify, admitted.verified);
     context_.journal.append({&record, 1});
-    history_.set_verified(candidate, entry.binaries, admitted.verified);
+    history_.set_verified(candidate, entrant.binaries, admitted.verified);
   }
   if (!admitted.verified.ok()) {
     note_failure(candidate, admitted.verified, trial);
     return nullptr;
   }
   // A shortlisted candidate is not raced, so the strategy gets its time only here.
-  if (entry.shortlisted) source_->tell(candidate, trial);
-  return &entries_.emplace(slot, std::move(entry)).first->second;
+  if (entrant.shortlisted) source_->tell(candidate, trial);
+  return &entrants_.emplace(slot, std::move(entrant)).first->second;
 }
 
 bool ProblemRun::is_opponent(const Candidate& candidate) const {
   const auto& untuned = source_->untuned();
   if (std::find(untuned.begin(), untuned.end(), candidate) == untuned.end()) return false;
-  const auto baseline = entries_.find(baseline_);
-  return is_of_library(candidate) || (baseline != entries_.end() && baseline->second.candidate == candidate);
+  const auto baseline = entrants_.find(baseline_);
+  return is_of_library(candidate) || (baseline != entrants_.end() && baseline->second.candidate == candidate);
 }
 
 bool ProblemRun::must_meet(const Candidate& candidate) const {
@@ -368,35 +378,36 @@ bool ProblemRun::must_meet(const Candidate& candidate) const {
   return !may_be_baseline || std::find(untuned.begin(), untuned.end(), candidate) == untuned.end();
 }
 
-bool ProblemRun::may_win(const Competitor& entry) const {
+bool ProblemRun::may_win(const EntrantFacts& entrant) const {
   const auto& given = item_.candidates;
-  const bool is_given = std::find(given.begin(), given.end(), entry.candidate) != given.end();
-  return (item_.untuned_may_win || is_given) && meets(entry.states, how_.protocol.require);
+  const bool is_given = std::find(given.begin(), given.end(), entrant.candidate) != given.end();
+  return (item_.untuned_may_win || is_given) && meets(entrant.states, how_.protocol.require);
 }
 
 bool ProblemRun::has_possible_winner() const {
-  return std::any_of(entries_.begin(), entries_.end(), [&](const auto& one) { return may_win(one.second); });
+  return std::any_of(entrants_.begin(), entrants_.end(), [&](const auto& one) { return may_win(one.second); });
 }
 
-void ProblemRun::join(Competitor& entry) {
-  const bool incumbent = source_->incumbent() && *source_->incumbent() == entry.candidate;
-  const std::string layout = entry.candidate.config.has("b_layout") ? entry.candidate.config.text("b_layout") : "plain";
-  contest_.join({.slot = entry.slot,
-                 .name = entry.candidate.name(),
+void ProblemRun::join(EntrantFacts& entrant) {
+  const bool incumbent = source_->incumbent() && *source_->incumbent() == entrant.candidate;
+  const std::string layout =
+      entrant.candidate.config.has("b_layout") ? entrant.candidate.config.text("b_layout") : "plain";
+  contest_.join({.slot = entrant.slot,
+                 .name = entrant.candidate.name(),
                  .layout = layout,
-                 .workspace_bytes = entry.workspace_bytes,
-                 .baseline = entry.slot == baseline_,
-                 .untuned = is_opponent(entry.candidate),
+                 .workspace_bytes = entrant.workspace_bytes,
+                 .baseline = entrant.slot == baseline_,
+                 .untuned = is_opponent(entrant.candidate),
                  .incumbent = incumbent,
-                 .may_win = may_win(entry),
-                 .shortlisted = entry.shortlisted});
+                 .may_win = may_win(entrant),
+                 .shortlisted = entrant.shortlisted});
 }
 
 void ProblemRun::admit_untuned() {
   // Untuned configs first: the first correct one in the family's order is the baseline of this problem.
   const Want want = contest_.next();
   ATTUNE_CHECK(std::holds_alternative<WantEntrants>(want), "a new contest must ask for entrants");
-  std::vector<Competitor*> admitted;
+  std::vector<EntrantFacts*> admitted;
   build(source_->untuned());
   for (const Candidate& candidate : source_->untuned()) {
     if (context_.must_stop()) return;
@@ -404,19 +415,19 @@ void ProblemRun::admit_untuned() {
     cut_unless_fits(until_decision_s(candidate));
     if (cut_) return;
     tell_progress();
-    Competitor* entry = admit(candidate, baseline_ == 0);
-    if (!entry) continue;
-    if (baseline_ == 0) baseline_ = entry->slot;
-    admitted.push_back(entry);
+    EntrantFacts* entrant = admit(candidate, baseline_ == 0);
+    if (!entrant) continue;
+    if (baseline_ == 0) baseline_ = entrant->slot;
+    admitted.push_back(entrant);
   }
   if (source_->incumbent() && !tried_.contains(source_->incumbent()->name())) {
-    if (Competitor* entry = admit(*source_->incumbent(), true)) admitted.push_back(entry);
+    if (EntrantFacts* entrant = admit(*source_->incumbent(), true)) admitted.push_back(entrant);
   }
-  for (Competitor* entry : admitted) {
+  for (EntrantFacts* entrant : admitted) {
     // Tell the strategy now, not after the first round: a resumed run has no round for it and must ask for the same
     // configs.
-    if (!entry->shortlisted) source_->tell(entry->candidate, {.prepare_s = entry->prepare_s});
-    join(*entry);
+    if (!entrant->shortlisted) source_->tell(entrant->candidate, {.prepare_s = entrant->prepare_s});
+    join(*entrant);
   }
 }
 
@@ -433,8 +444,8 @@ void ProblemRun::admit_more(uint32_t max_count) {
       if (!fits(until_decision_s(candidate))) stop_asking();
       if (!is_asking()) break;
       tell_progress();
-      if (Competitor* entry = admit(candidate, false)) {
-        join(*entry);
+      if (EntrantFacts* entrant = admit(candidate, false)) {
+        join(*entrant);
         ++joined;
       }
     }
@@ -443,7 +454,7 @@ void ProblemRun::admit_more(uint32_t max_count) {
   if (joined > 0 && is_asking() && has_more) return;
   // A local search with nothing to ask for is asked again after the next round. If that happens twice without a round
   // in between, it is exhausted.
-  if (asking_ == Asking::yes && has_more && !entries_.empty()) {
+  if (asking_ == Asking::yes && has_more && !entrants_.empty()) {
     asking_ = Asking::idle;
     return;
   }

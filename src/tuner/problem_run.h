@@ -11,8 +11,8 @@
 #include "search/contest.h"
 #include "tuner/candidate_source.h"
 #include "tuner/history/candidate_history.h"
-#include "tuner/problem/competitor.h"
 #include "tuner/problem/cost_forecast.h"
+#include "tuner/problem/entrant_facts.h"
 #include "tuner/problem/race_times.h"
 #include "tuner/problem/sampler.h"
 #include "tuner/tune_result.h"
@@ -77,20 +77,20 @@ class ProblemRun {
   bool is_opponent(const Candidate& candidate) const;
   /// Whether the candidate may win, so that it must state what the run requires. Opponents need not.
   bool must_meet(const Candidate& candidate) const;
-  bool may_win(const Competitor& entry) const;
+  bool may_win(const EntrantFacts& entrant) const;
   bool has_possible_winner() const;
   void fulfil(const Want& want);
   void admit_untuned();
   void admit_more(uint32_t max_count);
   std::vector<Kernels::BuildResult> build(std::span<const Candidate> candidates);
-  Competitor* admit(const Candidate& candidate, bool keep);
-  Competitor* admit_built(const Candidate& candidate, Kernels::BuildResult built,
-                          const CandidateHistory::Result* known);
+  EntrantFacts* admit(const Candidate& candidate, bool keep);
+  EntrantFacts* admit_built(const Candidate& candidate, Kernels::BuildResult built,
+                            const CandidateHistory::Result* known);
   bool is_known_failure(const Candidate& candidate);
   std::string failure_summary() const;
   void note_failure(const Candidate& candidate, const Outcome& outcome, Trial trial = {});
   void warm_up();
-  void join(Competitor& entry);
+  void join(EntrantFacts& entrant);
   void sample(std::vector<Turn> schedule);
   std::optional<Sampled> run_schedule(std::span<const Turn> schedule);
   void start_again();
@@ -101,17 +101,17 @@ class ProblemRun {
   void cut_unless_fits(double expected_s);
   void end_early(Cut cut);
   double until_decision_s(const Candidate& candidate) const;
-  void tell_progress() { context_.observer.progress(item_.problem, contest_.phase(), entries_.size()); }
+  void tell_progress() { context_.observer.progress(item_.problem, contest_.phase(), entrants_.size()); }
   void withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed);
   void withdraw(Slot slot);
-  Trial trial_of(const Competitor& entry) const;
+  Trial trial_of(const EntrantFacts& entrant) const;
   void retire_dropped();
-  Measurement screened(const Competitor& entry);
+  Measurement screened(const EntrantFacts& entrant);
   void end_race();
   void decide();
   void finish_without_row();
   void finish(Ending ending, std::string reason);
-  Record record_of(const Competitor& entry, Stage stage, Outcome outcome) const;
+  Record record_of(const EntrantFacts& entrant, Stage stage, Outcome outcome) const;
   Milliseconds run_limit(uint32_t launches) const;
   Deadlines deadlines() const;
   Admitted verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known);
@@ -130,7 +130,7 @@ class ProblemRun {
   std::vector<Problem> parts_;  // of composite solvers; known once the problem was opened
   std::vector<Contender> contenders_;
   std::unique_ptr<CandidateSource> source_;
-  std::map<Slot, Competitor> entries_;
+  std::map<Slot, EntrantFacts> entrants_;
   CandidateHistory history_;
   RaceTimes race_times_;
   std::set<std::string> tried_;

@@ -11,7 +11,7 @@ namespace attune {
 void ProblemRun::sample(std::vector<Turn> schedule) {
   if (contest_.phase() == Phase::finals && !finals_began_s_) finals_began_s_ = context_.clock.now_s();
   for (Turn& turn : schedule) {
-    turn.launches = entries_.at(turn.slot).batch;
+    turn.launches = entrants_.at(turn.slot).batch;
     turn.limit = run_limit(2 * turn.launches + 1);  // about as many launches are untimed
   }
   const auto answer = run_schedule(schedule);
@@ -27,11 +27,11 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   contest_.report(sampled.samples);
   if (contest_.phase() == Phase::race) {
     for (size_t i = 0; i < sampled.turns.size(); ++i) {
-      const auto entry = entries_.find(sampled.turns[i].slot);
-      if (entry == entries_.end()) continue;
+      const auto entrant = entrants_.find(sampled.turns[i].slot);
+      if (entrant == entrants_.end()) continue;
       // About as many launches are untimed.
-      entry->second.timing_s += (2 * sampled.turns[i].launches + 1) * sampled.samples[i].us * 1e-6;
-      source_->tell(entry->second.candidate, trial_of(entry->second));
+      entrant->second.timing_s += (2 * sampled.turns[i].launches + 1) * sampled.samples[i].us * 1e-6;
+      source_->tell(entrant->second.candidate, trial_of(entrant->second));
     }
   }
   retire_dropped();
@@ -47,13 +47,13 @@ std::optional<Sampled> ProblemRun::run_schedule(std::span<const Turn> schedule) 
 }
 
 /// What the strategy is told of an entrant whose race goes on.
-Trial ProblemRun::trial_of(const Competitor& entry) const {
-  const Measurement measurement = contest_.measurement(entry.slot);
+Trial ProblemRun::trial_of(const EntrantFacts& entrant) const {
+  const Measurement measurement = contest_.measurement(entrant.slot);
   return {.median_us = measurement.median_us,
           .spread = spread_of(measurement),
           .num_samples = static_cast<uint32_t>(measurement.samples.size()),
-          .prepare_s = entry.prepare_s,
-          .timing_s = entry.timing_s};
+          .prepare_s = entrant.prepare_s,
+          .timing_s = entrant.timing_s};
 }
 
 /// After a worker's death, earlier samples cannot be paired with later ones: the finals restart, or an opening does.
@@ -94,8 +94,8 @@ void ProblemRun::renew_worker() {
 
 void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed) {
   for (const auto& [slot, outcome] : failed) {
-    const auto found = entries_.find(slot);
-    if (found == entries_.end()) continue;
+    const auto found = entrants_.find(slot);
+    if (found == entrants_.end()) continue;
     const Entry record = record_of(found->second, Stage::verify, outcome);
     context_.journal.append({&record, 1});
     history_.set_verified(found->second.candidate, found->second.binaries, outcome);
@@ -107,17 +107,17 @@ void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& fa
 void ProblemRun::withdraw(Slot slot) {
   contest_.withdraw(slot);
   context_.executor.drop(slot);
-  entries_.erase(slot);
+  entrants_.erase(slot);
   finals_began_s_.reset();  // later phases restart from the finals
   needs_fresh_worker_ = false;
   if (slot != baseline_) return;
   // The next correct untuned config in the family's order replaces it, even one that the race had dropped.
   baseline_ = 0;
   for (const Candidate& candidate : source_->untuned()) {
-    const auto present = std::find_if(entries_.begin(), entries_.end(),
-                                      [&](const auto& entry) { return entry.second.candidate == candidate; });
-    if (present == entries_.end() && is_known_failure(candidate)) continue;
-    Competitor* next = present != entries_.end() ? &present->second : admit(candidate, true);
+    const auto present = std::find_if(entrants_.begin(), entrants_.end(),
+                                      [&](const auto& entrant) { return entrant.second.candidate == candidate; });
+    if (present == entrants_.end() && is_known_failure(candidate)) continue;
+    EntrantFacts* next = present != entrants_.end() ? &present->second : admit(candidate, true);
     if (!next) continue;
     baseline_ = next->slot;
     return join(*next);

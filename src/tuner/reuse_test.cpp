@@ -107,7 +107,7 @@ TEST_F(Reuse, ADecisionIsMadeAgainAfterAPardonOfACandidateThatFailed) {
   });
   EXPECT_EQ(run(*left).ending, Ending::reused);
   const auto pardon = [&](const std::string& device, const Candidate& candidate) {
-    const Entry entry = Pardoned{device, candidate};
+    const Entry entry = Pardon{device, candidate};
     left->append({&entry, 1});
     return run(*left).ending;
   };

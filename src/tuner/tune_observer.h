@@ -12,6 +12,8 @@ class TuneObserver {
  public:
   virtual ~TuneObserver() = default;
   virtual void progress(const Problem& problem, Phase phase, size_t num_alive) = 0;
+  /// The problem waits for compilers, with so many candidates. Called several times a second until progress() is.
+  virtual void compiling(const Problem&, size_t /*num_candidates*/) {}
   /// Called once per problem, in the order in which they end.
   virtual void finished(const TuneResult& result) = 0;
   /// Called at least once a second while the run lasts, also while references are computed or compilers run; often more
@@ -26,6 +28,7 @@ class ProgressObserver final : public TuneObserver {
   void progress(const Problem& problem, Phase phase, size_t num_alive) override {
     inner_.progress(problem, phase, num_alive);
   }
+  void compiling(const Problem& problem, size_t num_candidates) override { inner_.compiling(problem, num_candidates); }
   void finished(const TuneResult&) override {}
   void tick() override { inner_.tick(); }
 

@@ -11,4 +11,20 @@ std::string_view name(Ending ending) noexcept {
   return kNames[static_cast<size_t>(ending)];
 }
 
+bool is_decided(const TuneResult& result) noexcept {
+  switch (result.ending) {
+    case Ending::decided:
+    case Ending::reused:
+      return result.decision && !is_unfinished_tie(*result.decision);
+    case Ending::kept:
+    case Ending::shortlisted:
+      return true;
+    case Ending::refused:
+    case Ending::unsupported:
+    case Ending::cut:
+      break;
+  }
+  return false;
+}
+
 }  // namespace attune

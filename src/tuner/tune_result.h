@@ -47,4 +47,7 @@ struct TuneResult {
   Versions versions;  ///< Versions of the solvers that took part.
 };
 
+/// Whether its problem is decided, now or by an earlier run: an unfinished tie is left for the next run.
+bool is_decided(const TuneResult& result) noexcept;
+
 }  // namespace attune

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "device/core_binding.h"
+#include "tuner/history/decision_recall.h"
 #include "tuner/problem/cost_forecast.h"
 #include "tuner/problem_run.h"
 #include "tuner/work_list.h"
@@ -24,19 +25,19 @@ constexpr double kForever = 1e300;
 /// A problem is cut after this many times its share of the budget, so that it cannot use up the time of the others.
 constexpr double kMaxShares = 2;
 
-/// One lane of one call of Tuner::run().
-class LaneRun {
+/// What one device does in one call of Tuner::run().
+class DeviceRun {
  public:
-  /// State that the lanes of a run share.
+  /// State that the runs of all devices share.
   struct SharedState {
     WorkSource& source;
-    size_t num_lanes;
+    size_t num_devices;
     std::once_flag has_begun;  ///< Guards before_measuring.
   };
-  LaneRun(TuningContext& context, SharedState& shared)
+  DeviceRun(TuningContext& context, SharedState& shared)
       : context_(context),
         source_(shared.source),
-        num_lanes_(static_cast<double>(shared.num_lanes)),
+        num_devices_(static_cast<double>(shared.num_devices)),
         has_begun_(shared.has_begun),
         began_s_(context.clock.now_s()) {
     context_.left_s = [this] { return left_s(); };
@@ -69,7 +70,7 @@ class LaneRun {
     return ended;
   }
 
-  /// Returns the active problems to the source for other lanes, because the device was lost.
+  /// Returns the active problems to the source for other devices, because the device was lost.
   void give_back() {
     for (const Active& one : active_) {
       if (!one.is_part) source_.give_back(one.id);
@@ -123,7 +124,7 @@ class LaneRun {
   bool begin_next() {
     // The time left is divided by the expected costs of the problems. If it does not suffice for all, the first
     // problems still get the time they need, because half-measured shapes are useless.
-    const double shares = std::max(1.0, num_lanes_ * left_s() / source_.remaining().cost_s);
+    const double shares = std::max(1.0, num_devices_ * left_s() / source_.remaining().cost_s);
     const auto task = source_.take();
     if (!task) return false;
     active_.push_back({task->id, std::make_unique<ProblemRun>(context_, task->id, task->item),
@@ -150,7 +151,7 @@ class LaneRun {
   void begin_measuring() {
     if (!context_.options.before_measuring) return;
     const double before_s = context_.clock.now_s();
-    std::call_once(has_begun_, context_.options.before_measuring);
+    std::call_once(has_begun_, context_.options.before_measuring, context_.tick);
     began_s_ += context_.clock.now_s() - before_s;
   }
 
@@ -215,19 +216,47 @@ class LaneRun {
 
   TuningContext& context_;
   WorkSource& source_;
-  double num_lanes_;
+  double num_devices_;
   std::once_flag& has_begun_;
   double began_s_;
   std::list<Active> active_;
 };
 
-/// Lets the lanes' threads call the observer one at a time.
+/// Ends the problems that wait without measuring: those that were decided before as kept or reused, the others as cut.
+/// The rest goes on waiting after an interrupt, or when the device is lost.
+void look_up_waiting(TuningContext& context, WorkList& list, const std::string& reason) {
+  const auto known = problems_with_decisions(context.journal, context.executor.device().fingerprint());
+  while (!context.interrupted()) {
+    const auto task = list.take();
+    if (!task) return;
+    TuneResult result{.problem = task->item.problem, .ending = Ending::cut, .reason = reason};
+    if (task->item.has_row || known.contains(task->item.problem.key())) {
+      ProblemRun run(context, task->id, task->item);
+      run.cut(reason);
+      try {
+        while (!run.finished()) run.step();
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::device) throw;
+        return list.give_back(task->id);
+      }
+      result = run.result();
+    }
+    list.done(task->id, result);
+    context.observer.finished(result);
+  }
+}
+
+/// Lets the devices' threads call the observer one at a time.
 class SharedObserver final : public TuneObserver {
  public:
   explicit SharedObserver(TuneObserver& inner) : inner_(inner) {}
   void progress(const Problem& problem, Phase phase, size_t num_alive) override {
     const Lock lock(mutex_);
     inner_.progress(problem, phase, num_alive);
+  }
+  void compiling(const Problem& problem, size_t num_candidates) override {
+    const Lock lock(mutex_);
+    inner_.compiling(problem, num_candidates);
   }
   void finished(const TuneResult& result) override {
     const Lock lock(mutex_);
@@ -243,8 +272,8 @@ class SharedObserver final : public TuneObserver {
   TuneObserver& inner_ ATTUNE_GUARDED_BY(mutex_);
 };
 
-/// Error that ended a lane.
-struct LaneFailure {
+/// Error that ended the run of a device.
+struct DeviceFailure {
   std::exception_ptr error;
   bool device = false;
 };
@@ -252,64 +281,75 @@ struct LaneFailure {
 }  // namespace
 
 Tuner::Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& clock, Kernels* kernels)
-    : Tuner({TuningLane{executor, journal, kernels, {}}}, std::move(options), clock) {}
+    : Tuner({TuningDevice{executor, journal, kernels, {}}}, std::move(options), clock) {}
 
-Tuner::Tuner(std::vector<TuningLane> lanes, TunerOptions options, Clock& clock)
-    : lanes_(std::move(lanes)), options_(std::move(options)), clock_(clock) {}
+Tuner::Tuner(std::vector<TuningDevice> devices, TunerOptions options, Clock& clock)
+    : devices_(std::move(devices)), options_(std::move(options)), clock_(clock) {}
 
 std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObserver& observer,
                                    const std::atomic<bool>& interrupted) {
-  WorkList list(items, lanes_.front().executor.device(), lanes_.size() > 1);
+  WorkList list(items, devices_.front().executor.device(), devices_.size() > 1);
   const std::string ended = run(list, observer, interrupted);
+  if (!ended.empty() && !options_.retune) {
+    TuningContext context = context_of(devices_.front(), observer, [&] { return interrupted.load(); });
+    context.left_s = [] { return 0.0; };
+    context.must_stop = context.tick;
+    look_up_waiting(context, list, ended);
+  }
   list.cut_waiting(ended, observer);
   return list.take_results();
 }
 
+TuningContext Tuner::context_of(TuningDevice& device, TuneObserver& observer, std::function<bool()> is_stopped) {
+  const Tick tick = [&observer, is_stopped] {
+    observer.tick();
+    return is_stopped();
+  };
+  return {device.executor,
+          device.journal,
+          options_,
+          clock_,
+          observer,
+          device.kernels,
+          {},
+          {},
+          std::move(is_stopped),
+          tick,
+          NeighbourIndex(device.executor.device().fingerprint())};
+}
+
 std::string Tuner::run(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted) {
   SharedObserver shared(observer);
-  LaneRun::SharedState common{source, lanes_.size(), {}};
+  DeviceRun::SharedState common{source, devices_.size(), {}};
   std::atomic<bool> stop = false;
-  std::vector<LaneFailure> failures(lanes_.size());
-  std::vector<std::string> endings(lanes_.size());
-  const auto run_lane = [&](size_t number) {
-    TuningLane& lane = lanes_[number];
-    const CoreBinding binding(lane.cores);
-    TuningContext context{lane.executor,
-                          lane.journal,
-                          options_,
-                          clock_,
-                          shared,
-                          lane.kernels,
-                          {},
-                          {},
-                          [&] { return interrupted || stop; },
-                          [&] {
-                            shared.tick();
-                            return interrupted || stop;
-                          },
-                          NeighbourIndex(lane.executor.device().fingerprint())};
-    LaneRun lane_run(context, common);
+  std::vector<DeviceFailure> failures(devices_.size());
+  std::vector<std::string> endings(devices_.size());
+  const auto run_device = [&](size_t number) {
+    TuningDevice& device = devices_[number];
+    const CoreBinding binding(device.cores);
+    TuningContext context = context_of(device, shared, [&] { return interrupted || stop; });
+    DeviceRun device_run(context, common);
     try {
-      endings[number] = lane_run.run();
+      endings[number] = device_run.run();
     } catch (const Error& error) {
       failures[number] = {std::current_exception(), error.code() == ErrorCode::device};
-      lane_run.give_back();
+      device_run.give_back();
     } catch (...) {
       failures[number] = {std::current_exception(), false};
     }
     if (failures[number].error && !failures[number].device) stop = true;
   };
-  // The last lane runs on the caller's thread, so a run on one device starts no other thread.
+  // The last device is run on the caller's thread, so a run on one device starts no other thread.
   std::vector<std::thread> threads;
-  for (size_t number = 0; number + 1 < lanes_.size(); ++number) threads.emplace_back(run_lane, number);
-  run_lane(lanes_.size() - 1);
+  for (size_t number = 0; number + 1 < devices_.size(); ++number) threads.emplace_back(run_device, number);
+  run_device(devices_.size() - 1);
   for (std::thread& thread : threads) thread.join();
-  // If a lane was lost after the others had ended, a surviving one takes its problems.
-  for (size_t number = 0; number < lanes_.size() && source.remaining().num_waiting > 0 && !stop; ++number) {
-    if (!failures[number].error && endings[number].empty()) run_lane(number);
+  // If a device was lost after the others had ended, a surviving one takes its problems.
+  for (size_t number = 0; number < devices_.size() && source.remaining().num_waiting > 0 && !stop; ++number) {
+    if (!failures[number].error && endings[number].empty()) run_device(number);
   }
   const auto ended = std::find_if(endings.begin(), endings.end(), [](const std::string& one) { return !one.empty(); });
-  for (const LaneFailure& failure : failures) {
+  for (const DeviceFailure& failure : failures) {
     const bool is_work_left = source.remaining().num_waiting > 0 && ended == endings.end();
     if (failure.error && (!failure.device || is_work_left)) std::rethrow_exception(failure.error);
   }

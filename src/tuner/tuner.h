@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <atomic>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,11 @@
 namespace attune {
 
 class Kernels;
+struct TuningContext;
 
-/// One device of a run: its executor, and its own journal and kernels (the journals of all lanes may be one file, their
-/// kernels one cache).
-struct TuningLane {
+/// One device of a run: its executor, and its own journal and kernels (the journals of all devices may be one file,
+/// their kernels one cache).
+struct TuningDevice {
   Executor& executor;
   Journal& journal;
   Kernels* kernels = nullptr;  ///< Null: candidates that need compiled kernels fail.
@@ -32,19 +34,23 @@ class Tuner {
  public:
   Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& clock = steady_clock(),
         Kernels* kernels = nullptr);
-  /// Lanes must be of equal devices. With more than one, each has a thread during run(), the observer is called by one
-  /// thread at a time, and the problems of a lane whose device is lost (Error{device}) go to the others.
-  Tuner(std::vector<TuningLane> lanes, TunerOptions options, Clock& clock = steady_clock());
+  /// The devices must be equal. With more than one, each has a thread during run(), the observer is called by one
+  /// thread at a time, and the problems of a device that is lost (Error{device}) go to the others.
+  Tuner(std::vector<TuningDevice> devices, TunerOptions options, Clock& clock = steady_clock());
   /// Runs until the source has no more work. Problems that wait when the budget is spent or `interrupted` becomes true
   /// stay with the source; returns the reason then, else an empty text. Decisions made before stay valid. Throws the
-  /// error of the last lane that is lost, and at once any error that is not a device's.
+  /// error of the last device that is lost, and at once any error that is not a device's.
   std::string run(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted);
-  /// The same for a list. Returns results in the order of the items; those that still wait at the end are cut.
+  /// The same for a list. Returns results in the order of the items. Those that still wait when the budget is spent are
+  /// looked up, which measures nothing and takes some 10 ms each: what a table or the journal has is kept or reused,
+  /// the others are cut.
   std::vector<TuneResult> run(const std::vector<WorkItem>& items, TuneObserver& observer,
                               const std::atomic<bool>& interrupted);
 
  private:
-  std::vector<TuningLane> lanes_;
+  TuningContext context_of(TuningDevice& device, TuneObserver& observer, std::function<bool()> is_stopped);
+
+  std::vector<TuningDevice> devices_;
   TunerOptions options_;
   Clock& clock_;
 };

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "core/record.h"
+#include "measure/executor.h"
 #include "search/contest_options.h"
-#include "search/strategy/lane_allocator.h"
+#include "search/strategy/solver_allocator.h"
 #include "search/strategy/strategies.h"
 
 namespace attune {
@@ -20,7 +21,7 @@ struct TunerOptions {
   /// Makes the strategy of one solver's search, and what divides a problem's questions between them. Called on the
   /// threads of all devices.
   std::function<std::unique_ptr<Strategy>(SearchTask, const StrategyOptions&)> make_strategy = attune::make_strategy;
-  std::function<std::unique_ptr<LaneAllocator>()> make_allocator = take_turns;
+  std::function<std::unique_ptr<SolverAllocator>()> make_allocator = take_turns;
   Protocol protocol;
   bool exhaustive = false;  ///< If true, every candidate is measured `warmup` + `iters` times: the oracle.
   uint32_t warmup = 5, iters = 101;
@@ -31,9 +32,10 @@ struct TunerOptions {
   double problem_timeout_s = 0;        ///< Time per problem, `--timeout`; 0: unlimited.
   double load_deadline_s = 60;         ///< Time allowed to prepare a candidate.
   double run_deadline_s = 2;           ///< Minimum time allowed for a launch; 50 times the best so far if that is more.
-  /// Called once per run, before the first candidate is run, by the first lane while the others wait; not called if
-  /// nothing is measured. Its duration counts against no budget.
-  std::function<void()> before_measuring;
+  /// Called once per run, before the first candidate is run, by the first device while the others wait; not called if
+  /// nothing is measured. Its duration counts against no budget. If it waits, it calls the tick at least once a second
+  /// and ends when that returns true.
+  std::function<void(const Tick& tick)> before_measuring;
 };
 
 }  // namespace attune

@@ -176,8 +176,12 @@ TEST_F(TunerOnFake, MeasuresNothingTwice) {
 
 TEST_F(TunerOnFake, WaitsBeforeItMeasuresAndNotWhenAllIsDecided) {
   int num_waits = 0;
-  options_.before_measuring = [&] {
+  options_.before_measuring = [&](const Tick& tick) {
     ++num_waits;
+    EXPECT_FALSE(tick());
+    interrupted_ = true;
+    EXPECT_TRUE(tick()) << "an interrupt ends the wait";
+    interrupted_ = false;
     EXPECT_TRUE(count_records().empty());
   };
   run_one(problem(16));
@@ -188,7 +192,7 @@ TEST_F(TunerOnFake, WaitsBeforeItMeasuresAndNotWhenAllIsDecided) {
 
 TEST_F(TunerOnFake, WhatItWaitsIsNotTakenFromTheBudget) {
   options_.budget_s = 1000;
-  options_.before_measuring = [&] { clock_.sleep_s(1500); };
+  options_.before_measuring = [&](const Tick&) { clock_.sleep_s(1500); };
   EXPECT_EQ(run_one(problem(16)).ending, Ending::decided);
 }
 
@@ -279,6 +283,32 @@ TEST_F(TunerOnFake, StopsAtItsBudgetAndSaysSo) {
   EXPECT_EQ(results.back().ending, Ending::cut);
   EXPECT_NE(results.back().reason.find("budget"), std::string::npos);
   EXPECT_EQ(observer_.order.size(), 3u) << "every problem is reported";
+}
+
+TEST_F(TunerOnFake, WhatWasDecidedBeforeIsNotCutWhenTheBudgetEndsBeforeItsTurn) {
+  const auto winner = run_one(problem(16)).decision->winner;
+  options_.budget_s = 1e-6;  // over at once
+  const auto results =
+      run({{.problem = problem(64)}, {.problem = problem(16)}, {.problem = problem(32), .has_row = true}});
+  EXPECT_EQ(results[0].ending, Ending::cut);
+  EXPECT_EQ(results[0].reason, "the budget ran out before a decision");
+  ASSERT_EQ(results[1].ending, Ending::reused);
+  EXPECT_EQ(results[1].decision->winner, winner);
+  EXPECT_EQ(results[2].ending, Ending::kept);
+  EXPECT_THAT(observer_.order, testing::SizeIs(4)) << "each is reported once, and the first run's";
+  options_.retune = true;
+  for (const auto& result : run({{.problem = problem(16)}, {.problem = problem(32), .has_row = true}}))
+    EXPECT_EQ(result.ending, Ending::cut) << "--all decides it again";
+}
+
+TEST_F(TunerOnFake, ADecisionThatDoesNotStandIsCutWhenTheBudgetEndsBeforeItsTurn) {
+  Decision incomplete = *run_one(problem(16)).decision;
+  incomplete.incomplete = true;
+  journal_ = open_memory_journal();
+  const Entry entry = incomplete;
+  journal_->append({&entry, 1});
+  options_.budget_s = 1e-6;
+  EXPECT_EQ(run_one(problem(16)).ending, Ending::cut);
 }
 
 TEST_F(TunerOnFake, StopsWhenInterrupted) {

@@ -24,7 +24,7 @@ struct PartResult {
   std::string reason;  ///< If the list is empty.
 };
 
-/// State that the runs of one lane share.
+/// State that the runs of one device share.
 struct TuningContext {
   Executor& executor;
   Journal& journal;
@@ -38,7 +38,7 @@ struct TuningContext {
   std::function<bool()> interrupted;
   /// Ticks the observer and returns interrupted(). Called at least once a second while a request is outstanding, which
   /// is aborted after an interrupt.
-  std::function<bool()> tick;
+  Tick tick;
   NeighbourIndex neighbours;
   Slot next_slot = 1;
   uint32_t epoch = 0;                       ///< The executor's, as far as its answers told.

@@ -50,11 +50,15 @@ void WeightConfigs::settle_weight(const Rows& rows, const std::atomic<bool>& int
 
 /// Times of each row's batch-invariant candidates: the newest medians of this machine and protocol.
 std::vector<std::map<Candidate, double>> WeightConfigs::times(const Rows& rows) const {
-  const TuningLane& lane = lanes_.front();
-  const DeviceInfo& device = lane.executor.device();
+  const TuningDevice& first = devices_.front();
+  const DeviceInfo& device = first.executor.device();
+  const auto tick = [this] {
+    observer_.tick();
+    return false;  // An interrupt ends the runs that follow.
+  };
   std::vector<std::map<Candidate, double>> all;
   for (const TuneResult* row : rows) {
-    const auto here = contenders(lane.executor, row->problem, how_.protocol);
+    const auto here = contenders(first.executor, row->problem, how_.protocol, tick);
     auto& of_row = all.emplace_back();
     const Query query{.problem = row->problem,
                       .fingerprint = device.fingerprint(),
@@ -62,7 +66,7 @@ std::vector<std::map<Candidate, double>> WeightConfigs::times(const Rows& rows) 
                       .started = false,
                       .decisions = false,
                       .pardons = false};
-    lane.journal.scan(query, [&](const Entry& entry, const Stamp&) {
+    first.journal.scan(query, [&](const Entry& entry, const Stamp&) {
       const auto* record = std::get_if<Record>(&entry);
       if (record == nullptr) return;
       if (!record->outcome.ok()) {
@@ -93,7 +97,7 @@ bool WeightConfigs::decide_with(const Candidate& chosen, const Rows& rows, const
   TunerOptions how = how_;
   how.before_measuring = nullptr;
   ProgressObserver progress(observer_);
-  auto again = Tuner(lanes_, how).run(items, progress, interrupted);
+  auto again = Tuner(devices_, how).run(items, progress, interrupted);
   for (size_t i = 0; i < again.size(); ++i) {
     if (!again[i].decision && again[i].ending != Ending::cut) return false;
     again[i].seconds += others[i]->seconds;

@@ -16,10 +16,10 @@ namespace attune {
 /// one won are decided again with it alone. A config that fails in some row is no choice.
 class WeightConfigs {
  public:
-  /// `how`, `items`: the options and the items of the run. The lanes and all arguments outlive this.
-  WeightConfigs(std::vector<TuningLane> lanes, TunerOptions how, std::span<const WorkItem> items,
+  /// `how`, `items`: the options and the items of the run. The devices and all arguments outlive this.
+  WeightConfigs(std::vector<TuningDevice> devices, TunerOptions how, std::span<const WorkItem> items,
                 TuneObserver& observer)
-      : lanes_(std::move(lanes)), how_(std::move(how)), items_(items), observer_(observer) {}
+      : devices_(std::move(devices)), how_(std::move(how)), items_(items), observer_(observer) {}
 
   /// Changes the decisions of the results. A row that could not be decided with the config of its weight loses its
   /// decision and says why. Throws what Tuner::run() throws.
@@ -32,7 +32,7 @@ class WeightConfigs {
   std::vector<std::map<Candidate, double>> times(const Rows& rows) const;
   bool decide_with(const Candidate& chosen, const Rows& rows, const std::atomic<bool>& interrupted);
 
-  std::vector<TuningLane> lanes_;
+  std::vector<TuningDevice> devices_;
   TunerOptions how_;
   std::span<const WorkItem> items_;
   TuneObserver& observer_;

@@ -9,7 +9,7 @@
 
 namespace attune {
 
-/// Where a tuner gets its problems from: a list, a file, the queue of a fleet. Thread-safe: the thread of each lane
+/// Where a tuner gets its problems from: a list, a file, the queue of a fleet. Thread-safe: the thread of each device
 /// calls it. Its functions may take milliseconds, not seconds, because they delay measurements.
 class WorkSource {
  public:
@@ -19,11 +19,12 @@ class WorkSource {
     ProblemId id = 0;
     WorkItem item;
   };
-  /// Returns a problem that no lane has; nothing when none waits. The lane answers with done() or give_back(), once.
+  /// Returns a problem that no device has; nothing when none waits. The device answers with done() or give_back(),
+  /// once.
   virtual std::optional<Task> take() = 0;
   /// Takes the result of a problem; Ending::cut if the run ended first or the problem is lost.
   virtual void done(ProblemId id, const TuneResult& result) = 0;
-  /// Takes a problem back whose device was lost: another lane may take it.
+  /// Takes a problem back whose device was lost: another one may take it.
   virtual void give_back(ProblemId id) = 0;
   /// Whether nobody wants the result of a problem any more that is given out, as when its lease has ended or somebody
   /// gave it up. Asked between the steps of a problem; it alone is then ended without a Decision.

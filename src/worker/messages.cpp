@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "core/json_values.h"
+#include "formats/device_info/device_info.h"
 #include "worker/cbor.h"
 
 namespace attune {
@@ -135,39 +136,6 @@ Contender contender_from(const json& value) {
           space_from(value.at("invariant")),    problems_from(value.at("parts"))};
 }
 
-json json_of(const DeviceInfo& device) {
-  return {{"id", device.id},
-          {"kind", device.kind},
-          {"gfx", device.gfx},
-          {"num_units", device.num_units},
-          {"model", device.model},
-          {"processor", device.processor},
-          {"memory_bytes", device.memory_bytes},
-          {"cache_bytes", device.cache_bytes},
-          {"facts", device.facts},
-          {"peak_gflops", device.peak_gflops},
-          {"bandwidth_gbs", device.bandwidth_gbs}};
-}
-DeviceInfo device_from(const json& value) {
-  DeviceInfo device;
-  device.id = text_from(value.at("id"));
-  device.kind = text_from(value.at("kind"));
-  device.gfx = text_from(value.at("gfx"));
-  device.num_units = int64_from(value.at("num_units"));
-  device.model = text_from(value.at("model"));
-  device.processor = text_from(value.at("processor"));
-  device.memory_bytes = int64_from(value.at("memory_bytes"));
-  device.cache_bytes = int64_from(value.at("cache_bytes"));
-  for (const auto& [fact, number] : value.at("facts").get_ref<const json::object_t&>()) {
-    device.facts[fact] = int64_from(number);
-  }
-  for (const auto& [dtype, rate] : value.at("peak_gflops").get_ref<const json::object_t&>()) {
-    device.peak_gflops[dtype] = real_from(rate);
-  }
-  device.bandwidth_gbs = real_from(value.at("bandwidth_gbs"));
-  return device;
-}
-
 json json_of(const std::pair<Slot, Outcome>& failed) { return json::array({failed.first, json_of(failed.second)}); }
 std::pair<Slot, Outcome> failed_from(const json& value) {
   return {uint32_from(value.at(0)), outcome_from(value.at(1))};
@@ -237,7 +205,7 @@ json json_of(const request::Drop& drop) { return {{"type", "drop"}, {"slot", dro
 json json_of(const request::Sample& sample) { return {{"type", "sample"}, {"schedule", packed(sample.schedule)}}; }
 
 json json_of(const reply::Ready& ready) {
-  return {{"type", "ready"}, {"device", json_of(ready.device)}, {"build", ready.build}};
+  return {{"type", "ready"}, {"device", json(device_json(ready.device))}, {"build", ready.build}};
 }
 json json_of(const reply::Done&) { return json::object({{"type", "done"}}); }
 json json_of(const reply::Failed& failed) {
@@ -295,7 +263,8 @@ WorkerRequest request_of(const json& value) {
 
 Reply answer_of(const json& value) {
   const auto type = text_from(value.at("type"));
-  if (type == "ready") return reply::Ready{device_from(value.at("device")), text_from(value.at("build"))};
+  if (type == "ready")
+    return reply::Ready{device_from_json(value.at("device"), "a worker's answer"), text_from(value.at("build"))};
   if (type == "done") return reply::Done{};
   if (type == "failed") return reply::Failed{error_code_from(value.at("code")), text_from(value.at("message"))};
   if (type == "opened") {

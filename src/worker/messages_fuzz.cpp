@@ -44,7 +44,8 @@ std::string whole_message(unsigned which) {
     case 5:
       return to_payload(WorkerRequest(request::Sample{{{1, 2, 3, Milliseconds(4)}, {5, 6, 7, Milliseconds(8)}}}));
     case 6: {
-      DeviceInfo device{.id = "cpu:0", .kind = "host", .facts = {{"l2", 1}}, .peak_gflops = {{"bf16", 1.5}}};
+      DeviceInfo device{.id = "cpu:0", .kind = "host", .gfx = "v4", .num_units = 2, .facts = {{"l2", 1}}};
+      device.peak_gflops = {{"bf16", 1.5}};
       return to_payload(Reply(reply::Ready{device, "build"}));
     }
     case 7:

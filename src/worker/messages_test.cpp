@@ -56,12 +56,13 @@ DeviceInfo device() {
   return {.id = "cpu:0",
           .kind = "host",
           .gfx = "x86-64-v4+bf16+amx",
-          .num_units = Of<int64_t>::max(),
-          .model = any_bytes(),
-          .memory_bytes = Of<int64_t>::min(),
-          .cache_bytes = -1,
-          .facts = {{"", Of<int64_t>::min()}, {"l2_bytes", Of<int64_t>::max()}, {"\xff", 0}},
-          .peak_gflops = {{"bf16", 1e308}, {"fp32", 0.1f}, {"none", kInf}},
+          .num_units = 2,
+          .model = "Processor \xff of a vendor",
+          .processor = "",
+          .memory_bytes = int64_t{1} << 60,
+          .cache_bytes = 0,
+          .facts = {{"l2_bytes", (int64_t{1} << 60) - 1}, {"schedstat", 0}},
+          .peak_gflops = {{"bf16", 1e308}, {"fp32", 0.1f}},
           .bandwidth_gbs = Of<double>::min()};
 }
 
@@ -103,7 +104,7 @@ std::vector<WorkerRequest> requests() {
 
 std::vector<Reply> answers() {
   std::vector<Reply> all = {
-      reply::Ready{},
+      reply::Ready{device(), ""},
       reply::Ready{device(), any_bytes()},
       reply::Done{},
       reply::Failed{},
@@ -218,8 +219,10 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
   const WorkerRequest admit = request::Admit{1, 2, admission()};
   EXPECT_THAT(refusal_with(admit, "/admission/run_ms", Of<int64_t>::max()), HasSubstr("a limit"));
   const Reply ready = reply::Ready{device(), ""};
-  EXPECT_NE(refusal_with(ready, "/device/num_units", Of<uint64_t>::max()), "");
-  EXPECT_NE(refusal_with(ready, "/device/facts/l2_bytes", 1e300), "");
+  EXPECT_THAT(refusal_with(ready, "/device/cu_num", Of<uint64_t>::max()),
+              HasSubstr("a worker's answer: field 'cu_num' expects a whole number from 1"));
+  EXPECT_THAT(refusal_with(ready, "/device/facts/l2_bytes", 1e300), HasSubstr("'facts.l2_bytes'"));
+  EXPECT_THAT(refusal_with(ready, "/device/model", "a,b"), HasSubstr("one line")) << "it would be cells of a table";
   EXPECT_NE(refusal_with(ready, "/device/peak_gflops", json::array()), "");
   // -1 - 0xffff'ffff'ffff'ffff, which wraps to 0 in 64 bits.
   EXPECT_THAT(request_refusal("\xa1\x64slot\x3b\xff\xff\xff\xff\xff\xff\xff\xff"), HasSubstr("below -2^63"));

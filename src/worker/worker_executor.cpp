@@ -165,11 +165,17 @@ void WorkerExecutor::replace() {
   ++epoch_;
 }
 
+/// Throws StopRequested.
+void WorkerExecutor::throw_if_stopped() const {
+  const bool is_aborted = tick_ && tick_();
+  if (is_aborted || (options_.stopped && options_.stopped())) throw StopRequested();
+}
+
 /// Returns the answer of a running worker, or its death. Throws StopRequested.
 WorkerProcess::Event WorkerExecutor::exchange(const WorkerRequest& request) {
   worker_->ask(request, longest_step(request));
   for (;;) {
-    if (options_.stopped && options_.stopped()) throw StopRequested();
+    throw_if_stopped();
     if (auto event = worker_->take()) {
       if (auto death = death_of(request, *event)) return *std::move(death);
       return *std::move(event);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "measure/executor.h"
+#include "process/poll_set.h"
 #include "worker/messages.h"
 #include "worker/open_problems.h"
-#include "worker/poll_set.h"
 #include "worker/worker_process.h"
 
 namespace attune {
@@ -42,12 +42,13 @@ class WorkerExecutor final : public Executor {
   int descriptor() const override { return poll_set_.descriptor(); }
   /// Throws device when no worker can be started any more, and a worker's errors that are no candidate's fault; then
   /// nothing is open any more. Blocks while a fresh worker starts and gets what was open and admitted: after a death or
-  /// an abort, for a recycle, and after WorkerOptions::max_admissions. If WorkerOptions::stopped returns true
-  /// meanwhile, this acts like abort().
+  /// an abort, for a recycle, and after WorkerOptions::max_admissions. Meanwhile the tick is called ten times a second;
+  /// if it or WorkerOptions::stopped returns true, this acts like abort().
   std::optional<Answer> take() override;
   void close(ProblemId id) override;
   void drop(Slot slot) override;
   void abort() override;
+  void set_tick(Tick tick) override { tick_ = std::move(tick); }
   std::vector<pid_t> processes() const override;
 
   uint32_t num_deaths() const noexcept { return num_deaths_; }
@@ -66,6 +67,7 @@ class WorkerExecutor final : public Executor {
   void restore();
   void restore_for(ProblemId id);
   std::optional<Death> bring_back();
+  void throw_if_stopped() const;
   WorkerProcess::Event exchange(const WorkerRequest& request);
   Milliseconds longest_step(const WorkerRequest& request) const;
 
@@ -75,6 +77,7 @@ class WorkerExecutor final : public Executor {
   std::optional<Death> take_turns_alone(Slot slot, const std::vector<Turn>& schedule, Milliseconds timeout);
 
   WorkerOptions options_;
+  Tick tick_;
   DeviceInfo device_;
   PollSet poll_set_;                       ///< Watches the worker while it has a request.
   std::unique_ptr<WorkerProcess> worker_;  ///< Null after abort(), until the next request.

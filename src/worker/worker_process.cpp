@@ -52,16 +52,16 @@ uint64_t memory_of(const WorkerOptions& options) {
                                      static_cast<double>(meminfo_bytes("MemAvailable").value_or(0)));
 }
 
-ProcessLimits limits_of(const WorkerOptions& options, [[maybe_unused]] const MemoryCage& cage) {
+ProcessLimits limits_of(const WorkerOptions& options, [[maybe_unused]] const MemoryCgroup& cgroup) {
   ProcessLimits limits{.file_bytes = options.file_bytes, .open_files = options.open_files};
 #ifndef ATTUNE_SANITIZED  // a sanitizer maps terabytes of shadow memory
   // Not the address space, because libraries reserve much more than they use.
-  if (!cage.available()) limits.data_bytes = memory_of(options);
+  if (!cgroup.available()) limits.data_bytes = memory_of(options);
 #endif
   return limits;
 }
 
-ChildCommand command_of(const WorkerOptions& options, const std::filesystem::path& folder, const MemoryCage& cage,
+ChildCommand command_of(const WorkerOptions& options, const std::filesystem::path& folder, const MemoryCgroup& cgroup,
                         std::vector<int> inherited) {
   ChildCommand command;
   command.arguments = options.command;
@@ -69,8 +69,8 @@ ChildCommand command_of(const WorkerOptions& options, const std::filesystem::pat
   command.environment["TMPDIR"] = folder.string();
   command.folder = folder;
   command.output = folder / kOutput;
-  command.limits = limits_of(options, cage);
-  command.cgroup = cage.descriptor();
+  command.limits = limits_of(options, cgroup);
+  command.cgroup = cgroup.descriptor();
   command.inherited = std::move(inherited);
   return command;
 }
@@ -98,9 +98,9 @@ WorkerProcess::WorkerProcess(const WorkerOptions& options, PollSet& poll_set, Ch
     : options_(options),
       poll_set_(poll_set),
       folder_("worker"),
-      cage_(memory_of(options)),
+      cgroup_(memory_of(options)),
       channel_(std::move(channel.ours)),
-      child_(command_of(options, folder_.path(), cage_, {channel.theirs.number(), page_.descriptor()})),
+      child_(command_of(options, folder_.path(), cgroup_, {channel.theirs.number(), page_.descriptor()})),
       asked_(Clock::now()) {}
 
 WorkerProcess::~WorkerProcess() {
@@ -223,7 +223,7 @@ WorkerProcess::Clock::time_point WorkerProcess::deadline(const Announcement& ann
 }
 
 Death WorkerProcess::death(WaitStatus status) {
-  status.for_memory = cage_.killed();
+  status.for_memory = cgroup_.killed();
   Death death{outcome_of_death(status, "the candidate's process"), page_.read().slot};
   if (death.blamed == 0) death.outcome = outcome_of_death(status, "the worker");
   if (const std::string words = last_output(); !words.empty()) death.outcome.detail += "; last output: " + words;

@@ -13,13 +13,13 @@
 
 #include "core/outcome.h"
 #include "process/child.h"
-#include "process/memory_cage.h"
+#include "process/memory_cgroup.h"
+#include "process/poll_set.h"
 #include "process/strays.h"
 #include "process/temporary_folder.h"
 #include "worker/announcement.h"
 #include "worker/frame.h"
 #include "worker/messages.h"
-#include "worker/poll_set.h"
 #include "worker/worker_options.h"
 
 namespace attune {
@@ -73,7 +73,7 @@ class WorkerProcess {
   const WorkerOptions& options_;
   PollSet& poll_set_;
   TemporaryFolder folder_;
-  MemoryCage cage_;
+  MemoryCgroup cgroup_;
   AnnouncementPage page_;
   Descriptor channel_;
   Child child_;

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "measure/blocking_calls.h"
 #include "testing/poll_loop.h"
@@ -22,12 +25,41 @@ TEST_F(WorkerExecutorTest, AnAbortedRecycleIsAnswered) {
   EXPECT_TRUE(executor().processes().empty()) << "no worker was started";
 }
 
+/// A program that starts this one after a quarter of a second.
+std::vector<std::string> slow_to_start(const std::vector<std::string>& command) {
+  std::vector<std::string> slow = {"/bin/sh", "-c", "sleep 0.25; exec \"$@\"", "sh"};
+  slow.insert(slow.end(), command.begin(), command.end());
+  slow[4] = std::filesystem::read_symlink(command.front()).string();
+  return slow;
+}
+
+TEST_F(WorkerExecutorTest, TicksWhileAFreshWorkerStarts) {
+  options_.command = slow_to_start(options_.command);
+  open();
+  int num_ticks = 0;
+  const auto tick = [&] { return ++num_ticks > 1000; };
+  const uint32_t before = sample({}).epoch;
+  EXPECT_GT(attune::recycle(executor(), tick).epoch, before);
+  EXPECT_GE(num_ticks, 3) << "ten times a second";
+  EXPECT_FALSE(executor().processes().empty());
+}
+
+TEST_F(WorkerExecutorTest, IsAbortedWhileAFreshWorkerStarts) {
+  options_.command = slow_to_start(options_.command);
+  open();
+  int num_ticks = 0;
+  attune::recycle(executor(), [&] { return ++num_ticks == 2; });
+  EXPECT_EQ(num_ticks, 2) << "the first of them before the worker was asked for";
+  EXPECT_TRUE(executor().processes().empty()) << "it was given up";
+}
+
 TEST_F(WorkerExecutorTest, EveryAbortedRequestIsAnswered) {
   EXPECT_EQ(aborted<Opened>(request::Open{1, problem_, {}}), (Opened{.problem = 1, .refused = "the run was stopped"}));
   open();
   EXPECT_EQ(aborted<Admitted>(admission(2, good_)).verified.status, Status::cancelled);
   open();
-  EXPECT_TRUE(aborted<Sampled>(request::Sample{{{.slot = 2}}}).interrupted);
+  const auto sampled = aborted<Sampled>(request::Sample{{{.slot = 2}}});
+  EXPECT_TRUE(sampled.interrupted && sampled.is_cancelled);
   EXPECT_FALSE(is_readable(executor().descriptor())) << "nothing is outstanding any more";
   executor().abort();
   EXPECT_FALSE(executor().take()) << "nothing was outstanding";

@@ -231,13 +231,13 @@ class HugeInput(story.Story):
         self.assertLess(result.seconds, 2)
         self.assertLess(result.max_rss_kib, LITTLE_MEMORY_KIB)
 
-    def test_other_verbs_bound_what_they_read_as_well(self):
+    def test_other_commands_bound_what_they_read_as_well(self):
         with open(self.work / "t.csv", "wb") as file:
             file.write(b"M,N,K,us\n1,2,")
             file.truncate(self.GIB)
-        for verb in (("check", "t.csv", *FAKE), ("diff", "t.csv", "t.csv"),
+        for command in (("check", "t.csv", *FAKE), ("diff", "t.csv", "t.csv"),
                      ("explain", "gemm_a16w16 m=1 n=1 k=1", "-t", "t.csv", "--devices", "fake:0")):
-            result = self.refused(*verb, says="t.csv:2:")
+            result = self.refused(*command, says="t.csv:2:")
             self.assertLess(result.seconds, 2)
             self.assertLess(result.max_rss_kib, LITTLE_MEMORY_KIB)
 
@@ -250,13 +250,13 @@ class ReadersOfTables(story.Story):
                  ((TABLE + ROW.replace(",8,8,8,", ",8,8,eight,")).encode(), "bad.csv:2:")]
         for content, says in cases:
             self.put("bad.csv", content)
-            for verb in (("check", "bad.csv", *FAKE), ("diff", "bad.csv", "bad.csv"),
+            for command in (("check", "bad.csv", *FAKE), ("diff", "bad.csv", "bad.csv"),
                          ("explain", "gemm_a16w16 m=1 n=1 k=1", "-t", "bad.csv", "--devices", "fake:0")):
-                with self.subTest(content=content[:20], verb=verb[0]):
-                    if verb[0] == "explain" and b"apples" in content:
-                        self.refused(*verb, says="bad.csv")  # the problem says which family it must be
+                with self.subTest(content=content[:20], command=command[0]):
+                    if command[0] == "explain" and b"apples" in content:
+                        self.refused(*command, says="bad.csv")  # the problem says which family it must be
                     else:
-                        self.refused(*verb, says=says)
+                        self.refused(*command, says=says)
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ class DeviceInfo(story.Story):
             with self.subTest(gfx):
                 table = self.table(gfx, 4, (m, n, k, dtype, kernel))
                 built, kernels = self.build(table, "cache " + gfx, "--device-info", self.other(gfx, 4))
-                self.assertIn("1 of 1 row use generated kernels: 2 files", built.stdout)
+                self.assertIn("1 of 1 row with generated kernels: 2 files", built.stdout)
                 self.assertIn(arch, {one[1] for one in kernels})
                 self.assertEqual(self.attune("kernels", "build", "--table", table, "--cache", self.work / "none", status=0 if
                                              self.here["gfx"] == gfx and self.here["cu_num"] == 4 else None).stdout.count("0 of 1"),
@@ -132,7 +132,7 @@ class DeviceInfo(story.Story):
         if not solvers.get("onednn.gemm"):
             self.skipTest("onednn.gemm is not available here")
         built, kernels = self.build(table, "cache", "--device-info", self.other("x86-64-v3", 4), status=1)
-        self.assertIn("1 of 3 rows use generated kernels: 2 files", built.stdout)
+        self.assertIn("1 of 3 rows with generated kernels: 2 files", built.stdout)
         self.assertEqual(len(kernels), 2)
         skipped = [line for line in built.stderr.splitlines() if "skipped" in line]
         self.assertEqual(len(skipped), 1, built.stderr)
@@ -172,15 +172,15 @@ class DeviceInfo(story.Story):
 
     def test_a_wrong_file_is_refused_with_file_and_place(self):
         table = self.table("x86-64-v3", 8, (1, 64, 64, "float32", DOT))
-        verbs = (("list", "candidates", PROBLEM), ("explain", PROBLEM, "-t", table), ("kernels", "build", "--table", table))
+        commands = (("list", "candidates", PROBLEM), ("explain", PROBLEM, "-t", table), ("kernels", "build", "--table", table))
         wrong = (("{", ("not JSON", "near byte")), ("[]", "expected one device"), ('{"id": "cpu:0"}', "field 'kind' is missing"),
                  (json.dumps([{**self.here, "cu_num": "two"}]), ("field '[0].cu_num'", "got 'two'")),
                  (" " * (2 << 20), "other.json"))
         for content, says in wrong:
             self.put("other.json", content)
-            for verb in verbs:
-                with self.subTest(verb=verb, content=content[:40]):
-                    self.refused(*verb, "--device-info", "other.json", says=("other.json", *([says] if isinstance(says, str) else says)))
+            for command in commands:
+                with self.subTest(command=command, content=content[:40]):
+                    self.refused(*command, "--device-info", "other.json", says=("other.json", *([says] if isinstance(says, str) else says)))
         self.put("other.json", json.dumps(self.devices))
         self.refused("list", "candidates", PROBLEM, "--device-info", "other.json", "--devices", "cuda:0", says=("cpu:0, fake:0", "cuda:0"))
         self.refused("list", "candidates", PROBLEM, "--device-info", "other.json", "--devices", "cpu:0,cpu:1", says="cpu:0,cpu:1")

@@ -77,6 +77,31 @@ class Follow(story.Story):
         self.assertEqual((lines[0]["type"], lines[-1]["type"]), ("run_begin", "run_end"))
         self.assertEqual({line["run"] for line in lines}, {run})
 
+    def test_a_run_that_is_not_there_cannot_be_followed(self):
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        run = self.listed("show", "--limit", "1")[0]["run"]
+        for other in (run + 1, 999999):
+            answer = self.attune("journal", "follow", "--run", str(other), status=2, timeout=10)
+            self.assertEqual(answer.stderr.count("\n"), 1, answer)
+            self.assertIn("the journal has no such run", answer.stderr)
+            self.assertIn(str(other), answer.stderr)
+            self.assertEqual(answer.stdout, "")
+        for wrong in ("0", "-1"):
+            self.refused("journal", "follow", "--run", wrong, says="--run")
+
+    def test_lines_for_people_name_the_run(self):
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        run = self.listed("show", "--limit", "1")[0]["run"]
+        head, *lines, _ = self.attune("journal", "show").stdout.splitlines()
+        self.assertEqual(head.split()[:3], ["time", "(UTC)", "run"])
+        entries = self.attune("journal", "follow", "--run", str(run)).stdout.splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertGreater(len(entries), 3)
+        for line in lines + entries:
+            self.assertRegex(line, rf"^\d{{4}}-\d\d-\d\d \d\d:\d\d +{run}  ")
+
     def test_a_journal_that_is_replaced_ends_its_follower(self):
         self.put("shapes.csv", SHAPES)
         self.tune("-i", "shapes.csv", "-o", "t.csv")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Files that are not ours keep their mode, bytes and times, whatever verb and option a user names them with.
+"""Files that are not ours keep their mode, bytes and times, whatever command and option a user names them with.
 
-The verbs and options are those that the program's own help lists, so a new one is tried by itself; a new verb needs a line
+The commands and options are those that the program's own help lists, so a new one is tried by itself; a new command needs a line
 in COMMANDS, with which it would do its work.
 """
 import contextlib
@@ -18,7 +18,7 @@ PASSWD = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sb
 DEADLINE_S = 20
 TUNE = ["tune", "-m", "1", "-n", "8", "-k", "8", "--dtype", "fp32", *FAKE]
 
-# How each verb does its work, so that an option more is all that can be refused.
+# How each command does its work, so that an option more is all that can be refused.
 COMMANDS = {
     "tune": TUNE,
     "bench": ["bench", PROBLEM, *FAKE, "--iters", "3"],
@@ -88,32 +88,32 @@ class ForeignFiles(story.Story):
         self.tune("-i", "shapes.csv", "-o", "t.csv")
 
     def environment(self, **more):
-        """A kernel cache of its own: one of the verbs clears it."""
+        """A kernel cache of its own: one of the commands clears it."""
         return {**super().environment(**more), "ATTUNE_CACHE": str(self.folder / "kernels")}
 
     # -- what the program says of itself -----------------------------------------------------------------------------
 
-    def help(self, *verb):
-        return self.attune(*verb, "--help").stdout
+    def help(self, *command):
+        return self.attune(*command, "--help").stdout
 
-    def verbs(self):
+    def commands(self):
         found = []
-        for verb in self.subcommands():
-            found.append(verb)
-            found += [f"{verb} {below}" for below in self.subcommands(verb)]
+        for command in self.subcommands():
+            found.append(command)
+            found += [f"{command} {below}" for below in self.subcommands(command)]
         return found
 
-    def subcommands(self, *verb):
-        if verb:
-            block = self.help(*verb).partition("\nSubcommands:\n")[2].partition("\n\n")[0]
+    def subcommands(self, *command):
+        if command:
+            block = self.help(*command).partition("\nSubcommands:\n")[2].partition("\n\n")[0]
             return re.findall(r"(?m)^  (\S+) ", block)
-        # The verbs stand in groups; the worker's is hidden.
+        # The commands stand in groups; the worker's is hidden.
         return [*re.findall(r"(?m)^  ([a-z]\S*) ", self.help()), "worker"]
 
-    def text_options(self, verb):
+    def text_options(self, command):
         """Each option or positional whose value is any text, by its first name: all that could name a path."""
         found = []
-        for line in self.help(*verb.split()).splitlines():
+        for line in self.help(*command.split()).splitlines():
             option = re.match(r"  (-\S+|[a-z_]+)(,\S+)* TEXT(?!:)", line)
             if option:
                 found.append(option.group(1).split(",")[0])
@@ -140,25 +140,25 @@ class ForeignFiles(story.Story):
                 os.chmod(path, 0o755 if path.is_dir() else 0o644)
         return place
 
-    def run_with(self, verb, option, path):
-        arguments = INSTEAD.get((verb, option), COMMANDS[verb])
+    def run_with(self, command, option, path):
+        arguments = INSTEAD.get((command, option), COMMANDS[command])
         named = [option, str(path)] if option.startswith("-") else [str(path)]
-        if verb == "explain" and option == "problem":
+        if command == "explain" and option == "problem":
             arguments = ["explain"]
-        if verb == "bench" and option == "problem":
+        if command == "bench" and option == "problem":
             arguments = ["bench"]
-        if verb == "diff" and option == "before":
+        if command == "diff" and option == "before":
             named.append("t.csv")
         return self.attune(*arguments, *named, status=None, timeout=DEADLINE_S)
 
-    def try_option(self, verb, option):
-        place = self.foreign_things((verb + option).replace(" ", "_"))
+    def try_option(self, command, option):
+        place = self.foreign_things((command + option).replace(" ", "_"))
         everything = [place, *sorted(place.rglob("*"))]
         for what in ("passwd", "mail.db", "link", "dangling", "pipe", "folder"):
-            folder_wanted = (verb, option) in TAKES_A_FOLDER and what == "folder"
+            folder_wanted = (command, option) in TAKES_A_FOLDER and what == "folder"
             before = {path: trace(path) for path in everything}
-            result = self.run_with(verb, option, place / what)
-            with self.subTest(verb=verb, option=option, what=what):
+            result = self.run_with(command, option, place / what)
+            with self.subTest(command=command, option=option, what=what):
                 for path in everything:
                     if folder_wanted and path == place / "folder":
                         self.assertEqual(trace(path)[0], before[path][0], f"{path} has another mode\n{result}")
@@ -168,7 +168,7 @@ class ForeignFiles(story.Story):
                     self.assertEqual(sorted(place.rglob("*")), everything[1:], f"something new\n{result}")
                 self.assertNotRegex(result.stderr + result.stdout, r"terminate|what\(\)|std::|filesystem error|a bug")
                 errors = [line for line in result.stderr.splitlines() if line.startswith("attune: ")]
-                if folder_wanted or (verb, option) in FREE_TEXT:
+                if folder_wanted or (command, option) in FREE_TEXT:
                     self.assertIn(result.status, (0, 1, 2), str(result))
                 else:
                     self.assertEqual(result.status, 2, str(result))
@@ -179,25 +179,25 @@ class ForeignFiles(story.Story):
                         new.unlink()
 
     def test_every_option_that_takes_a_text(self):
-        verbs = self.verbs()
-        self.assertEqual(set(verbs), set(COMMANDS), "say in COMMANDS how a new verb does its work")
+        commands = self.commands()
+        self.assertEqual(set(commands), set(COMMANDS), "say in COMMANDS how a new command does its work")
         tried = 0
-        for verb in verbs:
-            if COMMANDS[verb] is None:
+        for command in commands:
+            if COMMANDS[command] is None:
                 continue
-            above = self.text_options(verb.split()[0]) if " " in verb else []
-            for option in dict.fromkeys(self.text_options(verb) + [one for one in above if one.startswith("-")]):
-                self.try_option(verb, option)
+            above = self.text_options(command.split()[0]) if " " in command else []
+            for option in dict.fromkeys(self.text_options(command) + [one for one in above if one.startswith("-")]):
+                self.try_option(command, option)
                 tried += 1
-        print(f"  {tried} options of {len(verbs)} verbs tried", flush=True)
+        print(f"  {tried} options of {len(commands)} commands tried", flush=True)
         self.assertGreater(tried, 60)
 
     def test_the_commands_themselves_do_their_work(self):
         """Else an option could be refused for another reason."""
-        for verb, arguments in COMMANDS.items():
+        for command, arguments in COMMANDS.items():
             if arguments is not None:
-                with self.subTest(verb):
-                    self.attune(*arguments, status=None if verb in ("online", "kernels build") else 0)
+                with self.subTest(command):
+                    self.attune(*arguments, status=None if command in ("online", "kernels build") else 0)
 
     # -- the journal -------------------------------------------------------------------------------------------------
 

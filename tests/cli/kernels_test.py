@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Compiled kernels: made ahead for a table, listed, cleared; a run without a compiler."""
+import json
+import time
+from datetime import datetime
+
 import story
 
 CONFIG = "kernel=dot;prefetch=0;rows=1;threads=1;unroll=1;width=1"
@@ -27,18 +31,27 @@ class CompiledKernels(story.Story):
         self.table(f"jit_cpu.gemm@1:{CONFIG}", "somebody_elses_kernel")
         build = ("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
         built = self.attune(*build, status=1)
-        self.assertIn("1 of 2 rows use generated kernels: 2 files", built.stdout)
+        self.assertIn("1 of 2 rows with generated kernels: 2 files", built.stdout)
         self.assertIn("bf16_tuned_gemm.csv:3: skipped", built.stderr)
         listed = self.attune("kernels", "list", "--json", *self.cache).json
         self.assertEqual(len(listed), 2)
         self.assertEqual({len(e["sha256"]) for e in listed}, {64})
+        for kernel in listed:
+            self.assertEqual((kernel["solver"], kernel["config"]), ("jit_cpu.gemm", CONFIG))
+            self.assertLess(abs(time.time() - datetime.fromisoformat(kernel["made_at"]).timestamp()), 600)
+        head, *lines, last = self.attune("kernels", "list", *self.cache).stdout.splitlines()
+        self.assertRegex(last, "^2 kernels, ")
+        for line, kernel in zip(lines, listed, strict=True):
+            for text in ("jit_cpu.gemm ", f" {CONFIG} ", kernel["toolchain"], f" {kernel['bytes']} ", kernel["recipe"]):
+                self.assertIn(text, line)
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\d \d\d:\d\d  ")
         self.assertIn("2 kernels removed", self.attune("kernels", "clear", *self.cache).stdout)
         self.assertIn("0 kernels", self.attune("kernels", "list", *self.cache).stdout)
 
     def test_a_table_whose_rows_all_have_their_kernels_builds_with_status_0(self):
         self.table(f"jit_cpu.gemm@1:{CONFIG}")
         built = self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
-        self.assertIn("1 of 1 row use generated kernels: 2 files", built.stdout)
+        self.assertIn("1 of 1 row with generated kernels: 2 files", built.stdout)
 
     def test_the_cache_keeps_its_size_but_for_what_a_run_needs(self):
         def recipes():
@@ -67,6 +80,27 @@ class CompiledKernels(story.Story):
             self.assertGreater(int(kernel["metadata"]["code_bytes"]), 0)
             self.assertLess(int(kernel["metadata"]["code_bytes"]), kernel["bytes"])
 
+    def test_the_journal_shows_what_the_compiler_reported(self):
+        """Of each finalist with compiled kernels, of the others nothing."""
+        problem = "gemm_a16w16 m=1 n=64 k=64 dtype=fp32"
+        self.attune("tune", "-m", "1", "-n", "64", "-k", "64", "--dtype", "fp32", "-o", "t.csv", "--libtype", "jit_cpu,portable",
+                    "--max-trials", "1", "--quiet-wait", "0", "--journal", "j.db", *self.cache)
+        shown, = map(json.loads, self.attune("journal", "show", "--json", "--journal", "j.db").stdout.splitlines())
+        explained = self.attune("explain", problem, "-t", "t.csv", "--journal", "j.db", "--json").json
+        self.assertEqual(explained["decision"]["finalists"], shown["finalists"])
+        reports = {one["candidate"]: one.get("metadata") for one in shown["finalists"]}
+        self.assertTrue(any(name.startswith("jit_cpu.gemm@") for name in reports), reports)
+        for name, report in reports.items():
+            if name.startswith("jit_cpu.gemm@"):
+                self.assertEqual([int(kernel["code_bytes"]) > 0 for kernel in report], [True, True], "the kernel and its packing")
+            else:
+                self.assertIsNone(report, name)
+        followed = self.attune("journal", "follow", "--run", str(shown["run"]), "--json", "--journal", "j.db").stdout.splitlines()
+        records = [one for one in map(json.loads, followed) if one["type"] == "record" and one["binaries"]]
+        self.assertTrue(records)
+        for record in records:
+            self.assertEqual(len(record["metadata"]), len(record["binaries"]))
+
     def test_values_outside_the_space_generate_nothing(self):
         nonsense = ("kernel=dot;prefetch=0;rows=0;threads=1;unroll=1;width=1", "rows=20000", "kernel=tile_m;rows=8;width=0")
         for config in nonsense:
@@ -74,7 +108,7 @@ class CompiledKernels(story.Story):
             self.refused(*bench, "--iters", "3", says=("does not offer this config", config))
         self.table(*(f"jit_cpu.gemm@1:{config}" for config in nonsense), f"jit_cpu.gemm@2:{CONFIG}")
         built = self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache, status=1)
-        self.assertIn("0 of 4 rows use generated kernels: 0 files", built.stdout)
+        self.assertIn("0 of 4 rows with generated kernels: 0 files", built.stdout)
         self.assertEqual(built.stderr.count(": skipped: "), 4)
         rows = self.attune("check", "bf16_tuned_gemm.csv", "--no-run", "--json", status=1).json
         self.assertEqual([row["status"] for row in rows], ["wrong"] * 3 + ["unusable"])

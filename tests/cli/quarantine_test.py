@@ -89,10 +89,10 @@ class Status(story.Story):
                 break
             time.sleep(0.05)
         one, = shown
-        self.assertEqual((one["pid"], one["shapes"], one["done"]), (run.process.pid, 1, 0))
+        self.assertEqual((one["pid"], one["shapes"], one["decided"], one["given_up"], one["left"]), (run.process.pid, 1, 0, 0, 0))
         self.assertIn(str(self.home / "journal.db"), one["journal"])
         told = self.attune("status").stdout.splitlines()
-        self.assertRegex(told[0], rf"^process {run.process.pid} on fake:0: 0 of 1 shapes? in ")
+        self.assertRegex(told[0], rf"^process {run.process.pid} on fake:0: 0 of 1 shape decided in ")
         self.assertRegex(told[1], r"^  table .*t\.csv, journal ")
         run.send(signal.SIGINT)
         self.assertEqual(run.wait().status, 130)

@@ -121,7 +121,7 @@ class Merged(Tables):
         first = self.rows("m.csv")[0]
         self.assertEqual((first["gfx"], first["bias"], first["dtype"]), ("gfx942", "False", "torch.bfloat16"))
 
-    def test_the_merged_table_is_read_by_the_other_verbs(self):
+    def test_the_merged_table_is_read_by_the_other_commands(self):
         self.merge("a.csv", "b.csv")
         problem = "gemm_a16w16 m=2 n=24 k=32 dtype=fp32"
         for tables in ("m.csv", "a.csv:b.csv"):

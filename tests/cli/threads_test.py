@@ -82,7 +82,7 @@ class Threads(story.Story):
         self.put("t.csv", "gfx,cu_num,M,N,K,bias,dtype,outdtype,us,kernelName\n")
         for sizes, threads in (("m=1 n=16 k=16", 1), ("m=256 n=256 k=256", CORES)):
             problem = f"gemm_a16w16 {sizes} dtype=fp32"
-            served, = re.findall("served by the default: (.*)", self.attune("explain", problem, "-t", "t.csv").stdout)
+            served, = re.findall("served by an untuned config: (.*)", self.attune("explain", problem, "-t", "t.csv").stdout)
             self.assertRegex(served, rf"^onednn.gemm@.*;threads={threads}$")
             untuned = self.attune("bench", problem, "--iters", "1", "--json").json["candidates"]
             self.assertIn(f";threads={CORES}", next(one["candidate"] for one in untuned if one["candidate"].startswith("onednn.gemm@")))
@@ -90,23 +90,23 @@ class Threads(story.Story):
     def test_bad_limits(self):
         self.refused(*TUNE, env={"ATTUNE_THREADS": "x"}, says="ATTUNE_THREADS expects a number of threads from 1, got 'x'")
         self.refused("paths", env={"ATTUNE_THREADS": "0"}, says="got '0'")
-        for verb in (TUNE, ("bench", PROBLEM), ("explain", PROBLEM), ("coverage",)):
-            self.refused(*verb, "--threads", str(CORES + 1), says=f": {CORES + 1}, the limit is ")
-            self.refused(*verb, "--threads", "0", says="--threads: expected a number above 0, got '0'")
+        for command in (TUNE, ("bench", PROBLEM), ("explain", PROBLEM), ("coverage",)):
+            self.refused(*command, "--threads", str(CORES + 1), says=f": {CORES + 1}, the limit is ")
+            self.refused(*command, "--threads", "0", says="--threads: expected a number above 0, got '0'")
         self.refused(*TUNE, "--threads", "2", env={"ATTUNE_THREADS": "1"}, says=": 2, the limit is 1")
         if CORES >= 2:
             for flag in (("--json",), ("--profile_file", "p.csv"), ("--keep", "kept")):
                 self.refused(*TUNE, "--threads", "1,2", *flag, says="run once for each number of threads")
 
-    def test_verbs_say_for_how_many_threads_they_speak(self):
+    def test_commands_say_for_how_many_threads_they_speak(self):
         self.attune(*TUNE, "--threads", "1")
         on = r"on x86-\S+/1 with 1 thread\b"
-        for verb, said in ((("bench", PROBLEM, "--solver", "portable.gemm", "--iters", "3"), f"^gemm_a16w16 .* {on}$"),
+        for command, said in ((("bench", PROBLEM, "--solver", "portable.gemm", "--iters", "3"), f"^gemm_a16w16 .* {on}$"),
                            (("check", "t.csv", "--no-run"), f"^t.csv {on}$"),
                            (("explain", PROBLEM, "-t", "t.csv"), on + r" \("),
                            (("coverage", "-t", "t.csv"), r"^1 row of x86-\S+/1 with 1 thread, 0 that")):
-            with self.subTest(verb[0]):
-                first, *_ = self.attune(*verb, "--threads", "1").stdout.splitlines()
+            with self.subTest(command[0]):
+                first, *_ = self.attune(*command, "--threads", "1").stdout.splitlines()
                 self.assertRegex(first, said)
         key = self.attune("bench", PROBLEM, "--iters", "3", "--threads", "1", "--json").json["device"]
         self.assertEqual(key.rpartition("/")[2], "1")

@@ -21,7 +21,7 @@ class ShapesOfACsv(story.Story):
             self.assertRegex(row["us"], r"^\d+\.\d{4}$")
             self.assertGreater(float(row["us"]), 0)
             self.assertEqual((row["libtype"], row["err_ratio"], row["layout"]), ("fake", "0.0", "plain"))
-        self.assertIn("3 shapes: geometric mean", result.stdout)
+        self.assertIn("3 shapes decided: geometric mean", result.stdout)
 
     def test_results_are_printed_in_input_order(self):
         sizes = [(1, 32, 48), (64, 64, 64), (1, 40, 40), (128, 64, 64), (2, 24, 32), (16, 64, 64)]  # gains and ties
@@ -32,7 +32,7 @@ class ShapesOfACsv(story.Story):
 
     def test_one_shape_is_one_shape(self):
         self.put("shapes.csv", "M,N,K\n1,8,8\n")
-        self.assertIn("\n1 shape: geometric mean", self.tune("-i", "shapes.csv", "-o", "t.csv").stdout)
+        self.assertIn("\n1 shape decided: geometric mean", self.tune("-i", "shapes.csv", "-o", "t.csv").stdout)
 
     def test_rates_follow_from_the_time_and_the_shape(self):
         self.put("shapes.csv", SHAPES)
@@ -73,6 +73,27 @@ class ShapesOfACsv(story.Story):
             result = self.tune("-i", "shapes.csv", "-o", "t.csv", "--journal", "other.db")
         self.assertIn("3 shapes with a row already", result.stdout)
         self.assertEqual(self.count("record", self.work / "other.db"), 0)
+
+    def test_shapes_decided_before_are_decided_although_the_budget_ends_before_their_turn(self):
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        head, *rest = SHAPES.splitlines()
+        self.put("more.csv", "\n".join((head, "64,512,512,False,fp32,fp32", *rest)) + "\n")
+        for journal, ending in (((), "reused"), (("--journal", "other.db"), "kept")):
+            more = ("-i", "more.csv", "-o", "t.csv", "--budget", "1ms", *journal)
+            results = self.tune(*more, "--json").json["results"]
+            self.assertEqual([one["ending"] for one in results], ["cut"] + 3 * [ending])
+            self.assertEqual([one["decided"] for one in results], [False, True, True, True])
+            text = self.tune(*more)
+            self.assertIn("1 shape not decided, run again to continue", text.stderr)
+            self.assertIn("3 shapes tuned before" if ending == "reused" else "3 shapes with a row already", text.stdout)
+
+    def test_words_that_occur_in_the_table_are_explained_before_the_last_line(self):
+        self.put("shapes.csv", SHAPES)
+        lines = self.tune("-i", "shapes.csv", "-o", "t.csv").stdout.splitlines()
+        self.assertTrue(lines[4].startswith("default: "), lines)
+        self.assertTrue(lines[-1].startswith("3 shapes decided: "), lines)
+        self.assertNotIn("baseline", "\n".join(lines))
 
     def test_bare_sizes_are_bf16_and_the_program_says_so(self):
         self.put("shapes.csv", "M,N,K\n1,8,8\n")

@@ -146,10 +146,10 @@ class JournalsThatCannotBeUsed(Disk):
         self.tune("-i", "shapes.csv", "-o", "t.csv")
         self.file = self.home / "journal.db"
 
-    def fails_untouched(self, says, *verbs, status=3):
-        for verb in verbs or (("tune", "-i", "more.csv", "-o", "t.csv", *FAKE),):
+    def fails_untouched(self, says, *commands, status=3):
+        for command in commands or (("tune", "-i", "more.csv", "-o", "t.csv", *FAKE),):
             with self.untouched("t.csv"):
-                self.fails(*verb, says=says, status=status)
+                self.fails(*command, says=says, status=status)
 
     def test_torn_pages(self):
         """Whatever page is overwritten, a run ends well or with the one sentence; it never crashes or harms the table."""
@@ -162,9 +162,9 @@ class JournalsThatCannotBeUsed(Disk):
                 if file.is_file():
                     file.unlink()
             self.file.write_bytes(torn)
-            for verb in (("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("journal", "show")):
-                with self.subTest(page=number, verb=verb[0]):
-                    result = self.attune(*verb, status=None)
+            for command in (("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("journal", "show")):
+                with self.subTest(page=number, command=command[0]):
+                    result = self.attune(*command, status=None)
                     self.assertIn(result.status, (0, 3) if number > 0 else (2,), str(result))
                     says = "the journal is damaged" if number > 0 else "or its first page is damaged"
                     told += says in result.stderr
@@ -190,11 +190,11 @@ class JournalsThatCannotBeUsed(Disk):
 
     def test_the_first_page_or_the_whole_is_something_else(self):
         whole = self.file.read_bytes()
-        verbs = (("tune", "-i", "more.csv", "-o", "t.csv", *FAKE), ("journal", "show"), ("journal", "vacuum"),
+        commands = (("tune", "-i", "more.csv", "-o", "t.csv", *FAKE), ("journal", "show"), ("journal", "vacuum"),
                  ("explain", "gemm_a16w16 m=1 n=32 k=48 dtype=fp32", "--devices", "fake:0"))
         for content in (os.urandom(8192), os.urandom(100) + whole[100:], b"M,N,K\n" * 2000):
             self.file.write_bytes(content)
-            self.fails_untouched("the file is not a journal, or its first page is damaged", *verbs, status=2)
+            self.fails_untouched("the file is not a journal, or its first page is damaged", *commands, status=2)
             self.assertEqual(self.file.read_bytes(), content, "it is kept for repair")
 
     def test_cut_off(self):

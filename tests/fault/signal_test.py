@@ -74,9 +74,9 @@ class StandardOutputIsFull(story.Story):
             result = self.attune("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE, status=3, stdout=full)
         self.assertIn("cannot write to standard output", result.stderr)
         self.assertEqual(len(self.rows("t.csv")), 3)
-        for verb in (("list", "ops"), ("paths",), ("journal", "show")):
+        for command in (("list", "ops"), ("paths",), ("journal", "show")):
             with open("/dev/full", "wb") as full:
-                self.attune(*verb, status=3, stdout=full)
+                self.attune(*command, status=3, stdout=full)
 
 
 if __name__ == "__main__":

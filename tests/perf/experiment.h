@@ -13,6 +13,7 @@ struct Settings {
   uint64_t seed = 1;
   size_t num_trials = 0;  ///< For `aa` and `slowed`, over all kernels; 0: their default.
   double quiet_wait_s = 45;
+  double max_seconds = 0;  ///< `speed` begins no further shape after this time; 0: no limit.
   size_t part = 0,
          num_parts = 1;  ///< Uses every num_parts-th shape from `part` on; parts run concurrently on different cores.
   /// Maximum number of candidates to try per solver in a race; 0: the tuner's default. `regret` uses each value, the

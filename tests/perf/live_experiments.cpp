@@ -35,7 +35,7 @@ int usage() {
   fmt::print(stderr,
              "usage: attune_live_experiments EXPERIMENT [--quick] [--trials N] [--seed N] [--quiet-wait SECONDS] "
              "[--json FILE] [--markdown FILE] [--shapes FILE] [--noise FILE] [--part I/N] [--max-trials N] "
-             "[--libraries a,b] [--packed]\n");
+             "[--libraries a,b] [--packed] [--max-seconds S]\n");
   for (const Experiment& one : kExperiments) fmt::print(stderr, "  {:<8} {}\n", one.name, one.title);
   return 2;
 }
@@ -94,6 +94,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       for (const auto one : split(value, ',')) arguments.settings.libraries.emplace_back(one);
     } else if (word == "--part" && parse_part(value, arguments.settings)) {
       continue;
+    } else if (word == "--max-seconds" && number && *number > 0) {
+      arguments.settings.max_seconds = static_cast<double>(*number);
     } else if (word == "--quiet-wait" && number && *number >= 0) {
       arguments.settings.quiet_wait_s = static_cast<double>(*number);
     } else {

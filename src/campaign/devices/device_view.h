@@ -11,7 +11,7 @@
 
 namespace attune {
 
-/// The device of a verb that runs nothing on it.
+/// The device of a command that runs nothing on it.
 struct DeviceViewOptions {
   DeviceChoice devices;   ///< One device.
   std::string info_file;  ///< File that describes it (docs/formats/device_info.md); empty: a device of this machine.
@@ -28,7 +28,7 @@ class DeviceView {
 
   const DeviceInfo& device() const noexcept { return device_; }
   bool is_here() const noexcept { return environment_.has_value(); }
-  /// The flags with which a verb runs on the device: `--devices cpu:0 --threads 1`.
+  /// The flags with which a command runs on the device: `--devices cpu:0 --threads 1`.
   const std::string& flags() const noexcept { return flags_; }
   Kernels& kernels() noexcept { return *kernels_; }
 

@@ -150,13 +150,16 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
 
 Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels) {
   if (devices.ids.find(',') != std::string::npos)
-    fail(ErrorCode::invalid_input, "this verb works on one device, got '{}'", devices.ids);
+    fail(ErrorCode::invalid_input, "this command works on one device, got '{}'", devices.ids);
   return std::move(open_environments(devices, isolation, kernels).front());
 }
 
 Isolation isolation_option(const std::string& text) { return text == "none" ? Isolation::none : Isolation::process; }
 
-void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop) {
+void say_on_standard_error(const std::string& line) { print_line(stderr, line); }
+
+void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop,
+                    const std::function<void(const std::string&)>& say) {
   if (environment.device().kind != "host" || wait_s <= 0) return;
   auto own = environment.executor->processes();
   own.push_back(getpid());
@@ -164,15 +167,14 @@ void wait_for_quiet(const Environment& environment, double wait_s, const std::fu
   int num_windows = 0;
   const auto ask = [&] {
     if (num_windows++ == kSilentWindows)
-      std::fprintf(stderr, "waiting up to %.0f s until other programs are idle (--quiet-wait 0 skips the wait)\n",
-                   wait_s);
+      say(fmt::format("waiting up to {:.0f} s until other programs are idle (--quiet-wait 0 skips the wait)", wait_s));
     return stop && stop();
   };
   const Quiet quiet = wait_until_quiet(QuietOptions{.wait_s = wait_s}, own, ask);
   if (!quiet.quiet && !(stop && stop())) {
-    std::fprintf(
-        stderr, "note: other programs use %.0f %% of the processors after %.0f s of waiting; results will be noisier\n",
-        100 * quiet.share, quiet.waited_s);
+    say(fmt::format(
+        "note: other programs use {:.0f} % of the processors after {:.0f} s of waiting; results will be noisier",
+        100 * quiet.share, quiet.waited_s));
   }
 }
 

@@ -18,7 +18,7 @@ namespace attune {
 
 class WorkerExecutor;
 
-/// A device and what a verb needs to run kernels on it.
+/// A device and what a command needs to run kernels on it.
 struct Environment {
   std::shared_ptr<Strays> strays;  ///< Used with an executor that has a worker process; outlives it.
   std::unique_ptr<Device> opened;  ///< Used with an executor in this process.
@@ -26,7 +26,7 @@ struct Environment {
   const WorkerExecutor* worker = nullptr;  ///< The executor, if it has a worker process.
   std::unique_ptr<Kernels> kernels;
   std::vector<int> cores;  ///< Cores of the device, if it is a part of the processor.
-  std::string flags;       ///< With which a verb runs on an equal device: `--devices cpu:0 --threads 1`.
+  std::string flags;       ///< With which a command runs on an equal device: `--devices cpu:0 --threads 1`.
   const DeviceInfo& device() const { return executor->device(); }
 };
 /// Where candidates run: in a worker process, or in this process, which a crash then ends.
@@ -57,8 +57,11 @@ Environment open_environment(const DeviceChoice& devices, Isolation isolation, c
 std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
                                            const KernelOptions& kernels, const std::function<bool()>& stop = {});
 
-/// On a host, waits up to `wait_s` until other programs use little of the processors; reports on standard error if they
-/// do not.
-void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop = {});
+/// Prints a line on standard error.
+void say_on_standard_error(const std::string& line);
+/// On a host, waits up to `wait_s` until other programs use little of the processors; says that it waits, and if they
+/// do not. `stop` is called about twice a second; true: wait no longer.
+void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop = {},
+                    const std::function<void(const std::string&)>& say = say_on_standard_error);
 
 }  // namespace attune

@@ -58,43 +58,46 @@ std::string amount_error(const std::string& text) {
                                                        : "expected a number that is not negative, got '" + text + "'";
 }
 
-void add_json_flag(CLI::App& verb, bool& json) { verb.add_flag("--json", json, "Machine-readable"); }
+void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Machine-readable"); }
 
-void add_inputs_flag(CLI::App& verb, std::string& inputs) {
-  verb.add_option("--inputs", inputs,
+void add_inputs_flag(CLI::App& command, std::string& inputs) {
+  command
+      .add_option("--inputs", inputs,
                   "Operands before a launch: served (weights cold, activations and output warm, as in a model), cold "
                   "(all rotate over more than the caches hold) or warm (all stay in place)")
       ->capture_default_str()
       ->check(CLI::IsMember(kCachePolicyNames));
 }
 
-void add_require_flag(CLI::App& verb, std::string& require, const std::string& help) {
-  verb.add_option("--require", require, help)
+void add_require_flag(CLI::App& command, std::string& require, const std::string& help) {
+  command.add_option("--require", require, help)
       ->check(CLI::IsMember(
           {std::string(text(Requirement::deterministic)), std::string(text(Requirement::batch_invariant))}));
 }
 
-void add_quiet_wait_flag(CLI::App& verb, double& seconds) {
-  verb.add_option("--quiet-wait", seconds, "Seconds to wait until other programs are idle, before anything is measured")
+void add_quiet_wait_flag(CLI::App& command, double& seconds) {
+  command
+      .add_option("--quiet-wait", seconds, "Seconds to wait until other programs are idle, before anything is measured")
       ->capture_default_str()
       ->check(amount_error);
 }
 
-void add_cache_size_flag(CLI::App& verb, std::optional<uint64_t>& bytes) {
-  verb.add_option(
+void add_cache_size_flag(CLI::App& command, std::optional<uint64_t>& bytes) {
+  command
+      .add_option(
           "--max-cache-bytes", bytes,
           "Size to which compiled kernels may grow: beyond it those used longest ago are removed, but none that "
           "a run needs; default: ATTUNE_MAX_CACHE_BYTES, else 1 GiB")
       ->check(natural_number_error);
 }
 
-void add_deadline_flag(CLI::App& verb, const std::string& name, double& seconds, const std::string& help) {
-  verb.add_option(name, seconds, help)->capture_default_str()->check(amount_error)->check(CLI::Range(0.01, 1e6));
+void add_deadline_flag(CLI::App& command, const std::string& name, double& seconds, const std::string& help) {
+  command.add_option(name, seconds, help)->capture_default_str()->check(amount_error)->check(CLI::Range(0.01, 1e6));
 }
 
 void hide_refused_flags(CLI::App& app) {
-  for (CLI::App* verb : app.get_subcommands(nullptr)) {
-    for (CLI::Option* option : verb->get_options()) {
+  for (CLI::App* command : app.get_subcommands(nullptr)) {
+    for (CLI::Option* option : command->get_options()) {
       if (option->get_group() == kRefusedFlags) option->group("");
     }
   }

@@ -24,21 +24,21 @@ std::string natural_number_error(const std::string& text);  ///< An integer, 0 o
 std::string amount_error(const std::string& text);
 
 /// Adds `--json`.
-void add_json_flag(CLI::App& verb, bool& json);
+void add_json_flag(CLI::App& command, bool& json);
 /// Adds `--inputs`, the temperature of operands before a launch.
-void add_inputs_flag(CLI::App& verb, std::string& inputs);
+void add_inputs_flag(CLI::App& command, std::string& inputs);
 /// Adds `--require`, which accepts the texts of Requirement except the empty one.
-void add_require_flag(CLI::App& verb, std::string& require, const std::string& help);
+void add_require_flag(CLI::App& command, std::string& require, const std::string& help);
 /// Adds `--quiet-wait`.
-void add_quiet_wait_flag(CLI::App& verb, double& seconds);
+void add_quiet_wait_flag(CLI::App& command, double& seconds);
 /// Adds `--max-cache-bytes`, the size to which compiled kernels may grow.
-void add_cache_size_flag(CLI::App& verb, std::optional<uint64_t>& bytes);
+void add_cache_size_flag(CLI::App& command, std::optional<uint64_t>& bytes);
 /// Adds a flag for a time limit in seconds.
-void add_deadline_flag(CLI::App& verb, const std::string& name, double& seconds, const std::string& help);
+void add_deadline_flag(CLI::App& command, const std::string& name, double& seconds, const std::string& help);
 
-/// Group of the flags that a verb accepts only to refuse them with a sentence.
+/// Group of the flags that a command accepts only to refuse them with a sentence.
 inline constexpr const char* kRefusedFlags = "Refused flags";
-/// Removes that group from the help of every verb; `--help-all` is to show it.
+/// Removes that group from the help of every command; `--help-all` is to show it.
 void hide_refused_flags(CLI::App& app);
 
 }  // namespace attune

@@ -11,19 +11,21 @@
 
 namespace attune {
 
-void add_device_flags(CLI::App& verb, DeviceChoice& devices, const std::string& help) {
-  verb.add_option("--devices,--device", devices.ids, help);
-  verb.add_option(
+void add_device_flags(CLI::App& command, DeviceChoice& devices, const std::string& help) {
+  command.add_option("--devices,--device", devices.ids, help);
+  command
+      .add_option(
           "--threads", devices.threads,
           "Number of threads on a host, which is the cu_num of its rows; default: the least of the cores, the CPU "
           "quota, ATTUNE_THREADS and OMP_NUM_THREADS")
       ->check(positive_number_error);
 }
 
-void add_device_info_flag(CLI::App& verb, std::string& file) {
-  verb.add_option("--device-info", file,
-                  "File that describes a device which need not be here, or several of which --devices names one: the "
-                  "output of `attune list devices --json` there");
+void add_device_info_flag(CLI::App& command, std::string& file) {
+  command.add_option(
+      "--device-info", file,
+      "File that describes a device which need not be here, or several of which --devices names one: the "
+      "output of `attune list devices --json` there");
 }
 
 std::string units_text(const DeviceInfo& device) {

@@ -11,10 +11,10 @@ class App;
 namespace attune {
 
 /// Adds --devices and --threads. `help`: text of --devices.
-void add_device_flags(CLI::App& verb, DeviceChoice& devices, const std::string& help = "cpu:0 (default) or fake:0");
+void add_device_flags(CLI::App& command, DeviceChoice& devices, const std::string& help = "cpu:0 (default) or fake:0");
 
 /// Adds --device-info, a file that describes a device which need not be here (docs/formats/device_info.md).
-void add_device_info_flag(CLI::App& verb, std::string& file);
+void add_device_info_flag(CLI::App& command, std::string& file);
 
 /// Returns a device's units with their noun: `2 threads` of a host, `4 units` of another.
 std::string units_text(const DeviceInfo& device);

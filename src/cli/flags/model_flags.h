@@ -11,6 +11,6 @@ class App;
 namespace attune {
 
 /// Adds --model_dir, --tp, --nsets and --sequences under a heading of the help.
-void add_model_flags(CLI::App& verb, ModelOptions& options, const std::string& group);
+void add_model_flags(CLI::App& command, ModelOptions& options, const std::string& group);
 
 }  // namespace attune

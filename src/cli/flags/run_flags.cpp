@@ -13,18 +13,19 @@ Limits RunOptions::limits() const noexcept {
   return {.load = milliseconds_of(load_deadline_s), .run = milliseconds_of(run_deadline_s)};
 }
 
-void add_run_flags(CLI::App& verb, RunOptions& options) {
-  add_device_flags(verb, options.devices);
-  verb.add_option("--journal", options.journal,
-                  "Journal that records the run; default: the one that `attune paths` shows, if it exists");
-  add_inputs_flag(verb, options.inputs);
-  add_quiet_wait_flag(verb, options.quiet_wait_s);
-  add_deadline_flag(verb, "--run-deadline", options.run_deadline_s, "Seconds a launch may take");
-  add_deadline_flag(verb, "--load-deadline", options.load_deadline_s, "Seconds that preparing a kernel may take");
+void add_run_flags(CLI::App& command, RunOptions& options) {
+  add_device_flags(command, options.devices);
+  command.add_option("--journal", options.journal,
+                     "Journal that records the run; default: the one that `attune paths` shows, if it exists");
+  add_inputs_flag(command, options.inputs);
+  add_quiet_wait_flag(command, options.quiet_wait_s);
+  add_deadline_flag(command, "--run-deadline", options.run_deadline_s, "Seconds a launch may take");
+  add_deadline_flag(command, "--load-deadline", options.load_deadline_s, "Seconds that preparing a kernel may take");
 }
 
-void add_isolation_flag(CLI::App& verb, std::string& isolation) {
-  verb.add_option("--isolation", isolation,
+void add_isolation_flag(CLI::App& command, std::string& isolation) {
+  command
+      .add_option("--isolation", isolation,
                   "process: candidates run in a worker process; none: in this process, which ends with the first crash")
       ->capture_default_str()
       ->check(CLI::IsMember({"process", "none"}));

@@ -26,9 +26,9 @@ struct RunOptions {
 
 /// Adds a flag for each option: --devices, --threads, --journal, --inputs, --quiet-wait, --run-deadline and
 /// --load-deadline.
-void add_run_flags(CLI::App& verb, RunOptions& options);
+void add_run_flags(CLI::App& command, RunOptions& options);
 
 /// Adds `--isolation`, which isolation_option() parses.
-void add_isolation_flag(CLI::App& verb, std::string& isolation);
+void add_isolation_flag(CLI::App& command, std::string& isolation);
 
 }  // namespace attune

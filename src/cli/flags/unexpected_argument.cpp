@@ -11,21 +11,21 @@
 namespace attune {
 namespace {
 
-/// The flags and verbs of the help.
-std::vector<std::string> flags_of(const CLI::App& verb) {
+/// The flags and commands of the help.
+std::vector<std::string> flags_of(const CLI::App& app) {
   std::vector<std::string> flags;
-  for (const CLI::Option* option : verb.get_options()) {
+  for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
     for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
   }
   return flags;
 }
-std::vector<std::string> verbs_of(const CLI::App& verb) {
-  std::vector<std::string> verbs;
-  for (const CLI::App* one : verb.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); }))
-    verbs.push_back(one->get_name());
-  return verbs;
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* one : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); }))
+    names.push_back(one->get_name());
+  return names;
 }
 
 std::string with_nearest(std::string clause, std::string_view word, const std::vector<std::string>& names) {
@@ -33,16 +33,16 @@ std::string with_nearest(std::string clause, std::string_view word, const std::v
   return nearest.empty() ? clause : fmt::format("{}, the nearest is {}", clause, nearest);
 }
 
-/// `command`: the verb as it is typed, such as `attune kernels build`.
-std::string clause_about(const CLI::App& verb, const std::string& command, const std::vector<std::string>& unexpected) {
+/// `command`: the command as it is typed, such as `attune kernels build`.
+std::string clause_about(const CLI::App& app, const std::string& command, const std::vector<std::string>& unexpected) {
   const std::string& first = unexpected.front();
   if (first.starts_with('-')) {
     const std::string flag = first.substr(0, first.find('='));
-    return with_nearest(fmt::format("{} has no flag '{}'", command, shown(flag)), flag, flags_of(verb));
+    return with_nearest(fmt::format("{} has no flag '{}'", command, shown(flag)), flag, flags_of(app));
   }
-  if (const auto verbs = verbs_of(verb); !verbs.empty())
-    return with_nearest(fmt::format("{} has no verb '{}'", command, shown(first)), first, verbs);
-  if (const CLI::Option* problem = verb.get_option_no_throw("problem"); problem != nullptr) {
+  if (const auto commands = commands_of(app); !commands.empty())
+    return with_nearest(fmt::format("{} has no command '{}'", command, shown(first)), first, commands);
+  if (const CLI::Option* problem = app.get_option_no_throw("problem"); problem != nullptr) {
     std::string words = join(problem->results(), " ");
     for (const std::string& word : unexpected) words += " " + word;
     return fmt::format("{} takes the problem as one argument, put it in quotes: \"{}\"", command, shown(words));
@@ -54,14 +54,14 @@ std::string clause_about(const CLI::App& verb, const std::string& command, const
 
 std::string unexpected_argument(const CLI::App& app) {
   std::string command = "attune";
-  for (const CLI::App* verb = &app;;) {
-    auto unexpected = verb->remaining();
+  for (const CLI::App* one = &app;;) {
+    auto unexpected = one->remaining();
     std::erase(unexpected, "--");
-    if (!unexpected.empty()) return clause_about(*verb, command, unexpected);
-    const auto chosen = verb->get_subcommands();
+    if (!unexpected.empty()) return clause_about(*one, command, unexpected);
+    const auto chosen = one->get_subcommands();
     if (chosen.empty()) return "";
-    verb = chosen.front();
-    command += " " + verb->get_name();
+    one = chosen.front();
+    command += " " + one->get_name();
   }
 }
 

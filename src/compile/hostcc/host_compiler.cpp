@@ -9,9 +9,9 @@
 #include <fstream>
 #include <tuple>
 
+#include "base/blocked_write_signals.h"
 #include "base/error.h"
 #include "base/mutex.h"
-#include "base/quiet_write.h"
 #include "base/text.h"
 #include "base/variable.h"
 #include "compile/elf_file.h"
@@ -78,7 +78,7 @@ std::string ask_version(const fs::path& program) {
 
 /// Does not use write_file_atomically: there are no other readers, and two fsyncs are a fifth of a compilation.
 void write_source(const fs::path& file, std::string_view source) {
-  const QuietWrite quiet;
+  const BlockedWriteSignals blocked;
   std::ofstream stream(file, std::ios::binary);
   stream << source;
   stream.close();

@@ -190,7 +190,7 @@ void OnlineTuning::failed(const std::string& how, std::vector<std::string>& mess
 void OnlineTuning::start(std::vector<std::string>& messages) {
   if (running_.pid != 0 || num_failures_ >= kMaxFailures || Clock::now() < next_start_ || !queue_.is_waiting()) return;
   last_start_ = Clock::now();
-  // Collects output written before the log exists, such as a missing shared library or an unknown verb.
+  // Collects output written before the log exists, such as a missing shared library or an unknown command.
   const int output = ::memfd_create("attune-online", MFD_CLOEXEC);
   try {
     ChildCommand command;

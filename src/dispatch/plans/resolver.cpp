@@ -70,16 +70,16 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
          "weights packed ahead (bpreshuffle=1) come from Dispatcher::pack_weights(), pass them with the key: {}",
          problem.key());
   }
-  std::vector<HalfKey> halves;
+  std::vector<GroupKey> groups;
   std::span<const std::string> layouts;
   if (request.layouts == nullptr) {
-    halves.push_back(codes.half(key));
+    groups.push_back(codes.group_key(key));
   } else {
     layouts = request.layouts->names;
-    halves = request.layouts->halves(codes, key);
+    groups = request.layouts->group_keys(codes, key);
   }
   bool has_rows = false;
-  visit_rows<LayoutSet::kMax>(rows, key.m, key.n, codes.pads_m(), halves, max_regret, [&](const MatchedRow& met) {
+  visit_rows<LayoutSet::kMax>(rows, key.m, key.n, codes.pads_m(), groups, max_regret, [&](const MatchedRow& met) {
     has_rows = true;
     const RowIndex::Row& row = rows.row(met.number);
     const auto layout = layouts.empty() ? layouts : layouts.subspan(met.layout, 1);

@@ -34,12 +34,12 @@ std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(PlanMaker& mak
                                                                   const RowIndex& rows, const GemmKey& key) {
   std::vector<Choice> choices;
   for (const std::string& layout : rows.layouts()) {
-    const HalfKey half = codes.half(codes.codes(key), KeyCodes::layout_code(layout));
+    const GroupKey group = codes.group_key(codes.codes(key), KeyCodes::layout_code(layout));
     Choice choice;
     choice.layout = layout;
-    for (uint32_t number = rows.next(half, 0); number != 0; number = rows.next(half, rows.row(number).m)) {
+    for (uint32_t number = rows.next(group, 0); number != 0; number = rows.next(group, rows.row(number).m)) {
       const RowIndex::Row& row = rows.row(number);
-      if (rows.find(half.with_m(row.m)) != number) continue;  // A group whose hash collides with this one.
+      if (rows.find(group.with_m(row.m)) != number) continue;  // A group whose hash collides with this one.
       const auto solver =
           maker.who_serves(normalised(codes, key, row.m, maker.device()), rows.kernel_name(row), layout);
       if (!solver) continue;

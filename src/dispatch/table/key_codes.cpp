@@ -135,7 +135,7 @@ void KeyCodes::check_fits(const GemmKey& key) const {
        family_.op, key.batch, key.flags);
 }
 
-HalfKey KeyCodes::half(const Codes& codes, int64_t layout) const noexcept {
+GroupKey KeyCodes::group_key(const Codes& codes, int64_t layout) const noexcept {
   ShapeWords words{.op = op_, .rest = static_cast<uint64_t>(layout)};
   for (size_t i = 0; i < num_columns_; ++i) {
     const auto code = static_cast<uint64_t>(codes[i]);
@@ -167,7 +167,7 @@ HalfKey KeyCodes::half(const Codes& codes, int64_t layout) const noexcept {
     if (fields_[i] == Field::none || (is_type && has_no_number))
       words.rest = mix(words.rest ^ code ^ kSecrets[i % kSecrets.size()], kSecrets[3] + i);
   }
-  return HalfKey::of(words);
+  return GroupKey::of(words);
 }
 
 OpId op_id(const FamilySpec& family) { return static_cast<OpId>(&family - families().data()); }

@@ -35,14 +35,14 @@ class KeyCodes {
   Codes codes(const Problem& problem) const;
   Codes codes(const GemmKey& key) const noexcept;
   /// Hashes a typed key without its M; ignores fields that the family has no column for. About 5 ns.
-  HalfKey half(const GemmKey& key) const noexcept {
-    return HalfKey::of({op_, head_of(key) & head_mask_, static_cast<uint64_t>(key.n), static_cast<uint64_t>(key.k),
-                        static_cast<uint64_t>(key.batch) & batch_mask_, 0});
+  GroupKey group_key(const GemmKey& key) const noexcept {
+    return GroupKey::of({op_, head_of(key) & head_mask_, static_cast<uint64_t>(key.n), static_cast<uint64_t>(key.k),
+                         static_cast<uint64_t>(key.batch) & batch_mask_, 0});
   }
-  ProblemKey hash(const GemmKey& key) const noexcept { return half(key).with_m(key.m); }
-  HalfKey half(const Codes& codes, int64_t layout = 0) const noexcept;
+  ProblemKey hash(const GemmKey& key) const noexcept { return group_key(key).with_m(key.m); }
+  GroupKey group_key(const Codes& codes, int64_t layout = 0) const noexcept;
   ProblemKey hash(const Codes& codes, int64_t layout = 0) const noexcept {
-    return half(codes, layout).with_m(m_of(codes));
+    return group_key(codes, layout).with_m(m_of(codes));
   }
   /// Whether two typed keys are the same problem: equal in all fields that the family has columns for. About 2 ns.
   bool same(const GemmKey& a, const GemmKey& b) const noexcept {

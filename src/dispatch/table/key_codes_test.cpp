@@ -79,7 +79,7 @@ TEST(KeyCodes, ATypedKeyIsFoundByWhatItsRowIs) {
       EXPECT_TRUE(codes.same(key, key));
       EXPECT_EQ(codes.same(key, other), codes.hash(key) == codes.hash(other)) << one.op;
       EXPECT_FALSE(codes.same(key, GemmKey{key.op, key.m + 1, key.n, key.k, key.batch, key.in, key.out, key.flags}));
-      EXPECT_EQ(codes.half(key).with_m(7),
+      EXPECT_EQ(codes.group_key(key).with_m(7),
                 codes.hash(GemmKey{key.op, 7, key.n, key.k, key.batch, key.in, key.out, key.flags}));
     }
   }

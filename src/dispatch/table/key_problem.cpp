@@ -23,7 +23,7 @@ std::optional<Problem> problem_of(const KeyCodes& codes, const GemmKey& key) {
     const KeyColumn& column = codes.family().key[i];
     std::string value = std::to_string(values[i]);
     if (column.kind == ColumnKind::dtype) {
-      if (values[i] < 0 || values[i] > static_cast<int64_t>(DType::e8m0)) return std::nullopt;
+      if (values[i] < 0 || values[i] >= kNumDTypes) return std::nullopt;
       value = name(static_cast<DType>(values[i]));
     }
     if (!column.optional || value != column.default_value) attributes.emplace_back(column.attribute, std::move(value));

@@ -6,7 +6,7 @@
 namespace attune {
 
 std::vector<TracedStep> trace_lookup(const RowIndex& rows, int64_t m, int64_t n, bool pads_m,
-                                     std::span<const HalfKey> halves, double max_regret) {
+                                     std::span<const GroupKey> groups, double max_regret) {
   std::vector<TracedStep> trace;
   const LookupSteps steps(pads_m, m, n);
   const auto* step = steps.begin();
@@ -17,7 +17,7 @@ std::vector<TracedStep> trace_lookup(const RowIndex& rows, int64_t m, int64_t n,
     ++step;
   };
   const double any_regret = max_regret > 0 ? std::numeric_limits<double>::max() : 0;
-  visit_rows<RowIndex::kMaxLayouts>(rows, m, n, pads_m, halves, any_regret, [&](const MatchedRow& met) {
+  visit_rows<RowIndex::kMaxLayouts>(rows, m, n, pads_m, groups, any_regret, [&](const MatchedRow& met) {
     while (step != steps.end() && step->match != met.match) end_step();
     has_row = true;
     trace.push_back({met, rows.row(met.number).m, met.regret <= static_cast<float>(max_regret)});

@@ -14,9 +14,9 @@ struct TracedStep {
   bool is_allowed = true;  ///< False if the bound is above `max_regret`; the row does not serve then.
 };
 
-/// Returns all steps of a lookup in the order of visit_rows(), as if no row could serve. `halves`: at most
+/// Returns all steps of a lookup in the order of visit_rows(), as if no row could serve. `groups`: at most
 /// RowIndex::kMaxLayouts.
 std::vector<TracedStep> trace_lookup(const RowIndex& rows, int64_t m, int64_t n, bool pads_m,
-                                     std::span<const HalfKey> halves, double max_regret);
+                                     std::span<const GroupKey> groups, double max_regret);
 
 }  // namespace attune

@@ -22,9 +22,9 @@ class LookupTrace : public testing::Test {
   /// Returns the steps, such as `padded_fine m=16 line=2`.
   std::vector<std::string> trace(int64_t m, double max_regret = 0) const {
     const Problem problem = table_problem(static_cast<int>(m));
-    const HalfKey half = codes_.half(codes_.codes(problem));
+    const GroupKey group = codes_.group_key(codes_.codes(problem));
     std::vector<std::string> steps;
-    for (const TracedStep& one : trace_lookup(index_, m, 64, true, std::span(&half, 1), max_regret)) {
+    for (const TracedStep& one : trace_lookup(index_, m, 64, true, std::span(&group, 1), max_regret)) {
       std::string text = fmt::format("{} m={}", name(one.met.match), one.m);
       if (one.met.number != 0) text += fmt::format(" line={}", index_.row(one.met.number).line);
       if (one.met.match == Match::predicted) text += fmt::format(" regret={}", one.met.regret);
@@ -47,11 +47,11 @@ class LookupOfPackedWeights : public testing::Test {
   /// Returns the lines of the rows that match in one way, in the order in which they are tried.
   std::vector<size_t> lines(int64_t m, Match match) const {
     const Problem problem = table_problem(static_cast<int>(m)).with("bpreshuffle", "1");
-    std::vector<HalfKey> halves;
+    std::vector<GroupKey> groups;
     for (const std::string& layout : index_.layouts())
-      halves.push_back(codes_.half(codes_.codes(problem), KeyCodes::layout_code(layout)));
+      groups.push_back(codes_.group_key(codes_.codes(problem), KeyCodes::layout_code(layout)));
     std::vector<size_t> found;
-    for (const TracedStep& one : trace_lookup(index_, m, 64, true, halves, 10)) {
+    for (const TracedStep& one : trace_lookup(index_, m, 64, true, groups, 10)) {
       if (one.met.match == match && one.met.number != 0) found.push_back(index_.row(one.met.number).line);
     }
     return found;
@@ -108,11 +108,11 @@ TEST_F(LookupTrace, ALimitThatNoFloatHoldsAllowsItsOwnBound) {
   const double limit = 1.1;
   const RowIndex index(codes_, std::vector{test_document("t.csv", {test_row(1000, "10"), test_row(2000, "21")})},
                        table_device());
-  const HalfKey half = codes_.half(codes_.codes(table_problem(1001)));
-  const auto steps = trace_lookup(index, 1001, 64, true, std::span(&half, 1), limit);
+  const GroupKey group = codes_.group_key(codes_.codes(table_problem(1001)));
+  const auto steps = trace_lookup(index, 1001, 64, true, std::span(&group, 1), limit);
   size_t num_allowed = 0, num_served = 0;
   for (const TracedStep& one : steps) num_allowed += one.met.match == Match::predicted && one.is_allowed;
-  visit_rows<1>(index, 1001, 64, true, std::span(&half, 1), limit, [&](const MatchedRow& met) {
+  visit_rows<1>(index, 1001, 64, true, std::span(&group, 1), limit, [&](const MatchedRow& met) {
     num_served += met.match == Match::predicted;
     return false;
   });

@@ -17,7 +17,7 @@ struct MatchedRow {
   Match match = Match::exact;
   uint32_t number = 0;  ///< Of the row in its index; 0: none.
   float regret = 0;     ///< Bound on the regret of a predicted row.
-  uint8_t layout = 0;   ///< Index of its half key.
+  uint8_t layout = 0;   ///< Index of its group key.
 };
 
 /// The rows of one step, in the order in which they are tried.
@@ -53,26 +53,26 @@ class RankedRows {
 
 /// Calls `visit` with the rows that match a lookup, in the order in which they are tried, until it returns true;
 /// returns whether it did. This is the rule of every lookup: exact rows, then padded ones, then predicted ones with a
-/// bound of at most `max_regret`. `m`, `n`: sizes of the problem. `halves`: its half keys in each layout of its
+/// bound of at most `max_regret`. `m`, `n`: sizes of the problem. `group_keys`: its group keys in each layout of its
 /// weights, at most kLayouts. Rows of one step are visited fastest first, predictions of several layouts with the
 /// smallest bound first. Allocates nothing.
 template <size_t kLayouts, typename Visit>
-bool visit_rows(const RowIndex& rows, int64_t m, int64_t n, bool pads_m, std::span<const HalfKey> half_keys,
+bool visit_rows(const RowIndex& rows, int64_t m, int64_t n, bool pads_m, std::span<const GroupKey> group_keys,
                 double max_regret, const Visit& visit) {
-  // Loops over one half key are unrolled.
-  const std::span<const HalfKey, kLayouts == 1 ? 1 : std::dynamic_extent> halves(half_keys);
+  // Loops over one group key are unrolled.
+  const std::span<const GroupKey, kLayouts == 1 ? 1 : std::dynamic_extent> groups(group_keys);
   RankedRows<kLayouts> found;
   const LookupSteps steps(pads_m, m, n);
   for (const auto& step : steps) {
     // If the problem has no row of its own, prefetch the padded rows and those to predict from together.
     if (step.match == Match::padded_fine) {
-      for (const HalfKey& half : halves) {
-        rows.prefetch_group(half);
-        if (&step != steps.end() - 1) rows.prefetch(half.with_m((&step)[1].m));
+      for (const GroupKey& group : groups) {
+        rows.prefetch_group(group);
+        if (&step != steps.end() - 1) rows.prefetch(group.with_m((&step)[1].m));
       }
     }
-    for (size_t i = 0; i < halves.size(); ++i) {
-      const uint32_t number = rows.find(halves[i].with_m(step.m));
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const uint32_t number = rows.find(groups[i].with_m(step.m));
       if (number == 0) continue;
       const MatchedRow met{step.match, number, 0, static_cast<uint8_t>(i)};
       if constexpr (kLayouts == 1) {
@@ -83,10 +83,10 @@ bool visit_rows(const RowIndex& rows, int64_t m, int64_t n, bool pads_m, std::sp
     }
     if (kLayouts > 1 && found.visit(visit)) return true;
   }
-  for (size_t i = 0; i < halves.size(); ++i) {
+  for (size_t i = 0; i < groups.size(); ++i) {
     // The first choice of each layout comes before any second choice: its row is nearer, regardless of the bounds.
     uint32_t rank = 0;
-    for (const auto& one : rows.predict(halves[i], m, max_regret)) {
+    for (const auto& one : rows.predict(groups[i], m, max_regret)) {
       const MatchedRow met{Match::predicted, one.number, one.regret, static_cast<uint8_t>(i)};
       if constexpr (kLayouts == 1) {
         if (visit(met)) return true;

@@ -15,6 +15,7 @@
 #include "formats/csv/key_cells.h"
 #include "formats/csv/row_choice.h"
 #include "formats/csv/table.h"
+#include "formats/csv/table_columns.h"
 #include "ops/extent.h"
 #include "ops/op.h"
 #include "solver/contender.h"
@@ -259,7 +260,7 @@ class RowIndexBuilder {
 
   /// Whether the kernel is that of the weight's first row: with several, results would depend on M.
   bool is_kernel_of_weight(const KeyCodes::Codes& codes, std::string_view kernel) {
-    const HalfKey weight = codes_.half(codes);
+    const GroupKey weight = codes_.group_key(codes);
     const auto [first, is_new] = kernels_of_weights_.try_emplace({weight.high, weight.low}, hash128(kernel));
     return is_new || first->second == hash128(kernel);
   }
@@ -278,8 +279,8 @@ class RowIndexBuilder {
       return unusable_.note(scan, [] { return "the names of the kernels exceed 4 GiB, split the table"; });
     if (required_ == Requirement::batch_invariant && !is_kernel_of_weight(codes, kernel))
       return mixed_.note(scan.line());
-    const HalfKey half = codes_.half(codes, layout_of(scan));
-    RowIndex::Row row{half.with_m(codes_.m_of(codes)),
+    const GroupKey group = codes_.group_key(codes, layout_of(scan));
+    RowIndex::Row row{group.with_m(codes_.m_of(codes)),
                       codes_.m_of(codes),
                       static_cast<uint32_t>(scan.line()),
                       0,
@@ -293,7 +294,7 @@ class RowIndexBuilder {
       index_.prints_[slot] = RowIndex::print_of(row.key);
       ++index_.num_rows_;
       if (codes_.pads_m() && row.m > 0 && row.m <= kMaxExtent)
-        in_groups_.push_back({RowsByM::print_of(half), row.key, static_cast<uint32_t>(row.m)});
+        in_groups_.push_back({RowsByM::print_of(group), row.key, static_cast<uint32_t>(row.m)});
     } else {
       if (there.file == file && there.require == row.require) repeated_.note(scan.line());
       if (!(rank_of(row) < rank_of(there))) return;
@@ -369,10 +370,10 @@ void RowIndex::grow() {
   }
 }
 
-Predictions RowIndex::predict(const HalfKey& half, int64_t m, double max_regret) const noexcept {
+Predictions RowIndex::predict(const GroupKey& group, int64_t m, double max_regret) const noexcept {
   Predictions found;
   if (m < 1 || max_regret <= 0) return found;
-  const RowsByM::AdjacentRows around = groups_.around(half, m);
+  const RowsByM::AdjacentRows around = groups_.around(group, m);
   const auto neighbour = [this](uint32_t number) {
     return number == 0 ? Neighbour() : Neighbour{row(number).m, row(number).us};
   };

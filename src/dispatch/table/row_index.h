@@ -57,11 +57,11 @@ class RowIndex {
   /// Prefetches for a find() of the key that follows soon.
   void prefetch(const ProblemKey& key) const noexcept { __builtin_prefetch(&prints_[key.low & (prints_.size() - 1)]); }
   /// Prefetches for a predict() that follows soon.
-  void prefetch_group(const HalfKey& half) const noexcept { groups_.prefetch(half); }
+  void prefetch_group(const GroupKey& group) const noexcept { groups_.prefetch(group); }
   /// Returns rows of another M whose kernels, judged by the rows' times, are at most `max_regret` slower than the best.
-  Predictions predict(const HalfKey& half, int64_t m, double max_regret) const noexcept;
+  Predictions predict(const GroupKey& group, int64_t m, double max_regret) const noexcept;
   /// Returns the row with the next larger M that is otherwise the same; 0: none.
-  uint32_t next(const HalfKey& half, int64_t m) const noexcept { return groups_.around(half, m).above; }
+  uint32_t next(const GroupKey& group, int64_t m) const noexcept { return groups_.around(group, m).above; }
   /// Unique layouts of packed weights that rows name.
   const std::vector<std::string>& layouts() const noexcept { return layouts_; }
   size_t num_rows() const noexcept { return num_rows_; }

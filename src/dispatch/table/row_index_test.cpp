@@ -254,16 +254,16 @@ TEST(RowIndexProperty, AgreesWithTheTableOverAllRowsOfTheRealTables) {
 std::vector<std::string> fast_matches(const RowIndex& index, const KeyCodes& codes, const Problem& problem,
                                       double max_regret) {
   const KeyCodes::Codes values = codes.codes(problem);
-  std::vector<HalfKey> halves = {codes.half(values)};
+  std::vector<GroupKey> groups = {codes.group_key(values)};
   if (has_packed_weights(problem)) {
-    halves.clear();
+    groups.clear();
     auto layouts = index.layouts();
     std::sort(layouts.begin(), layouts.end());
-    for (const std::string& layout : layouts) halves.push_back(codes.half(values, KeyCodes::layout_code(layout)));
+    for (const std::string& layout : layouts) groups.push_back(codes.group_key(values, KeyCodes::layout_code(layout)));
   }
   std::vector<std::string> matches;
   const int64_t m = codes.m_of(values), n = problem.integer_or("n", 0);
-  visit_rows<RowIndex::kMaxLayouts>(index, m, n, codes.pads_m(), halves, max_regret, [&](const MatchedRow& met) {
+  visit_rows<RowIndex::kMaxLayouts>(index, m, n, codes.pads_m(), groups, max_regret, [&](const MatchedRow& met) {
     matches.push_back(fmt::format("{} {} {}", name(met.match), index.where(index.row(met.number)), met.regret));
     return false;
   });

@@ -24,8 +24,8 @@ RowsByM::RowsByM(std::vector<Member> members) {
   }
 }
 
-RowsByM::AdjacentRows RowsByM::around(const HalfKey& half, int64_t m) const noexcept {
-  const Group& group = groups_[slot_of(print_of(half))];
+RowsByM::AdjacentRows RowsByM::around(const GroupKey& key, int64_t m) const noexcept {
+  const Group& group = groups_[slot_of(print_of(key))];
   const Place* const begin = places_.data() + group.first;
   const Place* const end = begin + group.count;
   const Place* const at =

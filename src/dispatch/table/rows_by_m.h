@@ -18,7 +18,7 @@ class RowsByM {
     uint64_t group = 0;  ///< print_of() the row's key without M.
     uint32_t m = 0, row = 0;
   };
-  static uint64_t print_of(const HalfKey& half) noexcept { return (half.low ^ half.high) | 1; }
+  static uint64_t print_of(const GroupKey& key) noexcept { return (key.low ^ key.high) | 1; }
 
   RowsByM() : RowsByM(std::vector<Member>()) {}
   /// The members may be in any order.
@@ -28,9 +28,9 @@ class RowsByM {
     uint32_t below = 0, above = 0;  ///< Row numbers of the nearest smaller and larger M; 0: none.
   };
   /// Costs one cache miss for the group, and one or two inside it.
-  AdjacentRows around(const HalfKey& half, int64_t m) const noexcept;
-  void prefetch(const HalfKey& half) const noexcept {
-    __builtin_prefetch(&groups_[(print_of(half) >> 8) & (groups_.size() - 1)]);
+  AdjacentRows around(const GroupKey& key, int64_t m) const noexcept;
+  void prefetch(const GroupKey& key) const noexcept {
+    __builtin_prefetch(&groups_[(print_of(key) >> 8) & (groups_.size() - 1)]);
   }
   uint64_t num_bytes() const noexcept;
 

@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-HalfKey group(uint64_t number) { return HalfKey::of({.op = 1, .n = number, .k = 7}); }
+GroupKey group(uint64_t number) { return GroupKey::of({.op = 1, .n = number, .k = 7}); }
 
 TEST(RowsByMTest, FindsTheNextRowsAsAMapDoes) {
   std::mt19937 random(11);

@@ -24,20 +24,21 @@ struct ShapeWords {
   uint64_t op = 0, head = 0, n = 0, k = 0, batch = 0, rest = 0;
 };
 
-/// Hash of a row's key without M; adding an M is cheap. Equal on all machines.
-struct HalfKey {
+/// Hash of what the rows of a group have in common, rows that differ in M alone: the key without M, and the layout.
+/// Adding an M is cheap. Equal on all machines.
+struct GroupKey {
   uint64_t high = 0, low = 0;
 
-  static HalfKey of(const ShapeWords& words) noexcept {
+  static GroupKey of(const ShapeWords& words) noexcept {
     const uint64_t head = words.head | words.op << 32;
-    HalfKey half;
-    half.high = mix(head ^ kSecrets[0], words.n ^ kSecrets[1]);
-    half.high = mix(half.high ^ words.k, words.batch ^ kSecrets[2]);
-    half.low = mix(words.k ^ kSecrets[5], words.n ^ kSecrets[4]);
-    half.low = mix(half.low ^ head, words.rest ^ kSecrets[6]);
-    half.high = mix(half.high ^ words.rest, kSecrets[3]);
-    half.low = mix(half.low ^ words.batch, kSecrets[7]);
-    return half;
+    GroupKey key;
+    key.high = mix(head ^ kSecrets[0], words.n ^ kSecrets[1]);
+    key.high = mix(key.high ^ words.k, words.batch ^ kSecrets[2]);
+    key.low = mix(words.k ^ kSecrets[5], words.n ^ kSecrets[4]);
+    key.low = mix(key.low ^ head, words.rest ^ kSecrets[6]);
+    key.high = mix(key.high ^ words.rest, kSecrets[3]);
+    key.low = mix(key.low ^ words.batch, kSecrets[7]);
+    return key;
   }
   ProblemKey with_m(int64_t m) const noexcept {
     const auto number = static_cast<uint64_t>(m);

@@ -17,11 +17,11 @@ struct LayoutSet {
   std::vector<int64_t> codes;  ///< Codes of the layouts, in the order of `names`.
   int64_t code = 0;            ///< Code of the whole set, for answers; never 0, which means plain operands.
 
-  /// Returns the half keys of a problem's rows, one for each layout.
-  std::vector<HalfKey> halves(const KeyCodes& own, const GemmKey& key) const {
+  /// Returns the group keys of a problem's rows, one for each layout.
+  std::vector<GroupKey> group_keys(const KeyCodes& own, const GemmKey& key) const {
     const KeyCodes::Codes values = own.codes(key);
-    std::vector<HalfKey> all;
-    for (const int64_t one : codes) all.push_back(own.half(values, one));
+    std::vector<GroupKey> all;
+    for (const int64_t one : codes) all.push_back(own.group_key(values, one));
     return all;
   }
 };
@@ -33,7 +33,7 @@ struct LookupRequest {
   int64_t units = 0;                   ///< Units of the device under the thread limit of the call.
 
   ProblemKey hash(const KeyCodes& codes) const noexcept {
-    return layouts == nullptr ? codes.hash(key) : codes.half(codes.codes(key), layouts->code).with_m(key.m);
+    return layouts == nullptr ? codes.hash(key) : codes.group_key(codes.codes(key), layouts->code).with_m(key.m);
   }
 };
 

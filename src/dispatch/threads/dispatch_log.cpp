@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "base/quiet_write.h"
+#include "base/blocked_write_signals.h"
 #include "base/text.h"
 
 namespace attune {
@@ -15,7 +15,7 @@ namespace attune {
 void DispatchLog::print(const std::string& sentence) {
   constexpr size_t kMaxCharacters = 2000;
   const std::string line = "attune: " + shown(sentence, kMaxCharacters) + "\n";
-  const QuietWrite quiet;
+  const BlockedWriteSignals blocked;
   [[maybe_unused]] const size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -6,14 +6,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "formats/csv/table_columns.h"
 
 namespace attune {
 namespace {
-
-bool is_device_column(std::string_view column) {
-  return equal_ignoring_case(column, "gfx") || equal_ignoring_case(column, "cu_num") ||
-         equal_ignoring_case(column, "device") || equal_ignoring_case(column, "layout") || column == "_tag";
-}
 
 bool is_key_column(const FamilySpec& family, std::string_view column) {
   return std::any_of(family.key.begin(), family.key.end(),
@@ -53,8 +49,9 @@ bool key_is_understood(const FamilySpec& family, const CsvDocument& document) {
   const auto result = std::find_if(columns.begin(), columns.end(),
                                    [&](const auto& column) { return is_result_column(family, column); });
   if (result == columns.end()) return true;  // untuned: additional columns are the author's notes
-  return std::all_of(columns.begin(), result,
-                     [&](const auto& column) { return is_device_column(column) || is_key_column(family, column); });
+  return std::all_of(columns.begin(), result, [&](const auto& column) {
+    return is_column_of_all_families(column) || is_key_column(family, column);
+  });
 }
 
 size_t num_known_columns(const FamilySpec& family, const CsvDocument& document) {

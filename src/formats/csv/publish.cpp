@@ -12,52 +12,12 @@
 #include "formats/csv/csv_document.h"
 #include "formats/csv/key_cells.h"
 #include "formats/csv/table.h"
+#include "formats/csv/table_columns.h"
 
 namespace attune {
 namespace {
 
-/// The shortest text of a fraction with at most four decimals: `0.0`, `0.0029`.
-std::string fraction_text(double value) {
-  std::string text = fmt::format("{:.4f}", value);
-  while (text.ends_with('0') && !text.ends_with(".0")) text.pop_back();
-  return text;
-}
-
 bool at_default(const Problem& problem, const KeyColumn& key) { return key_value(problem, key) == key.default_value; }
-
-}  // namespace
-
-std::optional<std::string> table_cell(const FamilySpec& family, const PublishedRow& row, std::string_view column) {
-  const auto is = [&](std::string_view name) { return equal_ignoring_case(name, column); };
-  for (const KeyColumn& key : family.key) {
-    if (is(key.column)) return cell_text(family, key, key_value(row.problem, key));
-  }
-  if (is("gfx")) return row.gfx;
-  if (is("cu_num")) return std::to_string(row.num_units);
-  if (is("device")) return row.model;
-  if (is("layout")) return row.layout;
-  if (is("require")) return std::string(text(row.require));
-  if (is("libtype")) return row.libtype;
-  if (is("solidx") || is("kernelId")) return std::to_string(row.algorithm);
-  if (is("splitK")) return std::to_string(row.split_k);
-  if (is("us")) return fmt::format("{:.4f}", row.us);
-  if (is("kernelName")) return row.kernel_name;
-  if (is("errRatio") || is("err_ratio")) return fraction_text(row.err_ratio);
-  if (is("tflops")) return fmt::format("{:.2f}", row.tflops);
-  if (is("bw")) return fmt::format("{:.2f}", row.bw);
-  return std::nullopt;
-}
-
-std::vector<std::string> table_columns(const FamilySpec& family) {
-  std::vector<std::string> columns = {"gfx", "cu_num"};
-  for (const KeyColumn& key : family.key) {
-    if (!key.optional) columns.emplace_back(key.column);
-  }
-  columns.insert(columns.end(), family.results.begin(), family.results.end());
-  return columns;
-}
-
-namespace {
 
 bool is_column_of(const FamilySpec& family, std::string_view column) {
   const auto is = [&](std::string_view name) { return equal_ignoring_case(name, column); };
@@ -214,11 +174,17 @@ class TableEdit {
     if (!has_column(column)) columns_.emplace_back(column);
   }
 
-  /// Keeps the file's header and its order; missing columns are appended, `device`, `layout` and `require` last.
+  void ensure_columns(const PublishedRow& row, TableColumn::Place place) {
+    for (const TableColumn& column : table_columns()) {
+      const bool is_needed = place != TableColumn::Place::last_if_needed || !column.write(row).empty();
+      if (column.place == place && is_needed) ensure_column(column.name);
+    }
+  }
+
+  /// Keeps the file's header and its order; missing columns are appended.
   void add_columns(const PublishedRow& row) {
-    if (!table_ && columns_.empty()) columns_ = table_columns(family_);
-    ensure_column("gfx");
-    ensure_column("cu_num");
+    if (!table_ && columns_.empty()) columns_ = new_table_header(family_);
+    ensure_columns(row, TableColumn::Place::first);
     for (const KeyColumn& key : family_.key) {
       if (!at_default(row.problem, key)) ensure_column(key.column);
     }
@@ -226,9 +192,8 @@ class TableEdit {
       if (std::find(family_.results.begin(), family_.results.end(), needed) != family_.results.end())
         ensure_column(needed);
     }
-    ensure_column("device");
-    ensure_column("layout");
-    if (row.require != Requirement::none) ensure_column("require");
+    ensure_columns(row, TableColumn::Place::last);
+    ensure_columns(row, TableColumn::Place::last_if_needed);
   }
 
   std::string head_text() const {

@@ -1,42 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "attune/problem.h"
-#include "attune/requirement.h"
 #include "formats/csv/csv_document.h"
+#include "formats/csv/published_row.h"
 #include "ops/family.h"
 
 namespace attune {
-
-/// A winner to be written into a table.
-struct PublishedRow {
-  Problem problem;  ///< Normalised.
-  std::string gfx;
-  int64_t num_units = 0;
-  std::string model;  ///< Column `device`.
-  std::string layout = "plain";
-  Requirement require = Requirement::none;  ///< What the kernel was verified to keep.
-  std::string kernel_name;                  ///< Candidate::name().
-  std::string libtype;                      ///< First part of the solver's id.
-  int64_t algorithm = -1;                   ///< The vendor's number for `solidx` or `kernelId`, or -1.
-  int64_t split_k = 1;                      ///< The factor itself.
-  double us = 0;                            ///< > 0.
-  double err_ratio = 0;                     ///< Fraction.
-  double tflops = 0, bw = 0;                ///< bw in GB/s.
-};
-
-/// Columns of a new tuned table: gfx, cu_num, the key, the results. `device` and `layout` are added at the end of every
-/// table, `require` at the end of one that needs it.
-std::vector<std::string> table_columns(const FamilySpec& family);
-/// Text that Attune writes into a column for a row; nullopt for an unknown column.
-std::optional<std::string> table_cell(const FamilySpec& family, const PublishedRow& row, std::string_view column);
 
 struct PublishOptions {
   /// If true, a row is replaced only by one that is faster by min_improvement_pct. Default: false.

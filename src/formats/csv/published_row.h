@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <string>
 
+#include "attune/problem.h"
+#include "attune/requirement.h"
 #include "core/candidate.h"
-#include "formats/csv/publish.h"
 
 namespace attune {
+
+/// A winner to be written into a table. Its columns: table_columns.h.
+struct PublishedRow {
+  Problem problem;  ///< Normalised.
+  std::string gfx;
+  int64_t num_units = 0;
+  std::string model;  ///< Column `device`.
+  std::string layout = "plain";
+  Requirement require = Requirement::none;  ///< What the kernel was verified to keep.
+  std::string kernel_name;                  ///< Candidate::name().
+  std::string libtype;                      ///< First part of the solver's id.
+  int64_t algorithm = -1;                   ///< The vendor's number for `solidx` or `kernelId`, or -1.
+  int64_t split_k = 1;                      ///< The factor itself.
+  double us = 0;                            ///< > 0.
+  double err_ratio = 0;                     ///< Fraction.
+  double tflops = 0, bw = 0;                ///< bw in GB/s.
+};
 
 /// Makes a candidate's row of its family's table, with the rates for its time (0 µs: none).
 PublishedRow published_row(const Problem& problem, const Candidate& candidate, double us, double err_ratio);

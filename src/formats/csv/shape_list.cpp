@@ -9,6 +9,7 @@
 #include "formats/csv/csv_document.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/key_cells.h"
+#include "formats/csv/table_columns.h"
 
 namespace attune {
 namespace {
@@ -47,7 +48,7 @@ void note_surplus(const CsvDocument& document, const FamilySpec& family, std::ve
   for (const std::string& column : document.columns()) {
     const auto is = [&](std::string_view name) { return equal_ignoring_case(name, column); };
     const bool known =
-        column.empty() || is("gfx") || is("cu_num") || is("device") || is("layout") || column == "_tag" ||
+        column.empty() || is_column_of_all_families(column) ||
         std::any_of(family.key.begin(), family.key.end(), [&](const KeyColumn& key) { return is(key.column); }) ||
         std::any_of(family.results.begin(), family.results.end(), is);
     if (!known) surplus.push_back(shown(column));

@@ -2,13 +2,13 @@
 #include "formats/csv/table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/key_cells.h"
+#include "formats/csv/table_columns.h"
 
 namespace attune {
 namespace {
@@ -22,73 +22,46 @@ struct CountedNotice {
   }
 };
 
-/// Reads `0.0029` or `0.9%`.
-std::optional<double> fraction(std::string_view text) {
-  if (!text.ends_with('%')) return parse_double(text);
-  const auto percent = parse_double(trim(text.substr(0, text.size() - 1)));
-  if (!percent) return std::nullopt;
-  return *percent / 100;
-}
-
 /// Reads the rows of one document.
 class RowReader {
  public:
   RowReader(const CsvDocument& document, const FamilySpec& family, size_t file)
-      : document_(document), keys_(document, family, Strictness::table), file_(file) {}
+      : document_(document), keys_(document, family, Strictness::table), file_(file) {
+    for (const TableColumn& column : table_columns()) {
+      auto place = document.find_column(column.name);
+      if (!place && !column.other_name.empty()) place = document.find_column(column.other_name);
+      places_.push_back(place);
+    }
+  }
 
   TableRow read(size_t row) {
     document_.check_cells(row);
     TableRow result{file_, row, document_.line(row), keys_.problem(row)};
-    result.num_units = units(row);
-    result.gfx = text(row, "gfx");
+    try {
+      for (size_t i = 0; i < places_.size(); ++i) {
+        const TableColumn& column = table_columns()[i];
+        if (column.read != nullptr) column.read(places_[i] ? document_.cell(row, *places_[i]) : "", result);
+      }
+    } catch (Error& error) {
+      error.add_context(document_.where(row));
+      throw;
+    }
     if (result.gfx.empty()) {
       result.gfx = gfx_of_units(result.num_units);
       without_gfx.note(document_, row);
     }
-    result.device = text(row, "device");
     if (result.device.empty()) without_device.note(document_, row);
-    result.layout = text(row, "layout");
-    result.tag = text(row, "_tag");
-    result.require = requirement(row);
-    result.kernel_name = text(row, "kernelName");
-    result.libtype = text(row, "libtype");
-    result.us = usable_time(text(row, "us"));
     if (!result.us) without_time.note(document_, row);
-    result.err_ratio = fraction(text(row, document_.find_column("errRatio") ? "errRatio" : "err_ratio"));
-    result.tflops = parse_double(text(row, "tflops"));
-    result.bw = parse_double(text(row, "bw"));
     return result;
   }
 
   CountedNotice without_time, without_gfx, without_device;
 
  private:
-  std::string_view text(size_t row, std::string_view column) {
-    const auto known = columns_.find(column);
-    const auto index =
-        known != columns_.end() ? known->second : columns_.emplace(column, document_.find_column(column)).first->second;
-    return index ? document_.cell(row, *index) : std::string_view();
-  }
-
-  int64_t units(size_t row) {
-    const auto cell = text(row, "cu_num");
-    if (const auto number = units_of(cell)) return *number;
-    fail(ErrorCode::invalid_input, "{}: {}", document_.where(row), units_error(cell));
-  }
-
-  Requirement requirement(size_t row) {
-    try {
-      return parse_requirement(text(row, "require"));
-    } catch (Error& error) {
-      error.add_context(document_.where(row));
-      throw;
-    }
-  }
-
   const CsvDocument& document_;
   KeyCells keys_;
   size_t file_;
-  std::map<std::string_view, std::optional<size_t>> columns_;
+  std::vector<std::optional<size_t>> places_;  ///< Of table_columns().
 };
 
 std::string index_text(const FamilySpec& family, const Problem& problem, std::string_view gfx, int64_t num_units) {
@@ -101,30 +74,6 @@ std::string_view gfx_of_units(int64_t num_units) noexcept {
   if (num_units == 256) return "gfx950";
   if (num_units == 80 || num_units == 304) return "gfx942";
   return {};
-}
-
-std::optional<int64_t> units_of(std::string_view cell) {
-  if (cell.empty()) return 0;
-  // Tools with missing values write `80.0`.
-  const auto value = attribute_value(cell, ColumnKind::integer);
-  const auto number = value ? parse_int(*value) : std::nullopt;
-  return number && *number >= 0 ? number : std::nullopt;
-}
-
-std::string units_error(std::string_view cell) {
-  return fmt::format("column 'cu_num' expects a whole number, got '{}'", shown(cell));
-}
-
-std::optional<double> usable_time(std::string_view text) noexcept {
-  const auto us = parse_double(text);
-  // From shorter than any clock can measure to longer than anyone has waited, so that ratios of times stay finite.
-  constexpr double kShortest = 1e-9, kLongest = 1e18;
-  if (!us || !std::isfinite(*us) || *us < kShortest || *us > kLongest) return std::nullopt;
-  return us;
-}
-
-std::string time_error(std::string_view cell) {
-  return fmt::format("column 'us' expects a time in µs above 0, got '{}'", shown(cell));
 }
 
 void check_is_tuned(const Table& table) {

@@ -12,27 +12,10 @@
 
 #include "attune/problem.h"
 #include "formats/csv/csv_document.h"
-#include "formats/csv/row_choice.h"
+#include "formats/csv/table_row.h"
 #include "ops/family.h"
 
 namespace attune {
-
-/// One row of a tuned table.
-struct TableRow {
-  size_t file = 0, row = 0;  ///< Index of the document in the table, and of the row in the document.
-  size_t line = 0;
-  Problem problem;                          ///< From the key columns; not normalised. An unknown dtype stays as text.
-  std::string gfx;                          ///< Derived from cu_num if an old file has no gfx column; may be empty.
-  int64_t num_units = 0;                    ///< `cu_num`; 0 if the file has no such column.
-  std::string device, layout, tag;          ///< Model, layout name, `_tag`; empty if the file has no such column.
-  Requirement require = Requirement::none;  ///< What the row states that its kernel keeps.
-  std::string kernel_name, libtype;
-  std::optional<double> us;  ///< nullopt for a time that is zero, negative, not finite, or not a number.
-  std::optional<double> err_ratio, tflops, bw;
-
-  /// Requires: the row has a usable time.
-  RowRank rank(Requirement required) const noexcept { return {file, *us, require, required}; }
-};
 
 /// Treatment of unreadable rows: the table is refused, or the row is skipped, as at run time.
 enum class WrongRows : uint8_t { refused, skipped };
@@ -81,16 +64,6 @@ class Table {
 
 /// Architecture for a unit count, for tables older than the column gfx (ROCm/aiter, gfx_from_cu_num); empty if unknown.
 std::string_view gfx_of_units(int64_t num_units) noexcept;
-/// Reads a cell of the column cu_num: 0 if it is empty, nothing if it is no count.
-std::optional<int64_t> units_of(std::string_view cell);
-/// Returns why a cell of the column cu_num is no count.
-std::string units_error(std::string_view cell);
-
-/// Reads a cell of the column us. nullopt for a time that is zero, negative, not finite, absurd (below 1e-9, above
-/// 1e18), or not a number: such a row never wins.
-std::optional<double> usable_time(std::string_view cell) noexcept;
-/// Returns why a cell of the column us is no usable_time().
-std::string time_error(std::string_view cell);
 /// Throws invalid_input unless each of the table's files has a column us: a list of shapes has none.
 void check_is_tuned(const Table& table);
 

@@ -15,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::string_view kKind = "a device of `attune list devices --json`";
 constexpr int kMaxDepth = 8;
 constexpr int64_t kMaxUnits = 1 << 20;
 constexpr int64_t kMaxFact = int64_t{1} << 60;  // Sums and products of a few facts stay within 64 bits.
@@ -92,8 +93,12 @@ nlohmann::ordered_json device_json(const DeviceInfo& device) {
           {"bandwidth_gbs", device.bandwidth_gbs}};
 }
 
+DeviceInfo device_from_json(const json& object, const std::string& source) {
+  return device_in(JsonFields(object, {source, std::string(kKind)}));
+}
+
 std::vector<DeviceInfo> parse_device_info(std::string_view content, const std::string& file) {
-  const JsonSource source{file, "a device of `attune list devices --json`"};
+  const JsonSource source{file, std::string(kKind)};
   const json document = parse_json(content, source, kMaxDepth);
   const auto refuse = [&](std::string_view what) {
     fail(ErrorCode::invalid_input,

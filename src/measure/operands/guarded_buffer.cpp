@@ -95,9 +95,14 @@ Poison Poison::of(DType dtype) noexcept {
     case DType::int32:
       return {0xa5a5a5a5, 0xa5a5a5a5, 4};
     case DType::int8:
+    case DType::int4:
+    case DType::e2m1:  // Without a NaN: numbers of random sign.
       return {0xa5, 0xa5, 1};
+    case DType::e4m3fnuz:
+    case DType::e5m2fnuz:
+      return {0x80, 0x80, 1};
     default:
-      return {0xff, 0xff, 1};  // NaN of the eight-bit floats
+      return {0xff, 0xff, 1};  // NaN of the other eight-bit floats
   }
 }
 

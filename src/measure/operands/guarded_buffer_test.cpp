@@ -75,6 +75,11 @@ TEST(Poison, IsANanOfItsTypeAndSoIsWhatArithmeticMakesOfIt) {
   }
 }
 
+TEST(Poison, IsANanOfEveryEightBitFloat) {
+  for (const DType dtype : {DType::e4m3fn, DType::e4m3fnuz, DType::e5m2, DType::e5m2fnuz, DType::e8m0})
+    EXPECT_TRUE(std::isnan(decode(dtype, Poison::of(dtype).bits))) << name(dtype);
+}
+
 TEST(Poison, FillsWholeElements) {
   std::byte memory[12];
   fill_poison(DType::fp32, memory);

@@ -10,6 +10,7 @@
 #include "ops/gemm/gemm_reference.h"
 #include "tensor/convert.h"
 #include "tensor/random_fill.h"
+#include "tensor/rounding.h"
 
 namespace attune {
 namespace {
@@ -149,12 +150,12 @@ int64_t GemmOp::output_rows(const Problem& problem) const { return problem.integ
 Tolerance GemmOp::tolerance(const Problem& problem) const {
   const auto shape = GemmShape::of(problem);
   const double root_k = std::sqrt(static_cast<double>(shape.k));
-  const double rtol = shape.out == DType::fp32 ? 1e-4 : 2 * unit_roundoff(shape.out);
+  const double rtol = shape.out == DType::fp32 ? 1e-4 : 2 * Rounding::of(shape.out).unit;
   // Accumulation in fp32 of K terms of random sign errs by about 0.35·√K·eps of the typical |dot|; the largest of 10^8
   // elements is below six such deviations. Accumulating in bf16 is 2^16 times worse, so the factor is not delicate.
   return {.rtol = rtol,
           .atol = rtol * 0.1 * root_k,
-          .max_relative = 4 * root_k * unit_roundoff(DType::fp32),
+          .max_relative = 4 * root_k * Rounding::of(DType::fp32).unit,
           .max_cosine = shape.out == DType::fp32 ? 1e-9 : 1e-5};
 }
 

@@ -18,14 +18,14 @@ Contender static_contender(const SolverEntry& entry, const Solver* solver, const
   try {
     contender.support = solver->supports(problem, device);
     if (!contender.support.yes) return contender;
-    auto space = solver->space(problem, device);
-    if (!space) {
+    const StaticSpace* stated = solver->static_space();
+    if (stated == nullptr) {
       contender.support = Support::no(std::string(kOnDeviceOnly));
       return contender;
     }
-    contender.untuned = solver->untuned(problem, device).value();
-    contender.invariant = solver->invariant_space(problem, device).value();
-    contender.space = *std::move(space);
+    contender.space = stated->space(problem, device);
+    contender.untuned = stated->untuned(problem, device);
+    contender.invariant = stated->invariant_space(problem, device);
     contender.parts = solver->parts(problem, device);
   } catch (const std::exception& error) {
     contender.support = Support::no(error.what());

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Optional;
 
 /// Supports 16-bit types on a host; states one config for each of the device's units. Cannot be opened.
-class GeneratorForTest final : public Solver {
+class GeneratorForTest final : public Solver, public StaticSpace {
  public:
   std::string_view id() const override { return "generator.gemm"; }
   std::string_view version() const override { return "3"; }
@@ -24,15 +24,16 @@ class GeneratorForTest final : public Solver {
     if (problem.integer("m") == 13) fail(ErrorCode::unavailable, "is superstitious");
     return {};
   }
-  std::optional<SearchSpace> space(const Problem&, const DeviceInfo& device) const override {
+  const StaticSpace* static_space() const override { return this; }
+  SearchSpace space(const Problem&, const DeviceInfo& device) const override {
     std::vector<Config> all;
     for (int64_t i = 1; i <= device.num_units; ++i) all.push_back(Config({{"threads", i}}));
     return SearchSpace::listed(std::move(all));
   }
-  std::optional<Config> untuned(const Problem&, const DeviceInfo& device) const override {
+  Config untuned(const Problem&, const DeviceInfo& device) const override {
     return Config({{"threads", device.num_units}});
   }
-  std::optional<SearchSpace> invariant_space(const Problem&, const DeviceInfo&) const override {
+  SearchSpace invariant_space(const Problem&, const DeviceInfo&) const override {
     return SearchSpace::listed({Config::parse("threads=1")});
   }
   std::unique_ptr<Backend> open(Device&) const override {

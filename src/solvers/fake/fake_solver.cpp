@@ -88,8 +88,8 @@ class FakePlan final : public Plan {
 
 class FakeBackend final : public StaticSpaceBackend {
  public:
-  FakeBackend(const Solver& solver, FakeDevice& device)
-      : StaticSpaceBackend(solver, device.info()), device_(device), faults_(FaultList::of_environment()) {}
+  FakeBackend(const StaticSpace& stated, FakeDevice& device)
+      : StaticSpaceBackend(stated, device.info()), device_(device), faults_(FaultList::of_environment()) {}
   Versions versions() const override { return {{"fake.gemm", "1"}}; }
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
@@ -137,7 +137,7 @@ class FakeBackend final : public StaticSpaceBackend {
   FaultList faults_;
 };
 
-class FakeSolver final : public Solver {
+class FakeSolver final : public Solver, public StaticSpace {
  public:
   std::string_view id() const override { return "fake.gemm"; }
   std::string_view version() const override { return "1"; }
@@ -147,7 +147,8 @@ class FakeSolver final : public Solver {
     if (problem.op() != "gemm_a16w16") return Support::no("computes gemm_a16w16 only");
     return {};
   }
-  std::optional<SearchSpace> space(const Problem& problem, const DeviceInfo&) const override {
+  const StaticSpace* static_space() const override { return this; }
+  SearchSpace space(const Problem& problem, const DeviceInfo&) const override {
     const std::vector<Value> tiles = {int64_t{16}, int64_t{32}, int64_t{64}, int64_t{128}};
     std::vector<Parameter> parameters = {{.name = "tile_m", .values = tiles},
                                          {.name = "tile_n", .values = tiles},
@@ -159,13 +160,13 @@ class FakeSolver final : public Solver {
         {{"tile-fits", "tile_m * tile_n <= 128 * 64", "an accumulator of this size does not fit the registers"},
          {"split-divides", "problem.k % split_k == 0", "split-K needs parts of equal length"}});
   }
-  std::optional<SearchSpace> invariant_space(const Problem& problem, const DeviceInfo& device) const override {
-    const SearchSpace all = *space(problem, device);
+  SearchSpace invariant_space(const Problem& problem, const DeviceInfo& device) const override {
+    const SearchSpace all = space(problem, device);
     std::vector<Rule> rules(all.rules().begin(), all.rules().end());
     rules.push_back({"one-order", "split_k == 1", "parts of K are not batch-invariant"});
     return SearchSpace::product({all.parameters().begin(), all.parameters().end()}, std::move(rules));
   }
-  std::optional<Config> untuned(const Problem& problem, const DeviceInfo&) const override {
+  Config untuned(const Problem& problem, const DeviceInfo&) const override {
     std::vector<std::pair<std::string, Value>> values = {
         {"tile_m", int64_t{64}}, {"tile_n", int64_t{64}}, {"split_k", int64_t{1}}};
     if (GemmShape::of(problem).packed) values.emplace_back("b_layout", std::string("plain"));

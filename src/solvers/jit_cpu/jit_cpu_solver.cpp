@@ -32,8 +32,8 @@ void allow_amx() {
 
 class JitCpuBackend final : public StaticSpaceBackend {
  public:
-  JitCpuBackend(const Solver& solver, const DeviceInfo& device)
-      : StaticSpaceBackend(solver, device), compiler_(find_compiler("hostcc")->toolchain()) {}
+  JitCpuBackend(const StaticSpace& stated, const DeviceInfo& device)
+      : StaticSpaceBackend(stated, device), compiler_(find_compiler("hostcc")->toolchain()) {}
 
   Versions versions() const override {
     return {{"jit_cpu.gemm", "1"}, {"kernel.jit_cpu.gemm", kSourcesHash}, {"compiler.hostcc", compiler_}};
@@ -57,7 +57,7 @@ class JitCpuBackend final : public StaticSpaceBackend {
   std::string compiler_;
 };
 
-class JitCpuSolver final : public Solver {
+class JitCpuSolver final : public Solver, public StaticSpace {
  public:
   std::string_view id() const override { return "jit_cpu.gemm"; }
   std::string_view version() const override { return "1"; }
@@ -75,13 +75,14 @@ class JitCpuSolver final : public Solver {
     return {};
   }
 
-  std::optional<SearchSpace> space(const Problem& problem, const DeviceInfo& device) const override {
+  const StaticSpace* static_space() const override { return this; }
+  SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     return gemm_space(GemmShape::of(problem), device);
   }
-  std::optional<Config> untuned(const Problem& problem, const DeviceInfo& device) const override {
+  Config untuned(const Problem& problem, const DeviceInfo& device) const override {
     return gemm_start(GemmShape::of(problem), device);
   }
-  std::optional<SearchSpace> invariant_space(const Problem& problem, const DeviceInfo& device) const override {
+  SearchSpace invariant_space(const Problem& problem, const DeviceInfo& device) const override {
     return gemm_invariant_space(GemmShape::of(problem), device);
   }
 

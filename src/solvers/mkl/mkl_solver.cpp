@@ -35,32 +35,6 @@ Product product_of(const GemmShape& shape) {
   return product;
 }
 
-/// Weights packed by MKL serve every M and are read fastest by as many threads as they were packed for: the count is
-/// part of the layout's name, M is not. All are packed for this M, as if there were one copy of the weights.
-constexpr MKL_INT kPackedForRows = 64;
-/// MKL's packed form begins with several unused megabytes: small weights are not packed.
-constexpr size_t kMaxGrowth = 4;
-constexpr const char* kPackedRoutine = "compute";
-
-size_t packed_size(const GemmShape& shape) {
-  const auto size = shape.in == DType::fp32   ? &cblas_sgemm_pack_get_size
-                    : shape.in == DType::bf16 ? &cblas_gemm_bf16bf16f32_pack_get_size
-                                              : &cblas_gemm_f16f16f32_pack_get_size;
-  return size(CblasBMatrix, kPackedForRows, static_cast<MKL_INT>(shape.n), static_cast<MKL_INT>(shape.k));
-}
-
-bool is_worth_packing(const GemmShape& shape) {
-  const auto plain = static_cast<size_t>(shape.n * shape.k) * static_cast<size_t>(bits(shape.in)) / 8;
-  return shape.packed && packed_size(shape) <= kMaxGrowth * plain;
-}
-
-std::string layout_name(int64_t threads) {
-  MKLVersion version;
-  mkl_get_version(&version);
-  return fmt::format("mkl.pack@{}.{}.{}.t{}", version.MajorVersion, version.MinorVersion, version.UpdateVersion,
-                     threads);
-}
-
 class MklPlan final : public Plan {
  public:
   MklPlan(const GemmShape& shape, const Config& config, int threads)
@@ -68,7 +42,6 @@ class MklPlan final : public Plan {
         product_(product_of(shape)),
         threads_(threads),
         vector_(config.text("routine") == "gemv"),
-        packed_(config.text("routine") == kPackedRoutine),
         dynamic_(threads > 1 && config.integer("dynamic") != 0) {
     traits_.reentrant = false;
     traits_.host_bytes = sizeof *this;
@@ -83,9 +56,7 @@ class MklPlan final : public Plan {
     if (shape_.bias) fill_with_bias(launch.operands[where.bias], c);
     mkl_set_num_threads(threads_);
     mkl_set_dynamic(dynamic_ ? 1 : 0);
-    if (packed_) {
-      run_packed(a, b, c);
-    } else if (shape_.in == DType::fp32) {
+    if (shape_.in == DType::fp32) {
       run_fp32(static_cast<const float*>(a), static_cast<const float*>(b), c);
     } else {
       const auto& p = product_;
@@ -100,18 +71,6 @@ class MklPlan final : public Plan {
   void fill_with_bias(const void* bias, float* c) const {
     to_float(shape_.in, static_cast<const std::byte*>(bias), {c, static_cast<size_t>(shape_.n)});
     broadcast_bias(c, c + shape_.n, shape_.m - 1, shape_.n);
-  }
-
-  void run_packed(const void* a, const void* b, float* c) const {
-    const auto& p = product_;
-    if (shape_.in == DType::fp32) {
-      cblas_sgemm_compute(CblasRowMajor, p.trans_a, CblasPacked, p.m, p.n, p.k, static_cast<const float*>(a), p.lda,
-                          static_cast<const float*>(b), p.ldb, p.beta, c, p.n);
-      return;
-    }
-    const auto call = shape_.in == DType::bf16 ? &cblas_gemm_bf16bf16f32_compute : &cblas_gemm_f16f16f32_compute;
-    call(CblasRowMajor, p.trans_a, CblasPacked, p.m, p.n, p.k, 1.0f, static_cast<const uint16_t*>(a), p.lda,
-         static_cast<const uint16_t*>(b), p.ldb, p.beta, c, p.n);
   }
 
   void run_fp32(const float* a, const float* b, float* c) const {
@@ -129,7 +88,7 @@ class MklPlan final : public Plan {
   GemmShape shape_;
   Product product_;
   int threads_;
-  bool vector_, packed_, dynamic_;
+  bool vector_, dynamic_;
   PlanTraits traits_;
 };
 
@@ -151,65 +110,15 @@ class MklBackend final : public Backend {
     const auto shape = GemmShape::of(problem);
     std::vector<Value> routines = {std::string("gemm")};
     if (shape.m == 1 && shape.in == DType::fp32) routines.emplace_back(std::string("gemv"));
-    std::vector<Parameter> parameters = {
-        {.name = "routine", .values = std::move(routines)},
-        {.name = "threads", .values = thread_counts(device_.num_units)},
-        {.name = "dynamic", .values = {int64_t{1}, int64_t{0}}, .active_if = "threads > 1"}};
-    std::vector<Rule> rules;
-    if (is_worth_packing(shape)) {
-      parameters[0].values.emplace_back(std::string(kPackedRoutine));
-      std::vector<Value> layouts;
-      for (const Value& threads : parameters[1].values) {
-        const std::string name = layout_name(std::get<int64_t>(threads));
-        layouts.emplace_back(name);
-        rules.push_back({"packed_threads", fmt::format("b_layout != '{}' || threads == {}", name, to_text(threads)),
-                         "the weights would be packed for another number of threads"});
-      }
-      parameters.push_back({.name = "b_layout",
-                            .values = std::move(layouts),
-                            .active_if = fmt::format("routine == '{}'", kPackedRoutine)});
-    }
-    return SearchSpace::product(std::move(parameters), std::move(rules));
+    return SearchSpace::product({{.name = "routine", .values = std::move(routines)},
+                                 {.name = "threads", .values = thread_counts(device_.num_units)},
+                                 {.name = "dynamic", .values = {int64_t{1}, int64_t{0}}, .active_if = "threads > 1"}},
+                                {});
   }
 
-  std::vector<Layout> layouts(const Problem& problem) override {
-    std::vector<Layout> all;
-    if (!is_worth_packing(GemmShape::of(problem))) return all;
-    for (const Value& threads : thread_counts(device_.num_units))
-      all.push_back({layout_name(std::get<int64_t>(threads))});
-    return all;
-  }
-
-  uint64_t packed_bytes(const Layout&, const Problem& problem) const override {
-    return packed_size(GemmShape::of(problem));
-  }
-
-  void pack(const Layout& layout, const Problem& problem, std::span<const std::byte> plain,
-            Buffer packed) const override {
-    for (const Value& count : thread_counts(device_.num_units)) {
-      if (layout_name(std::get<int64_t>(count)) != layout.name) continue;
-      mkl_set_num_threads(static_cast<int>(std::get<int64_t>(count)));
-      mkl_set_dynamic(0);
-      const auto shape = GemmShape::of(problem);
-      const Product p = product_of(shape);
-      if (shape.in == DType::fp32) {
-        cblas_sgemm_pack(CblasRowMajor, CblasBMatrix, p.trans_b, kPackedForRows, p.n, p.k, 1.0f,
-                         reinterpret_cast<const float*>(plain.data()), p.ldb, static_cast<float*>(packed.data));
-        return;
-      }
-      const auto call = shape.in == DType::bf16 ? &cblas_gemm_bf16bf16f32_pack : &cblas_gemm_f16f16f32_pack;
-      call(CblasRowMajor, CblasBMatrix, p.trans_b, kPackedForRows, p.n, p.k,
-           reinterpret_cast<const uint16_t*>(plain.data()), p.ldb, static_cast<uint16_t*>(packed.data));
-      return;
-    }
-    fail(ErrorCode::unavailable, "the MKL on this machine has other layouts of packed weights: '{}'", layout.name);
-  }
-
-  Config untuned(const Problem& problem) override {
-    const bool packed = is_worth_packing(GemmShape::of(problem));
-    std::vector<std::pair<std::string, Value>> values = {{"routine", std::string(packed ? kPackedRoutine : "gemm")},
+  Config untuned(const Problem&) override {
+    std::vector<std::pair<std::string, Value>> values = {{"routine", std::string("gemm")},
                                                          {"threads", device_.num_units}};
-    if (packed) values.emplace_back("b_layout", layout_name(device_.num_units));
     if (device_.num_units > 1) values.emplace_back("dynamic", int64_t{1});
     return Config(std::move(values));
   }
@@ -231,7 +140,6 @@ class MklBackend final : public Backend {
  private:
   static std::vector<std::pair<const char*, const void*>> functions() {
     return {{"cblas_sgemm", reinterpret_cast<const void*>(&cblas_sgemm)},
-            {"cblas_sgemm_compute", reinterpret_cast<const void*>(&cblas_sgemm_compute)},
             {"cblas_sgemv", reinterpret_cast<const void*>(&cblas_sgemv)},
             {"cblas_gemm_bf16bf16f32", reinterpret_cast<const void*>(&cblas_gemm_bf16bf16f32)},
             {"cblas_gemm_f16f16f32", reinterpret_cast<const void*>(&cblas_gemm_f16f16f32)}};

@@ -51,35 +51,11 @@ TEST_F(MklSolver, OffersTheVectorRoutineForOneRowOfFp32Only) {
               HasSubstr("sgemv needs m=1 and fp32"));
 }
 
-std::string packed_config(int threads) {
-  const auto versions = OpenedSolver("mkl.gemm").backend().versions();
-  return fmt::format("routine=compute;threads={0}{2};b_layout=mkl.pack@{1}.t{0}", threads,
-                     versions.at("mkl.gemm").substr(2), threads > 1 ? ";dynamic=1" : "");
-}
-
-TEST_F(MklSolver, MultipliesWeightsThatItPackedAhead) {
-  for (const char* problem : {"gemm_a16w16 m=1 n=900 k=910 dtype=fp32 bias=1 bpreshuffle=1",
-                              "gemm_a16w16 m=6 n=900 k=910 dtype=fp32 bpreshuffle=1",
-                              "gemm_a16w16 m=2 n=1500 k=1500 dtype=bf16 outdtype=fp32 bias=1 bpreshuffle=1"}) {
-    EXPECT_TRUE(offers(problem, packed_config(1))) << problem;
-    EXPECT_EQ(mkl_.wrong(problem, packed_config(1)), "");
-  }
-}
-
-TEST_F(MklSolver, PacksForAThreadCountAndLeavesSmallWeightsPlain) {
+TEST_F(MklSolver, TakesPackedWeightsAsTheyAre) {
   const std::string large = "gemm_a16w16 m=4 n=900 k=910 dtype=fp32 bpreshuffle=1";
-  EXPECT_EQ(mkl_.backend().untuned(mkl_.problem(large)).text("routine"), "compute");
-  if (mkl_.device().info().num_units > 1) {
-    std::string mixed = packed_config(2);
-    mixed.back() = '1';  // The layout of one thread, used by two.
-    const auto space = mkl_.backend().space(mkl_.problem(large));
-    const auto why = why_outside(space, Config::parse(mixed), mkl_.problem(large), mkl_.device().info());
-    ASSERT_TRUE(why.has_value());
-    EXPECT_THAT(*why, HasSubstr("another number of threads"));
-  }
-  const std::string small = "gemm_a16w16 m=4 n=64 k=64 dtype=fp32 bpreshuffle=1";
-  EXPECT_EQ(mkl_.backend().untuned(mkl_.problem(small)).text("routine"), "gemm");
-  EXPECT_TRUE(mkl_.backend().layouts(mkl_.problem(small)).empty());
+  EXPECT_EQ(mkl_.backend().untuned(mkl_.problem(large)).text("routine"), "gemm");
+  EXPECT_TRUE(mkl_.backend().layouts(mkl_.problem(large)).empty());
+  EXPECT_EQ(mkl_.wrong(large, "routine=gemm;threads=1"), "");
 }
 
 TEST_F(MklSolver, LeavesNarrowResultsToOthers) {

@@ -179,7 +179,7 @@ class PortableBackend final : public StaticSpaceBackend {
   }
 };
 
-class PortableSolver final : public Solver {
+class PortableSolver final : public Solver, public StaticSpace {
  public:
   std::string_view id() const override { return "portable.gemm"; }
   std::string_view version() const override { return "1"; }
@@ -191,14 +191,13 @@ class PortableSolver final : public Solver {
     if (shape.out != shape.in && shape.out != DType::fp32) return Support::no("writes the input's type or fp32");
     return {};
   }
-  std::optional<SearchSpace> space(const Problem&, const DeviceInfo&) const override {
+  const StaticSpace* static_space() const override { return this; }
+  SearchSpace space(const Problem&, const DeviceInfo&) const override {
     return SearchSpace::product(
         {{.name = "block", .values = {std::string("4x4"), std::string("2x4"), std::string("1x4")}}}, {});
   }
-  std::optional<Config> untuned(const Problem&, const DeviceInfo&) const override {
-    return Config({{"block", std::string("4x4")}});
-  }
-  std::optional<SearchSpace> invariant_space(const Problem& problem, const DeviceInfo& device) const override {
+  Config untuned(const Problem&, const DeviceInfo&) const override { return Config({{"block", std::string("4x4")}}); }
+  SearchSpace invariant_space(const Problem& problem, const DeviceInfo& device) const override {
     return GemmShape::of(problem).k % kLanes == 0 ? space(problem, device) : SearchSpace();
   }
   std::unique_ptr<Backend> open(Device& device) const override {

@@ -26,8 +26,8 @@ void CandidateHistory::recall(const Journal& journal, const Source& place,
                     .started = false,
                     .decisions = false};
   journal.scan(query, [&](const Entry& entry, const Stamp&) {
-    if (const auto* pardoned = std::get_if<Pardoned>(&entry)) {
-      const auto found = results_.find(pardoned->candidate.name());
+    if (const auto* pardon = std::get_if<Pardon>(&entry)) {
+      const auto found = results_.find(pardon->candidate.name());
       if (found == results_.end()) return;
       std::erase_if(found->second, [](const Result& one) { return !one.verified.ok(); });
       if (found->second.empty()) results_.erase(found);
@@ -111,8 +111,8 @@ bool has_pardon_since_decision(const Journal& journal, const CandidateHistory::S
   journal.scan(query, [&](const Entry& entry, const Stamp&) {
     if (const auto* record = std::get_if<Record>(&entry)) {
       if (!record->outcome.ok()) failed.insert(record->candidate.name());
-    } else if (const auto* pardoned = std::get_if<Pardoned>(&entry)) {
-      found = found || failed.contains(pardoned->candidate.name());
+    } else if (const auto* pardon = std::get_if<Pardon>(&entry)) {
+      found = found || failed.contains(pardon->candidate.name());
     } else {
       found = false;
     }

@@ -115,8 +115,8 @@ TEST(CandidateHistory, IsATrialOfEachCandidateForAStrategy) {
 TEST(CandidateHistory, APardonLetsAFailedCandidateTryAgain) {
   const auto crashed = record(Stage::verify, Status::crashed);
   EXPECT_TRUE(recalled({crashed}).has(kCandidate));
-  EXPECT_FALSE(recalled({crashed, Pardoned{"g/2", kCandidate}}).has(kCandidate));
-  EXPECT_TRUE(recalled({record(Stage::verify), Pardoned{"g/2", kCandidate}}).has(kCandidate));
+  EXPECT_FALSE(recalled({crashed, Pardon{"g/2", kCandidate}}).has(kCandidate));
+  EXPECT_TRUE(recalled({record(Stage::verify), Pardon{"g/2", kCandidate}}).has(kCandidate));
 }
 
 TEST(CandidateHistory, WhatTheMachineLackedIsTriedAgain) {

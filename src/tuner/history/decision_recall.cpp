@@ -16,4 +16,13 @@ DecisionRecall recall_decision(const Journal& journal, const CandidateHistory::S
   return {};
 }
 
+std::set<std::string> problems_with_decisions(const Journal& journal, const std::string& fingerprint) {
+  std::set<std::string> keys;
+  const Query query{.fingerprint = fingerprint, .started = false, .records = false, .pardons = false};
+  journal.scan(query, [&](const Entry& entry, const Stamp&) {
+    if (const auto* decision = std::get_if<Decision>(&entry)) keys.insert(decision->problem.key());
+  });
+  return keys;
+}
+
 }  // namespace attune

@@ -2,6 +2,8 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "core/record.h"
 #include "store/journal.h"
@@ -20,5 +22,8 @@ struct DecisionRecall {
 /// shorter deadlines and one older than a pardon are made again.
 DecisionRecall recall_decision(const Journal& journal, const CandidateHistory::Source& place, const Versions& versions,
                                bool has_row, const std::function<bool(const Decision&)>& is_of_these_binaries);
+
+/// Returns the keys of the problems for which the journal has a Decision on the device, whether or not it stands.
+std::set<std::string> problems_with_decisions(const Journal& journal, const std::string& fingerprint);
 
 }  // namespace attune

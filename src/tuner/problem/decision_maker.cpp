@@ -8,7 +8,7 @@ namespace attune {
 
 Decision make_decision(const DecisionFacts& facts) {
   const ContestResult& contest = facts.contest;
-  const Competitor& winner = facts.competitors.at(contest.winner);
+  const EntrantFacts& winner = facts.entrants.at(contest.winner);
   const auto has_failed = [&](const auto& is_so) {
     return std::any_of(facts.failures.begin(), facts.failures.end(),
                        [&](const auto& one) { return is_so(one.second.status); });
@@ -19,16 +19,16 @@ Decision make_decision(const DecisionFacts& facts) {
   decision.fingerprint = facts.device.fingerprint();
   decision.protocol = facts.protocol;
   decision.winner = winner.candidate;
-  decision.baseline = facts.competitors.at(contest.baseline).candidate;
+  decision.baseline = facts.entrants.at(contest.baseline).candidate;
   decision.versions = facts.versions;
   std::set<std::string> solvers_in_final;
   for (const FinalistResult& finalist : contest.finalists) {
-    const Competitor& one = facts.competitors.at(finalist.slot);
+    const EntrantFacts& one = facts.entrants.at(finalist.slot);
     solvers_in_final.insert(one.candidate.solver);
     decision.finalists.push_back(
-        {one.candidate, finalist.comparison, one.verified.errors, one.binaries, finalist.confirmed});
+        {one.candidate, finalist.comparison, one.verified.errors, one.binaries, finalist.confirmed, one.metadata});
   }
-  for (const Slot slot : contest.tied) decision.tied.push_back(facts.competitors.at(slot).candidate);
+  for (const Slot slot : contest.tied) decision.tied.push_back(facts.entrants.at(slot).candidate);
   decision.verdict = contest.verdict;
   decision.noisy = contest.noisy;
   // A candidate that failed transiently may be the best: the next run tries it and reuses the rest.

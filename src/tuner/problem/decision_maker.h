@@ -10,7 +10,7 @@
 #include "core/device_info.h"
 #include "core/record.h"
 #include "search/contest_result.h"
-#include "tuner/problem/competitor.h"
+#include "tuner/problem/entrant_facts.h"
 #include "tuner/problem/race_times.h"
 
 namespace attune {
@@ -21,7 +21,7 @@ struct DecisionFacts {
   const DeviceInfo& device;
   const Protocol& protocol;
   const ContestResult& contest;  ///< Requires: decided.
-  const std::map<Slot, Competitor>& competitors;
+  const std::map<Slot, EntrantFacts>& entrants;
   const RaceTimes& race_times;
   const std::vector<std::pair<Candidate, Outcome>>& failures;
   std::vector<Candidate> opponents;  ///< Untuned configs that a winner must beat.

@@ -10,10 +10,10 @@ class DecisionMaker : public testing::Test {
  protected:
   DecisionMaker() {
     for (const Slot slot : {1u, 2u}) {
-      Competitor one;
+      EntrantFacts one;
       one.slot = slot;
       one.candidate = {"a.gemm", "1", Config({{"x", int64_t{slot}}})};
-      competitors_.emplace(slot, one);
+      entrants_.emplace(slot, one);
       contest_.finalists.push_back({.slot = slot});
     }
     contest_.decided = true;
@@ -26,7 +26,7 @@ class DecisionMaker : public testing::Test {
                           .device = device_,
                           .protocol = protocol_,
                           .contest = contest_,
-                          .competitors = competitors_,
+                          .entrants = entrants_,
                           .race_times = race_times_,
                           .failures = failures_,
                           .opponents = {},
@@ -42,15 +42,15 @@ class DecisionMaker : public testing::Test {
   const DeviceInfo device_{.id = "fake:0", .kind = "fake", .gfx = "fake", .num_units = 4};
   const Protocol protocol_;
   ContestResult contest_;
-  std::map<Slot, Competitor> competitors_;
+  std::map<Slot, EntrantFacts> entrants_;
   RaceTimes race_times_;
   std::vector<std::pair<Candidate, Outcome>> failures_;
 };
 
 TEST_F(DecisionMaker, NamesWinnerAndBaseline) {
   const Decision decision = make();
-  EXPECT_EQ(decision.winner, competitors_.at(2).candidate);
-  EXPECT_EQ(decision.baseline, competitors_.at(1).candidate);
+  EXPECT_EQ(decision.winner, entrants_.at(2).candidate);
+  EXPECT_EQ(decision.baseline, entrants_.at(1).candidate);
   EXPECT_EQ(decision.finalists.size(), 2u);
   EXPECT_EQ(decision.device, "fake/4");
   EXPECT_FALSE(decision.incomplete);
@@ -58,15 +58,15 @@ TEST_F(DecisionMaker, NamesWinnerAndBaseline) {
 
 TEST_F(DecisionMaker, IsIncompleteWhenSomeCandidateMayStillBeTried) {
   EXPECT_TRUE(make(true).incomplete);
-  failures_ = {{competitors_.at(1).candidate, {.status = Status::wrong_result}}};
+  failures_ = {{entrants_.at(1).candidate, {.status = Status::wrong_result}}};
   EXPECT_FALSE(make().incomplete);
-  failures_ = {{competitors_.at(1).candidate, {.status = Status::device_lost}}};
+  failures_ = {{entrants_.at(1).candidate, {.status = Status::device_lost}}};
   EXPECT_TRUE(make().incomplete) << "another run may not lose the device";
 }
 
 TEST_F(DecisionMaker, CarriesTheDeadlinesUnderWhichACandidateTimedOut) {
   EXPECT_EQ(make().deadlines, Deadlines());
-  failures_ = {{competitors_.at(1).candidate, {.status = Status::timed_out}}};
+  failures_ = {{entrants_.at(1).candidate, {.status = Status::timed_out}}};
   EXPECT_EQ(make().deadlines, (Deadlines{60'000, 2'000}));
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace attune {
+namespace {
+
+/// Returns the heading of a group in the help. CLI11 omits what has an empty one.
+const char* heading(CommandGroup group) {
+  switch (group) {
+    case CommandGroup::tune:
+      return "Tune";
+    case CommandGroup::inspect:
+      return "Look and compare";
+    case CommandGroup::tables:
+      return "Tables";
+    case CommandGroup::run_time:
+      return "Run time";
+    case CommandGroup::maintenance:
+      return "Maintenance";
+    case CommandGroup::hidden:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, Action& chosen) {
+  auto commands = registered_commands();
+  std::stable_sort(commands.begin(), commands.end(),
+                   [](const Command& a, const Command& b) { return a.group < b.group; });
+  for (const Command& command : commands) {
+    CLI::App* added = app.add_subcommand(command.name, command.help);
+    command.add_flags(*added, chosen);
+    added->group(heading(command.group));  // Last: the command's own subcommands would inherit it.
+  }
+}
+
+std::string names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
+    names.push_back(command->get_name());
+  if (names.empty()) return "there is no command";
+  const std::string last = std::move(names.back());
+  names.pop_back();
+  return fmt::format("the commands are {} and {}", join(names, ", "), last);
+}
+
+}  // namespace attune

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "formats/csv/table_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "formats/csv/key_cells.h"
+
+namespace attune {
+namespace {
+
+using enum TableColumn::Place;
+
+/// The shortest text of a fraction with at most four decimals: `0.0`, `0.0029`.
+std::string fraction_text(double value) {
+  std::string text = fmt::format("{:.4f}", value);
+  while (text.ends_with('0') && !text.ends_with(".0")) text.pop_back();
+  return text;
+}
+
+/// Reads `0.0029` or `0.9%`.
+std::optional<double> fraction(std::string_view text) {
+  if (!text.ends_with('%')) return parse_double(text);
+  const auto percent = parse_double(trim(text.substr(0, text.size() - 1)));
+  if (!percent) return std::nullopt;
+  return *percent / 100;
+}
+
+int64_t units(std::string_view cell) {
+  if (const auto number = units_of(cell)) return *number;
+  fail(ErrorCode::invalid_input, "{}", units_error(cell));
+}
+
+using Cell = std::string_view;
+using Read = TableRow;
+using Written = PublishedRow;
+
+/// In the order in which they are read, and in which those at the end are appended.
+constexpr std::array kColumns = {
+    TableColumn{.name = "gfx",
+                .place = first,
+                .write = [](const Written& row) { return row.gfx; },
+                .read = [](Cell cell, Read& row) { row.gfx = cell; }},
+    TableColumn{.name = "cu_num",
+                .place = first,
+                .write = [](const Written& row) { return std::to_string(row.num_units); },
+                .read = [](Cell cell, Read& row) { row.num_units = units(cell); }},
+    TableColumn{.name = "libtype",
+                .write = [](const Written& row) { return row.libtype; },
+                .read = [](Cell cell, Read& row) { row.libtype = cell; }},
+    TableColumn{.name = "solidx",
+                .other_name = "kernelId",
+                .write = [](const Written& row) { return std::to_string(row.algorithm); }},
+    TableColumn{.name = "splitK", .write = [](const Written& row) { return std::to_string(row.split_k); }},
+    TableColumn{.name = "us",
+                .write = [](const Written& row) { return fmt::format("{:.4f}", row.us); },
+                .read = [](Cell cell, Read& row) { row.us = usable_time(cell); }},
+    TableColumn{.name = "kernelName",
+                .write = [](const Written& row) { return row.kernel_name; },
+                .read = [](Cell cell, Read& row) { row.kernel_name = cell; }},
+    TableColumn{.name = "errRatio",
+                .other_name = "err_ratio",
+                .write = [](const Written& row) { return fraction_text(row.err_ratio); },
+                .read = [](Cell cell, Read& row) { row.err_ratio = fraction(cell); }},
+    TableColumn{.name = "tflops",
+                .write = [](const Written& row) { return fmt::format("{:.2f}", row.tflops); },
+                .read = [](Cell cell, Read& row) { row.tflops = parse_double(cell); }},
+    TableColumn{.name = "bw",
+                .write = [](const Written& row) { return fmt::format("{:.2f}", row.bw); },
+                .read = [](Cell cell, Read& row) { row.bw = parse_double(cell); }},
+    TableColumn{.name = "device",
+                .place = last,
+                .write = [](const Written& row) { return row.model; },
+                .read = [](Cell cell, Read& row) { row.device = cell; }},
+    TableColumn{.name = "layout",
+                .place = last,
+                .write = [](const Written& row) { return row.layout; },
+                .read = [](Cell cell, Read& row) { row.layout = cell; }},
+    TableColumn{.name = "require",
+                .place = last_if_needed,
+                .write = [](const Written& row) { return std::string(text(row.require)); },
+                .read = [](Cell cell, Read& row) { row.require = parse_requirement(cell); }},
+    TableColumn{.name = "_tag", .place = read_only, .read = [](Cell cell, Read& row) { row.tag = cell; }},
+};
+
+}  // namespace
+
+bool TableColumn::is_named(std::string_view text) const noexcept {
+  return equal_ignoring_case(name, text) || (!other_name.empty() && equal_ignoring_case(other_name, text));
+}
+
+std::span<const TableColumn> table_columns() noexcept { return kColumns; }
+
+bool is_column_of_all_families(std::string_view name) noexcept {
+  return std::any_of(kColumns.begin(), kColumns.end(), [&](const TableColumn& column) {
+    return column.place != result && column.place != last_if_needed && column.is_named(name);
+  });
+}
+
+std::vector<std::string> new_table_header(const FamilySpec& family) {
+  std::vector<std::string> header;
+  for (const TableColumn& column : kColumns) {
+    if (column.place == first) header.emplace_back(column.name);
+  }
+  for (const KeyColumn& key : family.key) {
+    if (!key.optional) header.emplace_back(key.column);
+  }
+  header.insert(header.end(), family.results.begin(), family.results.end());
+  return header;
+}
+
+std::optional<std::string> table_cell(const FamilySpec& family, const PublishedRow& row, std::string_view column) {
+  for (const KeyColumn& key : family.key) {
+    if (equal_ignoring_case(key.column, column)) return cell_text(family, key, key_value(row.problem, key));
+  }
+  for (const TableColumn& one : kColumns) {
+    if (one.write != nullptr && one.is_named(column)) return one.write(row);
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> units_of(std::string_view cell) {
+  if (cell.empty()) return 0;
+  // Tools with missing values write `80.0`.
+  const auto value = attribute_value(cell, ColumnKind::integer);
+  const auto number = value ? parse_int(*value) : std::nullopt;
+  return number && *number >= 0 ? number : std::nullopt;
+}
+
+std::string units_error(std::string_view cell) {
+  return fmt::format("column 'cu_num' expects a whole number, got '{}'", shown(cell));
+}
+
+std::optional<double> usable_time(std::string_view text) noexcept {
+  const auto us = parse_double(text);
+  // From shorter than any clock can measure to longer than anyone has waited, so that ratios of times stay finite.
+  constexpr double kShortest = 1e-9, kLongest = 1e18;
+  if (!us || !std::isfinite(*us) || *us < kShortest || *us > kLongest) return std::nullopt;
+  return us;
+}
+
+std::string time_error(std::string_view cell) {
+  return fmt::format("column 'us' expects a time in µs above 0, got '{}'", shown(cell));
+}
+
+}  // namespace attune

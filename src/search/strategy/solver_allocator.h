@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "search/strategy/trial_log.h"
+
+namespace attune {
+
+/// What an allocator sees of a solver that takes part in a problem; a strategy of its own searches its configs.
+struct SolverState {
+  std::string solver;      ///< Its id.
+  TrialLog trials;         ///< What its strategy was told in this run: results, costs, the best.
+  uint64_t num_asked = 0;  ///< Candidates that its strategy has named.
+  bool idle = false;       ///< It has nothing to name in this request.
+};
+
+/// Decides which solver's strategy names the next candidate. Deterministic; one for each problem; not thread-safe.
+class SolverAllocator {
+ public:
+  virtual ~SolverAllocator() = default;
+  /// Returns the position of a solver that is not idle. Requires: there is one. `solvers` has the same ones, in the
+  /// same order, in every call.
+  virtual size_t next(std::span<const SolverState> solvers) = 0;
+};
+
+/// Solvers name one candidate each, in turn, so that a large space does not delay a small one.
+std::unique_ptr<SolverAllocator> take_turns();
+
+}  // namespace attune

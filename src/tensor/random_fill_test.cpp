@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "tensor/random_fill.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "attune/error.h"
+#include "base/hash.h"
+#include "tensor/convert.h"
+#include "tensor/rounding.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kCount = 4096;
+
+std::vector<double> numbers(DType dtype, const std::vector<std::byte>& stored) {
+  std::vector<double> values(kCount);
+  to_double(dtype, stored.data(), values);
+  return values;
+}
+
+TEST(RandomFill, DataOfTheWideTypesNeverChanges) {
+  std::vector<std::byte> stored(kCount * 4);
+  fill_normal(DType::fp32, 7, stored);
+  EXPECT_EQ(hash128(std::span<const std::byte>(stored)).hex(), "b62feefd917416588679e77978acbd95");
+  fill_integers(DType::bf16, 7, 4, std::span(stored).first(kCount * 2));
+  EXPECT_EQ(hash128(std::span<const std::byte>(stored).first(kCount * 2)).hex(), "cacb095551a36551e8a8a2662d3e55ed");
+}
+
+TEST(RandomFill, UsesTheRangeOfANarrowTypeUpToItsEnds) {
+  for (const DType dtype :
+       {DType::int8, DType::int4, DType::e4m3fn, DType::e4m3fnuz, DType::e5m2, DType::e5m2fnuz, DType::e2m1}) {
+    std::vector<std::byte> stored(stored_bytes(bits(dtype), kCount));
+    fill_normal(dtype, 3, stored);
+    const auto values = numbers(dtype, stored);
+    const Rounding& rounding = Rounding::of(dtype);
+    EXPECT_EQ(values[0], rounding.largest) << name(dtype);
+    EXPECT_EQ(values[1], 2 * rounding.step) << name(dtype);
+    EXPECT_EQ(values[kCount - 2], -2 * rounding.step) << name(dtype);
+    EXPECT_EQ(values[kCount - 1], -rounding.largest) << name(dtype);
+    double sum = 0;
+    for (size_t i = 2; i + 2 < kCount; ++i) {
+      ASSERT_TRUE(std::isfinite(values[i])) << name(dtype) << ' ' << i;
+      sum += values[i];
+    }
+    const double deviation = bits(dtype) == 8 && dtype == DType::int8 ? 32 : 2;
+    EXPECT_LT(std::abs(sum / kCount), deviation / 10) << name(dtype);
+    std::vector<std::byte> again(stored.size()), other(stored.size());
+    fill_normal(dtype, 3, again);
+    fill_normal(dtype, 4, other);
+    EXPECT_EQ(stored, again) << name(dtype);
+    EXPECT_NE(stored, other) << name(dtype);
+  }
+}
+
+TEST(RandomFill, WholeNumbersAreExactInEverySignedType) {
+  for (int number = 0; number < kNumDTypes; ++number) {
+    const auto dtype = static_cast<DType>(number);
+    if (dtype == DType::e8m0) continue;
+    std::vector<std::byte> stored(stored_bytes(bits(dtype), kCount)), wide(kCount * 8);
+    fill_integers(dtype, 5, 4, stored);
+    fill_integers(DType::fp64, 5, 4, wide);
+    EXPECT_EQ(numbers(dtype, stored), numbers(DType::fp64, wide)) << name(dtype);
+  }
+}
+
+TEST(RandomFill, ScalesArePositiveOverSeveralPowersOfTwo) {
+  for (const DType dtype : {DType::fp32, DType::bf16, DType::fp16, DType::e8m0}) {
+    std::vector<std::byte> stored(stored_bytes(bits(dtype), kCount));
+    fill_scales(dtype, 9, ScaleValues::any, stored);
+    const auto values = numbers(dtype, stored);
+    EXPECT_EQ(values.front(), 0x1p-6) << name(dtype);
+    EXPECT_EQ(values.back(), 0x1p5) << name(dtype);
+    EXPECT_EQ(*std::min_element(values.begin(), values.end()), 0x1p-6) << name(dtype);
+    const auto is_between = [&](double low, double high) {
+      return std::count_if(values.begin(), values.end(), [=](double value) { return value >= low && value < high; });
+    };
+    for (int power = -4; power < 4; ++power)
+      EXPECT_GT(is_between(std::ldexp(1.0, power), std::ldexp(1.0, power + 1)), 200) << name(dtype) << ' ' << power;
+    fill_scales(dtype, 9, ScaleValues::exact, stored);
+    for (const double value : numbers(dtype, stored))
+      ASSERT_TRUE(value == 0.5 || value == 1 || value == 2) << name(dtype);
+  }
+}
+
+TEST(RandomFill, RefusesSignedDataOfATypeWithoutASign) {
+  std::vector<std::byte> stored(16);
+  EXPECT_THROW(fill_normal(DType::e8m0, 1, stored), Error);
+  EXPECT_THROW(fill_integers(DType::e8m0, 1, 4, stored), Error);
+}
+
+}  // namespace
+}  // namespace attune

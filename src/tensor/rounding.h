@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "attune/dtype.h"
+
+namespace attune {
+
+/// How a type rounds to nearest: |rounded − x| ≤ max(unit · |x|, step) for every x up to `largest`.
+struct Rounding {
+  double unit = 0;     ///< Largest relative error: 2^-24 for fp32, 2^-8 for bf16, 2^-4 for e4m3fn; 0 for integers.
+  double step = 0;     ///< Largest absolute error near zero, where numbers have a fixed spacing: half of it.
+  double largest = 0;  ///< Largest finite number.
+
+  static const Rounding& of(DType dtype) noexcept;
+};
+
+}  // namespace attune

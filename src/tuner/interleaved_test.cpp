@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "tuner/interleaved.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+/// An executor that finds every candidate right, and aborts each request once it is stopped, as a supervisor does when
+/// it gives up starting a worker. It fails where a caller asks for ever.
+class StoppableExecutor final : public Executor {
+ public:
+  const DeviceInfo& device() const override { return device_; }
+  void begin(Request request) override {
+    on_request(request);
+    answer_ = is_stopped ? cancelled(request, 1) : std::visit([this](const auto& one) { return done(one); }, request);
+  }
+  int descriptor() const override { return -1; }
+  std::optional<Answer> take() override { return std::exchange(answer_, std::nullopt); }
+  void close(ProblemId) override { is_closed = true; }
+  void drop(Slot) override {}
+  void abort() override { is_stopped = true; }
+
+  bool is_stopped = false, is_closed = false;
+  /// Called with each request before it is done.
+  std::function<void(const Request&)> on_request = [](const Request&) {};
+
+ private:
+  static Answer done(const request::Open& open) { return Opened{.problem = open.id}; }
+  static Answer done(const request::Admit& admit) { return Admitted{.slot = admit.slot}; }
+  static Answer done(const request::Recycle&) { return Recycled{1}; }
+  Answer done(const request::Sample& sample) {
+    if (++num_samples_ > 10) fail(ErrorCode::internal, "a caller asks for ever");
+    return Sampled{.turns = sample.schedule, .samples = std::vector<Sample>(sample.schedule.size(), {.us = 5})};
+  }
+
+  DeviceInfo device_;
+  std::optional<Answer> answer_;
+  int num_samples_ = 0;
+};
+
+class Interleaved : public testing::Test {
+ protected:
+  std::vector<TimedCandidate> run() {
+    const std::vector<Candidate> candidates = {Candidate::parse("fake.gemm@1:x=1"),
+                                               Candidate::parse("fake.gemm@1:x=2")};
+    return time_interleaved(executor_, Problem::parse("gemm_a16w16 m=1 n=1 k=1 dtype=fp32"), candidates, options_);
+  }
+  /// Stops the executor at the first request of a kind; fails when more than a few requests follow.
+  template <typename Kind>
+  void stop_at() {
+    executor_.on_request = [this](const Request& request) {
+      executor_.is_stopped = executor_.is_stopped || std::holds_alternative<Kind>(request);
+      if (executor_.is_stopped && ++num_after_ > 5) fail(ErrorCode::internal, "a stopped request is made again");
+    };
+  }
+
+  StoppableExecutor executor_;
+  InterleavedOptions options_{.rounds = 3};
+  int num_after_ = 0;
+};
+
+TEST_F(Interleaved, TimesEachCandidateInEachRound) {
+  for (const TimedCandidate& one : run()) {
+    ASSERT_TRUE(one.outcome.ok()) << one.outcome.detail;
+    EXPECT_EQ(one.outcome.measurement->samples.size(), 3u);
+  }
+}
+
+TEST_F(Interleaved, AnInterruptWhileItSamplesEndsIt) {
+  stop_at<request::Sample>();
+  for (const TimedCandidate& one : run()) EXPECT_EQ(one.outcome.status, Status::cancelled);
+  EXPECT_TRUE(executor_.is_closed);
+}
+
+TEST_F(Interleaved, AnInterruptWhileASecondProcessStartsEndsIt) {
+  options_.protocol.require = Requirement::deterministic;
+  stop_at<request::Recycle>();
+  for (const TimedCandidate& one : run()) EXPECT_EQ(one.outcome.status, Status::cancelled);
+}
+
+TEST_F(Interleaved, AnInterruptThatItsTickReportsEndsIt) {
+  int num_ticks = 0;
+  options_.tick = [&] { return ++num_ticks > 3; };  // after the problem was opened and both were admitted
+  for (const TimedCandidate& one : run()) EXPECT_EQ(one.outcome.status, Status::cancelled);
+  options_.tick = [] { return true; };
+  EXPECT_THROW(run(), Error) << "the problem is not opened";
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "attune/requirement.h"
+#include "core/binary.h"
+#include "core/candidate.h"
+#include "core/outcome.h"
+#include "core/turn.h"
+
+namespace attune {
+
+/// What a run knows of an admitted candidate.
+struct EntrantFacts {
+  Candidate candidate;
+  Slot slot = 0;
+  Outcome verified;
+  uint32_t batch = 1;
+  uint64_t workspace_bytes = 0, rotation_bytes = 0;
+  bool shortlisted = false;
+  Requirement states = Requirement::none;  ///< What its plan states, and was found to keep.
+  std::vector<BinaryIdentity> binaries;
+  std::vector<BinaryMetadata> metadata;  ///< compiler_reports() of the binaries.
+  double prepare_s = 0, timing_s = 0;    ///< Spent on it in this run, see Trial.
+};
+
+}  // namespace attune

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "device/fake/fake_device.h"
+#include "measure/local_executor.h"
+#include "ops/op.h"
+#include "solver/registry.h"
+#include "tuner/tuner.h"
+
+namespace attune {
+namespace {
+
+/// An executor on its own fake device that throws after it has opened some problems.
+class FailingExecutor final : public Executor {
+ public:
+  FailingExecutor(int num_opens, ErrorCode code) : left_(num_opens), code_(code) {}
+  const DeviceInfo& device() const override { return inner_.device(); }
+  void begin(Request request) override {
+    left_ -= std::holds_alternative<request::Open>(request);
+    inner_.begin(std::move(request));
+  }
+  int descriptor() const override { return inner_.descriptor(); }
+  std::optional<Answer> take() override {
+    if (left_ < 0) fail(code_, "planted loss");
+    return inner_.take();
+  }
+  void close(ProblemId id) override { inner_.close(id); }
+  void drop(Slot slot) override { inner_.drop(slot); }
+  void abort() override { inner_.abort(); }
+
+ private:
+  FakeDevice device_;
+  LocalExecutor inner_{device_, registry()};
+  int left_;
+  ErrorCode code_;
+};
+
+class Counting final : public TuneObserver {
+ public:
+  void progress(const Problem&, Phase, size_t) override {}
+  void finished(const TuneResult&) override { ++num_finished; }
+  size_t num_finished = 0;
+};
+
+class TunerOnSeveralDevices : public testing::Test {
+ protected:
+  TunerOnSeveralDevices() {
+    options_.contest.confirm.delay_s = 0;
+    options_.strategy.max_trials = 4;
+    for (int m = 1; m <= 10; ++m) {
+      const auto problem = Problem::parse(fmt::format("gemm_a16w16 m={} n=16 k=16 dtype=fp32", m));
+      items_.push_back({.problem = op_of(problem).normalise(problem, {})});
+    }
+  }
+  std::vector<TuneResult> run(Executor& first, Executor& second) {
+    return Tuner({{first, *journals_[0], nullptr, {}}, {second, *journals_[1], nullptr, {}}}, options_)
+        .run(items_, observer_, interrupted_);
+  }
+  void expect_all_decided(const std::vector<TuneResult>& results) {
+    ASSERT_EQ(results.size(), items_.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      EXPECT_EQ(results[i].problem, items_[i].problem);
+      EXPECT_EQ(results[i].ending, Ending::decided) << results[i].reason;
+    }
+    EXPECT_EQ(observer_.num_finished, items_.size());
+  }
+
+  TunerOptions options_;
+  std::vector<WorkItem> items_;
+  std::unique_ptr<Journal> journals_[2] = {open_memory_journal(), open_memory_journal()};
+  Counting observer_;
+  std::atomic<bool> interrupted_ = false;
+};
+
+constexpr int kNever = 1'000'000;
+
+TEST_F(TunerOnSeveralDevices, EveryProblemIsDecidedOnceAndInTheOrderOfTheInput) {
+  FailingExecutor first(kNever, ErrorCode::device), second(kNever, ErrorCode::device);
+  expect_all_decided(run(first, second));
+  size_t num_decisions = 0;
+  for (const auto& journal : journals_)
+    journal->scan({.started = false, .records = false, .pardons = false},
+                  [&](const Entry&, const Stamp&) { ++num_decisions; });
+  EXPECT_EQ(num_decisions, items_.size());
+}
+
+TEST_F(TunerOnSeveralDevices, TheProblemsOfALostDeviceGoToTheOther) {
+  FailingExecutor lost(2, ErrorCode::device), healthy(kNever, ErrorCode::device);
+  expect_all_decided(run(lost, healthy));
+}
+
+TEST_F(TunerOnSeveralDevices, ALossOfAllEndsTheRun) {
+  FailingExecutor first(1, ErrorCode::device), second(2, ErrorCode::device);
+  EXPECT_THROW(run(first, second), Error);
+}
+
+TEST_F(TunerOnSeveralDevices, WhatIsNoFaultOfADeviceEndsTheRunOfAll) {
+  FailingExecutor first(0, ErrorCode::database), second(kNever, ErrorCode::device);
+  EXPECT_THROW(run(first, second), Error);
+}
+
+TEST_F(TunerOnSeveralDevices, AnInterruptEndsTheRunsOfAllDevices) {
+  interrupted_ = true;
+  FailingExecutor first(kNever, ErrorCode::device), second(kNever, ErrorCode::device);
+  for (const TuneResult& result : run(first, second)) EXPECT_EQ(result.ending, Ending::cut);
+  EXPECT_EQ(observer_.num_finished, items_.size());
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,509 @@
+# SPDX-License-Identifier: MIT
+"""The commands beside tune: bench, list, explain, diff, check, journal, paths."""
+import csv
+import io
+import json
+import re
+import subprocess
+
+import story
+from story import FAKE, SHAPES
+
+PROBLEM = "gemm_a16w16 m=1 n=32 k=48 dtype=fp32"
+KEY = PROBLEM + " outdtype=fp32 bias=0"
+DEVICE = ("--devices", "fake:0")
+FOREIGN = "gfx942,304,8,8,8,False,torch.float32,torch.float32,False,False,x,1,0,5.0,native,0.0,1.0,1.0,,\n"
+
+
+class Bench(story.Story):
+    def test_without_a_solver_every_default_is_timed(self):
+        result = self.attune("bench", PROBLEM, *FAKE)
+        self.assertRegex(result.stdout, r"(?m)^fake\.gemm@1:split_k=1;tile_m=64;tile_n=64 .* µs ± .*× \[.*errRatio 0\.0000")
+
+    def test_a_solver_and_a_config_name_one_candidate(self):
+        answer = self.attune("bench", PROBLEM, *FAKE, "--solver", "fake.gemm", "--config", "split_k=2;tile_m=16;tile_n=16",
+                             "--iters", "5", "--json").json
+        self.assertEqual(set(answer), {"problem", "device", "candidates"})
+        candidate, = answer["candidates"]
+        self.assertEqual(candidate["candidate"], "fake.gemm@1:split_k=2;tile_m=16;tile_n=16")
+        self.assertEqual((candidate["status"], candidate["samples"], candidate["err_ratio"]), ("ok", 5, 0))
+
+    def test_candidates_are_compared_with_the_first(self):
+        names = ["fake.gemm@1:split_k=1;tile_m=64;tile_n=64", "fake.gemm@1:split_k=1;tile_m=16;tile_n=32"]
+        answer = self.attune("bench", PROBLEM, *FAKE, "--candidate", names[0], "--candidate", names[1], "--json").json
+        self.assertEqual([c["candidate"] for c in answer["candidates"]], names)
+        self.assertGreater(answer["candidates"][1]["interval"][0], 1)
+
+    def test_the_command_that_repeats_a_result_repeats_it(self):
+        import shlex
+        first = self.attune("bench", PROBLEM, *FAKE, "--json").json["candidates"][0]
+        again = self.attune(*shlex.split(first["repeat"])[1:], "--json").json["candidates"][0]
+        self.assertEqual(again["candidate"], first["candidate"])
+        self.assertEqual(again["us"], first["us"])
+
+    def test_a_candidate_that_cannot_run_is_reported(self):
+        result = self.attune("bench", PROBLEM, *FAKE, "--candidate", "fake.gemm@0:tile_m=16", status=1)
+        self.assertRegex(result.stdout, r"(?m)^fake\.gemm@0:tile_m=16 +[a-z_]+: ")
+
+    def test_it_writes_nothing(self):
+        self.attune("bench", PROBLEM, *FAKE)
+        self.assertFalse(self.home.exists())
+
+    def test_bad_arguments(self):
+        for more, says in ((("--solver", "nope.gemm"), "attune list solvers"), (("--config", "a=1"), "--config needs --solver"),
+                           (("--candidate", "garbage"), "garbage"), (("--iters", "0"), "iters"),
+                           (("--solver", "fake.gemm", "--config", "tile_m=7"), "'tile_m=7'"),
+                           (("--candidate", "fake.gemm@1:tile_m=16"), "does not offer this config")):
+            self.refused("bench", PROBLEM, *FAKE, *more, says=says)
+        self.refused("bench", "gemm_a16w16 m=1 n=32 dtype=fp32", *FAKE, says="'k'")
+        self.refused("bench", "conv_of_nothing m=1", *FAKE, says="conv_of_nothing")
+        self.refused("bench", PROBLEM + " colour=red", *FAKE, says="colour")
+
+
+class List(story.Story):
+    def test_solvers(self):
+        self.assertIn("fake.gemm", self.attune("list", "solvers").stdout)
+        entries = {e["id"]: e for e in self.attune("list", "solvers", "--json").json}
+        for solver in ("fake.gemm", "portable.gemm"):
+            self.assertTrue(entries[solver]["available"])
+        for entry in entries.values():
+            self.assertEqual(entry["available"], entry["reason"] == "", entry)
+
+    def test_devices(self):
+        self.assertIn("fake:0", self.attune("list", "devices").stdout)
+        entries = {e["id"]: e for e in self.attune("list", "devices", "--json").json}
+        self.assertEqual(set(entries), {"cpu:0", "fake:0"})
+        self.assertEqual((entries["fake:0"]["gfx"], entries["fake:0"]["cu_num"]), ("fake", 4))
+        self.assertGreater(entries["cpu:0"]["memory_bytes"], 0)
+
+    def test_ops(self):
+        self.assertRegex(self.attune("list", "ops").stdout, r"gemm_a16w16 +bf16_tuned_gemm.csv +tunable")
+        entries = {e["op"]: e for e in self.attune("list", "ops", "--json").json}
+        self.assertTrue(entries["gemm_a16w16"]["tunable"])
+        self.assertFalse(entries["fmoe"]["tunable"])
+        self.assertLessEqual({"m", "n", "k", "dtype"}, {a["name"] for a in entries["gemm_a16w16"]["attributes"]})
+
+    def test_candidates_with_what_the_rules_excluded(self):
+        text = self.attune("list", "candidates", PROBLEM, *DEVICE, "--pruned").stdout
+        self.assertIn("fake.gemm@1:split_k=1;tile_m=64;tile_n=64  (untuned)", text)
+        self.assertIn("excluded by tile-fits", text)
+        answer = {e["solver"]: e for e in self.attune("list", "candidates", PROBLEM, *DEVICE, "--json").json}
+        fake = answer["fake.gemm"]
+        self.assertEqual(fake["allowed"], len(fake["candidates"]))
+        self.assertIs(fake["sampled"], False)
+        self.assertEqual(fake["size"], fake["allowed"] + sum(fake["rejected"].values()))
+        self.assertFalse(answer["portable.gemm"]["supported"])
+
+    def test_bad_arguments(self):
+        self.refused("list", says="name what to list: solvers, devices, ops or candidates")
+        self.refused("list", "frobs", says="frobs")
+        self.refused("list", "candidates", *DEVICE, says="give a problem")
+        self.refused("list", "candidates", "gemm_a16w16 m=0 n=1 k=1", *DEVICE, says="'m'")
+
+
+class Tables(story.Story):
+    def setUp(self):
+        super().setUp()
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+
+
+class Explain(Tables):
+    def test_without_a_table_those_of_the_run_time_are_looked_in(self):
+        env = {"ATTUNE_CONFIG_GEMM_BF16": f"{self.work / 'gone.csv'}:{self.work / 't.csv'}", "ATTUNE_CONFIG_STRICT": "1"}
+        result = self.attune("explain", PROBLEM, *DEVICE, "--json", env=env)
+        self.assertEqual((result.json["match"], result.json["tables"]), ("exact", [f"variable {self.work / 't.csv'}"]))
+        self.assertIn("names a table that does not exist", result.stderr)
+        self.assertEqual(result.stderr.count("gone.csv"), 1, result.stderr)
+        answer = self.attune("explain", PROBLEM, *DEVICE, "--json", env={"ATTUNE_CONFIG_DIR": str(self.work / "none")}).json
+        self.assertEqual((answer["match"], answer["tables"]), ("fallback", []))
+
+    def explain(self, problem, *more):
+        return self.attune("explain", problem, "-t", "t.csv", *DEVICE, "--json", *more).json
+
+    def test_an_exact_row(self):
+        answer = self.explain(PROBLEM)
+        self.assertEqual((answer["match"], answer["steps"][0]["line"]), ("exact", 2))
+        self.assertEqual(answer["candidate"], self.rows("t.csv")[0]["kernelName"])
+        text = self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE).stdout
+        self.assertIn("t.csv:2", text)
+
+    def test_the_winner_is_marked_among_the_finalists(self):
+        answer = self.explain(PROBLEM)["decision"]
+        self.assertEqual([one["candidate"] for one in answer["finalists"] if one["winner"]], [answer["winner"]])
+        self.assertGreater(len(answer["finalists"]), 1)
+        lines = self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE).stdout.splitlines()
+        marked = [line for line in lines if "  (the winner)" in line]
+        self.assertEqual(len(marked), 1, lines)
+        self.assertIn(f"  {answer['winner']}  ", marked[0])
+        self.assertTrue(any(line.startswith("  default: ") for line in lines), "words of the table are explained")
+
+    def test_padded_rows_and_the_fallback(self):
+        self.put("more.csv", "M,N,K,dtype\n16,8,8,fp32\n1024,8,2,fp32\n")
+        self.tune("-i", "more.csv", "-o", "t.csv", "--max-trials", "4")
+        self.assertEqual(self.explain("gemm_a16w16 m=3 n=8 k=8 dtype=fp32")["match"], "padded_fine")
+        self.assertEqual(self.explain("gemm_a16w16 m=600 n=8 k=2 dtype=fp32")["match"], "padded_coarse")
+        answer = self.explain("gemm_a16w16 m=3 n=9 k=8 dtype=fp32")
+        self.assertEqual((answer["match"], "candidate" in answer), ("fallback", False))
+
+    def test_a_row_that_cannot_be_used_is_told(self):
+        self.put("t.csv", self.read("t.csv").replace("fake.gemm@1:", "fake.gemm@0:", 1))
+        answer = self.explain(PROBLEM)
+        self.assertEqual(answer["match"], "fallback")
+        self.assertIn("fake.gemm 0", answer["steps"][0]["remark"])
+
+    def test_of_two_tables_the_first_serves(self):
+        self.put("first.csv", self.read("t.csv").replace("split_k=1", "split_k=2", 1))
+        answer = self.attune("explain", PROBLEM, "-t", "first.csv:t.csv", *DEVICE, "--json").json
+        self.assertIn("split_k=2", answer["candidate"])
+        self.assertIn("not used", self.attune("explain", PROBLEM, "-t", "first.csv:t.csv", *DEVICE).stdout)
+
+    def test_the_summary_counts_every_candidate_once(self):
+        summary = self.explain(PROBLEM)["summary"]
+        candidates = {e["solver"]: e for e in self.attune("list", "candidates", PROBLEM, *DEVICE, "--json").json}["fake.gemm"]
+        measured = sum(count for reason, count in summary.items() if reason in ("a finalist", "slower in the race", "verified"))
+        self.assertEqual(measured, candidates["allowed"])
+        ruled_out = sum(count for reason, count in summary.items() if reason.startswith("excluded by rule"))
+        self.assertEqual(ruled_out, candidates["size"] - candidates["allowed"])
+
+    def test_the_decision_is_told_without_a_table(self):
+        text = self.attune("explain", PROBLEM, *DEVICE).stdout
+        self.assertIn("decision in the journal", text)
+        self.assertNotIn("\\n", text, "line ends are written, not named")
+        self.assertIn("repeat: attune bench", text)
+
+    def test_near_rows_are_listed_when_none_serves(self):
+        answer = self.explain("gemm_a16w16 m=99 n=32 k=48 dtype=fp32")
+        self.assertEqual([(row["line"], row["key"].split()[1]) for row in answer["near"]], [(2, "m=1")])
+        text = self.attune("explain", "gemm_a16w16 m=1 n=32 k=48 dtype=bf16", "-t", "t.csv", *DEVICE).stdout
+        self.assertRegex(text, r"(?m)^  near +1×32×48 fp32  t\.csv:2 fake\.gemm@1:")
+        self.assertEqual(self.explain(PROBLEM)["near"], [], "an exact row serves")
+
+    def test_a_row_of_an_unknown_layout_says_that_nothing_serves_it(self):
+        header, row, *_ = self.read("t.csv").splitlines()
+        cells = row.split(",")
+        cells[header.split(",").index("layout")] = "wibble"
+        self.put("t.csv", f"{header}\n{','.join(cells)}\n")
+        why = "its kernel reads weights in the layout 'plain', not in 'wibble', which is no known layout"
+        answer = self.explain(PROBLEM)
+        self.assertEqual((answer["match"], [(one["line"], one["reason"]) for one in answer["not_used"]]),
+                         ("fallback", [(2, why)]))
+        text = self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE).stdout
+        self.assertRegex(text, rf"(?m)^  not used +t\.csv:2 fake\.gemm@1:.*: {why}$")
+        checked = self.attune("check", "t.csv", "--no-run", *FAKE, status=1).stdout
+        self.assertIn(f"t.csv:2 1×32×48 fp32: unusable, {why}", checked)
+        self.assertIn(f"cannot be used on this machine: {why}", self.attune("coverage", "-t", "t.csv", *DEVICE).stdout)
+
+    def test_a_problem_that_is_none_is_quoted(self):
+        for problem, why in (("gemm_a16w16 m=1 n=2", "gemm_a16w16 needs the attribute 'k'"),
+                             ("gemm_a16w16 m=1 n=2 k=3 colour=red", "gemm_a16w16 has no attribute 'colour'"),
+                             ("gemm_a16w16 m=0 n=2 k=3", "attribute 'm' expects a whole number from 1 to ")):
+            self.refused("explain", problem, *DEVICE, says=f"the problem '{problem}': {why}")
+
+    def test_a_problem_in_several_arguments_is_to_be_quoted(self):
+        self.refused("explain", *PROBLEM.split(), *DEVICE,
+                     says=f'attune explain takes the problem as one argument, put it in quotes: "{PROBLEM}"; see ')
+
+    def test_a_journal_that_is_not_there_is_no_error_unless_it_was_named(self):
+        self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE, env={"ATTUNE_HOME": str(self.folder / "empty")})
+        self.refused("explain", PROBLEM, "-t", "t.csv", *DEVICE, "--journal", "nope.db", says="nope.db")
+
+
+class Diff(Tables):
+    def test_equal_tables(self):
+        self.assertEqual(self.attune("diff", "t.csv", "t.csv").stdout, "0 added, 0 removed, 0 changed, 3 the same\n")
+
+    def test_added_removed_and_changed_rows(self):
+        lines = self.read("t.csv").splitlines(keepends=True)
+        us = self.rows("t.csv")[1]["us"]
+        self.put("new.csv", lines[0] + lines[2].replace(us, "1.0000") + lines[3] + FOREIGN)
+        text = self.attune("diff", "t.csv", "new.csv").stdout
+        self.assertIn("1 added, 1 removed, 1 changed, 1 the same", text)
+        self.assertIn(f"us: {us} → 1.0000", text)
+        answer = self.attune("diff", "t.csv", "new.csv", "--json").json
+        self.assertEqual([len(answer[name]) for name in ("added", "removed", "changed")], [1, 1, 1])
+        self.assertEqual((answer["same"], answer["added"][0]["gfx"]), (1, "gfx942"))
+        self.assertAlmostEqual(answer["changed"][0]["speedup"], float(us), places=3)
+
+    YAML = ("- {{'M': 1, 'N': 32, 'K': 48, 'rowMajorA': 'T', 'rowMajorB': 'N', 'BLOCK_SIZE_M': {}, 'candidate': '{}', "
+            "'us': {}, 'dtype': 'fp32', 'device': 'fake/4'}}\n")
+
+    def test_yaml_results_on_both_sides(self):
+        self.put("old.yaml", self.YAML.format(64, "a.gemm@1:t=1", 5.0))
+        self.put("new.yaml", self.YAML.format(32, "a.gemm@1:t=1", 4.0))
+        text = self.attune("diff", "old.yaml", "new.yaml").stdout
+        self.assertIn("~ 1×32×48 fp32  fake/4  5.0000 → 4.0000 µs, 1.250×", text)
+        self.assertIn("BLOCK_SIZE_M: 64 → 32", text)
+        self.assertIn("0 added, 0 removed, 0 changed, 1 the same", self.attune("diff", "old.yaml", "old.yaml").stdout)
+
+    def test_a_table_and_yaml_results_by_what_both_say(self):
+        row = self.rows("t.csv")[0]
+        self.put("same.yaml", self.YAML.format(64, row["kernelName"], row["us"]))
+        answer = self.attune("diff", "t.csv", "same.yaml", "--json").json
+        self.assertEqual((answer["same"], answer["changed"], len(answer["removed"])), (1, [], 2))
+        self.put("new.yaml", self.YAML.format(64, row["kernelName"], 1.0))
+        change, = self.attune("diff", "new.yaml", "t.csv", "--json").json["changed"]
+        self.assertEqual([cell["column"] for cell in change["cells"]], ["us"])
+
+    def test_bad_arguments(self):
+        self.refused("diff", "t.csv", "nope.csv", says="nope.csv")
+        self.refused("diff", "t.csv", says="after")
+        self.refused("diff", "t.csv", "t.csv", "--op", "nope", says="nope")
+
+
+class Check(Tables):
+    def test_every_row_is_right_and_as_fast(self):
+        self.assertIn("3 rows: 3 ok", self.attune("check", "t.csv", *FAKE).stdout)
+        for row in self.attune("check", "t.csv", *FAKE, "--json").json:
+            self.assertEqual((row["status"], row["reason"]), ("ok", ""))
+            self.assertGreaterEqual(row["speedup"], 1)
+
+    def test_without_a_run_rows_are_loaded(self):
+        self.assertIn("3 rows: 3 loaded", self.attune("check", "t.csv", "--no-run", *FAKE).stdout)
+
+    def test_foreign_rows_are_counted(self):
+        self.put("t.csv", self.read("t.csv") + FOREIGN)
+        self.assertIn("4 rows: 3 ok, 1 foreign device", self.attune("check", "t.csv", *FAKE).stdout)
+
+    def test_a_version_that_is_not_here_makes_a_row_unusable(self):
+        self.put("t.csv", self.read("t.csv").replace("fake.gemm@1:", "fake.gemm@0:", 1))
+        for flags in ((), ("--no-run",)):
+            result = self.attune("check", "t.csv", *FAKE, *flags, status=1)
+            self.assertEqual(result.stderr, "attune: 1 row of this device cannot be used\n")
+            self.assertIn("t.csv:2 1×32×48 fp32: unusable, made with fake.gemm 0, this machine has 1", result.stdout)
+
+    def test_a_time_that_is_none_is_quoted(self):
+        row = self.rows("t.csv")[0]
+        self.put("t.csv", self.read("t.csv").replace(f",{row['us']},", ",banana,", 1))
+        self.assertIn("t.csv:2 1×32×48 fp32: unusable, column 'us' expects a time in µs above 0, got 'banana'",
+                      self.attune("check", "t.csv", "--no-run", *FAKE).stdout)
+
+    def test_a_row_of_several_tables_is_named_with_its_file(self):
+        self.put("u.csv", self.read("t.csv"))
+        self.assertIn("\nu.csv:2 1×32×48 fp32: loaded", self.attune("check", "t.csv:u.csv", "--no-run", *FAKE).stdout)
+
+    def test_a_row_slower_than_the_default_fails(self):
+        row = self.rows("t.csv")[0]
+        slow = "fake.gemm@1:split_k=4;tile_m=128;tile_n=16"
+        self.put("t.csv", self.read("t.csv").replace(row["kernelName"], slow, 1))
+        result = self.attune("check", "t.csv", *FAKE, "--max-slowdown", "0.5", status=1)
+        self.assertIn("1 slower than the default", result.stdout)
+        self.attune("check", "t.csv", *FAKE, "--max-slowdown", "90")
+
+    def test_a_row_slower_than_it_says_fails(self):
+        us = self.rows("t.csv")[0]["us"]
+        self.put("t.csv", self.read("t.csv").replace(us, f"{float(us) / 1.4:.4f}", 1))  # 40 % slower than it says
+        result = self.attune("check", "t.csv", *FAKE, status=1)
+        self.assertIn("1×32×48 fp32: slower than its row says, in both runs", result.stdout)
+        self.attune("check", "t.csv", *FAKE, "--slower-than", "45")
+        self.attune("check", "t.csv", *FAKE, "--slower-than", "35", status=1)
+
+    def test_a_row_that_does_not_compute_fails(self):
+        self.put("t.csv", self.read("t.csv").replace("split_k=", "split=", 1))
+        self.assertIn("1 wrong", self.attune("check", "t.csv", *FAKE, status=1).stdout)
+
+    def test_nothing_to_check_is_a_failure(self):
+        self.put("foreign.csv", self.read("t.csv").splitlines(keepends=True)[0] + FOREIGN)
+        result = self.attune("check", "foreign.csv", *FAKE, status=1)
+        self.assertIn("no row of the file could be checked", result.stderr)
+
+    def test_the_table_is_not_touched(self):
+        with self.untouched("t.csv"):
+            self.attune("check", "t.csv", *FAKE)
+
+    def test_bad_arguments(self):
+        self.refused("check", "nope.csv", *FAKE, says="nope.csv")
+        self.refused("check", "t.csv", *FAKE, "--op", "nope", says="nope")
+        self.refused("check", *FAKE, says="table")
+
+
+class Journal(Tables):
+    def test_show_lists_decisions(self):
+        text = self.attune("journal", "show").stdout
+        self.assertIn("1×32×48 fp32", text)
+        self.assertRegex(text, r"3 decisions, \d+ records of \d+ candidates; .*journal\.db")
+        lines = self.attune("journal", "show", "--json").stdout.splitlines()
+        self.assertEqual([json.loads(line)["problem"] for line in lines][0], KEY)
+        self.assertIn("--devices fake:0", json.loads(lines[0])["repeat"])
+        self.assertEqual(len(lines), 3)
+
+    def test_show_of_one_problem_or_device(self):
+        self.assertIn("1 decision,", self.attune("journal", "show", "--problem", KEY).stdout)
+        self.assertIn("0 decisions, 0 records", self.attune("journal", "show", "--device", "gfx942/304").stdout)
+
+    def test_export_writes_every_record(self):
+        self.attune("journal", "export", "--csv", "all.csv")
+        rows = list(csv.DictReader(io.StringIO(self.read("all.csv"))))
+        self.assertEqual(len(rows), self.count("record"))
+        self.assertEqual({r["status"] for r in rows}, {"ok"})
+
+    def test_what_is_exported_is_private_unless_it_was_not(self):
+        self.put("old.csv", "")
+        (self.work / "old.csv").chmod(0o644)
+        for name, mode in (("new.csv", 0o600), ("old.csv", 0o644)):
+            self.attune("journal", "export", "--csv", name)
+            self.assertEqual((self.work / name).stat().st_mode & 0o777, mode)
+
+    def test_vacuum_does_not_change_how_many_candidates_there_were(self):
+        before = self.attune("journal", "show").stdout
+        self.attune("journal", "vacuum")
+        self.assertEqual(self.attune("journal", "show").stdout, before)
+
+    def test_vacuum_keeps_what_counts(self):
+        decisions, records = self.count("decision"), self.count("record")
+        self.assertIn("KiB", self.attune("journal", "vacuum").stdout)
+        self.assertEqual((self.count("decision"), self.count("record")), (decisions, records))
+        self.assertEqual(self.count("started"), 0)
+        with self.untouched("t.csv"):
+            self.assertIn("3 shapes tuned before", self.tune("-i", "shapes.csv", "-o", "t.csv").stdout)
+
+    def test_it_can_be_named_before_or_after_the_action(self):
+        file = self.home / "journal.db"
+        elsewhere = {"ATTUNE_HOME": str(self.folder / "empty")}
+        for arguments in (("--journal", file, "show"), ("show", "--journal", file)):
+            self.assertIn("3 decisions", self.attune("journal", *arguments, env=elsewhere).stdout)
+
+    def test_bad_arguments(self):
+        self.refused("journal", says="show, follow, export or vacuum")
+        self.refused("journal", "frob", says="frob")
+        self.refused("journal", "export", says="--csv")
+        self.refused("journal", "export", "--csv", "no/such/folder.csv", says="no/such")
+        for action in (("show",), ("export", "--csv", "a.csv"), ("vacuum",)):
+            self.refused("journal", *action, "--journal", "nope.db", says="nope.db")
+        self.put("garbage.db", b"not a database, but long enough to be looked at " * 40)
+        self.refused("journal", "show", "--journal", "garbage.db", says="garbage.db")
+
+
+class Paths(story.Story):
+    def paths(self, **env):
+        return {e["name"]: (e["path"], e["set_by"]) for e in self.attune("paths", "--json", env=env).json}
+
+    def test_each_variable_moves_what_it_names(self):
+        cases = {
+            "ATTUNE_HOME": [("home", ""), ("journal", "/journal.db"), ("captures", "/captures"), ("overlay", "/overlay")],
+            "ATTUNE_CONFIG_DIR": [("configs", "")],
+            "ATTUNE_CAPTURE_DIR": [("captures", "")],
+            "ATTUNE_CACHE": [("kernels", "")],
+        }
+        for variable, expected in cases.items():
+            found = self.paths(**{variable: "/some/where"})
+            for name, ending in expected:
+                self.assertEqual(found[name], ("/some/where" + ending, variable))
+
+    def test_xdg_folders_come_after_attunes_own(self):
+        found = self.paths(ATTUNE_CACHE="", XDG_STATE_HOME="/state", XDG_CACHE_HOME="/cache")
+        self.assertEqual(found["home"][1], "ATTUNE_HOME")
+        self.assertEqual(found["kernels"], ("/cache/attune", "XDG_CACHE_HOME"))
+        self.assertEqual(self.paths(XDG_STATE_HOME="/state", ATTUNE_HOME="")["home"], ("/state/attune", "XDG_STATE_HOME"))
+
+    def test_the_default_is_below_the_users_folder(self):
+        found = self.paths(ATTUNE_HOME="", ATTUNE_CACHE="", HOME="/users/me")
+        self.assertEqual(found["journal"], ("/users/me/.local/state/attune/journal.db", "default"))
+        self.assertEqual(found["kernels"], ("/users/me/.cache/attune", "default"))
+
+    def test_without_any_folder_it_says_what_to_set(self):
+        self.refused("paths", env={"ATTUNE_HOME": "", "HOME": ""}, says="ATTUNE_HOME")
+
+    def test_for_people(self):
+        text = self.attune("paths").stdout
+        self.assertRegex(text, r"journal +.*/home/journal\.db  \(ATTUNE_HOME, does not exist yet\)")
+        self.assertFalse(self.home.exists(), "looking creates nothing")
+
+
+    def test_a_home_that_cannot_be_one_is_refused_by_its_variable(self):
+        self.put("shapes.csv", SHAPES)
+        self.put("file", "x")
+        tune = ("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE)
+        self.refused(*tune, env={"ATTUNE_HOME": str(self.work / "file")}, says=("ATTUNE_HOME", "work/file"))
+        self.refused("journal", "show", env={"ATTUNE_HOME": str(self.work / "file")}, says="ATTUNE_HOME")
+        nobody = str(self.folder / "nobody")
+        self.refused(*tune, env={"ATTUNE_HOME": "", "HOME": nobody}, says=("HOME names does not exist", nobody, "ATTUNE_HOME"))
+        self.refused("quarantine", "list", env={"ATTUNE_HOME": "", "ATTUNE_CACHE": "", "HOME": nobody},
+                     says="set ATTUNE_HOME to a folder for state and ATTUNE_CACHE to one for kernels")
+        self.refused(*tune, env={"ATTUNE_CACHE": "", "HOME": nobody}, says=("HOME names does not exist", "ATTUNE_CACHE"))
+
+    def test_an_xdg_folder_that_is_not_absolute_is_ignored(self):
+        found = self.paths(ATTUNE_HOME="", ATTUNE_CACHE="", HOME="/users/me", XDG_STATE_HOME="state", XDG_CACHE_HOME="cache")
+        self.assertEqual(found["home"], ("/users/me/.local/state/attune", "default"))
+        self.assertEqual(found["kernels"], ("/users/me/.cache/attune", "default"))
+
+
+class TheProgram(story.Story):
+    def test_what_cannot_be_written_is_told(self):
+        with open("/dev/full", "w") as full:
+            for arguments in (("--help",), ("--version",), ("tune", "--help"), ("list", "ops"), ("paths",)):
+                result = self.attune(*arguments, status=3, stdout=full)
+                self.assertIn("cannot write to standard output", result.stderr)
+
+    def test_refused_flags_are_in_the_long_help_alone(self):
+        self.assertNotIn("--gpu_ids", self.attune("tune", "--help").stdout)
+        self.assertIn("--help-all", self.attune("tune", "--help").stdout)
+        self.assertRegex(self.attune("tune", "--help-all").stdout, r"Refused flags:(\n.*)*--gpu_ids")
+
+    def test_a_small_stack_is_enough(self):
+        if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():
+            self.skipTest("a sanitized program needs more")
+        self.put("shapes.csv", SHAPES)
+        limited = ["bash", "-c", 'ulimit -s 64 && exec "$@"', "-", story.PROGRAM]
+        for command in (("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE), ("journal", "show")):
+            done = subprocess.run([*limited, *command], cwd=self.work, env=self.environment(), capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, f"{command}: {done}")
+        done = subprocess.run([*limited, "bench", PROBLEM], cwd=self.work, env=self.environment(), capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 3, f"{done}")  # libraries want more
+        self.assertIn("raise it with `ulimit -s 8192`: 64 KiB", done.stderr)
+
+    def test_help_and_version(self):
+        self.assertRegex(self.attune("--version").stdout, r"^attune \d+\.\d+\.\d+$")
+        self.assertEqual(list(self.groups()), ["Tune", "Look and compare", "Tables", "Run time", "Maintenance"])
+        for command in sum(self.groups().values(), []):
+            self.assertIn("--help", self.attune(command, "--help").stdout)
+
+    def test_each_file_of_a_command_is_a_command(self):
+        files = {path.name.removesuffix("_command.cpp") for path in (story.REPOSITORY / "src" / "cli").glob("*_command.cpp")}
+        self.assertGreater(len(files), 10)
+        self.assertEqual({*sum(self.groups().values(), []), "worker"}, files)
+        self.refused("worker", says="is started by tune, bench and check")
+
+    def test_a_misspelt_flag_or_command_names_the_nearest(self):
+        for arguments, sentence in (
+                (("tune", "--bugdet", "5m"), "attune tune has no flag '--bugdet', the nearest is --budget; see attune tune --help"),
+                (("tune", "--bugdet=5m"), "attune tune has no flag '--bugdet', the nearest is --budget; see attune tune --help"),
+                (("tune", "-m", "1", "--max_m", "5"), "attune tune has no flag '--max_m', the nearest is --max-m; see attune tune --help"),
+                (("tune", "--colour"), "attune tune has no flag '--colour'; see attune tune --help"),
+                (("check", "--no-rum"), "attune check has no flag '--no-rum', the nearest is --no-run; see attune check --help"),
+                (("kernels", "build", "--tabel", "t.csv"),
+                 "attune kernels build has no flag '--tabel', the nearest is --table; see attune kernels --help"),
+                (("kernels", "biuld"), "attune kernels has no command 'biuld', the nearest is build; see attune kernels --help"),
+                (("check", "t.csv", "u.csv"), "attune check takes no argument 'u.csv'; see attune check --help")):
+            with self.subTest(arguments):
+                self.assertEqual(self.refused(*arguments).stderr, f"attune: {sentence}\n")
+        self.refused("tnue", says="attune has no command 'tnue', the nearest is tune; the commands are ")
+        self.refused("--versoin", says="attune has no flag '--versoin', the nearest is --version; the commands are ")
+        self.refused("tune", "--gpu_idz", says="'--gpu_idz'; see")  # A refused flag is no advice.
+
+    def test_a_run_without_anything_to_tune_asks_for_shapes(self):
+        says = ("name the shapes to tune", "-i FILE", "-m M -n N -k K")
+        self.refused("tune", says=says)
+        self.refused("tune", *FAKE, "--budget", "5m", says=says)
+
+    def test_without_a_command_or_with_an_unknown_one_it_names_the_commands(self):
+        *others, last = sum(self.groups().values(), [])
+        names = f"; the commands are {', '.join(others)} and {last}\n"
+        self.assertTrue(self.refused(says="no command was given").stderr.endswith(names))
+        self.assertTrue(self.refused("frobnicate", says="frobnicate").stderr.endswith(names))
+        self.assertTrue(self.refused("--frob", says="--frob").stderr.endswith(names))
+
+    def groups(self):
+        """The commands of the help by the heading that they stand under."""
+        found = {}
+        for line in self.attune("--help").stdout.splitlines():
+            if heading := re.fullmatch(r"([A-Z][a-z ]+):", line):
+                below = found.setdefault(heading[1], [])
+            elif command := re.match(r"  ([a-z]+)  ", line):
+                below.append(command[1])
+        return {heading: commands for heading, commands in found.items() if commands}
+
+
+if __name__ == "__main__":
+    story.main()
