@@ -9,8 +9,8 @@
 namespace attune {
 
 /// Reads a file, an open pipe (`/dev/stdin`, `<(…)`) or a character device piece by piece. Throws invalid_input for a
-/// missing file, a dangling link, a file that this user may not read, and other kinds of files (a folder, a socket, or a
-/// named pipe, which might never end); io when it cannot be opened or read. Messages name the path.
+/// missing file, a dangling link, a file that this user may not read, and other kinds of files (a folder, a socket, or
+/// a named pipe, which might never end); io when it cannot be opened or read. Messages name the path.
 class FileReader {
  public:
   explicit FileReader(const std::filesystem::path& path);

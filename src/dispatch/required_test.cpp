@@ -82,7 +82,8 @@ TEST_F(RequiredTest, AWordThatIsUnknownIsARowThatIsNotUsed) {
   for (const auto required : {Requirement::none, Requirement::deterministic}) {
     require(required);
     EXPECT_EQ(dispatcher().require(key(5)).row, 0u);
-    EXPECT_THAT(dispatcher().notices(), testing::Contains(HasSubstr("a requirement is deterministic or batch-invariant, not 'bit-exact'")));
+    EXPECT_THAT(dispatcher().notices(),
+                testing::Contains(HasSubstr("a requirement is deterministic or batch-invariant, not 'bit-exact'")));
   }
 }
 

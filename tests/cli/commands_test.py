@@ -181,7 +181,9 @@ class Explain(Tables):
 
     def test_a_row_of_an_unknown_layout_says_that_nothing_serves_it(self):
         header, row, *_ = self.read("t.csv").splitlines()
-        self.put("t.csv", f"{header},layout\n{row},wibble\n")
+        cells = row.split(",")
+        cells[header.split(",").index("layout")] = "wibble"
+        self.put("t.csv", f"{header}\n{','.join(cells)}\n")
         why = "its kernel reads weights in the layout 'plain', not in 'wibble', which is no known layout"
         answer = self.explain(PROBLEM)
         self.assertEqual((answer["match"], [(one["line"], one["reason"]) for one in answer["not_used"]]),

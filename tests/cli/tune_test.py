@@ -115,7 +115,7 @@ class ShapesOfACsv(story.Story):
         self.put("shapes.csv", "M,N,K\n1,8,8\n2,8,8\n1,8,8\n")
         result = self.tune("-i", "shapes.csv", "-o", "t.csv")
         self.assertEqual(len(self.rows("t.csv")), 2)
-        self.assertIn("line 4", result.stderr)
+        self.assertIn("the first is shapes.csv:4", result.stderr)
 
     def test_max_m_leaves_out_larger_shapes(self):
         self.put("shapes.csv", "M,N,K\n1,8,8\n4,8,8\n3,8,8\n")

@@ -9,8 +9,8 @@ class App;
 namespace attune {
 
 /// Returns a clause about the first argument of the parsed command line that neither the program nor its command takes,
-/// with the nearest flag or command if one is near: `attune tune has no flag '--bugdet', the nearest is --budget`. Empty:
-/// all arguments were taken.
+/// with the nearest flag or command if one is near: `attune tune has no flag '--bugdet', the nearest is --budget`.
+/// Empty: all arguments were taken.
 std::string unexpected_argument(const CLI::App& app);
 
 }  // namespace attune

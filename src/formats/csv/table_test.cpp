@@ -67,10 +67,9 @@ TEST_F(TableFile, AListOfShapesIsNoTunedTable) {
 
 TEST_F(TableFile, RowsThatNameNoModelAreSaidOnce) {
   const auto notices_of = [&](std::string_view content) { return read(content).notices(); };
-  EXPECT_THAT(
-      notices_of("gfx,cu_num,M,N,K,us,device\ng,1,1,2,3,5,cpu\ng,1,2,2,3,5,\ng,1,3,2,3,5,\n"),
-      ElementsAre(HasSubstr("bf16_tuned_gemm.csv: 2 rows without a device model: looked up by gfx and cu_num; the "
-                            "first is bf16_tuned_gemm.csv:3")));
+  EXPECT_THAT(notices_of("gfx,cu_num,M,N,K,us,device\ng,1,1,2,3,5,cpu\ng,1,2,2,3,5,\ng,1,3,2,3,5,\n"),
+              ElementsAre(testing::ContainsRegex("bf16_tuned_gemm.csv: 2 rows without a device model: looked up by gfx "
+                                                 "and cu_num; the first is .*/bf16_tuned_gemm.csv:3$")));
   EXPECT_THAT(notices_of("gfx,cu_num,M,N,K,us\n"), IsEmpty());
   EXPECT_THAT(notices_of("gfx,cu_num,M,N,K,us,device\ng,1,1,2,3,5,cpu\n"), IsEmpty());
 }
@@ -103,9 +102,10 @@ TEST_F(TableFile, UnusableTimesAreReadReportedAndNeverFound) {
   for (const TableRow& row : table.rows()) EXPECT_FALSE(row.us) << row.kernel_name;
   EXPECT_DOUBLE_EQ(*table.rows()[0].err_ratio, 0.009);
   EXPECT_EQ(table.find(problem_, "g", 1), nullptr);
-  EXPECT_THAT(table.notices(),
-              testing::Contains(HasSubstr("bf16_tuned_gemm.csv: 6 rows without a usable time: never used; the first is "
-                                          "bf16_tuned_gemm.csv:2")));
+  EXPECT_THAT(
+      table.notices(),
+      testing::Contains(testing::ContainsRegex(
+          "bf16_tuned_gemm.csv: 6 rows without a usable time: never used; the first is .*/bf16_tuned_gemm.csv:2$")));
 }
 
 TEST_F(TableFile, TheLowestTimeOfAKeyWinsWithAWarning) {
@@ -113,8 +113,8 @@ TEST_F(TableFile, TheLowestTimeOfAKeyWinsWithAWarning) {
       read("gfx,cu_num,M,N,K,us,kernelName\ng,1,1,2,3,5,slow\ng,1,1,2,3,0,zero\ng,1,1,2,3,4,fast\ng,2,1,2,3,1,other\n");
   EXPECT_EQ(table.find(problem_, "g", 1)->kernel_name, "fast");
   EXPECT_THAT(table.notices(),
-              testing::Contains(HasSubstr("2 rows with the key of another row: the lowest time wins; the first is "
-                                          "bf16_tuned_gemm.csv:3")));
+              testing::Contains(testing::ContainsRegex(
+                  "2 rows with the key of another row: the lowest time wins; the first is .*/bf16_tuned_gemm.csv:3$")));
 }
 
 TEST_F(TableFile, OfTimesThatTheRunTimeCannotTellApartTheFirstRowWins) {
