@@ -26,7 +26,7 @@ TEST(DType, SpellingsOfTablesAreRead) {
 }
 
 TEST(DType, AnEightBitFloatIsNeverGuessed) {
-  for (const auto text : {"fp8", "float8", "e4m3", "torch.int4", "", "BF16"}) EXPECT_FALSE(parse_dtype(text)) << text;
+  for (const auto text : {"fp8", "float8", "e4m3", "torch.uint4", "", "BF16"}) EXPECT_FALSE(parse_dtype(text)) << text;
 }
 
 TEST(DType, SizesAreInBits) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "search/strategy/space_rules.h"
 
 namespace attune {
@@ -18,7 +19,7 @@ uint64_t Pruned::num_rejected_by(const std::string& rule) const {
 }
 
 std::string Pruned::count_text(const SearchSpace& space) const {
-  if (!sampled) return fmt::format("{} of {} configs", allowed.size(), space.size());
+  if (!sampled) return counted_of(allowed.size(), space.size(), "config");
   uint64_t size = allowed.size();
   for (const auto& [rule, count] : rejected_by) size += count;
   return fmt::format("{} of a sample of {} of {} configs", allowed.size(), size, space.size());
