@@ -87,11 +87,11 @@ std::vector<std::string> finalist_lines(const Decision& decision) {
 }
 
 std::vector<std::string> result_legend(std::span<const Decision> decisions) {
-  struct Entry {
+  struct Word {
     const char* word;  // In a verdict; empty: always explained.
     const char* sentence;
   };
-  static constexpr Entry kEntries[] = {
+  static constexpr Word kWords[] = {
       {"",
        "default: the config with which the first available library of the op's list runs when nobody tunes it; the "
        "speed-up is over its time"},
@@ -110,7 +110,7 @@ std::vector<std::string> result_legend(std::span<const Decision> decisions) {
        "winner and those that confirm it, so one disturbance may have reached both"},
   };
   std::vector<std::string> sentences;
-  for (const auto& [word, sentence] : kEntries) {
+  for (const auto& [word, sentence] : kWords) {
     const auto has_word = [&, text = word](const Decision& one) {
       return verdict_text(one).find(text) != std::string::npos;
     };
