@@ -19,13 +19,17 @@ class StoppableExecutor final : public Executor {
   const DeviceInfo& device() const override { return device_; }
   void begin(Request request) override {
     on_request(request);
+    request_ = request;
     answer_ = is_stopped ? cancelled(request, 1) : std::visit([this](const auto& one) { return done(one); }, request);
   }
   int descriptor() const override { return -1; }
   std::optional<Answer> take() override { return std::exchange(answer_, std::nullopt); }
   void close(ProblemId) override { is_closed = true; }
   void drop(Slot) override {}
-  void abort() override { is_stopped = true; }
+  void abort() override {
+    is_stopped = true;
+    answer_ = cancelled(request_, 1);
+  }
 
   bool is_stopped = false, is_closed = false;
   /// Called with each request before it is done.
@@ -41,6 +45,7 @@ class StoppableExecutor final : public Executor {
   }
 
   DeviceInfo device_;
+  Request request_;
   std::optional<Answer> answer_;
   int num_samples_ = 0;
 };
