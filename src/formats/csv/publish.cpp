@@ -176,8 +176,9 @@ class TableEdit {
 
   void ensure_columns(const PublishedRow& row, TableColumn::Place place) {
     for (const TableColumn& column : table_columns()) {
+      if (column.place != place) continue;
       const bool is_needed = place != TableColumn::Place::last_if_needed || !column.write(row).empty();
-      if (column.place == place && is_needed) ensure_column(column.name);
+      if (is_needed) ensure_column(column.name);
     }
   }
 
