@@ -23,8 +23,7 @@ static_assert(same(ATTUNE_FP64, DType::fp64) && same(ATTUNE_FP32, DType::fp32) &
               same(ATTUNE_FP16, DType::fp16) && same(ATTUNE_INT32, DType::int32) && same(ATTUNE_INT8, DType::int8) &&
               same(ATTUNE_E4M3FN, DType::e4m3fn) && same(ATTUNE_E4M3FNUZ, DType::e4m3fnuz) &&
               same(ATTUNE_E5M2, DType::e5m2) && same(ATTUNE_E5M2FNUZ, DType::e5m2fnuz) &&
-              same(ATTUNE_E2M1, DType::e2m1) && same(ATTUNE_E8M0, DType::e8m0) &&
-              same(ATTUNE_INT4, DType::int4));
+              same(ATTUNE_E2M1, DType::e2m1) && same(ATTUNE_E8M0, DType::e8m0) && same(ATTUNE_INT4, DType::int4));
 static_assert(same(ATTUNE_BIAS, GemmKey::bias) && same(ATTUNE_SCALE_AB, GemmKey::scale_ab) &&
               same(ATTUNE_BPRESHUFFLE, GemmKey::bpreshuffle) && same(ATTUNE_TRANS_A, GemmKey::trans_a) &&
               same(ATTUNE_B_IS_KN, GemmKey::b_is_kn));

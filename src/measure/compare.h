@@ -28,8 +28,8 @@ struct OutputComparison {
   std::optional<Place> non_finite;  ///< The first of them.
 };
 
-/// `got`: row-major, `columns` wide, of a type of whole bytes; as many elements as the reference. One thread, about 3 ns per
-/// element.
+/// `got`: row-major, `columns` wide, of a type of whole bytes; as many elements as the reference. One thread, about 3
+/// ns per element.
 OutputComparison compare(DType dtype, std::span<const std::byte> got, const Reference& reference, int64_t columns,
                          const Tolerance& tolerance);
 

@@ -71,7 +71,7 @@ static void keys(attune_dispatcher* dispatcher) {
   REFUSED_KEY(batch, 0, "batch=0");
   REFUSED_KEY(op, 8, "unknown op number");
   REFUSED_KEY(op, 0xffffffffu, "unknown op number");
-  REFUSED_KEY(in_dtype, 12, "unknown data type number");
+  REFUSED_KEY(in_dtype, ATTUNE_INT4 + 1, "unknown data type number");
   REFUSED_KEY(out_dtype, 0x10000u, "unknown data type number");
   REFUSED_KEY(flags, 32, "flag");
   REFUSED_KEY(size, 0, "INIT");
