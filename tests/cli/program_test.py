@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""The program as a whole: its help, mistakes on the command line, the paths that it uses."""
+import json
+import re
+import subprocess
+
+import story
+from story import FAKE, SHAPES
+
+PROBLEM = "gemm_a16w16 m=1 n=32 k=48 dtype=fp32"
+
+
+class Paths(story.Story):
+    def paths(self, **env):
+        return {e["name"]: (e["path"], e["set_by"]) for e in self.attune("paths", "--json", env=env).json}
+
+    def test_each_variable_moves_what_it_names(self):
+        cases = {
+            "ATTUNE_HOME": [("home", ""), ("journal", "/journal.db"), ("captures", "/captures"), ("overlay", "/overlay")],
+            "ATTUNE_CONFIG_DIR": [("configs", "")],
+            "ATTUNE_CAPTURE_DIR": [("captures", "")],
+            "ATTUNE_CACHE": [("kernels", "")],
+        }
+        for variable, expected in cases.items():
+            found = self.paths(**{variable: "/some/where"})
+            for name, ending in expected:
+                self.assertEqual(found[name], ("/some/where" + ending, variable))
+
+    def test_xdg_folders_come_after_attunes_own(self):
+        found = self.paths(ATTUNE_CACHE="", XDG_STATE_HOME="/state", XDG_CACHE_HOME="/cache")
+        self.assertEqual(found["home"][1], "ATTUNE_HOME")
+        self.assertEqual(found["kernels"], ("/cache/attune", "XDG_CACHE_HOME"))
+        self.assertEqual(self.paths(XDG_STATE_HOME="/state", ATTUNE_HOME="")["home"], ("/state/attune", "XDG_STATE_HOME"))
+
+    def test_the_default_is_below_the_users_folder(self):
+        found = self.paths(ATTUNE_HOME="", ATTUNE_CACHE="", HOME="/users/me")
+        self.assertEqual(found["journal"], ("/users/me/.local/state/attune/journal.db", "default"))
+        self.assertEqual(found["kernels"], ("/users/me/.cache/attune", "default"))
+
+    def test_without_any_folder_it_says_what_to_set(self):
+        self.refused("paths", env={"ATTUNE_HOME": "", "HOME": ""}, says="ATTUNE_HOME")
+
+    def test_for_people(self):
+        text = self.attune("paths").stdout
+        self.assertRegex(text, r"journal +.*/home/journal\.db  \(ATTUNE_HOME, does not exist yet\)")
+        self.assertFalse(self.home.exists(), "looking creates nothing")
+
+
+    def test_a_home_that_cannot_be_one_is_refused_by_its_variable(self):
+        self.put("shapes.csv", SHAPES)
+        self.put("file", "x")
+        tune = ("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE)
+        self.refused(*tune, env={"ATTUNE_HOME": str(self.work / "file")}, says=("ATTUNE_HOME", "work/file"))
+        self.refused("journal", "show", env={"ATTUNE_HOME": str(self.work / "file")}, says="ATTUNE_HOME")
+        nobody = str(self.folder / "nobody")
+        self.refused(*tune, env={"ATTUNE_HOME": "", "HOME": nobody}, says=("HOME names does not exist", nobody, "ATTUNE_HOME"))
+        self.refused("quarantine", "list", env={"ATTUNE_HOME": "", "ATTUNE_CACHE": "", "HOME": nobody},
+                     says="set ATTUNE_HOME to a folder for state and ATTUNE_CACHE to one for kernels")
+        self.refused(*tune, env={"ATTUNE_CACHE": "", "HOME": nobody}, says=("HOME names does not exist", "ATTUNE_CACHE"))
+
+    def test_an_xdg_folder_that_is_not_absolute_is_ignored(self):
+        found = self.paths(ATTUNE_HOME="", ATTUNE_CACHE="", HOME="/users/me", XDG_STATE_HOME="state", XDG_CACHE_HOME="cache")
+        self.assertEqual(found["home"], ("/users/me/.local/state/attune", "default"))
+        self.assertEqual(found["kernels"], ("/users/me/.cache/attune", "default"))
+
+
+class TheProgram(story.Story):
+    def test_what_cannot_be_written_is_told(self):
+        with open("/dev/full", "w") as full:
+            for arguments in (("--help",), ("--version",), ("tune", "--help"), ("list", "ops"), ("paths",)):
+                result = self.attune(*arguments, status=3, stdout=full)
+                self.assertIn("cannot write to standard output", result.stderr)
+
+    def test_refused_flags_are_in_the_long_help_alone(self):
+        self.assertNotIn("--gpu_ids", self.attune("tune", "--help").stdout)
+        self.assertIn("--help-all", self.attune("tune", "--help").stdout)
+        self.assertRegex(self.attune("tune", "--help-all").stdout, r"Refused flags:(\n.*)*--gpu_ids")
+
+    def test_a_small_stack_is_enough(self):
+        if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():
+            self.skipTest("a sanitized program needs more")
+        self.put("shapes.csv", SHAPES)
+        limited = ["bash", "-c", 'ulimit -s 64 && exec "$@"', "-", story.PROGRAM]
+        for command in (("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE), ("journal", "show")):
+            done = subprocess.run([*limited, *command], cwd=self.work, env=self.environment(), capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, f"{command}: {done}")
+        done = subprocess.run([*limited, "bench", PROBLEM], cwd=self.work, env=self.environment(), capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 3, f"{done}")  # libraries want more
+        self.assertIn("raise it with `ulimit -s 8192`: 64 KiB", done.stderr)
+
+    def test_help_and_version(self):
+        self.assertRegex(self.attune("--version").stdout, r"^attune \d+\.\d+\.\d+$")
+        self.assertEqual(list(self.groups()), ["Tune", "Look and compare", "Tables", "Run time", "Maintenance"])
+        for command in sum(self.groups().values(), []):
+            self.assertIn("--help", self.attune(command, "--help").stdout)
+
+    def test_each_file_of_a_command_is_a_command(self):
+        files = {path.name.removesuffix("_command.cpp") for path in (story.REPOSITORY / "src" / "cli").glob("*_command.cpp")}
+        self.assertGreater(len(files), 10)
+        self.assertEqual({*sum(self.groups().values(), []), "worker"}, files)
+        self.refused("worker", says="is started by tune, bench and check")
+
+    def test_a_misspelt_flag_or_command_names_the_nearest(self):
+        for arguments, sentence in (
+                (("tune", "--bugdet", "5m"), "attune tune has no flag '--bugdet', the nearest is --budget; see attune tune --help"),
+                (("tune", "--bugdet=5m"), "attune tune has no flag '--bugdet', the nearest is --budget; see attune tune --help"),
+                (("tune", "-m", "1", "--max_m", "5"), "attune tune has no flag '--max_m', the nearest is --max-m; see attune tune --help"),
+                (("tune", "--colour"), "attune tune has no flag '--colour'; see attune tune --help"),
+                (("check", "--no-rum"), "attune check has no flag '--no-rum', the nearest is --no-run; see attune check --help"),
+                (("kernels", "build", "--tabel", "t.csv"),
+                 "attune kernels build has no flag '--tabel', the nearest is --table; see attune kernels --help"),
+                (("kernels", "biuld"), "attune kernels has no command 'biuld', the nearest is build; see attune kernels --help"),
+                (("check", "t.csv", "u.csv"), "attune check takes no argument 'u.csv'; see attune check --help")):
+            with self.subTest(arguments):
+                self.assertEqual(self.refused(*arguments).stderr, f"attune: {sentence}\n")
+        self.refused("tnue", says="attune has no command 'tnue', the nearest is tune; the commands are ")
+        self.refused("--versoin", says="attune has no flag '--versoin', the nearest is --version; the commands are ")
+        self.refused("tune", "--gpu_idz", says="'--gpu_idz'; see")  # A refused flag is no advice.
+
+    def test_a_run_without_anything_to_tune_asks_for_shapes(self):
+        says = ("name the shapes to tune", "-i FILE", "-m M -n N -k K")
+        self.refused("tune", says=says)
+        self.refused("tune", *FAKE, "--budget", "5m", says=says)
+
+    def test_without_a_command_or_with_an_unknown_one_it_names_the_commands(self):
+        *others, last = sum(self.groups().values(), [])
+        names = f"; the commands are {', '.join(others)} and {last}\n"
+        self.assertTrue(self.refused(says="no command was given").stderr.endswith(names))
+        self.assertTrue(self.refused("frobnicate", says="frobnicate").stderr.endswith(names))
+        self.assertTrue(self.refused("--frob", says="--frob").stderr.endswith(names))
+
+    def groups(self):
+        """The commands of the help by the heading that they stand under."""
+        found = {}
+        for line in self.attune("--help").stdout.splitlines():
+            if heading := re.fullmatch(r"([A-Z][a-z ]+):", line):
+                below = found.setdefault(heading[1], [])
+            elif command := re.match(r"  ([a-z]+)  ", line):
+                below.append(command[1])
+        return {heading: commands for heading, commands in found.items() if commands}
+
+
+if __name__ == "__main__":
+    story.main()
