@@ -109,6 +109,8 @@ std::vector<Location> all_locations() {
 void check_home_location() { check(home_location()); }
 void check_cache_location() { check(cache_location()); }
 void check_captures_location() {
+  if (path_if_any(captures_location).empty())
+    fail(ErrorCode::invalid_input, "there is no home folder, set HOME, or ATTUNE_CAPTURE_DIR to a folder");
   if (is_in_missing_home(captures_location())) fail_missing_home("ATTUNE_CAPTURE_DIR to a folder");
 }
 

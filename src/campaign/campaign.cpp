@@ -247,7 +247,7 @@ class Campaign {
     // Only winners for YAML output or of a single size, which the older tuner checks.
     const bool check_again = options_.compare && (!inputs_.yaml.empty() || options_.m);
     if (check_again && !winners_are_right()) return interrupted ? interrupt_status() : 1;
-    return display_.decisions().size() + display_.num_kept() > 0 ? 0 : 1;
+    return std::any_of(results_.begin(), results_.end(), is_decided) ? 0 : 1;
   }
 
   /// Records the end of the run. Throws, like every entry, if the journal was removed or replaced meanwhile.

@@ -9,11 +9,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/locations.h"
 #include "base/text.h"
 #include "campaign/existing_rows.h"
 #include "formats/csv/table.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "report/evidence_file.h"
+#include "report/output_files.h"
 #include "solver/registry.h"
 
 namespace attune {
@@ -39,6 +41,9 @@ void check_outputs(const TuneOptions& options, const std::filesystem::path& tabl
   for (const auto& path : {table, yaml}) {
     if (!path.empty()) check_output(path);
   }
+  const std::vector<OutputFile> outputs = {
+      {"-o", table}, {"--tuning_results_file", yaml}, {"--profile_file", options.profile_file}};
+  check_distinct_outputs(outputs, {"--journal", journal_file(options.journal)});
   if (!yaml.empty()) check_tune_gemm_results(yaml);
   if (!options.profile_file.empty()) check_evidence_output(options.profile_file);
   if (options.keep_dir.empty()) return;

@@ -18,6 +18,7 @@
 #include "device/devices.h"
 #include "report/entry_line.h"
 #include "report/evidence_file.h"
+#include "report/output_files.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
 
@@ -156,8 +157,10 @@ int run_follow(const JournalOptions& options) {
 
 int run_export(const JournalOptions& options) {
   if (options.csv.empty()) fail(ErrorCode::invalid_input, "give an output file: attune journal export --csv all.csv");
-  check_evidence_output(options.csv);
   const auto file = journal_file(options.journal);
+  const OutputFile output{"--csv", options.csv};
+  check_distinct_outputs(std::span(&output, 1), {"--journal", file});
+  check_evidence_output(options.csv);
   const auto journal = open_sql_journal_read_only(file);
   const auto [text, num_damaged] = records_csv(*journal, query_of(options));
   write_file_atomically(options.csv, text, 0600);  // As private as the journal.

@@ -56,8 +56,8 @@ constexpr const char* kOfChecks[] = {
 /// Flags that name shapes, tables to check, or a folder with lists of shapes; without any of them, and without an
 /// output, there is nothing to tune.
 constexpr const char* kOfInputs[] = {
-    "--untune_file", "--gemm_size_file", "--model_dir",         "-m",         "-n", "-k",
-    "--config-dir",  "--run_config",     "--compare_wo_tuning", "--tune_file"};
+    "--untune_file", "--gemm_size_file", "--model_dir",         "-m",          "-n",  "-k",
+    "--config-dir",  "--run_config",     "--compare_wo_tuning", "--tune_file", "--op"};
 
 bool given(const CLI::App& command, const char* flag) {
   return flag != nullptr && command.get_option(flag)->count() > 0;

@@ -226,6 +226,8 @@ void CompilePool::prefetch(const CompileTask& task) {
   state_->start_waiting();
 }
 
+std::optional<CompileResult> CompilePool::known(const CompileTask& task) { return state_->known(task, task.recipe()); }
+
 bool CompilePool::ready(const std::string& recipe) const {
   return state_->compiled.contains(recipe) || state_->failures.contains(recipe);
 }

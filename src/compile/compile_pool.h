@@ -45,6 +45,9 @@ class CompilePool {
   /// Compiles a task that may be submitted later: with a process that no submitted task waits for, and without an
   /// answer. Does nothing for a recipe that is known.
   void prefetch(const CompileTask& task);
+  /// Returns the answer that takes no compiler (a cached binary, a failure of this pool, a missing compiler); nothing
+  /// if submit() would compile. Takes 0.1 ms.
+  std::optional<CompileResult> known(const CompileTask& task);
   /// Whether submit() answers at once: the recipe was compiled, found in the cache or failed in this pool. Its binary
   /// may have left the cache since, if that holds no lease.
   bool ready(const std::string& recipe) const;

@@ -39,7 +39,8 @@ std::vector<BinaryMetadata> compiler_reports(std::span<const Binary> binaries) {
   bool is_any = false;
   for (const Binary& binary : binaries) {
     BinaryMetadata& report = reports.emplace_back(binary.metadata);
-    for (const char* of_the_task : {"compiler", "command", "options", "entries"}) report.erase(of_the_task);
+    for (const char* of_the_task : {"candidate", "compiler", "command", "options", "entries"})
+      report.erase(of_the_task);
     is_any = is_any || !report.empty();
   }
   if (!is_any) reports.clear();

@@ -37,7 +37,8 @@ struct Binary {
   std::string toolchain;       ///< `gcc-12.2.0`
   std::string sha256;          ///< Hash of the file, 64 hexadecimal digits.
   std::filesystem::path file;  ///< Shared object, cubin …
-  BinaryMetadata metadata;     ///< What its compiler reports, beside `compiler`, `command`, `options` and `entries`.
+  BinaryMetadata metadata;  ///< What its compiler reports, beside `candidate` (the first that needed it), `compiler`,
+                            ///< `command`, `options`, `entries`.
   BinaryIdentity identity() const { return {recipe, toolchain, sha256}; }
   bool operator==(const Binary&) const = default;
 };

@@ -46,7 +46,8 @@ TEST(CompileTask, TextsThatOnlyJoinAlikeHaveOtherRecipes) {
 
 TEST(CompilerReports, AreTheMetadataWithoutWhatRepeatsTheTask) {
   Binary silent, reported;
-  silent.metadata = {{"compiler", "hostcc"}, {"command", "1"}, {"options", "-O3"}, {"entries", "f"}};
+  silent.metadata = {
+      {"compiler", "hostcc"}, {"command", "1"}, {"options", "-O3"}, {"entries", "f"}, {"candidate", "s@1:"}};
   reported.metadata = silent.metadata;
   reported.metadata["registers"] = "40";
   const std::vector<BinaryMetadata> reports = {{}, {{"registers", "40"}}};

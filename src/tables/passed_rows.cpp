@@ -14,7 +14,8 @@
 namespace attune {
 namespace {
 
-std::string why_passed(const Table& table, const RowReport& report, Requirement required, const RowCheck& usable) {
+std::string why_passed(const Table& table, const RowReport& report, bool is_served, Requirement required,
+                       const RowCheck& usable) {
   const TableRow& row = *report.row;
   if (report.status != RowStatus::taken) {
     const std::string detail = detail_of(table, report);
@@ -28,7 +29,7 @@ std::string why_passed(const Table& table, const RowReport& report, Requirement 
   } catch (const Error&) {
     return "this program has no such kernel: '" + shown(row.kernel_name) + "'";
   }
-  return "comes after the row that serves";
+  return is_served ? "comes after the row that serves" : "names another kernel than the first row of its weight";
 }
 
 }  // namespace
@@ -42,7 +43,8 @@ std::vector<PassedRow> passed_rows(const Table& table, const LookupResult& looku
   std::vector<PassedRow> passed;
   for (const LookupStep& step : lookup.steps) {
     for (const TableRow* row : table.all(step.key, device.gfx, device.num_units)) {
-      if (known.insert(row).second) passed.push_back({row, why_passed(table, reports.at(row), required, usable)});
+      if (known.insert(row).second)
+        passed.push_back({row, why_passed(table, reports.at(row), lookup.row != nullptr, required, usable)});
     }
   }
   return passed;

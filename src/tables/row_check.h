@@ -26,7 +26,7 @@ struct CheckedRow {
   std::string device;  ///< DeviceInfo::key() of the row; empty: not given.
   std::string model;   ///< Column `device` of the row; empty: not given.
   std::string kernel;
-  std::optional<std::string> layout;        ///< Of the weights, empty for plain; nothing: the file has no such column.
+  std::optional<std::string> layout;  ///< Of the weights, empty for plain; nothing: results in YAML, which state none.
   Requirement require = Requirement::none;  ///< What the row states that its kernel keeps.
   std::optional<double> us;                 ///< Time that the row states.
   CheckStatus status = CheckStatus::unusable;
@@ -63,8 +63,9 @@ class CheckCounts {
   bool is_suspect() const;
   /// Whether at least one row of this device could be checked.
   bool is_checked() const { return of(CheckStatus::ok) + of(CheckStatus::loaded) > 0 || is_suspect(); }
-  /// Whether a check succeeds: at least one row could be checked, and none is wrong or slow.
-  bool passed() const { return is_checked() && !is_suspect(); }
+  /// Whether a check succeeds: at least one row could be checked, none is wrong or slow, and none of this device is
+  /// unusable, since such a row serves nobody.
+  bool passed() const { return is_checked() && !is_suspect() && of(CheckStatus::unusable) == 0; }
   /// Returns the counts as text, such as `3 ok, 1 wrong`.
   std::string text() const;
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/error.h"
 #include "tensor/narrow_float.h"
 
 namespace attune {
@@ -71,8 +72,10 @@ const std::array<float, 256>& numbers_of(DType dtype) {
       return e5m2;
     case DType::e5m2fnuz:
       return e5m2fnuz;
-    default:
+    case DType::e8m0:
       return e8m0;
+    default:
+      fail(ErrorCode::internal, "no table of codes: {}", name(dtype));
   }
 }
 

@@ -90,6 +90,8 @@ void fill_integers(DType dtype, uint64_t seed, int limit, std::span<std::byte> o
 }
 
 void fill_scales(DType dtype, uint64_t seed, ScaleValues values, std::span<std::byte> out) {
+  if (dtype != DType::fp32 && dtype != DType::bf16 && dtype != DType::fp16 && dtype != DType::e8m0)
+    fail(ErrorCode::invalid_input, "scales are of fp32, bf16, fp16 or e8m0, got {}", name(dtype));
   if (values == ScaleValues::exact) {
     return fill_blocks(dtype, seed, out,
                        [](uint64_t bits) { return std::ldexp(1.0f, static_cast<int>((bits >> 32) * 3 >> 32) - 1); });

@@ -22,8 +22,9 @@ void fill_integers(DType dtype, uint64_t seed, int limit, std::span<std::byte> o
 
 /// How scales are drawn: any number, or powers of two from 1/2 to 2, with which small whole numbers stay exact.
 enum class ScaleValues : uint8_t { any, exact };
-/// Fills with positive scales between 2^-4 and 2^4, uniform in the logarithm; of `any`, the first is 2^-6 and the last
-/// 2^5, if there are two or more. fp32, bf16, fp16 or e8m0.
+/// Fills with positive scales between 2^-4 and 2^4: each power of two is equally frequent, and so is each mantissa. Of
+/// `any`, the first is 2^-6 and the last 2^5, if there are two or more. Throws invalid_input unless the type is fp32,
+/// bf16, fp16 or e8m0.
 void fill_scales(DType dtype, uint64_t seed, ScaleValues values, std::span<std::byte> out);
 
 }  // namespace attune

@@ -47,7 +47,7 @@ TEST(RandomFill, UsesTheRangeOfANarrowTypeUpToItsEnds) {
       ASSERT_TRUE(std::isfinite(values[i])) << name(dtype) << ' ' << i;
       sum += values[i];
     }
-    const double deviation = bits(dtype) == 8 && dtype == DType::int8 ? 32 : 2;
+    const double deviation = dtype == DType::int8 ? 32 : dtype == DType::int4 ? 2 : dtype == DType::e2m1 ? 1.5 : 1;
     EXPECT_LT(std::abs(sum / kCount), deviation / 10) << name(dtype);
     std::vector<std::byte> again(stored.size()), other(stored.size());
     fill_normal(dtype, 3, again);
@@ -91,6 +91,7 @@ TEST(RandomFill, RefusesSignedDataOfATypeWithoutASign) {
   std::vector<std::byte> stored(16);
   EXPECT_THROW(fill_normal(DType::e8m0, 1, stored), Error);
   EXPECT_THROW(fill_integers(DType::e8m0, 1, 4, stored), Error);
+  EXPECT_THROW(fill_scales(DType::int8, 1, ScaleValues::any, stored), Error);
 }
 
 }  // namespace

@@ -93,13 +93,33 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
   return built;
 }
 
+std::vector<Kernels::BuildResult> Kernels::find(std::span<const Request> requests) {
+  std::vector<BuildResult> found(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    for (const CompileTask& task : tasks_of(requests[i])) {
+      auto known = pool_.known(task);
+      if (!known)
+        found[i].outcome = {.status = Status::cancelled, .detail = "its kernel is not in the cache"};
+      else if (known->outcome.ok())
+        found[i].binaries.push_back(*std::move(known->binary));
+      else if (found[i].outcome.ok())
+        found[i].outcome = std::move(known->outcome);
+    }
+  }
+  return found;
+}
+
+std::vector<Kernels::Request> Kernels::requests_of(const Problem& problem, std::span<const Contender> contenders,
+                                                   std::span<const Candidate> candidates) {
+  std::vector<Request> requests;
+  for (const Candidate& candidate : candidates)
+    requests.push_back({&problem, find_contender(contenders, candidate.solver), candidate});
+  return requests;
+}
+
 std::vector<Kernels::BuildResult> Kernels::build(const Problem& problem, std::span<const Contender> contenders,
                                                  std::span<const Candidate> candidates, const Stop& stop) {
-  std::vector<Request> requests;
-  for (const Candidate& candidate : candidates) {
-    requests.push_back({&problem, find_contender(contenders, candidate.solver), candidate});
-  }
-  return build(requests, stop);
+  return build(requests_of(problem, contenders, candidates), stop);
 }
 
 }  // namespace attune

@@ -52,7 +52,12 @@ class Kernels {
   /// compiled on all cores. `stop` is called five times a second while compilers run; after it returned true, missing
   /// kernels are `cancelled`. Throws what CompilePool::wait() throws.
   std::vector<BuildResult> build(std::span<const Request> requests, const Stop& stop = {});
-  /// Like the above, for candidates of one problem.
+  /// Like build(), but compiles nothing: a kernel that is not in the cache is `cancelled`.
+  std::vector<BuildResult> find(std::span<const Request> requests);
+  /// Requests for candidates of one problem. They point to `problem` and `contenders`.
+  static std::vector<Request> requests_of(const Problem& problem, std::span<const Contender> contenders,
+                                          std::span<const Candidate> candidates);
+  /// Like build(), for candidates of one problem.
   std::vector<BuildResult> build(const Problem& problem, std::span<const Contender> contenders,
                                  std::span<const Candidate> candidates, const Stop& stop = {});
   /// Compiles kernels that build() may need later while others are measured: as many as there are jobs, the rest when

@@ -104,6 +104,19 @@ TEST_F(KernelsOf, ThoseInTheCacheAreThereAlthoughTheCallerWantsToStop) {
   EXPECT_EQ(num_asked, 0u) << "nothing is compiled";
 }
 
+TEST_F(KernelsOf, OnlyThoseInTheCacheAreFoundAndNothingIsCompiled) {
+  build({"compiled.gemm@1:source=good;x=1"});
+  Kernels later{registry_, {}, folder_.path() / "cache"};
+  const std::vector<Candidate> candidates = {Candidate::parse("compiled.gemm@1:source=good;x=1"),
+                                             Candidate::parse("compiled.gemm@1:source=good;x=2")};
+  for (int time = 0; time < 2; ++time) {
+    const auto found = later.find(Kernels::requests_of(problem_, contenders_, candidates));
+    EXPECT_TRUE(found[0].outcome.ok());
+    EXPECT_EQ(found[0].binaries.size(), 1u);
+    EXPECT_EQ(found[1].outcome.status, Status::cancelled);
+  }
+}
+
 TEST_F(KernelsOf, TheCallerHearsHowManyCandidatesWaitForThem) {
   std::vector<size_t> waiting;
   stop_ = [&](size_t num_waiting) {

@@ -214,9 +214,10 @@ void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome
 /// problem is cut, only those in the cache are there.
 std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> candidates) {
   if (context_.kernels == nullptr) return std::vector<Kernels::BuildResult>(candidates.size());
+  if (cut_) return context_.kernels->find(Kernels::requests_of(item_.problem, contenders_, candidates));
   const auto stop = [this](size_t num_waiting) {
     context_.observer.compiling(item_.problem, num_waiting);
-    return cut_ || context_.must_stop();
+    return context_.must_stop();
   };
   return context_.kernels->build(item_.problem, contenders_, candidates, stop);
 }

@@ -234,7 +234,8 @@ void look_up_waiting(TuningContext& context, WorkList& list, const std::string& 
       ProblemRun run(context, task->id, task->item);
       run.cut(reason);
       try {
-        while (!run.finished()) run.step();
+        while (!run.finished() && !context.interrupted()) run.step();
+        if (!run.finished()) return list.give_back(task->id);
       } catch (const Error& error) {
         if (error.code() != ErrorCode::device) throw;
         return list.give_back(task->id);
@@ -290,7 +291,7 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
                                    const std::atomic<bool>& interrupted) {
   WorkList list(items, devices_.front().executor.device(), devices_.size() > 1);
   const std::string ended = run(list, observer, interrupted);
-  if (!ended.empty() && !options_.retune) {
+  if (!ended.empty() && !options_.retune && !interrupted) {
     TuningContext context = context_of(devices_.front(), observer, [&] { return interrupted.load(); });
     context.left_s = [] { return 0.0; };
     context.must_stop = context.tick;

@@ -43,7 +43,7 @@ class Tuner {
   std::string run(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted);
   /// The same for a list. Returns results in the order of the items. Those that still wait when the budget is spent are
   /// looked up, which measures nothing and takes some 10 ms each: what a table or the journal has is kept or reused,
-  /// the others are cut.
+  /// the others are cut. The first device and the calling thread do it; TunerOptions::retune switches it off.
   std::vector<TuneResult> run(const std::vector<WorkItem>& items, TuneObserver& observer,
                               const std::atomic<bool>& interrupted);
 

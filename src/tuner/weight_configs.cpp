@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/error.h"
 #include "measure/contenders.h"
 #include "search/prune.h"
 #include "search/weight_group.h"
@@ -19,6 +20,13 @@ bool is_invariant(const Candidate& candidate, const Problem& problem, const std:
   const Contender* own = find_contender(here, candidate.solver);
   return own != nullptr && own->version == candidate.version && own->invariant.size() > 0 &&
          !why_outside(own->invariant, candidate.config, problem, device);
+}
+
+/// Whether every row is decided, and all for one candidate.
+bool has_one_winner(const std::vector<TuneResult*>& rows) {
+  return std::all_of(rows.begin(), rows.end(), [&](const TuneResult* row) {
+    return row->decision && rows.front()->decision && row->decision->winner == rows.front()->decision->winner;
+  });
 }
 
 void undecide(TuneResult& row, const std::string& reason) {
@@ -34,7 +42,15 @@ void WeightConfigs::settle(std::vector<TuneResult>& results, const std::atomic<b
   for (TuneResult& result : results) {
     if (result.decision) weights[weight_group_of(result.problem)].push_back(&result);
   }
-  for (const auto& [weight, rows] : weights) settle_weight(rows, interrupted);
+  for (const auto& [weight, rows] : weights) {
+    try {
+      if (!interrupted) settle_weight(rows, interrupted);
+    } catch (const Error&) {
+      if (!interrupted) throw;  // Else a request was given up.
+    }
+    if (!interrupted || has_one_winner(rows)) continue;
+    for (TuneResult* row : rows) undecide(*row, "interrupted before its weight had one config");
+  }
 }
 
 void WeightConfigs::settle_weight(const Rows& rows, const std::atomic<bool>& interrupted) {

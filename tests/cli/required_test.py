@@ -4,6 +4,8 @@
 The fake solver's configs state batch-invariant with split_k=1, deterministic with split_k=2 and nothing with split_k=4.
 All of them compute the same bits, unless a planted fault changes a bit in each process or with M."""
 import itertools
+import signal
+import time
 
 import story
 
@@ -163,6 +165,27 @@ class BatchInvariant(RequiredStory):
         self.assertEqual(again, shared)
         self.assertEqual([one["ending"] for one in self.results], ["reused", "reused"])
         self.assertEqual(len([payload for kind, payload in self.journal() if kind == "decision"]), len(decided))
+
+    def test_an_interrupt_keeps_the_weights_that_have_one_config(self):
+        shapes = [(m, n) for n in (16, 32, 48) for m in (16, 32, 64, 128)]
+        self.put("shapes.csv", "M,N,K,dtype\n" + "".join(f"{m},{n},64,fp32\n" for m, n in shapes))
+        flags = ("-i", "shapes.csv", "-o", "t.csv", "--require", "batch-invariant")
+        for num_decided in (2, 13):  # While the rows are tuned, and while they get the config of their weight.
+            run = self.start("tune", *flags, *story.FAKE)
+            for _ in range(1200):
+                if run.has_ended() or ((self.home / "journal.db").exists() and self.count("decision") >= num_decided):
+                    break
+                time.sleep(0.05)
+            run.send(signal.SIGINT)
+            ended = run.wait()
+            self.assertEqual(ended.status, 130, str(ended))
+            self.assertIn("run again", ended.stderr)
+            kernels = {}
+            for row in self.rows("t.csv") if (self.work / "t.csv").exists() else []:
+                kernels.setdefault(row["N"], set()).add(row["kernelName"])
+            self.assertEqual([weight for weight, names in kernels.items() if len(names) > 1], [])
+        self.tune(*flags)
+        self.assertEqual(len(self.rows("t.csv")), len(shapes))
 
     def test_another_m_decides_for_the_table_s_rows_too(self):
         first = self.kernels(self.published("--require", "batch-invariant", shapes="M,N,K,dtype\n16,16,64,fp32\n"))

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace attune {
+
+/// A file that a command writes, and the flag that names it.
+struct OutputFile {
+  std::string_view flag;
+  std::filesystem::path path;  ///< Empty: not written.
+};
+
+/// Throws invalid_input, naming both flags, if two of the files are one, or if one is kept beside another: the lock of
+/// an output (`.lock`), or what SQLite keeps beside the journal (`-wal`, `-shm`, `-journal`). Links are followed.
+void check_distinct_outputs(std::span<const OutputFile> outputs, const OutputFile& journal);
+
+}  // namespace attune
