@@ -108,7 +108,7 @@ TEST_F(KernelsOf, OnlyThoseInTheCacheAreFoundAndNothingIsCompiled) {
   build({"compiled.gemm@1:source=good;x=1"});
   Kernels later{registry_, {}, folder_.path() / "cache"};
   const std::vector<Candidate> candidates = {Candidate::parse("compiled.gemm@1:source=good;x=1"),
-                                             Candidate::parse("compiled.gemm@1:source=good;x=2")};
+                                             Candidate::parse("compiled.gemm@1:source=bad;x=1")};
   for (int time = 0; time < 2; ++time) {
     const auto found = later.find(Kernels::requests_of(problem_, contenders_, candidates));
     EXPECT_TRUE(found[0].outcome.ok());
