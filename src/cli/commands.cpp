@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/flags/arguments.h"
 
 namespace attune {
 namespace {
@@ -44,9 +45,7 @@ void add_commands(CLI::App& app, Action& chosen) {
 }
 
 std::string names_of_commands(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
-    names.push_back(command->get_name());
+  std::vector<std::string> names = commands_in_help(app);
   if (names.empty()) return "there is no command";
   const std::string last = std::move(names.back());
   names.pop_back();

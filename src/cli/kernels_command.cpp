@@ -46,9 +46,9 @@ constexpr const char* kListLayout = "{:<16}  {:<24}  {:>9}  {:<12}  {:<10}  {:<5
 struct ListedKernel {
   Binary binary;
   uintmax_t bytes = 0;
-  int64_t made_at_ms = 0;           ///< Since 1970, UTC.
-  std::string solver = "-";         ///< With the config, of the candidate for which it was compiled; `-`: unknown.
-  std::string config = "-", entry;  ///< `entry`: the functions in it.
+  int64_t made_at_ms = 0;              ///< Since 1970, UTC.
+  std::optional<Candidate> candidate;  ///< For which it was compiled; nothing: unknown.
+  std::string entry;                   ///< The functions in it.
 };
 
 /// Returns nothing for a kernel that was removed meanwhile.
@@ -65,9 +65,7 @@ std::optional<ListedKernel> listed_kernel(const Binary& binary) {
   const auto named = binary.metadata.find("candidate");
   if (named == binary.metadata.end()) return kernel;
   try {
-    const Candidate candidate = Candidate::parse(named->second);
-    kernel.solver = candidate.solver;
-    kernel.config = candidate.config.key();
+    kernel.candidate = Candidate::parse(named->second);
   } catch (const Error&) {
     // Written by another version.
   }
@@ -80,9 +78,9 @@ nlohmann::ordered_json json_of(const ListedKernel& kernel) {
                                  {"toolchain", binary.toolchain}, {"sha256", binary.sha256},
                                  {"bytes", kernel.bytes},         {"made_at", utc_time_text(kernel.made_at_ms)},
                                  {"file", binary.file.string()},  {"metadata", binary.metadata}};
-  if (kernel.solver != "-") {
-    json["solver"] = kernel.solver;
-    json["config"] = kernel.config;
+  if (kernel.candidate) {
+    json["solver"] = kernel.candidate->solver;
+    json["config"] = kernel.candidate->config.key();
   }
   return json;
 }
@@ -104,9 +102,11 @@ int list_kernels(const KernelsOptions& options) {
     if (options.json) {
       list.push_back(json_of(*kernel));
     } else {
+      const auto& candidate = kernel->candidate;
       print_line(stdout,
-                 fmt::format(kListLayout, short_time({.at_ms = kernel->made_at_ms}), kernel->solver, kernel->bytes,
-                             binary.toolchain, kernel->entry, kernel->config, binary.arch, binary.recipe));
+                 fmt::format(kListLayout, short_time({.at_ms = kernel->made_at_ms}),
+                             candidate ? candidate->solver : "-", kernel->bytes, binary.toolchain, kernel->entry,
+                             candidate ? candidate->config.key() : "-", binary.arch, binary.recipe));
     }
   }
   if (options.json)

@@ -46,8 +46,10 @@ void check_distinct_outputs(std::span<const OutputFile> outputs, const OutputFil
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].path.empty()) continue;
     if (!journal.path.empty()) check(outputs[i], journal, kOfJournal);
-    for (size_t j = 0; j < outputs.size(); ++j) {
-      if (j != i && !outputs[j].path.empty()) check(outputs[i], outputs[j], kOfOutputs);
+    for (size_t j = 0; j < i; ++j) {
+      if (outputs[j].path.empty()) continue;
+      check(outputs[i], outputs[j], kOfOutputs);
+      check(outputs[j], outputs[i], kOfOutputs);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "formats/csv/csv_document.h"
 #include "formats/csv/untuned_table.h"
+#include "report/output_files.h"
 #include "tables/captured_sources.h"
 
 namespace attune {
@@ -42,9 +43,8 @@ void check_outputs(const CaptureOutputs& outputs, std::span<const fs::path> sour
            shown(file.string(), 500));
     }
   }
-  if (whole(outputs.counts) == whole(outputs.shapes))
-    fail(ErrorCode::invalid_input, "-o and --counts name the same file, name two: '{}'",
-         shown(outputs.shapes.string(), 500));
+  const OutputFile files[] = {{"-o", outputs.shapes}, {"--counts", outputs.counts}};
+  check_distinct_outputs(files, {});
   check_output(outputs.shapes);
   check_output(outputs.counts);
   check_untuned_output(outputs.shapes, family);

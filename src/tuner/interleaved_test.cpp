@@ -13,7 +13,7 @@ namespace attune {
 namespace {
 
 /// An executor that finds every candidate right, and aborts each request once it is stopped, as a supervisor does when
-/// it gives up starting a worker. It fails where a caller asks for ever.
+/// it gives up starting a worker. It fails once a caller repeats a request without end.
 class StoppableExecutor final : public Executor {
  public:
   const DeviceInfo& device() const override { return device_; }
@@ -40,7 +40,7 @@ class StoppableExecutor final : public Executor {
   static Answer done(const request::Admit& admit) { return Admitted{.slot = admit.slot}; }
   static Answer done(const request::Recycle&) { return Recycled{1}; }
   Answer done(const request::Sample& sample) {
-    if (++num_samples_ > 10) fail(ErrorCode::internal, "a caller asks for ever");
+    if (++num_samples_ > 10) fail(ErrorCode::internal, "a caller repeats a request without end");
     return Sampled{.turns = sample.schedule, .samples = std::vector<Sample>(sample.schedule.size(), {.us = 5})};
   }
 

@@ -95,6 +95,13 @@ void add_deadline_flag(CLI::App& command, const std::string& name, double& secon
   command.add_option(name, seconds, help)->capture_default_str()->check(amount_error)->check(CLI::Range(0.01, 1e6));
 }
 
+std::vector<std::string> commands_in_help(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
+    names.push_back(command->get_name());
+  return names;
+}
+
 void hide_refused_flags(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands(nullptr)) {
     for (CLI::Option* option : command->get_options()) {

@@ -40,5 +40,7 @@ void add_deadline_flag(CLI::App& command, const std::string& name, double& secon
 inline constexpr const char* kRefusedFlags = "Refused flags";
 /// Removes that group from the help of every command; `--help-all` is to show it.
 void hide_refused_flags(CLI::App& app);
+/// Returns the names of the commands, or of a command's own, that the help shows.
+std::vector<std::string> commands_in_help(const CLI::App& app);
 
 }  // namespace attune

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/flags/arguments.h"
 
 namespace attune {
 namespace {
 
-/// The flags and commands of the help.
+/// The flags of the help.
 std::vector<std::string> flags_of(const CLI::App& app) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options()) {
@@ -20,12 +21,6 @@ std::vector<std::string> flags_of(const CLI::App& app) {
     for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
   }
   return flags;
-}
-std::vector<std::string> commands_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* one : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); }))
-    names.push_back(one->get_name());
-  return names;
 }
 
 std::string with_nearest(std::string clause, std::string_view word, const std::vector<std::string>& names) {
@@ -40,7 +35,7 @@ std::string clause_about(const CLI::App& app, const std::string& command, const 
     const std::string flag = first.substr(0, first.find('='));
     return with_nearest(fmt::format("{} has no flag '{}'", command, shown(flag)), flag, flags_of(app));
   }
-  if (const auto commands = commands_of(app); !commands.empty())
+  if (const auto commands = commands_in_help(app); !commands.empty())
     return with_nearest(fmt::format("{} has no command '{}'", command, shown(first)), first, commands);
   if (const CLI::Option* problem = app.get_option_no_throw("problem"); problem != nullptr) {
     std::string words = join(problem->results(), " ");
