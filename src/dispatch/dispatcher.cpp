@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "dispatch/dispatch_state.h"
-#include "dispatch/operand_list.h"
+#include "dispatch/plans/operand_list.h"
 #include "dispatch/threads/library_use.h"
 #include "dispatch/threads/read_guard.h"
 #include "dispatch/weights_state.h"

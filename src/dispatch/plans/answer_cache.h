@@ -9,7 +9,7 @@
 #include "attune/match.h"
 #include "attune/problem.h"
 #include "base/mutex.h"
-#include "dispatch/operand_list.h"
+#include "dispatch/plans/operand_list.h"
 
 namespace attune {
 

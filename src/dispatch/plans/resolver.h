@@ -7,7 +7,7 @@
 
 #include "attune/error.h"
 #include "attune/match.h"
-#include "dispatch/operand_list.h"
+#include "dispatch/plans/operand_list.h"
 #include "dispatch/plans/plan_cache.h"
 #include "dispatch/plans/plan_maker.h"
 #include "dispatch/table/key_codes.h"

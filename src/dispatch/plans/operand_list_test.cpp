@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dispatch/operand_list.h"
+#include "dispatch/plans/operand_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
