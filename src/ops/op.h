@@ -91,6 +91,9 @@ std::span<const Op* const> ops();
 /// OpId::first_registered on. Call it before anything asks for ops() or families(). Throws invalid_input for a name
 /// that an op or a family has, and when it comes too late. Thread-safe.
 void register_op(const Op& op);
+/// Sets a function that registers ops from outside this build. The first ops() calls it once, before the list is fixed;
+/// the function must not ask for ops() or families().
+void set_op_loader(void (*load)()) noexcept;
 const Op* find_op(std::string_view name);
 /// Throws invalid_input with the list of ops for an unknown name.
 const Op& op_of(const Problem& problem);
