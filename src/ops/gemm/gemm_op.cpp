@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "ops/extent.h"
+#include "ops/gemm/gemm_family.h"
 #include "ops/gemm/gemm_reference.h"
 #include "tensor/convert.h"
 #include "tensor/random_fill.h"
@@ -74,7 +75,7 @@ GemmShape GemmShape::of(const Problem& problem) {
 }
 
 std::span<const AttributeSpec> GemmOp::schema() const { return gemm_schema(); }
-const FamilySpec& GemmOp::family() const { return *find_family(name()); }
+const FamilySpec& GemmOp::family() const { return gemm_a16w16_family(); }
 
 Problem GemmOp::normalise(const Problem& problem, const DeviceInfo&) const {
   for (const auto& [attribute, value] : problem.attributes()) {
@@ -116,8 +117,11 @@ std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
   std::vector<TensorSpec> tensors;
   tensors.push_back(
       {.role = "a", .dtype = shape.in, .shape = matrix(shape.m, shape.k, shape.trans_a), .use = Use::activation});
-  tensors.push_back(
-      {.role = "b", .dtype = shape.in, .shape = matrix(shape.n, shape.k, shape.b_is_kn), .use = Use::weight});
+  tensors.push_back({.role = "b",
+                     .dtype = shape.in,
+                     .shape = matrix(shape.n, shape.k, shape.b_is_kn),
+                     .use = Use::weight,
+                     .is_packed = shape.packed});
   if (shape.bias) tensors.push_back({.role = "bias", .dtype = shape.in, .shape = {shape.n}, .use = Use::weight});
   tensors.push_back({.role = "c", .dtype = shape.out, .shape = {shape.m, shape.n}, .use = Use::output});
   // The alignment of every allocator (malloc, NumPy); a kernel must not rely on more. Timed copies are better aligned
