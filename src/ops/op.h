@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/dtype.h"
 #include "attune/problem.h"
 #include "attune/tensor.h"
 #include "base/pages.h"
@@ -31,6 +32,9 @@ struct AttributeSpec {
 /// Arithmetic of one call. `bytes`: each input is read once, the output is written once, in true element sizes.
 struct Work {
   double flops = 0, bytes = 0;
+  /// Type in which the operands are multiplied: int8 for a product of int8 that is summed in int32, bf16 for one that
+  /// is summed in fp32. The device's peak for it bounds the time.
+  DType arithmetic = DType::fp32;
 };
 
 /// Required accuracy of an output. An element outside rtol/atol is a mismatch; `max_relative` bounds |got − want| over

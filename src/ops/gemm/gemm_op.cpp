@@ -106,7 +106,7 @@ Work GemmOp::work(const Problem& problem) const {
   const auto shape = GemmShape::of(problem);
   double bytes = 0;
   for (const TensorSpec& tensor : tensors(problem)) bytes += static_cast<double>(tensor.bytes());
-  return {2 * shape.macs(), bytes};
+  return {.flops = 2 * shape.macs(), .bytes = bytes, .arithmetic = shape.in};
 }
 
 std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
