@@ -3,6 +3,8 @@
 #include "ops/family.h"
 
 #include "base/error.h"
+#include "base/text.h"
+#include "ops/epilogue.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -24,7 +26,11 @@ std::vector<KeyColumn> gemm_a16w16_key() {
           {"scaleAB", "scale_ab", flag, "0", false},
           {"bpreshuffle", "bpreshuffle", flag, "0", false},
           {"trans_a", "trans_a", flag, "0", true},
-          {"trans_b", "trans_b", flag, "1", true}};
+          {"trans_b", "trans_b", flag, "1", true},
+          {"act", "act", choice, "none", true, kActivations},
+          {"alpha", "alpha", choice, "1", true, kFactors},
+          {"beta", "beta", choice, "0", true, kFactors},
+          {"out_scale", "out_scale", flag, "0", true}};
 }
 
 std::vector<KeyColumn> fmoe_key() {
@@ -123,6 +129,15 @@ std::vector<FamilySpec> make_families() {
 }
 
 }  // namespace
+
+std::optional<size_t> choice_number(std::span<const std::string_view> choices, std::string_view text) {
+  const auto number = parse_double(text);
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const auto whole = parse_int(choices[i]);
+    if (equal_ignoring_case(choices[i], text) || (whole && number && *number == static_cast<double>(*whole))) return i;
+  }
+  return std::nullopt;
+}
 
 std::span<const FamilySpec> families() {
   static const std::vector<FamilySpec> all = make_families();
