@@ -179,8 +179,11 @@ std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
   std::vector<TensorSpec> tensors;
   tensors.push_back(
       {.role = "a", .dtype = shape.in, .shape = matrix(shape.m, shape.k, shape.trans_a), .use = Use::activation});
-  tensors.push_back(
-      {.role = "b", .dtype = shape.in, .shape = matrix(shape.n, shape.k, shape.b_is_kn), .use = Use::weight});
+  tensors.push_back({.role = "b",
+                     .dtype = shape.in,
+                     .shape = matrix(shape.n, shape.k, shape.b_is_kn),
+                     .use = Use::weight,
+                     .is_packed = shape.packed});
   if (shape.bias) tensors.push_back({.role = "bias", .dtype = shape.in, .shape = {shape.n}, .use = Use::weight});
   if (shape.epilogue.beta != Factor::zero)
     tensors.push_back({.role = "residual", .dtype = shape.out, .shape = {shape.m, shape.n}, .use = Use::activation});
