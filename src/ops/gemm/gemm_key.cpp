@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "ops/family.h"
 
 namespace attune {
@@ -68,6 +69,24 @@ void set(GemmKey& key, GemmField field, int64_t value) {
   }
 }
 
+/// Whether a value is what the attribute has when a key leaves it out.
+bool is_default(const KeyColumn& column, int64_t value) {
+  if (column.kind == ColumnKind::choice) {
+    const auto number = choice_number(column.choices, column.default_value);
+    return number && static_cast<int64_t>(*number) == value;
+  }
+  return parse_int(column.default_value) == value;
+}
+
+/// Whether two keys are one, where the shorter leaves out the last values of the other.
+bool is_same(const FamilySpec& family, const Key& short_key, const Key& key) {
+  if (short_key.size() > key.size()) return false;
+  for (size_t i = 0; i < key.size(); ++i) {
+    if (i < short_key.size() ? short_key[i] != key[i] : !is_default(family.key[i], key[i])) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Key checked_key(const GemmKey& from) {
@@ -91,7 +110,7 @@ std::optional<GemmKey> to_gemm_key(const Key& key) noexcept {
       }
     }
     Key again;
-    if (to_key(made, again) && again == key) return made;
+    if (to_key(made, again) && is_same(family, again, key)) return made;
   }
   return std::nullopt;
 }

@@ -71,6 +71,23 @@ TEST(GemmKeyConversion, RefusesWhatTheOpHasNoAttributeFor) {
   EXPECT_THROW(checked_key({.m = 1, .n = 2, .k = 3, .batch = 2}), Error);
 }
 
+TEST(GemmKeyConversion, AKeyWithAnEpilogueHasNoTypedForm) {
+  Key key;
+  ASSERT_TRUE(to_key({.m = 1, .n = 2, .k = 3}, key));
+  const size_t num_typed = key.size();
+  const auto with = [&](std::initializer_list<int64_t> epilogue) {
+    Key whole = key;
+    whole.resize(key.op(), num_typed + epilogue.size());
+    std::copy(epilogue.begin(), epilogue.end(), &whole[num_typed]);
+    return to_gemm_key(whole);
+  };
+  EXPECT_TRUE(with({0, 1, 0, 0})) << "act=none alpha=1 beta=0 out_scale=0";
+  EXPECT_TRUE(with({0}));
+  for (const auto& epilogue :
+       {std::initializer_list<int64_t>{2, 1, 0, 0}, {0, 2, 0, 0}, {0, 1, 1, 0}, {0, 1, 0, 1}, {0, 0}})
+    EXPECT_FALSE(with(epilogue));
+}
+
 TEST(GemmKeyConversion, AKeyOfAnotherOpHasNoTypedForm) {
   EXPECT_FALSE(to_gemm_key(Key(OpId::fmoe, {1, 2, 3})));
   EXPECT_FALSE(to_gemm_key(Key(OpId::gemm_a8w8_blockscale, {1, 2, 3, 4})));
