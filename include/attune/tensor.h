@@ -24,7 +24,7 @@ enum class Use : uint8_t { activation, weight, scale, index, output };
 
 /// One operand of an op. Rows (last axis) are contiguous.
 struct ATTUNE_API TensorSpec {
-  std::string role;  ///< `a`, `b`, `bias`, `c`.
+  std::string role;  ///< `a`, `b`, `bias`, `residual`, `alpha`, `beta`, `out_scale`, `c`.
   DType dtype = DType::fp32;
   std::vector<int64_t> shape;  ///< In elements.
   Layout layout;

@@ -70,8 +70,10 @@ int list_ops(bool json) {
       ordered_json attributes = ordered_json::array();
       if (const Op* op = find_op(family.op)) {
         for (const AttributeSpec& attribute : op->schema())
-          attributes.push_back(
-              {{"name", attribute.name}, {"default", attribute.default_value}, {"help", attribute.help}});
+          attributes.push_back({{"name", attribute.name},
+                                {"default", attribute.default_value},
+                                {"help", attribute.help},
+                                {"values", attribute.allowed}});
       }
       list.push_back({{"op", family.op},
                       {"title", family.title},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -101,6 +102,15 @@ std::vector<FamilySpec> make_families() {
 }
 
 }  // namespace
+
+std::optional<size_t> choice_number(std::span<const std::string_view> choices, std::string_view text) {
+  const auto number = parse_double(text);
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const auto whole = parse_int(choices[i]);
+    if (equal_ignoring_case(choices[i], text) || (whole && number && *number == static_cast<double>(*whole))) return i;
+  }
+  return std::nullopt;
+}
 
 std::span<const FamilySpec> families() {
   static const std::vector<FamilySpec> all = make_families();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,8 +11,9 @@
 
 namespace attune {
 
-/// Type of a table column; it determines how values are written and read.
-enum class ColumnKind { integer, flag, dtype, text };
+/// Type of a table column; it determines how values are written and read. choice: one of a fixed list of names, whose
+/// places in the list are the numbers that keys hold.
+enum class ColumnKind { integer, flag, dtype, text, choice };
 
 /// A key column of a table and the corresponding attribute of the problem.
 struct KeyColumn {
@@ -20,7 +23,12 @@ struct KeyColumn {
   std::string_view default_value;  ///< Value when the column is missing (as in a Problem: `0`, `bf16`); empty: the
                                    ///< column is required.
   bool optional = false;           ///< Attune adds the column to a table only when a row has a non-default value.
+  std::span<const std::string_view> choices = {};  ///< Names of a choice, in the order of their numbers. Not owned.
 };
+
+/// The number of a choice: the place of the name, without regard to case. A name that is a whole number may be written
+/// as a fraction (`1.0`), as tools with missing values do. Nothing for an unknown name.
+std::optional<size_t> choice_number(std::span<const std::string_view> choices, std::string_view text);
 
 /// An operator family: its tables, names and defaults, as data. Formats of the columns: docs/formats/tables.md.
 struct FamilySpec {

@@ -26,7 +26,8 @@ struct AttributeSpec {
   bool always = true;              ///< If false, the key contains it only when it is not at its default.
   int64_t min = 0, max = 0;        ///< Range of integers.
   std::string_view help;
-  std::vector<std::string_view> allowed;  ///< Names of the dtypes that the op supports.
+  std::vector<std::string_view> allowed;  ///< Names of the dtypes that the op supports; names of a choice, in the order
+                                          ///< of their numbers.
 };
 
 /// Arithmetic of one call. `bytes`: each input is read once, the output is written once, in true element sizes.

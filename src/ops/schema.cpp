@@ -35,6 +35,10 @@ std::string checked_value(const Problem& problem, const AttributeSpec& spec) {
         return std::to_string(*value);
       fail(ErrorCode::invalid_input, "attribute '{}' expects a whole number from {} to {}, got '{}'", spec.name,
            spec.min, spec.max, text);
+    case ColumnKind::choice:
+      if (const auto number = choice_number(spec.allowed, text)) return std::string(spec.allowed[*number]);
+      fail(ErrorCode::invalid_input, "attribute '{}' expects one of {}, got '{}'", spec.name, listed(spec.allowed),
+           text);
     case ColumnKind::text:
       break;
   }

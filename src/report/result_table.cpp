@@ -36,6 +36,9 @@ std::string short_shape(const Problem& problem) {
   if (problem.integer_or("bias", 0)) text += " +bias";
   if (problem.integer_or("trans_a", 0)) text += " ta";
   if (!problem.integer_or("trans_b", 1)) text += " K×N";
+  for (const char* attribute : {"act", "alpha", "beta", "out_scale"}) {
+    if (problem.has(attribute)) text += fmt::format(" {}={}", attribute, problem.text(attribute));
+  }
   return text;
 }
 

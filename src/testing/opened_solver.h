@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -55,32 +56,30 @@ class OpenedSolver {
     return all;
   }
 
-  /// Computes a product over an output of NaNs; returns a description of the first wrong element, or empty.
+  /// Sets the inputs of a problem, in Op::tensors() order.
+  using Fill = std::function<void(const HostTensors& operands)>;
+
+  /// Computes a problem over an output of NaNs; returns the output.
+  std::vector<float> computed(const std::string& text, const std::string& config, const Fill& fill) {
+    const Problem normal = problem(text);
+    const HostTensors host = allocated(normal);
+    fill(host);
+    return computed(normal, Config::parse(config), host);
+  }
+
+  /// Computes a problem on normal data; returns a description of the first wrong element, or empty.
   std::string wrong(const std::string& text, const std::string& config) {
     const Problem normal = problem(text);
     const Op& op = op_of(normal);
-    const auto specs = op.tensors(normal);
-    HostTensors host;
-    std::vector<void*> operands;
-    for (const TensorSpec& spec : specs) {
-      operands.push_back(allocate(spec.bytes()));
-      host.operands.emplace_back(static_cast<std::byte*>(operands.back()), spec.bytes());
-    }
+    const HostTensors host = allocated(normal);
     op.fill(normal, Distribution::normal, 7, host);
-    operands[1] = packed(normal, Config::parse(config), specs[1], host.operands[1]);
-    const auto binaries = compiled(normal, Config::parse(config));
-    const auto plan = backend_->prepare(normal, Config::parse(config), {binaries});
-    void* workspace = allocate(plan->traits().workspace_bytes);
-    plan->run({.operands = operands, .workspace = workspace});
-
-    const auto elements = static_cast<size_t>(specs.back().elements());
-    Reference want{Reference::Numbers(elements), Reference::Numbers(elements)};
+    const std::vector<float> got = computed(normal, Config::parse(config), host);
+    const DType dtype = op.tensors(normal).back().dtype;
+    Reference want{Reference::Numbers(got.size()), Reference::Numbers(got.size())};
     op.reference(normal, Path::naive, {0, op.output_rows(normal)}, host, want);
-    std::vector<float> got(elements);
-    to_float(specs.back().dtype, host.operands.back().data(), got);
-    for (size_t i = 0; i < elements; ++i) {
-      const double bound = op.tolerance(normal).max_relative * want.scales[i] +
-                           2 * Rounding::of(specs.back().dtype).unit * std::abs(want.values[i]);
+    for (size_t i = 0; i < got.size(); ++i) {
+      const double bound =
+          op.tolerance(normal).max_relative * want.scales[i] + 2 * Rounding::of(dtype).unit * std::abs(want.values[i]);
       if (std::abs(got[i] - want.values[i]) <= bound) continue;
       return fmt::format("{} {}: element {} is {}, expected {}", normal.key(), config, i, got[i], want.values[i]);
     }
@@ -99,6 +98,27 @@ class OpenedSolver {
   }
 
  private:
+  HostTensors allocated(const Problem& normal) {
+    HostTensors host;
+    for (const TensorSpec& spec : op_of(normal).tensors(normal))
+      host.operands.emplace_back(static_cast<std::byte*>(allocate(spec.bytes())), spec.bytes());
+    return host;
+  }
+
+  std::vector<float> computed(const Problem& normal, const Config& config, const HostTensors& host) {
+    const auto specs = op_of(normal).tensors(normal);
+    std::vector<void*> operands;
+    for (const std::span<std::byte> one : host.operands) operands.push_back(one.data());
+    operands[1] = packed(normal, config, specs[1], host.operands[1]);
+    const auto binaries = compiled(normal, config);
+    const auto plan = backend_->prepare(normal, config, {binaries});
+    void* workspace = allocate(plan->traits().workspace_bytes);
+    plan->run({.operands = operands, .workspace = workspace});
+    std::vector<float> got(static_cast<size_t>(specs.back().elements()));
+    to_float(specs.back().dtype, host.operands.back().data(), got);
+    return got;
+  }
+
   /// Binaries of a config's tasks, in the kernel cache. Throws unavailable when a task does not compile.
   std::vector<Binary> compiled(const Problem& normal, const Config& config) {
     const auto tasks = solver_->compile_tasks(normal, config, device_->info());

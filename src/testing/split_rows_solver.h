@@ -52,7 +52,9 @@ class SplitRowsSolver final : public Solver, public StaticSpace {
 
  private:
   static bool is_plain(const Problem& problem) {
-    return problem.op() == "gemm_a16w16" && !has_packed_weights(problem) && !GemmShape::of(problem).bias;
+    if (problem.op() != "gemm_a16w16" || has_packed_weights(problem)) return false;
+    const auto shape = GemmShape::of(problem);
+    return !shape.bias && shape.epilogue.is_none();
   }
 
   class SplitPlan final : public Plan {

@@ -41,6 +41,8 @@ std::string wanted(const FamilySpec& family, const KeyColumn& key) {
       return "a data type such as torch.bfloat16";
     case ColumnKind::text:
       return "a word without blanks";
+    case ColumnKind::choice:
+      return "one of " + join({key.choices.begin(), key.choices.end()}, ", ");
   }
   return {};
 }
@@ -58,10 +60,12 @@ bool in_range(const FamilySpec& family, const KeyColumn& key, const std::string&
 /// Returns the value of a cell; nothing if it is not accepted.
 std::optional<std::string> accepted_value(const FamilySpec& family, const KeyColumn& key, std::string_view cell,
                                           Strictness strictness) {
-  auto value = attribute_value(cell, key.kind);
+  auto value = attribute_value(cell, key);
   // Another device's row may have values that cannot be tuned on this machine: a dtype, or -1 for "any".
-  if (strictness == Strictness::table)
-    return value || key.kind != ColumnKind::dtype ? value : attribute_value(cell, ColumnKind::text);
+  if (strictness == Strictness::table) {
+    const bool has_names = key.kind == ColumnKind::dtype || key.kind == ColumnKind::choice;
+    return value || !has_names ? value : attribute_value(cell, ColumnKind::text);
+  }
   return value && in_range(family, key, *value) ? value : std::nullopt;
 }
 
@@ -87,6 +91,7 @@ std::optional<std::string> attribute_value(std::string_view cell, ColumnKind kin
     if (const auto dtype = parse_dtype(cell)) return std::string(name(*dtype));
     return std::nullopt;
   }
+  if (kind == ColumnKind::choice) return std::nullopt;
   if (kind == ColumnKind::text) return is_word(cell) ? std::optional(std::string(cell)) : std::nullopt;
   if (kind == ColumnKind::flag) {
     if (const auto flag = parse_bool(cell)) return *flag ? "1" : "0";
@@ -100,6 +105,12 @@ std::optional<std::string> attribute_value(std::string_view cell, ColumnKind kin
   if (!number || *number != std::floor(*number) || std::abs(*number) > 9007199254740992.0) return std::nullopt;
   if (kind == ColumnKind::flag && *number != 0 && *number != 1) return std::nullopt;
   return std::to_string(static_cast<int64_t>(*number));
+}
+
+std::optional<std::string> attribute_value(std::string_view cell, const KeyColumn& key) {
+  if (key.kind != ColumnKind::choice) return attribute_value(cell, key.kind);
+  const auto number = choice_number(key.choices, trim(cell));
+  return number ? std::optional(std::string(key.choices[*number])) : std::nullopt;
 }
 
 std::string cell_text(const FamilySpec& family, const KeyColumn& key, std::string_view value) {

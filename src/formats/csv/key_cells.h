@@ -13,7 +13,7 @@
 namespace attune {
 
 /// Strictness for cells of the key. `shape`: the problem will be tuned, so this build must support the value. `table`:
-/// a row may belong to another device or a later version, so an unknown dtype stays as text.
+/// a row may belong to another device or a later version, so an unknown dtype or choice stays as text.
 enum class Strictness { shape, table };
 
 /// Reads the key columns of a family in a document as attributes of a problem. The document must outlive it.
@@ -48,8 +48,10 @@ struct NumberRange {
 NumberRange number_range(const FamilySpec& family, const KeyColumn& key);
 
 /// Converts a cell to an attribute's value: `torch.bfloat16` → `bf16`, `False` → `0`, `128.0` → `128`. nullopt if it is
-/// not valid.
+/// not valid, and for a choice, whose names only the column knows.
 std::optional<std::string> attribute_value(std::string_view cell, ColumnKind kind);
+/// Like the above, of a key column: `GELU` → `gelu` where the column has this choice.
+std::optional<std::string> attribute_value(std::string_view cell, const KeyColumn& key);
 /// The reverse, spelled as by older tools: `bf16` → `torch.bfloat16`, flags of GEMMs `True`, of fmoe `1`.
 std::string cell_text(const FamilySpec& family, const KeyColumn& key, std::string_view value);
 

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "ops/extent.h"
+#include "ops/family.h"
 
 namespace attune {
 namespace {
@@ -22,6 +23,15 @@ struct RawEntry {
   size_t line = 0, last_line = 0;  ///< Counted from 1.
   std::vector<std::pair<std::string, std::string>> values;
 };
+
+/// Key columns of the epilogue: a size has them under the attributes' names, and only where they are not the default.
+std::vector<const KeyColumn*> epilogue_keys() {
+  std::vector<const KeyColumn*> keys;
+  for (const KeyColumn& key : find_family("gemm_a16w16")->key) {
+    if (key.kind == ColumnKind::choice || key.attribute == "out_scale") keys.push_back(&key);
+  }
+  return keys;
+}
 
 /// Handles the parser's events for a list of maps of scalars, and nothing deeper. It builds no tree, so memory stays
 /// bounded by the file's size, and it stops at the first error.
@@ -122,6 +132,9 @@ class EntryReader {
                                                                    {"bias", bias() ? "1" : "0"}};
     if (trans_a) attributes.emplace_back("trans_a", "1");
     if (!trans_b) attributes.emplace_back("trans_b", "0");
+    for (const KeyColumn* key : epilogue_keys()) {
+      if (auto value = of_epilogue(*key)) attributes.emplace_back(key->attribute, *std::move(value));
+    }
     entry.problem = Problem("gemm_a16w16", std::move(attributes));
     entry.candidate = take("candidate").value_or("");
     entry.device = take("device").value_or("");
@@ -184,6 +197,23 @@ class EntryReader {
     fail_value("bias", "True or False", *text);
   }
 
+  /// The value of a part of the epilogue; nothing if it is missing or the default.
+  std::optional<std::string> of_epilogue(const KeyColumn& key) {
+    const auto text = take(key.attribute);
+    if (!text) return std::nullopt;
+    std::string value;
+    if (key.kind == ColumnKind::choice) {
+      const auto number = choice_number(key.choices, *text);
+      if (!number) fail_value(key.attribute, "one of " + join({key.choices.begin(), key.choices.end()}, ", "), *text);
+      value = key.choices[*number];
+    } else {
+      const auto flag = parse_bool(*text);
+      if (!flag) fail_value(key.attribute, "True or False", *text);
+      value = *flag ? "1" : "0";
+    }
+    return value == key.default_value ? std::nullopt : std::optional(std::move(value));
+  }
+
   std::optional<double> number(std::string_view key) {
     const auto text = take(key);
     if (!text) return std::nullopt;
@@ -232,6 +262,9 @@ std::string entry_line(const TuneGemmEntry& entry) {
   add("dtype", in_quotes(problem.text("dtype")));
   if (problem.has("outdtype")) add("outdtype", in_quotes(problem.text("outdtype")));
   if (problem.integer_or("bias", 0)) add("bias", "1");
+  for (const KeyColumn* key : epilogue_keys()) {
+    if (problem.has(key->attribute)) add(key->attribute, scalar(problem.text(key->attribute)));
+  }
   if (!entry.device.empty()) add("device", in_quotes(entry.device));
   line += "}";
   // The older tuner writes the result here, and its users look for it here.
@@ -243,9 +276,12 @@ std::string entry_line(const TuneGemmEntry& entry) {
 std::string identity(const TuneGemmEntry& entry) {
   const Problem& problem = entry.problem;
   const std::string& in = problem.text("dtype");
-  return fmt::format("{} {} {} {} {} {} {} {} {}", problem.integer("m"), problem.integer("n"), problem.integer("k"), in,
-                     problem.has("outdtype") ? problem.text("outdtype") : in, problem.integer_or("bias", 0),
-                     problem.integer_or("trans_a", 0), problem.integer_or("trans_b", 1), entry.device);
+  std::string epilogue;
+  for (const KeyColumn* key : epilogue_keys())
+    epilogue += ' ' + (problem.has(key->attribute) ? problem.text(key->attribute) : std::string(key->default_value));
+  return fmt::format("{} {} {} {} {} {} {} {} {}{}", problem.integer("m"), problem.integer("n"), problem.integer("k"),
+                     in, problem.has("outdtype") ? problem.text("outdtype") : in, problem.integer_or("bias", 0),
+                     problem.integer_or("trans_a", 0), problem.integer_or("trans_b", 1), entry.device, epilogue);
 }
 
 void check_held(const TuneGemmEntry& entry) {

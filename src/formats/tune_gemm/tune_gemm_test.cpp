@@ -90,6 +90,30 @@ TEST_F(TuneGemm, WhatIsWrittenIsReadBackAndStaysValidForTheOlderTuner) {
   EXPECT_EQ(back.entries[0].tflops, entry.tflops);
 }
 
+TEST_F(TuneGemm, AnEpilogueIsWrittenUnderItsAttributesOffTheDefaultAndReadBack) {
+  EXPECT_THAT(key("- {M: 1, N: 2, K: 3, act: GELU, alpha: 1, beta: Any, out_scale: 0}\n"),
+              testing::EndsWith(" bias=0 act=gelu beta=any"));
+  EXPECT_THAT(key("- {M: 1, N: 2, K: 3, act: none, alpha: '1', beta: 0, out_scale: False}\n"),
+              testing::EndsWith(" bias=0"));
+  TuneGemmEntry entry;
+  entry.problem = Problem::parse(
+      "gemm_a16w16 m=1 n=2 k=3 dtype=fp16 outdtype=fp16 bias=1 trans_b=0 act=silu alpha=any beta=1 out_scale=1");
+  entry.device = "here/2";
+  entry.us = 2;
+  const auto path = folder_.path() / "epilogue.yaml";
+  TuneGemmEntry plain = entry;
+  plain.problem = Problem::parse("gemm_a16w16 m=1 n=2 k=3 dtype=fp16 outdtype=fp16 bias=1 trans_b=0");
+  publish_tune_gemm(path, std::vector{entry, plain});
+  EXPECT_THAT(read_file(path),
+              HasSubstr("'bias': 1, 'act': 'silu', 'alpha': 'any', 'beta': 1, 'out_scale': 1, 'device'"));
+  EXPECT_THAT(read_file(path), HasSubstr("'bias': 1, 'device'"));
+  const auto back = read_tune_gemm(path);
+  ASSERT_EQ(back.entries.size(), 2u) << "one of two epilogues is no other's result";
+  EXPECT_EQ(back.entries[0].problem, entry.problem);
+  EXPECT_EQ(back.entries[1].problem, plain.problem);
+  EXPECT_THROW(read("- {M: 1, N: 2, K: 3, act: mish}\n"), Error);
+}
+
 TuneGemmEntry result(const std::string& sizes, std::string candidate, std::string device = "here/2") {
   TuneGemmEntry entry;
   entry.problem = Problem::parse("gemm_a16w16 " + sizes + " dtype=bf16 outdtype=bf16 bias=0");

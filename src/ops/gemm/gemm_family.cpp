@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ops/gemm/gemm_family.h"
 
+#include "ops/epilogue.h"
+
 namespace attune {
 
 const FamilySpec& gemm_a16w16_family() {
@@ -21,7 +23,11 @@ const FamilySpec& gemm_a16w16_family() {
               {"scaleAB", "scale_ab", flag, "0", false},
               {"bpreshuffle", "bpreshuffle", flag, "0", false},
               {"trans_a", "trans_a", flag, "0", true},
-              {"trans_b", "trans_b", flag, "1", true}},
+              {"trans_b", "trans_b", flag, "1", true},
+              {"act", "act", choice, "none", true, kActivations},
+              {"alpha", "alpha", choice, "1", true, kFactors},
+              {"beta", "beta", choice, "0", true, kFactors},
+              {"out_scale", "out_scale", flag, "0", true}},
       .results = {"libtype", "solidx", "splitK", "us", "kernelName", "err_ratio", "tflops", "bw"},
       .baselines = {"onednn.gemm", "blis.gemm", "openblas.gemm", "portable.gemm", "fake.gemm"},
       .rows = "m",

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "ops/family.h"
 
 namespace attune {
@@ -64,6 +65,9 @@ void set(GemmKey& key, GemmField field, int64_t value) {
       break;
     case GemmField::trans_b:
       flag(GemmKey::b_is_kn, value == 0);
+      break;
+    case GemmField::zero:
+    case GemmField::one:
       break;
   }
 }

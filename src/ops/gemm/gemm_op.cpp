@@ -2,13 +2,17 @@
 #include "ops/gemm/gemm_op.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
+#include "ops/epilogue.h"
 #include "ops/extent.h"
 #include "ops/gemm/gemm_family.h"
 #include "ops/gemm/gemm_reference.h"
+#include "ops/schema.h"
 #include "tensor/convert.h"
 #include "tensor/random_fill.h"
 #include "tensor/rounding.h"
@@ -29,35 +33,57 @@ const std::vector<AttributeSpec>& gemm_schema() {
       {"bpreshuffle", flag, "0", false, 0, 1, "weights packed ahead, in a layout that the candidate names", {}},
       {"trans_a", flag, "0", false, 0, 1, "x is stored K×M", {}},
       {"trans_b", flag, "1", false, 0, 1, "the weights are stored N×K, as a linear layer holds them; 0: K×N", {}},
+      {"act", choice, "none", false, 0, 0, "activation of the sum", {kActivations.begin(), kActivations.end()}},
+      {"alpha", choice, "1", false, 0, 0, "factor of the product; any: an operand", {kFactors.begin(), kFactors.end()}},
+      {"beta",
+       choice,
+       "0",
+       false,
+       0,
+       0,
+       "factor of the operand residual (M×N), which is added before the activation",
+       {kFactors.begin(), kFactors.end()}},
+      {"out_scale", flag, "0", false, 0, 1, "multiply the result by the operand out_scale, after the activation", {}},
   };
   return schema;
 }
 
-/// Returns the attribute's text in a key, after checking it.
-std::string checked(const Problem& problem, const AttributeSpec& spec, const std::string& default_value) {
-  if (!problem.has(spec.name)) {
-    if (default_value.empty()) fail(ErrorCode::invalid_input, "{} needs the attribute '{}'", problem.op(), spec.name);
-    return default_value;
+/// Typical size of a sum before the activation, in problems that have one: where an activation is curved, so that one
+/// curve is told from another, and from none.
+constexpr double kCurvedSize = 2;
+
+/// Size of the elements of the result on normal data; a bound of absolute errors goes by it.
+double typical_size(const GemmShape& shape) {
+  if (shape.epilogue.alpha == Factor::zero) return 1;
+  return shape.epilogue.act == Activation::none ? std::sqrt(static_cast<double>(shape.k)) : kCurvedSize;
+}
+
+/// Multiplies values by a power of two, which changes no bit of their mantissas.
+void multiply(DType dtype, float factor, std::span<std::byte> tensor) {
+  const auto bytes = static_cast<size_t>(bits(dtype)) / 8;
+  std::array<float, 1024> block;
+  for (size_t begin = 0; begin < tensor.size(); begin += block.size() * bytes) {
+    const auto part = tensor.subspan(begin, std::min(block.size() * bytes, tensor.size() - begin));
+    const auto values = std::span(block).first(part.size() / bytes);
+    to_float(dtype, part.data(), values);
+    for (float& value : values) value *= factor;
+    from_float(dtype, values, part.data());
   }
-  const std::string& text = problem.text(spec.name);
-  if (spec.kind == ColumnKind::dtype) {
-    const auto parsed = parse_dtype(text);
-    if (parsed && std::find(spec.allowed.begin(), spec.allowed.end(), name(*parsed)) != spec.allowed.end())
-      return std::string(name(*parsed));
-    std::vector<std::string> allowed(spec.allowed.begin(), spec.allowed.end());
-    fail(ErrorCode::invalid_input, "{} supports {} of {}, got '{}'", problem.op(), spec.name, join(allowed, ", "),
-         text);
-  }
-  if (spec.kind == ColumnKind::flag) {
-    if (const auto value = parse_bool(text)) return *value ? "1" : "0";
-    fail(ErrorCode::invalid_input, "attribute '{}' expects 0 or 1, got '{}'", spec.name, text);
-  }
-  const auto value = parse_int(text);
-  if (!value || *value < spec.min || *value > spec.max) {
-    fail(ErrorCode::invalid_input, "attribute '{}' expects a whole number from {} to {}, got '{}'", spec.name, spec.min,
-         spec.max, text);
-  }
-  return std::to_string(*value);
+}
+
+/// The power of two by which weights are multiplied so that the sums of a problem with an activation have kCurvedSize.
+float weight_factor(const GemmShape& shape) {
+  if (shape.epilogue.act == Activation::none) return 1;
+  return static_cast<float>(
+      std::exp2(std::round(std::log2(kCurvedSize) - std::log2(static_cast<double>(shape.k)) / 2)));
+}
+
+/// A factor that is far from 0 and 1, so that no kernel can do without it: ±1.25 to ±1.75, or ±2 and ±3.
+float factor_value(Distribution distribution, uint64_t seed) {
+  const uint64_t random = derive_seed(seed, "factor");
+  const float sign = (random & 1) != 0 ? -1.0f : 1.0f;
+  if (distribution == Distribution::integers) return sign * ((random & 2) != 0 ? 2.0f : 3.0f);
+  return sign * (1.25f + 0.5f * static_cast<float>(random >> 40) / static_cast<float>(1 << 24));
 }
 
 }  // namespace
@@ -71,42 +97,32 @@ GemmShape GemmShape::of(const Problem& problem) {
           problem.integer_or("bias", 0) != 0,
           problem.integer_or("trans_a", 0) != 0,
           problem.integer_or("trans_b", 1) == 0,
-          problem.integer_or("bpreshuffle", 0) != 0};
+          problem.integer_or("bpreshuffle", 0) != 0,
+          GemmEpilogue::of(problem)};
 }
 
 std::span<const AttributeSpec> GemmOp::schema() const { return gemm_schema(); }
 const FamilySpec& GemmOp::family() const { return gemm_a16w16_family(); }
 
 Problem GemmOp::normalise(const Problem& problem, const DeviceInfo&) const {
-  for (const auto& [attribute, value] : problem.attributes()) {
-    const auto& all = gemm_schema();
-    if (std::none_of(all.begin(), all.end(), [&](const AttributeSpec& spec) { return spec.name == attribute; })) {
-      fail(ErrorCode::invalid_input, "{} has no attribute '{}'", name(), attribute);
-    }
-  }
-  std::vector<std::pair<std::string, std::string>> attributes;
-  std::string in;
-  for (const AttributeSpec& spec : gemm_schema()) {
-    const std::string default_value = spec.default_value == "=dtype" ? in : std::string(spec.default_value);
-    std::string value = checked(problem, spec, default_value);
-    if (spec.name == "dtype") in = value;
-    if (spec.always || value != spec.default_value) attributes.emplace_back(spec.name, std::move(value));
-  }
-  const auto is = [&](std::string_view attribute, std::string_view wanted) {
-    return std::find(attributes.begin(), attributes.end(), std::pair<std::string, std::string>(attribute, wanted)) !=
-           attributes.end();
-  };
-  if (is("bpreshuffle", "1") && is("trans_b", "0")) {
+  Problem whole = normalised(problem, gemm_schema());
+  const auto shape = GemmShape::of(whole);
+  if (shape.packed && shape.b_is_kn)
     fail(ErrorCode::invalid_input, "weights that are packed ahead (bpreshuffle=1) must be N×K, use trans_b=1");
-  }
-  return Problem(std::string(name()), std::move(attributes));
+  return whole;
 }
 
 Work GemmOp::work(const Problem& problem) const {
   const auto shape = GemmShape::of(problem);
+  const bool has_product = shape.epilogue.alpha != Factor::zero;
   double bytes = 0;
-  for (const TensorSpec& tensor : tensors(problem)) bytes += static_cast<double>(tensor.bytes());
-  return {.flops = 2 * shape.macs(), .bytes = bytes, .arithmetic = shape.in};
+  for (const TensorSpec& tensor : tensors(problem)) {
+    if (has_product || (tensor.role != "a" && tensor.role != "b")) bytes += static_cast<double>(tensor.bytes());
+  }
+  // Of an epilogue the product is counted alone, as others count it.
+  return {.flops = 2 * (has_product ? shape.macs() : static_cast<double>(shape.m) * static_cast<double>(shape.n)),
+          .bytes = bytes,
+          .arithmetic = shape.in};
 }
 
 std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
@@ -123,6 +139,14 @@ std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
                      .use = Use::weight,
                      .is_packed = shape.packed});
   if (shape.bias) tensors.push_back({.role = "bias", .dtype = shape.in, .shape = {shape.n}, .use = Use::weight});
+  if (shape.epilogue.beta != Factor::zero)
+    tensors.push_back({.role = "residual", .dtype = shape.out, .shape = {shape.m, shape.n}, .use = Use::activation});
+  const auto push_number = [&](bool is_there, const char* role) {
+    if (is_there) tensors.push_back({.role = role, .dtype = DType::fp32, .shape = {1}, .use = Use::scale});
+  };
+  push_number(shape.epilogue.alpha == Factor::any, "alpha");
+  push_number(shape.epilogue.beta == Factor::any, "beta");
+  push_number(shape.epilogue.out_scale, "out_scale");
   tensors.push_back({.role = "c", .dtype = shape.out, .shape = {shape.m, shape.n}, .use = Use::output});
   // The alignment of every allocator (malloc, NumPy); a kernel must not rely on more. Timed copies are better aligned
   // (rotation.h).
@@ -132,11 +156,19 @@ std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
 
 void GemmOp::fill(const Problem& problem, Distribution distribution, uint64_t seed, const HostTensors& tensors) const {
   const auto specs = this->tensors(problem);
+  const float of_weights = weight_factor(GemmShape::of(problem));
   for (size_t i = 0; i + 1 < specs.size(); ++i) {
+    if (specs[i].use == Use::scale) {
+      const float value = factor_value(distribution, seed + i);
+      from_float(specs[i].dtype, std::span(&value, 1), tensors.operands[i].data());
+      continue;
+    }
     if (distribution == Distribution::normal)
       fill_normal(specs[i].dtype, seed + i, tensors.operands[i]);
     else
       fill_integers(specs[i].dtype, seed + i, 4, tensors.operands[i]);
+    if (distribution == Distribution::normal && of_weights != 1 && specs[i].role == "b")
+      multiply(specs[i].dtype, of_weights, tensors.operands[i]);
   }
 }
 
@@ -158,7 +190,7 @@ Tolerance GemmOp::tolerance(const Problem& problem) const {
   // Accumulation in fp32 of K terms of random sign errs by about 0.35·√K·eps of the typical |dot|; the largest of 10^8
   // elements is below six such deviations. Accumulating in bf16 is 2^16 times worse, so the factor is not delicate.
   return {.rtol = rtol,
-          .atol = rtol * 0.1 * root_k,
+          .atol = rtol * 0.1 * typical_size(shape),
           .max_relative = 4 * root_k * Rounding::of(DType::fp32).unit,
           .max_cosine = shape.out == DType::fp32 ? 1e-9 : 1e-5};
 }

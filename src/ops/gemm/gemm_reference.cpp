@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "tensor/convert.h"
@@ -85,9 +86,83 @@ struct Panel {
   }
 };
 
-double bias_of(const GemmShape& shape, const HostTensors& tensors, int64_t column) {
-  return shape.bias ? element(shape.in, tensors.operands[GemmOperands{}.bias].data(), column) : 0.0;
+double activated_by_definition(Activation act, double x) {
+  switch (act) {
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return x > 0 ? x : 0;
+    case Activation::gelu:
+      return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+  }
+  return x;
 }
+
+/// The same functions by other formulas: the complement of erf, and sigmoids and tanh in terms of each other.
+double activated_by_identity(Activation act, double x) {
+  switch (act) {
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return (x + std::abs(x)) / 2;
+    case Activation::gelu:
+      return x / 2 * std::erfc(-x * std::numbers::sqrt2 / 2);
+    case Activation::gelu_tanh:
+      return x / (1 + std::exp(-2 * std::sqrt(2 * std::numbers::inv_pi) * x * (1 + 0.044715 * x * x)));
+    case Activation::silu:
+      return x * (0.5 + std::tanh(x / 2) / 2);
+  }
+  return x;
+}
+
+/// Finishes elements: the epilogue with its operands, and the scale of the result's error bound.
+class Finish {
+ public:
+  using Activate = double (*)(Activation act, double x);
+  Finish(const GemmShape& shape, const HostTensors& tensors, Activate activate)
+      : shape_(shape), activate_(activate), root_k_(std::sqrt(static_cast<double>(shape.k))) {
+    const auto where = GemmOperands::of(shape);
+    const auto number = [&](bool is_there, size_t operand, double otherwise) {
+      return is_there ? element(DType::fp32, tensors.operands[operand].data(), 0) : otherwise;
+    };
+    const GemmEpilogue& epilogue = shape.epilogue;
+    alpha_ = number(epilogue.alpha == Factor::any, where.alpha, epilogue.alpha == Factor::zero ? 0 : 1);
+    beta_ = number(epilogue.beta == Factor::any, where.beta, epilogue.beta == Factor::zero ? 0 : 1);
+    out_scale_ = number(epilogue.out_scale, where.out_scale, 1);
+    if (shape.bias) bias_ = tensors.operands[where.bias].data();
+    if (epilogue.beta != Factor::zero) residual_ = tensors.operands[where.residual].data();
+  }
+
+  bool has_product() const { return shape_.epilogue.alpha != Factor::zero; }
+
+  /// `scale`: of the product, ‖a_row‖·‖b_row‖/√K.
+  void operator()(double sum, double scale, int64_t row, int64_t column, Reference& out) const {
+    const auto at = static_cast<size_t>(row * shape_.n + column);
+    const double bias = bias_ != nullptr ? element(shape_.in, bias_, column) : 0.0;
+    if (shape_.epilogue.is_none()) {
+      out.values[at] = sum + bias;
+      out.scales[at] = scale;
+      return;
+    }
+    const double product = has_product() ? alpha_ * sum : 0;
+    const double added = residual_ != nullptr ? beta_ * element(shape_.out, residual_, row * shape_.n + column) : 0;
+    out.values[at] = out_scale_ * activate_(shape_.epilogue.act, product + bias + added);
+    // The op's bound is 4·√K·eps of a scale, so this is 8·eps of the terms: an eps for the rounding of each step that
+    // follows the product, and the rest for the activation as kernels compute it in fp32.
+    const double rounding = 2 * (std::abs(product) + std::abs(bias) + std::abs(added)) / root_k_;
+    out.scales[at] = std::abs(out_scale_) * steepest_slope(shape_.epilogue.act) * (std::abs(alpha_) * scale + rounding);
+  }
+
+ private:
+  const GemmShape& shape_;
+  Activate activate_;
+  double root_k_, alpha_ = 1, beta_ = 0, out_scale_ = 1;
+  const std::byte *bias_ = nullptr, *residual_ = nullptr;
+};
 
 }  // namespace
 
@@ -95,25 +170,31 @@ void naive_gemm(const GemmShape& shape, RowRange rows, const HostTensors& tensor
   const auto where = GemmOperands::of(shape);
   const auto* a = tensors.operands[where.a].data();
   const auto* b = tensors.operands[where.b].data();
+  const Finish finish(shape, tensors, activated_by_definition);
   for (int64_t i = rows.begin; i < rows.end; ++i) {
     for (int64_t j = 0; j < shape.n; ++j) {
       double sum = 0, left = 0, right = 0;
-      for (int64_t k = 0; k < shape.k; ++k) {
+      for (int64_t k = 0; k < shape.k && finish.has_product(); ++k) {
         const double x = element(shape.in, a, shape.trans_a ? k * shape.m + i : i * shape.k + k);
         const double w = element(shape.in, b, shape.b_is_kn ? k * shape.n + j : j * shape.k + k);
         sum += x * w;
         left += x * x;
         right += w * w;
       }
-      const auto at = static_cast<size_t>(i * shape.n + j);
-      out.values[at] = sum + bias_of(shape, tensors, j);
-      out.scales[at] = std::sqrt(left) * std::sqrt(right) / std::sqrt(static_cast<double>(shape.k));
+      finish(sum, std::sqrt(left) * std::sqrt(right) / std::sqrt(static_cast<double>(shape.k)), i, j, out);
     }
   }
 }
 
 void fast_gemm(const GemmShape& shape, RowRange rows, const HostTensors& tensors, Reference& out) {
   const auto where = GemmOperands::of(shape);
+  const Finish finish(shape, tensors, activated_by_identity);
+  if (!finish.has_product()) {
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      for (int64_t j = 0; j < shape.n; ++j) finish(0, 0, i, j, out);
+    }
+    return;
+  }
   // Panels of B stay in the L2 cache (about 1 MiB) while all rows of A are processed, kRows at a time.
   const int64_t columns_at_once =
       std::clamp<int64_t>((1 << 18) / std::max<int64_t>(shape.k, 1) / kColumns * kColumns, kColumns, 256);
@@ -129,9 +210,8 @@ void fast_gemm(const GemmShape& shape, RowRange rows, const HostTensors& tensors
         dot_block(left.values.data() + i * left.stride, right.values.data() + j * right.stride, left.stride, sums);
         for (int64_t y = i; y < std::min(i + kRows, rows.end - rows.begin); ++y) {
           for (int64_t x = j; x < std::min(j + kColumns, last - first); ++x) {
-            const auto at = static_cast<size_t>((rows.begin + y) * shape.n + first + x);
-            out.values[at] = sums[(y - i) * kColumns + (x - j)] + bias_of(shape, tensors, first + x);
-            out.scales[at] = left.norms[static_cast<size_t>(y)] * right.norms[static_cast<size_t>(x)] / root_k;
+            const double scale = left.norms[static_cast<size_t>(y)] * right.norms[static_cast<size_t>(x)] / root_k;
+            finish(sums[(y - i) * kColumns + (x - j)], scale, rows.begin + y, first + x, out);
           }
         }
       }

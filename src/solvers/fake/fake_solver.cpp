@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "device/fake/fake_device.h"
 #include "ops/gemm/gemm_op.h"
+#include "solver/host_epilogue.h"
 #include "solver/registry.h"
 #include "solver/static/static_space_backend.h"
 #include "solvers/fake/fault_actions.h"
@@ -60,15 +61,17 @@ class FakePlan final : public Plan {
       unpack(layout_, weights_, {packed, packed_bytes(layout_, weights_)}, plain_);
       to_float(shape_.in, plain_.data(), b_);
     }
+    const bool has_epilogue = !shape_.epilogue.is_none();
+    const HostEpilogue epilogue(shape_, launch);
     if (shape_.bias) widen(where.bias, bias_);
     const int64_t a_row = shape_.trans_a ? 1 : shape_.k, a_step = shape_.trans_a ? shape_.m : 1;
     const int64_t b_row = shape_.b_is_kn ? 1 : shape_.k, b_step = shape_.b_is_kn ? shape_.n : 1;
     for (int64_t i = 0; i < shape_.m; ++i) {
       for (int64_t j = 0; j < shape_.n; ++j) {
         const float *left = a_.data() + i * a_row, *right = b_.data() + j * b_row;
-        float sum = shape_.bias ? bias_[static_cast<size_t>(j)] : 0.0f;
+        float sum = shape_.bias && !has_epilogue ? bias_[static_cast<size_t>(j)] : 0.0f;
         for (int64_t k = 0; k < shape_.k; ++k) sum += left[k * a_step] * right[k * b_step];
-        c_[static_cast<size_t>(i * shape_.n + j)] = sum;
+        c_[static_cast<size_t>(i * shape_.n + j)] = has_epilogue ? epilogue.finish(sum, i, j) : sum;
       }
     }
     from_float(shape_.out, c_, static_cast<std::byte*>(launch.operands[where.c]));

@@ -4,6 +4,7 @@
 // the 64 bytes that loading a configuration reads.
 #include <fmt/format.h>
 
+#include "solvers/jit_cpu/activation_source.h"
 #include "solvers/jit_cpu/kernel_arguments.h"
 #include "solvers/jit_cpu/kernel_source.h"
 
@@ -20,7 +21,8 @@ class AmxText : public TextWriter {
   explicit AmxText(const TileSpec& spec) : spec_(spec) {}
 
   std::string text() {
-    text_ = preamble(spec_.unit, DType::bf16, spec_.out) + transpose_text(spec_.unit.lanes) + kArgumentsText;
+    text_ = preamble(spec_.unit, DType::bf16, spec_.out) + transpose_text(spec_.unit.lanes) +
+            activation_text(spec_.unit, spec_.act) + kArgumentsText;
     add("struct tile_config {{ unsigned char palette, start, reserved[14]; unsigned short bytes[16]; unsigned char "
         "rows[16]; }};\n");
     add("void tile(const struct tile_args* t) {{\n");

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "solvers/jit_cpu/activation_source.h"
 #include "solvers/jit_cpu/kernel_arguments.h"
 #include "solvers/jit_cpu/kernel_source.h"
 
@@ -15,7 +16,8 @@ class DotText : public TextWriter {
   explicit DotText(const DotSpec& spec) : spec_(spec) {}
 
   std::string text() {
-    text_ = preamble(spec_.unit, spec_.in, spec_.out) + kArgumentsText + products();
+    text_ = preamble(spec_.unit, spec_.in, spec_.out) + activation_text(spec_.unit, spec_.act) + kArgumentsText +
+            products();
     add("void dot(const struct dot_args* t) {{\n  long i = 0;\n  const long k = t->k;\n");
     for (int r = 0; r < spec_.rows; ++r) add("  const x_t* x{0} = (const x_t*)t->x + {0} * t->x_step;\n", r);
     for (int c = 0; c < spec_.columns; ++c) add("  const in_t* w{0} = (const in_t*)t->w + {0} * t->w_step;\n", c);
@@ -129,12 +131,26 @@ class DotText : public TextWriter {
   }
 
   void store() {
+    if (spec_.act != Activation::none) return store_activated();
     add("  const struct out_args* o = &t->out;\n"
         "  for (long r = o->row_begin; r < o->row_end; ++r) {{\n"
         "    out_t* c = (out_t*)o->c + r * o->row_step;\n"
         "    for (long x = o->column_begin; x < o->column_end; ++x)\n"
         "      c[x] = narrow(sums[r * {} + x] + (o->bias ? o->bias[x] : 0.0f));\n  }}\n",
         spec_.columns);
+  }
+
+  /// Adds the bias and activates all sums in vectors, then stores those that belong to this tile.
+  void store_activated() {
+    const int lanes = spec_.unit.lanes, count = spec_.rows * spec_.columns;
+    add("  const struct out_args* o = &t->out;\n"
+        "  if (o->bias)\n    for (int r = 0; r < {0}; ++r)\n"
+        "      for (int x = 0; x < {1}; ++x) sums[r * {1} + x] += o->bias[x];\n"
+        "  for (int i = 0; i < {2}; i += {3}) *(vu*)(sums + i) = activate(*(const vu*)(sums + i));\n"
+        "  for (long r = o->row_begin; r < o->row_end; ++r) {{\n"
+        "    out_t* c = (out_t*)o->c + r * o->row_step;\n"
+        "    for (long x = o->column_begin; x < o->column_end; ++x) c[x] = narrow(sums[r * {1} + x]);\n  }}\n",
+        spec_.rows, spec_.columns, (count + lanes - 1) / lanes * lanes, lanes);
   }
 
   DotSpec spec_;

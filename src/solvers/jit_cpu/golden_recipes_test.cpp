@@ -50,6 +50,15 @@ std::vector<Case> cases() {
              "copy=1;engine={};{}", engine,
              "k_block=0;kernel=tile_m;order=rows;panel_block=0;prefetch=0;rows=1;split_k=1;threads=1;width=2")});
   }
+  for (const char* act : {"relu", "gelu", "gelu_tanh", "silu"}) {
+    const std::string end = fmt::format("dtype=bf16 outdtype=bf16 bias=1 act={}", act);
+    all.push_back({"x86-64-v3", fmt::format("gemm_a16w16 m=4 n=256 k=512 {}", end), dots.front()});
+    for (const auto& config : tiles)
+      all.push_back({"x86-64-v4", fmt::format("gemm_a16w16 m=64 n=256 k=512 {}", end), config});
+    all.push_back({"x86-64-v4+bf16+amx", fmt::format("gemm_a16w16 m=64 n=256 k=512 {}", end),
+                   "copy=0;engine=amx;k_block=0;kernel=tile_m;order=rows;panel_block=0;prefetch=0;rows=1;split_k=1;"
+                   "threads=1;width=2"});
+  }
   return all;
 }
 

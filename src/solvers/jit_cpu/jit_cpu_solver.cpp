@@ -65,7 +65,8 @@ class JitCpuSolver final : public Solver, public StaticSpace {
   std::string_view thread_pool() const override { return "libgomp"; }
 
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
-    if (const Support support = supports_host_gemm(problem, device, WeightForms::plain_or_packed); !support.yes)
+    if (const Support support = supports_host_gemm(problem, device, WeightForms::plain_or_packed, {.act = true});
+        !support.yes)
       return support;
     if (VectorUnit::of(device).lanes == 0) return Support::no("needs AVX2 and FMA");
     const auto shape = GemmShape::of(problem);

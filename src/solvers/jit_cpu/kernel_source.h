@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/binary.h"
+#include "ops/epilogue.h"
 #include "solvers/jit_cpu/kernel_text.h"
 
 namespace attune::jit_cpu {
@@ -22,6 +23,7 @@ struct TileSpec {
   DType panel = DType::fp32;  ///< Type of the panels' elements: fp32 for panels packed by the plan. With AMX always
                               ///< bf16.
   DType out = DType::fp32;
+  Activation act = Activation::none;
   int rows = 1, vectors = 1;  ///< The register block; with AMX both count tiles of 16.
   int unroll = 1;             ///< Steps of k in the loop's body.
   /// Steps of k by which the rows (across n: the panels) are prefetched; 0: left to the hardware.
@@ -34,12 +36,14 @@ struct TileSpec {
 CompileTask tile_task(const TileSpec& spec);
 /// Like tile_task(), with AMX; the process must have requested permission for it from the system.
 CompileTask amx_task(const TileSpec& spec);
-/// Appends the part of a kernel's text that writes `sums` (rows × columns of fp32) to the destination in `t->out`.
+/// Appends the part of a kernel's text that writes `sums` (rows × columns of fp32), with bias and activation, to the
+/// destination in `t->out`.
 void store_tile_text(TextWriter& writer, const TileSpec& spec);
 
 struct DotSpec {
   VectorUnit unit;
   DType in = DType::fp32, out = DType::fp32;
+  Activation act = Activation::none;
   int rows = 1, columns = 1;  ///< Rows of x times rows of the weights.
   int unroll = 1;
   int prefetch = 0;    ///< Elements of K by which the weights are prefetched; 0: left to the hardware.

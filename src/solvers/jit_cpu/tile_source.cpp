@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "solvers/jit_cpu/activation_source.h"
 #include "solvers/jit_cpu/kernel_arguments.h"
 #include "solvers/jit_cpu/kernel_source.h"
 
@@ -16,7 +17,8 @@ class TileText : public TextWriter {
   explicit TileText(const TileSpec& spec) : spec_(spec) {}
 
   std::string text() {
-    text_ = preamble(spec_.unit, spec_.panel, spec_.out) + transpose_text(spec_.unit.lanes) + kArgumentsText;
+    text_ = preamble(spec_.unit, spec_.panel, spec_.out) + transpose_text(spec_.unit.lanes) +
+            activation_text(spec_.unit, spec_.act) + kArgumentsText;
     add("void tile(const struct tile_args* t) {{\n");
     declare();
     loop();
@@ -104,7 +106,7 @@ class TileText : public TextWriter {
     add("    }}\n    out_t* c = o->c;\n");
     for (int r = 0; r < spec_.rows; ++r) {
       for (int v = 0; v < spec_.vectors; ++v) {
-        add("    put(c + {}, s{}_{});\n", v * lanes(), r, v);
+        add("    put(c + {}, {});\n", v * lanes(), activated(spec_.act, "activate", fmt::format("s{}_{}", r, v)));
       }
       if (r + 1 < spec_.rows) add("    c += o->row_step;\n");
     }
@@ -133,9 +135,12 @@ void store_tile_text(TextWriter& writer, const TileSpec& spec) {
         "    out_t* c = (out_t*)out->c + r * out->row_step;\n"
         "    const float* from = sums + r * {0};\n    long x = out->column_begin;\n"
         "    for (; x + {1} <= out->column_end; x += {1})\n"
-        "      put(c + x, *(const vu*)(from + x) + (out->bias ? (vf)*(const vu*)(out->bias + x) : (vf){{0}}));\n"
-        "    for (; x < out->column_end; ++x) c[x] = narrow(from[x] + (out->bias ? out->bias[x] : 0.0f));\n  }}\n",
-        width, lanes);
+        "      put(c + x, {2});\n"
+        "    for (; x < out->column_end; ++x) c[x] = narrow({3});\n  }}\n",
+        width, lanes,
+        activated(spec.act, "activate",
+                  "*(const vu*)(from + x) + (out->bias ? (vf)*(const vu*)(out->bias + x) : (vf){0})"),
+        activated(spec.act, "activate_one", "from[x] + (out->bias ? out->bias[x] : 0.0f)"));
     return;
   }
   // Columns of the tile are rows of C: squares are transposed in registers, after the bias is added.
@@ -143,6 +148,10 @@ void store_tile_text(TextWriter& writer, const TileSpec& spec) {
       "  if (out->bias) {{\n    for (int r = 0; r < {0}; ++r)\n"
       "      for (int x = 0; x < {1}; x += {2}) *(vu*)(sums + r * {1} + x) += out->bias[r];\n  }}\n",
       rows, width, lanes);
+  if (spec.act != Activation::none) {
+    writer.add("  for (int x = 0; x < {}; x += {}) *(vf*)(sums + x) = activate(*(const vf*)(sums + x));\n",
+               rows * width, lanes);
+  }
   writer.add(
       "  for (long x = 0; x < {0}; x += {1}) {{\n"
       "    out_t* c = (out_t*)out->c + x * out->column_step;\n"

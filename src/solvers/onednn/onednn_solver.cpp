@@ -45,9 +45,26 @@ auto guarded(ErrorCode code, Call call) {
   }
 }
 
+dnnl::algorithm algorithm_of(Activation act) {
+  switch (act) {
+    case Activation::relu:
+      return dnnl::algorithm::eltwise_relu;
+    case Activation::gelu:
+      return dnnl::algorithm::eltwise_gelu_erf;
+    case Activation::gelu_tanh:
+      return dnnl::algorithm::eltwise_gelu_tanh;
+    case Activation::silu:
+      return dnnl::algorithm::eltwise_swish;
+    case Activation::none:
+      break;
+  }
+  fail(ErrorCode::unavailable, "oneDNN has no such activation: {}", static_cast<int>(act));
+}
+
 struct Description {
   memory::desc a, b, bias, c;
   bool has_bias;
+  Activation act;
 };
 
 /// plain: the weights are in row order; any: oneDNN chooses their order.
@@ -60,7 +77,9 @@ Description describe(const GemmShape& shape, WeightOrder order) {
   return {memory::desc({shape.m, shape.k}, in, shape.trans_a ? tag::ba : tag::ab),
           memory::desc({shape.k, shape.n}, in, weights),
           shape.bias ? memory::desc({1, shape.n}, in, tag::ab) : memory::desc(),
-          memory::desc({shape.m, shape.n}, out, tag::ab), shape.bias};
+          memory::desc({shape.m, shape.n}, out, tag::ab),
+          shape.bias,
+          shape.epilogue.act};
 }
 
 /// The order of a matrix in oneDNN's notation: `ba`, `BA16a64b2a`. Empty if it is not described by strides and blocks.
@@ -103,9 +122,25 @@ std::optional<std::string> layout_of(const dnnl::matmul::primitive_desc& impleme
                      *format);
 }
 
-dnnl::primitive_attr user_scratchpad() {
+/// Appends an activation, which follows the bias and is computed in fp32. Version 2 has a factor more. For swish the
+/// first parameter is the factor of x inside; relu's is the slope below zero.
+template <typename PostOps>
+void append_activation(PostOps& operations, Activation act) {
+  const float parameter = act == Activation::silu ? 1.0f : 0.0f;
+  if constexpr (requires { operations.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f); })
+    operations.append_eltwise(1.0f, algorithm_of(act), parameter, 0.0f);
+  else
+    operations.append_eltwise(algorithm_of(act), parameter, 0.0f);
+}
+
+/// The scratchpad is the user's, so that a call allocates nothing.
+dnnl::primitive_attr attributes_of(const Description& d) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (d.act == Activation::none) return attributes;
+  dnnl::post_ops operations;
+  append_activation(operations, d.act);
+  attributes.set_post_ops(operations);
   return attributes;
 }
 
@@ -114,7 +149,7 @@ dnnl::primitive_attr user_scratchpad() {
 /// directly.
 template <typename Matmul = dnnl::matmul, typename Use>
 void with_first_matmul(const Description& d, const dnnl::engine& engine, Use use) {
-  const auto attributes = user_scratchpad();
+  const auto attributes = attributes_of(d);
   using Implementation = typename Matmul::primitive_desc;
   if constexpr (requires { typename Matmul::desc; }) {
     using Operation = typename Matmul::desc;
@@ -389,7 +424,8 @@ class OnednnSolver final : public Solver {
   std::string_view title() const override { return onednn_library().title; }
   std::string_view thread_pool() const override { return "libgomp"; }
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
-    if (const Support support = supports_host_gemm(problem, device, WeightForms::plain_or_packed); !support.yes)
+    if (const Support support = supports_host_gemm(problem, device, WeightForms::plain_or_packed, {.act = true});
+        !support.yes)
       return support;
     const auto shape = GemmShape::of(problem);
     if (shape.in == DType::fp16 || shape.out == DType::fp16) {

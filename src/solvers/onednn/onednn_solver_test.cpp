@@ -54,6 +54,25 @@ TEST_P(Onednn, ComputesWithEveryImplementationItOffersButNeverOffersTheReference
   }
 }
 
+TEST_P(Onednn, ActivatesBehindTheBiasWithEveryImplementationAndLayout) {
+  for (const char* act : {"relu", "gelu", "gelu_tanh", "silu"}) {
+    for (const char* shape :
+         {"m=8 n=16 k=32 dtype=fp32", "m=9 n=70 k=96 dtype=fp32 bias=1", "m=33 n=40 k=64 dtype=bf16",
+          "m=5 n=48 k=128 dtype=bf16 outdtype=fp32 bias=1", "m=7 n=70 k=96 dtype=fp32 bpreshuffle=1"}) {
+      const std::string text = fmt::format("gemm_a16w16 {} act={}", shape, act);
+      if (!onednn_.solver().supports(onednn_.problem(text), onednn_.device().info()).yes) continue;
+      for (const Config& config : onednn_.configs(text)) EXPECT_EQ(onednn_.wrong(text, config.key()), "");
+    }
+  }
+}
+
+TEST_P(Onednn, LeavesTheRestOfAnEpilogueToOthers) {
+  for (const char* attribute : {"alpha=0", "alpha=any", "beta=1", "beta=any", "out_scale=1"}) {
+    const auto problem = onednn_.problem(std::string(kSmall) + " act=relu " + attribute);
+    EXPECT_THAT(onednn_.solver().supports(problem, onednn_.device().info()).reason, testing::HasSubstr(attribute));
+  }
+}
+
 TEST_P(Onednn, IsUntunedWithTheImplementationItPrefersOnAllCores) {
   const auto untuned = onednn_.backend().untuned(onednn_.problem(kSmall));
   EXPECT_EQ(untuned.text("impl"), implementations(kSmall).front());

@@ -2,11 +2,13 @@
 // A product in plain vectorised C++: the fallback for types that no library supports (fp16), and the smallest example
 // of a solver. Rows of x and of the weights are read along K, so both must be untransposed.
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "ops/gemm/gemm_op.h"
 #include "portable/sources_hash.h"
+#include "solver/host_epilogue.h"
 #include "solver/host_gemm.h"
 #include "solver/registry.h"
 #include "solver/static/static_space_backend.h"
@@ -78,49 +80,58 @@ inline __attribute__((always_inline)) void dot_block(const Stored* a, const Stor
   }
 }
 
+/// One call. `epilogue` is null for a product with at most a bias.
+struct Call {
+  const GemmShape& shape;
+  const void *a, *b, *bias;
+  const HostEpilogue* epilogue;
+  void* c;
+};
+
 template <typename In, typename Out, int kRows, int kColumns>
-inline __attribute__((always_inline)) void edge_block(const GemmShape& shape, const In* a, const In* b, const In* bias,
-                                                      Out* c, int64_t i, int64_t j) {
-  float sums[kRows][kColumns];
-  dot_block<In, kRows, kColumns>(a + i * shape.k, b + j * shape.k, shape.k, sums);
+inline __attribute__((always_inline)) void edge_block(const Call& call, int64_t i, int64_t j) {
+  const GemmShape& shape = call.shape;
+  float sums[kRows][kColumns] = {};
+  if (shape.epilogue.alpha != Factor::zero) {
+    dot_block<In, kRows, kColumns>(static_cast<const In*>(call.a) + i * shape.k,
+                                   static_cast<const In*>(call.b) + j * shape.k, shape.k, sums);
+  }
+  const auto* bias = static_cast<const In*>(call.bias);
+  auto* c = static_cast<Out*>(call.c);
   for (int y = 0; y < kRows; ++y) {
-    for (int x = 0; x < kColumns; ++x)
-      c[(i + y) * shape.n + j + x] = narrow<Out>(sums[y][x] + (bias ? widen(bias[j + x]) : 0.0f));
+    for (int x = 0; x < kColumns; ++x) {
+      c[(i + y) * shape.n + j + x] =
+          narrow<Out>(call.epilogue != nullptr ? call.epilogue->finish(sums[y][x], i + y, j + x)
+                                               : sums[y][x] + (bias != nullptr ? widen(bias[j + x]) : 0.0f));
+    }
   }
 }
 
 template <typename In, typename Out, int kRows, int kColumns>
-inline __attribute__((always_inline)) void multiply_all(const GemmShape& shape, const In* a, const In* b,
-                                                        const In* bias, Out* c) {
+inline __attribute__((always_inline)) void multiply_all(const Call& call) {
+  const GemmShape& shape = call.shape;
   const int64_t rows = shape.m / kRows * kRows, columns = shape.n / kColumns * kColumns;
   for (int64_t j = 0; j < columns; j += kColumns) {
-    for (int64_t i = 0; i < rows; i += kRows) edge_block<In, Out, kRows, kColumns>(shape, a, b, bias, c, i, j);
-    for (int64_t i = rows; i < shape.m; ++i) edge_block<In, Out, 1, kColumns>(shape, a, b, bias, c, i, j);
+    for (int64_t i = 0; i < rows; i += kRows) edge_block<In, Out, kRows, kColumns>(call, i, j);
+    for (int64_t i = rows; i < shape.m; ++i) edge_block<In, Out, 1, kColumns>(call, i, j);
   }
   for (int64_t j = columns; j < shape.n; ++j) {
-    for (int64_t i = 0; i < shape.m; ++i) edge_block<In, Out, 1, 1>(shape, a, b, bias, c, i, j);
+    for (int64_t i = 0; i < shape.m; ++i) edge_block<In, Out, 1, 1>(call, i, j);
   }
 }
 
-using Kernel = void (*)(const GemmShape&, const void*, const void*, const void*, void*);
+using Kernel = void (*)(const Call&);
 
 // One function per (types, block), cloned for the machine's vector width by the target attribute's dispatch.
 template <typename In, typename Out, int kRows, int kColumns>
 struct Variant {
-  __attribute__((target("arch=x86-64-v4"), optimize("O3"))) static void v4(const GemmShape& shape, const void* a,
-                                                                           const void* b, const void* bias, void* c) {
-    multiply_all<In, Out, kRows, kColumns>(shape, static_cast<const In*>(a), static_cast<const In*>(b),
-                                           static_cast<const In*>(bias), static_cast<Out*>(c));
+  __attribute__((target("arch=x86-64-v4"), optimize("O3"))) static void v4(const Call& call) {
+    multiply_all<In, Out, kRows, kColumns>(call);
   }
-  __attribute__((target("arch=x86-64-v3"), optimize("O3"))) static void v3(const GemmShape& shape, const void* a,
-                                                                           const void* b, const void* bias, void* c) {
-    multiply_all<In, Out, kRows, kColumns>(shape, static_cast<const In*>(a), static_cast<const In*>(b),
-                                           static_cast<const In*>(bias), static_cast<Out*>(c));
+  __attribute__((target("arch=x86-64-v3"), optimize("O3"))) static void v3(const Call& call) {
+    multiply_all<In, Out, kRows, kColumns>(call);
   }
-  static void v2(const GemmShape& shape, const void* a, const void* b, const void* bias, void* c) {
-    multiply_all<In, Out, kRows, kColumns>(shape, static_cast<const In*>(a), static_cast<const In*>(b),
-                                           static_cast<const In*>(bias), static_cast<Out*>(c));
-  }
+  static void v2(const Call& call) { multiply_all<In, Out, kRows, kColumns>(call); }
   static Kernel here() {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("x86-64-v4")) return v4;
@@ -157,8 +168,11 @@ class PortablePlan final : public Plan {
   const PlanTraits& traits() const noexcept override { return traits_; }
   void run(const Launch& launch) const override {
     const auto where = GemmOperands::of(shape_);
-    kernel_(shape_, launch.operands[where.a], launch.operands[where.b],
-            shape_.bias ? launch.operands[where.bias] : nullptr, launch.operands[where.c]);
+    const void* bias = shape_.bias ? launch.operands[where.bias] : nullptr;
+    std::optional<HostEpilogue> epilogue;
+    if (!shape_.epilogue.is_none()) epilogue.emplace(shape_, launch);
+    kernel_({shape_, launch.operands[where.a], launch.operands[where.b], bias, epilogue ? &*epilogue : nullptr,
+             launch.operands[where.c]});
   }
 
  private:
@@ -185,7 +199,8 @@ class PortableSolver final : public Solver, public StaticSpace {
   std::string_view version() const override { return "1"; }
   std::string_view title() const override { return "vectorised loops of this program, every type, one thread"; }
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
-    if (const Support support = supports_host_gemm(problem, device); !support.yes) return support;
+    if (const Support support = supports_host_gemm(problem, device, WeightForms::plain, kWholeEpilogue); !support.yes)
+      return support;
     const auto shape = GemmShape::of(problem);
     if (shape.trans_a || shape.b_is_kn) return Support::no("reads x and the weights along K only");
     if (shape.out != shape.in && shape.out != DType::fp32) return Support::no("writes the input's type or fp32");

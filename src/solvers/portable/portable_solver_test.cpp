@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ops/epilogue.h"
 #include "testing/opened_solver.h"
 
 namespace attune {
@@ -29,6 +30,18 @@ TEST_P(Portable, BlocksComputeEveryType) {
                             "dtype=fp16 outdtype=fp32", "dtype=bf16 bias=1", "dtype=fp16 bias=1"}) {
     EXPECT_EQ(portable_.wrong(std::string("gemm_a16w16 m=5 n=7 k=37 ") + types, std::string("block=") + GetParam()),
               "");
+  }
+}
+
+TEST_P(Portable, BlocksComputeEveryEpilogue) {
+  for (const char* types : {"dtype=fp32", "dtype=bf16 bias=1", "dtype=fp16 outdtype=fp32 bias=1"}) {
+    for (const std::string_view act : kActivations) {
+      for (const char* factors :
+           {"", " alpha=any", " beta=1", " alpha=0 beta=any", " alpha=any beta=any out_scale=1"}) {
+        const auto text = fmt::format("gemm_a16w16 m=5 n=7 k=37 {} act={}{}", types, act, factors);
+        EXPECT_EQ(portable_.wrong(text, std::string("block=") + GetParam()), "");
+      }
+    }
   }
 }
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+
+#include "attune/problem.h"
+#include "ops/epilogue.h"
+
+namespace attune {
+
+/// What a product does with its sums beyond the bias: C = out_scale · act(alpha · A·B + bias + beta · residual), in
+/// fp32 (or wider) and rounded once, to the type of C. A and B are not read where alpha is 0.
+struct GemmEpilogue {
+  Activation act = Activation::none;
+  Factor alpha = Factor::one, beta = Factor::zero;
+  bool out_scale = false;
+  /// Of a normalised problem. Throws invalid_input for an unknown name.
+  static GemmEpilogue of(const Problem& problem);
+  bool is_none() const noexcept { return *this == GemmEpilogue(); }
+  bool operator==(const GemmEpilogue&) const = default;
+};
+
+/// An upper bound of an activation's slope: how many times as large as the error before it the one behind it can be.
+double steepest_slope(Activation act) noexcept;
+
+}  // namespace attune
