@@ -5,7 +5,7 @@
 #
 # Defines the option ATTUNE_SOLVER_FOO=AUTO|ON|OFF: AUTO skips the solver with a printed reason when something it needs is
 # missing, ON fails. MODULE: built as modules/attune_solver_foo.so, which alone links the vendor library, and opened by
-# src/solver/module_loader, at start by the program, when a shape needs it by libattune; without MODULE the solver is
+# src/solver/modules/module_loader, at start by the program, when a shape needs it by libattune; without MODULE the solver is
 # linked in. ENV: variables the library reads when it is loaded, with the x86-64 level from which a value holds; the
 # first that fits is used. HINT: how to install what is missing.
 #

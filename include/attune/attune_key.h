@@ -58,9 +58,10 @@ ATTUNE_API int attune_run_named(attune_dispatcher* dispatcher, const attune_key*
 /// last. Takes microseconds.
 ATTUNE_API int attune_operand_role(attune_dispatcher* dispatcher, const attune_key* key, size_t index, char* buffer,
                                    size_t capacity, size_t* length);
-/// Like attune_pack_weights().
-ATTUNE_API int attune_pack_weights_key(attune_dispatcher* dispatcher, const attune_key* key, const void* w,
-                                       const attune_pack_options* options, attune_weights** weights);
+/// Like attune_pack_weights() for any op. `plain`: the operands that are packed together, of a product the weights
+/// alone.
+ATTUNE_API int attune_pack_weights_key(attune_dispatcher* dispatcher, const attune_key* key, const void* const* plain,
+                                       size_t num_plain, const attune_pack_options* options, attune_weights** weights);
 
 #ifdef __cplusplus
 }

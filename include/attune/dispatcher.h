@@ -118,12 +118,13 @@ class ATTUNE_API Dispatcher {
   /// Like run(), with packed weights: the operands omit those that are packed (of a product: a, [bias], c).
   void run(const Key& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
   void run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
-  /// Packs weights (N×K, rows contiguous) once for every M, in the layout that most rows of the key's shape name in the
-  /// tables; without such rows, in one that a library reads untuned. `plain` is not needed afterwards. Takes about 0.3
-  /// s per GB; with a library's own layout, other threads' require(), and a fork(), wait for it. Throws invalid_input
-  /// for a key that is not a valid problem of its op; unavailable when no solver on this machine reads packed weights,
-  /// no copy fits the limit, or there is no memory.
-  Weights pack_weights(const Key& key, const void* plain, PackOptions options = {});
+  /// Packs weights (of a product N×K, rows contiguous), and what else is packed with them, once for every M, in the
+  /// layout that most rows of the key's shape name in the tables; without such rows, in one that a library reads
+  /// untuned. `plain` is not needed afterwards. Takes about 0.3 s per GB; with a library's own layout, other threads'
+  /// require(), and a fork(), wait for it. Throws invalid_input for a key that is not a valid problem of its op;
+  /// unavailable when no solver on this machine reads packed weights, no copy fits the limit, or there is no memory.
+  /// `plain`: the operands with TensorSpec::is_packed, in their order; of a product the weights alone.
+  Weights pack_weights(const Key& key, std::span<const void* const> plain, PackOptions options = {});
   Weights pack_weights(const GemmKey& key, const void* plain, PackOptions options = {});
   /// Runs one candidate, named as in tables (`jit_cpu.gemm@3:bm=4;…`), on a problem given as text (`gemm_a16w16 m=4
   /// n=96 k=64 dtype=fp32`). No table is read and nothing is counted. A kernel that is not in the cache is compiled

@@ -119,13 +119,14 @@ int attune_operand_role(attune_dispatcher* dispatcher, const attune_key* key, si
   });
 }
 
-int attune_pack_weights_key(attune_dispatcher* dispatcher, const attune_key* key, const void* w,
-                            const attune_pack_options* options, attune_weights** weights) {
+int attune_pack_weights_key(attune_dispatcher* dispatcher, const attune_key* key, const void* const* plain,
+                            size_t num_plain, const attune_pack_options* options, attune_weights** weights) {
   return guarded([&] {
     needed(weights, "weights");
     const Key problem = key_of(*needed(key, "key"));
-    check_place(w, "w");
-    *weights = new attune_weights(*dispatcher, used(dispatcher).pack_weights(problem, w, pack_options_of(options)));
+    const std::span all(needed(plain, "plain"), num_plain);
+    for (const void* operand : all) check_place(operand, "plain");
+    *weights = new attune_weights(*dispatcher, used(dispatcher).pack_weights(problem, all, pack_options_of(options)));
   });
 }
 

@@ -8,7 +8,7 @@
 #include "formats/csv/table.h"
 #include "measure/contenders.h"
 #include "ops/op.h"
-#include "search/weight_group.h"
+#include "ops/packed_weights.h"
 #include "solver/contender.h"
 
 namespace attune {

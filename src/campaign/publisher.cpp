@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "campaign/publisher.h"
+#include "ops/packed_weights.h"
 
 #include <algorithm>
 #include <map>

@@ -45,8 +45,9 @@ struct Dispatcher::State {
   /// Like above for complete keys and packed weights. Defined in weights.cpp.
   Hit choose_packed(const KeyCodes& own, const Key& key, const Weights& weights, OnMiss on_miss,
                     OperandList* operands) noexcept;
-  Weights pack(const Key& key, const void* plain, const PackOptions& wanted);
-  static void* copy_of(const Weights& weights, const Hit& hit) noexcept;  ///< The copy that hit.plan reads.
+  Weights pack(const Key& key, std::span<const void* const> plain, const PackOptions& wanted);
+  /// A packed operand in the copy that hit.plan reads.
+  static void* copy_of(const Weights& weights, const Hit& hit, size_t part) noexcept;
   bool holds(const Weights& weights, const KeyCodes& own, const Key& key) const noexcept;
   /// Returns the codes of a key's op, and the key with all its values. Throws invalid_input for a number of no op, and
   /// for too many or too few values.

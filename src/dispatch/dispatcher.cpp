@@ -111,8 +111,9 @@ void Dispatcher::State::run(const Key& key, const Weights* weights, std::span<vo
   std::array<void*, OperandList::kMax> all;
   std::span<void* const> whole_list = operands;
   if (weights != nullptr && operands.size() + list.num_packed() == list.size()) {
-    size_t next = 0;
-    for (size_t i = 0; i < list.size(); ++i) all[i] = list.is_packed(i) ? copy_of(*weights, hit) : operands[next++];
+    size_t next = 0, part = 0;
+    for (size_t i = 0; i < list.size(); ++i)
+      all[i] = list.is_packed(i) ? copy_of(*weights, hit, part++) : operands[next++];
     whole_list = {all.data(), list.size()};
   }
   if (!list.accepts(whole_list)) {
@@ -138,7 +139,7 @@ void Dispatcher::run(const Key& key, const Weights& weights, std::span<void* con
   state_->run(key, &weights, operands, stream);
 }
 
-Weights Dispatcher::pack_weights(const Key& key, const void* plain, PackOptions options) {
+Weights Dispatcher::pack_weights(const Key& key, std::span<const void* const> plain, PackOptions options) {
   return state_->pack(key, plain, options);
 }
 

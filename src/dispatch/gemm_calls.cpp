@@ -17,7 +17,7 @@ void Dispatcher::run(const GemmKey& key, const Weights& weights, std::span<void*
   run(checked_key(key), weights, operands, stream);
 }
 Weights Dispatcher::pack_weights(const GemmKey& key, const void* plain, PackOptions options) {
-  return pack_weights(checked_key(key), plain, options);
+  return pack_weights(checked_key(key), {&plain, 1}, options);
 }
 std::string Dispatcher::explain(const GemmKey& key) const { return explain(checked_key(key)); }
 

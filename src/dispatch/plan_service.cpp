@@ -74,7 +74,7 @@ WeightsPacker::PackingChoice PlanService::choose_packing(const Key& key, const P
   return packer_.choose(device.maker, codes(key), rows_of(*device.now.load(), key), key, wanted);
 }
 
-void PlanService::pack(const WeightPacking& packing, std::span<const std::byte> plain, const Buffer& copy) {
+void PlanService::pack(const WeightPacking& packing, PlainOperands plain, const Buffer& copy) {
   if (!packing.opaque) return packing.pack(plain, copy);
   const Lock lock(guard_);
   packing.pack(plain, copy);

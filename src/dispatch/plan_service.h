@@ -64,7 +64,7 @@ class PlanService {
   WeightsPacker::PackingChoice choose_packing(const Key& key, const PackOptions& wanted) ATTUNE_EXCLUDES(guard_);
   /// Packs one copy. Takes seconds for large weights; other threads may make plans and fork meanwhile, unless a library
   /// packs.
-  void pack(const WeightPacking& packing, std::span<const std::byte> plain, const Buffer& copy) ATTUNE_EXCLUDES(guard_);
+  void pack(const WeightPacking& packing, PlainOperands plain, const Buffer& copy) ATTUNE_EXCLUDES(guard_);
 
   /// Answers a problem that a lookup posted, unless it has an answer by now.
   void answer(const LookupRequest& request) ATTUNE_EXCLUDES(guard_);

@@ -2,6 +2,7 @@
 #include "attune/weights.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "dispatch/dispatch_state.h"
 #include "dispatch/threads/read_guard.h"
 #include "dispatch/weights_state.h"
@@ -20,29 +21,37 @@ std::span<const std::string> Weights::layouts() const noexcept {
 uint64_t Weights::bytes() const noexcept {
   uint64_t sum = 0;
   if (state_) {
-    for (const Buffer& copy : state_->copies) sum += copy.bytes;
+    for (const State::Copy& copy : state_->copies) sum += copy.block.bytes;
   }
   return sum;
 }
 
-Weights Dispatcher::State::pack(const Key& given, const void* plain, const PackOptions& wanted) {
+Weights Dispatcher::State::pack(const Key& given, std::span<const void* const> plain, const PackOptions& wanted) {
   constexpr uint32_t kAlignment = 64;
-  if (plain == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for the weights");
   const KeyCodes& own = codes_of(given);
   const Key key = own.with_packed(own.with_m(whole(given), 1));
   const WeightsPacker::PackingChoice chosen = plans.choose_packing(key, wanted);
+  const size_t num_wanted = chosen.plain_bytes.size();
+  if (plain.size() != num_wanted)
+    fail(ErrorCode::invalid_input, "{} of {} are packed together, got {}", counted(num_wanted, "operand"),
+         own.family().op, plain.size());
+  std::vector<std::span<const std::byte>> tensors;
+  for (size_t i = 0; i < num_wanted; ++i) {
+    if (plain[i] == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for the weights");
+    tensors.emplace_back(static_cast<const std::byte*>(plain[i]), chosen.plain_bytes[i]);
+  }
   auto state = std::make_unique<Weights::State>(plans.owner(), key, *chosen.layouts);
   state->groups = chosen.layouts->group_keys(own, key);
   state->answers = own.group_key(key, chosen.layouts->code);
   state->copies.reserve(chosen.packings.size());
   for (const WeightPacking& packing : chosen.packings) {
     try {
-      state->copies.push_back(plans.owner().allocate(packing.bytes, kAlignment));
+      state->copies.push_back({plans.owner().allocate(packing.bytes, kAlignment), {}});
     } catch (const Error& error) {
       fail(ErrorCode::unavailable, "cannot allocate packed weights, use plain ones: {}", error.what());
     }
-    plans.pack(packing, {static_cast<const std::byte*>(plain), chosen.plain_bytes},
-               {state->copies.back().data, packing.bytes});
+    for (const WeightPacking::Part& part : packing.parts) state->copies.back().offsets.push_back(part.offset);
+    plans.pack(packing, tensors, {state->copies.back().block.data, packing.bytes});
   }
   return Weights(std::move(state));
 }
@@ -62,8 +71,9 @@ Hit Dispatcher::State::choose_packed(const KeyCodes& own, const Key& plain, cons
   return look_up(own, key, &held.layouts, held.answers.with_m(own.m_of(key)), held.groups, on_miss, operands);
 }
 
-void* Dispatcher::State::copy_of(const Weights& weights, const Hit& hit) noexcept {
-  return weights.state_->copies[hit.layout].data;
+void* Dispatcher::State::copy_of(const Weights& weights, const Hit& hit, size_t part) noexcept {
+  const Weights::State::Copy& copy = weights.state_->copies[hit.layout];
+  return static_cast<std::byte*>(copy.block.data) + copy.offsets[part];
 }
 
 }  // namespace attune

@@ -14,7 +14,7 @@ namespace attune {
 struct Weights::State {
   State(Device& where, const Key& problem, const LayoutSet& set) : device(where), key(problem), layouts(set) {}
   ~State() {
-    for (const Buffer& copy : copies) device.release(copy);
+    for (const Copy& copy : copies) device.release(copy.block);
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -24,7 +24,11 @@ struct Weights::State {
   const LayoutSet& layouts;
   std::vector<GroupKey> groups;  ///< Group keys of rows, by layout.
   GroupKey answers;
-  std::vector<Buffer> copies;  ///< By layout.
+  struct Copy {
+    Buffer block;
+    std::vector<uint64_t> offsets;  ///< Of each packed operand in the block.
+  };
+  std::vector<Copy> copies;  ///< By layout.
 };
 
 }  // namespace attune

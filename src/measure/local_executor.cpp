@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "measure/local_executor.h"
+#include "ops/packed_weights.h"
 
 #include <algorithm>
 #include <chrono>

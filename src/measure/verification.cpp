@@ -120,7 +120,7 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   std::vector<void*> operands;
   for (const GuardedBuffer& input : data.inputs) operands.push_back(input.data());
   operands.push_back(output_.data());
-  if (used_weights_ != nullptr) operands[weights_operand(specs_)] = used_weights_->checked(distribution);
+  if (used_weights_ != nullptr) used_weights_->use_checked(distribution, operands);
   output_.restore_guards();
   fill_poison(specs_.back().dtype, output_.span());
   if (used_workspace_) fill_nan_bytes(used_workspace_->span().subspan(traits.zeroed_bytes));

@@ -29,7 +29,7 @@ using RunLaunch = std::function<void(const Launch&)>;
 struct VerifyOptions {
   bool twice = false;       ///< Two runs on the same inputs must agree bit by bit, unless declared non-deterministic.
   double err_ratio = 0.05;  ///< Mismatches must stay strictly below this fraction; never the only criterion.
-  PackedWeights* weights = nullptr;  ///< Used instead of operand `b`; null: the weights are plain.
+  PackedWeights* weights = nullptr;  ///< Used instead of the packed operands; null: the weights are plain.
 };
 
 /// Compares a candidate's results with the reference, on poisoned outputs and workspace between canaries. Each run is

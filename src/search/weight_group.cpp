@@ -57,16 +57,6 @@ std::optional<std::string> default_layout(std::span<const GroupRow> rows) {
 
 std::string layout_of(const Config& config) { return config.has("b_layout") ? config.text("b_layout") : "plain"; }
 
-bool has_packed_weights(const Problem& problem) { return problem.integer_or("bpreshuffle", 0) != 0; }
-
-std::string weight_group_of(const Problem& problem) {
-  std::string key(problem.op());
-  for (const auto& [name, value] : problem.attributes()) {
-    if (name != "m") key += ' ' + name + '=' + value;
-  }
-  return key;
-}
-
 std::optional<Candidate> choose_config(std::span<const std::map<Candidate, double>> times_us) {
   if (times_us.empty()) return std::nullopt;
   std::optional<Candidate> best;

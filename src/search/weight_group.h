@@ -13,11 +13,6 @@ namespace attune {
 /// The layout of the weights that a config reads: its `b_layout`, `plain` without one.
 std::string layout_of(const Config& config);
 inline std::string layout_of(const Candidate& candidate) { return layout_of(candidate.config); }
-/// True if the weights of a problem are packed ahead (bpreshuffle=1), once for every M.
-bool has_packed_weights(const Problem& problem);
-/// Name of a problem's weight group: its key without M.
-std::string weight_group_of(const Problem& problem);
-
 /// A row of a weight group: the decision of its contest, and how often it is called.
 struct GroupRow {
   const Decision* decision = nullptr;

@@ -46,14 +46,6 @@ std::vector<std::string> names(const GroupChoice& choice) {
   return all;
 }
 
-TEST(WeightGroup, IsAllThatDiffersInMAlone) {
-  const Problem one = Problem::parse("gemm_a16w16 m=1 n=8 k=8 bpreshuffle=1");
-  EXPECT_EQ(weight_group_of(one), weight_group_of(one.with("m", "512")));
-  EXPECT_NE(weight_group_of(one), weight_group_of(one.with("n", "9")));
-  EXPECT_TRUE(has_packed_weights(one));
-  EXPECT_FALSE(has_packed_weights(Problem::parse("gemm_a16w16 m=1 n=8 k=8 bpreshuffle=0")));
-}
-
 TEST(WeightGroup, TakesTheLayoutOfTheLeastTotalTimeAndNotOfTheMostWins) {
   const std::vector<Decision> rows = {
       decision(1, 10, {finalist(in_layout("a"), 2), finalist(in_layout("b"), 1.1)}),

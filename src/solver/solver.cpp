@@ -12,7 +12,7 @@ uint64_t Backend::packed_bytes(const Layout& layout, const Problem&) const {
   return 0;
 }
 
-void Backend::pack(const Layout& layout, const Problem&, std::span<const std::byte>, Buffer) const {
+void Backend::pack(const Layout& layout, const Problem&, PlainOperands, Buffer) const {
   ATTUNE_CHECK(false, "this backend has no layout '{}'", layout.name);
 }
 

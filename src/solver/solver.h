@@ -29,6 +29,9 @@ struct Support {
   bool operator==(const Support&) const = default;
 };
 
+/// Tensors in their plain layouts. The memory is the caller's.
+using PlainOperands = std::span<const std::span<const std::byte>>;
+
 /// A vendor function that a backend calls and the file of its library (solver/own_library.h).
 struct EntryPoint {
   std::string symbol, library;
@@ -62,12 +65,16 @@ class Backend {
   /// that a reader of the bytes depends on: library, version, and the library's own parameters. Named layouts
   /// (attune/tensor.h) are not listed here.
   virtual std::vector<Layout> layouts(const Problem&) { return {}; }
-  /// Size of a problem's weights in one of layouts(). Throws unavailable when the library does not support it.
+  /// Size of a problem's packed operands in one of layouts(), all in one block. Throws unavailable when the library
+  /// does not support it.
   virtual uint64_t packed_bytes(const Layout& layout, const Problem& problem) const;
-  /// Packs plain weights (operand `b`) into device memory of packed_bytes(), aligned like the operand. The bytes may
-  /// depend on their address: they are packed in place and never moved. Throws like packed_bytes().
-  virtual void pack(const Layout& layout, const Problem& problem, std::span<const std::byte> plain,
-                    Buffer packed) const;
+  /// Where each packed operand begins in that block, in the order of Op::tensors(), at a multiple of its alignment.
+  /// Default: one operand, at the beginning.
+  virtual std::vector<uint64_t> packed_offsets(const Layout&, const Problem&) const { return {0}; }
+  /// Packs plain operands (those with TensorSpec::is_packed, in their order) into device memory of packed_bytes(),
+  /// aligned like the first. The bytes may depend on their address: they are packed in place and never moved. Throws
+  /// like packed_bytes().
+  virtual void pack(const Layout& layout, const Problem& problem, PlainOperands plain, Buffer packed) const;
   /// Throws Error: unavailable → unsupported, device → launch_failed, invalid_input → load_failed.
   virtual std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config,
                                         const PrepareContext& context) = 0;

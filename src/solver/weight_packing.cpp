@@ -2,36 +2,67 @@
 #include "solver/weight_packing.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
 #include "ops/op.h"
 
 namespace attune {
+namespace {
 
-size_t weights_operand(std::span<const TensorSpec> specs) {
-  const auto found = std::find_if(specs.begin(), specs.end(), [](const TensorSpec& spec) { return spec.role == "b"; });
-  ATTUNE_CHECK(found != specs.end(), "an op with packed weights has an operand 'b'");
-  return static_cast<size_t>(found - specs.begin());
+constexpr uint64_t kPartAlignment = 64;
+
+uint64_t aligned(uint64_t offset) { return (offset + kPartAlignment - 1) / kPartAlignment * kPartAlignment; }
+
+/// The first matrix of the set is packed, the others are copied.
+WeightPacking packing_in_named_layout(const Layout& layout, const std::vector<TensorSpec>& set, WeightPacking packing) {
+  uint64_t end = packed_bytes(layout, set.front());
+  for (size_t i = 1; i < set.size(); ++i) {
+    packing.parts[i].offset = aligned(end);
+    end = packing.parts[i].offset + set[i].bytes();
+  }
+  packing.bytes = end;
+  packing.pack = [layout, set, parts = packing.parts](PlainOperands plain, Buffer packed) {
+    auto* const block = static_cast<std::byte*>(packed.data);
+    pack(layout, set.front(), plain.front(), {block, packed_bytes(layout, set.front())});
+    for (size_t i = 1; i < set.size(); ++i) std::memcpy(block + parts[i].offset, plain[i].data(), plain[i].size());
+  };
+  return packing;
+}
+
+}  // namespace
+
+std::vector<size_t> packed_operands(std::span<const TensorSpec> specs) {
+  std::vector<size_t> packed;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].is_packed) packed.push_back(i);
+  }
+  return packed;
 }
 
 WeightPacking packing_of(const Layout& layout, const Problem& problem, Backend& backend) {
-  if (find_named_layout(layout.name) != nullptr) {
-    const auto specs = op_of(problem).tensors(problem);
-    const TensorSpec& weights = specs[weights_operand(specs)];
-    return {layout, packed_bytes(layout, weights),
-            [layout, weights](std::span<const std::byte> plain, Buffer packed) {
-              pack(layout, weights, plain, {static_cast<std::byte*>(packed.data), packed.bytes});
-            },
-            false};
+  const auto specs = op_of(problem).tensors(problem);
+  WeightPacking packing{.layout = layout};
+  std::vector<TensorSpec> set;
+  for (const size_t operand : packed_operands(specs)) {
+    packing.parts.push_back({operand, 0});
+    set.push_back(specs[operand]);
   }
+  ATTUNE_CHECK(!set.empty(), "a problem with packed weights has packed operands: {}", problem.key());
+  if (find_named_layout(layout.name) != nullptr) return packing_in_named_layout(layout, set, std::move(packing));
   const auto offered = backend.layouts(problem);
   if (std::find(offered.begin(), offered.end(), layout) == offered.end())
     fail(ErrorCode::unavailable, "the library does not offer this layout of the weights: '{}'", layout.name);
-  return {layout, backend.packed_bytes(layout, problem),
-          [layout, problem, &backend](std::span<const std::byte> plain, Buffer packed) {
-            backend.pack(layout, problem, plain, packed);
-          },
-          true};
+  packing.bytes = backend.packed_bytes(layout, problem);
+  const auto offsets = backend.packed_offsets(layout, problem);
+  ATTUNE_CHECK(offsets.size() == set.size(), "the layout '{}' holds {} operands of {}", layout.name, offsets.size(),
+               set.size());
+  for (size_t i = 0; i < offsets.size(); ++i) packing.parts[i].offset = offsets[i];
+  packing.pack = [layout, problem, &backend](PlainOperands plain, Buffer packed) {
+    backend.pack(layout, problem, plain, packed);
+  };
+  packing.opaque = true;
+  return packing;
 }
 
 }  // namespace attune

@@ -4,25 +4,35 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "attune/tensor.h"
 #include "solver/solver.h"
 
 namespace attune {
 
-/// The packing of one problem's weights into one layout.
+/// The packing of a problem's packed operands into one layout: a block of memory that holds the whole set. Of a product
+/// that is the weights alone; of a quantised one, their scales too.
 struct WeightPacking {
+  /// Where a packed operand is in the block.
+  struct Part {
+    size_t operand = 0;  ///< Index in Op::tensors().
+    uint64_t offset = 0;
+  };
   Layout layout;
-  uint64_t bytes = 0;  ///< Size of one packed copy.
-  std::function<void(std::span<const std::byte> plain, Buffer packed)> pack;
+  uint64_t bytes = 0;       ///< Size of one block.
+  std::vector<Part> parts;  ///< In the order of Op::tensors().
+  /// `plain`: one tensor for each part.
+  std::function<void(PlainOperands plain, Buffer packed)> pack;
   bool opaque = false;  ///< A library's layout: each copy is packed in place. Other layouts are packed once and copied.
 };
 
-/// The packing of a named layout, or of one that the backend offers for the problem; the backend must outlive it.
-/// Throws unavailable for any other layout, invalid_input for a layout that does not support the weights.
+/// The packing of a named layout, or of one that the backend offers for the problem; the backend must outlive it. A
+/// named layout holds the matrix of weights, and the other operands of the set as they are. Throws unavailable for any
+/// other layout, invalid_input for a layout that does not support the weights.
 WeightPacking packing_of(const Layout& layout, const Problem& problem, Backend& backend);
 
-/// Index of the weights among an op's operands: the operand with role `b`.
-size_t weights_operand(std::span<const TensorSpec> specs);
+/// Indices of the operands that are packed ahead.
+std::vector<size_t> packed_operands(std::span<const TensorSpec> specs);
 
 }  // namespace attune

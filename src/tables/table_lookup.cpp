@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "dispatch/table/lookup_trace.h"
 #include "dispatch/table/wanted_requirement.h"
-#include "search/weight_group.h"
+#include "ops/packed_weights.h"
 #include "solver/contender.h"
 #include "tables/runtime_tables.h"
 

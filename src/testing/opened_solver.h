@@ -142,7 +142,7 @@ class OpenedSolver {
     if (named)
       pack(layout, weights, plain, {static_cast<std::byte*>(to), bytes});
     else
-      backend_->pack(layout, normal, plain, {to, bytes});
+      backend_->pack(layout, normal, std::array<std::span<const std::byte>, 1>{plain}, {to, bytes});
     return to;
   }
 

@@ -11,6 +11,7 @@
 #include "formats/csv/key_cells.h"
 #include "formats/csv/table.h"
 #include "ops/extent.h"
+#include "ops/packed_weights.h"
 #include "search/weight_group.h"
 
 /// The slow model of a lookup: what visit_rows() finds in a RowIndex, from the rows of a Table and their texts.

@@ -9,7 +9,7 @@
 
 #include "ops/gemm/gemm_shape.h"
 #include "ops/op.h"
-#include "search/weight_group.h"
+#include "ops/packed_weights.h"
 #include "solver/registry.h"
 #include "solver/static/static_space_backend.h"
 #include "tensor/convert.h"

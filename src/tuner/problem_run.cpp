@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "measure/blocking_calls.h"
-#include "search/weight_group.h"
+#include "ops/packed_weights.h"
 #include "solver/parts.h"
 #include "tuner/history/decision_recall.h"
 

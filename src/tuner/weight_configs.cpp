@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tuner/weight_configs.h"
+#include "ops/packed_weights.h"
 
 #include <fmt/format.h>
 

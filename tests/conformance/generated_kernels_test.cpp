@@ -132,7 +132,7 @@ class GeneratedKernels : public testing::Test {
     const auto specs = op_of(problem).tensors(problem);
     const auto how = packing(problem, config);
     for (size_t i = 0; i < specs.size(); ++i) {
-      const uint64_t bytes = how && i == weights_operand(specs) ? how->bytes : specs[i].bytes();
+      const uint64_t bytes = how && specs[i].is_packed ? how->bytes : specs[i].bytes();
       buffers.push_back(std::make_unique<FencedBuffer>(bytes, at_end));
       operands.push_back(buffers.back()->data());
     }

@@ -396,7 +396,7 @@ WeightPacking PlanMaker::packing(const Problem& problem, const std::string& layo
   const Solver* found = solvers_.find(solver);
   ATTUNE_CHECK(found != nullptr && opened(*found).backend, "solver {}", solver);
   WeightPacking packing = packing_of({layout}, problem, *opened(*found).backend);
-  packing.pack = [pack = std::move(packing.pack)](std::span<const std::byte> plain, Buffer packed) {
+  packing.pack = [pack = std::move(packing.pack)](PlainOperands plain, Buffer packed) {
     run_with_pools([&] { pack(plain, packed); });
   };
   return packing;

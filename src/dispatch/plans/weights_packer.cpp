@@ -115,7 +115,7 @@ WeightsPacker::PackingChoice WeightsPacker::choose(PlanMaker& maker, const KeyCo
   chosen.layouts = &set_of(std::move(names));
   const Problem any_m = normalised(codes, key, 1, maker.device());
   const auto specs = op_of(any_m).tensors(any_m);
-  chosen.plain_bytes = specs[weights_operand(specs)].bytes();
+  for (const size_t operand : packed_operands(specs)) chosen.plain_bytes.push_back(specs[operand].bytes());
   return chosen;
 }
 

@@ -20,7 +20,7 @@ class WeightsPacker {
   struct PackingChoice {
     const LayoutSet* layouts = nullptr;
     std::vector<WeightPacking> packings;  ///< By layout. Opaque ones call a library: one thread at a time.
-    uint64_t plain_bytes = 0;
+    std::vector<uint64_t> plain_bytes;    ///< Of each packed operand, in the order of Op::tensors().
   };
   /// `maker`: must outlive the packings. `key`: of packed weights; its M is ignored. Throws invalid_input for a
   /// key that is no problem; unavailable when no solver packs its weights or no copy is within the limit.

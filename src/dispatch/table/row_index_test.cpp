@@ -12,7 +12,7 @@
 #include "dispatch/table/matched_rows.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/key_cells.h"
-#include "search/weight_group.h"
+#include "ops/packed_weights.h"
 #include "testing/slow_lookup.h"
 #include "testing/test_files.h"
 

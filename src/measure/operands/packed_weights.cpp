@@ -26,9 +26,8 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
                              WeightPacking packing)
     : device_(device),
       packing_(std::move(packing)),
-      operand_(weights_operand(specs)),
       num_operands_(specs.size()),
-      alignment_(timed_alignment(specs[operand_])) {
+      alignment_(timed_alignment(specs[packing_.parts.front().operand])) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i)
     bytes = timed_position(bytes, alignment_) + packing_.bytes;
@@ -54,7 +53,9 @@ void PackedWeights::set_checked_writable(Distribution distribution, bool writabl
 }
 
 void PackedWeights::pack_copies(std::span<const TensorSpec> specs, const Rotation& rotation) {
-  const std::span plain(static_cast<const std::byte*>(rotation.copy(0)[operand_]), specs[operand_].bytes());
+  std::vector<std::span<const std::byte>> plain;
+  for (const WeightPacking::Part& part : packing_.parts)
+    plain.emplace_back(static_cast<const std::byte*>(rotation.copy(0)[part.operand]), specs[part.operand].bytes());
   std::vector<void*> packed;
   uint64_t cursor = 0;
   for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i) {
@@ -70,8 +71,14 @@ void PackedWeights::pack_copies(std::span<const TensorSpec> specs, const Rotatio
   for (uint32_t i = 0; i < rotation.size().copies; ++i) {
     const auto operands = rotation.copy(i);
     pointers_.insert(pointers_.end(), operands.begin(), operands.end());
-    pointers_[i * num_operands_ + operand_] = packed[i % packed.size()];
+    place(packed[i % packed.size()], std::span(pointers_).last(num_operands_));
   }
+}
+
+/// Sets the packed operands to their places in a block.
+void PackedWeights::place(void* block, std::span<void*> operands) const noexcept {
+  for (const WeightPacking::Part& part : packing_.parts)
+    operands[part.operand] = static_cast<std::byte*>(block) + part.offset;
 }
 
 void PackedWeights::prepare_check(ReferenceCache& references) {
@@ -80,15 +87,18 @@ void PackedWeights::prepare_check(ReferenceCache& references) {
     if (slot) continue;
     auto made = std::make_unique<CheckedCopy>(
         CheckedCopy{GuardedBuffer(device_, packing_.bytes, alignment_, kGuardElementBytes), Hash128{}});
-    packing_.pack(references.get(distribution).inputs[operand_].span(), {made->buffer.data(), packing_.bytes});
+    std::vector<std::span<const std::byte>> plain;
+    for (const WeightPacking::Part& part : packing_.parts)
+      plain.push_back(references.get(distribution).inputs[part.operand].span());
+    packing_.pack(plain, {made->buffer.data(), packing_.bytes});
     made->hash = hash128(std::span<const std::byte>(made->buffer.span()));
     made->buffer.set_writable(false);
     slot = std::move(made);
   }
 }
 
-void* PackedWeights::checked(Distribution distribution) const noexcept {
-  return checked_[static_cast<size_t>(distribution)]->buffer.data();
+void PackedWeights::use_checked(Distribution distribution, std::span<void*> operands) const noexcept {
+  place(checked_[static_cast<size_t>(distribution)]->buffer.data(), operands);
 }
 
 std::string PackedWeights::corruption(Distribution distribution) const {

@@ -18,8 +18,8 @@ namespace attune {
 /// Bytes of memory that the weights of one layout take beside a rotation: copies, and those of the check.
 double packed_weights_bytes(const WeightPacking& packing, const RotationSize& rotation);
 
-/// The weights of a problem in one layout: copies that replace operand `b` in a rotation, and one copy between guard
-/// bands for each distribution of the check. Aligned like the plain operand, and no better.
+/// The packed operands of a problem in one layout: copies that replace the plain ones in a rotation, and one copy
+/// between guard bands for each distribution of the check. Aligned like the first plain operand, and no better.
 class PackedWeights {
  public:
   /// Allocates and packs the copies: as many as the rotation has, unless they exceed kMaxBytes. `rotation` must outlive
@@ -32,15 +32,16 @@ class PackedWeights {
   static constexpr uint64_t kMaxBytes = 2 * kRotationBytes;
 
   const Layout& layout() const noexcept { return packing_.layout; }
-  /// Operands of one copy of the rotation, with `b` in this layout.
+  /// Operands of one copy of the rotation, with the packed ones in this layout.
   std::span<void* const> copy(uint32_t index) const noexcept {
     return std::span(pointers_).subspan(index * num_operands_, num_operands_);
   }
 
   /// Allocates and packs the weights of the check, if that was not done yet. Throws what the constructor throws.
   void prepare_check(ReferenceCache& references);
-  /// The weights of a distribution between guard bands. Requires: prepare_check() was called.
-  void* checked(Distribution distribution) const noexcept;
+  /// Puts the packed operands of a distribution, between guard bands, in the place of the plain ones. Requires:
+  /// prepare_check() was called.
+  void use_checked(Distribution distribution, std::span<void*> operands) const noexcept;
   /// Like ReferenceCache::begin_run() and end_run(), but for the weights between guard bands. No copy is ever writable.
   void begin_run(Distribution distribution) noexcept { set_checked_writable(distribution, true); }
   void end_run(Distribution distribution) noexcept { set_checked_writable(distribution, false); }
@@ -56,10 +57,11 @@ class PackedWeights {
   };
   void set_checked_writable(Distribution distribution, bool writable) noexcept;
   void pack_copies(std::span<const TensorSpec> specs, const Rotation& rotation);
+  void place(void* block, std::span<void*> operands) const noexcept;
 
   Device& device_;
   WeightPacking packing_;
-  size_t operand_, num_operands_;
+  size_t num_operands_;
   uint32_t alignment_;
   Buffer block_;
   std::vector<void*> pointers_;                          ///< The rotation's copies × operands.

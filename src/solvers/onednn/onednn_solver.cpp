@@ -305,14 +305,13 @@ class OnednnBackend final : public Backend {
     return description_of(layout, problem).get_size();
   }
 
-  void pack(const Layout& layout, const Problem& problem, std::span<const std::byte> plain,
-            Buffer packed) const override {
+  void pack(const Layout& layout, const Problem& problem, PlainOperands plain, Buffer packed) const override {
     const auto shape = GemmShape::of(problem);
     const memory::desc rows({shape.k, shape.n}, data_type_of(shape.in), memory::format_tag::ba);
     const memory::desc& wanted = description_of(layout, problem);
     guarded(ErrorCode::device, [&] {
       // The library takes its inputs as void*; a reorder does not write them.
-      memory from(rows, engine_, const_cast<std::byte*>(plain.data())), to(wanted, engine_, packed.data);
+      memory from(rows, engine_, const_cast<std::byte*>(plain.front().data())), to(wanted, engine_, packed.data);
       dnnl::stream stream(engine_);
       dnnl::reorder(from, to).execute(stream, from, to);
       stream.wait();

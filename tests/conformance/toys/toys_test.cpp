@@ -101,6 +101,25 @@ TEST_F(ToyTest, RowsServeItLikeAnyOther) {
   EXPECT_EQ(from_bf16(call.c[4 * 8 - 1]), 4.0f * 8 * 64 / 2);
 }
 
+TEST_F(ToyTest, WeightsAndScalesArePackedAsOneSet) {
+  Call call(2, 3, 4);
+  for (size_t j = 0; j < 3; ++j) call.b_scale[j] = static_cast<float>(1 << j);
+  const Key key = dispatcher_.key("toy_scaled m=2 n=3 k=4 packed=1");
+  const std::array<const void*, 2> set = {call.b.data(), call.b_scale.data()};
+  const Weights weights = dispatcher_.pack_weights(key, set);
+  EXPECT_THAT(weights.layouts(), testing::ElementsAre("toy_scaled.reversed@1"));
+  const std::array<void*, 3> others = {call.a.data(), call.a_scale.data(), call.c.data()};
+  dispatcher_.run(key, weights, others);
+  for (size_t i = 0; i < 2; ++i) {
+    for (size_t j = 0; j < 3; ++j)
+      EXPECT_EQ(from_bf16(call.c[i * 3 + j]), static_cast<float>((i + 1) * (j + 1) * 4 << j)) << i << " " << j;
+  }
+  EXPECT_THROW(dispatcher_.pack_weights(key, std::span(set).first(1)), Error);
+  EXPECT_THROW(dispatcher_.run(key, weights, call.operands()), Error) << "five operands";
+  EXPECT_THROW(dispatcher_.run(key, call.operands()), Error) << "a key of packed operands without them";
+  EXPECT_THROW(dispatcher_.run(dispatcher_.key("toy_scaled m=2 n=4 k=4 packed=1"), weights, others), Error);
+}
+
 TEST_F(ToyTest, ItsCallsAreCaptured) {
   const auto folder = folder_.path() / "captures";
   {

@@ -13,7 +13,7 @@ LIBRARY = os.environ["ATTUNE_LIBRARY"]
 HERE = Path(__file__).parent
 CPU = ("--devices", "cpu:0", "--quiet-wait", "0", "--seed", "1")
 SHAPES = {
-    "toy_scaled": ("M,N,K\n4,48,64\n16,48,64\n", "toy_scaled m=4 n=48 k=64"),
+    "toy_scaled": ("M,N,K,packed\n4,48,64,0\n16,48,64,1\n", "toy_scaled m=4 n=48 k=64"),
     "toy_norm": ("token,dim\n8,256\n32,256\n", "toy_norm token=8 dim=256"),
 }
 

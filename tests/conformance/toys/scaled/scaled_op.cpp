@@ -30,6 +30,7 @@ std::span<const AttributeSpec> ScaledOp::schema() const {
       {"m", integer, "", true, 1, kMaxExtent, "rows of x", {}},
       {"n", integer, "", true, 1, kMaxExtent, "outputs", {}},
       {"k", integer, "", true, 1, kMaxExtent, "columns of x", {}},
+      {"packed", flag, "0", false, 0, 1, "b and its scales are packed ahead", {}},
   };
   return schema;
 }
@@ -42,11 +43,15 @@ const FamilySpec& ScaledOp::family() const {
       .default_file = "toy_scaled_tuned.csv",
       .stem = "toy_scaled",
       .variable = "TOY_SCALED",
-      .key = {{"M", "m", integer, "", false}, {"N", "n", integer, "", false}, {"K", "k", integer, "", false}},
+      .key = {{"M", "m", integer, "", false},
+              {"N", "n", integer, "", false},
+              {"K", "k", integer, "", false},
+              {"packed", "packed", flag, "0", true}},
       .results = {"kernelId", "splitK", "us", "kernelName", "tflops", "bw", "errRatio"},
       .baselines = {"toy_scaled.loops"},
       .rows = "m",
       .columns = "n",
+      .packed = "packed",
       .pads_rows = true,
   };
   return family;
@@ -63,11 +68,12 @@ Work ScaledOp::work(const Problem& problem) const {
 
 std::vector<TensorSpec> ScaledOp::tensors(const Problem& problem) const {
   const auto shape = ScaledShape::of(problem);
-  return {{.role = "a", .dtype = DType::int8, .shape = {shape.m, shape.k}},
-          {.role = "b", .dtype = DType::int8, .shape = {shape.n, shape.k}, .use = Use::weight},
-          {.role = "a_scale", .dtype = DType::fp32, .shape = {shape.m}, .use = Use::scale},
-          {.role = "b_scale", .dtype = DType::fp32, .shape = {shape.n}, .use = Use::scale},
-          {.role = "c", .dtype = DType::bf16, .shape = {shape.m, shape.n}, .use = Use::output}};
+  return {
+      {.role = "a", .dtype = DType::int8, .shape = {shape.m, shape.k}},
+      {.role = "b", .dtype = DType::int8, .shape = {shape.n, shape.k}, .use = Use::weight, .is_packed = shape.packed},
+      {.role = "a_scale", .dtype = DType::fp32, .shape = {shape.m}, .use = Use::scale},
+      {.role = "b_scale", .dtype = DType::fp32, .shape = {shape.n}, .use = Use::scale, .is_packed = shape.packed},
+      {.role = "c", .dtype = DType::bf16, .shape = {shape.m, shape.n}, .use = Use::output}};
 }
 
 void ScaledOp::fill(const Problem& problem, Distribution distribution, uint64_t seed,

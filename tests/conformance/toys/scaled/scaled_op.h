@@ -7,13 +7,14 @@ namespace attune::toys {
 /// Sizes of a `toy_scaled` problem: c[m,n] = a_scale[m] · b_scale[n] · Σₖ a[m,k]·b[n,k].
 struct ScaledShape {
   int64_t m = 0, n = 0, k = 0;
+  bool packed = false;  ///< b and b_scale are packed ahead.
   static ScaledShape of(const Problem& problem) {
-    return {problem.integer("m"), problem.integer("n"), problem.integer("k")};
+    return {problem.integer("m"), problem.integer("n"), problem.integer("k"), problem.integer_or("packed", 0) != 0};
   }
 };
 
 /// `toy_scaled`: an int8 product with a scale for each row of x and each output, written as bf16. It shows what an op
-/// with five operands is made of: this folder.
+/// with five operands is made of, two of which may be packed together: this folder.
 class ScaledOp final : public Op {
  public:
   std::string_view name() const override { return "toy_scaled"; }

@@ -4,7 +4,8 @@
 
 namespace attune::toys {
 
-/// `toy_scaled.loops`: plain loops over one output at a time, or over four.
+/// `toy_scaled.loops`: plain loops over one output at a time, or over four. Its own layout of packed operands has the
+/// rows of b, and their scales, from the last to the first.
 class ScaledSolver final : public Solver, public StaticSpace {
  public:
   std::string_view id() const override { return "toy_scaled.loops"; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/module_loader.h"
+#include "solver/modules/module_loader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "solver/module_loader.h"
+#include "solver/modules/module_loader.h"
 
-#include <dlfcn.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -15,54 +11,13 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "base/trusted_path.h"
-#include "base/variable.h"
-#include "device/core_binding.h"
-#include "solver/op_modules.h"
-#include "solver/shared_library.h"
+#include "solver/modules/module_file.h"
+#include "solver/modules/op_modules.h"
 
 namespace attune {
 namespace {
 
-// glibc's DEEPBIND prefers a module's own library to any other definition of cblas_sgemm; sanitizers reject it because
-// it would bypass their malloc, and RTLD_LOCAL alone is enough there (tests/conformance checks both builds).
-#ifdef ATTUNE_SANITIZED
-constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
-#else
-constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
-
 namespace fs = std::filesystem;
-
-/// The reason why a folder cannot be searched; empty for a missing folder.
-std::optional<std::string> why_unsafe(const fs::path& folder) {
-  struct stat status {};
-  int error = ::stat(folder.c_str(), &status) == 0 ? 0 : errno;
-  if (error == ENOENT) return std::nullopt;
-  if (error == 0 && !S_ISDIR(status.st_mode)) error = ENOTDIR;
-  if (error == 0 && ::access(folder.c_str(), R_OK | X_OK) != 0) error = errno;
-  if (error == 0) return std::nullopt;
-  return std::strerror(error);
-}
-
-}  // namespace
-
-std::vector<fs::path> module_folders(HostProcess host, std::vector<std::string>& notices) {
-  if (const char* named = variable_or_null("ATTUNE_MODULES")) {
-    const auto why = why_unsafe(named);
-    if (!why) return {named};
-    const std::string sentence = fmt::format(
-        "ATTUNE_MODULES does not name a readable folder ({}), set it to that of the solver modules or "
-        "unset it: '{}'",
-        *why, named);
-    if (host == HostProcess::program) fail(ErrorCode::invalid_input, "{}", sentence);
-    notices.push_back(sentence);
-  }
-  // Candidates: in a build; from bin; from lib; from lib/x86_64-linux-gnu.
-  const auto here = code_folder(), above = here.parent_path();
-  return {here / "modules", above / "lib/attune/modules", here / "attune/modules", above / "attune/modules"};
-}
-
-namespace {
 
 /// Values of a spec's load variables on this CPU.
 std::map<std::string, std::string> values_here(const ModuleSpec& spec) {
@@ -126,22 +81,6 @@ std::string none_found(const std::vector<fs::path>& folders) {
 }
 
 }  // namespace
-
-ModuleEntry open_module_file(const std::string& file) {
-  if (const auto why = why_truncated(file)) return {.error = *why};
-  const UnboundThread loading;
-  void* module = dlopen(file.c_str(), kOpenFlags);
-  if (!module) return {.error = dlerror()};
-  const auto version = reinterpret_cast<int (*)()>(dlsym(module, "attune_solver_interface"));
-  ModuleEntry entry;
-  entry.register_solvers = reinterpret_cast<decltype(entry.register_solvers)>(dlsym(module, "attune_register"));
-  entry.register_ops = reinterpret_cast<decltype(entry.register_ops)>(dlsym(module, "attune_register_ops"));
-  if (!version || !entry.register_solvers)
-    entry.error = "not a solver module: " + file;
-  else if (version() != kSolverInterface)
-    entry.error = "the module belongs to another build of Attune, rebuild it: " + file;
-  return entry;
-}
 
 void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry) {
   if (host == HostProcess::program) set_load_variables(specs);

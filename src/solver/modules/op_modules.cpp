@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/op_modules.h"
+#include "solver/modules/op_modules.h"
 
 #include <fmt/format.h>
 

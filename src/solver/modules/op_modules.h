@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "solver/module_loader.h"
+#include "solver/modules/module_file.h"
 
 namespace attune {
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "ops/op.h"
+#include "solver/registry.h"
+
+namespace attune {
+
+/// Folders that are searched for modules, in order. `host` decides whether an ATTUNE_MODULES that is no readable folder
+/// throws invalid_input or is a notice.
+std::vector<std::filesystem::path> module_folders(HostProcess host, std::vector<std::string>& notices);
+
+/// The entry points of an opened module.
+struct ModuleEntry {
+  void (*register_solvers)(Registry&) = nullptr;
+  void (*register_ops)(void (*add)(const Op&)) = nullptr;  ///< Null for a module without ops.
+  std::string error;                                       ///< Why the module cannot be used; empty: it can.
+};
+/// Opens a module for the life of the process.
+ModuleEntry open_module_file(const std::string& file);
+
+}  // namespace attune
