@@ -3,6 +3,8 @@
 
 #include <attune/dispatcher.h>
 
+#include <nanobind/stl/string.h>
+
 #include <list>
 #include <vector>
 

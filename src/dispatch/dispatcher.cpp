@@ -159,8 +159,9 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
   const Problem problem = state_->read_problem(text);
   const Candidate parsed = Candidate::parse(candidate);
   const auto wanted = op_of(problem).tensors(problem);
-  if (!OperandList(wanted).accepts(operands)) refuse_operands(problem.op(), wanted, operands, false);
+  if (operands.size() != wanted.size()) refuse_operands(problem.op(), wanted, operands, false);
   const Plan& plan = state_->plans.require(problem, parsed);
+  if (!OperandList(wanted).accepts(operands)) refuse_operands(problem.op(), wanted, operands, false);
   run_plan(plan, operands, stream);
 }
 

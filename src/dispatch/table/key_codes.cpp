@@ -51,7 +51,12 @@ std::optional<int64_t> KeyCodes::code(size_t column, std::string_view cell) cons
   if (kind == ColumnKind::dtype) {
     if (const auto dtype = parse_dtype(cell)) return static_cast<int64_t>(*dtype);
   }
-  const bool is_text = kind == ColumnKind::text || kind == ColumnKind::dtype;
+  if (kind == ColumnKind::choice) {
+    // A name of a later version has no number: its rows serve no key of this one.
+    const auto number = choice_number(family_.key[column].choices, cell);
+    if (number) return static_cast<int64_t>(*number);
+  }
+  const bool is_text = kind == ColumnKind::choice || kind == ColumnKind::text || kind == ColumnKind::dtype;
   const auto value = attribute_value(cell, is_text ? ColumnKind::text : kind);
   if (!value) return std::nullopt;
   return is_text ? code_of_text(*value) : std::stoll(*value);

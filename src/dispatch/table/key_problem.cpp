@@ -21,6 +21,10 @@ std::optional<std::string> text_of(const KeyColumn& column, int64_t value) {
     case ColumnKind::dtype:
       if (value >= 0 && value < kNumDTypes) return std::string(name(static_cast<DType>(value)));
       break;
+    case ColumnKind::choice:
+      if (value >= 0 && static_cast<size_t>(value) < column.choices.size())
+        return std::string(column.choices[static_cast<size_t>(value)]);
+      break;
     case ColumnKind::text:
       break;  // A key has its hash only.
   }

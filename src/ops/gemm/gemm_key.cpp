@@ -66,25 +66,10 @@ void set(GemmKey& key, GemmField field, int64_t value) {
     case GemmField::trans_b:
       flag(GemmKey::b_is_kn, value == 0);
       break;
+    case GemmField::zero:
+    case GemmField::one:
+      break;
   }
-}
-
-/// Whether a value is what the attribute has when a key leaves it out.
-bool is_default(const KeyColumn& column, int64_t value) {
-  if (column.kind == ColumnKind::choice) {
-    const auto number = choice_number(column.choices, column.default_value);
-    return number && static_cast<int64_t>(*number) == value;
-  }
-  return parse_int(column.default_value) == value;
-}
-
-/// Whether two keys are one, where the shorter leaves out the last values of the other.
-bool is_same(const FamilySpec& family, const Key& short_key, const Key& key) {
-  if (short_key.size() > key.size()) return false;
-  for (size_t i = 0; i < key.size(); ++i) {
-    if (i < short_key.size() ? short_key[i] != key[i] : !is_default(family.key[i], key[i])) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -110,7 +95,7 @@ std::optional<GemmKey> to_gemm_key(const Key& key) noexcept {
       }
     }
     Key again;
-    if (to_key(made, again) && is_same(family, again, key)) return made;
+    if (to_key(made, again) && again == key) return made;
   }
   return std::nullopt;
 }

@@ -7,8 +7,8 @@
 
 namespace attune {
 
-/// A field of GemmKey, or the constant of an attribute that it has no field for.
-enum class GemmField : uint8_t { m, n, k, batch, in, out, bias, scale_ab, bpreshuffle, trans_a, trans_b };
+/// A field of GemmKey, or the number at which an attribute stands that it has no field for.
+enum class GemmField : uint8_t { m, n, k, batch, in, out, bias, scale_ab, bpreshuffle, trans_a, trans_b, zero, one };
 
 namespace gemm_key {
 
@@ -26,6 +26,8 @@ int64_t value(const GemmKey& key) noexcept {
   if constexpr (kField == bpreshuffle) return (key.flags & GemmKey::bpreshuffle) != 0;
   if constexpr (kField == trans_a) return (key.flags & GemmKey::trans_a) != 0;
   if constexpr (kField == trans_b) return (key.flags & GemmKey::b_is_kn) == 0;
+  if constexpr (kField == zero) return 0;
+  if constexpr (kField == one) return 1;
 }
 
 /// Writes the fields in this order. Returns false if the key asks for a batch, a bias or an order of operands that the
@@ -52,7 +54,9 @@ inline bool to_key(const GemmKey& from, Key& to) noexcept {
   using enum GemmField;
   switch (from.op) {
     case OpId::gemm_a16w16:
-      return gemm_key::fill<m, n, k, bias, in, out, scale_ab, bpreshuffle, trans_a, trans_b>(from, to);
+      return gemm_key::fill<m, n, k, bias, in, out, scale_ab, bpreshuffle, trans_a, trans_b, /*act*/ zero,
+                            /*alpha*/ one,
+                            /*beta*/ zero, /*out_scale*/ zero>(from, to);
     case OpId::gemm_a8w8:
     case OpId::gemm_a8w8_bpreshuffle:
       return gemm_key::fill<m, n, k, in>(from, to);
@@ -69,7 +73,7 @@ inline bool to_key(const GemmKey& from, Key& to) noexcept {
 }
 /// Like above. Throws invalid_input, which names the op, if it returns false.
 Key checked_key(const GemmKey& from);
-/// Returns the typed key of a problem; nothing if it has values that GemmKey has no field for.
+/// Returns the typed key of a complete key; nothing if it has values that GemmKey has no field for.
 std::optional<GemmKey> to_gemm_key(const Key& key) noexcept;
 
 }  // namespace attune

@@ -12,6 +12,7 @@
 #include "ops/extent.h"
 #include "ops/gemm/gemm_family.h"
 #include "ops/gemm/gemm_reference.h"
+#include "ops/schema.h"
 #include "tensor/convert.h"
 #include "tensor/random_fill.h"
 #include "tensor/rounding.h"
@@ -45,38 +46,6 @@ const std::vector<AttributeSpec>& gemm_schema() {
       {"out_scale", flag, "0", false, 0, 1, "multiply the result by the operand out_scale, after the activation", {}},
   };
   return schema;
-}
-
-/// Returns the attribute's text in a key, after checking it.
-std::string checked(const Problem& problem, const AttributeSpec& spec, const std::string& default_value) {
-  if (!problem.has(spec.name)) {
-    if (default_value.empty()) fail(ErrorCode::invalid_input, "{} needs the attribute '{}'", problem.op(), spec.name);
-    return default_value;
-  }
-  const std::string& text = problem.text(spec.name);
-  if (spec.kind == ColumnKind::dtype) {
-    const auto parsed = parse_dtype(text);
-    if (parsed && std::find(spec.allowed.begin(), spec.allowed.end(), name(*parsed)) != spec.allowed.end())
-      return std::string(name(*parsed));
-    std::vector<std::string> allowed(spec.allowed.begin(), spec.allowed.end());
-    fail(ErrorCode::invalid_input, "{} supports {} of {}, got '{}'", problem.op(), spec.name, join(allowed, ", "),
-         text);
-  }
-  if (spec.kind == ColumnKind::flag) {
-    if (const auto value = parse_bool(text)) return *value ? "1" : "0";
-    fail(ErrorCode::invalid_input, "attribute '{}' expects 0 or 1, got '{}'", spec.name, text);
-  }
-  if (spec.kind == ColumnKind::choice) {
-    if (const auto number = choice_number(spec.allowed, text)) return std::string(spec.allowed[*number]);
-    fail(ErrorCode::invalid_input, "attribute '{}' expects one of {}, got '{}'", spec.name,
-         join({spec.allowed.begin(), spec.allowed.end()}, ", "), text);
-  }
-  const auto value = parse_int(text);
-  if (!value || *value < spec.min || *value > spec.max) {
-    fail(ErrorCode::invalid_input, "attribute '{}' expects a whole number from {} to {}, got '{}'", spec.name, spec.min,
-         spec.max, text);
-  }
-  return std::to_string(*value);
 }
 
 /// Typical size of a sum before the activation, in problems that have one: where an activation is curved, so that one
@@ -136,28 +105,11 @@ std::span<const AttributeSpec> GemmOp::schema() const { return gemm_schema(); }
 const FamilySpec& GemmOp::family() const { return gemm_a16w16_family(); }
 
 Problem GemmOp::normalise(const Problem& problem, const DeviceInfo&) const {
-  for (const auto& [attribute, value] : problem.attributes()) {
-    const auto& all = gemm_schema();
-    if (std::none_of(all.begin(), all.end(), [&](const AttributeSpec& spec) { return spec.name == attribute; })) {
-      fail(ErrorCode::invalid_input, "{} has no attribute '{}'", name(), attribute);
-    }
-  }
-  std::vector<std::pair<std::string, std::string>> attributes;
-  std::string in;
-  for (const AttributeSpec& spec : gemm_schema()) {
-    const std::string default_value = spec.default_value == "=dtype" ? in : std::string(spec.default_value);
-    std::string value = checked(problem, spec, default_value);
-    if (spec.name == "dtype") in = value;
-    if (spec.always || value != spec.default_value) attributes.emplace_back(spec.name, std::move(value));
-  }
-  const auto is = [&](std::string_view attribute, std::string_view wanted) {
-    return std::find(attributes.begin(), attributes.end(), std::pair<std::string, std::string>(attribute, wanted)) !=
-           attributes.end();
-  };
-  if (is("bpreshuffle", "1") && is("trans_b", "0")) {
+  Problem whole = normalised(problem, gemm_schema());
+  const auto shape = GemmShape::of(whole);
+  if (shape.packed && shape.b_is_kn)
     fail(ErrorCode::invalid_input, "weights that are packed ahead (bpreshuffle=1) must be N×K, use trans_b=1");
-  }
-  return Problem(std::string(name()), std::move(attributes));
+  return whole;
 }
 
 Work GemmOp::work(const Problem& problem) const {
@@ -168,7 +120,9 @@ Work GemmOp::work(const Problem& problem) const {
     if (has_product || (tensor.role != "a" && tensor.role != "b")) bytes += static_cast<double>(tensor.bytes());
   }
   // Of an epilogue the product is counted alone, as others count it.
-  return {2 * (has_product ? shape.macs() : static_cast<double>(shape.m) * static_cast<double>(shape.n)), bytes};
+  return {.flops = 2 * (has_product ? shape.macs() : static_cast<double>(shape.m) * static_cast<double>(shape.n)),
+          .bytes = bytes,
+          .arithmetic = shape.in};
 }
 
 std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
