@@ -102,6 +102,11 @@ TEST(ResultTable, ALineNamesShapeWinnerTimesIntervalAndVerdict) {
   EXPECT_THAT(line, Not(HasSubstr("noisy")));
 }
 
+TEST(ResultTable, AShapeNamesItsEpilogue) {
+  EXPECT_EQ(short_shape(Problem::parse("gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=1 act=gelu beta=any")),
+            "1×2×3 bf16 +bias act=gelu beta=any");
+}
+
 TEST(ResultTable, ALineSaysHowTheBestUntunedConfigFared) {
   Decision made = decision(1.25, 0.02, Verdict::faster);
   made.baseline = Candidate::parse("onednn.gemm@1:impl=gemm");
