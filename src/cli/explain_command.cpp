@@ -179,7 +179,7 @@ int run_explain(const ExplainOptions& options) {
   if (!options.table.empty()) named.push_back(options.table);
   const TableSet set = read_table_set(named, std::string(family->op), std::span(&family, 1), options.require);
   print_notes(set.notices);
-  const RowCheck usable = [&](const Candidate& candidate) { return view.why_unusable(candidate, problem, here); };
+  const KernelCheck usable = [&](const Candidate& candidate) { return view.why_unusable(candidate, problem, here); };
   const LookupResult found = TableLookup(set, device).find(problem, usable);
   RowsBeside beside;
   if (!set.tables.empty()) {

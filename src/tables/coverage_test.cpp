@@ -54,7 +54,7 @@ TEST_F(CoverageTest, RowsThatLoseSayToWhatTheyLose) {
   EXPECT_EQ(coverage.num_rows, 6u);  // Not the one of another device.
   EXPECT_THAT(unused(coverage),
               ElementsAre("a.csv:2 is slower than another row of its file: a.csv:3 wins, 2 µs",
-                          "a.csv:4 has no usable time: column 'us' expects a time in µs above 0, got '0'",
+                          "a.csv:4 has no usable time: column 'us' expects a time in µs from 1e-09 to 1e+18, got '0'",
                           "a.csv:5 has a _tag: slow_boot", "a.csv:6 is of another model: B",
                           "b.csv:2 is shadowed by an earlier file: a.csv:3 wins, 2 µs"));
 }

@@ -78,7 +78,7 @@ TEST_F(RowCheckTest, AKernelThatCannotRunHereIsUnusable) {
 TEST_F(RowCheckTest, ARowWithoutATimeIsUnusable) {
   row_.us.reset();
   EXPECT_EQ(check(), CheckStatus::unusable);
-  EXPECT_EQ(row_.reason, "it states no time, expected µs above 0");
+  EXPECT_EQ(row_.reason, "column 'us' expects a time in µs from 1e-09 to 1e+18, got ''");
 }
 
 TEST_F(RowCheckTest, ARowOfALayoutThatItsKernelDoesNotReadIsUnusable) {
@@ -99,7 +99,7 @@ TEST(RowsToCheck, AnUnusableTimeIsQuotedAndEachRowHasItsPlace) {
   std::vector<std::string> notices;
   const auto rows = read_rows_to_check(a.string() + ":" + b.string(), "", notices);
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0].reason, "column 'us' expects a time in µs above 0, got 'banana'");
+  EXPECT_EQ(rows[0].reason, "column 'us' expects a time in µs from 1e-09 to 1e+18, got 'banana'");
   EXPECT_EQ(rows[1].reason, "");
   EXPECT_EQ(rows[1].place, a.string() + ":3");
   EXPECT_EQ(rows[2].place, b.string() + ":2");

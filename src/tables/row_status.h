@@ -12,23 +12,39 @@
 
 namespace attune {
 
-/// How the run time treats a row.
-enum class RowStatus : uint8_t { taken, shadowed, slower, without_time, tagged, other_model, other_device };
-inline constexpr size_t kNumRowStatuses = 7;
+/// How the run time treats a row. Only under a requirement: `unstated`, the row does not state it; `other_kernel`,
+/// under batch_invariant, it names another kernel than the first row of its weight (rows that differ in M alone).
+enum class RowStatus : uint8_t {
+  taken,
+  shadowed,
+  slower,
+  without_time,
+  tagged,
+  other_model,
+  other_device,
+  unstated,
+  other_kernel
+};
+inline constexpr size_t kNumRowStatuses = 9;
 /// Returns the status as a clause, such as `has no usable time`.
 std::string_view name(RowStatus status) noexcept;
 
 struct RowReport {
   const TableRow* row = nullptr;
   RowStatus status = RowStatus::taken;
-  const TableRow* by = nullptr;  ///< The winning row: of an earlier file (shadowed) or of the same file (slower).
+  /// The winning row: of an earlier file (shadowed) or of the same file (slower); the first of its weight
+  /// (other_kernel).
+  const TableRow* by = nullptr;
 };
 
 /// Returns the status of each row, in the order of the table. For each key, layout, requirement and device, the row of
 /// the lowest RowRank wins; it does not matter whether the kernel can run. With `device`, the statuses are those on
 /// that device. Without, they are for all devices at once: a row that names a model then loses only to a row of that
-/// model or of no model, and a row of no model only to another such row. O(n log n).
-std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device = nullptr);
+/// model or of no model, and a row of no model only to another such row. Likewise with `required`, which needs a
+/// device, the statuses are those in a process that requires it, else those in all processes at once: rows that state
+/// different requirements then do not compete. O(n log n).
+std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device = nullptr,
+                                    Requirement required = Requirement::none);
 
 /// Returns more of the reason for a row that is not taken, such as `t.csv:3 wins, 2 µs`; empty: the status says all.
 std::string detail_of(const Table& table, const RowReport& report);
