@@ -41,6 +41,7 @@ struct ExplainOptions {
 /// Reads the journal: the named one, else the user's if it exists.
 CandidateSummary summary_of(const ExplainOptions& options, const Problem& problem, const DeviceView& view,
                             const std::vector<Contender>& here) {
+  if (options.journal.empty()) check_access(home_location());
   const auto file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
   std::unique_ptr<Journal> journal;
   if (!options.journal.empty() || std::filesystem::exists(file)) journal = open_sql_journal_read_only(file);

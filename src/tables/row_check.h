@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <iterator>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +71,7 @@ void check_row(CheckedRow& row, Executor& executor, Kernels* kernels, const RowC
 class CheckCounts {
  public:
   void add(CheckStatus status) { ++counts_[static_cast<size_t>(status)]; }
+  size_t all() const { return std::accumulate(std::begin(counts_), std::end(counts_), size_t{0}); }
   size_t of(CheckStatus status) const { return counts_[static_cast<size_t>(status)]; }
   /// Whether a row is wrong or slow.
   bool is_suspect() const;
