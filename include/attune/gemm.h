@@ -3,21 +3,9 @@
 #include <cstdint>
 
 #include "attune/dtype.h"
+#include "attune/key.h"
 
 namespace attune {
-
-/// The families that tables exist for. The numbers are part of the C interface: new ones are added at the end.
-enum class OpId : uint16_t {
-  gemm_a16w16,
-  gemm_a8w8,
-  gemm_a8w8_bpreshuffle,
-  gemm_a8w8_blockscale,
-  gemm_a8w8_blockscale_bpreshuffle,
-  gemm_a4w4_blockscale,
-  batched_gemm_bf16,
-  batched_gemm_a8w8,
-  fmoe
-};
 
 /// The key of a typed call of a matrix product: C[m,n] = A[m,k]·B (+ bias), repeated `batch` times. A plain value,
 /// filled in by the caller; no text, no heap. Fields without an attribute in the op are ignored.

@@ -185,7 +185,7 @@ int run_explain(const ExplainOptions& options) {
   const Problem problem = parse_problem(options.problem, device);
   const auto here = view.contenders(problem);
   const CandidateSummary summary = summary_of(options, problem, view, here);
-  const FamilySpec* const family = &op_of(problem).family();
+  const FamilySpec* const family = find_family(problem.op());
   std::vector<std::string> named;
   if (!options.table.empty()) named.push_back(options.table);
   const TableSet set = read_table_set(named, std::string(family->op), std::span(&family, 1), options.require);

@@ -2,6 +2,9 @@
 // The families' tables as shipped with the older tuners (ROCm/aiter, aiter/configs; MIT): names and columns are facts.
 #include "ops/family.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/error.h"
 #include "ops/op.h"
 
@@ -13,19 +16,6 @@ using enum ColumnKind;
 constexpr KeyColumn kB{"B", "batch", integer, "", false}, kM{"M", "m", integer, "", false},
     kN{"N", "n", integer, "", false}, kK{"K", "k", integer, "", false};
 constexpr KeyColumn kWeightType{"q_dtype_w", "q_dtype_w", dtype, "int8", false};
-
-std::vector<KeyColumn> gemm_a16w16_key() {
-  return {kM,
-          kN,
-          kK,
-          {"bias", "bias", flag, "0", false},
-          {"dtype", "dtype", dtype, "bf16", false},
-          {"outdtype", "outdtype", dtype, "bf16", false},
-          {"scaleAB", "scale_ab", flag, "0", false},
-          {"bpreshuffle", "bpreshuffle", flag, "0", false},
-          {"trans_a", "trans_a", flag, "0", true},
-          {"trans_b", "trans_b", flag, "1", true}};
-}
 
 std::vector<KeyColumn> fmoe_key() {
   return {{"token", "token", integer, "", false},         {"model_dim", "model_dim", integer, "", false},
@@ -39,86 +29,73 @@ std::vector<KeyColumn> fmoe_key() {
 const std::vector<std::string_view> kBare = {"kernelId", "splitK", "us", "kernelName", "tflops", "bw", "errRatio"};
 const std::vector<std::string_view> kWithLibrary = {"libtype",    "kernelId", "splitK", "us",
                                                     "kernelName", "tflops",   "bw",     "errRatio"};
-const std::vector<std::string_view> kGemmA16w16 = {"libtype",    "solidx",    "splitK", "us",
-                                                   "kernelName", "err_ratio", "tflops", "bw"};
 const std::vector<std::string_view> kFmoe = {"block_m",     "ksplit", "us1", "kernelName1", "err1",   "us2",
                                              "kernelName2", "err2",   "us",  "run_1stage",  "tflops", "bw"};
 
-std::vector<FamilySpec> make_families() {
-  std::vector<FamilySpec> all = {
-      {"gemm_a16w16",
-       "x[M,K]·w[N,K]ᵀ (+bias), 16- and 32-bit floats",
-       "bf16_tuned_gemm.csv",
-       "bf16",
-       "GEMM_BF16",
-       gemm_a16w16_key(),
-       kGemmA16w16,
-       {"onednn.gemm", "blis.gemm", "openblas.gemm", "portable.gemm", "fake.gemm"},
-       true},
-      {"gemm_a8w8",
-       "8-bit product, scales per token and channel",
-       "a8w8_tuned_gemm.csv",
-       "a8w8",
-       "GEMM_A8W8",
-       {kM, kN, kK, kWeightType},
-       kBare,
-       {},
-       true},
-      {"gemm_a8w8_bpreshuffle",
-       "8-bit product, weights stored in tiles",
-       "a8w8_bpreshuffle_tuned_gemm.csv",
-       "a8w8_bpreshuffle",
-       "GEMM_A8W8_BPRESHUFFLE",
-       {kM, kN, kK, kWeightType},
-       kWithLibrary,
-       {},
-       true},
-      {"gemm_a8w8_blockscale",
-       "fp8 product, scales 1×128 and 128×128",
-       "a8w8_blockscale_tuned_gemm.csv",
-       "a8w8_blockscale",
-       "GEMM_A8W8_BLOCKSCALE",
-       {kM, kN, kK},
-       kWithLibrary,
-       {},
-       true},
-      {"gemm_a8w8_blockscale_bpreshuffle",
-       "fp8 block-scaled product, weights stored in tiles",
-       "a8w8_blockscale_bpreshuffle_tuned_gemm.csv",
-       "a8w8_blockscale_bpreshuffle",
-       "GEMM_A8W8_BLOCKSCALE_BPRESHUFFLE",
-       {kM, kN, kK},
-       kWithLibrary,
-       {},
-       true},
-      {"gemm_a4w4_blockscale",
-       "MXFP4 product",
-       "a4w4_blockscale_tuned_gemm.csv",
-       "a4w4_blockscale",
-       "GEMM_A4W4",
-       {kM, kN, kK},
-       kBare,
-       {},
-       true},
-      {"batched_gemm_bf16",
-       "B independent bf16 products",
-       "bf16_tuned_batched_gemm.csv",
-       "bf16 batched",
-       "BF16_BATCHED_GEMM",
-       {kB, kM, kN, kK},
-       kBare,
-       {}},
-      {"batched_gemm_a8w8",
-       "B independent 8-bit products",
-       "a8w8_tuned_batched_gemm.csv",
-       "a8w8 batched",
-       "A8W8_BATCHED_GEMM",
-       {kB, kM, kN, kK},
-       kBare,
-       {}},
-      {"fmoe", "fused mixture of experts", "tuned_fmoe.csv", "fmoe", "FMOE", fmoe_key(), kFmoe, {}},
+/// Families whose tables are read and kept while no op of this build computes them.
+std::vector<FamilySpec> foreign_families() {
+  const auto plain_product = [](OpId number, std::string_view op, std::string_view title, std::string_view file,
+                                std::string_view stem, std::string_view variable, std::vector<KeyColumn> key,
+                                const std::vector<std::string_view>& results) {
+    return FamilySpec{.number = number,
+                      .op = op,
+                      .title = title,
+                      .default_file = file,
+                      .stem = stem,
+                      .variable = variable,
+                      .key = std::move(key),
+                      .results = results,
+                      .baselines = {},
+                      .rows = "m",
+                      .columns = "n",
+                      .pads_rows = true};
   };
-  for (FamilySpec& family : all) family.tunable = find_op(family.op) != nullptr;
+  using enum OpId;
+  std::vector<FamilySpec> all = {
+      plain_product(gemm_a8w8, "gemm_a8w8", "8-bit product, scales per token and channel", "a8w8_tuned_gemm.csv",
+                    "a8w8", "GEMM_A8W8", {kM, kN, kK, kWeightType}, kBare),
+      plain_product(gemm_a8w8_bpreshuffle, "gemm_a8w8_bpreshuffle", "8-bit product, weights stored in tiles",
+                    "a8w8_bpreshuffle_tuned_gemm.csv", "a8w8_bpreshuffle", "GEMM_A8W8_BPRESHUFFLE",
+                    {kM, kN, kK, kWeightType}, kWithLibrary),
+      plain_product(gemm_a8w8_blockscale, "gemm_a8w8_blockscale", "fp8 product, scales 1×128 and 128×128",
+                    "a8w8_blockscale_tuned_gemm.csv", "a8w8_blockscale", "GEMM_A8W8_BLOCKSCALE", {kM, kN, kK},
+                    kWithLibrary),
+      plain_product(gemm_a8w8_blockscale_bpreshuffle, "gemm_a8w8_blockscale_bpreshuffle",
+                    "fp8 block-scaled product, weights stored in tiles", "a8w8_blockscale_bpreshuffle_tuned_gemm.csv",
+                    "a8w8_blockscale_bpreshuffle", "GEMM_A8W8_BLOCKSCALE_BPRESHUFFLE", {kM, kN, kK}, kWithLibrary),
+      plain_product(gemm_a4w4_blockscale, "gemm_a4w4_blockscale", "MXFP4 product", "a4w4_blockscale_tuned_gemm.csv",
+                    "a4w4_blockscale", "GEMM_A4W4", {kM, kN, kK}, kBare),
+      plain_product(batched_gemm_bf16, "batched_gemm_bf16", "B independent bf16 products",
+                    "bf16_tuned_batched_gemm.csv", "bf16 batched", "BF16_BATCHED_GEMM", {kB, kM, kN, kK}, kBare),
+      plain_product(batched_gemm_a8w8, "batched_gemm_a8w8", "B independent 8-bit products",
+                    "a8w8_tuned_batched_gemm.csv", "a8w8 batched", "A8W8_BATCHED_GEMM", {kB, kM, kN, kK}, kBare),
+      {.number = fmoe,
+       .op = "fmoe",
+       .title = "fused mixture of experts",
+       .default_file = "tuned_fmoe.csv",
+       .stem = "fmoe",
+       .variable = "FMOE",
+       .key = fmoe_key(),
+       .results = kFmoe,
+       .baselines = {}},
+  };
+  for (FamilySpec& family : all) {
+    if (!family.key.empty() && family.key.front().attribute == kB.attribute) family.pads_rows = false;
+  }
+  return all;
+}
+
+std::vector<FamilySpec> make_families() {
+  std::vector<FamilySpec> all = foreign_families();
+  auto next = static_cast<uint16_t>(OpId::first_registered);
+  for (const Op* op : ops()) {
+    FamilySpec family = op->family();
+    family.tunable = true;
+    if (family.number == OpId::first_registered) family.number = static_cast<OpId>(next++);
+    std::erase_if(all, [&](const FamilySpec& known) { return known.op == family.op; });
+    all.push_back(std::move(family));
+  }
+  std::sort(all.begin(), all.end(), [](const FamilySpec& a, const FamilySpec& b) { return a.number < b.number; });
   return all;
 }
 
@@ -127,6 +104,16 @@ std::vector<FamilySpec> make_families() {
 std::span<const FamilySpec> families() {
   static const std::vector<FamilySpec> all = make_families();
   return all;
+}
+
+size_t family_place(OpId number) noexcept {
+  const std::span<const FamilySpec> all = families();
+  const auto at = static_cast<size_t>(number);
+  if (at < all.size() && all[at].number == number)
+    return at;  // Nearly all: the numbers have no gap below the registered.
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const FamilySpec& family) { return family.number == number; });
+  return static_cast<size_t>(found - all.begin());
 }
 
 const FamilySpec* find_family(std::string_view op) {

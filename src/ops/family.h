@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/key.h"
+
 namespace attune {
 
 /// Type of a table column; it determines how values are written and read.
@@ -22,6 +24,7 @@ struct KeyColumn {
 
 /// An operator family: its tables, names and defaults, as data. Formats of the columns: docs/formats/tables.md.
 struct FamilySpec {
+  OpId number = OpId::first_registered;   ///< Permanent.
   std::string_view op;                    ///< `gemm_a16w16`
   std::string_view title;                 ///< One line for `attune list ops`.
   std::string_view default_file;          ///< `bf16_tuned_gemm.csv`; the untuned one has `untuned` for `tuned`.
@@ -30,13 +33,19 @@ struct FamilySpec {
   std::vector<KeyColumn> key;             ///< Without gfx and cu_num, which every family has first.
   std::vector<std::string_view> results;  ///< Result columns in order, after the key.
   std::vector<std::string_view>
-      baselines;         ///< Solver ids: the first that is available and supports the problem is the baseline.
-  bool pads_m = false;   ///< Plain products: the row of the padded M serves a problem without a row.
-  bool tunable = false;  ///< This build has an Op of this name.
+      baselines;               ///< Solver ids: the first that is available and supports the problem is the baseline.
+  std::string_view rows = {};  ///< Key attribute that a served model varies: `m`; empty: none. Rows that differ in it
+                               ///< alone serve each other's problems (docs/run_time.md).
+  std::string_view columns = {};  ///< Key attribute of the output's columns, for the coarse padding: `n`.
+  bool pads_rows = false;         ///< The row of the padded `rows` serves a problem without a row.
+  bool tunable = false;           ///< This build has an Op of this name.
 };
 
-/// All known families of files, tunable or not.
+/// All known families of files, tunable or not: those of the ops of this build, those whose tables are only read, and
+/// those of registered ops, in the order of their numbers. Fixed at the first call.
 std::span<const FamilySpec> families();
+/// The place of a family in families(); families().size() for a number of none.
+size_t family_place(OpId number) noexcept;
 /// Null for an unknown op. Accepts the prefix `ck_` of older job names.
 const FamilySpec* find_family(std::string_view op);
 /// The family of an option such as `--op`; null when the text is empty. Throws invalid_input for an unknown one.

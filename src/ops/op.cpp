@@ -1,16 +1,53 @@
 // SPDX-License-Identifier: MIT
 #include "ops/op.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/text.h"
 
 namespace attune {
 
 std::vector<const Op*> registered_ops();  // Generated.
 
-std::span<const Op* const> ops() {
-  static const std::vector<const Op*> all = registered_ops();
+namespace {
+
+/// The ops of the process; never destroyed, because a process may end while its threads look problems up.
+struct AllOps {
+  Mutex mutex;
+  std::vector<const Op*> ops ATTUNE_GUARDED_BY(mutex) = registered_ops();
+  bool is_fixed ATTUNE_GUARDED_BY(mutex) = false;
+};
+AllOps& all_ops() {
+  static AllOps& all = *new AllOps;
   return all;
+}
+
+std::span<const Op* const> fix_ops() {
+  AllOps& all = all_ops();
+  const Lock lock(all.mutex);
+  all.is_fixed = true;
+  return all.ops;
+}
+
+}  // namespace
+
+std::span<const Op* const> ops() {
+  static const std::span<const Op* const> all = fix_ops();
+  return all;
+}
+
+void register_op(const Op& op) {
+  AllOps& all = all_ops();
+  const Lock lock(all.mutex);
+  if (all.is_fixed)
+    fail(ErrorCode::invalid_input, "an op is registered before any other is used, '{}' comes too late", op.name());
+  if (std::any_of(all.ops.begin(), all.ops.end(), [&](const Op* known) { return known->name() == op.name(); }))
+    fail(ErrorCode::invalid_input, "an op of this name is there already, name it otherwise: '{}'", op.name());
+  if (op.family().number != OpId::first_registered || op.family().op != op.name())
+    fail(ErrorCode::invalid_input, "the family of a registered op has its name and no number: '{}'", op.name());
+  all.ops.push_back(&op);
 }
 
 const Op* find_op(std::string_view name) {

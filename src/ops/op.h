@@ -67,6 +67,7 @@ class Op {
   virtual ~Op() = default;
   virtual std::string_view name() const = 0;
   virtual std::span<const AttributeSpec> schema() const = 0;
+  /// Tables and names of the op, from which families() makes its entry: find_family() returns that one.
   virtual const FamilySpec& family() const = 0;
   /// Checks a problem, fills in defaults, orders attributes. Throws invalid_input naming the attribute.
   virtual Problem normalise(const Problem& problem, const DeviceInfo& device) const = 0;
@@ -84,8 +85,12 @@ class Op {
   virtual Tolerance tolerance(const Problem& problem) const = 0;
 };
 
-/// The ops of this build, by name.
+/// The ops of this build, then those that were registered, in that order. Fixed at the first call.
 std::span<const Op* const> ops();
+/// Adds an op to those of this process, for its life. `op` has a family without a number: it gets the next one from
+/// OpId::first_registered on. Call it before anything asks for ops() or families(). Throws invalid_input for a name
+/// that an op or a family has, and when it comes too late. Thread-safe.
+void register_op(const Op& op);
 const Op* find_op(std::string_view name);
 /// Throws invalid_input with the list of ops for an unknown name.
 const Op& op_of(const Problem& problem);

@@ -37,7 +37,7 @@ class SlowLookup {
     std::vector<Row> found;
     const auto group = groups_.find(group_of(problem));
     if (group == groups_.end()) return found;
-    const bool pads = table_.family().pads_m;
+    const bool pads = table_.family().pads_rows;
     for (const auto& step : LookupSteps(pads, m_of(problem), pads ? problem.integer("n") : 0)) {
       std::vector<Row> of_step;
       for (const auto& [layout, rows] : group->second) {

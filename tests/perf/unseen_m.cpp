@@ -337,7 +337,7 @@ std::optional<Table> product_table(const std::filesystem::path& file) {
   if (name.find("untuned") != name.npos || name.find("gemm") == name.npos) return std::nullopt;
   try {
     Table table = Table::read(file.string());
-    if (table.family().pads_m) return table;
+    if (table.family().pads_rows) return table;
   } catch (const Error&) {  // The folder has other kinds of files.
   }
   return std::nullopt;

@@ -57,7 +57,7 @@ class KeyCodes {
   }
   /// Throws invalid_input unless fits(key).
   void check_fits(const GemmKey& key) const;
-  bool pads_m() const noexcept { return family_.pads_m; }
+  bool pads_m() const noexcept { return family_.pads_rows; }
   /// Returns M from the codes; 0 for a family without M.
   int64_t m_of(const Codes& codes) const noexcept { return m_column_ ? codes[*m_column_] : 0; }
   const FamilySpec& family() const noexcept { return family_; }

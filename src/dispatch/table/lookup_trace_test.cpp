@@ -81,7 +81,7 @@ TEST(Padding, FollowsTheLadder) {
 TEST(Padding, IsForTheFamiliesThatPad) {
   std::vector<std::string> padded;
   for (const FamilySpec& family : families()) {
-    if (family.pads_m) padded.emplace_back(family.op);
+    if (family.pads_rows) padded.emplace_back(family.op);
   }
   EXPECT_THAT(padded, ElementsAre("gemm_a16w16", "gemm_a8w8", "gemm_a8w8_bpreshuffle", "gemm_a8w8_blockscale",
                                   "gemm_a8w8_blockscale_bpreshuffle", "gemm_a4w4_blockscale"));

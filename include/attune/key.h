@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "attune/export.h"
+
+namespace attune {
+
+/// The number of an op. Permanent, because the C interface and keys contain it: new ones are added at the end. Numbers
+/// from `first_registered` on belong to one process, which gives them to the ops that it registers, in that order.
+enum class OpId : uint16_t {
+  gemm_a16w16,
+  gemm_a8w8,
+  gemm_a8w8_bpreshuffle,
+  gemm_a8w8_blockscale,
+  gemm_a8w8_blockscale_bpreshuffle,
+  gemm_a4w4_blockscale,
+  batched_gemm_bf16,
+  batched_gemm_a8w8,
+  fmoe,
+  conv,
+  first_registered = 0x8000
+};
+
+/// The key of a call of any op: numbers in the order of the op's key attributes (`attune list ops`). A number is the
+/// value of an integer, 0 or 1 of a flag, the enumerator of DType of a data type, and the place of a named choice. New
+/// attributes of an op are added at the end, and values that are left out there have their defaults: a caller that was
+/// built before an attribute keeps its meaning. A plain value without text or heap; its unused values are not
+/// initialised and not copied.
+class Key {
+ public:
+  static constexpr size_t kMaxValues = 32;
+
+  Key() noexcept {}
+  /// Values beyond kMaxValues make a key of no problem: its size says so.
+  Key(OpId op, std::span<const int64_t> values) noexcept : op_(op), size_(static_cast<uint16_t>(values.size())) {
+    std::copy_n(values.begin(), std::min(values.size(), kMaxValues), values_.begin());
+  }
+  Key(OpId op, std::initializer_list<int64_t> values) noexcept : Key(op, std::span(values.begin(), values.size())) {}
+  Key(const Key& other) noexcept : op_(other.op_), size_(other.size_) {
+    std::copy_n(other.values_.begin(), std::min<size_t>(size_, kMaxValues), values_.begin());
+  }
+  Key& operator=(const Key& other) noexcept {
+    op_ = other.op_;
+    size_ = other.size_;
+    if (this != &other) std::copy_n(other.values_.begin(), std::min<size_t>(size_, kMaxValues), values_.begin());
+    return *this;
+  }
+
+  OpId op() const noexcept { return op_; }
+  size_t size() const noexcept { return size_; }
+  /// Requires: at most kMaxValues.
+  void resize(OpId op, size_t size) noexcept {
+    op_ = op;
+    size_ = static_cast<uint16_t>(size);
+  }
+  int64_t& operator[](size_t i) noexcept { return values_[i]; }
+  int64_t operator[](size_t i) const noexcept { return values_[i]; }
+  std::span<const int64_t> values() const noexcept { return {values_.data(), std::min<size_t>(size_, kMaxValues)}; }
+  bool operator==(const Key& other) const noexcept {
+    return op_ == other.op_ && size_ == other.size_ &&
+           std::equal(values().begin(), values().end(), other.values_.begin());
+  }
+
+ private:
+  OpId op_ = OpId::gemm_a16w16;
+  uint16_t size_ = 0;
+  std::array<int64_t, kMaxValues> values_;
+};
+
+}  // namespace attune
