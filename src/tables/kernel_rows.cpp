@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "ops/op.h"
 #include "solver/static/static_contenders.h"
-#include "tables/row_kernel.h"
+#include "tables/row_status.h"
 
 namespace attune {
 

@@ -43,13 +43,14 @@ TEST_F(PassedRows, SayWhyNoStepTriedThem) {
                              test_row(1, "1") + ",,,wibble,", test_row(2, "banana") + ",,,,"},
                             ",device,_tag,layout,require"),
               test_document("b.csv", {test_row(1, "1")})});
-  EXPECT_THAT(texts,
-              ElementsAre("a.csv:2: is slower than another row of its file: a.csv:3 wins, 2 µs",
-                          "a.csv:4: has no usable time: column 'us' expects a time in µs from 1e-09 to 1e+18, got 'soon'",
-                          "a.csv:5: is of another model: B", "a.csv:6: has a _tag: slow_boot",
-                          "a.csv:7: its kernel reads weights in the layout 'plain', not in 'wibble', which is no "
-                          "known layout",
-                          "b.csv:2: is shadowed by an earlier file: a.csv:3 wins, 2 µs"));
+  EXPECT_THAT(
+      texts,
+      ElementsAre("a.csv:2: is slower than another row of its file: a.csv:3 wins, 2 µs",
+                  "a.csv:4: has no usable time: column 'us' expects a time in µs from 1e-09 to 1e+18, got 'soon'",
+                  "a.csv:5: is of another model: B", "a.csv:6: has a _tag: slow_boot",
+                  "a.csv:7: its kernel reads weights in the layout 'plain', not in 'wibble', which is no "
+                  "known layout",
+                  "b.csv:2: is shadowed by an earlier file: a.csv:3 wins, 2 µs"));
 }
 
 TEST_F(PassedRows, AreListedWhenNoRowServes) {

@@ -13,7 +13,6 @@
 #include "ops/op.h"
 #include "report/results_file.h"
 #include "solver/contender.h"
-#include "tables/row_kernel.h"
 #include "tables/row_speed.h"
 #include "tables/row_status.h"
 #include "tuner/interleaved.h"

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "formats/csv/key_cells.h"
 #include "formats/csv/table_columns.h"
+#include "solver/contender.h"
 
 namespace attune {
 namespace {
@@ -105,6 +106,19 @@ std::string detail_of(const Table& table, const RowReport& report) {
   if (report.status == RowStatus::tagged) return shown(row.tag);
   if (report.status == RowStatus::other_model) return shown(row.device);
   return "";
+}
+
+RowKernel row_kernel(std::string_view name, std::optional<std::string_view> layout, const KernelCheck& usable) {
+  RowKernel kernel;
+  try {
+    kernel.candidate = Candidate::parse(name);
+  } catch (const Error&) {
+    kernel.why_unservable = fmt::format("this program has no such kernel: '{}'", shown(name));
+    return kernel;
+  }
+  if (layout) kernel.why_unservable = why_unreadable(*kernel.candidate, *layout);
+  if (!kernel.why_unservable) kernel.why_unservable = usable(*kernel.candidate);
+  return kernel;
 }
 
 std::array<size_t, kNumRowStatuses> count_statuses(std::span<const RowReport> rows) {

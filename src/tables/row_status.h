@@ -2,11 +2,14 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/candidate.h"
 #include "core/device_info.h"
 #include "formats/csv/table.h"
 
@@ -48,6 +51,21 @@ std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device
 
 /// Returns more of the reason for a row that is not taken, such as `t.csv:3 wins, 2 µs`; empty: the status says all.
 std::string detail_of(const Table& table, const RowReport& report);
+
+/// Returns why a kernel cannot run on a device; nothing if it can.
+using KernelCheck = std::function<std::optional<std::string>(const Candidate& kernel)>;
+
+/// The kernel that a row names, as far as it can serve.
+struct RowKernel {
+  std::optional<Candidate> candidate;         ///< Nothing: this program has no kernel of that name.
+  std::optional<std::string> why_unservable;  ///< A clause; nothing: it serves.
+};
+
+/// Whether the kernel of a row can serve calls of the row's key: the one rule of all commands that read rows, and that
+/// of the run time. Checked in this order: this program has a kernel of that name, it reads weights in the row's
+/// layout, and `usable`. `layout`: the row's cell, empty for plain; nothing: the row's file has no such column. Throws
+/// what `usable` throws.
+RowKernel row_kernel(std::string_view name, std::optional<std::string_view> layout, const KernelCheck& usable);
 
 /// Counts the rows of each status.
 std::array<size_t, kNumRowStatuses> count_statuses(std::span<const RowReport> rows);

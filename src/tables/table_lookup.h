@@ -11,7 +11,7 @@
 #include "core/device_info.h"
 #include "dispatch/table/row_index.h"
 #include "formats/csv/table.h"
-#include "tables/row_kernel.h"
+#include "tables/row_status.h"
 
 namespace attune {
 
