@@ -57,7 +57,11 @@ TEST_F(PassedRows, AreListedWhenNoRowServes) {
   EXPECT_THAT(passed({test_document("a.csv", {test_row(1, "1") + ",wibble"}, ",layout")}),
               ElementsAre(HasSubstr("a.csv:2: its kernel reads weights in the layout 'plain', not in 'wibble'")));
   EXPECT_THAT(passed({test_document("a.csv", {test_row(1, "1")})}, Requirement::deterministic),
-              ElementsAre("a.csv:2: does not state that it is deterministic"));
+              ElementsAre("a.csv:2: does not state what is required"));
+  const std::vector<std::string> rows = {test_row(2, "1") + ",batch-invariant",
+                                         test_row(1, "1", "known.gemm@1:a=2") + ",batch-invariant"};
+  EXPECT_THAT(passed({test_document("a.csv", rows, ",require")}, Requirement::batch_invariant),
+              ElementsAre("a.csv:3: names another kernel than the first row of its weight: a.csv:2"));
 }
 
 TEST_F(PassedRows, ARowThatAStepTriedIsNone) {
