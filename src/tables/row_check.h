@@ -81,7 +81,11 @@ class CheckCounts {
   }
   /// Whether a check succeeds: at least one row could be checked, none is wrong or slow, and none of this device is
   /// unusable, since such a row serves nobody.
-  bool passed() const { return is_checked() && of(CheckStatus::unusable) == 0 && !is_suspect(); }
+  bool passed() const {
+    if (!is_checked()) return false;
+    const bool are_all_usable = of(CheckStatus::unusable) == 0;
+    return are_all_usable && !is_suspect();
+  }
   /// Returns the counts as text, such as `3 ok, 1 wrong`.
   std::string text() const;
 
