@@ -51,8 +51,8 @@ Candidate default_of(const Problem& problem, Executor& executor, const Tick& tic
 
 void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernels* kernels,
          const RowCheckOptions& options) {
-  InterleavedOptions how{
-      .rounds = options.verify_only ? 0u : 31u, .kernels = kernels, .limits = options.limits, .tick = options.tick};
+  InterleavedOptions how{.rounds = options.verify_only ? 0u : 31u, .kernels = kernels, .limits = options.limits};
+  how.tick = options.tick;
   how.protocol.cache = options.inputs;
   how.protocol.procedure = "check/1";
   how.protocol.require = row.require;
