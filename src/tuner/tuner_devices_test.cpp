@@ -9,6 +9,7 @@
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "solver/registry.h"
+#include "testing/tuner_doubles.h"
 #include "tuner/tuner.h"
 
 namespace attune {
@@ -121,10 +122,12 @@ TEST_F(TunerOnSeveralDevices, AfterTheBudgetADeviceThatWasNotLostLooksUpWhatWait
 
 TEST_F(TunerOnSeveralDevices, AfterTheBudgetWhatAnExecutorCannotOpenIsCut) {
   for (WorkItem& item : items_) item.has_row = true;
-  FailingExecutor first(kNever, ErrorCode::device), second(kNever, ErrorCode::device);
-  first.is_busy = second.is_busy = true;
+  FailingExecutor busy(kNever, ErrorCode::device);
+  busy.is_busy = true;
   options_.budget_s = 1e-6;
-  for (const TuneResult& result : run(first, second)) {
+  TestClock clock;  // The budget is over at once.
+  Tuner tuner({TuningDevice{busy, *journals_[0], nullptr, {}}}, options_, clock);
+  for (const TuneResult& result : tuner.run(items_, observer_, interrupted_)) {
     EXPECT_EQ(result.ending, Ending::cut);
     EXPECT_EQ(result.reason, "the budget ran out before a decision");
   }
