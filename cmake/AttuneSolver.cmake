@@ -103,6 +103,20 @@ function(attune_add_solver)
   endif()
 endfunction()
 
+# attune_add_op_module(NAME foo [FOLDER folder] SOURCES …): an op that is not of this build, with its solvers, as the module
+# attune_op_foo.so in the folder (default: modules/, beside the program). It exports what ATTUNE_OP_MODULE() and ATTUNE_OP_SOLVERS()
+# define (solver/module.h). Nothing else names it.
+function(attune_add_op_module)
+  cmake_parse_arguments(ARG "" "NAME;FOLDER" "SOURCES" ${ARGN})
+  if(NOT ARG_FOLDER)
+    set(ARG_FOLDER ${CMAKE_BINARY_DIR}/modules)
+  endif()
+  add_library(attune_op_${ARG_NAME} MODULE ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/src/solver/module/no_destructors.cpp)
+  set_target_properties(attune_op_${ARG_NAME} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${ARG_FOLDER})
+  target_link_libraries(attune_op_${ARG_NAME} PRIVATE attune_solver)
+  target_link_options(attune_op_${ARG_NAME} PRIVATE -Wl,--exclude-libs,ALL)
+endfunction()
+
 # Called once after all solvers: the library attune_solvers holds the generated list and links the linked-in ones.
 function(attune_finish_solvers)
   get_property(specs GLOBAL PROPERTY ATTUNE_MODULE_SPECS)

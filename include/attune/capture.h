@@ -7,6 +7,7 @@
 
 #include "attune/export.h"
 #include "attune/gemm.h"
+#include "attune/key.h"
 #include "attune/problem.h"
 
 namespace attune {
@@ -29,19 +30,20 @@ class ATTUNE_API Capture {
   Capture& operator=(const Capture&) = delete;
 
   /// Counts a call. Lock-free and without I/O; takes at most 100 ns, except for the first call of a shape, which may
-  /// allocate. Some calls are counted in num_dropped() only: those of a shape beyond the first kMaxShapes, of an op
-  /// without a typed key, and, from the next flush() on, of a shape that no list can hold (a size below 1, a type that
+  /// allocates. Some calls are counted in num_dropped() only: those of a shape beyond the first kMaxShapes, of a key
+  /// that is no problem's, and, from the next flush() on, of a shape that no list can hold (a size below 1, a type that
   /// the op does not support).
   /// `threads`: thread limit of the call (Dispatcher::threads()) on a host; 0: unknown.
+  void note(const Key& key, int threads = 0) noexcept;
   void note(const GemmKey& key, int threads = 0) noexcept;
-  /// Counts a call of an op without a typed key (fmoe); the problem is normalised, or as read from a table. Takes a
+  /// Counts a call of an op whose keys have texts (fmoe); the problem is normalised, or as read from a table. Takes a
   /// lock. A problem of no family, or one that no list can hold, is counted in num_dropped() only.
   void note(const Problem& problem);
 
   /// Writes new shapes and the current counts. The dispatcher's own thread calls it periodically and at the end. An
   /// error (disk full, a folder that cannot be created, a lock that another process holds for 10 s) is returned as one
-  /// sentence, and the next call retries; empty: all is written. Never throws, never blocks note(GemmKey). Takes about
-  /// 10 µs per shape, and writes two synced files per family that was called.
+  /// sentence, and the next call retries; empty: all is written. Never throws, never blocks note() of a key. Takes
+  /// about 10 µs per shape, and writes two synced files per family that was called.
   std::string flush() noexcept;
 
   static constexpr size_t kMaxShapes = size_t{1} << 20;

@@ -13,6 +13,7 @@
 #include "attune/dispatch_counts.h"
 #include "attune/export.h"
 #include "attune/gemm.h"
+#include "attune/key.h"
 #include "attune/match.h"
 #include "attune/plan.h"
 #include "attune/problem.h"
@@ -87,30 +88,42 @@ class ATTUNE_API Dispatcher {
   /// destroyed.
   static Dispatcher& global();
 
+  // Every op is called by its Key, or by the Key of its text. GemmKey is the typed form for matrix products; a call
+  // with one costs 1 to 2 ns more.
+
+  /// Converts a problem in text, `gemm_a16w16 m=4 n=96 k=64 dtype=fp32`, whose missing attributes get their defaults.
+  /// Takes microseconds. Throws invalid_input.
+  Key key(std::string_view problem) const;
   /// Looks a problem up. No I/O, no lock, no allocation (except at a thread's first call). The dispatcher's own thread
   /// makes the plan of a new shape; a later call returns it.
   /// `weights`: packed by this dispatcher for this problem at any M (otherwise the hit has no plan); only rows in
   /// layouts that they hold are considered.
+  Hit choose(const Key& key, const Weights* weights = nullptr) const noexcept;
   Hit choose(const GemmKey& key, const Weights* weights = nullptr) const noexcept;
   /// Like choose(), but makes a missing plan before it returns: the row's if nothing has to be compiled for it (or with
   /// CompileMode::blocking), else the untuned one. Throws invalid_input for a key that is not a valid problem of its
   /// op, unavailable when no solver supports it, or none keeps what is required.
   /// If only a kernel that is not yet compiled can read the weights, the call waits for it (except with
-  /// CompileMode::never). Throws invalid_input for weights of another problem or dispatcher, and for a key with
-  /// bpreshuffle but no weights.
+  /// CompileMode::never). Throws invalid_input for weights of another problem or dispatcher, and for a key of packed
+  /// weights without them.
+  Hit require(const Key& key, const Weights* weights = nullptr);
   Hit require(const GemmKey& key, const Weights* weights = nullptr);
-  /// Runs the problem. Operands are in the order of Op::tensors() (a, b, [bias], c), contiguous and aligned to 16
-  /// bytes. No byte of the output may be an input's (invalid_input); inputs may overlap each other.
-  /// `stream`: a stream of the device; null on a host, where the work is done on return. The workspace belongs to the
-  /// calling thread and is kept for its next call. Throws like require(), and device when the library refuses.
+  /// Runs the problem. Operands are in the order of operands() (of a product: a, b, [bias], c), contiguous and aligned
+  /// to 16 bytes. A wrong number of them, a null pointer, a misaligned one and an output that shares a byte with
+  /// another operand are invalid_input; inputs may overlap each other. `stream`: a stream of the device; null on a
+  /// host, where the work is done on return. The workspace belongs to the calling thread and is kept for its next call.
+  /// Throws like require(), and device when the library refuses.
+  void run(const Key& key, std::span<void* const> operands, void* stream = nullptr);
   void run(const GemmKey& key, std::span<void* const> operands, void* stream = nullptr);
-  /// Like run(), with packed weights: the operands omit b (a, [bias], c).
+  /// Like run(), with packed weights: the operands omit those that are packed (of a product: a, [bias], c).
+  void run(const Key& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
   void run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
   /// Packs weights (N×K, rows contiguous) once for every M, in the layout that most rows of the key's shape name in the
   /// tables; without such rows, in one that a library reads untuned. `plain` is not needed afterwards. Takes about 0.3
   /// s per GB; with a library's own layout, other threads' require(), and a fork(), wait for it. Throws invalid_input
   /// for a key that is not a valid problem of its op; unavailable when no solver on this machine reads packed weights,
   /// no copy fits the limit, or there is no memory.
+  Weights pack_weights(const Key& key, const void* plain, PackOptions options = {});
   Weights pack_weights(const GemmKey& key, const void* plain, PackOptions options = {});
   /// Runs one candidate, named as in tables (`jit_cpu.gemm@3:bm=4;…`), on a problem given as text (`gemm_a16w16 m=4
   /// n=96 k=64 dtype=fp32`). No table is read and nothing is counted. A kernel that is not in the cache is compiled
@@ -128,8 +141,12 @@ class ATTUNE_API Dispatcher {
   /// Shapes and types of a problem's operands in the order that run_candidate() expects, the output last. Throws
   /// invalid_input.
   std::vector<TensorSpec> operands(std::string_view problem) const;
+  /// Like above, in the order that run() expects; with packed weights, run() omits those that are packed.
+  std::vector<TensorSpec> operands(const Key& key) const;
 
   /// Describes what a lookup does with a problem, step by step, in lines for a person. Reads no file.
+  /// Throws invalid_input for a key of no op.
+  std::string explain(const Key& key) const;
   std::string explain(const GemmKey& key) const;
   /// Reads the variables that name tables and checks the files now. Returns, once lookups see the changes, whether
   /// anything had changed.

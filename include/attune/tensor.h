@@ -29,6 +29,7 @@ struct ATTUNE_API TensorSpec {
   std::vector<int64_t> shape;  ///< In elements.
   Layout layout;
   Use use = Use::activation;
+  bool is_packed = false;         ///< Packed ahead in a layout that the candidate names, with the others of the set.
   uint32_t alignment_bytes = 16;  ///< Alignment that callers promise; test buffers have exactly this alignment.
   int64_t elements() const noexcept;
   uint64_t bytes() const noexcept;  ///< Sub-byte types: the last axis is packed, element 0 in the low bits.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 import os
 from pathlib import Path
-from typing import Any, Sequence, TypedDict, TypeVar, overload
+from typing import Any, Mapping, Sequence, TypedDict, TypeVar, overload
 
 version: str
 library: str
@@ -32,7 +32,7 @@ def gemm_a16w16(x: object, w: object, bias: object | None, out: _Out) -> _Out: .
 @overload
 def gemm_a16w16(x: object, w: object, bias: object | None = None, *, out: _Out) -> _Out: ...
 def run_addresses(x: int, w: int, bias: int, out: int, m: int, n: int, k: int, dtype: int, threads: int) -> None: ...
-def run(problem: str, candidate: str, tensors: Sequence[object]) -> None: ...
+def run(problem: str, candidate: str | None, tensors: Sequence[object] | Mapping[str, object]) -> None: ...
 class PackedWeights:
     @property
     def layouts(self) -> list[str]: ...

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <attune/attune.h>
 #include <attune/dispatcher.h>
-#include <attune/error.h>
 #include <dlfcn.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
@@ -21,24 +20,10 @@ using namespace nb::literals;
 namespace attune::python {
 namespace {
 
-GemmKey key_of(const std::string& problem) {
-  attune_gemm_key key = ATTUNE_GEMM_KEY_INIT;
-  const int status = attune_problem_key(problem.c_str(), &key);
-  if (status != ATTUNE_OK) throw Error(static_cast<ErrorCode>(status - 1), attune_last_error());
-  return {.op = static_cast<OpId>(key.op),
-          .m = key.m,
-          .n = key.n,
-          .k = key.k,
-          .batch = key.batch,
-          .in = static_cast<DType>(key.in_dtype),
-          .out = static_cast<DType>(key.out_dtype),
-          .flags = static_cast<uint8_t>(key.flags)};
-}
-
 std::string explain(const std::string& problem) {
-  const GemmKey key = key_of(problem);
   const GilRelease others_run;
-  return Dispatcher::global().explain(key);
+  Dispatcher& dispatcher = Dispatcher::global();
+  return dispatcher.explain(dispatcher.key(problem));
 }
 
 bool reload() {
@@ -124,18 +109,20 @@ constexpr const char* kExplainDoc = R"(Returns the steps of a problem's lookup a
 
 problem: as `attune` writes it, `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 bias=1`; omitted attributes have their defaults.
 Raises InvalidInputError for another text.)";
-constexpr const char* kRunDoc = R"(Runs one candidate of a problem. Tables are not used.
+constexpr const char* kRunDoc = R"(Runs a problem of any op: one candidate of it, or the kernel that the tables name.
 
 problem    as `attune` writes it, `gemm_a16w16 m=4 n=96 k=64 dtype=fp32`; omitted attributes have their defaults
-candidate  as tables name it, `jit_cpu.gemm@3:bm=4;...`; `attune list candidates PROBLEM` lists them
-tensors    the problem's operands in order (a, b, bias if there is one, c), the output last, which is written in place
+candidate  as tables name it, `jit_cpu.gemm@3:bm=4;...`; `attune list candidates PROBLEM` lists them. Tables are not
+           used. None: the kernel of the problem's row in the tables, or the untuned one
+tensors    the problem's operands in order (of a product a, b, bias if there is one, c), the output last, which is
+           written in place; or a dict of them by role, {'a': x, 'b': w, 'c': out}
 
-Arrays as for gemm_a16w16, each of exactly the problem's shape and type. A kernel that is not compiled is compiled
-first, which takes seconds. The GIL is released.
+Arrays as for gemm_a16w16, each of exactly the problem's shape and type. A candidate's kernel that is not compiled is
+compiled first, which takes seconds. The GIL is released.
 
-Raises ValueError for a wrong text, shape or number of tensors, TypeError for a wrong type, and
+Raises ValueError for a wrong text, shape, role or number of tensors, TypeError for a wrong type, and
 attune.errors.UnavailableError when the candidate's solver is not available, has another version or does not support
-the problem, or when its kernel cannot be compiled.)";
+the problem, when its kernel cannot be compiled, or when no library supports the problem.)";
 constexpr const char* kPackDoc = R"(Packs weights once, before all calls; pass the result to gemm_a16w16 as w.
 
 w          (n, k)  fp32, fp16 or bf16; not needed afterwards
@@ -191,7 +178,7 @@ NB_MODULE(_attune, module) {
              kGemmDoc);
   module.def("run_addresses", &run_addresses, "x"_a, "w"_a, "bias"_a, "out"_a, "m"_a, "n"_a, "k"_a, "dtype"_a,
              "threads"_a);
-  module.def("run", &run_candidate, "problem"_a, "candidate"_a, "tensors"_a, kRunDoc);
+  module.def("run", &run_problem, "problem"_a, "candidate"_a.none(), "tensors"_a, kRunDoc);
   nb::class_<PackedWeights>(module, "PackedWeights", "Packed weights, for every number of rows; see pack_weights.")
       .def_prop_ro("layouts", &PackedWeights::layouts)
       .def_prop_ro("nbytes", &PackedWeights::bytes)

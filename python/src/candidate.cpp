@@ -3,9 +3,12 @@
 
 #include <attune/dispatcher.h>
 
+#include <nanobind/stl/string.h>
+
 #include <list>
 #include <vector>
 
+#include "capturing.h"
 #include "errors.h"
 #include "gil.h"
 #include "operand.h"
@@ -35,22 +38,38 @@ void check(const std::string& role, const Operand& operand, const TensorSpec& sp
                operand.shape_text());
 }
 
+/// Returns the values of a dict by role, in the order of the specs.
+nb::object values_of(nb::handle tensors, const std::vector<TensorSpec>& specs) {
+  const nb::dict named = nb::borrow<nb::dict>(tensors);
+  nb::list values;
+  std::string wanted;
+  for (const TensorSpec& spec : specs) {
+    wanted += (wanted.empty() ? "" : ", ") + spec.role;
+    if (!named.contains(spec.role.c_str())) fail_value("tensors must have the operand '" + spec.role + "'");
+    values.append(named[spec.role.c_str()]);
+  }
+  if (named.size() != specs.size()) fail_value("tensors must have the operands " + wanted + " and no others");
+  return values;
+}
+
 nb::object list_of(nb::handle tensors) {
   PyObject* list = in_python([&] { return PySequence_List(tensors.ptr()); });
   if (list == nullptr) {
     if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();  // The error of the iteration.
     PyErr_Clear();
-    fail_type("tensors must be a sequence of arrays in the order of the problem's operands");
+    fail_type("tensors must be arrays in the order of the problem's operands, or a dict of them by role");
   }
   return nb::steal(list);
 }
 
 }  // namespace
 
-void run_candidate(const std::string& problem, const std::string& candidate, nb::handle tensors) {
+void run_problem(const std::string& problem, nb::handle candidate, nb::handle tensors) {
+  std::string named;
+  if (!candidate.is_none() && !nb::try_cast(candidate, named)) fail_type("candidate must be a name or None");
   Dispatcher& dispatcher = Dispatcher::global();
   const auto specs = dispatcher.operands(problem);
-  const nb::object arrays = list_of(tensors);
+  const nb::object arrays = PyDict_Check(tensors.ptr()) != 0 ? values_of(tensors, specs) : list_of(tensors);
   const auto count = static_cast<size_t>(PyList_Size(arrays.ptr()));
   std::string wanted;
   for (const TensorSpec& spec : specs) wanted += (wanted.empty() ? "" : ", ") + spec.role;
@@ -72,8 +91,15 @@ void run_candidate(const std::string& problem, const std::string& candidate, nb:
         fail_value(role + " must not overlap the other tensors");
     }
   }
+  if (candidate.is_none()) {
+    const Key key = dispatcher.key(problem);
+    ShapeCapture::note(key);
+    const GilRelease others_run;
+    dispatcher.run(key, places);
+    return;
+  }
   const GilRelease others_run;
-  dispatcher.run_candidate(problem, candidate, places);
+  dispatcher.run_candidate(problem, named, places);
 }
 
 }  // namespace attune::python

@@ -32,6 +32,9 @@ void ShapeCapture::flush() {
   if (!why.empty()) throw Error(ErrorCode::io, why);
 }
 
+void ShapeCapture::note(const Key& key) noexcept {
+  for (Capture* capture : started) capture->note(key, Dispatcher::global().threads());
+}
 void ShapeCapture::note(const GemmKey& key) noexcept {
   for (Capture* capture : started) capture->note(key, Dispatcher::global().threads());
 }

@@ -24,6 +24,7 @@ class ShapeCapture {
   uint64_t num_dropped() const noexcept { return capture_.num_dropped(); }
 
   /// Notes a call in all started captures.
+  static void note(const Key& key) noexcept;
   static void note(const GemmKey& key) noexcept;
 
  private:

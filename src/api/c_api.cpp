@@ -16,15 +16,6 @@ constexpr size_t kCountersSize = 80, kKeySize = 56;
 constexpr size_t kFirstCountersSize = 56;  ///< Size before plan_bytes was added.
 static_assert(sizeof(attune_hit) == kHitSize && sizeof(attune_counters) == kCountersSize);
 
-/// Checks the number of operands, because a plan reads as many as its problem has.
-void check_operands(const GemmKey& key, std::span<void* const> operands) {
-  const size_t wanted = (key.flags & GemmKey::bias) != 0 ? 4 : 3;
-  // This is the only op that runs in this version; run() refuses the others by name.
-  if (key.op == OpId::gemm_a16w16 && operands.size() != wanted)
-    fail(ErrorCode::invalid_input, "the problem has {} operands, got {}", wanted, operands.size());
-  check_places(operands);
-}
-
 }  // namespace
 
 extern "C" {
@@ -73,20 +64,20 @@ int attune_close(attune_dispatcher* dispatcher) {
 int attune_problem_key(const char* text, attune_gemm_key* key) {
   return guarded([&] {
     needed(key, "key");
-    give(*key, c_key(key_of(std::string_view(needed(text, "text")))), kKeySize);
+    give(*key, c_key(gemm_key_of(std::string_view(needed(text, "text")))), kKeySize);
   });
 }
 
 int attune_choose(attune_dispatcher* dispatcher, const attune_gemm_key* key, attune_hit* hit) {
   return guarded([&] {
     needed(hit, "hit");
-    give(*hit, c_hit(used(dispatcher).choose(key_of(*needed(key, "key")))), kHitSize);
+    give(*hit, c_hit(used(dispatcher).choose(gemm_key_of(*needed(key, "key")))), kHitSize);
   });
 }
 
 int attune_require(attune_dispatcher* dispatcher, const attune_gemm_key* key, attune_hit* hit) {
   return guarded([&] {
-    const attune_hit found = c_hit(used(dispatcher).require(key_of(*needed(key, "key"))));
+    const attune_hit found = c_hit(used(dispatcher).require(gemm_key_of(*needed(key, "key"))));
     if (hit != nullptr) give(*hit, found, kHitSize);
   });
 }
@@ -94,25 +85,21 @@ int attune_require(attune_dispatcher* dispatcher, const attune_gemm_key* key, at
 int attune_run(attune_dispatcher* dispatcher, const attune_gemm_key* key, void* const* operands, size_t num_operands,
                void* stream) {
   return guarded([&] {
-    const GemmKey problem = key_of(*needed(key, "key"));
+    const GemmKey problem = gemm_key_of(*needed(key, "key"));
     if (num_operands > 0) needed(operands, "operands");
-    const std::span<void* const> all(operands, num_operands);
-    check_operands(problem, all);
-    used(dispatcher).run(problem, all, stream);
+    used(dispatcher).run(problem, std::span(operands, num_operands), stream);
   });
 }
 
 int attune_gemm(attune_dispatcher* dispatcher, const attune_gemm_key* key, const void* x, const void* w,
                 const void* bias, void* out, void* stream) {
   return guarded([&] {
-    const GemmKey problem = key_of(*needed(key, "key"));
+    const GemmKey problem = gemm_key_of(*needed(key, "key"));
     // One list holds inputs and output; the inputs are not written.
     std::array<void*, 4> operands = {const_cast<void*>(x), const_cast<void*>(w), const_cast<void*>(bias), out};
     const size_t count = has_bias(problem, bias) ? 4 : 3;
     if (count == 3) operands[2] = out;
-    const std::span<void* const> all(operands.data(), count);
-    check_operands(problem, all);
-    used(dispatcher).run(problem, all, stream);
+    used(dispatcher).run(problem, std::span<void* const>(operands.data(), count), stream);
   });
 }
 
@@ -120,12 +107,9 @@ int attune_run_candidate(attune_dispatcher* dispatcher, const char* problem, con
                          void* const* operands, size_t num_operands, void* stream) {
   return guarded([&] {
     if (num_operands > 0) needed(operands, "operands");
-    const size_t num_wanted = used(dispatcher).operands(needed(problem, "problem")).size();
-    if (num_operands != num_wanted)
-      fail(ErrorCode::invalid_input, "the problem has {} operands, got {}", num_wanted, num_operands);
-    const std::span<void* const> all(operands, num_operands);
-    check_places(all);
-    used(dispatcher).run_candidate(needed(problem, "problem"), needed(candidate, "candidate"), all, stream);
+    used(dispatcher)
+        .run_candidate(needed(problem, "problem"), needed(candidate, "candidate"), std::span(operands, num_operands),
+                       stream);
   });
 }
 
@@ -138,15 +122,8 @@ int attune_reload(attune_dispatcher* dispatcher, int* changed) {
 
 int attune_explain(attune_dispatcher* dispatcher, const attune_gemm_key* key, char* buffer, size_t capacity,
                    size_t* length) {
-  return guarded([&] {
-    if (capacity > 0) needed(buffer, "buffer");
-    const std::string text = used(dispatcher).explain(key_of(*needed(key, "key")));
-    if (length != nullptr) *length = text.size();
-    if (capacity == 0) return;
-    const size_t fits = std::min(text.size(), capacity - 1);
-    std::memcpy(buffer, text.data(), fits);
-    buffer[fits] = '\0';
-  });
+  return guarded(
+      [&] { give_text(used(dispatcher).explain(gemm_key_of(*needed(key, "key"))), buffer, capacity, length); });
 }
 
 int attune_set_threads(attune_dispatcher* dispatcher, int32_t threads, int32_t* limit) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "api/c_calls.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace {
@@ -23,13 +25,29 @@ int failed(int status, const char* text) noexcept {
   return status;
 }
 
-void check_places(std::span<void* const> operands) {
+void check_place(const void* pointer, const char* what) {
   constexpr size_t kOperandAlignment = 16;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i] == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for operand {}", i);
-    if (reinterpret_cast<uintptr_t>(operands[i]) % kOperandAlignment != 0)
-      fail(ErrorCode::invalid_input, "operands must be aligned to {} bytes, this one is not: {}", kOperandAlignment, i);
-  }
+  if (reinterpret_cast<uintptr_t>(needed(pointer, what)) % kOperandAlignment != 0)
+    fail(ErrorCode::invalid_input, "operands must be aligned to {} bytes, this one is not: {}", kOperandAlignment,
+         what);
+}
+
+void give_text(std::string_view text, char* buffer, size_t capacity, size_t* length) {
+  if (capacity > 0) needed(buffer, "buffer");
+  if (length != nullptr) *length = text.size();
+  if (capacity == 0) return;
+  const size_t fits = std::min(text.size(), capacity - 1);
+  std::memcpy(buffer, text.data(), fits);
+  buffer[fits] = '\0';
+}
+
+PackOptions pack_options_of(const attune_pack_options* given) {
+  constexpr size_t kSize = 24;
+  static_assert(sizeof(attune_pack_options) == kSize);
+  if (given == nullptr) return {};
+  const attune_pack_options wanted = taken(*given, attune_pack_options ATTUNE_PACK_OPTIONS_INIT, kSize);
+  check_reserved(wanted.reserved);
+  return {.packing = wanted.per_shape != 0 ? Packing::per_shape : Packing::one_layout, .max_bytes = wanted.max_bytes};
 }
 
 bool has_bias(const GemmKey& key, const void* bias) {

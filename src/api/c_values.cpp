@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "api/c_values.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "dispatch/table/key_codes.h"
+#include "ops/gemm/gemm_key.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -37,9 +41,13 @@ static_assert(same(ATTUNE_INVALID_INPUT - 1, ErrorCode::invalid_input) &&
               same(ATTUNE_TIMEOUT - 1, ErrorCode::timeout) && same(ATTUNE_INTERNAL - 1, ErrorCode::internal));
 
 // Sizes in version 0.1, the smallest valid ones.
-constexpr size_t kKeySize = 56, kOptionsSize = 88;
+constexpr size_t kKeySize = 56, kAnyKeySize = 272, kOptionsSize = 88;
 constexpr size_t kFirstOptionsSize = 64;  ///< Size before max_regret was added.
-static_assert(sizeof(attune_gemm_key) == kKeySize && sizeof(attune_options) == kOptionsSize);
+static_assert(sizeof(attune_gemm_key) == kKeySize && sizeof(attune_key) == kAnyKeySize &&
+              sizeof(attune_options) == kOptionsSize);
+static_assert(int{ATTUNE_MAX_KEY_VALUES} == int{Key::kMaxValues} && int{ATTUNE_FMOE} == static_cast<int>(OpId::fmoe) &&
+              int{ATTUNE_CONV} == static_cast<int>(OpId::conv) &&
+              int{ATTUNE_FIRST_REGISTERED} == static_cast<int>(OpId::first_registered));
 
 constexpr uint32_t kAllFlags = ATTUNE_BIAS | ATTUNE_SCALE_AB | ATTUNE_BPRESHUFFLE | ATTUNE_TRANS_A | ATTUNE_B_IS_KN;
 
@@ -48,22 +56,9 @@ DType dtype_of(uint32_t number) {
   return static_cast<DType>(number);
 }
 
-uint8_t flags_of(const Problem& problem) {
-  uint8_t flags = 0;
-  const auto add = [&](const char* attribute, int64_t default_value, int64_t wanted, uint8_t mask) {
-    if (problem.integer_or(attribute, default_value) == wanted) flags |= mask;
-  };
-  add("bias", 0, 1, GemmKey::bias);
-  add("scale_ab", 0, 1, GemmKey::scale_ab);
-  add("bpreshuffle", 0, 1, GemmKey::bpreshuffle);
-  add("trans_a", 0, 1, GemmKey::trans_a);
-  add("trans_b", 1, 0, GemmKey::b_is_kn);
-  return flags;
-}
-
 }  // namespace
 
-GemmKey key_of(const attune_gemm_key& given) {
+GemmKey gemm_key_of(const attune_gemm_key& given) {
   const attune_gemm_key key = taken(given, attune_gemm_key ATTUNE_GEMM_KEY_INIT, kKeySize);
   if (key.op > ATTUNE_BATCHED_GEMM_A8W8) fail(ErrorCode::invalid_input, "unknown op number: {}", key.op);
   if ((key.flags & ~kAllFlags) != 0)
@@ -82,23 +77,33 @@ GemmKey key_of(const attune_gemm_key& given) {
           .flags = static_cast<uint8_t>(key.flags)};
 }
 
-GemmKey key_of(std::string_view text) {
+Key key_of(std::string_view text) {
   const Problem asked = Problem::parse(text);
-  const Op& op = op_of(asked);
-  const Problem problem = op.normalise(asked, {});
-  GemmKey key{.op = op_id(op.family()),
-              .m = problem.integer_or("m", 0),
-              .n = problem.integer_or("n", 0),
-              .k = problem.integer_or("k", 0),
-              .batch = problem.integer_or("batch", 1),
-              .flags = flags_of(problem)};
-  if (problem.has("dtype")) key.in = problem.dtype("dtype");
-  if (problem.has("q_dtype_w")) key.in = problem.dtype("q_dtype_w");
-  if (problem.has("outdtype")) key.out = problem.dtype("outdtype");
-  const KeyCodes codes(op.family());
-  if (codes.codes(key) != codes.codes(problem))
-    fail(ErrorCode::invalid_input, "the problem has attributes that a key cannot hold: '{}'", problem.key());
-  return key;
+  static const FamilyCodes codes;
+  return codes.key(op_of(asked).normalise(asked, {}));
+}
+
+Key key_of(const attune_key& given) {
+  const attune_key key = taken(given, attune_key ATTUNE_KEY_INIT, kAnyKeySize);
+  if (key.num_values > ATTUNE_MAX_KEY_VALUES)
+    fail(ErrorCode::invalid_input, "a key has at most {} values, got {}", int{ATTUNE_MAX_KEY_VALUES}, key.num_values);
+  if (key.op > std::numeric_limits<uint16_t>::max()) fail(ErrorCode::invalid_input, "unknown op number: {}", key.op);
+  return {static_cast<OpId>(key.op), std::span(key.values, key.num_values)};
+}
+
+attune_key c_key(const Key& key) noexcept {
+  attune_key made = ATTUNE_KEY_INIT;
+  made.op = static_cast<uint32_t>(key.op());
+  const auto values = key.values();
+  made.num_values = static_cast<uint32_t>(values.size());
+  std::copy(values.begin(), values.end(), made.values);
+  return made;
+}
+
+GemmKey gemm_key_of(std::string_view text) {
+  if (const auto key = to_gemm_key(key_of(text))) return *key;
+  fail(ErrorCode::invalid_input, "the problem has attributes that attune_gemm_key cannot hold, use attune_key: '{}'",
+       text);
 }
 
 attune_gemm_key c_key(const GemmKey& key) noexcept {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "attune/attune.h"
+#include "attune/attune_key.h"
 #include "attune/dispatcher.h"
 #include "attune/error.h"
 #include "base/error.h"
@@ -46,10 +47,14 @@ void give(Struct& wanted, const Struct& result, size_t min_size) {
 }
 
 /// Throws invalid_input for a number that no enumerator has, and for a size below 1.
-GemmKey key_of(const attune_gemm_key& key);
+GemmKey gemm_key_of(const attune_gemm_key& key);
 /// Converts a problem in text. Throws invalid_input.
-GemmKey key_of(std::string_view text);
+GemmKey gemm_key_of(std::string_view text);
+Key key_of(std::string_view text);
+/// Throws invalid_input for too many values, and for a number that no op can have.
+Key key_of(const attune_key& key);
 attune_gemm_key c_key(const GemmKey& key) noexcept;
+attune_key c_key(const Key& key) noexcept;
 attune_hit c_hit(const Hit& hit) noexcept;
 attune_counters c_counters(const DispatchCounts& counts) noexcept;
 /// Throws invalid_input.

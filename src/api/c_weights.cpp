@@ -6,29 +6,9 @@
 #include "attune/weights.h"
 #include "base/text.h"
 
-/// Packed copies. The dispatcher counts them and must outlive them.
-struct attune_weights {
-  attune_weights(attune_dispatcher& dispatcher, attune::Weights packed) : maker(dispatcher), own(std::move(packed)) {
-    ++maker.num_weights;
-  }
-  ~attune_weights() { --maker.num_weights; }
-
-  attune_dispatcher& maker;
-  attune::Weights own;
-};
-
 namespace {
 
 using namespace attune;
-
-constexpr size_t kPackOptionsSize = 24;
-static_assert(sizeof(attune_pack_options) == kPackOptionsSize);
-
-PackOptions options_of(const attune_pack_options& given) {
-  const attune_pack_options wanted = taken(given, attune_pack_options ATTUNE_PACK_OPTIONS_INIT, kPackOptionsSize);
-  check_reserved(wanted.reserved);
-  return {.packing = wanted.per_shape != 0 ? Packing::per_shape : Packing::one_layout, .max_bytes = wanted.max_bytes};
-}
 
 }  // namespace
 
@@ -38,11 +18,9 @@ int attune_pack_weights(attune_dispatcher* dispatcher, const attune_gemm_key* ke
                         const attune_pack_options* options, attune_weights** weights) {
   return guarded([&] {
     needed(weights, "weights");
-    const GemmKey problem = key_of(*needed(key, "key"));
-    void* const plain = const_cast<void*>(needed(w, "w"));
-    check_places({&plain, 1});
-    Weights packed = used(dispatcher).pack_weights(problem, plain, options ? options_of(*options) : PackOptions());
-    *weights = new attune_weights(*dispatcher, std::move(packed));
+    const GemmKey problem = gemm_key_of(*needed(key, "key"));
+    check_place(w, "w");
+    *weights = new attune_weights(*dispatcher, used(dispatcher).pack_weights(problem, w, pack_options_of(options)));
   });
 }
 
@@ -69,7 +47,7 @@ int attune_choose_packed(attune_dispatcher* dispatcher, const attune_gemm_key* k
                          attune_hit* hit) {
   return guarded([&] {
     needed(hit, "hit");
-    const GemmKey problem = key_of(*needed(key, "key"));
+    const GemmKey problem = gemm_key_of(*needed(key, "key"));
     give(*hit, c_hit(used(dispatcher).choose(problem, &needed(weights, "weights")->own)), kHitSize);
   });
 }
@@ -77,7 +55,7 @@ int attune_choose_packed(attune_dispatcher* dispatcher, const attune_gemm_key* k
 int attune_require_packed(attune_dispatcher* dispatcher, const attune_gemm_key* key, const attune_weights* weights,
                           attune_hit* hit) {
   return guarded([&] {
-    const GemmKey problem = key_of(*needed(key, "key"));
+    const GemmKey problem = gemm_key_of(*needed(key, "key"));
     const attune_hit found = c_hit(used(dispatcher).require(problem, &needed(weights, "weights")->own));
     if (hit != nullptr) give(*hit, found, kHitSize);
   });
@@ -86,14 +64,13 @@ int attune_require_packed(attune_dispatcher* dispatcher, const attune_gemm_key* 
 int attune_gemm_packed(attune_dispatcher* dispatcher, const attune_gemm_key* key, const void* x,
                        const attune_weights* weights, const void* bias, void* out, void* stream) {
   return guarded([&] {
-    const GemmKey problem = key_of(*needed(key, "key"));
+    const GemmKey problem = gemm_key_of(*needed(key, "key"));
     // One list holds inputs and output; the inputs are not written.
     std::array<void*, 3> operands = {const_cast<void*>(x), const_cast<void*>(bias), out};
     const size_t count = has_bias(problem, bias) ? 3 : 2;
     if (count == 2) operands[1] = out;
-    const std::span<void* const> all(operands.data(), count);
-    check_places(all);
-    used(dispatcher).run(problem, needed(weights, "weights")->own, all, stream);
+    used(dispatcher)
+        .run(problem, needed(weights, "weights")->own, std::span<void* const>(operands.data(), count), stream);
   });
 }
 

@@ -17,6 +17,12 @@ constexpr std::array<std::string_view, 2> kMeasuringFacts = {"least_sample_us", 
 
 }  // namespace
 
+std::optional<double> DeviceInfo::peak_of(DType arithmetic) const {
+  const auto peak = peak_gflops.find(std::string(name(arithmetic)));
+  if (peak == peak_gflops.end() || !(peak->second > 0)) return std::nullopt;
+  return peak->second;
+}
+
 std::string DeviceInfo::description() const {
   std::string text = fmt::format("{} {}/{} model='{}'", kind, gfx, num_units, model);
   if (!processor.empty()) text += fmt::format(" processor='{}'", processor);

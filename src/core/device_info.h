@@ -2,8 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "attune/dtype.h"
+#include "core/device/instruction_sets.h"
 
 namespace attune {
 
@@ -21,9 +25,16 @@ struct DeviceInfo {
   int64_t memory_bytes = 0;
   int64_t cache_bytes = 0;               ///< Last-level cache, as reported.
   std::map<std::string, int64_t> facts;  ///< For rules: `shared_bytes`, `l2_bytes` …
-  std::map<std::string, double>
-      peak_gflops;           ///< By data type name: an upper bound of the rate, for the roofline floor.
+  /// By the name of the data type that is multiplied (Work::arithmetic), in GFLOP/s: an upper bound of the rate of
+  /// every right kernel, those included that widen the operands first. Read with peak_of().
+  std::map<std::string, double> peak_gflops;
   double bandwidth_gbs = 0;  ///< Read bandwidth for a working set that exceeds the caches; 0 if not measured.
+
+  /// The instruction sets that `gfx` states or implies. Cheap.
+  InstructionSets instruction_sets() const noexcept { return InstructionSets::of(gfx); }
+  /// The stated peak of multiplications in a type, in GFLOP/s. Empty: none is stated, and no time is too short for the
+  /// arithmetic.
+  std::optional<double> peak_of(DType arithmetic) const;
 
   /// `x86-64-v4+bf16+amx/2`: the key of records and tables.
   std::string key() const { return gfx + "/" + std::to_string(num_units); }

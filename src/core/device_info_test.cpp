@@ -55,5 +55,13 @@ TEST(DeviceInfo, FingerprintHasNothingThatIsMeasuredOrMoves) {
   EXPECT_FALSE(is_another([](DeviceInfo& one) { one.memory_bytes = 1; }, host));
 }
 
+TEST(DeviceInfo, APeakIsStatedOrNoneIsKnown) {
+  DeviceInfo device = gpu();
+  device.peak_gflops = {{"int8", 250}, {"bf16", 0}};
+  EXPECT_EQ(device.peak_of(DType::int8), 250);
+  EXPECT_EQ(device.peak_of(DType::bf16), std::nullopt);
+  EXPECT_EQ(device.peak_of(DType::e4m3fn), std::nullopt);
+}
+
 }  // namespace
 }  // namespace attune

@@ -76,9 +76,9 @@ TEST_F(CandidateRun, WrongTextsAndConfigsAreInvalid) {
   EXPECT_THAT(run(kGood, "gemm_a16w16 m=2 n=2"), invalid("'k'"));
   EXPECT_THAT(run(kGood, "gemm_x m=2"), invalid("gemm_x"));
   EXPECT_THAT(run(kGood, ""), invalid(""));
-  EXPECT_THAT(run(kGood, kProblem, 2), invalid("3 operands, got 2"));
-  EXPECT_THAT(run(kGood, kProblem, 4), invalid("3 operands, got 4"));
-  EXPECT_THAT(run(kGood, "gemm_a16w16 m=2 n=2 k=16 dtype=fp32 bias=1"), invalid("4 operands, got 3"));
+  EXPECT_THAT(run(kGood, kProblem, 2), invalid("3 operands (a, b, c), got 2"));
+  EXPECT_THAT(run(kGood, kProblem, 4), invalid("3 operands (a, b, c), got 4"));
+  EXPECT_THAT(run(kGood, "gemm_a16w16 m=2 n=2 k=16 dtype=fp32 bias=1"), invalid("4 operands (a, b, bias, c), got 3"));
 }
 
 TEST_F(CandidateRun, WhatIsNotHereIsUnavailable) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "dispatch/table/key_problem.h"
 #include "dispatch/table/wanted_requirement.h"
 #include "ops/op.h"
 
@@ -24,28 +25,28 @@ DispatcherOptions consistent(DispatcherOptions options) {
 
 /// A function for each number of layouts, so that a lookup in one keeps its hit in registers.
 template <size_t kLayouts>
-[[gnu::noinline]] Hit first_row_of(const RowIndex& rows, const GemmKey& key, bool pads_m,
+[[gnu::noinline]] Hit first_row_of(const RowIndex& rows, const KeyCodes& codes, const Key& key,
                                    std::span<const GroupKey> groups, double max_regret) noexcept {
   MatchedRow first{.match = Match::fallback};
-  visit_rows<kLayouts>(rows, key.m, key.n, pads_m, groups, max_regret, [&](const MatchedRow& met) {
-    first = met;
-    return true;
-  });
+  visit_rows<kLayouts>(rows, codes.m_of(key), codes.n_of(key), codes.pads_m(), groups, max_regret,
+                       [&](const MatchedRow& met) {
+                         first = met;
+                         return true;
+                       });
   return {
       .row = first.number, .match = first.match, .regret_percent = percent_of(first.regret), .layout = first.layout};
 }
 
 }  // namespace
 
-Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const GroupKey> groups,
+Hit first_row(const RowIndex& rows, const KeyCodes& codes, const Key& key, std::span<const GroupKey> groups,
               double max_regret) noexcept {
-  return groups.size() == 1 ? first_row_of<1>(rows, key, pads_m, groups, max_regret)
-                            : first_row_of<LayoutSet::kMax>(rows, key, pads_m, groups, max_regret);
+  return groups.size() == 1 ? first_row_of<1>(rows, codes, key, groups, max_regret)
+                            : first_row_of<LayoutSet::kMax>(rows, codes, key, groups, max_regret);
 }
 
 Dispatcher::State::State(DispatcherOptions wanted)
     : options(consistent(std::move(wanted))),
-      codes(families().begin(), families().end()),
       plans(options, codes, inbox, log),
       capture(options.capture.empty() ? nullptr : std::make_unique<Capture>(options.capture)),
       work(options, plans, inbox, capture.get(), log) {
@@ -63,6 +64,24 @@ std::vector<std::string> Dispatcher::State::notices() {
   std::vector<std::string> all(of_solvers.begin(), of_solvers.end());
   for (std::string& notice : plans.notices()) all.push_back(std::move(notice));
   return all;
+}
+
+const KeyCodes& Dispatcher::State::codes_of(const Key& key) const {
+  if (const KeyCodes* own = codes.find(key.op())) return *own;
+  fail(ErrorCode::invalid_input, "unknown op number: {}", static_cast<int>(key.op()));
+}
+
+Key Dispatcher::State::whole(const Key& key) const {
+  const KeyCodes& own = codes_of(key);
+  if (own.is_complete(key)) return key;
+  if (const auto whole = own.complete(key)) return *whole;
+  fail(ErrorCode::invalid_input, "a key of {} has up to {} values, `attune list ops` names them, got {}",
+       own.family().op, own.size(), key.size());
+}
+
+Problem Dispatcher::State::problem(const Key& key) const {
+  const Problem asked = problem_to_compute(codes_of(key), whole(key));
+  return op_of(asked).normalise(asked, plans.present().info);
 }
 
 Problem Dispatcher::State::read_problem(std::string_view text) const {

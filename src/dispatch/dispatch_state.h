@@ -22,7 +22,7 @@ namespace attune {
 
 /// Returns the first row that matches a lookup, without checking its kernel. `groups`: group keys of the problem in
 /// each layout of its weights, at most LayoutSet::kMax.
-Hit first_row(const RowIndex& rows, const GemmKey& key, bool pads_m, std::span<const GroupKey> groups,
+Hit first_row(const RowIndex& rows, const KeyCodes& codes, const Key& key, std::span<const GroupKey> groups,
               double max_regret) noexcept;
 
 /// The dispatcher's implementation: the lookups, which take no lock, over the parts that make answers.
@@ -32,18 +32,28 @@ struct Dispatcher::State {
 
   /// Whether a lookup posts an unanswered problem to the dispatcher's thread. Lookups of require() do not.
   enum class OnMiss : uint8_t { post, ignore };
-  /// Returns the cached answer to a problem, else the first row that matches in the tables. `hash`: request.hash().
-  /// `groups`: group keys of the problem in each layout of its weights, at most LayoutSet::kMax. Takes no lock and does
-  /// no I/O; allocates only in a thread's first call.
-  Hit look_up(const LookupRequest& request, const ProblemKey& hash, std::span<const GroupKey> groups,
-              OnMiss on_miss) noexcept;
-  Hit choose(const GemmKey& key, OnMiss on_miss) noexcept;
-  /// Like Dispatcher's functions for weights packed ahead. Defined in weights.cpp.
-  Hit choose(GemmKey key, const Weights& weights, OnMiss on_miss = OnMiss::post) noexcept;
-  Hit require(GemmKey key, const Weights& weights);
-  Weights pack(GemmKey key, const void* plain, const PackOptions& wanted);
+  /// Returns the cached answer to a problem, else the first row that matches in the tables. `key`: complete; `layouts`:
+  /// of its weights if they are packed ahead, else null; `hash`: of both. `groups`: group keys of the problem in each
+  /// layout of its weights, at most LayoutSet::kMax. `operands` (may be null): set with a hit that has a plan. Takes no
+  /// lock and does no I/O; allocates only in a thread's first call.
+  Hit look_up(const KeyCodes& own, const Key& key, const LayoutSet* layouts, const ProblemKey& hash,
+              std::span<const GroupKey> groups, OnMiss on_miss, OperandList* operands) noexcept;
+  /// Like Dispatcher's functions. `weights`: null for plain ones.
+  Hit choose(const Key& key, const Weights* weights, OnMiss on_miss, OperandList* operands) noexcept;
+  Hit require(const Key& key, const Weights* weights, OperandList& operands);
+  void run(const Key& key, const Weights* weights, std::span<void* const> operands, void* stream);
+  /// Like above for complete keys and packed weights. Defined in weights.cpp.
+  Hit choose_packed(const KeyCodes& own, const Key& key, const Weights& weights, OnMiss on_miss,
+                    OperandList* operands) noexcept;
+  Weights pack(const Key& key, const void* plain, const PackOptions& wanted);
   static void* copy_of(const Weights& weights, const Hit& hit) noexcept;  ///< The copy that hit.plan reads.
-  bool holds(const Weights& weights, GemmKey key) const noexcept;
+  bool holds(const Weights& weights, const KeyCodes& own, const Key& key) const noexcept;
+  /// Returns the codes of a key's op, and the key with all its values. Throws invalid_input for a number of no op, and
+  /// for too many or too few values.
+  const KeyCodes& codes_of(const Key& key) const;
+  Key whole(const Key& key) const;
+  /// Returns the normalised problem of a key. Throws invalid_input.
+  Problem problem(const Key& key) const;
   /// Parses and normalises a problem. Throws invalid_input.
   Problem read_problem(std::string_view text) const;
   std::vector<std::string> notices();
@@ -52,7 +62,7 @@ struct Dispatcher::State {
   void finish();
 
   const DispatcherOptions options;
-  const std::vector<KeyCodes> codes;  ///< Indexed by OpId.
+  const FamilyCodes codes;
   DispatchLog log;
   Inbox inbox;
   PlanService plans;
@@ -63,14 +73,12 @@ struct Dispatcher::State {
 };
 
 // Inlined: a call would cost an exact lookup a fifth of its time.
-[[gnu::always_inline]] inline Hit Dispatcher::State::look_up(const LookupRequest& request, const ProblemKey& hash,
-                                                             std::span<const GroupKey> groups,
-                                                             OnMiss on_miss) noexcept {
-  const auto op = static_cast<size_t>(request.key.op);
-  const KeyCodes& own = codes[op];
-  if (!own.fits(request.key)) return {};
+[[gnu::always_inline]] inline Hit Dispatcher::State::look_up(const KeyCodes& own, const Key& key,
+                                                             const LayoutSet* layouts, const ProblemKey& hash,
+                                                             std::span<const GroupKey> groups, OnMiss on_miss,
+                                                             OperandList* operands) noexcept {
   const LimitedDevice& device = plans.present();
-  if (capture) capture->note(request.key, device.captured_threads);
+  if (capture) capture->note(key, device.captured_threads);
   Hit hit;
   bool is_answered = false;
   {
@@ -78,19 +86,19 @@ struct Dispatcher::State {
     const Snapshot& current = *device.now.load(std::memory_order_seq_cst);
     // The hash only locates the answer. The full key is compared too, because the plan runs on the caller's memory.
     const CachedAnswer* served = current.served.find(hash);
-    if (served != nullptr && !served->has_left && served->layouts == request.layouts &&
-        own.same(served->key, request.key)) {
+    if (served != nullptr && !served->has_left && served->layouts == layouts && served->key == key) {
       is_answered = true;
       hit = served->hit;
       if (served->plan != nullptr) plans.note_use(*served->plan);
+      if (operands != nullptr) *operands = served->operands;
     } else {
-      hit = first_row(*current.tables[op].rows, request.key, own.pads_m(), groups, options.max_regret);
+      hit = first_row(current.rows(codes.place(own)), own, key, groups, options.max_regret);
     }
   }
   counters.count(hit.row == 0);
   if (!is_answered && !options.lookup_only) {
     hit.is_stand_in = true;
-    if (on_miss == OnMiss::post) inbox.post({request.key, request.layouts, device.units}, hash);
+    if (on_miss == OnMiss::post) inbox.post({key, layouts, device.units}, hash);
   }
   return hit;
 }

@@ -3,15 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 
 #include "base/error.h"
 #include "dispatch/dispatch_state.h"
-#include "dispatch/operand_overlap.h"
+#include "dispatch/plans/operand_list.h"
 #include "dispatch/threads/library_use.h"
 #include "dispatch/threads/read_guard.h"
+#include "dispatch/weights_state.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -77,56 +79,78 @@ Dispatcher::Dispatcher(DispatcherOptions options) {
 }
 Dispatcher::~Dispatcher() = default;
 
-Hit Dispatcher::State::choose(const GemmKey& key, OnMiss on_miss) noexcept {
-  const auto op = static_cast<size_t>(key.op);
-  if (op >= codes.size()) return {};
-  const KeyCodes& own = codes[op];
-  const GroupKey group = own.group_key(key);
-  Hit hit = look_up({.key = key}, group.with_m(key.m), std::span(&group, 1), on_miss);
+Hit Dispatcher::State::choose(const Key& key, const Weights* weights, OnMiss on_miss, OperandList* operands) noexcept {
+  const KeyCodes* own = codes.find(key.op());
+  if (own == nullptr) return {};
+  if (!own->is_complete(key)) {
+    const auto whole = own->complete(key);
+    return whole ? choose(*whole, weights, on_miss, operands) : Hit();
+  }
+  if (weights != nullptr) return choose_packed(*own, key, *weights, on_miss, operands);
+  const GroupKey group = own->group_key(key);
+  Hit hit = look_up(*own, key, nullptr, group.with_m(own->m_of(key)), std::span(&group, 1), on_miss, operands);
   // Answers for packed weights are stored under other hashes. If a hash matches by accident, the plan must not run.
-  if ((key.flags & GemmKey::bpreshuffle) != 0) hit.plan = nullptr;
+  if (own->is_packed(key)) hit.plan = nullptr;
   return hit;
 }
 
-Hit Dispatcher::choose(const GemmKey& key, const Weights* weights) const noexcept {
-  return weights != nullptr ? state_->choose(key, *weights) : state_->choose(key, State::OnMiss::post);
+Hit Dispatcher::State::require(const Key& key, const Weights* weights, OperandList& operands) {
+  if (const Hit hit = choose(key, weights, OnMiss::ignore, &operands); plans.is_final(hit)) return hit;
+  const Key all = whole(key);
+  if (weights == nullptr) return plans.require({.key = all}, operands);
+  const KeyCodes& own = codes_of(all);
+  const Key packed = own.with_packed(all);
+  if (!holds(*weights, own, packed))
+    fail(ErrorCode::invalid_input, "these weights were packed for another problem or by another dispatcher");
+  return plans.require({.key = packed, .layouts = &weights->state_->layouts}, operands);
 }
 
-Hit Dispatcher::require(const GemmKey& key, const Weights* weights) {
-  if (weights != nullptr) return state_->require(key, *weights);
-  const Hit hit = state_->choose(key, State::OnMiss::ignore);
-  return state_->plans.is_final(hit) ? hit : state_->plans.require({.key = key});
+void Dispatcher::State::run(const Key& key, const Weights* weights, std::span<void* const> operands, void* stream) {
+  OperandList list;
+  const Hit hit = require(key, weights, list);
+  std::array<void*, OperandList::kMax> all;
+  std::span<void* const> whole_list = operands;
+  if (weights != nullptr && operands.size() + list.num_packed() == list.size()) {
+    size_t next = 0;
+    for (size_t i = 0; i < list.size(); ++i) all[i] = list.is_packed(i) ? copy_of(*weights, hit) : operands[next++];
+    whole_list = {all.data(), list.size()};
+  }
+  if (!list.accepts(whole_list)) {
+    const Problem asked = problem(weights != nullptr ? codes_of(key).with_packed(whole(key)) : key);
+    refuse_operands(asked.op(), op_of(asked).tensors(asked), operands, weights != nullptr);
+  }
+  run_plan(*hit.plan, whole_list, stream);
 }
 
-void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* stream) {
-  const size_t num_wanted = (key.flags & GemmKey::bias) != 0 ? 4 : 3;
-  if (operands.size() != num_wanted)
-    fail(ErrorCode::invalid_input, "this product has {} operands (a, b, bias if there is one, c), got {}", num_wanted,
-         operands.size());
-  const Hit hit = require(key);
-  check_output(key, operands, OperandRoles::all);
-  run_plan(*hit.plan, operands, stream);
+Hit Dispatcher::choose(const Key& key, const Weights* weights) const noexcept {
+  return state_->choose(key, weights, State::OnMiss::post, nullptr);
 }
 
-void Dispatcher::run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream) {
-  const bool has_bias = (key.flags & GemmKey::bias) != 0;
-  const size_t num_wanted = has_bias ? 3 : 2;
-  if (operands.size() != num_wanted)
-    fail(ErrorCode::invalid_input,
-         "this product has {} operands besides its weights (a, bias if there is one, c), got {}", num_wanted,
-         operands.size());
-  const Hit hit = state_->require(key, weights);
-  check_output(key, operands, OperandRoles::without_weights);
-  std::array<void*, 4> all = {operands[0], State::copy_of(weights, hit), operands[1], operands[num_wanted - 1]};
-  run_plan(*hit.plan, std::span<void* const>(all).first(num_wanted + 1), stream);
+Hit Dispatcher::require(const Key& key, const Weights* weights) {
+  OperandList operands;
+  return state_->require(key, weights, operands);
 }
 
-Weights Dispatcher::pack_weights(const GemmKey& key, const void* plain, PackOptions options) {
+void Dispatcher::run(const Key& key, std::span<void* const> operands, void* stream) {
+  state_->run(key, nullptr, operands, stream);
+}
+void Dispatcher::run(const Key& key, const Weights& weights, std::span<void* const> operands, void* stream) {
+  state_->run(key, &weights, operands, stream);
+}
+
+Weights Dispatcher::pack_weights(const Key& key, const void* plain, PackOptions options) {
   return state_->pack(key, plain, options);
 }
 
+Key Dispatcher::key(std::string_view text) const { return state_->codes.key(state_->read_problem(text)); }
+
 std::vector<TensorSpec> Dispatcher::operands(std::string_view text) const {
   const Problem problem = state_->read_problem(text);
+  return op_of(problem).tensors(problem);
+}
+
+std::vector<TensorSpec> Dispatcher::operands(const Key& key) const {
+  const Problem problem = state_->problem(key);
   return op_of(problem).tensors(problem);
 }
 
@@ -135,15 +159,14 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
   const Problem problem = state_->read_problem(text);
   const Candidate parsed = Candidate::parse(candidate);
   const auto wanted = op_of(problem).tensors(problem);
-  if (operands.size() != wanted.size())
-    fail(ErrorCode::invalid_input, "the problem has {} operands, got {}", wanted.size(), operands.size());
+  if (operands.size() != wanted.size()) refuse_operands(problem.op(), wanted, operands, false);
   const Plan& plan = state_->plans.require(problem, parsed);
-  check_output(wanted, operands);
+  if (!OperandList(wanted).accepts(operands)) refuse_operands(problem.op(), wanted, operands, false);
   run_plan(plan, operands, stream);
 }
 
 std::shared_ptr<const Plan> Dispatcher::keep(const Hit& hit) const { return state_->plans.keep(hit); }
-std::string Dispatcher::explain(const GemmKey& key) const { return state_->plans.explain(key); }
+std::string Dispatcher::explain(const Key& key) const { return state_->plans.explain(state_->whole(key)); }
 bool Dispatcher::reload() { return state_->plans.reload(true); }
 int Dispatcher::set_threads(int threads) { return static_cast<int>(state_->plans.set_threads(threads)); }
 int Dispatcher::threads() const noexcept { return static_cast<int>(state_->plans.present().units); }

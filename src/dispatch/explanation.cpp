@@ -14,11 +14,11 @@ struct LayoutKeys {
   std::vector<std::string> remarks;  ///< ` host.k16.v1` for weights packed ahead; else empty.
 };
 
-LayoutKeys layout_keys(const KeyCodes& codes, const RowIndex& rows, const GemmKey& key) {
-  if ((key.flags & GemmKey::bpreshuffle) == 0) return {{codes.group_key(key)}, {""}};
+LayoutKeys layout_keys(const KeyCodes& codes, const RowIndex& rows, const Key& key) {
+  if (!codes.is_packed(key)) return {{codes.group_key(key)}, {""}};
   LayoutKeys keys;
   for (const std::string& layout : rows.layouts()) {
-    keys.groups.push_back(codes.group_key(codes.codes(key), KeyCodes::layout_code(layout)));
+    keys.groups.push_back(codes.group_key(key, KeyCodes::layout_code(layout)));
     keys.remarks.push_back(" " + layout);
   }
   return keys;
@@ -49,23 +49,20 @@ std::string who_serves(const CachedAnswer& served) {
 
 }  // namespace
 
-std::string PlanService::explain(const GemmKey& key) {
+std::string PlanService::explain(const Key& key) {
   const Lock lock(guard_);
-  const auto op = static_cast<size_t>(key.op);
-  if (op >= kNumOps) return "unknown op number\n";
   const KeyCodes& own = codes(key);
-  if (!own.fits(key)) return "the op does not support this batch, bias or order of operands\n";
   const LimitedDevice& device = present();
   const Snapshot& tables = *device.now.load();
-  const RowIndex& rows = tables.rows(key.op);
+  const RowIndex& rows = rows_of(tables, key);
   const LayoutKeys keys = layout_keys(own, rows, key);
   std::string text;
   if (options_.require != Requirement::none)
     text = fmt::format("required        {}: other rows are not seen\n", attune::text(options_.require));
-  for (const TracedStep& step : trace_lookup(rows, key.m, key.n, own.pads_m(), keys.groups, options_.max_regret))
+  for (const TracedStep& step :
+       trace_lookup(rows, own.m_of(key), own.n_of(key), own.pads_m(), keys.groups, options_.max_regret))
     text += step_text(rows, step, keys);
-  if ((key.flags & GemmKey::bpreshuffle) != 0)
-    return text + "packed weights  use the rows of the layouts that they hold\n";
+  if (own.is_packed(key)) return text + "packed weights  use the rows of the layouts that they hold\n";
   const CachedAnswer* served = tables.served.find(hash_of({key}));
   if (served == nullptr) return text + "not called yet\n";
   if (served->has_left) return text + "served by       an evicted plan, made again at the next call\n";

@@ -36,11 +36,11 @@ bool MissedShapes::note(const KeyCodes& codes, const RowIndex& rows, const Looku
   return was_missed;
 }
 
-std::vector<Problem> MissedShapes::take(std::span<const KeyCodes> codes, const LimitedDevice& first,
+std::vector<Problem> MissedShapes::take(const FamilyCodes& codes, const LimitedDevice& first,
                                         const TableSnapshotStore& store) {
   std::vector<Problem> missed;
   for (const LookupRequest& request : std::exchange(missed_, {})) {
-    const KeyCodes& own = codes[static_cast<size_t>(request.key.op)];
+    const KeyCodes& own = codes.of(request.key.op());
     const FamilySpec& family = own.family();
     const auto problem = problem_of(own, request.key);
     const Op* known = find_op(family.op);
@@ -50,10 +50,10 @@ std::vector<Problem> MissedShapes::take(std::span<const KeyCodes> codes, const L
                            first.units));
       continue;
     }
-    const RowIndex& rows = first.now.load()->rows(request.key.op);
+    const RowIndex& rows = first.now.load()->rows(codes.place(own));
     const uint32_t number = rows.find(own.hash(request.key));
     const RowIndex::Row* row = number == 0 ? nullptr : &rows.row(number);
-    if (store.are_explicit(request.key.op))
+    if (store.are_explicit(codes.place(own)))
       log_.say(
           fmt::format("{} is not tuned online: its tables are given explicitly and replace all others", family.op));
     else if (row != nullptr && rows.files()[row->file].origin == Origin::variable)

@@ -24,8 +24,7 @@ class MissedShapes {
             const CachedAnswer& served);
   bool is_empty() const noexcept { return missed_.empty(); }
   /// Returns the normalised problems collected since the last call, except those whose results would not be used.
-  std::vector<Problem> take(std::span<const KeyCodes> codes, const LimitedDevice& first,
-                            const TableSnapshotStore& store);
+  std::vector<Problem> take(const FamilyCodes& codes, const LimitedDevice& first, const TableSnapshotStore& store);
 
   uint64_t num_shapes() const noexcept { return num_shapes_; }
   uint64_t num_missed() const noexcept { return num_missed_; }

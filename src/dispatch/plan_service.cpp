@@ -19,8 +19,7 @@ constexpr size_t kMaxShapesKept = 16384;  // Maximum size of LimitedDevice::refu
 
 }  // namespace
 
-PlanService::PlanService(const DispatcherOptions& options, std::span<const KeyCodes> codes, Inbox& inbox,
-                         DispatchLog& log)
+PlanService::PlanService(const DispatcherOptions& options, const FamilyCodes& codes, Inbox& inbox, DispatchLog& log)
     : options_(options),
       codes_(codes),
       inbox_(inbox),
@@ -69,10 +68,10 @@ std::shared_ptr<const Plan> PlanService::keep(const Hit& hit) const {
   return held->plan;
 }
 
-WeightsPacker::PackingChoice PlanService::choose_packing(const GemmKey& key, const PackOptions& wanted) {
+WeightsPacker::PackingChoice PlanService::choose_packing(const Key& key, const PackOptions& wanted) {
   const Lock lock(guard_);
   LimitedDevice& device = present_device();
-  return packer_.choose(device.maker, codes(key), device.now.load()->rows(key.op), key, wanted);
+  return packer_.choose(device.maker, codes(key), rows_of(*device.now.load(), key), key, wanted);
 }
 
 void PlanService::pack(const WeightPacking& packing, std::span<const std::byte> plain, const Buffer& copy) {
@@ -84,13 +83,12 @@ void PlanService::pack(const WeightPacking& packing, std::span<const std::byte> 
 /// Returns the answer to a problem; null if there is none yet.
 const CachedAnswer* PlanService::find(const LookupRequest& request) const {
   const CachedAnswer* served = device_of(request).now.load()->served.find(hash_of(request));
-  const bool is_its =
-      served != nullptr && served->layouts == request.layouts && codes(request.key).same(served->key, request.key);
+  const bool is_its = served != nullptr && served->layouts == request.layouts && served->key == request.key;
   return is_its ? served : nullptr;
 }
 
 Resolution PlanService::make(LimitedDevice& device, const Snapshot& tables, const LookupRequest& request) {
-  return device.resolver.resolve(codes(request.key), tables.rows(request.key.op), request, options_.max_regret);
+  return device.resolver.resolve(codes(request.key), rows_of(tables, request.key), request, options_.max_regret);
 }
 
 /// Stores and returns the answer to a problem. A plan too large to be kept serves this call only. Requires: make_room()
@@ -128,17 +126,14 @@ void PlanService::wake_if_waiting() {
   if (!wanted_.empty() || !missed_.is_empty()) inbox_.wake();
 }
 
-Hit PlanService::require(LookupRequest request) {
+Hit PlanService::require(LookupRequest request, OperandList& operands) {
   request.units = present().units;
-  const GemmKey& key = request.key;
-  if (static_cast<size_t>(key.op) >= codes_.size())
-    fail(ErrorCode::invalid_input, "unknown op number: {}", static_cast<int>(key.op));
-  codes(key).check_fits(key);
   Lock lock(guard_);
   LimitedDevice& device = device_of(request);
   if (const CachedAnswer* served = find(request)) {
     if (is_final(served->hit)) {
       protect_plan(plans_.holder(), served->plan);
+      operands = served->operands;
       return served->hit;
     }
     // A refused problem stays refused until the tables change.
@@ -162,6 +157,7 @@ Hit PlanService::require(LookupRequest request) {
   if (made.hit.plan == nullptr) fail(made.refusal.code, "{}", made.refusal.why);
   protect_plan(plans_.holder(), made.plan);
   make_room();
+  operands = made.operands;
   return made.hit;
 }
 

@@ -31,7 +31,7 @@ class PlanService {
  public:
   /// Opens the device under the limit of the options and reads its tables. The arguments must outlive this. `inbox` is
   /// woken when kernels wait for compile_one() or shapes for take_missed().
-  PlanService(const DispatcherOptions& options, std::span<const KeyCodes> codes, Inbox& inbox, DispatchLog& log);
+  PlanService(const DispatcherOptions& options, const FamilyCodes& codes, Inbox& inbox, DispatchLog& log);
   ~PlanService();
 
   /// The device under the present thread limit. No lock.
@@ -54,13 +54,14 @@ class PlanService {
   bool is_final(const Hit& hit) const noexcept {
     return hit.plan != nullptr && !(hit.is_stand_in && options_.compile_mode == CompileMode::blocking);
   }
-  /// Answers a problem under the present thread limit. Throws like Dispatcher::require().
-  Hit require(LookupRequest request) ATTUNE_EXCLUDES(guard_);
+  /// Answers a problem under the present thread limit, and sets what its plan reads and writes. Throws like
+  /// Dispatcher::require().
+  Hit require(LookupRequest request, OperandList& operands) ATTUNE_EXCLUDES(guard_);
   /// Returns the plan of a candidate of a normalised problem, valid like Hit::plan, and compiles it first if needed.
   /// Throws like Dispatcher::run_candidate().
   const Plan& require(const Problem& problem, const Candidate& candidate) ATTUNE_EXCLUDES(guard_);
   /// How to pack weights; like WeightsPacker::choose() with the rows under the present limit.
-  WeightsPacker::PackingChoice choose_packing(const GemmKey& key, const PackOptions& wanted) ATTUNE_EXCLUDES(guard_);
+  WeightsPacker::PackingChoice choose_packing(const Key& key, const PackOptions& wanted) ATTUNE_EXCLUDES(guard_);
   /// Packs one copy. Takes seconds for large weights; other threads may make plans and fork meanwhile, unless a library
   /// packs.
   void pack(const WeightPacking& packing, std::span<const std::byte> plain, const Buffer& copy) ATTUNE_EXCLUDES(guard_);
@@ -78,7 +79,7 @@ class PlanService {
   /// Reads changed tables and answers all problems again, those used last first. Returns whether any table had changed.
   /// `reads_environment`: as for Dispatcher::reload().
   bool reload(bool reads_environment) ATTUNE_EXCLUDES(guard_);
-  std::string explain(const GemmKey& key) ATTUNE_EXCLUDES(guard_);  ///< Defined in explanation.cpp.
+  std::string explain(const Key& key) ATTUNE_EXCLUDES(guard_);  ///< Defined in explanation.cpp.
   std::vector<std::string> notices() ATTUNE_EXCLUDES(guard_);
   std::vector<TableInUse> tables() ATTUNE_EXCLUDES(guard_);
   /// All counts but those of lookups. No lock.
@@ -87,7 +88,10 @@ class PlanService {
   bool is_in_child() const noexcept { return guard_.is_in_child(); }
 
  private:
-  const KeyCodes& codes(const GemmKey& key) const { return codes_[static_cast<size_t>(key.op)]; }
+  const KeyCodes& codes(const Key& key) const { return codes_.of(key.op()); }
+  const RowIndex& rows_of(const Snapshot& tables, const Key& key) const {
+    return tables.rows(codes_.place(codes(key)));
+  }
   ProblemKey hash_of(const LookupRequest& request) const noexcept { return request.hash(codes(request.key)); }
   /// The device under the limit of a request, which a lookup has read or set_threads() has made.
   LimitedDevice& device_of(const LookupRequest& request) const {
@@ -109,7 +113,7 @@ class PlanService {
   void serve_again(LimitedDevice& device, Snapshot& fresh) ATTUNE_REQUIRES(guard_);
 
   const DispatcherOptions& options_;
-  const std::span<const KeyCodes> codes_;
+  const FamilyCodes& codes_;
   Inbox& inbox_;
   DispatchLog& log_;
   const CachePlace cache_;  ///< As the environment said at construction.

@@ -13,14 +13,18 @@ namespace attune {
 /// `before`: the previous answer to the problem, or null.
 CachedAnswer PlanService::served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& request,
                                       const CachedAnswer* before) {
-  CachedAnswer served{.hash = hash_of(request), .key = request.key, .hit = made.hit, .layouts = request.layouts};
+  CachedAnswer served{.hash = hash_of(request),
+                      .key = request.key,
+                      .hit = made.hit,
+                      .layouts = request.layouts,
+                      .operands = made.operands};
   if (before != nullptr) {
     served.was_served = before->was_served;
     served.was_missed = before->was_missed;
     served.was_predicted = before->was_predicted;
   }
   if (made.plan == nullptr) return served;
-  served.was_missed = missed_.note(codes(request.key), tables.rows(request.key.op), request, before, served);
+  served.was_missed = missed_.note(codes(request.key), rows_of(tables, request.key), request, before, served);
   served.was_served = true;
   served.was_predicted = made.hit.match == Match::predicted;
   if (made.plan->is_kept) {

@@ -31,7 +31,7 @@ std::vector<std::string> Snapshot::notices() const {
 
 std::vector<TableInUse> Snapshot::in_use() const {
   std::vector<TableInUse> all;
-  for (size_t op = 0; op < kNumOps; ++op) {
+  for (size_t op = 0; op < tables.size(); ++op) {
     for (size_t i = 0; i < tables[op].stamps.size(); ++i) {
       const FileStamp& stamp = tables[op].stamps[i];
       all.push_back({std::string(families()[op].op), stamp.file, std::string(tables[op].origins[i]), stamp.inode != 0});
@@ -40,7 +40,7 @@ std::vector<TableInUse> Snapshot::in_use() const {
   return all;
 }
 
-TableSnapshotStore::TableSnapshotStore(const DispatcherOptions& options, std::span<const KeyCodes> codes)
+TableSnapshotStore::TableSnapshotStore(const DispatcherOptions& options, const FamilyCodes& codes)
     : options_(options), codes_(codes) {
   read_environment();
 }
@@ -50,14 +50,13 @@ void TableSnapshotStore::read_environment() {
   for (const FamilySpec& family : families()) places_.push_back(table_places(family));
 }
 
-bool TableSnapshotStore::are_explicit(OpId op) const {
-  const auto index = static_cast<size_t>(op);
-  return options_.tables.contains(std::string(families()[index].op)) || places_.at(index).strict;
+bool TableSnapshotStore::are_explicit(size_t family) const {
+  return options_.tables.contains(std::string(families()[family].op)) || places_.at(family).strict;
 }
 
-TableSources TableSnapshotStore::sources(size_t op) const {
-  const auto named = options_.tables.find(std::string(families()[op].op));
-  if (named == options_.tables.end()) return table_sources(families()[op], places_[op]);
+TableSources TableSnapshotStore::sources(size_t family) const {
+  const auto named = options_.tables.find(std::string(families()[family].op));
+  if (named == options_.tables.end()) return table_sources(families()[family], places_[family]);
   TableSources all;
   for (const auto& file : named->second) all.files.push_back({file, Origin::variable});
   return all;
@@ -65,8 +64,9 @@ TableSources TableSnapshotStore::sources(size_t op) const {
 
 std::unique_ptr<Snapshot> TableSnapshotStore::read(const DeviceInfo& device, const Snapshot* before) const {
   auto fresh = std::make_unique<Snapshot>();
+  fresh->tables.resize(codes_.size());
   bool changed = before == nullptr;
-  for (size_t op = 0; op < kNumOps; ++op) {
+  for (size_t op = 0; op < codes_.size(); ++op) {
     TableSources all = sources(op);
     Snapshot::Tables& tables = fresh->tables[op];
     for (const TableSource& source : all.files) {
@@ -80,7 +80,7 @@ std::unique_ptr<Snapshot> TableSnapshotStore::read(const DeviceInfo& device, con
       continue;
     }
     changed = true;
-    tables.rows = std::make_shared<const RowIndex>(codes_[op], std::move(all.files), device, options_.require);
+    tables.rows = std::make_shared<const RowIndex>(codes_.at(op), std::move(all.files), device, options_.require);
   }
   return changed ? std::move(fresh) : nullptr;
 }

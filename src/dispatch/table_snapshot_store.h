@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -15,8 +14,6 @@
 #include "dispatch/table/table_sources.h"
 
 namespace attune {
-
-inline constexpr size_t kNumOps = static_cast<size_t>(OpId::fmoe) + 1;
 
 /// Identity, size and modification time of a file when it was read.
 struct FileStamp {
@@ -34,10 +31,10 @@ struct Snapshot {
     std::vector<std::string_view> origins;  ///< Origins of the files in `stamps`.
     std::vector<std::string> notices;       ///< Notices of the sources; `rows` has its own.
   };
-  std::array<Tables, kNumOps> tables;
+  std::vector<Tables> tables;  ///< In the order of families().
   AnswerCache served;
 
-  const RowIndex& rows(OpId op) const { return *tables.at(static_cast<size_t>(op)).rows; }
+  const RowIndex& rows(size_t family) const { return *tables.at(family).rows; }
   std::vector<std::string> notices() const;
   std::vector<TableInUse> in_use() const;
 };
@@ -46,24 +43,24 @@ struct Snapshot {
 class TableSnapshotStore {
  public:
   /// Reads the environment, like read_environment(). The arguments must outlive this.
-  TableSnapshotStore(const DispatcherOptions& options, std::span<const KeyCodes> codes);
+  TableSnapshotStore(const DispatcherOptions& options, const FamilyCodes& codes);
 
   /// Reads the variables that say where tables are. Call it in the application's thread, which knows whether another
   /// one changes the environment now.
   void read_environment();
-  /// Whether an op's tables are given explicitly and replace all others.
-  bool are_explicit(OpId op) const;
+  /// Whether a family's tables are given explicitly and replace all others.
+  bool are_explicit(size_t family) const;
   /// Returns the rows for a device in the files as they are now, without answers; null if no file differs from
   /// `before`. Tables that do not differ are shared with it. `before`: null the first time. Invalid files are skipped
   /// and are notices of the snapshot.
   std::unique_ptr<Snapshot> read(const DeviceInfo& device, const Snapshot* before) const;
 
  private:
-  TableSources sources(size_t op) const;
+  TableSources sources(size_t family) const;
 
   const DispatcherOptions& options_;
-  const std::span<const KeyCodes> codes_;
-  std::vector<TablePlaces> places_;  ///< Indexed by OpId.
+  const FamilyCodes& codes_;
+  std::vector<TablePlaces> places_;  ///< In the order of families().
 };
 
 }  // namespace attune

@@ -25,17 +25,15 @@ uint64_t Weights::bytes() const noexcept {
   return sum;
 }
 
-Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOptions& wanted) {
+Weights Dispatcher::State::pack(const Key& given, const void* plain, const PackOptions& wanted) {
   constexpr uint32_t kAlignment = 64;
-  const auto op = static_cast<size_t>(key.op);
-  if (op >= kNumOps) fail(ErrorCode::invalid_input, "unknown op number: {}", op);
   if (plain == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for the weights");
-  key.flags |= GemmKey::bpreshuffle;
-  key.m = 1;
+  const KeyCodes& own = codes_of(given);
+  const Key key = own.with_packed(own.with_m(whole(given), 1));
   const WeightsPacker::PackingChoice chosen = plans.choose_packing(key, wanted);
   auto state = std::make_unique<Weights::State>(plans.owner(), key, *chosen.layouts);
-  state->groups = chosen.layouts->group_keys(codes[op], key);
-  state->answers = codes[op].group_key(codes[op].codes(key), chosen.layouts->code);
+  state->groups = chosen.layouts->group_keys(own, key);
+  state->answers = own.group_key(key, chosen.layouts->code);
   state->copies.reserve(chosen.packings.size());
   for (const WeightPacking& packing : chosen.packings) {
     try {
@@ -49,27 +47,19 @@ Weights Dispatcher::State::pack(GemmKey key, const void* plain, const PackOption
   return Weights(std::move(state));
 }
 
-/// Whether this dispatcher packed the weights, and for this problem.
-bool Dispatcher::State::holds(const Weights& weights, GemmKey key) const noexcept {
+/// Whether this dispatcher packed the weights, and for this problem. `key`: complete, of packed weights.
+bool Dispatcher::State::holds(const Weights& weights, const KeyCodes& own, const Key& key) const noexcept {
   if (!weights.state_ || &weights.state_->device != &plans.owner()) return false;
-  const GemmKey& packed = weights.state_->key;
-  key.m = packed.m;
-  return key.op == packed.op && codes[static_cast<size_t>(packed.op)].same(key, packed);
+  const Key& packed = weights.state_->key;
+  return own.with_m(key, own.m_of(packed)) == packed;
 }
 
-Hit Dispatcher::State::choose(GemmKey key, const Weights& weights, OnMiss on_miss) noexcept {
-  key.flags |= GemmKey::bpreshuffle;
-  if (!holds(weights, key)) return {};
+Hit Dispatcher::State::choose_packed(const KeyCodes& own, const Key& plain, const Weights& weights, OnMiss on_miss,
+                                     OperandList* operands) noexcept {
+  const Key key = own.with_packed(plain);
+  if (!holds(weights, own, key)) return {};
   const Weights::State& held = *weights.state_;
-  return look_up({.key = key, .layouts = &held.layouts}, held.answers.with_m(key.m), held.groups, on_miss);
-}
-
-Hit Dispatcher::State::require(GemmKey key, const Weights& weights) {
-  key.flags |= GemmKey::bpreshuffle;
-  if (const Hit hit = choose(key, weights, OnMiss::ignore); plans.is_final(hit)) return hit;
-  if (!holds(weights, key))
-    fail(ErrorCode::invalid_input, "these weights were packed for another problem or by another dispatcher");
-  return plans.require({.key = key, .layouts = &weights.state_->layouts});
+  return look_up(own, key, &held.layouts, held.answers.with_m(own.m_of(key)), held.groups, on_miss, operands);
 }
 
 void* Dispatcher::State::copy_of(const Weights& weights, const Hit& hit) noexcept {

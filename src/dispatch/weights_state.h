@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "attune/gemm.h"
+#include "attune/key.h"
 #include "attune/weights.h"
 #include "device/device.h"
 #include "dispatch/table/shape_hash.h"
@@ -12,7 +12,7 @@ namespace attune {
 
 /// Packed copies of weights and what lookups with them need. Owns the copies.
 struct Weights::State {
-  State(Device& where, const GemmKey& problem, const LayoutSet& set) : device(where), key(problem), layouts(set) {}
+  State(Device& where, const Key& problem, const LayoutSet& set) : device(where), key(problem), layouts(set) {}
   ~State() {
     for (const Buffer& copy : copies) device.release(copy);
   }
@@ -20,7 +20,7 @@ struct Weights::State {
   State& operator=(const State&) = delete;
 
   Device& device;  ///< The dispatcher's device; also identifies the dispatcher.
-  GemmKey key;     ///< Key of all problems that the weights serve; its M is ignored.
+  Key key;         ///< Key of all problems that the weights serve; its M is ignored.
   const LayoutSet& layouts;
   std::vector<GroupKey> groups;  ///< Group keys of rows, by layout.
   GroupKey answers;

@@ -89,8 +89,7 @@ Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protoco
   work_ = op.work(problem);
   // Operands that stay in the cache need not come from memory.
   if (protocol.cache == CachePolicy::served) work_.bytes = std::min(work_.bytes, static_cast<double>(size.copy_bytes));
-  dtype_ = specs_.front().dtype;
-  floor_us_ = roofline_floor_us(work_, dtype_, size.bytes(), device);
+  floor_us_ = roofline_floor_us(work_, size.bytes(), device);
 }
 
 Bench::~Bench() = default;
@@ -102,7 +101,7 @@ void Bench::announce(Slot slot, Milliseconds limit) {
 std::string Bench::why_implausible(double us) {
   std::string reason = implausible(us, floor_us_);
   if (reason.empty() || !(us > 0)) return reason;
-  floor_us_ = roofline_floor_us(work_, dtype_, rotation_->size().bytes(), device_, Reading::again);
+  floor_us_ = roofline_floor_us(work_, rotation_->size().bytes(), device_, Reading::again);
   return implausible(us, floor_us_);
 }
 

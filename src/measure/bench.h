@@ -104,7 +104,6 @@ class Bench {
   Protocol protocol_;
   std::vector<TensorSpec> specs_;
   Work work_;
-  DType dtype_ = DType::fp32;
   double floor_us_ = 0;
   std::unique_ptr<Stream> stream_;
   ReferenceCache references_;

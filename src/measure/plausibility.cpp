@@ -14,10 +14,9 @@ constexpr double kFloorShare = 0.6;
 
 }  // namespace
 
-double roofline_floor_us(const Work& work, DType dtype, uint64_t working_set_bytes, Device& device, Reading reading) {
-  const auto peak = device.info().peak_gflops.find(std::string(name(dtype)));
-  const double flops_us =
-      peak != device.info().peak_gflops.end() && peak->second > 0 ? work.flops / (peak->second * 1e3) : 0;
+double roofline_floor_us(const Work& work, uint64_t working_set_bytes, Device& device, Reading reading) {
+  const auto peak_gflops = device.info().peak_of(work.arithmetic);
+  const double flops_us = peak_gflops ? work.flops / (*peak_gflops * 1e3) : 0;
   const double bandwidth = device.bandwidth_gbs(working_set_bytes, reading);
   const double bytes_us = bandwidth > 0 ? work.bytes / (bandwidth * 1e3) : 0;
   return kFloorShare * std::max(flops_us, bytes_us);

@@ -13,15 +13,26 @@ namespace attune {
 namespace {
 
 TEST(Plausibility, TheFloorIsTheLargerOfArithmeticAndMemory) {
-  FakeDevice device;  // 1000 GFLOP/s in fp32, 2000 in bf16, 100 GB/s
-  EXPECT_DOUBLE_EQ(roofline_floor_us({.flops = 1e9, .bytes = 1e3}, DType::fp32, 1 << 20, device), 0.6 * 1000);
-  EXPECT_DOUBLE_EQ(roofline_floor_us({.flops = 1e9, .bytes = 1e3}, DType::bf16, 1 << 20, device), 0.6 * 500);
-  EXPECT_DOUBLE_EQ(roofline_floor_us({.flops = 1e3, .bytes = 1e6}, DType::fp32, 1 << 20, device), 0.6 * 10);
+  FakeDevice device;  // 1000 GFLOP/s in fp32, 100 GB/s
+  EXPECT_DOUBLE_EQ(roofline_floor_us({1e9, 1e3, DType::fp32}, 1 << 20, device), 0.6 * 1000);
+  EXPECT_DOUBLE_EQ(roofline_floor_us({1e3, 1e6, DType::fp32}, 1 << 20, device), 0.6 * 10);
+}
+
+TEST(Plausibility, TheFloorGoesByTheTypeThatIsMultiplied) {
+  FakeDevice device;
+  const auto floor_us = [&](DType arithmetic) { return roofline_floor_us({1e9, 1e3, arithmetic}, 1 << 20, device); };
+  EXPECT_DOUBLE_EQ(floor_us(DType::fp32), 0.6 * 1000);
+  EXPECT_DOUBLE_EQ(floor_us(DType::bf16), 0.6 * 500);
+  EXPECT_DOUBLE_EQ(floor_us(DType::fp16), 0.6 * 500);
+  EXPECT_DOUBLE_EQ(floor_us(DType::int8), 0.6 * 250);
+  EXPECT_DOUBLE_EQ(floor_us(DType::e4m3fn), 0.6 * 250);
+  EXPECT_DOUBLE_EQ(floor_us(DType::e2m1), 0.6 * 125);
 }
 
 TEST(Plausibility, ATypeWithoutAPeakIsBoundByMemoryAlone) {
   FakeDevice device;
-  EXPECT_DOUBLE_EQ(roofline_floor_us({.flops = 1e15, .bytes = 1e6}, DType::e4m3fn, 1 << 20, device), 6);
+  ASSERT_EQ(device.info().peak_of(DType::int4), std::nullopt);
+  EXPECT_DOUBLE_EQ(roofline_floor_us({1e15, 1e6, DType::int4}, 1 << 20, device), 6);
 }
 
 TEST(Plausibility, RefusesWhatIsNoTime) {

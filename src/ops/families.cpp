@@ -80,7 +80,8 @@ std::vector<FamilySpec> foreign_families() {
        .baselines = {}},
   };
   for (FamilySpec& family : all) {
-    if (!family.key.empty() && family.key.front().attribute == kB.attribute) family.pads_rows = false;
+    if (family.key.front().attribute == kB.attribute) family.pads_rows = false;
+    family.is_packed = family.op.ends_with("_bpreshuffle");
   }
   return all;
 }
@@ -104,16 +105,6 @@ std::vector<FamilySpec> make_families() {
 std::span<const FamilySpec> families() {
   static const std::vector<FamilySpec> all = make_families();
   return all;
-}
-
-size_t family_place(OpId number) noexcept {
-  const std::span<const FamilySpec> all = families();
-  const auto at = static_cast<size_t>(number);
-  if (at < all.size() && all[at].number == number)
-    return at;  // Nearly all: the numbers have no gap below the registered.
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const FamilySpec& family) { return family.number == number; });
-  return static_cast<size_t>(found - all.begin());
 }
 
 const FamilySpec* find_family(std::string_view op) {

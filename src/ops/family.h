@@ -37,15 +37,16 @@ struct FamilySpec {
   std::string_view rows = {};  ///< Key attribute that a served model varies: `m`; empty: none. Rows that differ in it
                                ///< alone serve each other's problems (docs/run_time.md).
   std::string_view columns = {};  ///< Key attribute of the output's columns, for the coarse padding: `n`.
-  bool pads_rows = false;         ///< The row of the padded `rows` serves a problem without a row.
-  bool tunable = false;           ///< This build has an Op of this name.
+  std::string_view packed =
+      {};                  ///< Key flag of weights that are packed ahead, once for all `rows`; empty: see is_packed.
+  bool is_packed = false;  ///< The weights are always packed ahead.
+  bool pads_rows = false;  ///< The row of the padded `rows` serves a problem without a row.
+  bool tunable = false;    ///< This build has an Op of this name.
 };
 
 /// All known families of files, tunable or not: those of the ops of this build, those whose tables are only read, and
 /// those of registered ops, in the order of their numbers. Fixed at the first call.
 std::span<const FamilySpec> families();
-/// The place of a family in families(); families().size() for a number of none.
-size_t family_place(OpId number) noexcept;
 /// Null for an unknown op. Accepts the prefix `ck_` of older job names.
 const FamilySpec* find_family(std::string_view op);
 /// The family of an option such as `--op`; null when the text is empty. Throws invalid_input for an unknown one.

@@ -2,6 +2,7 @@
 #include "ops/op.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/error.h"
 #include "base/mutex.h"
@@ -24,7 +25,10 @@ AllOps& all_ops() {
   return all;
 }
 
+constinit std::atomic<void (*)()> op_loader{nullptr};
+
 std::span<const Op* const> fix_ops() {
+  if (const auto load = op_loader.load()) load();
   AllOps& all = all_ops();
   const Lock lock(all.mutex);
   all.is_fixed = true;
@@ -37,6 +41,8 @@ std::span<const Op* const> ops() {
   static const std::span<const Op* const> all = fix_ops();
   return all;
 }
+
+void set_op_loader(void (*load)()) noexcept { op_loader = load; }
 
 void register_op(const Op& op) {
   AllOps& all = all_ops();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/dtype.h"
 #include "attune/problem.h"
 #include "attune/tensor.h"
 #include "base/pages.h"
@@ -31,6 +32,9 @@ struct AttributeSpec {
 /// Arithmetic of one call. `bytes`: each input is read once, the output is written once, in true element sizes.
 struct Work {
   double flops = 0, bytes = 0;
+  /// Type in which the operands are multiplied: int8 for a product of int8 that is summed in int32, bf16 for one that
+  /// is summed in fp32. The device's peak for it bounds the time.
+  DType arithmetic = DType::fp32;
 };
 
 /// Required accuracy of an output. An element outside rtol/atol is a mismatch; `max_relative` bounds |got − want| over
@@ -91,6 +95,9 @@ std::span<const Op* const> ops();
 /// OpId::first_registered on. Call it before anything asks for ops() or families(). Throws invalid_input for a name
 /// that an op or a family has, and when it comes too late. Thread-safe.
 void register_op(const Op& op);
+/// Sets a function that registers ops from outside this build. The first ops() calls it once, before the list is fixed;
+/// the function must not ask for ops() or families().
+void set_op_loader(void (*load)()) noexcept;
 const Op* find_op(std::string_view name);
 /// Throws invalid_input with the list of ops for an unknown name.
 const Op& op_of(const Problem& problem);

@@ -17,6 +17,7 @@
 #include "base/trusted_path.h"
 #include "base/variable.h"
 #include "device/core_binding.h"
+#include "solver/op_modules.h"
 #include "solver/shared_library.h"
 
 namespace attune {
@@ -43,7 +44,8 @@ std::optional<std::string> why_unsafe(const fs::path& folder) {
   return std::strerror(error);
 }
 
-/// Folders that are searched for modules. `host` decides whether problems are thrown or become notices.
+}  // namespace
+
 std::vector<fs::path> module_folders(HostProcess host, std::vector<std::string>& notices) {
   if (const char* named = variable_or_null("ATTUNE_MODULES")) {
     const auto why = why_unsafe(named);
@@ -59,6 +61,8 @@ std::vector<fs::path> module_folders(HostProcess host, std::vector<std::string>&
   const auto here = code_folder(), above = here.parent_path();
   return {here / "modules", above / "lib/attune/modules", here / "attune/modules", above / "attune/modules"};
 }
+
+namespace {
 
 /// Values of a spec's load variables on this CPU.
 std::map<std::string, std::string> values_here(const ModuleSpec& spec) {
@@ -98,16 +102,9 @@ void set_load_variables(std::span<const ModuleSpec> specs) {
 
 /// Opens one module and calls its registration; returns the reason for a failure.
 std::string register_module(const std::string& file, Registry& registry) {
-  if (const auto why = why_truncated(file)) return *why;
-  const UnboundThread loading;
-  void* module = dlopen(file.c_str(), kOpenFlags);
-  if (!module) return dlerror();
-  const auto version = reinterpret_cast<int (*)()>(dlsym(module, "attune_solver_interface"));
-  const auto start = reinterpret_cast<void (*)(Registry&)>(dlsym(module, "attune_register"));
-  if (!version || !start) return "not a solver module: " + file;
-  if (version() != kSolverInterface) return "the module belongs to another build of Attune, rebuild it: " + file;
-  start(registry);
-  return {};
+  const ModuleEntry module = open_module_file(file);
+  if (module.error.empty()) module.register_solvers(registry);
+  return module.error;
 }
 
 /// The file of a module; empty if it is missing.
@@ -130,6 +127,22 @@ std::string none_found(const std::vector<fs::path>& folders) {
 
 }  // namespace
 
+ModuleEntry open_module_file(const std::string& file) {
+  if (const auto why = why_truncated(file)) return {.error = *why};
+  const UnboundThread loading;
+  void* module = dlopen(file.c_str(), kOpenFlags);
+  if (!module) return {.error = dlerror()};
+  const auto version = reinterpret_cast<int (*)()>(dlsym(module, "attune_solver_interface"));
+  ModuleEntry entry;
+  entry.register_solvers = reinterpret_cast<decltype(entry.register_solvers)>(dlsym(module, "attune_register"));
+  entry.register_ops = reinterpret_cast<decltype(entry.register_ops)>(dlsym(module, "attune_register_ops"));
+  if (!version || !entry.register_solvers)
+    entry.error = "not a solver module: " + file;
+  else if (version() != kSolverInterface)
+    entry.error = "the module belongs to another build of Attune, rebuild it: " + file;
+  return entry;
+}
+
 void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry) {
   if (host == HostProcess::program) set_load_variables(specs);
   const auto folders = module_folders(host, registry.notices_);
@@ -149,6 +162,14 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
     registry.module_.clear();
   }
   if (!any) registry.notices_.push_back(none_found(folders));
+  registry.add_registered();
+  static_cast<void>(ops());  // Opens the op modules.
+  for (const std::string& notice : op_module_notices()) registry.notices_.push_back(notice);
+  for (const OpModule& module : op_modules()) {
+    registry.module_ = module.file;
+    module.entry.register_solvers(registry);
+    registry.module_.clear();
+  }
 }
 
 void Registry::open_module(SolverEntry& entry) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "ops/op.h"
 #include "solver/registry.h"
 
 namespace attune {
@@ -23,6 +26,19 @@ struct ModuleSpec {
 /// it). Modules stay open for the life of the process; one that cannot be opened is unavailable with the loader's
 /// reason. Two modules that need different values of one variable are a bug. Throws like registry().
 void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry);
+
+/// Folders that are searched for modules, in order. `host` decides whether an ATTUNE_MODULES that is no readable folder
+/// throws invalid_input or is a notice.
+std::vector<std::filesystem::path> module_folders(HostProcess host, std::vector<std::string>& notices);
+
+/// The entry points of an opened module.
+struct ModuleEntry {
+  void (*register_solvers)(Registry&) = nullptr;
+  void (*register_ops)(void (*add)(const Op&)) = nullptr;  ///< Null for a module without ops.
+  std::string error;                                       ///< Why the module cannot be used; empty: it can.
+};
+/// Opens a module for the life of the process.
+ModuleEntry open_module_file(const std::string& file);
 
 /// x86-64 level of this CPU: `v2`, `v3`, `v4`.
 std::string_view cpu_level() noexcept;

@@ -8,6 +8,38 @@
 
 namespace attune {
 
+namespace {
+
+/// Solvers that wait for the first registry().
+struct WaitingSolvers {
+  Mutex mutex;
+  std::vector<std::unique_ptr<Solver>> solvers ATTUNE_GUARDED_BY(mutex);
+  bool is_over ATTUNE_GUARDED_BY(mutex) = false;
+};
+WaitingSolvers& waiting_solvers() {
+  static WaitingSolvers& waiting = *new WaitingSolvers;
+  return waiting;
+}
+
+}  // namespace
+
+void register_solver(std::unique_ptr<Solver> solver) {
+  WaitingSolvers& waiting = waiting_solvers();
+  const Lock lock(waiting.mutex);
+  if (waiting.is_over)
+    fail(ErrorCode::invalid_input, "a solver is registered before any other is used, '{}' comes too late",
+         solver->id());
+  waiting.solvers.push_back(std::move(solver));
+}
+
+void Registry::add_registered() {
+  WaitingSolvers& waiting = waiting_solvers();
+  const Lock lock(waiting.mutex);
+  waiting.is_over = true;
+  for (auto& solver : waiting.solvers) add(std::move(solver));
+  waiting.solvers.clear();
+}
+
 void Registry::add(std::unique_ptr<Solver> solver) {
   const std::string id(solver->id());
   const auto same = [&](const SolverEntry& entry) { return entry.id == id; };

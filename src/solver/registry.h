@@ -43,6 +43,7 @@ class Registry {
  private:
   friend void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry);
   void open_module(SolverEntry& entry);
+  void add_registered();
 
   std::vector<std::unique_ptr<Solver>> owned_;
   std::vector<SolverEntry> entries_;
@@ -50,15 +51,20 @@ class Registry {
   std::string module_;  ///< Module that is being registered.
 };
 
+/// Adds a solver to those of this process. Call it before the first registry(). Throws invalid_input when it comes too
+/// late. Thread-safe.
+void register_solver(std::unique_ptr<Solver> solver);
+
 /// Interface version that a module must report: `extern "C" int attune_solver_interface()`. A module with another
 /// version is unavailable with that reason, instead of crashing.
-inline constexpr int kSolverInterface = 5;
+inline constexpr int kSolverInterface = 6;
 
 /// Returns the registry. Defined by the generated list (cmake/AttuneSolver.cmake): link attune_solvers. The first call
 /// sets the load variables and opens every module (in an application neither, see Registry), and calls every linked-in
 /// registration; in the program it must precede any other thread. Later calls return the same object. Modules are
 /// searched in $ATTUNE_MODULES (a folder), beside the program or library in `modules/`, then in the installed folder; a
-/// module that other users could have written is unavailable. In the program, throws invalid_input when ATTUNE_MODULES
+/// module that other users could have written is unavailable. Op modules (solver/op_modules.h) of these folders are
+/// opened too, always. In the program, throws invalid_input when ATTUNE_MODULES
 /// is not a readable folder; an application gets a notice and the usual folders.
 const Registry& registry(HostProcess host = HostProcess::program);
 

@@ -25,12 +25,11 @@ const TableRow& row_of(const Table& table, const RowIndex::Row& row) {
 }
 
 /// Returns the group keys of a problem: one, or one for each layout of packed weights that rows name.
-std::vector<GroupKey> group_keys(const KeyCodes& codes, const KeyCodes::Codes& values, const RowIndex& rows,
-                                 const Problem& problem) {
-  if (!has_packed_weights(problem)) return {codes.group_key(values)};
+std::vector<GroupKey> group_keys(const KeyCodes& codes, const Key& key, const RowIndex& rows, const Problem& problem) {
+  if (!has_packed_weights(problem)) return {codes.group_key(key)};
   std::vector<GroupKey> groups;
   for (const std::string& layout : rows.layouts())
-    groups.push_back(codes.group_key(values, KeyCodes::layout_code(layout)));
+    groups.push_back(codes.group_key(key, KeyCodes::layout_code(layout)));
   return groups;
 }
 
@@ -74,11 +73,11 @@ TableLookup::TableLookup(const TableSet& set, const DeviceInfo& device) : max_re
 
 LookupResult TableLookup::search(const IndexedTable& one, const Problem& problem, const KernelCheck& usable) const {
   const auto& [table, codes, rows] = one;
-  const KeyCodes::Codes values = codes.codes(problem);
-  const int64_t m = codes.m_of(values), n = problem.integer_or("n", 0);
+  const Key key = codes.key(problem);
+  const int64_t m = codes.m_of(key), n = codes.n_of(key);
   LookupResult result;
   for (const TracedStep& traced :
-       trace_lookup(rows, m, n, codes.pads_m(), group_keys(codes, values, rows, problem), max_regret_)) {
+       trace_lookup(rows, m, n, codes.pads_m(), group_keys(codes, key, rows, problem), max_regret_)) {
     // The exact step keeps the problem as it is: M may not even be an attribute.
     const auto match = traced.met.match;
     LookupStep& step = result.steps.emplace_back(

@@ -19,6 +19,7 @@ constexpr double kReferences = 2;  // one for each distribution
 Milliseconds step_limit(const Problem& problem, const Protocol& protocol, const DeviceInfo& device) {
   const Op& op = op_of(problem);
   const auto cores = static_cast<double>(std::max<int64_t>(1, device.num_units));
+  // The references sum in double, whatever the type that candidates multiply (Work::arithmetic).
   const double arithmetic_s = kReferences * op.work(problem).flops / (kFlopsPerSecond * cores);
   const double memory_s = bench_bytes(op, problem, protocol, device) / kBytesPerSecond;
   constexpr double kYearS = 366 * 86400.0;

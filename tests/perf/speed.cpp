@@ -195,7 +195,10 @@ std::string unexploited(const std::vector<Row>& rows) {
       "On {} shapes no untuned library reaches 70 % of the roofline; a generated kernel wins {} of them.\n", open, won);
 }
 
-/// Peak rates by type: the highest of readings taken between the shapes, since other programs slow some of them.
+std::string arithmetic_of(const Problem& problem) { return std::string(name(op_of(problem).work(problem).arithmetic)); }
+
+/// Peak rates by the type that is multiplied: the highest of readings taken between the shapes, since other programs
+/// slow some of them.
 class PeakReadings {
  public:
   explicit PeakReadings(int num_threads) : num_threads_(num_threads) {}
@@ -205,7 +208,7 @@ class PeakReadings {
   }
   void set_roofline(std::vector<Row>& rows) const {
     for (Row& row : rows) {
-      const double peak = gflops_.at(std::string(row.decision.problem.text("dtype")));
+      const double peak = gflops_.at(arithmetic_of(row.decision.problem));
       row.roofline_us = std::max(row.bytes_us, peak > 0 ? row.flops / (peak * 1e3) : 0);
     }
   }
@@ -233,7 +236,7 @@ Findings measure_speed(const Settings& settings) {
       break;
     }
     try {
-      peaks.read(std::string(item.problem.text("dtype")));
+      peaks.read(arithmetic_of(item.problem));
       const auto results = tune(bench, {item}, race_options(settings), *journal);
       rows.push_back(measure(bench, *results.front().decision, settings));
     } catch (const Error& error) {

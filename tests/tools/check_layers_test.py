@@ -138,6 +138,19 @@ class CheckLayers(unittest.TestCase):
                       "src/core/c.h": "core/a.h"}, "these files include each other: core/a core/b core/c")
         self.passes({"src/core/a.cpp": ["core/a.h", "core/b.h"], "src/core/b_test.cpp": "core/a.h"})
 
+    def test_a_search_in_the_name_of_an_architecture(self):
+        root = self.tree({})
+        allowed = ["device.gfx == row.gfx", "gfx.empty()", 'fmt::format("{}/{}", gfx, units)', "key.substr(0, slash) == device.gfx"]
+        self.put(root / "src/solvers/one/a.cpp", "".join(f"f({line});\n" for line in allowed))
+        self.put(root / "src/core/device/instruction_sets.cpp", 'gfx.find("+");\n')
+        self.assertEqual(check(root).returncode, 0, check(root).stdout)
+        searches = ['device.gfx.find("+amx")', "info_.gfx.starts_with(level)", "gfx_.contains(suffix)", "info().gfx().substr(0, 9)",
+                    "split(device.gfx, '+')", "std::regex_match(device.gfx, kAmx)"]
+        for search in searches:
+            self.put(root / "src/solvers/one/a.cpp", f"int x;\nif ({search}) return;\n")
+            self.assertEqual(check(root).stdout, "src/solvers/one/a.cpp:2: a search in gfx, use DeviceInfo::instruction_sets(): "
+                             f"if ({search}) return;\n")
+
     def test_a_folder_with_too_many_files(self):
         files = {f"src/core/a{number}.{ending}": [] for number in range(14) for ending in ("h", "cpp")}
         files |= {f"src/core/a{number}_test.cpp": [] for number in range(14)}

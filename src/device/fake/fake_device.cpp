@@ -50,16 +50,16 @@ DeviceInfo FakeDevice::describe() {
   // Virtual time is exact: one launch makes a sample.
   info.facts = {
       {"least_sample_us", 0}, {"num_units", info.num_units}, {"shared_bytes", 65536}, {"l2_bytes", info.cache_bytes}};
-  info.peak_gflops = {{"fp64", 500}, {"fp32", 1000}, {"bf16", 2000}, {"fp16", 2000}};
+  info.peak_gflops = {{"fp64", 500},    {"fp32", 1000},     {"bf16", 2000}, {"fp16", 2000},     {"int8", 4000},
+                      {"e4m3fn", 4000}, {"e4m3fnuz", 4000}, {"e5m2", 4000}, {"e5m2fnuz", 4000}, {"e2m1", 8000}};
   info.bandwidth_gbs = kBandwidthGbs;
   return info;
 }
 
-double FakeDevice::roofline_us(double flops, double bytes, std::string_view dtype) const {
-  const auto peak = info_.peak_gflops.find(std::string(dtype));
-  if (peak == info_.peak_gflops.end())
-    fail(ErrorCode::invalid_input, "the fake device has no peak rate for '{}'", dtype);
-  return std::max(flops / (peak->second * 1e3), bytes / (kBandwidthGbs * 1e3));
+double FakeDevice::roofline_us(double flops, double bytes, DType arithmetic) const {
+  const auto peak_gflops = info_.peak_of(arithmetic);
+  if (!peak_gflops) fail(ErrorCode::invalid_input, "the fake device has no peak rate for '{}'", name(arithmetic));
+  return std::max(flops / (*peak_gflops * 1e3), bytes / (kBandwidthGbs * 1e3));
 }
 
 double FakeDevice::relative_clock() {

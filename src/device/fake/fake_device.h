@@ -41,8 +41,9 @@ class FakeDevice final : public Device {
   void break_down() noexcept { healthy_ = false; }
   /// Number of bytes allocated and not released.
   uint64_t allocated_bytes() const noexcept { return allocated_bytes_.load(); }
-  /// Virtual time of the fixed roofline: the larger of flops / peak_gflops[dtype] and bytes / bandwidth_gbs.
-  double roofline_us(double flops, double bytes, std::string_view dtype) const;
+  /// Virtual time of the fixed roofline: the larger of flops at the peak of `arithmetic` and bytes / bandwidth_gbs.
+  /// Throws invalid_input for a type without a peak (int4, int32, e8m0).
+  double roofline_us(double flops, double bytes, DType arithmetic) const;
 
   static DeviceInfo describe();
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <utility>
 
 #include "base/text.h"
 
@@ -16,10 +17,6 @@ bool has_all(const CpuInfo& cpu, std::initializer_list<std::string_view> flags) 
   return std::all_of(flags.begin(), flags.end(), [&](std::string_view flag) { return cpu.flags.contains(flag); });
 }
 
-bool has_any(const CpuInfo& cpu, std::initializer_list<std::string_view> flags) {
-  return std::any_of(flags.begin(), flags.end(), [&](std::string_view flag) { return cpu.flags.contains(flag); });
-}
-
 /// x86-64 psABI levels; 0 on another instruction set. cpuinfo calls LZCNT `abm` and SSE3 `pni`.
 int x86_level(const CpuInfo& cpu) {
   if (!cpu.flags.contains("lm")) return 0;
@@ -27,6 +24,20 @@ int x86_level(const CpuInfo& cpu) {
   if (!has_all(cpu, {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"})) return 2;
   if (!has_all(cpu, {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})) return 3;
   return 4;
+}
+
+std::map<std::string, double> rates_of(double fp32, double bf16, double fp16, double int8) {
+  std::map<std::string, double> rates = {{"fp64", fp32 / 2}, {"fp32", fp32}, {"bf16", bf16}, {"fp16", fp16}};
+  for (const char* narrow : {"int8", "int4", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e2m1"})
+    rates[narrow] = std::max({int8, bf16, fp16});
+  return rates;
+}
+
+/// Four units of 128 bits, as the widest Arm cores have. Their products of 2×4·4×2 bf16 (BFMMLA) are four times as fast
+/// as FMA, those of 2×8·8×2 int8 (SMMLA) eight times.
+std::map<std::string, double> arm_flops_per_cycle() {
+  constexpr double kFp32 = 32;
+  return rates_of(kFp32, 4 * kFp32, 4 * kFp32, 8 * kFp32);
 }
 
 }  // namespace
@@ -55,19 +66,28 @@ CpuInfo parse_cpuinfo(std::string_view text) {
   return cpu;
 }
 
-std::string architecture_of(const CpuInfo& cpu) {
-  const int level = x86_level(cpu);
-  if (level == 0) {
-    utsname names{};
-    return uname(&names) == 0 ? names.machine : "unknown";
+InstructionSets instruction_sets_of(const CpuInfo& cpu) {
+  using enum InstructionSet;
+  static constexpr std::array<std::pair<std::string_view, InstructionSet>, 7> kFlags = {{{"avx_vnni", avx_vnni},
+                                                                                         {"avx512_vnni", avx512_vnni},
+                                                                                         {"avx512_bf16", avx512_bf16},
+                                                                                         {"avx512_fp16", avx512_fp16},
+                                                                                         {"amx_bf16", amx_bf16},
+                                                                                         {"amx_int8", amx_int8},
+                                                                                         {"amx_fp16", amx_fp16}}};
+  InstructionSets sets(x86_level(cpu));
+  if (sets.level() == 0) return sets;
+  for (const auto& [flag, set] : kFlags) {
+    if (cpu.flags.contains(flag)) sets.add(set);
   }
-  std::string name = level == 1 ? "x86-64" : "x86-64-v" + std::to_string(level);
-  if (cpu.flags.contains("avx512_bf16"))
-    name += "+bf16";
-  else if (has_any(cpu, {"avx512_vnni", "avx_vnni"}))
-    name += "+vnni";
-  if (cpu.flags.contains("amx_bf16")) name += "+amx";
-  return name;
+  return sets;
+}
+
+std::string architecture_of(const CpuInfo& cpu) {
+  const InstructionSets sets = instruction_sets_of(cpu);
+  if (sets.level() > 0) return sets.gfx();
+  utsname names{};
+  return uname(&names) == 0 ? names.machine : "unknown";
 }
 
 std::string processor_of(const CpuInfo& cpu) {
@@ -81,19 +101,14 @@ std::string processor_of(const CpuInfo& cpu) {
 }
 
 std::map<std::string, double> flops_per_cycle(const CpuInfo& cpu) {
-  const int level = x86_level(cpu);
-  // Two units × lanes × (multiply + add); other instruction sets: four units of 128 bits, as the widest Arm cores have.
-  const double fp32 = level == 4 ? 64 : level == 3 || level == 0 ? 32 : 16;
-  std::map<std::string, double> rates = {
-      {"fp64", fp32 / 2}, {"fp32", fp32}, {"bf16", fp32}, {"fp16", fp32}, {"int8", 4 * fp32}};
-  if (level == 0) rates["bf16"] = rates["fp16"] = 4 * fp32;
-  if (cpu.flags.contains("avx512_bf16")) rates["bf16"] = 2 * fp32;
-  if (cpu.flags.contains("avx512_fp16")) rates["fp16"] = 2 * fp32;
-  // A tile product of 16×16×32 bf16 takes 16 cycles.
-  if (cpu.flags.contains("amx_bf16")) rates["bf16"] = 1024;
-  if (cpu.flags.contains("amx_fp16")) rates["fp16"] = 1024;
-  if (cpu.flags.contains("amx_int8")) rates["int8"] = 2048;
-  return rates;
+  using enum InstructionSet;
+  const InstructionSets sets = instruction_sets_of(cpu);
+  if (sets.level() == 0) return arm_flops_per_cycle();
+  const double fp32 = sets.has(avx512) ? 64 : sets.has(avx2) ? 32 : 16;
+  const double bf16 = sets.has(amx_bf16) ? 1024 : sets.has(avx512_bf16) ? 2 * fp32 : fp32;
+  const double fp16 = sets.has(amx_fp16) ? 1024 : sets.has(avx512_fp16) ? 2 * fp32 : fp32;
+  const double int8 = sets.has(amx_int8) ? 2048 : 4 * fp32;
+  return rates_of(fp32, bf16, fp16, int8);
 }
 
 }  // namespace attune

@@ -87,7 +87,7 @@ HostDevice::HostDevice(int64_t max_threads)
 
 void HostDevice::bound_peak() {
   // Cores with AVX-512 multiply in 3 cycles. Some others take up to 6: their clock is higher than highest_ghz().
-  if (!info_.gfx.starts_with("x86-64-v4") || clock_.highest_ghz() == clock_bound_ghz_) return;
+  if (clock_.highest_ghz() == clock_bound_ghz_ || !info_.instruction_sets().has(InstructionSet::avx512)) return;
   for (auto& [dtype, gflops] : info_.peak_gflops) gflops *= clock_.highest_ghz() / clock_bound_ghz_;
   clock_bound_ghz_ = clock_.highest_ghz();
 }

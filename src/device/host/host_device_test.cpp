@@ -40,12 +40,55 @@ TEST(CpuInfo, NamesTheArchitectureByLevelAndWhatChangesTheWinner) {
 
 TEST(CpuInfo, KeepsTheModelWithoutCommas) { EXPECT_EQ(cpu("lm").model, "Some Model"); }
 
-TEST(CpuInfo, BoundsTheRateOfAmxAboveAllElse) {
-  const auto rates =
-      flops_per_cycle(cpu(std::string(kV2) + std::string(kV3) + std::string(kV4) + " avx512_bf16 amx_bf16"));
-  EXPECT_EQ(rates.at("fp32"), 64);
-  EXPECT_EQ(rates.at("fp64"), 32);
-  EXPECT_EQ(rates.at("bf16"), 1024);
+TEST(CpuInfo, InstructionSetsAreThoseOfTheFlagsAndNoOther) {
+  using enum InstructionSet;
+  const std::string v4 = std::string(kV2) + std::string(kV3) + std::string(kV4);
+  EXPECT_EQ(instruction_sets_of(cpu(v4)), InstructionSets(4));
+  EXPECT_EQ(instruction_sets_of(cpu(v4 + " avx512_bf16")), InstructionSets(4, {avx512_bf16}));
+  EXPECT_EQ(instruction_sets_of(cpu(v4 + " amx_bf16 amx_int8 amx_fp16 avx512_fp16 avx_vnni avx512_vnni")),
+            InstructionSets(4, {amx_bf16, amx_int8, amx_fp16, avx512_fp16, avx_vnni, avx512_vnni}));
+  EXPECT_EQ(instruction_sets_of(cpu("asimd bf16 i8mm")), InstructionSets());
+}
+
+/// A processor of each architecture, and its operations a cycle by type.
+struct KnownRates {
+  std::string gfx, flags;
+  double fp32, bf16, fp16, narrow;
+};
+
+TEST(CpuInfo, RatesOfEachArchitectureAreTheKnownOnes) {
+  const std::string v2(kV2), v3 = v2 + std::string(kV3), v4 = v3 + std::string(kV4);
+  const std::string bf16 = v4 + " avx512_vnni avx512_bf16";
+  const KnownRates known[] = {
+      {"x86-64-v2", v2, 16, 16, 16, 64},
+      {"x86-64-v3", v3, 32, 32, 32, 128},
+      {"x86-64-v3+vnni", v3 + " avx_vnni", 32, 32, 32, 128},
+      {"x86-64-v4", v4, 64, 64, 64, 256},
+      {"x86-64-v4+vnni", v4 + " avx512_vnni", 64, 64, 64, 256},
+      {"x86-64-v4+bf16", bf16, 64, 128, 64, 256},
+      {"x86-64-v4+bf16", bf16 + " avx512_fp16", 64, 128, 128, 256},
+      {"x86-64-v4+bf16+amx", bf16 + " avx512_fp16 amx_bf16 amx_int8", 64, 1024, 128, 2048},
+      {"x86-64-v4+bf16+amx", bf16 + " avx512_fp16 amx_bf16 amx_int8 amx_fp16", 64, 1024, 1024, 2048},
+  };
+  for (const KnownRates& one : known) {
+    EXPECT_EQ(architecture_of(cpu(one.flags)), one.gfx);
+    const std::map<std::string, double> want = {
+        {"fp64", one.fp32 / 2},   {"fp32", one.fp32},   {"bf16", one.bf16},      {"fp16", one.fp16},
+        {"int8", one.narrow},     {"int4", one.narrow}, {"e2m1", one.narrow},    {"e4m3fn", one.narrow},
+        {"e4m3fnuz", one.narrow}, {"e5m2", one.narrow}, {"e5m2fnuz", one.narrow}};
+    EXPECT_EQ(flops_per_cycle(cpu(one.flags)), want) << one.gfx;
+  }
+}
+
+TEST(CpuInfo, NarrowTypesAreAsFastAsTheTypesToWhichARightKernelMayWidenThem) {
+  const std::string v4 = std::string(kV2) + std::string(kV3) + std::string(kV4);
+  const auto rates = flops_per_cycle(cpu(v4 + " avx512_bf16 amx_bf16"));  // Tiles of int8 are hidden.
+  EXPECT_EQ(rates.at("int8"), 1024);
+  EXPECT_EQ(rates.at("e4m3fn"), 1024);
+  const auto arm = flops_per_cycle(cpu("asimd bf16 i8mm"));
+  EXPECT_EQ(arm.at("fp32"), 32);
+  EXPECT_EQ(arm.at("bf16"), 128);
+  EXPECT_EQ(arm.at("int8"), 256);
 }
 
 /// A root folder with files of /proc and /sys, written by tests.
@@ -126,7 +169,7 @@ TEST(HostDevice, BoundsItsRateByTheHighestClockSeenOrByWhatNoCoreReaches) {
   const double before = device.info().peak_gflops.at("fp32");
   device.open_stream();
   const double after = device.info().peak_gflops.at("fp32");
-  if (!device.info().gfx.starts_with("x86-64-v4")) {
+  if (!device.info().instruction_sets().has(InstructionSet::avx512)) {
     EXPECT_EQ(after, before);
     return;
   }

@@ -21,6 +21,7 @@
 #include "dispatch/capture/shape_counters.h"
 #include "dispatch/table/key_problem.h"
 #include "formats/csv/untuned_table.h"
+#include "ops/gemm/gemm_key.h"
 
 namespace attune {
 namespace {
@@ -58,6 +59,9 @@ struct Line {
   CalledShape shape;
   std::vector<ListStatus*> standings;  ///< States of this shape as a typed call and as text.
 };
+
+/// The place of an entry of families() there.
+size_t place_of(const FamilySpec& family) { return static_cast<size_t>(&family - families().data()); }
 
 bool is_fresh(const Line& line) { return *line.standings.front() == ListStatus::fresh; }
 
@@ -148,8 +152,9 @@ std::vector<std::vector<Line>> Capture::State::lines() {
   counters.visit([&](const ShapeCounters::CountedShape& counted) {
     const auto& [key, threads, calls, list_status] = counted;
     if (list_status != ListStatus::refused) {
-      if (auto problem = problem_of(counters.codes(key.op), key)) {
-        all[static_cast<size_t>(key.op)].push_back({{std::move(*problem), calls, threads}, {&list_status}});
+      const KeyCodes& codes = counters.codes().of(key.op());
+      if (auto problem = problem_of(codes, key)) {
+        all[counters.codes().place(codes)].push_back({{std::move(*problem), calls, threads}, {&list_status}});
         return;
       }
       list_status = ListStatus::refused;
@@ -161,8 +166,7 @@ std::vector<std::vector<Line>> Capture::State::lines() {
     if (text.list_status == ListStatus::refused)
       refused_calls += text.calls;
     else
-      all[static_cast<size_t>(op_id(*find_family(text.problem.op())))].push_back(
-          {{text.problem, text.calls}, {&text.list_status}});
+      all[place_of(*find_family(text.problem.op()))].push_back({{text.problem, text.calls}, {&text.list_status}});
   }
   num_refused = refused_calls;
   return all;
@@ -224,7 +228,7 @@ void Capture::State::write_family(const FamilySpec& family, std::vector<Line>& l
       for (ListStatus* list_status : line.standings) *list_status = ListStatus::listed;
     }
   });
-  uint64_t& written = written_calls[static_cast<size_t>(op_id(family))];
+  uint64_t& written = written_calls[place_of(family)];
   if (written == calls) return;
   // The counts are written even if the list could not be: they are a shape list too.
   guarded([&] {
@@ -251,7 +255,15 @@ Capture::~Capture() {
   State::Live::get().remove(state_.get());
 }
 
-void Capture::note(const GemmKey& key, int threads) noexcept {
+void Capture::note(const GemmKey& typed, int threads) noexcept {
+  Key key;
+  if (to_key(typed, key))
+    note(key, threads);
+  else
+    state_->num_dropped.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Capture::note(const Key& key, int threads) noexcept {
   const auto limit = static_cast<uint16_t>(std::clamp(threads, 0, int{std::numeric_limits<uint16_t>::max()}));
   if (!state_->counters.count(key, limit)) state_->num_dropped.fetch_add(1, std::memory_order_relaxed);
 }

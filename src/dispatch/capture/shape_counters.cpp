@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/capture/shape_counters.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -31,19 +32,15 @@ T* zeroed(size_t count) noexcept {
 }  // namespace
 
 ShapeCounters::Level::~Level() {
+  for (size_t slot = 0; tags != nullptr && entries != nullptr && slot < num_slots; ++slot) {
+    if (tags[slot] != 0) std::free(entries[slot].values);
+  }
   std::free(tags);
   std::free(entries);
   for (const auto& shard : calls) std::free(shard.load(std::memory_order_relaxed));
 }
 
-ShapeCounters::ShapeCounters(uint64_t max_shapes) : max_shapes_(max_shapes) {
-  for (const FamilySpec& family : families()) codes_.emplace_back(family);
-}
-
-uint64_t ShapeCounters::tag_of(const GemmKey& key, uint16_t threads) const noexcept {
-  const uint64_t hash = codes_[static_cast<size_t>(key.op)].hash(key).low ^ threads * kSecrets[0];
-  return hash == 0 ? 1 : hash;
-}
+ShapeCounters::ShapeCounters(uint64_t max_shapes) : max_shapes_(max_shapes) {}
 
 ShapeCounters::~ShapeCounters() { reset(); }
 
@@ -85,23 +82,31 @@ bool ShapeCounters::add_call(Level& level, size_t slot) noexcept {
 /// Returns true if the slot holds this shape now; false if it holds another, or if the limit is reached (`dropped`).
 /// Concurrent threads may exceed the limit by one shape each, for which there is room. Counting the shape before
 /// claiming the slot could lose a call of a known shape to a thread that is about to give up its claim.
-bool ShapeCounters::claim(Level& level, size_t slot, uint64_t tag, const Entry& shape, bool& dropped) noexcept {
-  if (num_shapes() >= max_shapes_) {
+bool ShapeCounters::claim(Level& level, size_t slot, const Called& shape, bool& dropped) noexcept {
+  const auto values = shape.key.values();
+  auto* kept = num_shapes() < max_shapes_ ? zeroed<int64_t>(values.size()) : nullptr;
+  if (kept == nullptr) {
     dropped = true;
     return false;
   }
   uint64_t other = 0;
-  if (!Word(level.tags[slot]).compare_exchange_strong(other, tag, std::memory_order_relaxed)) return other == tag;
+  if (!Word(level.tags[slot]).compare_exchange_strong(other, shape.tag, std::memory_order_relaxed)) {
+    std::free(kept);
+    return other == shape.tag;
+  }
   num_shapes_.fetch_add(1, std::memory_order_relaxed);
+  std::copy(values.begin(), values.end(), kept);
   Entry& entry = level.entries[slot];
-  entry.key = shape.key;
+  entry.values = kept;
+  entry.op = shape.key.op();
+  entry.num_values = static_cast<uint16_t>(values.size());
   entry.threads = shape.threads;
   std::atomic_ref<uint8_t>(entry.complete).store(1, std::memory_order_release);
   return true;
 }
 
-ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, uint64_t tag, const Entry& shape,
-                                                   bool is_last) noexcept {
+ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, const Called& shape, bool is_last) noexcept {
+  const uint64_t tag = shape.tag;
   const size_t bucket = tag & (level.num_slots - 1) & ~(kBucket - 1);
   // The last level continues after a full bucket, so that only max_shapes_ limits it.
   const size_t num_tried = is_last ? level.num_slots : kBucket;
@@ -110,21 +115,26 @@ ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, uint64_t tag, c
     const uint64_t there = Word(level.tags[slot]).load(std::memory_order_relaxed);
     if (there != tag && there != 0) continue;
     bool dropped = false;
-    if (there == tag || claim(level, slot, tag, shape, dropped))
+    if (there == tag || claim(level, slot, shape, dropped))
       return add_call(level, slot) ? CountStatus::counted : CountStatus::dropped;
     if (dropped) return CountStatus::dropped;
   }
   return CountStatus::full;
 }
 
-bool ShapeCounters::count(const GemmKey& key, uint16_t threads) noexcept {
-  if (key.op >= OpId::fmoe) return false;
-  const uint64_t tag = tag_of(key, threads);
-  const Entry shape{.key = key, .threads = threads, .complete = 0, .list_status = ListStatus::fresh};
+bool ShapeCounters::count(const Key& key, uint16_t threads) noexcept {
+  const KeyCodes* codes = codes_.find(key.op());
+  if (codes == nullptr) return false;
+  if (!codes->is_complete(key)) {
+    const auto whole = codes->complete(key);
+    return whole && count(*whole, threads);
+  }
+  const uint64_t hash = codes->hash(key).low ^ threads * kSecrets[0];
+  const Called shape{key, threads, hash == 0 ? 1 : hash};
   for (size_t i = 0; i < kLevels; ++i) {
     Level* here = level(i);
     if (!here) return false;
-    const CountStatus found = count_in(*here, tag, shape, i + 1 == kLevels);
+    const CountStatus found = count_in(*here, shape, i + 1 == kLevels);
     if (found != CountStatus::full) return found == CountStatus::counted;
   }
   return false;
@@ -143,7 +153,7 @@ void ShapeCounters::visit(const Visit& visit) const {
         if (uint64_t* own = shard.load(std::memory_order_acquire))
           calls += Word(own[slot]).load(std::memory_order_relaxed);
       }
-      visit({entry.key, entry.threads, calls, entry.list_status});
+      visit({Key(entry.op, {entry.values, entry.num_values}), entry.threads, calls, entry.list_status});
     }
   }
 }

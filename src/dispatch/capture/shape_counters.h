@@ -5,9 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
-#include "attune/gemm.h"
+#include "attune/key.h"
 #include "attune/problem.h"
 #include "dispatch/table/key_codes.h"
 
@@ -27,15 +26,15 @@ class ShapeCounters {
   ShapeCounters(const ShapeCounters&) = delete;
   ShapeCounters& operator=(const ShapeCounters&) = delete;
 
-  /// Thread-safe; wait-free except when a table is allocated. Returns false if the shape is not counted: the limit is
-  /// reached, memory is short, or the op has no typed key.
+  /// Thread-safe; wait-free except for the first call of a shape, which allocates. Returns false if the shape is not
+  /// counted: the limit is reached, memory is short, or the key is of no op or has too many or too few values.
   /// `threads`: limit under which the shape was called; 0: unknown.
-  bool count(const GemmKey& key, uint16_t threads = 0) noexcept;
+  bool count(const Key& key, uint16_t threads = 0) noexcept;
   uint64_t num_shapes() const noexcept { return num_shapes_.load(std::memory_order_relaxed); }
 
   /// A shape that was called under one thread limit.
   struct CountedShape {
-    const GemmKey& key;
+    Key key;  ///< Complete.
     uint16_t threads = 0;
     uint64_t calls = 0;
     ListStatus& list_status;
@@ -46,13 +45,14 @@ class ShapeCounters {
   /// Forgets all shapes. Requires: no thread counts meanwhile.
   void reset() noexcept;
 
-  const KeyCodes& codes(OpId op) const noexcept { return codes_[static_cast<size_t>(op)]; }
+  const FamilyCodes& codes() const noexcept { return codes_; }
 
  private:
   static constexpr size_t kBucket = 8, kShards = 16, kLevels = 4;
   struct Entry {
-    GemmKey key;
-    uint16_t threads;
+    int64_t* values;  ///< Of the key; memory of the C library.
+    OpId op;
+    uint16_t num_values, threads;
     uint8_t complete;  ///< Set with release once the key is written.
     ListStatus list_status;
   };
@@ -65,15 +65,18 @@ class ShapeCounters {
     ~Level();
   };
   enum class CountStatus : uint8_t { counted, full, dropped };
-  uint64_t tag_of(const GemmKey& key, uint16_t threads) const noexcept;
-
   Level* level(size_t number) noexcept;
-  CountStatus count_in(Level& level, uint64_t tag, const Entry& shape, bool is_last) noexcept;
-  bool claim(Level& level, size_t slot, uint64_t tag, const Entry& shape, bool& dropped) noexcept;
+  struct Called {
+    const Key& key;
+    uint16_t threads;
+    uint64_t tag;
+  };
+  CountStatus count_in(Level& level, const Called& shape, bool is_last) noexcept;
+  bool claim(Level& level, size_t slot, const Called& shape, bool& dropped) noexcept;
   static bool add_call(Level& level, size_t slot) noexcept;
 
   const uint64_t max_shapes_;
-  std::vector<KeyCodes> codes_;  ///< Indexed by OpId.
+  const FamilyCodes codes_;
   std::atomic<uint64_t> num_shapes_{0};
   std::array<std::atomic<Level*>, kLevels> levels_{};
 };

@@ -11,13 +11,8 @@
 namespace attune {
 namespace {
 
-GemmKey shape(int64_t m) {
-  GemmKey key;
-  key.m = m;
-  key.n = 64;
-  key.k = 128;
-  return key;
-}
+/// The trailing values have their defaults.
+Key shape(int64_t m) { return {OpId::gemm_a16w16, {m, 64, 128}}; }
 
 std::vector<size_t> usable_cores() {
   std::vector<size_t> cores;
@@ -40,7 +35,7 @@ void stay_on(size_t core) {
 uint64_t calls_of(const ShapeCounters& counters, int64_t m) {
   uint64_t found = 0;
   counters.visit([&](const ShapeCounters::CountedShape& counted) {
-    if (counted.key.m == m) found += counted.calls;
+    if (counted.key[0] == m) found += counted.calls;
   });
   return found;
 }

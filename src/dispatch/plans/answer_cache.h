@@ -5,10 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "attune/gemm.h"
+#include "attune/key.h"
 #include "attune/match.h"
 #include "attune/problem.h"
 #include "base/mutex.h"
+#include "dispatch/plans/operand_list.h"
 
 namespace attune {
 
@@ -18,10 +19,11 @@ struct LayoutSet;
 /// The answer to a problem.
 struct alignas(64) CachedAnswer {
   ProblemKey hash;
-  GemmKey key;
+  Key key;
   Hit hit;
   const LayoutSet* layouts = nullptr;  ///< Layouts of the packed weights; null: the weights are a plain operand.
   CachedPlan* plan = nullptr;          ///< The entry that owns hit.plan.
+  OperandList operands;                ///< What hit.plan reads and writes.
   uint64_t number = 0;                 ///< Sequence number of the put().
   bool was_served = false;             ///< The problem has a plan, or had one before.
   bool was_missed = false;             ///< No row serves the problem, or none did before.

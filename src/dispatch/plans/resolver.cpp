@@ -49,6 +49,7 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
 
 Resolution Resolver::resolve(const Problem& problem, const Candidate& candidate) {
   Resolution answer;
+  answer.operands = OperandList(op_of(problem).tensors(problem));
   set_plan(problem, {candidate.name(), {}}, answer, answer.why_not);
   return answer;
 }
@@ -56,7 +57,7 @@ Resolution Resolver::resolve(const Problem& problem, const Candidate& candidate)
 Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& request,
                              double max_regret) {
   Resolution answer;
-  const GemmKey& key = request.key;
+  const Key& key = request.key;
   const Problem read = problem_to_compute(codes, key);
   const Op* known = find_op(codes.family().op);
   if (known == nullptr) {
@@ -64,11 +65,11 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
     return answer;
   }
   const Problem problem = known->normalise(read, maker_.device());
-  if ((key.flags & GemmKey::bpreshuffle) != 0 && request.layouts == nullptr) {
+  answer.operands = OperandList(known->tensors(problem));
+  if (codes.is_packed(key) && request.layouts == nullptr) {
     // A key does not tell the layout of its weights, so no kernel may read them.
     fail(ErrorCode::invalid_input,
-         "weights packed ahead (bpreshuffle=1) come from Dispatcher::pack_weights(), pass them with the key: {}",
-         problem.key());
+         "weights packed ahead come from Dispatcher::pack_weights(), pass them with the key: {}", problem.key());
   }
   std::vector<GroupKey> groups;
   std::span<const std::string> layouts;
@@ -79,25 +80,26 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
     groups = request.layouts->group_keys(codes, key);
   }
   bool has_rows = false;
-  visit_rows<LayoutSet::kMax>(rows, key.m, key.n, codes.pads_m(), groups, max_regret, [&](const MatchedRow& met) {
-    has_rows = true;
-    const RowIndex::Row& row = rows.row(met.number);
-    const auto layout = layouts.empty() ? layouts : layouts.subspan(met.layout, 1);
-    const std::string_view kernel = rows.kernel_name(row);
-    std::string why_not = "it names no kernel";
-    const bool has_plan = !kernel.empty() && set_plan(problem, {kernel, layout}, answer, why_not);
-    answer.hit.match = met.match;
-    answer.hit.row = met.number;
-    answer.hit.regret_percent = percent_of(met.regret);
-    answer.hit.layout = met.layout;
-    // Results would change when the kernel takes over from a stand-in, so under a requirement there is none.
-    const bool may_wait = required_ == Requirement::none || maker_.compiles();
-    if (has_plan || (!kernel.empty() && !answer.missing.empty() && may_wait)) return true;
-    answer.missing.clear();
-    log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(row), problem.key(), why_not));
-    answer.hit = {};
-    return false;
-  });
+  visit_rows<LayoutSet::kMax>(
+      rows, codes.m_of(key), codes.n_of(key), codes.pads_m(), groups, max_regret, [&](const MatchedRow& met) {
+        has_rows = true;
+        const RowIndex::Row& row = rows.row(met.number);
+        const auto layout = layouts.empty() ? layouts : layouts.subspan(met.layout, 1);
+        const std::string_view kernel = rows.kernel_name(row);
+        std::string why_not = "it names no kernel";
+        const bool has_plan = !kernel.empty() && set_plan(problem, {kernel, layout}, answer, why_not);
+        answer.hit.match = met.match;
+        answer.hit.row = met.number;
+        answer.hit.regret_percent = percent_of(met.regret);
+        answer.hit.layout = met.layout;
+        // Results would change when the kernel takes over from a stand-in, so under a requirement there is none.
+        const bool may_wait = required_ == Requirement::none || maker_.compiles();
+        if (has_plan || (!kernel.empty() && !answer.missing.empty() && may_wait)) return true;
+        answer.missing.clear();
+        log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(row), problem.key(), why_not));
+        answer.hit = {};
+        return false;
+      });
   if (answer.hit.plan != nullptr) return answer;
   if (required_ == Requirement::batch_invariant && has_rows && answer.hit.row == 0) {
     answer.why_not = "the kernel that its weight's rows name cannot be made, and another one would change the results";

@@ -7,6 +7,7 @@
 
 #include "attune/error.h"
 #include "attune/match.h"
+#include "dispatch/plans/operand_list.h"
 #include "dispatch/plans/plan_cache.h"
 #include "dispatch/plans/plan_maker.h"
 #include "dispatch/table/key_codes.h"
@@ -30,6 +31,7 @@ struct Resolution {
   std::string why_not;         ///< If no plan: the reason.
   Refusal refusal;             ///< If no plan: the error; the caller that serves the answer sets the sentence.
   CachedPlan* plan = nullptr;  ///< The entry that owns hit.plan.
+  OperandList operands;        ///< Of the problem.
 };
 
 /// Makes answers: tries the rows that match a lookup until a plan of one can be made, else the untuned config. Not

@@ -10,20 +10,17 @@
 #include "base/error.h"
 #include "dispatch/table/key_problem.h"
 #include "ops/op.h"
-#include "search/weight_group.h"
 
 namespace attune {
 namespace {
 
 /// Throws invalid_input for a key that is no problem of its op, unavailable for an op that this build does not compute.
-Problem normalised(const KeyCodes& codes, GemmKey key, int64_t m, const DeviceInfo& device) {
-  key.m = m;
-  const Problem asked = problem_to_compute(codes, key);
+Problem normalised(const KeyCodes& codes, const Key& key, int64_t m, const DeviceInfo& device) {
+  const Problem asked = problem_to_compute(codes, codes.with_m(key, m));
   const Op* op = find_op(codes.family().op);
   if (op == nullptr) fail(ErrorCode::unavailable, "this build does not compute {}", codes.family().op);
   Problem problem = op->normalise(asked, device);
-  if (!has_packed_weights(problem))
-    fail(ErrorCode::invalid_input, "the op has no packed weights: {}", codes.family().op);
+  if (!codes.is_packed(key)) fail(ErrorCode::invalid_input, "the op has no packed weights: {}", codes.family().op);
   return problem;
 }
 
@@ -31,10 +28,10 @@ Problem normalised(const KeyCodes& codes, GemmKey key, int64_t m, const DeviceIn
 
 /// Collects the layouts of usable rows, the layout with most rows first.
 std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(PlanMaker& maker, const KeyCodes& codes,
-                                                                  const RowIndex& rows, const GemmKey& key) {
+                                                                  const RowIndex& rows, const Key& key) {
   std::vector<Choice> choices;
   for (const std::string& layout : rows.layouts()) {
-    const GroupKey group = codes.group_key(codes.codes(key), KeyCodes::layout_code(layout));
+    const GroupKey group = codes.group_key(key, KeyCodes::layout_code(layout));
     Choice choice;
     choice.layout = layout;
     for (uint32_t number = rows.next(group, 0); number != 0; number = rows.next(group, rows.row(number).m)) {
@@ -59,7 +56,7 @@ std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(PlanMaker& mak
 
 /// Returns the first untuned layout (baselines first, `plain` last) that some solver reads at every probed M; else the
 /// first.
-WeightsPacker::Choice WeightsPacker::choice_without_rows(PlanMaker& maker, const KeyCodes& codes, const GemmKey& key) {
+WeightsPacker::Choice WeightsPacker::choice_without_rows(PlanMaker& maker, const KeyCodes& codes, const Key& key) {
   // oneDNN's layout may depend on whether M is small, medium or large.
   constexpr std::array<int64_t, 3> kProbed = {1, 64, 2048};
   std::vector<Choice> choices;
@@ -94,7 +91,7 @@ const LayoutSet& WeightsPacker::set_of(std::vector<std::string> names) {
 }
 
 WeightsPacker::PackingChoice WeightsPacker::choose(PlanMaker& maker, const KeyCodes& codes, const RowIndex& rows,
-                                                   const GemmKey& key, const PackOptions& options) {
+                                                   const Key& key, const PackOptions& options) {
   std::vector<Choice> choices = choices_of_rows(maker, codes, rows, key);
   if (choices.empty()) choices.push_back(choice_without_rows(maker, codes, key));
   if (options.packing == Packing::one_layout) choices.resize(1);

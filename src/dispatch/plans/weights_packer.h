@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attune/gemm.h"
+#include "attune/key.h"
 #include "attune/weights.h"
 #include "dispatch/plans/plan_maker.h"
 #include "dispatch/table/key_codes.h"
@@ -22,9 +22,9 @@ class WeightsPacker {
     std::vector<WeightPacking> packings;  ///< By layout. Opaque ones call a library: one thread at a time.
     uint64_t plain_bytes = 0;
   };
-  /// `maker`: must outlive the packings. `key`: with the flag bpreshuffle; its M is ignored. Throws invalid_input for a
+  /// `maker`: must outlive the packings. `key`: of packed weights; its M is ignored. Throws invalid_input for a
   /// key that is no problem; unavailable when no solver packs its weights or no copy is within the limit.
-  PackingChoice choose(PlanMaker& maker, const KeyCodes& codes, const RowIndex& rows, const GemmKey& key,
+  PackingChoice choose(PlanMaker& maker, const KeyCodes& codes, const RowIndex& rows, const Key& key,
                        const PackOptions& options);
 
  private:
@@ -36,8 +36,8 @@ class WeightsPacker {
     double us = 0;  ///< Sum over all rows.
   };
   static std::vector<Choice> choices_of_rows(PlanMaker& maker, const KeyCodes& codes, const RowIndex& rows,
-                                             const GemmKey& key);
-  static Choice choice_without_rows(PlanMaker& maker, const KeyCodes& codes, const GemmKey& key);
+                                             const Key& key);
+  static Choice choice_without_rows(PlanMaker& maker, const KeyCodes& codes, const Key& key);
   const LayoutSet& set_of(std::vector<std::string> names);
 
   std::map<std::vector<std::string>, std::unique_ptr<const LayoutSet>> sets_;  ///< Never freed: answers point to them.

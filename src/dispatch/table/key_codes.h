@@ -4,86 +4,100 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
-#include "attune/gemm.h"
+#include "attune/key.h"
 #include "attune/problem.h"
 #include "dispatch/table/shape_hash.h"
 #include "ops/family.h"
 
 namespace attune {
 
-/// Encodes the key columns of a family as numbers, in the family's order, and hashes them. A number is the value
-/// itself, an enumerator of DType, or a hash of a text that is neither. Equal numbers have equal hashes, whether they
-/// come from a typed key or a row; different ones collide with a probability of about 2^-100. Const after construction,
-/// hence thread-safe.
+/// Encodes the key columns of a family as the numbers of a Key, in the family's order, and hashes them. Besides the
+/// numbers that attune/key.h names, a text that is no choice and a data type that this build does not know have a hash
+/// of the text, which is negative. Equal keys have equal hashes, whether a caller or a row made them; different ones
+/// collide with a probability of about 2^-100. Const after construction, hence thread-safe.
 class KeyCodes {
  public:
-  static constexpr size_t kMax = 16;
-  using Codes = std::array<int64_t, kMax>;
-
   explicit KeyCodes(const FamilySpec& family);
 
   size_t size() const noexcept { return num_columns_; }
+  OpId op() const noexcept { return family_.number; }
   /// Returns the code of a cell or attribute value; nothing if the column cannot hold it.
   std::optional<int64_t> code(size_t column, std::string_view cell) const;
-  /// Returns the default code for an empty or missing cell. `so_far`: codes of the columns before it.
-  int64_t code_of_none(size_t column, const Codes& so_far) const;
+  /// Returns the default code for an empty or missing cell. `so_far`: has the codes of the columns before it.
+  int64_t code_of_none(size_t column, const Key& so_far) const;
   /// Returns 0 for `plain` and for an empty name.
   static int64_t layout_code(std::string_view layout);
 
   /// Throws invalid_input for a value that the column cannot hold.
-  Codes codes(const Problem& problem) const;
-  Codes codes(const GemmKey& key) const noexcept;
-  /// Hashes a typed key without its M; ignores fields that the family has no column for. About 5 ns.
-  GroupKey group_key(const GemmKey& key) const noexcept {
-    return GroupKey::of({op_, head_of(key) & head_mask_, static_cast<uint64_t>(key.n), static_cast<uint64_t>(key.k),
-                         static_cast<uint64_t>(key.batch) & batch_mask_, 0});
+  Key key(const Problem& problem) const;
+  /// Whether the key has a value for each column. Only such keys are hashed and compared.
+  bool is_complete(const Key& key) const noexcept { return key.size() == num_columns_; }
+  /// Returns the key with the defaults of the values that it leaves out at its end; nothing if it has too many, or
+  /// leaves out one that has no default.
+  std::optional<Key> complete(const Key& key) const noexcept;
+
+  /// Hashes a key without its M. About 6 ns for 14 values.
+  GroupKey group_key(const Key& key, int64_t layout = 0) const noexcept {
+    return GroupKey::of(family_.number, {key.values().data(), num_columns_}, m_column_, layout);
   }
-  ProblemKey hash(const GemmKey& key) const noexcept { return group_key(key).with_m(key.m); }
-  GroupKey group_key(const Codes& codes, int64_t layout = 0) const noexcept;
-  ProblemKey hash(const Codes& codes, int64_t layout = 0) const noexcept {
-    return group_key(codes, layout).with_m(m_of(codes));
+  ProblemKey hash(const Key& key, int64_t layout = 0) const noexcept {
+    return group_key(key, layout).with_m(m_of(key));
   }
-  /// Whether two typed keys are the same problem: equal in all fields that the family has columns for. About 2 ns.
-  bool same(const GemmKey& a, const GemmKey& b) const noexcept {
-    return a.m == b.m && a.n == b.n && a.k == b.k && ((head_of(a) ^ head_of(b)) & head_mask_) == 0 &&
-           ((static_cast<uint64_t>(a.batch) ^ static_cast<uint64_t>(b.batch)) & batch_mask_) == 0;
-  }
-  /// Whether the family has columns for the batch, the bias and the operand orders that a key asks for. Without a
-  /// column the field would be ignored and another product computed.
-  bool fits(const GemmKey& key) const noexcept {
-    constexpr uint64_t kAsked = GemmKey::bias | GemmKey::trans_a | GemmKey::b_is_kn;
-    return (key.batch == 1 || batch_mask_ != 0) && (key.flags & kAsked & ~head_mask_) == 0;
-  }
-  /// Throws invalid_input unless fits(key).
-  void check_fits(const GemmKey& key) const;
   bool pads_m() const noexcept { return family_.pads_rows; }
-  /// Returns M from the codes; 0 for a family without M.
-  int64_t m_of(const Codes& codes) const noexcept { return m_column_ ? codes[*m_column_] : 0; }
+  /// Returns the value of FamilySpec::rows; 0 for a family without it.
+  int64_t m_of(const Key& key) const noexcept { return m_column_ < num_columns_ ? key[m_column_] : 0; }
+  /// Returns the value of FamilySpec::columns; 0 for a family without it.
+  int64_t n_of(const Key& key) const noexcept { return n_column_ < num_columns_ ? key[n_column_] : 0; }
+  Key with_m(Key key, int64_t m) const noexcept {
+    if (m_column_ < num_columns_) key[m_column_] = m;
+    return key;
+  }
+  /// Whether the weights are packed ahead.
+  bool is_packed(const Key& key) const noexcept {
+    return family_.is_packed || (packed_column_ < num_columns_ && key[packed_column_] != 0);
+  }
+  /// Returns the key for packed weights; unchanged for a family without them.
+  Key with_packed(Key key) const noexcept {
+    if (packed_column_ < num_columns_) key[packed_column_] = 1;
+    return key;
+  }
   const FamilySpec& family() const noexcept { return family_; }
 
  private:
-  static constexpr uint64_t kByte = 0xff;
-  static constexpr int kInShift = 16, kOutShift = 8;
-  static uint64_t head_of(const GemmKey& key) noexcept {
-    return uint64_t{key.flags} | static_cast<uint64_t>(key.out) << kOutShift |
-           static_cast<uint64_t>(key.in) << kInShift;
-  }
-  enum class Field : uint8_t { m, n, k, batch, in, out, flag, none };
+  size_t column_of(std::string_view attribute) const noexcept;
 
   const FamilySpec& family_;
-  uint16_t op_;
   size_t num_columns_;
-  std::optional<size_t> m_column_, dtype_column_;
-  uint64_t head_mask_ = 0, batch_mask_ = 0;  ///< Masks of the GemmKey fields that have columns.
-  std::array<Field, kMax> fields_{};
-  std::array<uint8_t, kMax> flags_{};  ///< Mask of a Field::flag column.
-  std::array<uint8_t, kMax> flips_{};  ///< Whether the column is the opposite of the flag (trans_b).
-  Codes defaults_{};
+  size_t m_column_, n_column_, packed_column_, dtype_column_;  ///< num_columns_: the family has none.
+  std::array<int64_t, Key::kMaxValues> defaults_{};
 };
 
-/// The OpId of a family is its index in families().
-OpId op_id(const FamilySpec& family);
-const FamilySpec& family_of(OpId op);
+/// The codes of all families by the numbers of their ops.
+class FamilyCodes {
+ public:
+  FamilyCodes();
+
+  /// Null for a number of no op.
+  const KeyCodes* find(OpId op) const noexcept {
+    const auto number = static_cast<size_t>(op);
+    if (number < num_dense_) return &all_[number];
+    const size_t place = number - static_cast<size_t>(OpId::first_registered) + num_dense_;
+    return place >= num_dense_ && place < all_.size() ? &all_[place] : nullptr;
+  }
+  /// Returns the key of a problem. Throws invalid_input for one of no family, and like KeyCodes::key().
+  Key key(const Problem& problem) const;
+  /// Requires: find() finds it.
+  const KeyCodes& of(OpId op) const noexcept { return *find(op); }
+  /// The place of a family in families().
+  size_t place(const KeyCodes& codes) const noexcept { return static_cast<size_t>(&codes - all_.data()); }
+  size_t size() const noexcept { return all_.size(); }
+  const KeyCodes& at(size_t place) const { return all_.at(place); }
+
+ private:
+  std::vector<KeyCodes> all_;  ///< In the order of families().
+  size_t num_dense_ = 0;       ///< The first ones, whose numbers are their places.
+};
 
 }  // namespace attune

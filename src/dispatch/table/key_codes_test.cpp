@@ -3,86 +3,102 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "dispatch/table/rows_by_m.h"
 
 namespace attune {
 namespace {
 
 const FamilySpec& family(std::string_view op) { return *find_family(op); }
 
-TEST(KeyCodes, TheNumbersOfTheFamiliesAreTheirPlaces) {
-  EXPECT_EQ(family_of(OpId::gemm_a16w16).op, "gemm_a16w16");
-  EXPECT_EQ(family_of(OpId::gemm_a8w8).op, "gemm_a8w8");
-  EXPECT_EQ(family_of(OpId::gemm_a8w8_bpreshuffle).op, "gemm_a8w8_bpreshuffle");
-  EXPECT_EQ(family_of(OpId::gemm_a8w8_blockscale).op, "gemm_a8w8_blockscale");
-  EXPECT_EQ(family_of(OpId::gemm_a8w8_blockscale_bpreshuffle).op, "gemm_a8w8_blockscale_bpreshuffle");
-  EXPECT_EQ(family_of(OpId::gemm_a4w4_blockscale).op, "gemm_a4w4_blockscale");
-  EXPECT_EQ(family_of(OpId::batched_gemm_bf16).op, "batched_gemm_bf16");
-  EXPECT_EQ(family_of(OpId::batched_gemm_a8w8).op, "batched_gemm_a8w8");
-  EXPECT_EQ(family_of(OpId::fmoe).op, "fmoe");
-  EXPECT_EQ(families().size(), static_cast<size_t>(OpId::fmoe) + 1);
+/// The numbers are in programs and files: none may change.
+TEST(KeyCodes, TheNumbersOfTheFamiliesArePermanent) {
+  const FamilyCodes codes;
+  EXPECT_EQ(codes.of(OpId::gemm_a16w16).family().op, "gemm_a16w16");
+  EXPECT_EQ(codes.of(OpId::gemm_a8w8).family().op, "gemm_a8w8");
+  EXPECT_EQ(codes.of(OpId::gemm_a8w8_bpreshuffle).family().op, "gemm_a8w8_bpreshuffle");
+  EXPECT_EQ(codes.of(OpId::gemm_a8w8_blockscale).family().op, "gemm_a8w8_blockscale");
+  EXPECT_EQ(codes.of(OpId::gemm_a8w8_blockscale_bpreshuffle).family().op, "gemm_a8w8_blockscale_bpreshuffle");
+  EXPECT_EQ(codes.of(OpId::gemm_a4w4_blockscale).family().op, "gemm_a4w4_blockscale");
+  EXPECT_EQ(codes.of(OpId::batched_gemm_bf16).family().op, "batched_gemm_bf16");
+  EXPECT_EQ(codes.of(OpId::batched_gemm_a8w8).family().op, "batched_gemm_a8w8");
+  EXPECT_EQ(codes.of(OpId::fmoe).family().op, "fmoe");
+  EXPECT_EQ(static_cast<int>(OpId::conv), 9);
+  EXPECT_EQ(codes.find(static_cast<OpId>(500)), nullptr);
+  EXPECT_EQ(codes.find(static_cast<OpId>(0xffff)), nullptr);
+  for (size_t i = 0; i < codes.size(); ++i) EXPECT_EQ(codes.place(codes.of(codes.at(i).op())), i);
 }
 
-TEST(KeyCodes, ATypedKeyAndItsTextAreTheSame) {
+Key of_text(const KeyCodes& codes, std::string_view text) { return codes.key(Problem::parse(text)); }
+
+TEST(KeyCodes, AKeyAndItsTextAreTheSame) {
   const KeyCodes codes(family("gemm_a16w16"));
-  GemmKey key{.m = 5, .n = 7, .k = 9, .in = DType::fp32, .out = DType::fp32};
-  EXPECT_EQ(codes.codes(key), codes.codes(Problem::parse("gemm_a16w16 m=5 n=7 k=9 dtype=fp32")));
-  key.flags = GemmKey::bias | GemmKey::trans_a | GemmKey::b_is_kn;
-  key.out = DType::bf16;
-  EXPECT_EQ(codes.codes(key),
-            codes.codes(Problem::parse(
-                "gemm_a16w16 m=5 n=7 k=9 dtype=fp32 outdtype=bf16 bias=1 scale_ab=0 trans_a=1 trans_b=0")));
+  const auto fp32 = static_cast<int64_t>(DType::fp32), bf16 = static_cast<int64_t>(DType::bf16);
+  EXPECT_EQ(codes.complete(Key(OpId::gemm_a16w16, {5, 7, 9, 0, fp32})),
+            of_text(codes, "gemm_a16w16 m=5 n=7 k=9 dtype=fp32"));
+  EXPECT_EQ(codes.complete(Key(OpId::gemm_a16w16, {5, 7, 9, 1, fp32, bf16, 0, 0, 1, 0})),
+            of_text(codes, "gemm_a16w16 m=5 n=7 k=9 dtype=fp32 outdtype=bf16 bias=1 scale_ab=0 trans_a=1 trans_b=0"));
   const KeyCodes batched(family("batched_gemm_bf16"));
-  EXPECT_EQ(batched.codes(GemmKey{.op = OpId::batched_gemm_bf16, .m = 1, .n = 2, .k = 3, .batch = 4}),
-            batched.codes(Problem::parse("batched_gemm_bf16 batch=4 m=1 n=2 k=3")));
-  const KeyCodes a8w8(family("gemm_a8w8"));
-  EXPECT_EQ(a8w8.codes(GemmKey{.op = OpId::gemm_a8w8, .m = 1, .n = 2, .k = 3, .in = DType::e4m3fn}),
-            a8w8.codes(Problem::parse("gemm_a8w8 m=1 n=2 k=3 q_dtype_w=e4m3fn")));
+  EXPECT_EQ(Key(OpId::batched_gemm_bf16, {4, 1, 2, 3}), of_text(batched, "batched_gemm_bf16 batch=4 m=1 n=2 k=3"));
 }
 
-TEST(KeyCodes, EveryFieldMakesAnotherKey) {
+TEST(KeyCodes, ValuesThatAreLeftOutHaveTheirDefaults) {
   const KeyCodes codes(family("gemm_a16w16"));
-  const GemmKey key{.m = 1, .n = 1, .k = 1};
-  std::vector<GemmKey> others(9, key);
-  others[0].m = others[1].n = others[2].k = 2;
-  others[3].in = others[4].out = DType::fp16;
-  others[5].flags = GemmKey::bias;
-  others[6].flags = GemmKey::bpreshuffle;
-  others[7].flags = GemmKey::trans_a;
-  others[8].flags = GemmKey::b_is_kn;
-  for (const GemmKey& other : others) EXPECT_NE(codes.hash(other).low, codes.hash(key).low) << &other - others.data();
-  EXPECT_NE(codes.hash(codes.codes(key), KeyCodes::layout_code("host.k16.v1")), codes.hash(key));
+  const Key short_key(OpId::gemm_a16w16, {5, 7, 9});
+  EXPECT_FALSE(codes.is_complete(short_key));
+  EXPECT_EQ(codes.complete(short_key), of_text(codes, "gemm_a16w16 m=5 n=7 k=9"));
+  EXPECT_EQ(codes.complete(Key(OpId::gemm_a16w16, {5, 7})), std::nullopt) << "K has no default";
+  const std::array<int64_t, Key::kMaxValues + 8> many{};
+  EXPECT_EQ(codes.complete(Key(OpId::gemm_a16w16, many)), std::nullopt);
+  EXPECT_EQ(codes.complete(Key(OpId::gemm_a16w16, std::span(many).first(codes.size() + 1))), std::nullopt);
+}
+
+/// The property of every family: a row's cells and a caller's values are one key, and no other value gives it.
+TEST(KeyCodes, EveryValueMakesAnotherKey) {
+  Random random(1);
+  for (const FamilySpec& one : families()) {
+    const KeyCodes codes(one);
+    for (int round = 0; round < 200; ++round) {
+      Key key;
+      key.resize(one.number, codes.size());
+      for (size_t i = 0; i < codes.size(); ++i) key[i] = static_cast<int64_t>(random.below(1 << 20));
+      EXPECT_EQ(codes.hash(key), codes.hash(Key(key)));
+      const size_t changed = random.below(codes.size());
+      Key other = key;
+      other[changed] ^= 1;
+      EXPECT_FALSE(other == key);
+      EXPECT_NE(codes.hash(other).low, codes.hash(key).low) << one.op << " " << one.key[changed].attribute;
+      EXPECT_NE(codes.hash(other).high, codes.hash(key).high) << one.op << " " << one.key[changed].attribute;
+      const bool is_m = one.key[changed].attribute == one.rows;
+      EXPECT_EQ(RowsByM::print_of(codes.group_key(other)) == RowsByM::print_of(codes.group_key(key)), is_m) << one.op;
+      const int64_t m = one.rows.empty() ? 0 : 7;
+      EXPECT_EQ(codes.group_key(key).with_m(m), codes.hash(codes.with_m(key, m)));
+      EXPECT_NE(codes.hash(key, KeyCodes::layout_code("host.k16.v1")), codes.hash(key));
+    }
+  }
   EXPECT_EQ(KeyCodes::layout_code("plain"), KeyCodes::layout_code(""));
 }
 
-TEST(KeyCodes, ATypedKeyIsFoundByWhatItsRowIs) {
-  Random random(1);
-  for (const FamilySpec& one : families()) {
-    if (one.op == "fmoe") continue;
-    const KeyCodes codes(one);
-    for (int i = 0; i < 200; ++i) {
-      const GemmKey key{.op = op_id(one),
-                        .m = static_cast<int64_t>(random.below(1 << 20)),
-                        .n = static_cast<int64_t>(random.below(1 << 20)),
-                        .k = static_cast<int64_t>(random.below(1 << 20)),
-                        .batch = static_cast<int64_t>(random.below(100)),
-                        .in = static_cast<DType>(random.below(12)),
-                        .out = static_cast<DType>(random.below(12)),
-                        .flags = static_cast<uint8_t>(random.below(256))};
-      EXPECT_EQ(codes.hash(key), codes.hash(codes.codes(key))) << one.op;
-      GemmKey other = key;
-      other.flags ^= static_cast<uint8_t>(1 << random.below(8));
-      if (i % 2 == 0) other.batch += 1;
-      EXPECT_TRUE(codes.same(key, key));
-      EXPECT_EQ(codes.same(key, other), codes.hash(key) == codes.hash(other)) << one.op;
-      EXPECT_FALSE(codes.same(key, GemmKey{key.op, key.m + 1, key.n, key.k, key.batch, key.in, key.out, key.flags}));
-      EXPECT_EQ(codes.group_key(key).with_m(7),
-                codes.hash(GemmKey{key.op, 7, key.n, key.k, key.batch, key.in, key.out, key.flags}));
-    }
-  }
+TEST(KeyCodes, ExchangedValuesMakeAnotherKey) {
+  const KeyCodes codes(family("gemm_a8w8_blockscale"));
+  EXPECT_NE(codes.hash(Key(codes.op(), {1, 2, 3})).low, codes.hash(Key(codes.op(), {1, 3, 2})).low);
+  EXPECT_NE(codes.hash(Key(codes.op(), {1, 2, 3})).low, codes.hash(Key(codes.op(), {2, 1, 3})).low);
+  const KeyCodes other(family("gemm_a4w4_blockscale"));
+  EXPECT_NE(codes.hash(Key(codes.op(), {1, 2, 3})).low, other.hash(Key(other.op(), {1, 2, 3})).low);
+}
+
+TEST(KeyCodes, AFactOfTheFamilySaysWhetherWeightsArePacked) {
+  const KeyCodes flag(family("gemm_a16w16")), always(family("gemm_a8w8_bpreshuffle")), never(family("gemm_a8w8"));
+  const Key plain = of_text(flag, "gemm_a16w16 m=1 n=2 k=3");
+  EXPECT_FALSE(flag.is_packed(plain));
+  EXPECT_TRUE(flag.is_packed(flag.with_packed(plain)));
+  EXPECT_EQ(flag.with_packed(plain), of_text(flag, "gemm_a16w16 m=1 n=2 k=3 bpreshuffle=1"));
+  EXPECT_TRUE(always.is_packed(of_text(always, "gemm_a8w8_bpreshuffle m=1 n=2 k=3")));
+  EXPECT_FALSE(never.is_packed(never.with_packed(of_text(never, "gemm_a8w8 m=1 n=2 k=3"))));
 }
 
 TEST(KeyCodes, NearbyShapesDifferInEveryPartOfTheHash) {
@@ -92,7 +108,7 @@ TEST(KeyCodes, NearbyShapesDifferInEveryPartOfTheHash) {
   for (int64_t m = 1; m <= 64; ++m) {
     for (int64_t n = 64; n <= 64 * 64; n += 64) {
       for (int64_t k = 64; k <= 8 * 64; k += 64) {
-        const ProblemKey hash = codes.hash(GemmKey{.m = m, .n = n, .k = k});
+        const ProblemKey hash = codes.hash(*codes.complete(Key(codes.op(), {m, n, k})));
         high.insert(hash.high);
         low.insert(hash.low);
         low_bits.insert(static_cast<uint32_t>(hash.low) & 0xfffff);
@@ -108,8 +124,8 @@ TEST(KeyCodes, WhatHasNoNumberTellsRowsApart) {
   const KeyCodes codes(family("fmoe"));
   const auto hash = [&](const std::string& act, const std::string& expert) {
     return codes.hash(
-        codes.codes(Problem::parse("fmoe token=1 model_dim=2 inter_dim=3 expert=" + expert + " topk=2 act_type=" + act +
-                                   " dtype=bf16 q_dtype_a=x q_dtype_w=y q_type=z use_g1u1=1 doweight_stage1=0")));
+        codes.key(Problem::parse("fmoe token=1 model_dim=2 inter_dim=3 expert=" + expert + " topk=2 act_type=" + act +
+                                 " dtype=bf16 q_dtype_a=x q_dtype_w=y q_type=z use_g1u1=1 doweight_stage1=0")));
   };
   EXPECT_EQ(hash("silu", "8"), hash("silu", "8"));
   EXPECT_NE(hash("silu", "8"), hash("gelu", "8"));
@@ -129,7 +145,7 @@ TEST(KeyCodes, CellsAreReadAsTheTablesReadThem) {
   EXPECT_EQ(codes.code(4, "torch.bfloat16"), static_cast<int64_t>(DType::bf16));
   EXPECT_LT(codes.code(4, "torch.quint8").value(), 0);
   EXPECT_NE(codes.code(4, "torch.quint8"), codes.code(4, "torch.quint4x2"));
-  EXPECT_THROW(codes.codes(Problem::parse("gemm_a16w16 m=1 n=2 k=3 bias=7")), Error);
+  EXPECT_THROW(codes.key(Problem::parse("gemm_a16w16 m=1 n=2 k=3 bias=7")), Error);
 }
 
 }  // namespace

@@ -8,25 +8,46 @@
 #include "base/error.h"
 
 namespace attune {
+namespace {
 
-Problem problem_to_compute(const KeyCodes& codes, const GemmKey& key) {
-  codes.check_fits(key);
-  auto problem = problem_of(codes, key);
-  if (!problem) fail(ErrorCode::invalid_input, "a key of {} has an unknown data type", codes.family().op);
-  return *std::move(problem);
+/// Returns the text of a value; nothing if the attribute cannot have it.
+std::optional<std::string> text_of(const KeyColumn& column, int64_t value) {
+  switch (column.kind) {
+    case ColumnKind::integer:
+      return std::to_string(value);
+    case ColumnKind::flag:
+      if (value == 0 || value == 1) return std::to_string(value);
+      break;
+    case ColumnKind::dtype:
+      if (value >= 0 && value < kNumDTypes) return std::string(name(static_cast<DType>(value)));
+      break;
+    case ColumnKind::text:
+      break;  // A key has its hash only.
+  }
+  return std::nullopt;
 }
 
-std::optional<Problem> problem_of(const KeyCodes& codes, const GemmKey& key) {
-  const KeyCodes::Codes values = codes.codes(key);
+}  // namespace
+
+Problem problem_to_compute(const KeyCodes& codes, const Key& key) {
+  if (auto problem = problem_of(codes, key)) return *std::move(problem);
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const KeyColumn& column = codes.family().key[i];
+    if (!text_of(column, key[i]))
+      fail(ErrorCode::invalid_input, "a key of {} has no value of '{}' here: {}", codes.family().op, column.attribute,
+           key[i]);
+  }
+  fail(ErrorCode::internal, "a key of {} is no problem", codes.family().op);
+}
+
+std::optional<Problem> problem_of(const KeyCodes& codes, const Key& key) {
   std::vector<std::pair<std::string, std::string>> attributes;
   for (size_t i = 0; i < codes.size(); ++i) {
     const KeyColumn& column = codes.family().key[i];
-    std::string value = std::to_string(values[i]);
-    if (column.kind == ColumnKind::dtype) {
-      if (values[i] < 0 || values[i] >= kNumDTypes) return std::nullopt;
-      value = name(static_cast<DType>(values[i]));
-    }
-    if (!column.optional || value != column.default_value) attributes.emplace_back(column.attribute, std::move(value));
+    auto value = text_of(column, key[i]);
+    if (!value) return std::nullopt;
+    if (!column.optional || *value != column.default_value)
+      attributes.emplace_back(column.attribute, *std::move(value));
   }
   return Problem(std::string(codes.family().op), std::move(attributes));
 }

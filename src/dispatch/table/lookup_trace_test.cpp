@@ -22,7 +22,7 @@ class LookupTrace : public testing::Test {
   /// Returns the steps, such as `padded_fine m=16 line=2`.
   std::vector<std::string> trace(int64_t m, double max_regret = 0) const {
     const Problem problem = table_problem(static_cast<int>(m));
-    const GroupKey group = codes_.group_key(codes_.codes(problem));
+    const GroupKey group = codes_.group_key(codes_.key(problem));
     std::vector<std::string> steps;
     for (const TracedStep& one : trace_lookup(index_, m, 64, true, std::span(&group, 1), max_regret)) {
       std::string text = fmt::format("{} m={}", name(one.met.match), one.m);
@@ -49,7 +49,7 @@ class LookupOfPackedWeights : public testing::Test {
     const Problem problem = table_problem(static_cast<int>(m)).with("bpreshuffle", "1");
     std::vector<GroupKey> groups;
     for (const std::string& layout : index_.layouts())
-      groups.push_back(codes_.group_key(codes_.codes(problem), KeyCodes::layout_code(layout)));
+      groups.push_back(codes_.group_key(codes_.key(problem), KeyCodes::layout_code(layout)));
     std::vector<size_t> found;
     for (const TracedStep& one : trace_lookup(index_, m, 64, true, groups, 10)) {
       if (one.met.match == match && one.met.number != 0) found.push_back(index_.row(one.met.number).line);
@@ -108,7 +108,7 @@ TEST_F(LookupTrace, ALimitThatNoFloatHoldsAllowsItsOwnBound) {
   const double limit = 1.1;
   const RowIndex index(codes_, std::vector{test_document("t.csv", {test_row(1000, "10"), test_row(2000, "21")})},
                        table_device());
-  const GroupKey group = codes_.group_key(codes_.codes(table_problem(1001)));
+  const GroupKey group = codes_.group_key(codes_.key(table_problem(1001)));
   const auto steps = trace_lookup(index, 1001, 64, true, std::span(&group, 1), limit);
   size_t num_allowed = 0, num_served = 0;
   for (const TracedStep& one : steps) num_allowed += one.met.match == Match::predicted && one.is_allowed;

@@ -153,22 +153,22 @@ class RowIndexBuilder {
     return *units == device_.num_units;
   }
 
-  /// Reads the codes of the key columns; returns false if a cell is invalid. Sets `is_computed` to whether this build
+  /// Reads the key columns; returns false if a cell is invalid. Sets `is_computed` to whether this build
   /// computes problems with such a key.
-  bool read_codes(const CsvScan& scan, KeyCodes::Codes& codes, bool& is_computed) {
+  bool read_codes(const CsvScan& scan, Key& key, bool& is_computed) {
     is_computed = true;
     for (size_t i = 0; i < keys_.size(); ++i) {
       CodedColumn& column = keys_[i];
       const std::string_view text = cell(scan, column.column);
       if (text.empty()) {
         if (codes_.family().key[i].default_value.empty()) return false;
-        codes[i] = codes_.code_of_none(i, codes);
+        key[i] = codes_.code_of_none(i, key);
         continue;
       }
       if (codes_.family().key[i].kind == ColumnKind::integer) {
         const auto number = codes_.code(i, text);
         if (!number) return false;
-        codes[i] = *number;
+        key[i] = *number;
         is_computed = is_computed && column.range.contains(*number);
         continue;
       }
@@ -180,7 +180,7 @@ class RowIndexBuilder {
         column.known = true;
         column.is_computed = !key_cell_error(codes_.family(), codes_.family().key[i], text, Strictness::shape);
       }
-      codes[i] = column.code;
+      key[i] = column.code;
       is_computed = is_computed && column.is_computed;
     }
     return true;
@@ -239,13 +239,13 @@ class RowIndexBuilder {
   }
 
   /// Reads the key of a row that may serve; returns false if it cannot be read.
-  bool read_key(const CsvScan& scan, KeyCodes::Codes& codes) {
+  bool read_key(const CsvScan& scan, Key& key) {
     bool is_computed = true;
     if (has_too_many_cells(scan)) {
       unusable_.note(scan, [&] { return surplus_cells_error(scan.num_cells(), scan.head().columns().size()); });
       return false;
     }
-    if (!read_codes(scan, codes, is_computed)) {
+    if (!read_codes(scan, key, is_computed)) {
       unusable_.note(scan, [&] { return key_error(scan, Strictness::table); });
       return false;
     }
@@ -259,8 +259,8 @@ class RowIndexBuilder {
   }
 
   /// Whether the kernel is that of the weight's first row: with several, results would depend on M.
-  bool is_kernel_of_weight(const KeyCodes::Codes& codes, std::string_view kernel) {
-    const GroupKey weight = codes_.group_key(codes);
+  bool is_kernel_of_weight(const Key& key, std::string_view kernel) {
+    const GroupKey weight = codes_.group_key(key);
     const auto [first, is_new] = kernels_of_weights_.try_emplace({weight.high, weight.low}, hash128(kernel));
     return is_new || first->second == hash128(kernel);
   }
@@ -272,16 +272,16 @@ class RowIndexBuilder {
     if (!us) return unusable_.note(scan, [&] { return time_error(cell(scan, us_)); });
     const auto stated = requirement_of(scan);
     if (!stated || !meets(*stated, required_)) return;
-    KeyCodes::Codes codes{};
-    if (!read_key(scan, codes)) return;
+    Key key;
+    key.resize(codes_.op(), codes_.size());
+    if (!read_key(scan, key)) return;
     const std::string_view kernel = cell(scan, name_);
     if (index_.names_.size() + kernel.size() > kMaxNameBytes)
       return unusable_.note(scan, [] { return "the names of the kernels exceed 4 GiB, split the table"; });
-    if (required_ == Requirement::batch_invariant && !is_kernel_of_weight(codes, kernel))
-      return mixed_.note(scan.line());
-    const GroupKey group = codes_.group_key(codes, layout_of(scan));
-    RowIndex::Row row{group.with_m(codes_.m_of(codes)),
-                      codes_.m_of(codes),
+    if (required_ == Requirement::batch_invariant && !is_kernel_of_weight(key, kernel)) return mixed_.note(scan.line());
+    const GroupKey group = codes_.group_key(key, layout_of(scan));
+    RowIndex::Row row{group.with_m(codes_.m_of(key)),
+                      codes_.m_of(key),
                       static_cast<uint32_t>(scan.line()),
                       0,
                       static_cast<float>(*us),

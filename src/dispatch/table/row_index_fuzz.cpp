@@ -50,12 +50,8 @@ DeviceInfo device() {
 }
 
 const KeyCodes& codes_of(const FamilySpec& family) {
-  static const std::vector<KeyCodes> all = [] {
-    std::vector<KeyCodes> made;
-    for (const FamilySpec& one : families()) made.emplace_back(one);
-    return made;
-  }();
-  return all[static_cast<size_t>(op_id(family))];
+  static const FamilyCodes all;
+  return all.of(family.number);
 }
 
 /// The rows that a Table accepts when read one by one, with their lines in the whole file. A Table refuses a file with
@@ -124,7 +120,7 @@ class FuzzedLookups {
 
   const TableRow* expect_same(const Problem& problem, int64_t layout) const {
     const TableRow* row = wanted(problem, layout);
-    const uint32_t number = index_.find(codes_.hash(codes_.codes(problem), layout));
+    const uint32_t number = index_.find(codes_.hash(codes_.key(problem), layout));
     ATTUNE_CHECK((number == 0) == (row == nullptr), "{} a row for {}", number == 0 ? "the index lacks" : "only it has",
                  problem.key());
     if (row == nullptr) return nullptr;

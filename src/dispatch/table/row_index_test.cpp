@@ -42,7 +42,7 @@ class RowIndexTest : public testing::Test {
     return {codes_, std::move(files), device()};
   }
   std::string kernel(const RowIndex& index, const std::string& problem, std::string_view layout = {}) const {
-    const auto codes = codes_.codes(Problem::parse(problem));
+    const auto codes = codes_.key(Problem::parse(problem));
     const uint32_t row = index.find(codes_.hash(codes, KeyCodes::layout_code(layout)));
     return row == 0 ? "none" : std::string(index.kernel_name(index.row(row)));
   }
@@ -95,7 +95,7 @@ TEST_F(RowIndexTest, AWrongRowOrFileIsSaidAndTheRestServes) {
   EXPECT_THAT(made.notices(),
               ElementsAre(HasSubstr("t0.csv:2: column 'M' expects a whole number, got 'many'"),
                           testing::AllOf(HasSubstr("a table is skipped"), HasSubstr("the column 'K' is missing"))));
-  const uint32_t row = made.find(codes_.hash(codes_.codes(Problem::parse("gemm_a16w16 m=7 n=2 k=3 dtype=fp32"))));
+  const uint32_t row = made.find(codes_.hash(codes_.key(Problem::parse("gemm_a16w16 m=7 n=2 k=3 dtype=fp32"))));
   EXPECT_THAT(made.where(made.row(row)), testing::EndsWith("t2.csv:2"));
 }
 
@@ -186,7 +186,7 @@ TEST_F(RowIndexTest, AnEmptyOneFindsNothing) { EXPECT_EQ(kernel(index({}), "gemm
 void expect_same(const Table& table, const RowIndex& index, const KeyCodes& codes, const DeviceInfo& here,
                  const Problem& problem) {
   const TableRow* wanted = table.find(problem, here.gfx, here.num_units, here.model);
-  const uint32_t number = index.find(codes.hash(codes.codes(problem)));
+  const uint32_t number = index.find(codes.hash(codes.key(problem)));
   ASSERT_EQ(number == 0, wanted == nullptr) << problem.key();
   if (number == 0) return;
   const RowIndex::Row* got = &index.row(number);
@@ -253,7 +253,7 @@ TEST(RowIndexProperty, AgreesWithTheTableOverAllRowsOfTheRealTables) {
 /// Returns what a lookup matches, such as `exact t.csv:17`, in the order in which rows are tried.
 std::vector<std::string> fast_matches(const RowIndex& index, const KeyCodes& codes, const Problem& problem,
                                       double max_regret) {
-  const KeyCodes::Codes values = codes.codes(problem);
+  const Key values = codes.key(problem);
   std::vector<GroupKey> groups = {codes.group_key(values)};
   if (has_packed_weights(problem)) {
     groups.clear();

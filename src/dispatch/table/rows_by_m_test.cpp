@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <random>
 #include <vector>
@@ -10,7 +11,10 @@
 namespace attune {
 namespace {
 
-GroupKey group(uint64_t number) { return GroupKey::of({.op = 1, .n = number, .k = 7}); }
+GroupKey group(uint64_t number) {
+  const std::array<int64_t, 3> values = {0, static_cast<int64_t>(number), 7};
+  return GroupKey::of(OpId::gemm_a8w8, values, 0, 0);
+}
 
 TEST(RowsByMTest, FindsTheNextRowsAsAMapDoes) {
   std::mt19937 random(11);

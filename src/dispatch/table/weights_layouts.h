@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attune/gemm.h"
+#include "attune/key.h"
 #include "dispatch/table/key_codes.h"
 
 namespace attune {
@@ -18,22 +18,21 @@ struct LayoutSet {
   int64_t code = 0;            ///< Code of the whole set, for answers; never 0, which means plain operands.
 
   /// Returns the group keys of a problem's rows, one for each layout.
-  std::vector<GroupKey> group_keys(const KeyCodes& own, const GemmKey& key) const {
-    const KeyCodes::Codes values = own.codes(key);
+  std::vector<GroupKey> group_keys(const KeyCodes& own, const Key& key) const {
     std::vector<GroupKey> all;
-    for (const int64_t one : codes) all.push_back(own.group_key(values, one));
+    for (const int64_t one : codes) all.push_back(own.group_key(key, one));
     return all;
   }
 };
 
 /// A lookup request: a problem, the layouts of its weights if they are packed ahead, and the thread limit.
 struct LookupRequest {
-  GemmKey key;
+  Key key;                             ///< Complete.
   const LayoutSet* layouts = nullptr;  ///< Null: the weights are a plain operand.
   int64_t units = 0;                   ///< Units of the device under the thread limit of the call.
 
   ProblemKey hash(const KeyCodes& codes) const noexcept {
-    return layouts == nullptr ? codes.hash(key) : codes.group_key(codes.codes(key), layouts->code).with_m(key.m);
+    return codes.hash(key, layouts == nullptr ? 0 : layouts->code);
   }
 };
 

@@ -23,7 +23,7 @@ struct PublishedRow {
   int64_t split_k = 1;                      ///< The factor itself.
   double us = 0;                            ///< > 0.
   double err_ratio = 0;                     ///< Fraction.
-  double tflops = 0, bw = 0;                ///< bw in GB/s.
+  double tflops = 0, bw = 0;                ///< 10^12 operations of Work::arithmetic a second; GB/s.
 };
 
 /// Makes a candidate's row of its family's table, with the rates for its time (0 µs: none).

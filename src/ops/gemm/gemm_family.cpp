@@ -26,6 +26,7 @@ const FamilySpec& gemm_a16w16_family() {
       .baselines = {"onednn.gemm", "blis.gemm", "openblas.gemm", "portable.gemm", "fake.gemm"},
       .rows = "m",
       .columns = "n",
+      .packed = "bpreshuffle",
       .pads_rows = true,
   };
   return family;

@@ -106,7 +106,7 @@ Work GemmOp::work(const Problem& problem) const {
   const auto shape = GemmShape::of(problem);
   double bytes = 0;
   for (const TensorSpec& tensor : tensors(problem)) bytes += static_cast<double>(tensor.bytes());
-  return {2 * shape.macs(), bytes};
+  return {.flops = 2 * shape.macs(), .bytes = bytes, .arithmetic = shape.in};
 }
 
 std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
@@ -117,8 +117,11 @@ std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
   std::vector<TensorSpec> tensors;
   tensors.push_back(
       {.role = "a", .dtype = shape.in, .shape = matrix(shape.m, shape.k, shape.trans_a), .use = Use::activation});
-  tensors.push_back(
-      {.role = "b", .dtype = shape.in, .shape = matrix(shape.n, shape.k, shape.b_is_kn), .use = Use::weight});
+  tensors.push_back({.role = "b",
+                     .dtype = shape.in,
+                     .shape = matrix(shape.n, shape.k, shape.b_is_kn),
+                     .use = Use::weight,
+                     .is_packed = shape.packed});
   if (shape.bias) tensors.push_back({.role = "bias", .dtype = shape.in, .shape = {shape.n}, .use = Use::weight});
   tensors.push_back({.role = "c", .dtype = shape.out, .shape = {shape.m, shape.n}, .use = Use::output});
   // The alignment of every allocator (malloc, NumPy); a kernel must not rely on more. Timed copies are better aligned

@@ -59,6 +59,15 @@ TEST(GemmOp, CountsFlopsAndBytes) {
   EXPECT_EQ(work.bytes, 2 * 5 * 2 + 3 * 5 * 2 + 3 * 2 + 2 * 3 * 4);
 }
 
+TEST(GemmOp, MultipliesInTheTypeOfItsInputs) {
+  const auto arithmetic = [](const std::string& types) {
+    return GemmOp().work(normal("gemm_a16w16 m=2 n=3 k=5 " + types)).arithmetic;
+  };
+  EXPECT_EQ(arithmetic("dtype=bf16 outdtype=fp32"), DType::bf16);
+  EXPECT_EQ(arithmetic("dtype=fp16 outdtype=bf16"), DType::fp16);
+  EXPECT_EQ(arithmetic("dtype=fp32 outdtype=bf16"), DType::fp32);
+}
+
 TEST(GemmOp, BothReferencesAgreeForEveryTypeAndLayout) {
   for (const char* text :
        {"m=5 n=7 k=19 dtype=fp32", "m=4 n=8 k=16 dtype=bf16 bias=1", "m=1 n=9 k=33 dtype=fp16 trans_a=1",

@@ -122,7 +122,7 @@ class FakeBackend final : public StaticSpaceBackend {
                                      Requirement states) const {
     const auto shape = GemmShape::of(problem);
     const auto work = GemmOp().work(problem);
-    const double ideal = device_.roofline_us(work.flops, work.bytes, name(shape.in));
+    const double ideal = device_.roofline_us(work.flops, work.bytes, work.arithmetic);
     const double split = static_cast<double>(config.integer("split_k"));
     const double wanted_split = shape.k >= 8 * std::max(shape.m, shape.n) ? 4 : 1;
     const double penalty = 1 + 0.12 * tile_waste(config.integer("tile_m"), shape.m) +

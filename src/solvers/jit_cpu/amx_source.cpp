@@ -109,6 +109,8 @@ class AmxText : public TextWriter {
 
 }  // namespace
 
-CompileTask amx_task(const TileSpec& spec) { return kernel_task(AmxText(spec).text(), spec.unit, "+amx", {"tile"}); }
+CompileTask amx_task(const TileSpec& spec) {
+  return kernel_task(AmxText(spec).text(), spec.unit, InstructionSet::amx_bf16, {"tile"});
+}
 
 }  // namespace attune::jit_cpu

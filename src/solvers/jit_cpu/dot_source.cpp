@@ -143,7 +143,8 @@ class DotText : public TextWriter {
 }  // namespace
 
 CompileTask dot_task(const DotSpec& spec) {
-  return kernel_task(DotText(spec).text(), spec.unit, spec.pairs ? "+bf16" : "", {"dot"});
+  const auto extension = spec.pairs ? std::optional(InstructionSet::avx512_bf16) : std::nullopt;
+  return kernel_task(DotText(spec).text(), spec.unit, extension, {"dot"});
 }
 
 }  // namespace attune::jit_cpu

@@ -53,8 +53,8 @@ int64_t largest_fitting(int64_t wanted, int64_t there) {
 
 /// Whether the processor multiplies this product's bf16 in tile registers.
 bool has_amx(const GemmShape& shape, const DeviceInfo& device) {
-  return shape.in == DType::bf16 && VectorUnit::of(device.gfx).lanes == kPanel &&
-         device.gfx.find("+amx") != std::string::npos;
+  return shape.in == DType::bf16 && VectorUnit::of(device).lanes == kPanel &&
+         device.instruction_sets().has(InstructionSet::amx_bf16);
 }
 
 int64_t l2_bytes_of(const DeviceInfo& device) {
@@ -64,12 +64,12 @@ int64_t l2_bytes_of(const DeviceInfo& device) {
 
 /// Whether the processor has an instruction for pairs of this product's bf16.
 bool has_pairs(const GemmShape& shape, const DeviceInfo& device) {
-  return shape.in == DType::bf16 && VectorUnit::of(device.gfx).lanes == kPanel &&
-         device.gfx.find("+bf16") != std::string::npos;
+  return shape.in == DType::bf16 && VectorUnit::of(device).lanes == kPanel &&
+         device.instruction_sets().has(InstructionSet::avx512_bf16);
 }
 
 std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
-  const VectorUnit unit = VectorUnit::of(device.gfx);
+  const VectorUnit unit = VectorUnit::of(device);
   // A tile may have few sums if the operand has no more rows.
   const int64_t max_rows_m = largest_fitting(kMaxRows, shape.n), max_rows_n = largest_fitting(kMaxRows, shape.m);
   const int64_t l2_bytes = l2_bytes_of(device);
@@ -180,7 +180,7 @@ int64_t best_rows(int64_t width, const VectorUnit& unit) {
 
 /// As many sums as the registers hold beside a row of panels, in tiles that repeat the fewest rows of x.
 Config packed_start(const GemmShape& shape, const DeviceInfo& device) {
-  const VectorUnit unit = VectorUnit::of(device.gfx);
+  const VectorUnit unit = VectorUnit::of(device);
   const int64_t panels = (shape.n + kPanel - 1) / kPanel, in_panel = kPanel / unit.lanes;
   const bool amx = has_amx(shape, device) && shape.m >= kPanel;
   int64_t rows = 1, width = in_panel, least = 2 * shape.m + 1;
@@ -319,7 +319,7 @@ SearchSpace gemm_invariant_space(const GemmShape& shape, const DeviceInfo& devic
 
 Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
   if (shape.packed) return packed_start(shape, device);
-  const VectorUnit unit = VectorUnit::of(device.gfx);
+  const VectorUnit unit = VectorUnit::of(device);
   const bool along_k = !shape.trans_a && !shape.b_is_kn;
   const bool amx = has_amx(shape, device) && shape.m > 1 && (shape.b_is_kn ? shape.m : shape.n) >= kPanel;
   if (along_k && shape.m < kTileMLeast && !amx) {
@@ -363,7 +363,7 @@ Config gemm_start(const GemmShape& shape, const DeviceInfo& device) {
 bool is_dot(const Config& config) { return config.text("kernel") == "dot"; }
 
 DotSpec dot_spec(const GemmShape& shape, const Config& config, const DeviceInfo& device) {
-  return {.unit = VectorUnit::of(device.gfx),
+  return {.unit = VectorUnit::of(device),
           .in = shape.in,
           .out = shape.out,
           .rows = static_cast<int>(config.integer("rows")),
@@ -377,7 +377,7 @@ TileLoops tile_loops(const GemmShape& shape, const Config& config, const DeviceI
   TileLoops loops;
   const bool amx = config.has("engine") && config.text("engine") == "amx";
   const bool packed = config.has("b_layout");
-  loops.spec = {.unit = VectorUnit::of(device.gfx),
+  loops.spec = {.unit = VectorUnit::of(device),
                 .engine = amx ? Engine::amx : Engine::vectors,
                 .across = config.text("kernel") == "tile_m" ? Across::m : Across::n,
                 .panel = packed && !amx ? shape.in : DType::fp32,
@@ -404,7 +404,7 @@ TileLoops tile_loops(const GemmShape& shape, const Config& config, const DeviceI
 }
 
 std::vector<CompileTask> gemm_tasks(const GemmShape& shape, const Config& config, const DeviceInfo& device) {
-  const CompileTask pack = pack_task(VectorUnit::of(device.gfx), shape.in);
+  const CompileTask pack = pack_task(VectorUnit::of(device), shape.in);
   if (is_dot(config)) return {dot_task(dot_spec(shape, config, device)), pack};
   const TileSpec spec = tile_loops(shape, config, device).spec;
   return {spec.engine == Engine::amx ? amx_task(spec) : tile_task(spec), pack};

@@ -67,7 +67,7 @@ class JitCpuSolver final : public Solver, public StaticSpace {
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
     if (const Support support = supports_host_gemm(problem, device, WeightForms::plain_or_packed); !support.yes)
       return support;
-    if (VectorUnit::of(device.gfx).lanes == 0) return Support::no("needs AVX2 and FMA");
+    if (VectorUnit::of(device).lanes == 0) return Support::no("needs AVX2 and FMA");
     const auto shape = GemmShape::of(problem);
     if (shape.trans_a && shape.b_is_kn) return Support::no("supports one transposed operand at most");
     if (shape.trans_a && shape.packed) return Support::no("does not support a transposed x with packed weights");

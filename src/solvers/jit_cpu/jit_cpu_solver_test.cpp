@@ -105,7 +105,8 @@ TEST_F(JitCpu, OnWeightsPackedAheadOffersTheirPanelsBesidePlainOnes) {
 }
 
 TEST_F(JitCpu, PairsThatItPacksItselfAreThoseOfTheLayout) {
-  if (!solver_.device().info().gfx.starts_with("x86-64-v4")) GTEST_SKIP() << "pairs are packed with AVX-512";
+  if (!solver_.device().info().instruction_sets().has(InstructionSet::avx512))
+    GTEST_SKIP() << "pairs are packed with AVX-512";
   const Problem problem = solver_.problem("gemm_a16w16 m=40 n=29 k=77 dtype=bf16");
   const auto tasks =
       solver_.solver().compile_tasks(problem, solver_.backend().untuned(problem), solver_.device().info());
@@ -123,6 +124,26 @@ TEST_F(JitCpu, PairsThatItPacksItselfAreThoseOfTheLayout) {
   pair_rows(plain.data(), 77, 16, 77, got.data());
   pair_rows(plain.data() + 16 * 77, 77, 13, 77, got.data() + got.size() / 2);
   EXPECT_EQ(got, want);
+}
+
+/// Parameters that only some processors have, of a device that is described and not here.
+TEST_F(JitCpu, TakesWhatTheNameOfTheProcessorStates) {
+  const auto own = [&](const std::string& gfx, const std::string& dtype) {
+    const DeviceInfo device{.id = "cpu:0", .kind = "host", .gfx = gfx, .num_units = 2};
+    const SearchSpace space =
+        solver_.solver().static_space()->space(solver_.problem("gemm_a16w16 m=4 n=256 k=512 dtype=" + dtype), device);
+    std::set<std::string> names;
+    for (const Parameter& parameter : space.parameters()) {
+      if (parameter.name == "engine" || parameter.name == "pairs") names.insert(parameter.name);
+    }
+    return names;
+  };
+  for (const char* gfx : {"x86-64-v3", "x86-64-v3+bf16+amx", "x86-64-v4", "x86-64-v4+vnni"})
+    EXPECT_THAT(own(gfx, "bf16"), IsEmpty()) << gfx;
+  EXPECT_THAT(own("x86-64-v4+bf16", "bf16"), testing::ElementsAre("pairs"));
+  EXPECT_THAT(own("x86-64-v4+amx", "bf16"), testing::ElementsAre("engine"));
+  EXPECT_THAT(own("x86-64-v4+bf16+amx", "bf16"), testing::ElementsAre("engine", "pairs"));
+  EXPECT_THAT(own("x86-64-v4+bf16+amx", "fp32"), IsEmpty());
 }
 
 TEST_F(JitCpu, BinariesKnowNoSizes) {

@@ -101,18 +101,18 @@ std::string indices(int lanes, Lane lane) {
 
 }  // namespace
 
-VectorUnit VectorUnit::of(const std::string& gfx) {
-  const auto level = gfx.substr(0, gfx.find('+'));
-  if (level == "x86-64-v4") return {16, 32, level};
-  if (level == "x86-64-v3") return {8, 16, level};
+VectorUnit VectorUnit::of(const DeviceInfo& device) {
+  const InstructionSets sets = device.instruction_sets();
+  if (sets.has(InstructionSet::avx512)) return {16, 32, InstructionSets(4).gfx()};
+  if (sets.has(InstructionSet::avx2)) return {8, 16, InstructionSets(3).gfx()};
   return {};
 }
 
-CompileTask kernel_task(std::string source, const VectorUnit& unit, std::string_view extension,
+CompileTask kernel_task(std::string source, const VectorUnit& unit, std::optional<InstructionSet> extension,
                         std::vector<std::string> entries) {
   return {.compiler = "hostcc",
           .source = std::move(source),
-          .arch = unit.level + std::string(extension),
+          .arch = unit.level + std::string(extension ? InstructionSets::suffix(*extension) : ""),
           .options = {"-march=" + unit.level, "-O2", "-ffp-contract=fast"},
           .entries = std::move(entries)};
 }

@@ -2,12 +2,14 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "attune/dtype.h"
 #include "core/binary.h"
+#include "core/device_info.h"
 
 namespace attune::jit_cpu {
 
@@ -16,9 +18,8 @@ struct VectorUnit {
   int lanes = 0;      ///< Floats in a register.
   int registers = 0;  ///< Architectural vector registers.
   std::string level;  ///< `x86-64-v4`: -march and the first part of a CompileTask's arch.
-  /// The unit of a device's architecture (`x86-64-v4+bf16+amx`). Zero lanes below x86-64-v3: without FMA no kernel is
-  /// fast.
-  static VectorUnit of(const std::string& gfx);
+  /// The unit of a device's processor. Zero lanes without AVX2 and FMA: no kernel is fast there.
+  static VectorUnit of(const DeviceInfo& device);
   bool operator==(const VectorUnit&) const = default;
 };
 
@@ -37,8 +38,9 @@ class TextWriter {
   std::string text_;
 };
 
-/// The task of a generated file. `extension`: requirement beyond the unit's level (`+amx`), or empty.
-CompileTask kernel_task(std::string source, const VectorUnit& unit, std::string_view extension,
+/// The task of a generated file. `extension`: what it requires beyond the unit's level, one that an architecture's name
+/// states.
+CompileTask kernel_task(std::string source, const VectorUnit& unit, std::optional<InstructionSet> extension,
                         std::vector<std::string> entries);
 
 /// The start of every generated file: the types `vf` (aligned) and `vu` (any address) of `lanes` floats, `in_t`,

@@ -90,7 +90,7 @@ CompileTask pack_task(const VectorUnit& unit, DType in) {
     source += pair_text();
     entries.insert(entries.end(), {"pair_rows", "pair_columns"});
   }
-  return kernel_task(std::move(source), unit, "", std::move(entries));
+  return kernel_task(std::move(source), unit, std::nullopt, std::move(entries));
 }
 
 }  // namespace attune::jit_cpu

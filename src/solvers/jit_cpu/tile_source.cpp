@@ -175,6 +175,8 @@ void store_tile_text(TextWriter& writer, const TileSpec& spec) {
       lanes, width);
 }
 
-CompileTask tile_task(const TileSpec& spec) { return kernel_task(TileText(spec).text(), spec.unit, "", {"tile"}); }
+CompileTask tile_task(const TileSpec& spec) {
+  return kernel_task(TileText(spec).text(), spec.unit, std::nullopt, {"tile"});
+}
 
 }  // namespace attune::jit_cpu

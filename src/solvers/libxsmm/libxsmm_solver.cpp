@@ -105,7 +105,7 @@ class LibxsmmSolver final : public Solver {
       return Support::no("supports small products only, up to 512³");
     if (shape.in == DType::fp32)
       return shape.out == DType::fp32 ? Support{} : Support::no("supports fp32 inputs with fp32 results only");
-    return shape.in == DType::bf16 ? supports_bf16(shape) : Support::no("does not support fp16");
+    return shape.in == DType::bf16 ? supports_bf16(shape, device) : Support::no("does not support fp16");
   }
   double one_thread_flops() const override { return kOneThreadFlops; }
   std::unique_ptr<Backend> open(Device& device) const override {
@@ -113,8 +113,8 @@ class LibxsmmSolver final : public Solver {
   }
 
  private:
-  static Support supports_bf16(const GemmShape& shape) {
-    if (!__builtin_cpu_supports("avx512bf16")) return Support::no("bf16 needs AVX512-BF16");
+  static Support supports_bf16(const GemmShape& shape, const DeviceInfo& device) {
+    if (!device.instruction_sets().has(InstructionSet::avx512_bf16)) return Support::no("bf16 needs AVX512-BF16");
     if (shape.out == DType::fp16) return Support::no("supports bf16 inputs with bf16 or fp32 results only");
     if (shape.k % 2 != 0) return Support::no("bf16 needs an even k");
     if (shape.trans_a || shape.b_is_kn) return Support::no("bf16 needs trans_a=0 and trans_b=1");

@@ -35,7 +35,8 @@ TEST_F(LibxsmmSolver, IsRightBeyondTheSizeAtWhichItsRoutinesCallABlas) {
 }
 
 TEST_F(LibxsmmSolver, MultipliesBf16InPairs) {
-  if (!__builtin_cpu_supports("avx512bf16")) GTEST_SKIP() << "this CPU has no AVX512-BF16";
+  if (!libxsmm_.device().info().instruction_sets().has(InstructionSet::avx512_bf16))
+    GTEST_SKIP() << "this CPU has no AVX512-BF16";
   EXPECT_EQ(libxsmm_.wrong("gemm_a16w16 m=19 n=45 k=70 dtype=bf16 bias=1", "tile_m=16;tile_n=32;tile_k=70;threads=1"),
             "");
   EXPECT_EQ(libxsmm_.wrong("gemm_a16w16 m=19 n=45 k=70 dtype=bf16 outdtype=fp32 bias=1",

@@ -398,7 +398,8 @@ class OnednnSolver final : public Solver {
     // Without AVX-512 not even oneDNN's reference computes bf16 (version 3's does with AVX2-VNNI-2, which Attune does
     // not check).
     const bool has_bf16 = shape.in == DType::bf16 || shape.out == DType::bf16;
-    if (has_bf16 && device.gfx.starts_with("x86-64") && !device.gfx.starts_with("x86-64-v4"))
+    const InstructionSets sets = device.instruction_sets();
+    if (has_bf16 && sets.level() > 0 && !sets.has(InstructionSet::avx512))
       return Support::no("supports bf16 with AVX-512 only");
     if (shape.in == DType::fp32 && shape.out != DType::fp32)
       return Support::no("supports fp32 inputs with fp32 results only");

@@ -17,9 +17,15 @@ constexpr double kMinGflops = 30, kMinGbs = 10;
 // A core of an AVX-512 server computes the reference, which sums in double, at 12 GFLOP/s.
 constexpr double kReferenceGflops = 12, kReferences = 2;
 
-double roofline_s(const Work& work, const Problem& problem, const DeviceInfo& device) {
-  const auto peak = device.peak_gflops.find(problem.has("dtype") ? problem.text("dtype") : "fp32");
-  const double gflops = peak != device.peak_gflops.end() ? peak->second : kMinGflops;
+/// Peak of the work's arithmetic. Without one that of fp32, to which every kernel can widen its operands, so that a
+/// budget is not divided as if the device were a slow core.
+double gflops_of(const Work& work, const DeviceInfo& device) {
+  const auto own = device.peak_of(work.arithmetic), widened = device.peak_of(DType::fp32);
+  return own ? *own : widened.value_or(kMinGflops);
+}
+
+double roofline_s(const Work& work, const DeviceInfo& device) {
+  const double gflops = gflops_of(work, device);
   const double gbs = device.bandwidth_gbs > 0 ? device.bandwidth_gbs : kMinGbs;
   return std::max(work.flops / gflops * 1e-9, work.bytes / gbs * 1e-9);
 }
@@ -32,7 +38,7 @@ double expected_cost_s(const Problem& problem, const DeviceInfo& device) {
 
 double min_launch_s(const Problem& problem, const DeviceInfo& device) {
   try {
-    return roofline_s(op_of(problem).work(problem), problem, device);
+    return roofline_s(op_of(problem).work(problem), device);
   } catch (const Error&) {
     return 0;  // open() will refuse it
   }
@@ -42,8 +48,7 @@ double min_first_admission_s(const Problem& problem, const DeviceInfo& device) {
   try {
     const Work work = op_of(problem).work(problem);
     const double cores = static_cast<double>(std::max<int64_t>(1, device.num_units));
-    return kReferences * work.flops * 1e-9 / (kReferenceGflops * cores) +
-           kAdmissionLaunches * roofline_s(work, problem, device);
+    return kReferences * work.flops * 1e-9 / (kReferenceGflops * cores) + kAdmissionLaunches * roofline_s(work, device);
   } catch (const Error&) {
     return 0;
   }

@@ -15,7 +15,8 @@ namespace attune {
 /// Accurate to a factor of three; never zero.
 double expected_cost_s(const Problem& problem, const DeviceInfo& device);
 
-/// Shortest time of one launch, in seconds: the roofline's.
+/// Shortest time of one launch, in seconds: the roofline's for the type that is multiplied; for a type without a stated
+/// peak, for fp32.
 double min_launch_s(const Problem& problem, const DeviceInfo& device);
 
 /// Shortest time until the first candidate of a problem is admitted, in seconds: test data, the two references and the

@@ -24,6 +24,18 @@ TEST(CostForecast, BeforeAnythingRanTheRooflineAndTheReferencesSpeak) {
   EXPECT_GT(forecast.whole_s(), forecast.admission_s());
 }
 
+TEST(CostForecast, GoesByThePeakOfTheTypeThatIsMultipliedElseOfFp32) {
+  const auto launch_s = [](const std::string& types, std::map<std::string, double> peaks) {
+    DeviceInfo device = two_cores();
+    device.peak_gflops = std::move(peaks);
+    return min_launch_s(Problem::parse("gemm_a16w16 m=4096 n=4096 k=4096 bias=0 " + types), device);
+  };
+  const double flops = 2.0 * 4096 * 4096 * 4096;
+  EXPECT_DOUBLE_EQ(launch_s("dtype=bf16 outdtype=fp32", {{"fp32", 200}, {"bf16", 800}}), flops / 800e9);
+  EXPECT_DOUBLE_EQ(launch_s("dtype=bf16 outdtype=fp32", {{"fp32", 200}}), flops / 200e9);
+  EXPECT_DOUBLE_EQ(launch_s("dtype=bf16 outdtype=fp32", {}), flops / 30e9) << "the rate of a slow core";
+}
+
 TEST(CostForecast, ASampledCandidateCostsWhatItTookAndOthersTheSame) {
   CostForecast forecast(kLarge, two_cores());
   const std::vector<Turn> turns = {{.slot = 1}, {.slot = 2, .launches = 3}};

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The calls of a Dispatcher by typed keys of matrix products.
+#include "attune/dispatcher.h"
+#include "ops/gemm/gemm_key.h"
+
+namespace attune {
+
+Hit Dispatcher::choose(const GemmKey& typed, const Weights* weights) const noexcept {
+  Key key;
+  return to_key(typed, key) ? choose(key, weights) : Hit();
+}
+Hit Dispatcher::require(const GemmKey& key, const Weights* weights) { return require(checked_key(key), weights); }
+void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* stream) {
+  run(checked_key(key), operands, stream);
+}
+void Dispatcher::run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream) {
+  run(checked_key(key), weights, operands, stream);
+}
+Weights Dispatcher::pack_weights(const GemmKey& key, const void* plain, PackOptions options) {
+  return pack_weights(checked_key(key), plain, options);
+}
+std::string Dispatcher::explain(const GemmKey& key) const { return explain(checked_key(key)); }
+
+}  // namespace attune

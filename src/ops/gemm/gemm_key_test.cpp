@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "ops/gemm/gemm_key.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "ops/family.h"
+
+namespace attune {
+namespace {
+
+/// What a problem of a family with these sizes, types and flags has under an attribute.
+int64_t expected_value(const GemmKey& key, std::string_view attribute) {
+  const auto flag = [&](uint8_t mask) { return (key.flags & mask) != 0 ? 1 : 0; };
+  if (attribute == "m") return key.m;
+  if (attribute == "n") return key.n;
+  if (attribute == "k") return key.k;
+  if (attribute == "batch") return key.batch;
+  if (attribute == "dtype" || attribute == "q_dtype_w") return static_cast<int64_t>(key.in);
+  if (attribute == "outdtype") return static_cast<int64_t>(key.out);
+  if (attribute == "bias") return flag(GemmKey::bias);
+  if (attribute == "scale_ab") return flag(GemmKey::scale_ab);
+  if (attribute == "bpreshuffle") return flag(GemmKey::bpreshuffle);
+  if (attribute == "trans_a") return flag(GemmKey::trans_a);
+  if (attribute == "trans_b") return 1 - flag(GemmKey::b_is_kn);
+  ADD_FAILURE() << "GemmKey has no field for " << attribute;
+  return -1;
+}
+
+bool is_product(const FamilySpec& family) { return family.op.find("gemm") != std::string_view::npos; }
+
+TEST(GemmKeyConversion, FollowsTheOrderOfEveryFamily) {
+  size_t num_families = 0;
+  for (const FamilySpec& family : families()) {
+    if (!is_product(family)) continue;
+    ++num_families;
+    const bool has_batch = family.key.front().attribute == "batch";
+    GemmKey from{.op = family.number, .m = 3, .n = 5, .k = 7, .batch = has_batch ? 9 : 1};
+    from.in = DType::int8;
+    from.out = DType::fp16;
+    for (const uint8_t flags :
+         {GemmKey::bias, GemmKey::scale_ab, GemmKey::bpreshuffle, GemmKey::trans_a, GemmKey::b_is_kn}) {
+      from.flags = family.op == "gemm_a16w16" ? flags : 0;
+      Key key;
+      ASSERT_TRUE(to_key(from, key)) << family.op;
+      ASSERT_EQ(key.op(), family.number);
+      ASSERT_LE(key.size(), family.key.size()) << family.op;
+      for (size_t i = 0; i < key.size(); ++i)
+        EXPECT_EQ(key[i], expected_value(from, family.key[i].attribute)) << family.op << " " << i;
+      for (size_t i = key.size(); i < family.key.size(); ++i)
+        EXPECT_FALSE(family.key[i].default_value.empty()) << family.op << " " << i;
+      const auto back = to_gemm_key(key);
+      ASSERT_TRUE(back);
+      Key again;
+      ASSERT_TRUE(to_key(*back, again));
+      EXPECT_EQ(again, key) << family.op;
+    }
+  }
+  EXPECT_EQ(num_families, 8u);
+}
+
+TEST(GemmKeyConversion, RefusesWhatTheOpHasNoAttributeFor) {
+  Key key;
+  EXPECT_FALSE(to_key({.m = 1, .n = 2, .k = 3, .batch = 2}, key));
+  EXPECT_TRUE(to_key({.op = OpId::batched_gemm_bf16, .m = 1, .n = 2, .k = 3, .batch = 2}, key));
+  EXPECT_FALSE(to_key({.op = OpId::gemm_a8w8, .m = 1, .n = 2, .k = 3, .flags = GemmKey::bias}, key));
+  EXPECT_FALSE(to_key({.op = OpId::gemm_a8w8, .m = 1, .n = 2, .k = 3, .flags = GemmKey::b_is_kn}, key));
+  EXPECT_FALSE(to_key({.op = OpId::batched_gemm_a8w8, .m = 1, .n = 2, .k = 3, .flags = GemmKey::trans_a}, key));
+  EXPECT_FALSE(to_key({.op = OpId::fmoe, .m = 1, .n = 2, .k = 3}, key));
+  EXPECT_THROW(checked_key({.op = static_cast<OpId>(500), .m = 1, .n = 2, .k = 3}), Error);
+  EXPECT_THROW(checked_key({.m = 1, .n = 2, .k = 3, .batch = 2}), Error);
+}
+
+TEST(GemmKeyConversion, AKeyOfAnotherOpHasNoTypedForm) {
+  EXPECT_FALSE(to_gemm_key(Key(OpId::fmoe, {1, 2, 3})));
+  EXPECT_FALSE(to_gemm_key(Key(OpId::gemm_a8w8_blockscale, {1, 2, 3, 4})));
+  EXPECT_FALSE(to_gemm_key(Key(OpId::gemm_a8w8_blockscale, {1, 2}))) << "it leaves out sizes";
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "ops/schema.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace attune {
+namespace {
+
+using Attributes = std::vector<std::pair<std::string, std::string>>;
+
+std::string listed(std::span<const std::string_view> names) { return join({names.begin(), names.end()}, ", "); }
+
+/// Returns the value of an attribute in the form of keys.
+std::string checked_value(const Problem& problem, const AttributeSpec& spec) {
+  const std::string& text = problem.text(spec.name);
+  switch (spec.kind) {
+    case ColumnKind::dtype: {
+      const auto parsed = parse_dtype(text);
+      if (parsed && std::find(spec.allowed.begin(), spec.allowed.end(), name(*parsed)) != spec.allowed.end())
+        return std::string(name(*parsed));
+      fail(ErrorCode::invalid_input, "{} supports {} of {}, got '{}'", problem.op(), spec.name, listed(spec.allowed),
+           text);
+    }
+    case ColumnKind::flag:
+      if (const auto value = parse_bool(text)) return *value ? "1" : "0";
+      fail(ErrorCode::invalid_input, "attribute '{}' expects 0 or 1, got '{}'", spec.name, text);
+    case ColumnKind::integer:
+      if (const auto value = parse_int(text); value && *value >= spec.min && *value <= spec.max)
+        return std::to_string(*value);
+      fail(ErrorCode::invalid_input, "attribute '{}' expects a whole number from {} to {}, got '{}'", spec.name,
+           spec.min, spec.max, text);
+    case ColumnKind::text:
+      break;
+  }
+  return text;
+}
+
+std::string default_of(const Problem& problem, const AttributeSpec& spec, const Attributes& before) {
+  if (spec.default_value.empty())
+    fail(ErrorCode::invalid_input, "{} needs the attribute '{}'", problem.op(), spec.name);
+  if (!spec.default_value.starts_with('=')) return std::string(spec.default_value);
+  const auto other = std::find_if(before.begin(), before.end(),
+                                  [&](const auto& one) { return one.first == spec.default_value.substr(1); });
+  ATTUNE_CHECK(other != before.end(), "the default of '{}' is that of an attribute behind it", spec.name);
+  return other->second;
+}
+
+}  // namespace
+
+Problem normalised(const Problem& problem, std::span<const AttributeSpec> schema) {
+  for (const auto& [attribute, value] : problem.attributes()) {
+    if (std::none_of(schema.begin(), schema.end(), [&](const AttributeSpec& spec) { return spec.name == attribute; }))
+      fail(ErrorCode::invalid_input, "{} has no attribute '{}'", problem.op(), attribute);
+  }
+  Attributes attributes;
+  for (const AttributeSpec& spec : schema) {
+    std::string value = problem.has(spec.name) ? checked_value(problem, spec) : default_of(problem, spec, attributes);
+    if (spec.always || value != spec.default_value) attributes.emplace_back(spec.name, std::move(value));
+  }
+  return Problem(std::string(problem.op()), std::move(attributes));
+}
+
+}  // namespace attune

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "solver/static/static_space_backend.h"
+
+namespace attune::toys {
+
+/// `toy_norm.loops`: sums in one chain, or in sixteen.
+class NormSolver final : public Solver, public StaticSpace {
+ public:
+  std::string_view id() const override { return "toy_norm.loops"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "loops of the toy norm"; }
+  Support supports(const Problem& problem, const DeviceInfo& device) const override;
+  const StaticSpace* static_space() const override { return this; }
+  SearchSpace space(const Problem& problem, const DeviceInfo& device) const override;
+  Config untuned(const Problem& problem, const DeviceInfo& device) const override;
+  std::unique_ptr<Backend> open(Device& device) const override;
+};
+
+}  // namespace attune::toys

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "ops/op.h"
+
+namespace attune::toys {
+
+/// Sizes of a `toy_scaled` problem: c[m,n] = a_scale[m] · b_scale[n] · Σₖ a[m,k]·b[n,k].
+struct ScaledShape {
+  int64_t m = 0, n = 0, k = 0;
+  static ScaledShape of(const Problem& problem) {
+    return {problem.integer("m"), problem.integer("n"), problem.integer("k")};
+  }
+};
+
+/// `toy_scaled`: an int8 product with a scale for each row of x and each output, written as bf16. It shows what an op
+/// with five operands is made of: this folder.
+class ScaledOp final : public Op {
+ public:
+  std::string_view name() const override { return "toy_scaled"; }
+  std::span<const AttributeSpec> schema() const override;
+  const FamilySpec& family() const override;
+  Problem normalise(const Problem& problem, const DeviceInfo& device) const override;
+  Work work(const Problem& problem) const override;
+  std::vector<TensorSpec> tensors(const Problem& problem) const override;
+  void fill(const Problem& problem, Distribution distribution, uint64_t seed,
+            const HostTensors& tensors) const override;
+  void reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
+                 Reference& out) const override;
+  int64_t output_rows(const Problem& problem) const override { return problem.integer("m"); }
+  Tolerance tolerance(const Problem& problem) const override;
+};
+
+}  // namespace attune::toys

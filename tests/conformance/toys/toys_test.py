@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Ops that this build does not have, opened as modules: tuned, verified, served from C, captured, explained, checked."""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import story
+
+TOYS = os.environ["ATTUNE_TOYS"]
+LIBRARY = os.environ["ATTUNE_LIBRARY"]
+HERE = Path(__file__).parent
+CPU = ("--devices", "cpu:0", "--quiet-wait", "0", "--seed", "1")
+SHAPES = {
+    "toy_scaled": ("M,N,K\n4,48,64\n16,48,64\n", "toy_scaled m=4 n=48 k=64"),
+    "toy_norm": ("token,dim\n8,256\n32,256\n", "toy_norm token=8 dim=256"),
+}
+
+
+class ToyTest(story.Story):
+    def tuned(self, op):
+        """Tunes the op's shapes and returns the table."""
+        self.put(f"{op}_untuned.csv", SHAPES[op][0])
+        self.toys("tune", "-i", f"{op}_untuned.csv", "-o", f"{op}_tuned.csv", *CPU)
+        return self.work / f"{op}_tuned.csv"
+
+    def toys(self, *arguments):
+        return self.attune(*arguments, env={"ATTUNE_MODULES": TOYS}).stdout
+
+    def test_are_listed_with_their_solvers(self):
+        self.assertRegex(self.toys("list", "ops"), r"toy_norm +.*rows scaled")
+        self.assertRegex(self.toys("list", "solvers"), r"toy_scaled\.loops")
+        self.assertNotIn("toy", self.attune("list", "ops").stdout)
+
+    def test_are_tuned_explained_and_checked(self):
+        for op, (_, problem) in SHAPES.items():
+            with self.subTest(op):
+                table = self.tuned(op)
+                rows = self.rows(table.name)
+                self.assertEqual(len(rows), 2, rows)
+                self.assertTrue(all(row["kernelName"].startswith(f"{op}.loops@1:") for row in rows), rows)
+                self.assertRegex(self.toys("explain", problem, "--table", table.name), r"exact")
+                self.assertRegex(self.toys("check", table.name, *CPU[:2]), r"2 rows")
+
+    def test_serve_an_application_and_are_captured(self):
+        table = self.tuned("toy_norm")
+        captures = self.work / "captures"
+        environment = self.environment(
+            ATTUNE_MODULES=TOYS, ATTUNE_CONFIG_TOY_NORM=str(table), ATTUNE_TUNE_GEMM="1", ATTUNE_CAPTURE_DIR=str(captures))
+        done = subprocess.run([sys.executable, "-B", HERE / "application.py", LIBRARY, SHAPES["toy_norm"][1]],
+                              env=environment, capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.split(), ["exact", "1.0"] + 3 * ["invalid_input"])
+        self.assertEqual((captures / "toy_norm_untuned.csv").read_text().split(), ["token,dim", "8,256"])
+
+    def test_a_module_that_others_may_write_is_excluded(self):
+        folder = self.work / "modules"
+        folder.mkdir()
+        module = folder / "attune_op_toy_norm.so"
+        module.write_bytes((Path(TOYS) / module.name).read_bytes())
+        module.chmod(0o666)
+        result = self.attune("list", "ops", env={"ATTUNE_MODULES": str(folder)})
+        self.assertNotIn("toy_norm", result.stdout)
+        self.assertRegex(result.stderr, "an op module is excluded")
+        module.chmod(0o755)
+        module.write_bytes(b"not a library")
+        result = self.attune("list", "ops", env={"ATTUNE_MODULES": str(folder)})
+        self.assertRegex(result.stderr, "an op module is excluded")
+
+    def test_nothing_outside_their_folders_names_them(self):
+        for folder in ("src", "include", "python", "cmake", "tools", "configs"):
+            for file in (story.REPOSITORY / folder).rglob("*"):
+                if file.is_file() and file.suffix != ".pyc":
+                    self.assertIsNone(re.search(rb"toy_(scaled|norm)", file.read_bytes()), file)
+
+
+if __name__ == "__main__":
+    story.main()
