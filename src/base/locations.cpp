@@ -2,8 +2,11 @@
 #include "base/locations.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <optional>
 
@@ -19,15 +22,37 @@ std::optional<std::string> variable(const char* name) {
   return value;
 }
 
-/// $own; else $xdg/attune; else ~/<otherwise>/attune.
-Location private_folder(const char* name, const char* own, const char* xdg, const char* default_value) {
-  if (const auto folder = variable(own)) return {name, *folder, own};
-  if (const auto folder = variable(xdg); folder && std::filesystem::path(*folder).is_absolute())
-    return {name, std::filesystem::path(*folder) / "attune", xdg};
+/// A private folder: $own; else $xdg/attune; else ~/<otherwise>/attune.
+struct PrivateFolder {
+  const char *name, *own, *xdg, *otherwise;
+  const char* remedy;  ///< What to set in place of HOME.
+};
+constexpr PrivateFolder kHome{"home", "ATTUNE_HOME", "XDG_STATE_HOME", ".local/state",
+                              "ATTUNE_HOME to a folder for state"};
+constexpr PrivateFolder kKernels{"kernels", "ATTUNE_CACHE", "XDG_CACHE_HOME", ".cache",
+                                 "ATTUNE_CACHE to a folder for kernels"};
+constexpr const char* kCapturesRemedy = "ATTUNE_CAPTURE_DIR to a folder";
+
+/// Returns the location that a variable other than HOME states.
+std::optional<Location> stated_location(const PrivateFolder& one) {
+  if (const auto folder = variable(one.own)) return Location{one.name, *folder, one.own};
+  if (const auto folder = variable(one.xdg); folder && std::filesystem::path(*folder).is_absolute())
+    return Location{one.name, std::filesystem::path(*folder) / "attune", one.xdg};
+  return std::nullopt;
+}
+
+/// Returns what to set in place of HOME: a variable for each folder that no variable states.
+std::string variables_instead() {
+  const bool home = !stated_location(kHome), kernels = !stated_location(kKernels);
+  if (home && kernels) return fmt::format("{} and ATTUNE_CACHE to one for kernels", kHome.remedy);
+  return home ? kHome.remedy : kKernels.remedy;
+}
+
+Location location_of(const PrivateFolder& one) {
+  if (auto stated = stated_location(one)) return *std::move(stated);
   if (const auto home = variable("HOME"))
-    return {name, std::filesystem::path(*home) / default_value / "attune", "default"};
-  fail(ErrorCode::invalid_input,
-       "there is no home folder, set HOME, or ATTUNE_HOME to a folder for state and ATTUNE_CACHE to one for kernels");
+    return {one.name, std::filesystem::path(*home) / one.otherwise / "attune", "default"};
+  fail(ErrorCode::invalid_input, "there is no home folder, set HOME, or {}", variables_instead());
 }
 
 Location inside(const Location& folder, const char* name, const char* entry) {
@@ -45,22 +70,25 @@ bool is_in_missing_home(const Location& location) {
        variable("HOME").value_or(""));
 }
 
-/// Returns what to set in place of HOME: a variable for each location that is below it.
-std::string variables_instead() {
-  const bool home = home_location().set_by == "default", cache = cache_location().set_by == "default";
-  if (home && cache) return "ATTUNE_HOME to a folder for state and ATTUNE_CACHE to one for kernels";
-  return home ? "ATTUNE_HOME to a folder for state" : "ATTUNE_CACHE to a folder for kernels";
+/// The variable that leads to a location, for a message.
+std::string variable_of(const Location& location) { return location.set_by == "default" ? "HOME" : location.set_by; }
+
+/// Returns what to set so that a location is elsewhere.
+std::string remedy_of(const Location& location) {
+  if (location.set_by == "ATTUNE_CAPTURE_DIR") return kCapturesRemedy;
+  if (location.set_by == "default") return variables_instead();
+  return location.name == kKernels.name ? kKernels.remedy : kHome.remedy;
 }
 
 void check(const Location& location) {
   if (is_in_missing_home(location)) fail_missing_home(variables_instead());
-  const bool of_user = location.set_by == "default";
+  check_access(location);
   std::error_code ignored;
   auto nearest = std::filesystem::absolute(location.path);
   while (!std::filesystem::exists(nearest, ignored) && nearest.has_relative_path()) nearest = nearest.parent_path();
   if (!std::filesystem::is_directory(nearest, ignored))
-    fail(ErrorCode::invalid_input, "{} must name a folder, but this is a file: '{}'",
-         of_user ? "HOME" : location.set_by, nearest.string());
+    fail(ErrorCode::invalid_input, "{} must name a folder, but this is a file: '{}'", variable_of(location),
+         nearest.string());
 }
 
 }  // namespace
@@ -92,14 +120,14 @@ Location config_location() {
   return {"configs", above / "share/attune/configs", "installation"};
 }
 
-Location home_location() { return private_folder("home", "ATTUNE_HOME", "XDG_STATE_HOME", ".local/state"); }
+Location home_location() { return location_of(kHome); }
 Location journal_location() { return inside(home_location(), "journal", "journal.db"); }
 Location captures_location() {
   if (const auto folder = variable("ATTUNE_CAPTURE_DIR")) return {"captures", *folder, "ATTUNE_CAPTURE_DIR"};
   return inside(home_location(), "captures", "captures");
 }
 Location overlay_location() { return inside(home_location(), "overlay", "overlay"); }
-Location cache_location() { return private_folder("kernels", "ATTUNE_CACHE", "XDG_CACHE_HOME", ".cache"); }
+Location cache_location() { return location_of(kKernels); }
 
 std::vector<Location> all_locations() {
   return {config_location(),   home_location(),    journal_location(),
@@ -110,8 +138,15 @@ void check_home_location() { check(home_location()); }
 void check_cache_location() { check(cache_location()); }
 void check_captures_location() {
   if (path_if_any(captures_location).empty())
-    fail(ErrorCode::invalid_input, "there is no home folder, set HOME, or ATTUNE_CAPTURE_DIR to a folder");
-  if (is_in_missing_home(captures_location())) fail_missing_home("ATTUNE_CAPTURE_DIR to a folder");
+    fail(ErrorCode::invalid_input, "there is no home folder, set HOME, or {}", kCapturesRemedy);
+  if (is_in_missing_home(captures_location())) fail_missing_home(kCapturesRemedy);
+}
+void check_access(const Location& location) {
+  if (::faccessat(AT_FDCWD, location.path.c_str(), X_OK, AT_EACCESS) == 0 || errno != EACCES) return;
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(location.path, ignored)) return;
+  fail(ErrorCode::invalid_input, "this user may not use the folder that {} leads to, set {}: '{}'",
+       variable_of(location), remedy_of(location), location.path.string());
 }
 
 std::filesystem::path path_if_any(Location (&location)()) noexcept {

@@ -35,8 +35,11 @@ std::vector<Location> all_locations();
 /// Path of a location, or empty where there is no home folder: a library must not stop its application for that.
 std::filesystem::path path_if_any(Location (&location)()) noexcept;
 
+/// Throws invalid_input, naming the variable that leads to a folder and what to set, when this user may not look into
+/// it.
+void check_access(const Location& folder);
 /// Throws invalid_input, naming the faulty variable and what to set, when the state folder is impossible: below
-/// something that is not a folder, or in a home folder that does not exist.
+/// something that is not a folder, in a home folder that does not exist, or where this user may not look.
 void check_home_location();
 void check_cache_location();  ///< Like check_home_location(), for the folder of kernels.
 /// Throws invalid_input when captured shapes would be in a home folder that does not exist.

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,6 +23,7 @@ class Locations : public testing::Test {
   void SetUp() override {
     folder_ = fs::path(testing::TempDir()) / ("attune_locations_" + std::to_string(::getpid()));
     fs::create_directories(folder_);
+    ::chmod(folder_.c_str(), 0755);
     std::ofstream(folder_ / "file") << "x";
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -67,9 +69,45 @@ TEST_F(Locations, WithoutAHomeFolderOneVariableSufficesForEachPlace) {
   EXPECT_EQ(
       error_text(),
       "there is no home folder, set HOME, or ATTUNE_HOME to a folder for state and ATTUNE_CACHE to one for kernels");
+  set("ATTUNE_CACHE", folder_ / "kernels");
+  EXPECT_EQ(error_text(), "there is no home folder, set HOME, or ATTUNE_HOME to a folder for state");
   set("ATTUNE_HOME", folder_ / "state");
   EXPECT_EQ(error_text(), "");
   EXPECT_NO_THROW(check_captures_location());
+}
+
+/// Becomes another user for its life, if this one is root.
+class OtherUser {
+ public:
+  OtherUser() : is_root_(::geteuid() == 0) { become(65534); }
+  ~OtherUser() { become(0); }
+
+ private:
+  void become(uid_t user) const { EXPECT_TRUE(!is_root_ || ::seteuid(user) == 0); }
+  const bool is_root_;
+};
+
+TEST_F(Locations, AFolderThatThisUserMayNotUseIsRefusedByItsVariable) {
+  const fs::path closed = folder_ / "closed";
+  fs::create_directory(closed);
+  ::chmod(closed.c_str(), 0);
+  set("HOME", closed);
+  for (const char* name : {"ATTUNE_HOME", "ATTUNE_CACHE", "XDG_STATE_HOME", "XDG_CACHE_HOME"}) ::unsetenv(name);
+  {
+    const OtherUser user;
+    EXPECT_EQ(error_text(),
+              "this user may not use the folder that HOME leads to, set ATTUNE_HOME to a folder for state and "
+              "ATTUNE_CACHE to one for kernels: '" +
+                  (closed / ".local/state/attune").string() + "'");
+    set("ATTUNE_HOME", closed);
+    EXPECT_EQ(error_text(),
+              "this user may not use the folder that ATTUNE_HOME leads to, set ATTUNE_HOME to a folder for state: '" +
+                  closed.string() + "'");
+    EXPECT_THROW(check_access(captures_location()), Error);
+    set("ATTUNE_CAPTURE_DIR", folder_ / "new");
+    EXPECT_NO_THROW(check_access(captures_location()));
+  }
+  ::chmod(closed.c_str(), 0700);
 }
 
 TEST_F(Locations, AHomeFolderThatIsNotThereIsNotMade) {

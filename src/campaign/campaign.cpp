@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <optional>
 
@@ -18,6 +16,7 @@
 #include "base/text.h"
 #include "campaign/captured_limits.h"
 #include "campaign/devices/open_devices.h"
+#include "campaign/interrupt.h"
 #include "campaign/journal_run.h"
 #include "campaign/observers.h"
 #include "campaign/progress_tracker.h"
@@ -35,29 +34,6 @@
 namespace attune {
 namespace {
 
-std::atomic<bool> interrupted = false;
-std::atomic<int> interrupting = 0;  // The signal.
-/// The first signal asks the run to end, the second ends the program.
-extern "C" void on_interrupt(int signal) {
-  interrupting = signal;
-  if (interrupted.exchange(true)) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
-}
-
-void set_signal_handler(void (*handler)(int)) {
-  std::signal(SIGINT, handler);
-  std::signal(SIGTERM, handler);
-  // Of a terminal that is closed. nohup ignores it, and so does the run then.
-  if (std::signal(SIGHUP, handler) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
-}
-
-bool is_interrupted() { return interrupted; }
-
-/// Returns the exit status of an interrupted run.
-int interrupt_status() { return 128 + interrupting; }
-
 KernelOptions kernel_options(const TuneOptions& options) {
   KernelOptions kernels = options.kernels;
   if (!options.keep_dir.empty()) kernels.keep = (std::filesystem::path(options.keep_dir) / "kernels").string();
@@ -70,7 +46,7 @@ std::vector<Environment> open_environments_to_tune(const TuneOptions& options) {
     return open_environments(options.devices, isolation_option(options.isolation), kernel_options(options),
                              is_interrupted);
   } catch (const Error&) {
-    if (interrupted) return {};
+    if (is_interrupted()) return {};
     throw;
   }
 }
@@ -122,7 +98,6 @@ class Campaign {
     publish();
     report();
     const int status = exit_status();
-    set_signal_handler(SIG_DFL);
     return end(status);
   }
 
@@ -153,7 +128,7 @@ class Campaign {
       if (how_.protocol.require == Requirement::batch_invariant)
         tune_weights(observers);
       else
-        results_ = Tuner(tuning_devices(), how_).run(inputs_.items, observers, interrupted);
+        results_ = Tuner(tuning_devices(), how_).run(inputs_.items, observers, interrupt_flag());
     } catch (const Error&) {
       display_.flush();
       publisher_.flush();
@@ -164,11 +139,11 @@ class Campaign {
   /// Tunes all rows, then gives those of each weight one config; only then their results are known.
   void tune_weights(TuneObserver& observer) {
     ProgressObserver progress(observer);
-    results_ = Tuner(tuning_devices(), how_).run(inputs_.items, progress, interrupted);
+    results_ = Tuner(tuning_devices(), how_).run(inputs_.items, progress, interrupt_flag());
     TunerOptions rest = how_;
     if (rest.budget_s > 0) rest.budget_s = std::max(0.001, end_s_ + waited_s_ - steady_clock().now_s());
     WeightConfigs weights(tuning_devices(), rest, inputs_.items, observer);
-    weights.settle(results_, interrupted);
+    weights.settle(results_, interrupt_flag());
     for (const TuneResult& result : results_) observer.finished(result);
     for (const std::string& notice : weights.notices()) display_.note(notice);
   }
@@ -213,9 +188,9 @@ class Campaign {
     try {
       checked = time_interleaved(*first().executor, decision.problem, {&decision.winner, 1}, once);
     } catch (const Error&) {
-      if (!interrupted) throw;
+      if (!is_interrupted()) throw;
     }
-    if (interrupted) return false;
+    if (is_interrupted()) return false;
     const Outcome& outcome = checked.front().outcome;
     std::fprintf(stderr, "%s: winner checked again: %s%s%s, errRatio %.4f\n", short_shape(decision.problem).c_str(),
                  std::string(name(outcome.status)).c_str(), outcome.detail.empty() ? "" : ", ", outcome.detail.c_str(),
@@ -229,7 +204,7 @@ class Campaign {
     bool right = true;
     size_t num_left = 0;
     for (const TuneResult& result : results_) {
-      if (interrupted) return false;
+      if (is_interrupted()) return false;
       if (!result.decision) continue;
       const double needed_s = min_first_admission_s(result.problem, device());
       if (how_.budget_s > 0 && steady_clock().now_s() + needed_s > end_s_ + waited_s_)
@@ -243,10 +218,10 @@ class Campaign {
   }
 
   int exit_status() const {
-    if (interrupted) return interrupt_status();
+    if (is_interrupted()) return interrupt_status();
     // Only winners for YAML output or of a single size, which the older tuner checks.
     const bool check_again = options_.compare && (!inputs_.yaml.empty() || options_.m);
-    if (check_again && !winners_are_right()) return interrupted ? interrupt_status() : 1;
+    if (check_again && !winners_are_right()) return is_interrupted() ? interrupt_status() : 1;
     return std::any_of(results_.begin(), results_.end(), is_decided) ? 0 : 1;
   }
 
@@ -254,7 +229,7 @@ class Campaign {
   CampaignResult end(int status) {
     Versions versions;  // Of all solvers that took part.
     for (const TuneResult& result : results_) versions.insert(result.versions.begin(), result.versions.end());
-    recorded_.end(interrupted ? "interrupted" : "done", status, versions);
+    recorded_.end(is_interrupted() ? "interrupted" : "done", status, versions);
     return {status, std::move(results_)};
   }
 
@@ -278,7 +253,7 @@ CampaignResult run_campaign(const TuneOptions& options) {
   TunerOptions how = tuner_options(options);
   const auto variables = library_variables();
   // Folders and processes that need cleaning up are created below.
-  set_signal_handler(on_interrupt);
+  const InterruptHandler handler;
   const auto environments = open_environments_to_tune(options);
   if (environments.empty()) return {interrupt_status(), {}};
   Executor& executor = *environments.front().executor;
@@ -330,7 +305,7 @@ int run_campaigns(TuneOptions options) {
     const CoreBinding as_now(allowed_cores());
     const int ended = run_campaign(options).status;
     if (status == 0) status = ended;
-    if (interrupted) break;
+    if (is_interrupted()) break;
   }
   return status;
 }

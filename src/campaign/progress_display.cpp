@@ -28,8 +28,8 @@ std::string fit_to_terminal(std::string line) {
 }
 }  // namespace
 
-ProgressDisplay::ProgressDisplay(const RunProgress& progress)
-    : progress_(progress),
+ProgressDisplay::ProgressDisplay(std::function<ProgressLine()> now)
+    : now_(std::move(now)),
       began_s_(steady_clock().now_s()),
       reported_s_(began_s_),
       terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -42,10 +42,10 @@ void ProgressDisplay::update() {
     if (now_s - drawn_s_ > kRedrawS) draw();
   } else if (now_s - reported_s_ > kPlainS) {
     reported_s_ = now_s;
-    const std::string remarks = progress_.remarks();
-    std::fprintf(stderr, "%s, %s: %s%s%s\n", progress_.counts().c_str(), format_duration(now_s - began_s_).c_str(),
-                 progress_.doing.empty() ? "starting" : progress_.doing.c_str(), remarks.empty() ? "" : "; ",
-                 remarks.c_str());
+    const ProgressLine line = now_();
+    std::fprintf(stderr, "%s, %s: %s%s%s\n", line.counts.c_str(), format_duration(now_s - began_s_).c_str(),
+                 line.doing.empty() ? "starting" : line.doing.c_str(), line.remarks.empty() ? "" : "; ",
+                 line.remarks.c_str());
   }
 }
 
@@ -67,14 +67,13 @@ void ProgressDisplay::print_line(const std::string& line, bool to_stdout) {
 
 void ProgressDisplay::draw() {
   drawn_s_ = steady_clock().now_s();
-  const size_t all = progress_.num_shapes;
-  const size_t filled = all == 0 ? kBarCells : kBarCells * progress_.num_ended() / all;
+  const ProgressLine now = now_();
+  const size_t filled = now.num_all == 0 ? kBarCells : kBarCells * now.num_ended / now.num_all;
   std::string bar;
   for (size_t cell = 0; cell < kBarCells; ++cell) bar += cell < filled ? "█" : "░";
-  const std::string remarks = progress_.remarks();
   std::string line =
-      fmt::format("{} {}, {}  {}{}{}", bar, progress_.counts(), format_duration(steady_clock().now_s() - began_s_),
-                  progress_.doing, remarks.empty() ? "" : "; ", remarks);
+      fmt::format("{} {}, {}  {}{}{}", bar, now.counts, format_duration(steady_clock().now_s() - began_s_), now.doing,
+                  now.remarks.empty() ? "" : "; ", now.remarks);
   const Lock lock(mutex_);
   std::fprintf(stderr, "\r\033[K%s", fit_to_terminal(std::move(line)).c_str());
   std::fflush(stderr);

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "base/mutex.h"
-#include "campaign/run_progress.h"
 
 namespace attune {
+
+/// What a display shows of a run.
+struct ProgressLine {
+  size_t num_ended = 0, num_all = 0;  ///< For the bar.
+  std::string counts;                 ///< `12 of 34 shapes decided`
+  std::string doing;                  ///< `racing 24 candidates of 64×1152×896 fp32`; empty: it starts.
+  std::string remarks;                ///< `about 3m 02s left`; may be empty.
+};
 
 /// Shows progress on standard error: a live line on a terminal, otherwise a plain line about every ten seconds.
 /// Requires: update() is called at least once a second. Only print_line() may be called while another thread changes
 /// the progress or calls one of the others.
 class ProgressDisplay {
  public:
-  /// `progress`: what is displayed; it outlives this.
-  explicit ProgressDisplay(const RunProgress& progress);
+  /// `now`: returns what is to be displayed; called by update() and redraw().
+  explicit ProgressDisplay(std::function<ProgressLine()> now);
   ~ProgressDisplay();
   /// Displays the progress as it is now, as often as suits the output.
   void update();
@@ -29,7 +37,7 @@ class ProgressDisplay {
   void draw();
   void clear() ATTUNE_REQUIRES(mutex_);
 
-  const RunProgress& progress_;
+  const std::function<ProgressLine()> now_;
   double began_s_, drawn_s_ = 0, reported_s_ = 0;
   const bool terminal_;
   Mutex mutex_;

@@ -17,7 +17,10 @@ namespace attune {
 
 TuneDisplay::TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const std::string& device_flags,
                          const RunProgress& progress)
-    : options_(options), device_flags_(device_flags), display_(progress) {
+    : options_(options), device_flags_(device_flags), display_([&progress] {
+        return ProgressLine{progress.num_ended(), progress.num_shapes, progress.counts(), progress.doing,
+                            progress.remarks()};
+      }) {
   for (size_t place = 0; place < inputs.items.size(); ++place)
     places_.emplace(inputs.items[place].problem.key(), place);
 }

@@ -7,6 +7,7 @@
 
 #include "campaign/devices/open_devices.h"
 #include "campaign/progress_display.h"
+#include "campaign/run_progress.h"
 #include "campaign/tune_inputs.h"
 #include "campaign/tune_options.h"
 #include "tuner/tuner.h"

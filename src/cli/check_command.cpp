@@ -4,14 +4,18 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/line_output.h"
 #include "base/text.h"
 #include "campaign/devices/open_devices.h"
+#include "campaign/interrupt.h"
 #include "campaign/journal_run.h"
+#include "campaign/progress_display.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "device/devices.h"
 #include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -23,8 +27,9 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json to_json(const CheckedRow& row, const DeviceInfo& device) {
-  ordered_json object = {{"line", row.line},     {"problem", row.problem.key()}, {"device", device.key()},
-                         {"kernel", row.kernel}, {"status", name(row.status)},   {"reason", row.reason}};
+  ordered_json object = {{"row", row.place},       {"line", row.line},     {"problem", row.problem.key()},
+                         {"device", device.key()}, {"kernel", row.kernel}, {"status", name(row.status)},
+                         {"reason", row.reason}};
   if (row.us) object["table_us"] = *row.us;
   if (row.comparison.us > 0) add_comparison(object, row.comparison);
   return object;
@@ -39,43 +44,108 @@ std::string line_of(const CheckedRow& row) {
   return line;
 }
 
+/// Opens the device; nothing after an interrupt.
+std::optional<Environment> environment_of(const CheckOptions& options) {
+  try {
+    return open_environment(options.run.devices, Isolation::process, {}, is_interrupted);
+  } catch (const Error&) {
+    if (!is_interrupted()) throw;
+    return std::nullopt;
+  }
+}
+
+/// The rows of a file, checked in turn; each is printed as soon as it is checked, or all at the end as JSON.
+class CheckRun {
+ public:
+  CheckRun(const CheckOptions& options, const DeviceInfo& device, std::vector<CheckedRow> rows)
+      : options_(options), device_(device), rows_(std::move(rows)), display_([this] { return progress(); }) {
+    if (!options_.json) display_.print_line(options_.table + " on " + device_text(device_), true);
+  }
+
+  /// Ends early after an interrupt.
+  void check(const Environment& environment) {
+    const RowCheckOptions how{.inputs = options_.run.cache_policy(),
+                              .run = !options_.no_run,
+                              .verify_only = options_.verify_only,
+                              .max_slowdown_pct = options_.max_slowdown_pct,
+                              .slower_than_pct = options_.slower_than_pct,
+                              .limits = options_.run.limits(),
+                              .tick = [this] {
+                                display_.update();
+                                return is_interrupted();
+                              }};
+    for (CheckedRow& row : rows_) {
+      now_ = &row;
+      display_.update();
+      check_row(row, *environment.executor, environment.kernels.get(), how);
+      if (is_interrupted()) return;
+      counts_.add(row.status);
+      if (options_.json)
+        list_.push_back(to_json(row, device_));
+      else if (row.status != CheckStatus::foreign)
+        display_.print_line(line_of(row), true);
+    }
+  }
+
+  /// Prints the counts, and what they mean for the table. Returns the exit status.
+  int report() {
+    display_.hide();
+    if (options_.json)
+      print_json(list_);
+    else
+      print_line(stdout, last_line());
+    if (is_interrupted()) return interrupt_status();
+    if (const size_t num = counts_.of(CheckStatus::not_taken); num > 0)
+      print_notes(
+          std::vector{fmt::format("no lookup on this device takes {}, which could be removed", counted(num, "row"))});
+    if (!counts_.is_checked()) print_line(stderr, "attune: no row of the file could be checked on this device");
+    const size_t num_unusable = counts_.of(CheckStatus::unusable);
+    if (counts_.is_checked() && num_unusable > 0)
+      print_line(stderr, fmt::format("attune: {} of this device cannot be used", counted(num_unusable, "row")));
+    return counts_.passed() ? 0 : 1;
+  }
+
+ private:
+  ProgressLine progress() const {
+    return {counts_.all(), rows_.size(), counted_of(counts_.all(), rows_.size(), "row") + " checked",
+            now_ == nullptr ? "" : "checking " + short_shape(now_->problem), counts_.text()};
+  }
+
+  std::string last_line() const {
+    const std::string counts = counts_.text();
+    std::string line = is_interrupted()
+                           ? counted_of(counts_.all(), rows_.size(), "row") + " checked before the interrupt"
+                           : counted(rows_.size(), "row");
+    return counts.empty() ? line : line + ": " + counts;
+  }
+
+  const CheckOptions& options_;
+  const DeviceInfo& device_;
+  std::vector<CheckedRow> rows_;
+  const CheckedRow* now_ = nullptr;
+  CheckCounts counts_;
+  ordered_json list_ = ordered_json::array();
+  ProgressDisplay display_;
+};
+
 }  // namespace
 
 int run_check(const CheckOptions& options) {
+  const InterruptHandler handler;
+  const DeviceInfo device = find_device(options.run.devices);
   std::vector<std::string> notices;
-  auto rows = read_rows_to_check(options.table, options.op, notices);
+  auto rows = read_rows_to_check(options.table, options.op, device, notices);
   print_notes(notices);
-  Environment environment = open_environment(options.run.devices, Isolation::process);
+  const auto environment = environment_of(options);
   std::optional<JournalRun> recorded;
-  if (!options.no_run) recorded.emplace(options.run.journal, environment.device());
-  if (!options.no_run) wait_for_quiet(environment, options.run.quiet_wait_s);
-  const RowCheckOptions how{.inputs = options.run.cache_policy(),
-                            .run = !options.no_run,
-                            .verify_only = options.verify_only,
-                            .max_slowdown_pct = options.max_slowdown_pct,
-                            .slower_than_pct = options.slower_than_pct,
-                            .limits = options.run.limits()};
-  if (!options.json) print_line(stdout, options.table + " on " + device_text(environment.device()));
-  CheckCounts counts;
-  ordered_json list = ordered_json::array();
-  for (CheckedRow& row : rows) {
-    check_row(row, *environment.executor, environment.kernels.get(), how);
-    counts.add(row.status);
-    if (options.json)
-      list.push_back(to_json(row, environment.device()));
-    else if (row.status != CheckStatus::foreign)
-      print_line(stdout, line_of(row));
+  if (environment && !options.no_run) {
+    recorded.emplace(options.run.journal, environment->device());
+    wait_for_quiet(*environment, options.run.quiet_wait_s, is_interrupted);
   }
-  if (options.json)
-    print_json(list);
-  else
-    print_line(stdout, counted(rows.size(), "row") + (rows.empty() ? "" : ": ") + counts.text());
-  if (!counts.is_checked()) std::fprintf(stderr, "attune: no row of the file could be checked on this device\n");
-  const size_t num_unusable = counts.of(CheckStatus::unusable);
-  if (counts.is_checked() && num_unusable > 0)
-    print_line(stderr, fmt::format("attune: {} of this device cannot be used", counted(num_unusable, "row")));
-  const int status = counts.passed() ? 0 : 1;
-  if (recorded) recorded->end("done", status);
+  CheckRun run(options, device, std::move(rows));
+  if (environment && !is_interrupted()) run.check(*environment);
+  const int status = run.report();
+  if (recorded) recorded->end(is_interrupted() ? "interrupted" : "done", status);
   return status;
 }
 
@@ -99,6 +169,19 @@ void add_check_flags(CLI::App& command, Action& chosen) {
       ->capture_default_str()
       ->check(amount_error);
   add_json_flag(command, options->json);
+  command.footer(
+      "Each row gets one of these verdicts:\n"
+      "  ok                      correct, and as fast as the row states and as the default\n"
+      "  loaded                  it could be run (--no-run)\n"
+      "  not taken               ok or loaded, but no lookup on this device takes it: it has a _tag, or another row "
+      "of\n"
+      "                          its key wins\n"
+      "  foreign device          of another device, not checked\n"
+      "  unusable                it cannot be run, or states no time\n"
+      "  slower than its row says, slower than the default, wrong\n"
+      "The exit status is 1 if a row is unusable, slower or wrong, or if none could be checked. An interrupt prints "
+      "what "
+      "was\nchecked until then.");
   command.callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
 }
 

@@ -78,9 +78,11 @@ void print_coverage_json(const Coverage& coverage, const CoverageOptions& option
               {"commands", commands}});
 }
 
-void print_rows(const RowCoverage& rows, const CoverageOptions& options, const DeviceInfo& device) {
-  print_line(stdout, fmt::format("{} of {}, {} that no lookup can reach", counted(rows.num_rows, "row"),
-                                 device_text(device), rows.unused.size()));
+void print_rows(const RowCoverage& rows, Requirement required, const CoverageOptions& options,
+                const DeviceInfo& device) {
+  const std::string_view of = text(required);
+  print_line(stdout, fmt::format("{} of {}, {} that no lookup{}{} can reach", counted(rows.num_rows, "row"),
+                                 device_text(device), rows.unused.size(), of.empty() ? "" : " for ", of));
   std::map<std::string, size_t> counts;
   for (const UnusedRow& row : rows.unused) ++counts[row.kind];
   for (const auto& [kind, count] : counts) print_line(stdout, fmt::format("  {:>8}  {}", count, kind));
@@ -124,7 +126,7 @@ int run_coverage(const CoverageOptions& options) {
   notices.insert(notices.end(), set.notices.begin(), set.notices.end());
   print_notes(notices);
   Coverage coverage{
-      row_coverage(set.tables, device, registry()), shape_coverage(captured, set, device, registry()), {}};
+      row_coverage(set.tables, device, registry(), set.require), shape_coverage(captured, set, device, registry()), {}};
   const auto sources = capture_sources(options.captured);
   const auto named = options.tables.empty() ? std::span<const Table>() : set.tables;
   coverage.commands = tune_commands(coverage.shapes.unserved, {sources, named, options.devices, set.require});
@@ -132,7 +134,7 @@ int run_coverage(const CoverageOptions& options) {
     print_coverage_json(coverage, options, device);
     return 0;
   }
-  print_rows(coverage.rows, options, device);
+  print_rows(coverage.rows, set.require, options, device);
   print_shapes(coverage, options);
   return 0;
 }

@@ -25,6 +25,7 @@
 #include "store/journal.h"
 #include "tables/near_rows.h"
 #include "tables/passed_rows.h"
+#include "tables/row_status.h"
 #include "tables/table_lookup.h"
 
 namespace attune {
@@ -41,6 +42,7 @@ struct ExplainOptions {
 /// Reads the journal: the named one, else the user's if it exists.
 CandidateSummary summary_of(const ExplainOptions& options, const Problem& problem, const DeviceView& view,
                             const std::vector<Contender>& here) {
+  if (options.journal.empty()) check_access(home_location());
   const auto file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
   std::unique_ptr<Journal> journal;
   if (!options.journal.empty() || std::filesystem::exists(file)) journal = open_sql_journal_read_only(file);
@@ -49,34 +51,43 @@ CandidateSummary summary_of(const ExplainOptions& options, const Problem& proble
   return summary;
 }
 
-ordered_json steps_json(const LookupResult& found) {
+/// `table`: that of the rows; null if there are none.
+ordered_json steps_json(const LookupResult& found, const Table* table) {
   ordered_json steps = ordered_json::array();
   for (const LookupStep& step : found.steps) {
     ordered_json object = {{"match", name(step.match)}, {"key", step.key.key()}, {"remark", step.remark}};
-    if (step.row) object["line"] = step.row->line;
+    if (step.row) {
+      object["row"] = place_of(*table, *step.row);
+      object["line"] = step.row->line;
+    }
     if (step.match == Match::predicted) object["regret_bound"] = step.regret_bound;
     steps.push_back(std::move(object));
   }
   return steps;
 }
 
-ordered_json passed_json(const std::vector<PassedRow>& passed) {
+ordered_json row_json(const Table& table, const TableRow& row) {
+  return {{"row", place_of(table, row)}, {"line", row.line}, {"key", row.problem.key()}, {"kernel", row.kernel_name}};
+}
+
+ordered_json passed_json(const std::vector<PassedRow>& passed, const Table* table) {
   ordered_json rows = ordered_json::array();
-  for (const auto& [row, why] : passed)
-    rows.push_back({{"line", row->line}, {"key", row->problem.key()}, {"kernel", row->kernel_name}, {"reason", why}});
+  for (const auto& [row, why] : passed) {
+    rows.push_back(row_json(*table, *row));
+    rows.back()["reason"] = why;
+  }
   return rows;
 }
 
-ordered_json near_json(const std::vector<const TableRow*>& rows) {
+ordered_json near_json(const std::vector<const TableRow*>& rows, const Table* table) {
   ordered_json near = ordered_json::array();
-  for (const TableRow* row : rows)
-    near.push_back({{"line", row->line}, {"key", row->problem.key()}, {"kernel", row->kernel_name}});
+  for (const TableRow* row : rows) near.push_back(row_json(*table, *row));
   return near;
 }
 
 /// Returns `t.csv:17 kernel`.
 std::string place_and_kernel(const Table& table, const TableRow& row) {
-  return fmt::format("{}:{} {}", table.documents()[row.file].name(), row.line, row.kernel_name);
+  return fmt::format("{} {}", place_of(table, row), row.kernel_name);
 }
 
 void print_lookup(const LookupResult& found, const Table& table) {
@@ -179,21 +190,22 @@ int run_explain(const ExplainOptions& options) {
   if (!options.table.empty()) named.push_back(options.table);
   const TableSet set = read_table_set(named, std::string(family->op), std::span(&family, 1), options.require);
   print_notes(set.notices);
-  const RowCheck usable = [&](const Candidate& candidate) { return view.why_unusable(candidate, problem, here); };
+  const KernelCheck usable = [&](const Candidate& candidate) { return view.why_unusable(candidate, problem, here); };
   const LookupResult found = TableLookup(set, device).find(problem, usable);
   RowsBeside beside;
-  if (!set.tables.empty()) {
-    beside.passed = passed_rows(set.tables.front(), found, device, set.require, usable);
-    if (found.match != Match::exact) beside.near = near_rows(set.tables.front(), problem, device);
+  const Table* const table = set.tables.empty() ? nullptr : &set.tables.front();
+  if (table != nullptr) {
+    beside.passed = passed_rows(*table, found, device, set.require, usable);
+    if (found.match != Match::exact) beside.near = near_rows(*table, problem, device);
   }
   if (options.json) {
     ordered_json object = {{"problem", problem.key()},
                            {"device", device.key()},
                            {"tables", named.empty() ? set.files : named},
                            {"match", name(found.match)},
-                           {"steps", steps_json(found)},
-                           {"not_used", passed_json(beside.passed)},
-                           {"near", near_json(beside.near)},
+                           {"steps", steps_json(found, table)},
+                           {"not_used", passed_json(beside.passed, table)},
+                           {"near", near_json(beside.near, table)},
                            {"summary", ordered_json::object()}};
     for (const auto& [reason, of_reason] : summary.reasons) object["summary"][reason] = of_reason.count;
     if (found.candidate) object["candidate"] = found.candidate->name();

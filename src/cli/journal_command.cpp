@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "campaign/devices/open_devices.h"
 #include "cli/command.h"
+#include "cli/flags/arguments.h"
 #include "cli/flags/problem_option.h"
 #include "device/devices.h"
 #include "report/entry_line.h"
@@ -73,6 +74,17 @@ class CandidateCount {
   std::set<Hash128> seen_;
 };
 
+/// Refuses a run that the journal does not have: its number is given when it begins, so it cannot be waited for.
+void check_run(const Journal& journal, int64_t run) {
+  if (run == 0) return;
+  const EntryCounts counts = journal.count({.run = run, .runs = true});
+  if (counts.runs + counts.started + counts.records + counts.decisions > 0) return;
+  fail(ErrorCode::invalid_input,
+       "the journal has no such run; `attune journal show` lists the runs of decisions, and `attune journal follow` "
+       "without --run shows a run as it begins: {}",
+       run);
+}
+
 /// Prints the newest decisions, the newest last, and how many there are.
 int run_show_newest(const JournalOptions& options, const Journal& journal,
                     const std::function<void(const Decision&, const Stamp&)>& show) {
@@ -96,6 +108,7 @@ int run_show_newest(const JournalOptions& options, const Journal& journal,
 int run_show(const JournalOptions& options) {
   const auto file = journal_file(options.journal);
   const auto journal = open_sql_journal_read_only(file);
+  check_run(*journal, options.run);
   // A command that repeats a decision uses this machine's name of the device.
   const auto devices = list_devices();
   const auto show = [&](const Decision& decision, const Stamp& stamp) {
@@ -123,24 +136,17 @@ int run_show(const JournalOptions& options) {
   return 0;
 }
 
-/// Refuses a run that the journal does not have: its number is given when it begins, so it cannot be waited for.
-void check_run(const Journal& journal, int64_t run) {
-  const EntryCounts counts = journal.count({.run = run, .runs = true});
-  if (counts.runs + counts.started + counts.records + counts.decisions > 0) return;
-  fail(ErrorCode::invalid_input,
-       "the journal has no such run; `attune journal show` lists the runs of decisions, and `attune journal follow` "
-       "without --run shows a run as it begins: {}",
-       run);
-}
-
 /// Prints entries as they are written, until the run that was asked for ends, or for ever.
 int run_follow(const JournalOptions& options) {
-  const auto journal = open_sql_journal_read_only(journal_file(options.journal));
-  if (options.run > 0) check_run(*journal, options.run);
+  const auto file = journal_file(options.journal);
+  const auto journal = open_sql_journal_read_only(file);
+  check_run(*journal, options.run);
   Query query = query_of(options);
   query.runs = true;
   for (bool goes_on = true; goes_on;) {
-    journal->check_in_place();
+    if (!journal->is_in_place())
+      fail(ErrorCode::database, "the journal was removed or replaced, follow the one that is there now: '{}'",
+           file.string());
     journal->scan(query, [&](const Entry& entry, const Stamp& stamp) {
       if (options.json)
         print_object(entry_line_json(entry, stamp));
@@ -162,6 +168,7 @@ int run_export(const JournalOptions& options) {
   check_distinct_outputs(std::span(&output, 1), {"--journal", file});
   check_evidence_output(options.csv);
   const auto journal = open_sql_journal_read_only(file);
+  check_run(*journal, options.run);
   const auto [text, num_damaged] = records_csv(*journal, query_of(options));
   write_file_atomically(options.csv, text, 0600);  // As private as the journal.
   note_damaged(num_damaged, file);
@@ -180,11 +187,7 @@ int run_vacuum(const JournalOptions& options) {
 
 void add_journal_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<JournalOptions>();
-  command.require_subcommand(0, 1);
-  command.callback([&command] {
-    if (command.get_subcommands().empty())
-      fail(ErrorCode::invalid_input, "give a subcommand of journal: show, follow, export or vacuum");
-  });
+  command.require_subcommand(1);
   command.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
   auto* show = command.add_subcommand("show", "List the decisions, and count the records behind them");
   auto* follow = command.add_subcommand("follow", "Print entries as they are written, those that are there first");
@@ -192,7 +195,7 @@ void add_journal_flags(CLI::App& command, Action& chosen) {
   auto* vacuum = command.add_subcommand("vacuum", "Delete entries that newer ones supersede, and free the space");
   write->add_option("--csv", options->csv, "File to write");
   show->add_flag("--json", options->json, "One JSON object per line, for each decision");
-  show->add_option("--limit", options->limit, "Only so many, the newest");
+  show->add_option("--limit", options->limit, "Only so many, the newest")->check(natural_number_error);
   follow->add_flag("--json", options->json, "One JSON object per line, for each entry");
   for (auto* action : {show, follow, write, vacuum}) {
     action->fallthrough();
@@ -206,12 +209,12 @@ void add_journal_flags(CLI::App& command, Action& chosen) {
             "--run", options->run,
             "Only this run: its number, which `show` and `follow` print in the column `run`; `follow` then ends "
             "when the run does")
-        ->check(CLI::PositiveNumber);
+        ->check(positive_number_error);
     action
         ->add_option("--status", options->statuses,
                      "Only entries of this outcome (ok, crashed …), verdict (faster, tie …) or ending; may be repeated")
         ->check(refuse_status);
-    action->add_option("--after", options->after, "Only entries with a larger id")->check(CLI::NonNegativeNumber);
+    action->add_option("--after", options->after, "Only entries with a larger id")->check(natural_number_error);
   }
   show->callback([options, &chosen] { chosen = [options] { return run_show(*options); }; });
   follow->callback([options, &chosen] { chosen = [options] { return run_follow(*options); }; });

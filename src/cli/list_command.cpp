@@ -140,6 +140,9 @@ int run_list(const ListOptions& options) {
     fail(ErrorCode::invalid_input, "name what to list: solvers, devices, ops or candidates (of a problem)");
   if (options.what != "candidates" && !options.info_file.empty())
     fail(ErrorCode::invalid_input, "--device-info is for `attune list candidates` only");
+  if (options.what != "candidates" && !options.problem.empty())
+    fail(ErrorCode::invalid_input, "attune list {} takes no argument '{}'; see attune list --help", options.what,
+         shown(options.problem));
   if (options.what == "solvers") return list_solvers(options.json);
   if (options.what == "devices") return list_known_devices(options.json);
   if (options.what == "ops") return list_ops(options.json);

@@ -46,8 +46,9 @@ int run(int argc, char** argv) {
     // What is missing may be what a misspelt argument was to give.
     const bool is_of_names = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                              dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-    const std::string unexpected = is_of_names ? unexpected_argument(app) : "";
-    fail(ErrorCode::invalid_input, "{}; {}", unexpected.empty() ? error.what() : unexpected, help);
+    std::string what = is_of_names ? unexpected_argument(app) : "";
+    if (is_of_names && what.empty()) what = missing_command(app);
+    fail(ErrorCode::invalid_input, "{}; {}", what.empty() ? error.what() : what, help);
   }
   if (!chosen) fail(ErrorCode::invalid_input, "no command was given; {}", names_of_commands(app));
   return chosen();
@@ -80,7 +81,8 @@ int guarded_run(int argc, char** argv) {
     return say_failure(ErrorCode::unavailable, "out of memory; tune smaller shapes or close other programs", json);
   } catch (const std::filesystem::filesystem_error& error) {
     return say_failure(ErrorCode::invalid_input,
-                       fmt::format("cannot use a path ({}): '{}'", error.code().message(), error.path1().string()),
+                       fmt::format("cannot use a path ({}), check its mode or name another: '{}'",
+                                   error.code().message(), error.path1().string()),
                        json);
   } catch (const std::exception& error) {
     return say_failure(ErrorCode::internal, std::string("a bug, please report it: ") + error.what(), json);

@@ -10,6 +10,13 @@
 namespace attune {
 namespace {
 
+/// Returns a remark on a path for people; empty: it is there.
+std::string why_absent(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return "";
+  return error ? ", cannot be accessed: " + error.message() : ", does not exist yet";
+}
+
 int run_paths(bool json) {
   const auto locations = all_locations();
   if (json) {
@@ -18,14 +25,14 @@ int run_paths(bool json) {
       list.push_back({{"name", location.name},
                       {"path", location.path.string()},
                       {"set_by", location.set_by},
-                      {"exists", std::filesystem::exists(location.path)}});
+                      {"exists", why_absent(location.path).empty()}});
     }
     print_json(list);
     return 0;
   }
   for (const auto& location : locations) {
-    const char* missing = std::filesystem::exists(location.path) ? "" : ", does not exist yet";
-    std::printf("%-10s %s  (%s%s)\n", location.name.c_str(), location.path.c_str(), location.set_by.c_str(), missing);
+    std::printf("%-10s %s  (%s%s)\n", location.name.c_str(), location.path.c_str(), location.set_by.c_str(),
+                why_absent(location.path).c_str());
   }
   return 0;
 }

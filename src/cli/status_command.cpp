@@ -36,6 +36,7 @@ nlohmann::ordered_json json_of(const RunningRun& run) {
 }
 
 int run_status(bool json) {
+  check_access(home_location());
   const auto runs = running_runs(home_location().path);
   auto list = nlohmann::ordered_json::array();
   for (const RunningRun& run : runs) {

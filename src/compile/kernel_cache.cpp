@@ -80,11 +80,15 @@ bool remove_entry(const fs::path& root, const fs::path& entry) noexcept {
 
 /// Returns false when the root does not exist.
 bool check_root(const fs::path& root) {
+  const auto fail_access = [&] {
+    fail(errno == EACCES ? ErrorCode::invalid_input : ErrorCode::io,
+         "cannot access the kernel cache ({}), choose another with ATTUNE_CACHE: '{}'", std::strerror(errno),
+         root.string());
+  };
   struct stat status {};
   if (::stat(root.c_str(), &status) != 0) {
     if (errno == ENOENT) return false;
-    fail(ErrorCode::io, "cannot access the kernel cache ({}), choose another with ATTUNE_CACHE: '{}'",
-         std::strerror(errno), root.string());
+    fail_access();
   }
   if (!S_ISDIR(status.st_mode))
     fail(ErrorCode::io,
@@ -95,6 +99,7 @@ bool check_root(const fs::path& root) {
          "the kernel cache can be written by other users, remove that permission or choose another "
          "with ATTUNE_CACHE: '{}'",
          root.string());
+  if (::faccessat(AT_FDCWD, root.c_str(), R_OK | X_OK, AT_EACCESS) != 0) fail_access();
   return true;
 }
 

@@ -39,9 +39,10 @@ class KernelCache {
   /// process was faster, its binary stays. Throws io, also when others could write to a folder on the path.
   Binary add(Binary binary);
   /// All binaries, ordered by arch, recipe, toolchain. Reads every entry's metadata, but no binary. A missing folder is
-  /// empty. Throws io for a path that is not a folder, or that other users can write.
+  /// empty. Throws io for a path that is not a folder, or that other users can write; invalid_input for one that this
+  /// user may not read.
   std::vector<Binary> list() const;
-  /// Removes the binaries in the first folder; returns their number. Throws io like list(), and when some could not be
+  /// Removes the binaries in the first folder; returns their number. Throws like list(), and io when some could not be
   /// removed.
   size_t clear();
 

@@ -404,6 +404,27 @@ TEST_F(KernelCacheTest, ARootThatCannotBeUsedIsNoEmptyCache) {
   EXPECT_EQ(cache_.clear(), 1u);
 }
 
+TEST_F(KernelCacheTest, ARootThatThisUserMayNotReadIsNoEmptyCache) {
+  cache_.add(compiled("r1", "x"));
+  ASSERT_EQ(::chmod(root_.c_str(), 0300), 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {  // Root may read everywhere, so the child runs as another user.
+    constexpr uid_t kNobody = 65534;
+    if (::geteuid() == 0 && (::chown(folder_.path().c_str(), kNobody, kNobody) != 0 ||
+                             ::chown(root_.c_str(), kNobody, kNobody) != 0 || ::setuid(kNobody) != 0))
+      ::_exit(3);
+    try {
+      ::_exit(cache_.list().empty() ? 1 : 2);
+    } catch (const Error& error) {
+      ::_exit(error.code() == ErrorCode::invalid_input ? 0 : 4);
+    }
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  ASSERT_EQ(::chmod(root_.c_str(), 0700), 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(KernelCacheTest, ClearSaysWhatItCouldNotRemove) {
   const Binary added = cache_.add(compiled("r1", "x"));
   const pid_t pid = ::fork();

@@ -9,8 +9,12 @@ namespace attune {
 std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol,
                                   const Tick& tick) {
   constexpr ProblemId kProbe = ~ProblemId{0};
-  Opened opened = open(executor, {kProbe, problem, protocol}, tick);
-  if (!opened.refused.empty()) fail(ErrorCode::unavailable, "{}", opened.refused);
+  bool is_aborted = false;
+  const auto noted_tick = [&] { return is_aborted = tick && tick(); };
+  Opened opened = open(executor, {kProbe, problem, protocol}, noted_tick);
+  const bool is_of_problem = !opened.lost && !is_aborted;
+  if (!opened.refused.empty())
+    fail(is_of_problem ? ErrorCode::invalid_input : ErrorCode::unavailable, "{}", opened.refused);
   executor.close(kProbe);
   return std::move(opened.contenders);
 }

@@ -10,7 +10,8 @@ namespace attune {
 
 /// What every solver of an executor says of a problem: opens the problem, waits for the answer and closes it again.
 /// Requires: the problem is normalised and the executor has nothing under way. `tick`: see blocking_calls.h. Throws
-/// unavailable when the problem cannot be run here, or after an abort.
+/// invalid_input when the problem cannot be run here (too large …), unavailable when workers died of it, or after an
+/// abort.
 std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol,
                                   const Tick& tick = {});
 

@@ -42,7 +42,7 @@ std::optional<Answer> LocalExecutor::take() {
 
 void LocalExecutor::drop(Slot slot) {
   ATTUNE_CHECK(!request_, "slot {} is dropped while a request is outstanding", slot);
-  if (OpenProblem* opened = open_problem_of(slot)) give_back(*opened, slot);
+  if (OpenProblem* open_problem = open_problem_of(slot)) give_back(*open_problem, slot);
   lost_.erase(slot);
   announce(0, {});
 }
@@ -62,11 +62,11 @@ Opened LocalExecutor::answer(const request::Open& open) {
     const Problem normal = op.normalise(open.problem, device_.info());
     const double bytes = bench_bytes(op, normal, open.protocol, device_.info());
     if (!has_memory_for(bytes, answer)) return answer;
-    OpenProblem opened{normal, open.protocol, solvers_.contenders(normal), bytes, {}, nullptr, {}, {}};
-    find_packings(opened);
-    if (!has_memory_for(opened.bytes, answer)) return answer;
-    answer.contenders = opened.contenders;
-    open_.insert_or_assign(open.id, std::move(opened));
+    OpenProblem open_problem{normal, open.protocol, solvers_.contenders(normal), bytes, {}, nullptr, {}, {}};
+    find_packings(open_problem);
+    if (!has_memory_for(open_problem.bytes, answer)) return answer;
+    answer.contenders = open_problem.contenders;
+    open_.insert_or_assign(open.id, std::move(open_problem));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::internal) throw;
     answer.refused = error.what();
@@ -85,38 +85,39 @@ bool LocalExecutor::has_memory_for(double bytes, Opened& answer) const {
         bytes / kGigabyte, there / kGigabyte, all / kGigabyte);
     return false;
   }
-  for (const auto& [id, opened] : open_) there -= opened.bytes;
+  for (const auto& [id, open_problem] : open_) there -= open_problem.bytes;
   answer.busy = open_.size() >= kMaxOpen || bytes > there;
   return !answer.busy;
 }
 
 /// Finds the packing of each layout that a contender names, and adds the memory for all of them.
-void LocalExecutor::find_packings(OpenProblem& opened) {
-  if (!has_packed_weights(opened.problem)) return;
-  const auto specs = op_of(opened.problem).tensors(opened.problem);
-  const auto rotation = size_rotation(specs, opened.protocol.cache, device_.info().cache_bytes);
-  opened.packings = solvers_.packings(opened.problem, opened.contenders);
-  for (const auto& [name, packing] : opened.packings) opened.bytes += packed_weights_bytes(packing, rotation);
+void LocalExecutor::find_packings(OpenProblem& open_problem) {
+  if (!has_packed_weights(open_problem.problem)) return;
+  const auto specs = op_of(open_problem.problem).tensors(open_problem.problem);
+  const auto rotation = size_rotation(specs, open_problem.protocol.cache, device_.info().cache_bytes);
+  open_problem.packings = solvers_.packings(open_problem.problem, open_problem.contenders);
+  for (const auto& [name, packing] : open_problem.packings)
+    open_problem.bytes += packed_weights_bytes(packing, rotation);
 }
 
 /// Throws unavailable if the problem's weights cannot be in the layout of the config.
-void LocalExecutor::check_layout(const OpenProblem& opened, const Config& config) const {
+void LocalExecutor::check_layout(const OpenProblem& open_problem, const Config& config) const {
   const std::string layout = layout_of(config);
   if (layout == kPlain) return;
-  if (!has_packed_weights(opened.problem)) {
+  if (!has_packed_weights(open_problem.problem)) {
     fail(ErrorCode::unavailable,
          "weights are packed ahead for problems with bpreshuffle=1 only, the config has b_layout={}", layout);
   }
-  if (!opened.packings.contains(layout))
+  if (!open_problem.packings.contains(layout))
     fail(ErrorCode::unavailable, "no available solver offers this layout of the weights: b_layout={}", layout);
 }
 
-Outcome LocalExecutor::prepare(OpenProblem& opened, const Admission& admission, std::unique_ptr<Plan>& plan) {
+Outcome LocalExecutor::prepare(OpenProblem& open_problem, const Admission& admission, std::unique_ptr<Plan>& plan) {
   const auto start = std::chrono::steady_clock::now();
   return evaluate(device_, Step::prepare, [&]() -> Finding {
     const Candidate& candidate = admission.candidate;
-    check_layout(opened, candidate.config);
-    plan = solvers_.prepare(opened.problem, candidate, find_contender(opened.contenders, candidate.solver),
+    check_layout(open_problem, candidate.config);
+    plan = solvers_.prepare(open_problem.problem, candidate, find_contender(open_problem.contenders, candidate.solver),
                             binaries_.load(admission.binaries));
     ATTUNE_CHECK(plan != nullptr, "{} prepared no plan", candidate.name());
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
@@ -130,11 +131,11 @@ Outcome LocalExecutor::prepare(OpenProblem& opened, const Admission& admission, 
 
 /// Prepares the candidate for other numbers of rows of the same weights. Throws unavailable if one kernel and one
 /// config do not serve them all.
-std::vector<OtherRows> LocalExecutor::prepare_other_rows(OpenProblem& opened, const Admission& admission) {
+std::vector<OtherRows> LocalExecutor::prepare_other_rows(OpenProblem& open_problem, const Admission& admission) {
   const Candidate& candidate = admission.candidate;
   const auto entry = std::find_if(registry_.entries().begin(), registry_.entries().end(),
                                   [&](const SolverEntry& one) { return one.id == candidate.solver; });
-  const Op& op = op_of(opened.problem);
+  const Op& op = op_of(open_problem.problem);
   const auto recipes = [&](const Problem& problem) {
     std::vector<std::string> all;
     for (const CompileTask& task : entry->solver->compile_tasks(problem, candidate.config, device_.info()))
@@ -143,12 +144,12 @@ std::vector<OtherRows> LocalExecutor::prepare_other_rows(OpenProblem& opened, co
   };
   const std::vector<Binary> binaries = binaries_.load(admission.binaries);
   std::vector<OtherRows> others;
-  for (const int64_t m : probed_rows(opened.problem.integer("m"))) {
-    const Problem problem = op.normalise(opened.problem.with("m", std::to_string(m)), device_.info());
+  for (const int64_t m : probed_rows(open_problem.problem.integer("m"))) {
+    const Problem problem = op.normalise(open_problem.problem.with("m", std::to_string(m)), device_.info());
     const Contender contender = solvers_.contender(*entry, problem);
     if (const auto why = why_unusable(candidate, problem, &contender, device_.info()))
       fail(ErrorCode::unavailable, "it does not serve every M of the weights, as at M = {}: {}", m, *why);
-    if (recipes(problem) != recipes(opened.problem))
+    if (recipes(problem) != recipes(open_problem.problem))
       fail(ErrorCode::unavailable, "it does not serve every M of the weights with one kernel, as at M = {}", m);
     others.push_back({m, op.tensors(problem), solvers_.prepare(problem, candidate, &contender, binaries)});
   }
@@ -157,62 +158,62 @@ std::vector<OtherRows> LocalExecutor::prepare_other_rows(OpenProblem& opened, co
 
 /// Makes the resources that every candidate of a problem needs. A failure is no candidate's fault; the same outcome,
 /// made once, is reported for each.
-bool LocalExecutor::make_bench(OpenProblem& opened, bool references) {
-  if (!opened.broken.ok()) return false;
-  opened.broken = evaluate(device_, Step::memory, [&]() -> Finding {
-    if (!opened.bench) {
-      opened.bench =
-          std::make_unique<Bench>(device_, op_of(opened.problem), opened.problem, opened.protocol, announcer_);
+bool LocalExecutor::make_bench(OpenProblem& open_problem, bool references) {
+  if (!open_problem.broken.ok()) return false;
+  open_problem.broken = evaluate(device_, Step::memory, [&]() -> Finding {
+    if (!open_problem.bench) {
+      open_problem.bench = std::make_unique<Bench>(device_, op_of(open_problem.problem), open_problem.problem,
+                                                   open_problem.protocol, announcer_);
     }
-    if (references) opened.bench->prepare_references();
+    if (references) open_problem.bench->prepare_references();
     return {};
   });
-  return opened.broken.ok();
+  return open_problem.broken.ok();
 }
 
 Admitted LocalExecutor::answer(const request::Admit& admit) {
   const auto& [id, slot, admission] = admit;
   const auto found = open_.find(id);
   ATTUNE_CHECK(found != open_.end(), "problem {} is not open", id);
-  OpenProblem& opened = found->second;
+  OpenProblem& open_problem = found->second;
   Admitted answer;
   answer.slot = slot;
   device_.settle({}, false);
   announce(0, {});
-  if (!make_bench(opened, admission.verify || admission.twice)) {
-    answer.verified = opened.broken;
+  if (!make_bench(open_problem, admission.verify || admission.twice)) {
+    answer.verified = open_problem.broken;
     return answer;
   }
-  answer.rotation_bytes = opened.bench->rotation().bytes();
+  answer.rotation_bytes = open_problem.bench->rotation().bytes();
   const Solver* solver = registry_.find(admission.candidate.solver);
   const std::string pool(solver != nullptr ? solver->thread_pool() : std::string_view{});
   device_.settle(pool, false);
 
   Bench::EntrantPlan entrant{nullptr, pool, nullptr, slot};
-  answer.verified = try_out(opened, admission, entrant, answer);
+  answer.verified = try_out(open_problem, admission, entrant, answer);
   if (!answer.verified.ok()) {
     announce(slot, admission.limits.load);
     entrant.plan.reset();
     return answer;
   }
-  opened.admitted.insert_or_assign(slot, admission).first->second.output = answer.output;
-  opened.bench->put(std::move(entrant));
+  open_problem.admitted.insert_or_assign(slot, admission).first->second.output = answer.output;
+  open_problem.bench->put(std::move(entrant));
   announce(0, {});
   return answer;
 }
 
 /// Prepares a candidate, verifies it and runs it for the first time.
-Outcome LocalExecutor::try_out(OpenProblem& opened, const Admission& admission, Bench::EntrantPlan& entrant,
+Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admission, Bench::EntrantPlan& entrant,
                                Admitted& answer) {
-  Bench& bench = *opened.bench;
+  Bench& bench = *open_problem.bench;
   const bool check = admission.verify || admission.twice;
   announce(entrant.slot, admission.limits.load);
-  Outcome verified = prepare(opened, admission, entrant.plan);
+  Outcome verified = prepare(open_problem, admission, entrant.plan);
   if (!verified.ok()) return verified;
   answer.workspace_bytes = entrant.plan->traits().workspace_bytes;
   answer.states = entrant.plan->traits().states;
   announce(0, {});
-  const Requirement required = opened.protocol.require;
+  const Requirement required = open_problem.protocol.require;
   const bool is_stated = meets(answer.states, required);
   if (!is_stated && admission.must_meet)
     return {.status = Status::unsupported,
@@ -220,7 +221,7 @@ Outcome LocalExecutor::try_out(OpenProblem& opened, const Admission& admission, 
   verified = evaluate(device_, Step::memory, [&]() -> Finding {
     bench.reserve(entrant.plan->traits(), check);
     const std::string layout = layout_of(admission.candidate.config);
-    if (layout != kPlain) entrant.weights = bench.weights(opened.packings.at(layout), check);
+    if (layout != kPlain) entrant.weights = bench.weights(open_problem.packings.at(layout), check);
     return {};
   });
   if (!verified.ok()) return verified;
@@ -235,7 +236,7 @@ Outcome LocalExecutor::try_out(OpenProblem& opened, const Admission& admission, 
   if (check && required == Requirement::batch_invariant && is_stated) {
     std::vector<OtherRows> others;
     Outcome invariant = evaluate(device_, Step::prepare, [&]() -> Finding {
-      others = prepare_other_rows(opened, admission);
+      others = prepare_other_rows(open_problem, admission);
       return {};
     });
     if (invariant.ok()) {
@@ -265,12 +266,12 @@ Outcome LocalExecutor::try_out(OpenProblem& opened, const Admission& admission, 
 Sampled LocalExecutor::answer(const request::Sample& sample) {
   Sampled answer{.epoch = epoch_};
   for (const Turn& turn : sample.schedule) {
-    OpenProblem* opened = open_problem_of(turn.slot);
-    if (opened == nullptr) {  // not restored, failed earlier in this schedule, or was never admitted
+    OpenProblem* open_problem = open_problem_of(turn.slot);
+    if (open_problem == nullptr) {  // not restored, failed earlier in this schedule, or was never admitted
       if (auto lost = lost_.extract(turn.slot)) answer.failed.emplace_back(turn.slot, std::move(lost.mapped()));
       continue;
     }
-    Bench* bench = opened->bench.get();
+    Bench* bench = open_problem->bench.get();
     Bench::Sampling taken;
     Outcome outcome = evaluate(device_, Step::run, [&]() -> Finding {
       taken = bench->take(turn);
@@ -284,7 +285,7 @@ Sampled LocalExecutor::answer(const request::Sample& sample) {
       answer.samples.push_back(taken.sample);
       continue;
     }
-    give_back(*opened, turn.slot);
+    give_back(*open_problem, turn.slot);
     answer.failed.emplace_back(turn.slot, std::move(outcome));
     for (size_t i = answer.turns.size(); i-- > 0;) {
       if (answer.turns[i].slot != turn.slot) continue;
@@ -299,18 +300,18 @@ Sampled LocalExecutor::answer(const request::Sample& sample) {
 }
 
 LocalExecutor::OpenProblem* LocalExecutor::open_problem_of(Slot slot) {
-  for (auto& [id, opened] : open_) {
-    if (opened.bench && opened.bench->has(slot)) return &opened;
+  for (auto& [id, open_problem] : open_) {
+    if (open_problem.bench && open_problem.bench->has(slot)) return &open_problem;
   }
   return nullptr;
 }
 
 /// A plan may die or hang while it is freed (a destructor of its library), so the slot is announced, with the time
 /// limit it had for loading.
-void LocalExecutor::give_back(OpenProblem& opened, Slot slot) {
-  announce(slot, opened.admitted.at(slot).limits.load);
-  opened.bench->drop(slot);
-  opened.admitted.erase(slot);
+void LocalExecutor::give_back(OpenProblem& open_problem, Slot slot) {
+  announce(slot, open_problem.admitted.at(slot).limits.load);
+  open_problem.bench->drop(slot);
+  open_problem.admitted.erase(slot);
 }
 
 void LocalExecutor::close(ProblemId id) {
@@ -325,19 +326,20 @@ void LocalExecutor::close(ProblemId id) {
 Recycled LocalExecutor::answer(const request::Recycle&) {
   ++epoch_;
   std::map<ProblemId, OpenProblem> before;
-  for (const auto& [id, opened] : open_) {
-    before[id] = {.problem = opened.problem, .protocol = opened.protocol, .admitted = opened.admitted};
+  for (const auto& [id, open_problem] : open_) {
+    before[id] = {
+        .problem = open_problem.problem, .protocol = open_problem.protocol, .admitted = open_problem.admitted};
   }
-  for (const auto& [id, opened] : before) close(id);
+  for (const auto& [id, open_problem] : before) close(id);
   solvers_.close();  // after the plans, which they outlive
-  for (const auto& [id, opened] : before) restore(id, opened);
+  for (const auto& [id, open_problem] : before) restore(id, open_problem);
   return {epoch_};
 }
 
-void LocalExecutor::restore(ProblemId id, const OpenProblem& opened) {
-  const Opened reopened = answer(request::Open{id, opened.problem, opened.protocol});
+void LocalExecutor::restore(ProblemId id, const OpenProblem& open_problem) {
+  const Opened reopened = answer(request::Open{id, open_problem.problem, open_problem.protocol});
   const bool is_open = reopened.refused.empty() && !reopened.busy;
-  for (auto [slot, admission] : opened.admitted) {
+  for (auto [slot, admission] : open_problem.admitted) {
     admission.verify = admission.twice = false;
     Outcome outcome{.status = Status::device_lost,
                     .detail = "the problem could not be opened again: " + reopened.refused};

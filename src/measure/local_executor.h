@@ -53,16 +53,16 @@ class LocalExecutor final : public Executor {
   Admitted answer(const request::Admit& admit);
   Sampled answer(const request::Sample& sample);
   Recycled answer(const request::Recycle& recycle);
-  void restore(ProblemId id, const OpenProblem& opened);
+  void restore(ProblemId id, const OpenProblem& open_problem);
   bool has_memory_for(double bytes, Opened& answer) const;
-  bool make_bench(OpenProblem& opened, bool references);
-  void find_packings(OpenProblem& opened);
-  void check_layout(const OpenProblem& opened, const Config& config) const;
-  Outcome prepare(OpenProblem& opened, const Admission& admission, std::unique_ptr<Plan>& plan);
-  std::vector<OtherRows> prepare_other_rows(OpenProblem& opened, const Admission& admission);
-  Outcome try_out(OpenProblem& opened, const Admission& admission, Bench::EntrantPlan& entrant, Admitted& answer);
+  bool make_bench(OpenProblem& open_problem, bool references);
+  void find_packings(OpenProblem& open_problem);
+  void check_layout(const OpenProblem& open_problem, const Config& config) const;
+  Outcome prepare(OpenProblem& open_problem, const Admission& admission, std::unique_ptr<Plan>& plan);
+  std::vector<OtherRows> prepare_other_rows(OpenProblem& open_problem, const Admission& admission);
+  Outcome try_out(OpenProblem& open_problem, const Admission& admission, Bench::EntrantPlan& entrant, Admitted& answer);
   OpenProblem* open_problem_of(Slot slot);
-  void give_back(OpenProblem& opened, Slot slot);
+  void give_back(OpenProblem& open_problem, Slot slot);
   void announce(Slot slot, Milliseconds limit);
 
   Device& device_;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "report/comparison_output.h"
+#include "search/contest_options.h"
 
 namespace attune {
 namespace {
@@ -91,20 +92,24 @@ std::vector<std::string> finalist_lines(const Decision& decision) {
 
 std::vector<std::string> result_legend(std::span<const Decision> decisions) {
   struct LegendLine {
-    const char* word;  // In a verdict; empty: always explained.
-    const char* sentence;
+    std::string_view word;  // In a verdict; empty: always explained.
+    std::string sentence;
   };
-  static constexpr LegendLine kLines[] = {
+  const LegendLine lines[] = {
       {"",
        "default: the config with which the first available library of the op's list runs when nobody tunes it; the "
        "speed-up is over its time"},
       {"tie of", "tie of n: n kernels cannot be told apart by as much as --min-gain asks, so the default stays"},
       {"default is fastest", "default is fastest: nothing is faster, so it stays"},
+      {name(Verdict::required),
+       "required: the default does not keep what --require asks, so the fastest kernel that keeps it wins, even if it "
+       "is slower"},
       {kUntuned, "an untuned config: what another library runs with when nobody tunes it is the winner"},
       {kBestUntuned,
        "n× the best untuned config: the speed-up over the fastest of all libraries' untuned configs, of "
        "which the default is one"},
-      {"noisy", "noisy: other programs disturbed the samples, so a winner had to be 2 % faster"},
+      {"noisy", fmt::format("noisy: other programs disturbed the samples, so a winner had to be at least {:g} % faster",
+                            100 * ConfirmOptions().noisy_gain)},
       {"incomplete",
        "incomplete: the budget ended first, or a candidate failed for a reason that may pass; the next run "
        "continues"},
@@ -113,7 +118,7 @@ std::vector<std::string> result_legend(std::span<const Decision> decisions) {
        "winner and those that confirm it, so one disturbance may have reached both"},
   };
   std::vector<std::string> sentences;
-  for (const auto& [word, sentence] : kLines) {
+  for (const auto& [word, sentence] : lines) {
     const auto has_word = [&, text = word](const Decision& one) {
       return verdict_text(one).find(text) != std::string::npos;
     };

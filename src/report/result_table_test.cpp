@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/result_json.h"
+#include "search/contest_options.h"
 
 namespace attune {
 namespace {
@@ -77,6 +78,15 @@ TEST(ResultTable, TheLegendExplainsTheWordsThatOccur) {
   EXPECT_THAT(result_legend(std::vector{made, fastest}),
               ElementsAre(StartsWith("default: "), StartsWith("default is fastest: "),
                           StartsWith("n× the best untuned config: "), StartsWith("confirmed without the pause: ")));
+}
+
+TEST(ResultTable, TheLegendExplainsWhatWasRequiredAndTheGainOfNoisySamples) {
+  Decision made = decision(0.9, 0.02, Verdict::required);
+  made.noisy = true;
+  EXPECT_THAT(
+      result_legend(std::vector{made}),
+      ElementsAre(StartsWith("default: "), StartsWith("required: the default does not keep what --require asks"),
+                  HasSubstr(fmt::format("at least {:g} % faster", 100 * ConfirmOptions().noisy_gain))));
 }
 
 TEST(ResultTable, TheWinnerIsMarkedAmongTheFinalists) {

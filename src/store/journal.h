@@ -37,8 +37,8 @@ class Journal {
   virtual size_t scan(const Query& query, const std::function<void(const Entry&, const Stamp&)>& visit) const = 0;
   /// Counts the matching entries, whatever the limit, without reading what they say: about 1 µs an entry.
   virtual EntryCounts count(const Query& query) const = 0;
-  /// Throws database when the journal's path now names another file or none.
-  virtual void check_in_place() const = 0;
+  /// Whether the journal's path still names its file.
+  virtual bool is_in_place() const noexcept = 0;
   /// Visits the winners of devices with one fingerprint, oldest first, for entries with an id above `after`. About 2 µs
   /// each.
   virtual void visit_winners(const std::string& fingerprint, int64_t after,

@@ -62,8 +62,9 @@ void put_big_endian(unsigned char* bytes, uint32_t value) {
 }
 
 [[noreturn]] void fail_open(const fs::path& file, int error) {
-  fail(ErrorCode::io, "the journal cannot be opened ({}), check its mode or name another with --journal: '{}'",
-       std::strerror(error), file.string());
+  fail(error == EACCES ? ErrorCode::invalid_input : ErrorCode::io,
+       "the journal cannot be opened ({}), check its mode or name another with --journal: '{}'", std::strerror(error),
+       file.string());
 }
 
 std::optional<struct stat> file_status(const fs::path& file) {
@@ -309,12 +310,15 @@ void JournalFile::make_private() {
   }
 }
 
-void JournalFile::check_in_place() const {
+bool JournalFile::is_in_place() const noexcept {
   struct stat held {
   }, named{};
-  if (::fstat(descriptor_, &held) == 0 && ::lstat(file_.c_str(), &named) == 0 &&
-      identity_of(held) == identity_of(named))
-    return;
+  return ::fstat(descriptor_, &held) == 0 && ::lstat(file_.c_str(), &named) == 0 &&
+         identity_of(held) == identity_of(named);
+}
+
+void JournalFile::check_in_place() const {
+  if (is_in_place()) return;
   fail(ErrorCode::database,
        "the journal was removed or replaced during the run, only the published results are kept: "
        "'{}'",

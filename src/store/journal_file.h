@@ -20,7 +20,7 @@ class JournalFile {
   /// application id. A file of this user that others may read is made private, together with SQLite's files beside it
   /// (-wal, -shm). Throws invalid_input for a link, for anything other than a plain file or a journal, and for a
   /// foreign file where SQLite would write beside the journal; mode, bytes and times of the file are then unchanged.
-  /// Throws io when the file cannot be created or opened.
+  /// Throws invalid_input for a file that this user may not open, io when it cannot be created or opened otherwise.
   static std::shared_ptr<const JournalFile> claim(const std::filesystem::path& file);
   /// Opens a journal for reading; changes nothing. Throws what claim() throws, and not_found when the file does not
   /// exist.
@@ -30,8 +30,9 @@ class JournalFile {
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;
 
-  /// Throws Error{database} when the path now names another file or none, because further writes would be lost. Takes
-  /// about 1 µs.
+  /// Whether the path still names this file. Takes about 1 µs.
+  bool is_in_place() const noexcept;
+  /// Throws Error{database} unless it does, because further writes would be lost.
   void check_in_place() const;
 
  private:

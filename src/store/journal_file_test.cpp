@@ -191,9 +191,12 @@ TEST_F(JournalFiles, ARemovedOrReplacedJournalTakesNothingMore) {
   for (const bool replaced : {false, true}) {
     const auto journal = open_sql_journal(file_);
     journal->append(kEntries);
+    EXPECT_TRUE(journal->is_in_place());
     const fs::path moved = folder_.path() / "moved.db";
     fs::rename(file_, moved);
+    EXPECT_FALSE(journal->is_in_place());
     if (replaced) put(file_, "another's");
+    EXPECT_FALSE(journal->is_in_place());
     try {
       journal->append(kEntries);
       ADD_FAILURE() << "appended";

@@ -43,7 +43,7 @@ class MemoryJournal final : public Journal {
     return counts;
   }
 
-  void check_in_place() const override {}
+  bool is_in_place() const noexcept override { return true; }
 
   void visit_winners(const std::string& fingerprint, int64_t after,
                      const std::function<void(const Winner&)>& visit) const override {

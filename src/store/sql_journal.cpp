@@ -300,7 +300,7 @@ class SqlJournal final : public Journal {
     return counts;
   }
 
-  void check_in_place() const override { held_->check_in_place(); }
+  bool is_in_place() const noexcept override { return held_->is_in_place(); }
 
   void visit_winners(const std::string& fingerprint, int64_t after,
                      const std::function<void(const Winner&)>& visit) const override {

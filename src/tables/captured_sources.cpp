@@ -16,7 +16,10 @@ namespace attune {
 namespace fs = std::filesystem;
 
 std::vector<fs::path> capture_sources(std::span<const std::string> named) {
-  if (named.empty()) return {captures_location().path};
+  if (named.empty()) {
+    check_access(captures_location());
+    return {captures_location().path};
+  }
   std::vector<fs::path> sources(named.begin(), named.end());
   for (const fs::path& source : sources) {
     if (!fs::exists(source))

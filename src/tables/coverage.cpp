@@ -7,8 +7,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "solver/contender.h"
 #include "tables/captured_sources.h"
 #include "tables/row_status.h"
 
@@ -29,15 +27,11 @@ std::optional<std::string> why_not_here(const Candidate& candidate, const Proble
 
 /// Returns why a lookup skips the kernel of a row that it finds, or why no problem can have the row's key.
 std::optional<std::string> why_passed_over(const TableRow& row, const DeviceInfo& device, const Registry& solvers) {
-  std::optional<Candidate> candidate;
+  const auto usable = [&](const Candidate& candidate) {
+    return why_not_here(candidate, as_looked_up(row.problem, device), device, solvers);
+  };
   try {
-    candidate = Candidate::parse(row.kernel_name);
-  } catch (const Error&) {
-    return "this program has no such kernel: '" + shown(row.kernel_name) + "'";
-  }
-  try {
-    if (auto why = why_not_here(*candidate, as_looked_up(row.problem, device), device, solvers)) return why;
-    return why_unreadable(*candidate, row.layout);
+    return row_kernel(row.kernel_name, row.layout, usable).why_unservable;
   } catch (const Error& error) {
     return fmt::format("its key is not a valid problem: {}", error.what());
   }
@@ -66,10 +60,11 @@ Match match_of(const CalledShape& shape, const TableLookup& lookup, const Device
 
 }  // namespace
 
-RowCoverage row_coverage(std::span<const Table> tables, const DeviceInfo& device, const Registry& solvers) {
+RowCoverage row_coverage(std::span<const Table> tables, const DeviceInfo& device, const Registry& solvers,
+                         Requirement required) {
   RowCoverage coverage;
   for (const Table& table : tables) {
-    for (const RowReport& one : row_statuses(table, &device)) {
+    for (const RowReport& one : row_statuses(table, &device, required)) {
       if (one.status == RowStatus::other_device) continue;
       ++coverage.num_rows;
       if (auto unused = unused_row(table, one, device, solvers)) coverage.unused.push_back(std::move(*unused));

@@ -28,10 +28,11 @@ struct RowCoverage {
   size_t num_rows = 0;
   std::vector<UnusedRow> unused;  ///< In the order of the tables.
 };
-/// Finds the rows of the device that no lookup uses: those that lose to another row, and those whose kernel cannot run
-/// on the device. Whether it can is judged from the solvers' own versions and the problems that they support; no
-/// library is opened.
-RowCoverage row_coverage(std::span<const Table> tables, const DeviceInfo& device, const Registry& solvers);
+/// Finds the rows of the device that no lookup uses, of processes that require `required` or, with none, of all: those
+/// that lose to another row, and those whose kernel cannot run on the device. Whether it can is judged from the
+/// solvers' own versions and the problems that they support; no library is opened.
+RowCoverage row_coverage(std::span<const Table> tables, const DeviceInfo& device, const Registry& solvers,
+                         Requirement required = Requirement::none);
 
 /// Number of shapes and calls of captured shapes that are served in the same way.
 struct ServedShapes {

@@ -28,9 +28,9 @@ class KnownSolver final : public Solver {
 class CoverageTest : public testing::Test {
  protected:
   CoverageTest() { solvers_.add(std::make_unique<KnownSolver>()); }
-  RowCoverage rows(std::vector<CsvDocument> documents) const {
+  RowCoverage rows(std::vector<CsvDocument> documents, Requirement required = Requirement::none) const {
     const Table table = test_table(std::move(documents));
-    return row_coverage(std::span(&table, 1), device_, solvers_);
+    return row_coverage(std::span(&table, 1), device_, solvers_, required);
   }
   /// Returns the unused rows as `place kind: detail`.
   static std::vector<std::string> unused(const RowCoverage& coverage) {
@@ -54,7 +54,7 @@ TEST_F(CoverageTest, RowsThatLoseSayToWhatTheyLose) {
   EXPECT_EQ(coverage.num_rows, 6u);  // Not the one of another device.
   EXPECT_THAT(unused(coverage),
               ElementsAre("a.csv:2 is slower than another row of its file: a.csv:3 wins, 2 µs",
-                          "a.csv:4 has no usable time: column 'us' expects a time in µs above 0, got '0'",
+                          "a.csv:4 has no usable time: column 'us' expects a time in µs from 1e-09 to 1e+18, got '0'",
                           "a.csv:5 has a _tag: slow_boot", "a.csv:6 is of another model: B",
                           "b.csv:2 is shadowed by an earlier file: a.csv:3 wins, 2 µs"));
 }
@@ -80,6 +80,19 @@ TEST_F(CoverageTest, ARowWhoseKernelReadsAnotherLayoutIsUnused) {
   EXPECT_THAT(unused(coverage),
               ElementsAre("a.csv:2 cannot be used on this machine: its kernel reads weights in the layout 'plain', not "
                           "in 'wibble', which is no known layout"));
+}
+
+TEST_F(CoverageTest, UnderARequirementRowsAreReachedAsByItsLookups) {
+  const auto table = [] {
+    return test_document("a.csv",
+                         {test_row(1, "1") + ",", test_row(1, "2") + ",batch-invariant",
+                          test_row(2, "2", "known.gemm@1:a=2") + ",batch-invariant"},
+                         ",require");
+  };
+  EXPECT_THAT(unused(rows({table()})), ElementsAre());
+  EXPECT_THAT(unused(rows({table()}, Requirement::batch_invariant)),
+              ElementsAre("a.csv:2 does not state what is required: ",
+                          "a.csv:4 names another kernel than the first row of its weight: a.csv:3"));
 }
 
 TEST_F(CoverageTest, ShapesAreCountedByTheStepThatServesThem) {

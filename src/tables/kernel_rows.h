@@ -32,9 +32,10 @@ struct KernelRows {
 /// What every solver reports for a normalised problem on a device; may throw unavailable for a problem that cannot run.
 using ContenderQuery = std::function<std::vector<Contender>(const Problem&)>;
 
-/// Finds the rows of a device, in the order of the table, which must outlive the result. A row whose problem or kernel
-/// this build does not know is unusable. A library's row is usable where the device is not here: there is nothing to
-/// build for it. Throws what `contenders` throws, except invalid_input and unavailable.
+/// Finds the rows of a device, in the order of the table, which must outlive the result. A row whose problem
+/// this build does not know, or whose kernel cannot serve (row_kernel()), is unusable. A library's row is usable where
+/// the device is not here: there is nothing to build for it. Throws what `contenders` throws, except invalid_input and
+/// unavailable.
 KernelRows kernel_rows(const Table& table, const DeviceInfo& device, const ContenderQuery& contenders);
 
 }  // namespace attune

@@ -39,6 +39,14 @@ TEST(KernelRows, AreTheRowsOfTheDeviceThatASolverCouldRun) {
                                     HasSubstr("6 "), "7 too large"));
 }
 
+TEST(KernelRows, OfALayoutThatTheKernelDoesNotReadNeedNone) {
+  const Table table = test_table({test_document("t.csv", {test_row(1, "1") + ",wibble"}, ",layout")});
+  const KernelRows rows = kernel_rows(table, table_device(), one_contender);
+  EXPECT_TRUE(rows.usable.empty());
+  ASSERT_EQ(rows.unusable.size(), 1u);
+  EXPECT_THAT(rows.unusable.front().why, HasSubstr("not in 'wibble'"));
+}
+
 TEST(KernelRows, ALostDeviceIsNoPropertyOfARow) {
   const Table table = test_table({test_document("t.csv", {test_row(8, "1")})});
   EXPECT_THROW(kernel_rows(table, table_device(), one_contender), Error);

@@ -19,6 +19,6 @@ struct PassedRow {
 /// steps. `table`: the one that the steps searched, which must outlive the result. `usable`: as given to the lookup.
 /// O(rows · log rows).
 std::vector<PassedRow> passed_rows(const Table& table, const LookupResult& lookup, const DeviceInfo& device,
-                                   Requirement required, const RowCheck& usable);
+                                   Requirement required, const KernelCheck& usable);
 
 }  // namespace attune

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <map>
 
 #include "base/error.h"
 #include "formats/csv/table.h"
@@ -23,53 +22,42 @@ namespace attune {
 namespace {
 
 /// Checks everything that needs no run of the kernel. Returns the candidate if it can run.
-std::optional<Candidate> load(CheckedRow& row, Executor& executor) {
-  const DeviceInfo& device = executor.device();
-  if (!row.device.empty() && row.device != device.key()) {
-    row.status = CheckStatus::foreign;
-    row.reason = "made on " + row.device;
-    return std::nullopt;
-  }
-  if (!row.model.empty() && row.model != device.model) {
-    row.status = CheckStatus::foreign;
-    row.reason = "made on another model: " + row.model;
-    return std::nullopt;
-  }
-  if (!row.reason.empty()) return std::nullopt;
-  Candidate candidate = Candidate::parse(row.kernel);
-  row.problem = op_of(row.problem).normalise(row.problem, device);
-  const auto here = contenders(executor, row.problem, {});
-  if (const auto why = why_unusable(candidate, row.problem, here, device)) {
-    row.reason = *why;
+std::optional<Candidate> load(CheckedRow& row, Executor& executor, const Tick& tick) {
+  const auto usable = [&](const Candidate& candidate) {
+    row.problem = op_of(row.problem).normalise(row.problem, executor.device());
+    const auto here = contenders(executor, row.problem, {}, tick);
+    const auto why = why_unusable(candidate, row.problem, here, executor.device());
     // Solver and version match and do not offer the config, so the row's result cannot come from it.
     const Contender* own = find_contender(here, candidate.solver);
-    if (own != nullptr && own->support.yes && own->version == candidate.version) row.status = CheckStatus::wrong;
-    return std::nullopt;
-  }
-  if (const auto why = row.layout ? why_unreadable(candidate, *row.layout) : std::nullopt) {
-    row.reason = *why;
+    if (why && own != nullptr && own->support.yes && own->version == candidate.version) row.status = CheckStatus::wrong;
+    return why;
+  };
+  RowKernel kernel = row_kernel(row.kernel, row.layout, usable);
+  if (kernel.why_unservable) {
+    row.reason = *kernel.why_unservable;
     return std::nullopt;
   }
   if (!row.us) {
-    row.reason = "it states no time, expected µs above 0";
+    row.reason = time_error("");
     return std::nullopt;
   }
   row.status = CheckStatus::loaded;
-  return candidate;
+  return std::move(kernel.candidate);
 }
 
-Candidate default_of(const Problem& problem, Executor& executor) {
-  if (auto found = untuned_candidate(problem, contenders(executor, problem, {}))) return *std::move(found);
+Candidate default_of(const Problem& problem, Executor& executor, const Tick& tick) {
+  if (auto found = untuned_candidate(problem, contenders(executor, problem, {}, tick))) return *std::move(found);
   fail(ErrorCode::unavailable, "no available solver has a default for the problem: '{}'", problem.key());
 }
 
 void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernels* kernels,
          const RowCheckOptions& options) {
   InterleavedOptions how{.rounds = options.verify_only ? 0u : 31u, .kernels = kernels, .limits = options.limits};
+  how.tick = options.tick;
   how.protocol.cache = options.inputs;
   how.protocol.procedure = "check/1";
   how.protocol.require = row.require;
-  std::vector<Candidate> both = {default_of(row.problem, executor), candidate};
+  std::vector<Candidate> both = {default_of(row.problem, executor, options.tick), candidate};
   if (both[0] == candidate || options.verify_only) both.erase(both.begin());
   how.first_is_opponent = both.size() > 1;
   // A slow row is timed again before it is called slower.
@@ -93,67 +81,103 @@ void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernel
   }
 }
 
+std::vector<CheckedRow> rows_of_yaml(const std::string& file, const DeviceInfo& device) {
+  std::vector<CheckedRow> rows;
+  for (const TuneGemmEntry& entry : read_tune_gemm(file).entries) {
+    CheckedRow& row = rows.emplace_back();
+    row.line = entry.line;
+    row.place = fmt::format("{}:{}", file, entry.line);
+    row.problem = entry.problem;
+    row.kernel = entry.candidate;
+    row.us = entry.us;
+    if (row.kernel.empty()) row.reason = "it names no candidate that this program knows";
+    if (entry.device.empty() || entry.device == device.key()) continue;
+    row.status = CheckStatus::foreign;
+    row.reason = "made on " + entry.device;
+  }
+  return rows;
+}
+
+/// Notes what the row's status on the device says before it is checked.
+void note_status(CheckedRow& checked, const Table& table, const RowReport& report) {
+  const TableRow& row = *report.row;
+  const std::string detail = detail_of(table, report);
+  switch (report.status) {
+    case RowStatus::taken:
+      return;
+    case RowStatus::other_device:
+      checked.status = CheckStatus::foreign;
+      checked.reason = fmt::format("made on {}/{}", row.gfx, row.num_units);
+      return;
+    case RowStatus::other_model:
+      checked.status = CheckStatus::foreign;
+      checked.reason = "made on another model: " + detail;
+      return;
+    case RowStatus::without_time:
+      checked.reason = detail;
+      return;
+    default:
+      checked.why_not_taken = fmt::format("{}: {}", name(report.status), detail);
+  }
+}
+
 }  // namespace
 
 std::string_view name(CheckStatus status) noexcept {
-  static constexpr std::array<std::string_view, kNumCheckStatuses> kNames = {
-      "ok", "loaded", "foreign device", "unusable", "slower than its row says", "slower than the default", "wrong"};
+  static constexpr std::array<std::string_view, kNumCheckStatuses> kNames = {"ok",
+                                                                             "loaded",
+                                                                             "not taken",
+                                                                             "foreign device",
+                                                                             "unusable",
+                                                                             "slower than its row says",
+                                                                             "slower than the default",
+                                                                             "wrong"};
   return kNames[static_cast<size_t>(status)];
 }
 
-std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::string& op,
+std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::string& op, const DeviceInfo& device,
                                            std::vector<std::string>& notices) {
-  std::vector<CheckedRow> rows;
-  if (is_yaml(file)) {
-    for (const TuneGemmEntry& entry : read_tune_gemm(file).entries) {
-      CheckedRow& row = rows.emplace_back();
-      row.line = entry.line;
-      row.place = fmt::format("{}:{}", file, entry.line);
-      row.problem = entry.problem;
-      row.device = entry.device;
-      row.kernel = entry.candidate;
-      row.us = entry.us;
-      if (row.kernel.empty()) row.reason = "it names no candidate that this program knows";
-    }
-    return rows;
-  }
+  if (is_yaml(file)) return rows_of_yaml(file, device);
   const Table table = Table::read(file, family_option(op));
   check_is_tuned(table);
   notices.insert(notices.end(), table.notices().begin(), table.notices().end());
-  std::map<std::string, std::string> kernels;  // Of batch-invariant weights.
-  for (const TableRow& row : table.rows()) {
+  std::vector<CheckedRow> rows;
+  for (const RowReport& report : row_statuses(table, &device)) {
+    const TableRow& row = *report.row;
     CheckedRow& checked = rows.emplace_back();
     checked.line = row.line;
     checked.place = place_of(table, row);
     checked.problem = row.problem;
-    checked.device = row.gfx + "/" + std::to_string(row.num_units);
-    checked.model = row.device;
     checked.kernel = row.kernel_name;
     checked.require = row.require;
     checked.layout = row.layout;
     checked.us = row.us;
-    if (!row.us) checked.reason = time_error(table.cell(row, "us"));
-    if (row.require != Requirement::batch_invariant) continue;
+    note_status(checked, table, report);
+  }
+  const auto reports = row_statuses(table, &device, Requirement::batch_invariant);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (reports[i].status != RowStatus::other_kernel) continue;
     // With several kernels for one weight a result would depend on M.
-    const auto weight = fmt::format("{} {} {}", checked.device, checked.model, weight_group_of(row.problem));
-    if (const auto [first, is_new] = kernels.try_emplace(weight, row.kernel_name);
-        !is_new && first->second != row.kernel_name) {
-      checked.status = CheckStatus::wrong;
-      checked.reason = "another row of its weight names another kernel, so it is not batch-invariant";
-    }
+    rows[i].status = CheckStatus::wrong;
+    rows[i].reason = "another row of its weight names another kernel, so it is not batch-invariant";
   }
   return rows;
 }
 
 void check_row(CheckedRow& row, Executor& executor, Kernels* kernels, const RowCheckOptions& options) {
+  if (row.status == CheckStatus::foreign) return;
   if (row.status != CheckStatus::wrong) row.status = CheckStatus::unusable;
+  if (!row.reason.empty()) return;
   try {
-    const auto candidate = load(row, executor);
+    const auto candidate = load(row, executor, options.tick);
     if (candidate && options.run) run(row, *candidate, executor, kernels, options);
   } catch (const Error& error) {
     row.status = CheckStatus::unusable;
     row.reason = error.what();
   }
+  if (row.why_not_taken.empty() || (row.status != CheckStatus::ok && row.status != CheckStatus::loaded)) return;
+  row.status = CheckStatus::not_taken;
+  row.reason = row.why_not_taken;
 }
 
 bool CheckCounts::is_suspect() const {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <iterator>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,30 +15,40 @@
 
 namespace attune {
 
-/// Result of checking a row, from best to worst.
-enum class CheckStatus : uint8_t { ok, loaded, foreign, unusable, slower_than_stated, slower_than_baseline, wrong };
-inline constexpr size_t kNumCheckStatuses = 7;
+/// Result of checking a row, from best to worst. not_taken: as good as ok or loaded, but no lookup on the device takes
+/// the row. foreign: of another device, unchecked.
+enum class CheckStatus : uint8_t {
+  ok,
+  loaded,
+  not_taken,
+  foreign,
+  unusable,
+  slower_than_stated,
+  slower_than_baseline,
+  wrong
+};
+inline constexpr size_t kNumCheckStatuses = 8;
 std::string_view name(CheckStatus status) noexcept;
 
 /// A row of a table or of a results file, and what its check found.
 struct CheckedRow {
   size_t line = 0;
-  std::string place;   ///< `t.csv:17`
-  Problem problem;     ///< Normalised by check().
-  std::string device;  ///< DeviceInfo::key() of the row; empty: not given.
-  std::string model;   ///< Column `device` of the row; empty: not given.
+  std::string place;  ///< `t.csv:17`
+  Problem problem;    ///< Normalised by check_row().
   std::string kernel;
   std::optional<std::string> layout;  ///< Of the weights, empty for plain; nothing: results in YAML, which state none.
   Requirement require = Requirement::none;  ///< What the row states that its kernel keeps.
   std::optional<double> us;                 ///< Time that the row states.
+  std::string why_not_taken;                ///< Why no lookup on the device takes the row; empty: one does.
   CheckStatus status = CheckStatus::unusable;
-  std::string reason;     ///< Of the status. Set before the check: why the row cannot be used, or is wrong.
+  std::string reason;     ///< Of the status. Set before the check: why the row is foreign, cannot be used, or is wrong.
   Comparison comparison;  ///< With the baseline; its time is 0 if the kernel was not timed.
 };
 
-/// Reads the rows of a tuned CSV, or of YAML results. `op`: family, if the file does not tell; else empty. Adds the
-/// notices of the file to `notices`. Throws invalid_input with file and line.
-std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::string& op,
+/// Reads the rows of a tuned CSV, or of YAML results, with what is known of each on a device before it is run. `op`:
+/// family, if the file does not tell; else empty. Adds the notices of the file to `notices`. Throws invalid_input with
+/// file and line.
+std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::string& op, const DeviceInfo& device,
                                            std::vector<std::string>& notices);
 
 struct RowCheckOptions {
@@ -46,9 +58,10 @@ struct RowCheckOptions {
   double max_slowdown_pct = 10;  ///< Allowed slowdown against the baseline.
   double slower_than_pct = 25;   ///< Allowed slowdown against the time that the row states.
   Limits limits;                 ///< For each candidate.
+  Tick tick;                     ///< See measure/blocking_calls.h; a row that it stops has no valid result.
 };
 
-/// Checks a row on the executor's device: whether it is of this device, its kernel can run, is correct, and is as fast
+/// Checks a row on the executor's device, which it was read for: whether its kernel can run, is correct, and is as fast
 /// as the baseline and as the row states, within the allowed slowdowns; what a row states that its kernel keeps is
 /// verified bit by bit, and such a row may be slower than the baseline. A slow row is timed twice before it is called
 /// slow. Throws nothing of attune::Error: what fails makes the row unusable.
@@ -58,16 +71,18 @@ void check_row(CheckedRow& row, Executor& executor, Kernels* kernels, const RowC
 class CheckCounts {
  public:
   void add(CheckStatus status) { ++counts_[static_cast<size_t>(status)]; }
+  size_t all() const { return std::accumulate(std::begin(counts_), std::end(counts_), size_t{0}); }
   size_t of(CheckStatus status) const { return counts_[static_cast<size_t>(status)]; }
   /// Whether a row is wrong or slow.
   bool is_suspect() const;
   /// Whether at least one row of this device could be checked.
-  bool is_checked() const { return of(CheckStatus::ok) + of(CheckStatus::loaded) > 0 || is_suspect(); }
+  bool is_checked() const {
+    return of(CheckStatus::ok) + of(CheckStatus::loaded) + of(CheckStatus::not_taken) > 0 || is_suspect();
+  }
   /// Whether a check succeeds: at least one row could be checked, none is wrong or slow, and none of this device is
   /// unusable, since such a row serves nobody.
   bool passed() const {
     if (!is_checked()) return false;
-    // Such a row of this device serves nobody.
     const bool are_all_usable = of(CheckStatus::unusable) == 0;
     return are_all_usable && !is_suspect();
   }

@@ -23,8 +23,6 @@ class RowCheckTest : public testing::Test {
  protected:
   RowCheckTest() {
     row_.problem = Problem::parse("gemm_a16w16 m=1 n=32 k=48 dtype=fp32");
-    row_.device = device_.info().key();
-    row_.model = device_.info().model;
     row_.kernel = untuned_candidate(test_problem(1), contenders(executor_, test_problem(1), {}))->name();
     row_.us = 1e6;
   }
@@ -57,13 +55,30 @@ TEST_F(RowCheckTest, NothingIsTimedForCorrectnessAlone) {
   EXPECT_EQ(row_.comparison.us, 0);
 }
 
-TEST_F(RowCheckTest, RowsOfOtherDevicesAreForeign) {
-  row_.model = "Another";
+TEST_F(RowCheckTest, ARowOfAnotherDeviceStaysUnchecked) {
+  row_.status = CheckStatus::foreign;
+  row_.reason = "made on another model: Another";
   EXPECT_EQ(check(), CheckStatus::foreign);
   EXPECT_EQ(row_.reason, "made on another model: Another");
-  row_.device = "gfx942/304";
-  EXPECT_EQ(check(), CheckStatus::foreign);
-  EXPECT_EQ(row_.reason, "made on gfx942/304");
+  EXPECT_EQ(row_.comparison.us, 0);
+}
+
+TEST_F(RowCheckTest, ARightRowThatNoLookupTakesIsNotCalledRight) {
+  row_.why_not_taken = "has a _tag: slow_boot";
+  EXPECT_EQ(check(), CheckStatus::not_taken);
+  EXPECT_EQ(row_.reason, "has a _tag: slow_boot");
+  EXPECT_GT(row_.comparison.us, 0) << "it is checked all the same";
+  row_.reason.clear();
+  row_.kernel = "fake.gemm@0:tile_m=16";
+  EXPECT_EQ(check(), CheckStatus::unusable);
+}
+
+TEST_F(RowCheckTest, AStopEndsTheRunOfARow) {
+  size_t num_ticks = 0;
+  options_.tick = [&] { return ++num_ticks > 0; };
+  check();
+  EXPECT_EQ(row_.comparison.us, 0);
+  EXPECT_EQ(num_ticks, 1u) << "what follows an aborted request is not begun";
 }
 
 TEST_F(RowCheckTest, AKernelThatCannotRunHereIsUnusable) {
@@ -78,7 +93,7 @@ TEST_F(RowCheckTest, AKernelThatCannotRunHereIsUnusable) {
 TEST_F(RowCheckTest, ARowWithoutATimeIsUnusable) {
   row_.us.reset();
   EXPECT_EQ(check(), CheckStatus::unusable);
-  EXPECT_EQ(row_.reason, "it states no time, expected µs above 0");
+  EXPECT_EQ(row_.reason, "column 'us' expects a time in µs from 1e-09 to 1e+18, got ''");
 }
 
 TEST_F(RowCheckTest, ARowOfALayoutThatItsKernelDoesNotReadIsUnusable) {
@@ -92,18 +107,50 @@ TEST_F(RowCheckTest, ARowOfALayoutThatItsKernelDoesNotReadIsUnusable) {
   EXPECT_EQ(row_.reason, "its kernel reads weights in the layout 'plain', not in 'wibble', which is no known layout");
 }
 
+/// Reads what is checked on table_device() of model A.
+std::vector<CheckedRow> rows_to_check(const std::string& files) {
+  DeviceInfo device = table_device();
+  device.model = "A";
+  std::vector<std::string> notices;
+  return read_rows_to_check(files, "", device, notices);
+}
+
 TEST(RowsToCheck, AnUnusableTimeIsQuotedAndEachRowHasItsPlace) {
   const TestFolder folder;
-  const auto a = folder.put("a_bf16_tuned_gemm.csv", test_text({test_row(1, "banana"), test_row(2, "1")}));
+  const auto a = folder.put("a_bf16_tuned_gemm.csv", test_text({test_row(1, "banana"), test_row(2, "1e308")}));
   const auto b = folder.put("b_bf16_tuned_gemm.csv", test_text({test_row(3, "2") + ",wibble"}, ",layout"));
-  std::vector<std::string> notices;
-  const auto rows = read_rows_to_check(a.string() + ":" + b.string(), "", notices);
+  const auto rows = rows_to_check(a.string() + ":" + b.string());
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0].reason, "column 'us' expects a time in µs above 0, got 'banana'");
-  EXPECT_EQ(rows[1].reason, "");
+  EXPECT_EQ(rows[0].reason, "column 'us' expects a time in µs from 1e-09 to 1e+18, got 'banana'");
+  EXPECT_EQ(rows[1].reason, "column 'us' expects a time in µs from 1e-09 to 1e+18, got '1e308'");
   EXPECT_EQ(rows[1].place, a.string() + ":3");
+  EXPECT_EQ(rows[2].reason, "");
   EXPECT_EQ(rows[2].place, b.string() + ":2");
   EXPECT_EQ(rows[2].layout, "wibble");
+}
+
+TEST(RowsToCheck, RowsOfOtherDevicesAndModelsAreForeign) {
+  const TestFolder folder;
+  const auto file = folder.put("bf16_tuned_gemm.csv", test_text({test_row(1, "1", kTestKernel, "gfx942,304") + ",",
+                                                                 test_row(2, "1") + ",B", test_row(3, "1") + ",A"},
+                                                                ",device"));
+  const auto rows = rows_to_check(file.string());
+  EXPECT_EQ(rows[0].status, CheckStatus::foreign);
+  EXPECT_EQ(rows[0].reason, "made on gfx942/304");
+  EXPECT_EQ(rows[1].status, CheckStatus::foreign);
+  EXPECT_EQ(rows[1].reason, "made on another model: B");
+  EXPECT_NE(rows[2].status, CheckStatus::foreign);
+}
+
+TEST(RowsToCheck, WhatNoLookupTakesSaysWhy) {
+  const TestFolder folder;
+  const auto file =
+      folder.put("bf16_tuned_gemm.csv",
+                 test_text({test_row(1, "3") + ",", test_row(1, "2") + ",", test_row(1, "1") + ",slow_boot"}, ",_tag"));
+  const auto rows = rows_to_check(file.string());
+  EXPECT_EQ(rows[0].why_not_taken, "is slower than another row of its file: " + file.string() + ":3 wins, 2 µs");
+  EXPECT_EQ(rows[1].why_not_taken, "");
+  EXPECT_EQ(rows[2].why_not_taken, "has a _tag: slow_boot");
 }
 
 TEST_F(RowCheckTest, AReasonGivenBeforeTheCheckIsKept) {
@@ -144,6 +191,8 @@ TEST(CheckCounts, PassIfARowWasCheckedAndNoneIsSuspectOrUnusable) {
   EXPECT_FALSE(counts.passed()) << "nothing was checked";
   counts.add(CheckStatus::loaded);
   EXPECT_TRUE(counts.passed());
+  counts.add(CheckStatus::not_taken);
+  EXPECT_TRUE(counts.passed()) << "it does no harm";
   for (const auto bad : {CheckStatus::wrong, CheckStatus::unusable, CheckStatus::slower_than_baseline,
                          CheckStatus::slower_than_stated}) {
     CheckCounts with_bad = counts;
@@ -161,7 +210,9 @@ TEST(CheckCounts, AreSuspectOrUncheckedOrNeither) {
   EXPECT_FALSE(counts.is_suspect());
   counts.add(CheckStatus::ok);
   EXPECT_TRUE(counts.is_checked());
-  EXPECT_EQ(counts.text(), "1 ok, 1 foreign device, 1 unusable");
+  counts.add(CheckStatus::not_taken);
+  EXPECT_EQ(counts.text(), "1 ok, 1 not taken, 1 foreign device, 1 unusable");
+  EXPECT_EQ(counts.all(), 4u);
   counts.add(CheckStatus::slower_than_stated);
   EXPECT_TRUE(counts.is_suspect());
 }

@@ -7,23 +7,39 @@
 #include <map>
 #include <set>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "formats/csv/key_cells.h"
 #include "formats/csv/table_columns.h"
+#include "solver/contender.h"
 
 namespace attune {
 namespace {
 
-/// Rows compete only with those that state the same.
-RowRank rank_of(const TableRow& row) noexcept { return row.rank(row.require); }
+/// Where nothing is required, rows compete only with those that state the same.
+Requirement reader_of(const TableRow& row, Requirement required) noexcept {
+  return required == Requirement::none ? row.require : required;
+}
+
+/// Rows of equal keys compete for a device.
+std::string key_of(const Table& table, const TableRow& row, Requirement stated) {
+  // An empty layout means plain.
+  return fmt::format("{} {} {} {} {}", row.gfx, row.num_units, row.layout == "plain" ? "" : row.layout, text(stated),
+                     key_text(table.family(), row.problem));
+}
+
+/// Returns the row's key without M, as the run time has it.
+std::string weight_of(const Table& table, const TableRow& row) {
+  return key_text(table.family(), row.problem.has("m") ? row.problem.with("m", "0") : row.problem);
+}
 
 /// Returns the status as far as it does not depend on other rows.
-RowStatus own_status(const TableRow& row, const DeviceInfo* device) {
+RowStatus own_status(const TableRow& row, const DeviceInfo* device, Requirement required) {
   if (device && (row.gfx != device->gfx || row.num_units != device->num_units)) return RowStatus::other_device;
+  if (device && !is_of_model(row.device, device->model)) return RowStatus::other_model;
   if (!row.tag.empty()) return RowStatus::tagged;
   if (!row.us) return RowStatus::without_time;
-  if (device && !is_of_model(row.device, device->model)) return RowStatus::other_model;
-  return RowStatus::taken;
+  return meets(row.require, required) ? RowStatus::taken : RowStatus::unstated;
 }
 
 }  // namespace
@@ -35,30 +51,39 @@ std::string_view name(RowStatus status) noexcept {
                                                                            "has no usable time",
                                                                            "has a _tag",
                                                                            "is of another model",
-                                                                           "is of another device"};
+                                                                           "is of another device",
+                                                                           "does not state what is required",
+                                                                           "names another kernel than the first row "
+                                                                           "of its weight"};
   return kNames[static_cast<size_t>(status)];
 }
 
-std::string contested_key(const Table& table, const TableRow& row) {
-  // An empty layout means plain.
-  return fmt::format("{} {} {} {} {}", row.gfx, row.num_units, row.layout == "plain" ? "" : row.layout,
-                     text(row.require), key_text(table.family(), row.problem));
-}
+std::string contested_key(const Table& table, const TableRow& row) { return key_of(table, row, row.require); }
 
-std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device) {
+std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device, Requirement required) {
+  ATTUNE_CHECK(device != nullptr || required == Requirement::none, "rows under a requirement need a device");
   std::vector<RowReport> statuses;
   std::vector<size_t> contenders;
+  std::map<std::string, const TableRow*> first_of_weight;  // Under batch_invariant; also rows that lose count.
   for (const TableRow& row : table.rows()) {
-    statuses.push_back({&row, own_status(row, device), nullptr});
-    if (statuses.back().status == RowStatus::taken) contenders.push_back(statuses.size() - 1);
+    RowReport& one = statuses.emplace_back(RowReport{&row, own_status(row, device, required), nullptr});
+    if (one.status == RowStatus::taken && required == Requirement::batch_invariant) {
+      const TableRow* first = first_of_weight.try_emplace(weight_of(table, row), &row).first->second;
+      if (first->kernel_name != row.kernel_name) one = {&row, RowStatus::other_kernel, first};
+    }
+    if (one.status == RowStatus::taken) contenders.push_back(statuses.size() - 1);
   }
-  std::stable_sort(contenders.begin(), contenders.end(), [&](size_t one, size_t other) {
-    return rank_of(*statuses[one].row) < rank_of(*statuses[other].row);
-  });
+  const auto rank_of = [&](size_t index) {
+    const TableRow& row = *statuses[index].row;
+    return row.rank(reader_of(row, required));
+  };
+  std::stable_sort(contenders.begin(), contenders.end(),
+                   [&](size_t one, size_t other) { return rank_of(one) < rank_of(other); });
   std::map<std::string, std::vector<const TableRow*>> taken;
   for (const size_t index : contenders) {
     RowReport& one = statuses[index];
-    auto& winners = taken[contested_key(table, *one.row)];
+    auto& winners =
+        taken[key_of(table, *one.row, required == Requirement::none ? one.row->require : Requirement::none)];
     const auto beats = [&](const TableRow* winner) {
       return device || winner->device.empty() || winner->device == one.row->device;
     };
@@ -75,11 +100,25 @@ std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device
 
 std::string detail_of(const Table& table, const RowReport& report) {
   const TableRow& row = *report.row;
+  if (report.status == RowStatus::other_kernel) return place_of(table, *report.by);
   if (report.by != nullptr) return fmt::format("{} wins, {} µs", place_of(table, *report.by), *report.by->us);
   if (report.status == RowStatus::without_time) return time_error(table.cell(row, "us"));
   if (report.status == RowStatus::tagged) return shown(row.tag);
   if (report.status == RowStatus::other_model) return shown(row.device);
   return "";
+}
+
+RowKernel row_kernel(std::string_view name, std::optional<std::string_view> layout, const KernelCheck& usable) {
+  RowKernel kernel;
+  try {
+    kernel.candidate = Candidate::parse(name);
+  } catch (const Error&) {
+    kernel.why_unservable = fmt::format("this program has no such kernel: '{}'", shown(name));
+    return kernel;
+  }
+  if (layout) kernel.why_unservable = why_unreadable(*kernel.candidate, *layout);
+  if (!kernel.why_unservable) kernel.why_unservable = usable(*kernel.candidate);
+  return kernel;
 }
 
 std::array<size_t, kNumRowStatuses> count_statuses(std::span<const RowReport> rows) {

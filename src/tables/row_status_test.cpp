@@ -13,9 +13,10 @@ using testing::ElementsAre;
 using enum RowStatus;
 
 /// Returns the statuses as text: the row's place, then the winning row's.
-std::vector<std::string> reports(const Table& table, const DeviceInfo* device = nullptr) {
+std::vector<std::string> reports(const Table& table, const DeviceInfo* device = nullptr,
+                                 Requirement required = Requirement::none) {
   std::vector<std::string> texts;
-  for (const RowReport& one : row_statuses(table, device)) {
+  for (const RowReport& one : row_statuses(table, device, required)) {
     texts.push_back(fmt::format("{} {}", place_of(table, *one.row), name(one.status)));
     if (one.by) texts.back() += " " + place_of(table, *one.by);
   }
@@ -72,6 +73,56 @@ TEST(RowStatus, ALayoutIsAPartOfTheKeyAndAnEmptyOneMeansPlain) {
   EXPECT_THAT(statuses(table), ElementsAre(slower, taken, taken));
 }
 
+TEST(RowStatus, UnderARequirementOnlyRowsThatStateItCompete) {
+  const Table table = test_table({test_document(
+      "a.csv", {test_row(1, "1") + ",", test_row(1, "3") + ",deterministic", test_row(1, "2") + ",batch-invariant"},
+      ",require")});
+  const DeviceInfo device = table_device();
+  EXPECT_THAT(statuses(table, &device), ElementsAre(taken, taken, taken)) << "each in some process";
+  EXPECT_THAT(reports(table, &device, Requirement::deterministic),
+              ElementsAre("a.csv:2 does not state what is required",
+                          "a.csv:3 is slower than another row of its file a.csv:4", "a.csv:4 is taken"));
+}
+
+TEST(RowStatus, UnderBatchInvariantTheFirstRowOfAWeightNamesItsKernel) {
+  const std::string_view other = "known.gemm@1:a=2";
+  const Table table =
+      test_table({test_document("a.csv",
+                                {test_row(8, "9") + ",deterministic", test_row(1, "9") + ",batch-invariant",
+                                 test_row(1, "1", other) + ",batch-invariant",
+                                 test_row(2, "1", other) + ",batch-invariant", test_row(4, "1") + ",batch-invariant"},
+                                ",require")});
+  const DeviceInfo device = table_device();
+  EXPECT_THAT(reports(table, &device, Requirement::batch_invariant),
+              ElementsAre("a.csv:2 does not state what is required", "a.csv:3 is taken",
+                          "a.csv:4 names another kernel than the first row of its weight a.csv:3",
+                          "a.csv:5 names another kernel than the first row of its weight a.csv:3", "a.csv:6 is taken"));
+}
+
+TEST(RowStatus, ARowOfAnotherModelIsThatWhateverElseItLacks) {
+  const Table table = test_table({test_document("a.csv", {test_row(1, "0") + ",B,slow_boot"}, ",device,_tag")});
+  DeviceInfo device = table_device();
+  device.model = "A";
+  EXPECT_THAT(statuses(table, &device), ElementsAre(other_model));
+}
+
+TEST(RowKernels, ServeIfKnownReadableAndUsable) {
+  const auto why = [](std::string_view name, std::optional<std::string_view> layout) {
+    const KernelCheck usable = [](const Candidate& one) {
+      return one.solver == "lost.gemm" ? std::optional<std::string>("it is lost") : std::nullopt;
+    };
+    return row_kernel(name, layout, usable).why_unservable.value_or("");
+  };
+  EXPECT_EQ(why(kTestKernel, ""), "");
+  EXPECT_EQ(why(kTestKernel, "plain"), "");
+  EXPECT_EQ(why(kTestKernel, std::nullopt), "");
+  EXPECT_EQ(why("_ZN5aiter", ""), "this program has no such kernel: '_ZN5aiter'");
+  EXPECT_EQ(why("lost.gemm@1:a=1", ""), "it is lost");
+  EXPECT_EQ(why("lost.gemm@1:a=1", "wibble"),
+            "its kernel reads weights in the layout 'plain', not in 'wibble', which is no known layout");
+  EXPECT_EQ(row_kernel("_ZN5aiter", "", nullptr).candidate, std::nullopt);
+}
+
 TEST(RowStatus, FilesAreCountedByRowsAndShadowsByKeys) {
   const Table table = test_table(
       {test_document("a.csv", {test_row(1, "3"), test_row(2, "nan")}),
@@ -85,7 +136,7 @@ TEST(RowStatus, FilesAreCountedByRowsAndShadowsByKeys) {
   ASSERT_EQ(counts.size(), 2u);
   EXPECT_THAT(numbers(counts[0]), ElementsAre(2, 1, 2, 1, 1, 0));
   EXPECT_THAT(numbers(counts[1]), ElementsAre(3, 1, 2, 0, 0, 1));
-  EXPECT_THAT(count_statuses(rows), ElementsAre(2, 2, 0, 1, 0, 0, 0));
+  EXPECT_THAT(count_statuses(rows), ElementsAre(2, 2, 0, 1, 0, 0, 0, 0, 0));
 }
 
 }  // namespace

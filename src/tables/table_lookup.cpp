@@ -5,12 +5,9 @@
 
 #include <algorithm>
 
-#include "attune/error.h"
-#include "base/text.h"
 #include "dispatch/table/lookup_trace.h"
 #include "dispatch/table/wanted_requirement.h"
 #include "ops/packed_weights.h"
-#include "solver/contender.h"
 #include "tables/runtime_tables.h"
 
 namespace attune {
@@ -74,7 +71,7 @@ TableLookup::TableLookup(const TableSet& set, const DeviceInfo& device) : max_re
   }
 }
 
-LookupResult TableLookup::search(const IndexedTable& one, const Problem& problem, const RowCheck& usable) const {
+LookupResult TableLookup::search(const IndexedTable& one, const Problem& problem, const KernelCheck& usable) const {
   const auto& [table, codes, rows] = one;
   const Key key = codes.key(problem);
   const int64_t m = codes.m_of(key), n = codes.n_of(key);
@@ -95,25 +92,19 @@ LookupResult TableLookup::search(const IndexedTable& one, const Problem& problem
       step.remark = "the bound is above ATTUNE_MAX_REGRET";
       continue;
     }
-    std::optional<Candidate> candidate;
-    try {
-      candidate = Candidate::parse(step.row->kernel_name);
-      const auto why = why_unreadable(*candidate, step.row->layout);
-      step.remark = (why ? why : usable(*candidate)).value_or("");
-    } catch (const Error&) {
-      step.remark = "this program has no such kernel: '" + shown(step.row->kernel_name) + "'";
-    }
-    if (!step.remark.empty()) continue;
+    RowKernel kernel = row_kernel(step.row->kernel_name, step.row->layout, usable);
+    step.remark = kernel.why_unservable.value_or("");
+    if (kernel.why_unservable) continue;
     result.match = step.match;
     result.table = &table;
     result.row = step.row;
-    result.candidate = std::move(candidate);
+    result.candidate = std::move(kernel.candidate);
     return result;
   }
   return result;
 }
 
-LookupResult TableLookup::find(const Problem& problem, const RowCheck& usable) const {
+LookupResult TableLookup::find(const Problem& problem, const KernelCheck& usable) const {
   LookupResult result;
   for (const IndexedTable& one : tables_) {
     if (one.table.family().op != problem.op()) continue;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 #include "core/device_info.h"
 #include "dispatch/table/row_index.h"
 #include "formats/csv/table.h"
+#include "tables/row_status.h"
 
 namespace attune {
 
@@ -48,18 +48,15 @@ struct LookupResult {
   std::vector<LookupStep> steps;  ///< Up to the row that serves; in the last table searched.
 };
 
-/// Returns why a row's kernel cannot run on this machine; nothing if it can.
-using RowCheck = std::function<std::optional<std::string>(const Candidate& candidate)>;
-
 /// Looks up shapes of all families in tables, with the index and the steps of the run time. The set and the device must
 /// outlive this.
 class TableLookup {
  public:
   TableLookup(const TableSet& set, const DeviceInfo& device);
 
-  /// Returns the match in the first table of the problem's op with a row that serves it. A row whose kernel is unknown,
-  /// or that `usable` refuses, serves nothing. Requires: the problem is normalised.
-  LookupResult find(const Problem& problem, const RowCheck& usable) const;
+  /// Returns the match in the first table of the problem's op with a row that serves it, as row_kernel() with `usable`
+  /// decides. Requires: the problem is normalised.
+  LookupResult find(const Problem& problem, const KernelCheck& usable) const;
 
  private:
   struct IndexedTable {
@@ -67,7 +64,7 @@ class TableLookup {
     KeyCodes codes;
     RowIndex rows;
   };
-  LookupResult search(const IndexedTable& one, const Problem& problem, const RowCheck& usable) const;
+  LookupResult search(const IndexedTable& one, const Problem& problem, const KernelCheck& usable) const;
 
   std::vector<IndexedTable> tables_;
   double max_regret_;

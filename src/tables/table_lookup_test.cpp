@@ -48,7 +48,7 @@ TEST(TableLookup, TheSetBoundsPredictions) {
 }
 
 /// Returns the steps of a lookup as `match m=16: remark`.
-std::vector<std::string> steps(const TableLookup& lookup, const Problem& problem, const RowCheck& usable) {
+std::vector<std::string> steps(const TableLookup& lookup, const Problem& problem, const KernelCheck& usable) {
   std::vector<std::string> texts;
   for (const LookupStep& step : lookup.find(problem, usable).steps)
     texts.push_back(fmt::format("{} m={}: {}", name(step.match), step.key.text("m"), step.remark));

@@ -222,8 +222,9 @@ class DeviceRun {
   std::list<Active> active_;
 };
 
-/// Ends the problems that wait without measuring: those that were decided before as kept or reused, the others as cut.
-/// The rest goes on waiting after an interrupt, or when the device is lost.
+/// Ends the problems that wait without measuring: those that were decided before as kept or reused, the others as cut,
+/// also those that the device has no memory for. The rest goes on waiting after an interrupt, or when the device is
+/// lost.
 void look_up_waiting(TuningContext& context, WorkList& list, const std::string& reason) {
   const auto known = problems_with_decisions(context.journal, context.executor.device().fingerprint());
   while (!context.interrupted()) {
@@ -234,13 +235,16 @@ void look_up_waiting(TuningContext& context, WorkList& list, const std::string& 
       ProblemRun run(context, task->id, task->item);
       run.cut(reason);
       try {
-        while (!run.finished() && !context.interrupted()) run.step();
-        if (!run.finished()) return list.give_back(task->id);
+        // Nothing is run, so what keeps the executor busy after a step stays: a problem that nobody closes.
+        do {
+          run.step();
+        } while (!run.finished() && run.state() != ProblemRun::State::opening && !context.interrupted());
+        if (context.interrupted() && !run.finished()) return list.give_back(task->id);
       } catch (const Error& error) {
         if (error.code() != ErrorCode::device) throw;
         return list.give_back(task->id);
       }
-      result = run.result();
+      if (run.finished()) result = run.result();
     }
     list.done(task->id, result);
     context.observer.finished(result);
@@ -290,14 +294,16 @@ Tuner::Tuner(std::vector<TuningDevice> devices, TunerOptions options, Clock& clo
 std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObserver& observer,
                                    const std::atomic<bool>& interrupted) {
   WorkList list(items, devices_.front().executor.device(), devices_.size() > 1);
-  const std::string ended = run(list, observer, interrupted);
-  if (!ended.empty() && !options_.retune && !interrupted) {
-    TuningContext context = context_of(devices_.front(), observer, [&] { return interrupted.load(); });
-    context.left_s = [] { return 0.0; };
-    context.must_stop = context.tick;
-    look_up_waiting(context, list, ended);
+  const RunEnd end = run_devices(list, observer, interrupted);
+  if (!end.reason.empty() && !options_.retune && !interrupted) {
+    for (TuningDevice* device : end.survivors) {
+      TuningContext context = context_of(*device, observer, [&] { return interrupted.load(); });
+      context.left_s = [] { return 0.0; };
+      context.must_stop = context.tick;
+      look_up_waiting(context, list, end.reason);
+    }
   }
-  list.cut_waiting(ended, observer);
+  list.cut_waiting(end.reason, observer);
   return list.take_results();
 }
 
@@ -320,6 +326,10 @@ TuningContext Tuner::context_of(TuningDevice& device, TuneObserver& observer, st
 }
 
 std::string Tuner::run(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted) {
+  return run_devices(source, observer, interrupted).reason;
+}
+
+Tuner::RunEnd Tuner::run_devices(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted) {
   SharedObserver shared(observer);
   DeviceRun::SharedState common{source, devices_.size(), {}};
   std::atomic<bool> stop = false;
@@ -354,7 +364,11 @@ std::string Tuner::run(WorkSource& source, TuneObserver& observer, const std::at
     const bool is_work_left = source.remaining().num_waiting > 0 && ended == endings.end();
     if (failure.error && (!failure.device || is_work_left)) std::rethrow_exception(failure.error);
   }
-  return ended == endings.end() ? "" : *ended;
+  RunEnd end{ended == endings.end() ? "" : *ended, {}};
+  for (size_t number = 0; number < devices_.size(); ++number) {
+    if (!failures[number].error) end.survivors.push_back(&devices_[number]);
+  }
+  return end;
 }
 
 }  // namespace attune

@@ -43,11 +43,18 @@ class Tuner {
   std::string run(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted);
   /// The same for a list. Returns results in the order of the items. Those that still wait when the budget is spent are
   /// looked up, which measures nothing and takes some 10 ms each: what a table or the journal has is kept or reused,
-  /// the others are cut. The first device and the calling thread do it; TunerOptions::retune switches it off.
+  /// the others are cut. The calling thread does it on the first device that was not lost; TunerOptions::retune
+  /// switches it off.
   std::vector<TuneResult> run(const std::vector<WorkItem>& items, TuneObserver& observer,
                               const std::atomic<bool>& interrupted);
 
  private:
+  /// How a run of all devices ended.
+  struct RunEnd {
+    std::string reason;                    ///< Why work was left to the source; empty: none was.
+    std::vector<TuningDevice*> survivors;  ///< Devices that were not lost.
+  };
+  RunEnd run_devices(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted);
   TuningContext context_of(TuningDevice& device, TuneObserver& observer, std::function<bool()> is_stopped);
 
   std::vector<TuningDevice> devices_;

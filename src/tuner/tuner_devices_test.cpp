@@ -1,33 +1,45 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/error.h"
 #include "device/fake/fake_device.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "solver/registry.h"
+#include "testing/tuner_doubles.h"
 #include "tuner/tuner.h"
 
 namespace attune {
 namespace {
 
-/// An executor on its own fake device that throws after it has opened some problems.
+/// An executor on its own fake device that throws after it has opened some problems, that is slow to open them, or has
+/// no memory for any.
 class FailingExecutor final : public Executor {
  public:
   FailingExecutor(int num_opens, ErrorCode code) : left_(num_opens), code_(code) {}
   const DeviceInfo& device() const override { return inner_.device(); }
   void begin(Request request) override {
     left_ -= std::holds_alternative<request::Open>(request);
+    if (std::holds_alternative<request::Open>(request)) std::this_thread::sleep_for(opening_time);
     inner_.begin(std::move(request));
   }
   int descriptor() const override { return inner_.descriptor(); }
   std::optional<Answer> take() override {
     if (left_ < 0) fail(code_, "planted loss");
-    return inner_.take();
+    auto answer = inner_.take();
+    if (auto* opened = answer ? std::get_if<Opened>(&*answer) : nullptr; opened != nullptr && is_busy)
+      opened->busy = true;
+    return answer;
   }
   void close(ProblemId id) override { inner_.close(id); }
   void drop(Slot slot) override { inner_.drop(slot); }
   void abort() override { inner_.abort(); }
+
+  std::chrono::milliseconds opening_time{0};
+  bool is_busy = false;
 
  private:
   FakeDevice device_;
@@ -98,6 +110,27 @@ TEST_F(TunerOnSeveralDevices, ALossOfAllEndsTheRun) {
 TEST_F(TunerOnSeveralDevices, WhatIsNoFaultOfADeviceEndsTheRunOfAll) {
   FailingExecutor first(0, ErrorCode::database), second(kNever, ErrorCode::device);
   EXPECT_THROW(run(first, second), Error);
+}
+
+TEST_F(TunerOnSeveralDevices, AfterTheBudgetADeviceThatWasNotLostLooksUpWhatWaits) {
+  for (WorkItem& item : items_) item.has_row = true;
+  FailingExecutor lost(0, ErrorCode::device), healthy(kNever, ErrorCode::device);
+  healthy.opening_time = std::chrono::milliseconds(2);
+  options_.budget_s = 0.008;
+  for (const TuneResult& result : run(lost, healthy)) EXPECT_EQ(result.ending, Ending::kept) << result.reason;
+}
+
+TEST_F(TunerOnSeveralDevices, AfterTheBudgetWhatAnExecutorCannotOpenIsCut) {
+  for (WorkItem& item : items_) item.has_row = true;
+  FailingExecutor busy(kNever, ErrorCode::device);
+  busy.is_busy = true;
+  options_.budget_s = 1e-6;
+  TestClock clock;  // The budget is over at once.
+  Tuner tuner({TuningDevice{busy, *journals_[0], nullptr, {}}}, options_, clock);
+  for (const TuneResult& result : tuner.run(items_, observer_, interrupted_)) {
+    EXPECT_EQ(result.ending, Ending::cut);
+    EXPECT_EQ(result.reason, "the budget ran out before a decision");
+  }
 }
 
 TEST_F(TunerOnSeveralDevices, AnInterruptEndsTheRunsOfAllDevices) {

@@ -55,7 +55,7 @@ void WeightConfigs::settle(std::vector<TuneResult>& results, const std::atomic<b
 }
 
 void WeightConfigs::settle_weight(const Rows& rows, const std::atomic<bool>& interrupted) {
-  auto times_by_row = times(rows);
+  auto times_by_row = times(rows, interrupted);
   while (const auto chosen = choose_config(times_by_row)) {
     if (decide_with(*chosen, rows, interrupted)) return;
     notices_.push_back(fmt::format("{} does not serve every row of a weight, another config is taken: {}",
@@ -66,12 +66,13 @@ void WeightConfigs::settle_weight(const Rows& rows, const std::atomic<bool>& int
 }
 
 /// Times of each row's batch-invariant candidates: the newest medians of this machine and protocol.
-std::vector<std::map<Candidate, double>> WeightConfigs::times(const Rows& rows) const {
+std::vector<std::map<Candidate, double>> WeightConfigs::times(const Rows& rows,
+                                                              const std::atomic<bool>& interrupted) const {
   const TuningDevice& first = devices_.front();
   const DeviceInfo& device = first.executor.device();
-  const auto tick = [this] {
+  const auto tick = [&] {
     observer_.tick();
-    return false;  // An interrupt ends the runs that follow.
+    return interrupted.load();
   };
   std::vector<std::map<Candidate, double>> all;
   for (const TuneResult* row : rows) {

@@ -29,7 +29,7 @@ class WeightConfigs {
  private:
   using Rows = std::vector<TuneResult*>;
   void settle_weight(const Rows& rows, const std::atomic<bool>& interrupted);
-  std::vector<std::map<Candidate, double>> times(const Rows& rows) const;
+  std::vector<std::map<Candidate, double>> times(const Rows& rows, const std::atomic<bool>& interrupted) const;
   bool decide_with(const Candidate& chosen, const Rows& rows, const std::atomic<bool>& interrupted);
 
   std::vector<TuningDevice> devices_;

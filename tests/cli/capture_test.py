@@ -107,7 +107,7 @@ class Show(Captured):
         self.assertEqual(len(self.show(env={"ATTUNE_CAPTURE_DIR": str(self.work / "captures")})["shapes"]), 3)
 
     def test_bad_input(self):
-        self.refused("capture", says="subcommand")
+        self.refused("capture", says="attune capture needs one of its commands: show, merge or clear; see ")
         self.refused("capture", "show", "nowhere", says="'nowhere'")
         self.refused("capture", "show", "captures", "--device", "gpu:9", says="gpu:9")
         self.refused("capture", "show", "captures", "--op", "nope", says="nope")

@@ -97,6 +97,15 @@ class List(story.Story):
         self.refused("list", "frobs", says="frobs")
         self.refused("list", "candidates", *DEVICE, says="give a problem")
         self.refused("list", "candidates", "gemm_a16w16 m=0 n=1 k=1", *DEVICE, says="'m'")
+        for what in ("solvers", "devices", "ops"):
+            self.refused("list", what, "x", says=f"attune list {what} takes no argument 'x'")
+
+    def test_candidates_of_a_problem_that_is_too_large_are_refused(self):
+        size = 2 ** 31
+        self.refused("list", "candidates", f"gemm_a16w16 m={size} n={size} k={size} dtype=fp32", *DEVICE, says="2147483647")
+        size -= 1
+        for command in (("list", "candidates"), ("bench",), ("explain",)):
+            self.refused(*command, f"gemm_a16w16 m={size} n={size} k={size} dtype=fp32", *DEVICE, says="does not fit in memory")
 
 
 class Tables(story.Story):
@@ -273,12 +282,31 @@ class Check(Tables):
     def test_a_time_that_is_none_is_quoted(self):
         row = self.rows("t.csv")[0]
         self.put("t.csv", self.read("t.csv").replace(f",{row['us']},", ",banana,", 1))
-        self.assertIn("t.csv:2 1×32×48 fp32: unusable, column 'us' expects a time in µs above 0, got 'banana'",
+        self.assertIn("t.csv:2 1×32×48 fp32: unusable, column 'us' expects a time in µs from 1e-09 to 1e+18, got 'banana'",
                       self.attune("check", "t.csv", "--no-run", *FAKE, status=1).stdout)
 
     def test_a_row_of_several_tables_is_named_with_its_file(self):
         self.put("u.csv", self.read("t.csv"))
-        self.assertIn("\nu.csv:2 1×32×48 fp32: loaded", self.attune("check", "t.csv:u.csv", "--no-run", *FAKE).stdout)
+        self.assertIn("\nu.csv:2 1×32×48 fp32: not taken, is shadowed by an earlier file: t.csv:2 wins, ",
+                      self.attune("check", "t.csv:u.csv", "--no-run", *FAKE).stdout)
+        rows = self.attune("check", "t.csv:u.csv", "--no-run", "--json", *FAKE).json
+        self.assertEqual([row["row"] for row in rows], [f"{file}:{line}" for file in ("t.csv", "u.csv") for line in (2, 3, 4)])
+        answer = self.attune("explain", PROBLEM, "-t", "t.csv:u.csv", *DEVICE, "--json").json
+        self.assertEqual([one["row"] for one in answer["steps"] + answer["not_used"]], ["t.csv:2", "u.csv:2"])
+
+    def test_rows_that_no_lookup_takes_are_named_and_counted(self):
+        header, first, *others = self.read("t.csv").splitlines()
+        us = self.rows("t.csv")[0]["us"]
+        slower = first.replace(us, f"{float(us) + 1:.4f}", 1)
+        self.put("t.csv", "\n".join((header + ",_tag", first + ",", *(row + "," for row in others), slower + ",", first + ",slow_boot", "")))
+        for flags, right in (((), "ok"), (("--no-run",), "loaded")):
+            result = self.attune("check", "t.csv", *FAKE, *flags)
+            self.assertIn("t.csv:5 1×32×48 fp32: not taken, is slower than another row of its file: t.csv:2 wins, ", result.stdout)
+            self.assertIn("t.csv:6 1×32×48 fp32: not taken, has a _tag: slow_boot; ", result.stdout)
+            self.assertEqual(result.stdout.splitlines()[-1], f"5 rows: 3 {right}, 2 not taken")
+            self.assertIn("note: no lookup on this device takes 2 rows, which could be removed\n", result.stderr)
+        self.put("t.csv", self.read("t.csv").replace("fake.gemm@1:", "fake.gemm@1:colour=red;"))
+        self.assertIn("5 wrong", self.attune("check", "t.csv", *FAKE, status=1).stdout, "they are checked as well")
 
     def test_a_row_slower_than_the_default_fails(self):
         row = self.rows("t.csv")[0]

@@ -35,7 +35,7 @@ class Rows(Coverage):
         count, lost = self.lost("-t", "a.csv:b.csv", "--op", OP)
         self.assertEqual(count, 9)
         self.assertEqual(lost[:4], [("a.csv:2", "is slower than another row of its file", "a.csv:3 wins, 2 µs"),
-                                    ("a.csv:4", "has no usable time", "column 'us' expects a time in µs above 0, got '-1'"), ("a.csv:5", "has a _tag", "slow_boot"),
+                                    ("a.csv:4", "has no usable time", "column 'us' expects a time in µs from 1e-09 to 1e+18, got '-1'"), ("a.csv:5", "has a _tag", "slow_boot"),
                                     ("b.csv:2", "is shadowed by an earlier file", "a.csv:3 wins, 2 µs")])
         unusable = [(row, reason) for row, reason, _ in lost[4:]]
         self.assertEqual(unusable, [(f"b.csv:{line}", "cannot be used on this machine") for line in (4, 5, 6)])

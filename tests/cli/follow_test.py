@@ -87,8 +87,21 @@ class Follow(story.Story):
             self.assertIn("the journal has no such run", answer.stderr)
             self.assertIn(str(other), answer.stderr)
             self.assertEqual(answer.stdout, "")
-        for wrong in ("0", "-1"):
-            self.refused("journal", "follow", "--run", wrong, says="--run")
+        for action in ("show", "follow", "export"):
+            for wrong in ("0", "-1", "99999999999999999999"):
+                answer = self.refused("journal", action, "--run", wrong, says=("--run", f"'{wrong}'"))
+                self.assertLess(len(answer.stderr), 150, "not the range of all numbers")
+        self.refused("journal", "show", "--after", "99999999999999999999", says="--after")
+        self.refused("journal", "show", "--limit", "-1", says="--limit")
+
+    def test_a_run_that_is_not_there_is_not_shown(self):
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        for action in (("show",), ("show", "--limit", "1"), ("show", "--json"), ("export", "--csv", "all.csv")):
+            answer = self.attune("journal", *action, "--run", "999", status=2)
+            self.assertEqual(answer.stderr.count("\n"), 1, answer)
+            self.assertIn("the journal has no such run", answer.stderr)
+        self.assertFalse((self.work / "all.csv").exists())
 
     def test_lines_for_people_name_the_run(self):
         self.put("shapes.csv", SHAPES)
@@ -111,7 +124,7 @@ class Follow(story.Story):
         os.replace(self.home / "copy.db", self.home / "journal.db")
         ended = follower.wait(timeout=20)
         self.assertEqual(ended.status, 3, ended)
-        self.assertIn("journal", ended.stderr)
+        self.assertIn("the journal was removed or replaced, follow the one that is there now: '", ended.stderr)
         self.assertEqual(ended.stderr.count("\n"), 1, ended)
 
     def listed(self, *arguments):

@@ -140,7 +140,8 @@ class CompiledKernels(story.Story):
         self.assertEqual(statuses["portable.gemm"], "ok")
 
     def test_bad_arguments(self):
-        self.refused("kernels", says="kernels --help")
+        self.refused("kernels", says="attune kernels needs one of its commands: list, clear or build; see attune kernels --help")
+        self.refused("quarantine", says="attune quarantine needs one of its commands: list or clear; see ")
         self.refused("kernels", "build", says="--table")
         self.refused("kernels", "build", "--table", "none.csv", says="none.csv")
         self.put("bf16_untuned_gemm.csv", story.SHAPES)

@@ -218,6 +218,13 @@ class BatchInvariant(RequiredStory):
         self.put("t.csv", "\n".join((header, first, second.replace("tile_n=16", "tile_n=32"))) + "\n")
         found = self.attune("check", "t.csv", *story.FAKE, status=1)
         self.assertIn("another row of its weight names another kernel", found.stdout)
+        coverage = ("coverage", "-t", "t.csv", "--op", "gemm_a16w16", "--devices", "fake:0")
+        self.assertEqual(self.attune(*coverage, "--json").json["unreachable"], [], "a process that requires nothing takes it")
+        strict = self.attune(*coverage, "--json", "--require", "batch-invariant").json
+        self.assertEqual([(one["row"], one["reason"], one["detail"]) for one in strict["unreachable"]],
+                         [("t.csv:3", "names another kernel than the first row of its weight", "t.csv:2")])
+        self.assertIn("2 rows of fake/4, 1 that no lookup for batch-invariant can reach",
+                      self.attune(*coverage, "--require", "batch-invariant").stdout)
 
     def test_every_m_of_the_weight_is_served_by_its_rows(self):
         best = self.kernels(self.published("--require", "batch-invariant", shapes=self.SHAPES))[16]

@@ -203,7 +203,7 @@ class AnInstalledTree(story.Story):
         out, err = self.start_installed(self.linear_c, SHAPE, ATTUNE_CONFIG_GEMM_BF16=str(table))
         self.assertIn("match: exact\n", out)
         self.assertEqual(err, f"attune: 2 rows cannot be used, run attune check '{table}'; the first is {table}:3: column "
-                              "'us' expects a time in µs above 0, got 'banana'\n")
+                              "'us' expects a time in µs from 1e-09 to 1e+18, got 'banana'\n")
 
     def test_hits_are_logged_when_asked_for(self):
         table = self.table(self.candidates()["portable.gemm"])

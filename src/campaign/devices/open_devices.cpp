@@ -148,10 +148,11 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
   return all;
 }
 
-Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels) {
+Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels,
+                             const std::function<bool()>& stop) {
   if (devices.ids.find(',') != std::string::npos)
     fail(ErrorCode::invalid_input, "this command works on one device, got '{}'", devices.ids);
-  return std::move(open_environments(devices, isolation, kernels).front());
+  return std::move(open_environments(devices, isolation, kernels, stop).front());
 }
 
 Isolation isolation_option(const std::string& text) { return text == "none" ? Isolation::none : Isolation::process; }

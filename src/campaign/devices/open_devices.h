@@ -46,8 +46,9 @@ std::filesystem::path kernel_cache_folder(const KernelOptions& options);
 /// Returns the compiled kernels of a device, which need not be here. `num_jobs`: number of concurrent compilers if the
 /// options name none; 0: one per core of this process. Throws invalid_input for a wrong folder or variable.
 std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs = 0);
-/// Opens one device; default: `cpu:0`. Throws invalid_input for several.
-Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels = {});
+/// Opens one device; default: `cpu:0`. Throws invalid_input for several. `stop`: as of open_environments().
+Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels = {},
+                             const std::function<bool()>& stop = {});
 
 /// Opens the devices of a list: `cpu:0,cpu:1` are two halves of this process's cores, `fake:0,fake:1` two fake devices.
 /// The devices are equal, so that a row of one is valid for all. Candidates of a host run on as many cores, close

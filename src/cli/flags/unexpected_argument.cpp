@@ -60,4 +60,15 @@ std::string unexpected_argument(const CLI::App& app) {
   }
 }
 
+std::string missing_command(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty() || !chosen.front()->get_subcommands().empty() || chosen.front()->get_require_subcommand_min() == 0)
+    return "";
+  std::vector<std::string> names = commands_in_help(*chosen.front());
+  const std::string last = std::move(names.back());
+  names.pop_back();
+  return fmt::format("attune {} needs one of its commands: {} or {}", chosen.front()->get_name(), join(names, ", "),
+                     last);
+}
+
 }  // namespace attune

@@ -13,4 +13,8 @@ namespace attune {
 /// Empty: all arguments were taken.
 std::string unexpected_argument(const CLI::App& app);
 
+/// Returns a clause about the command that the chosen one needs and did not get: `attune kernels needs one of its
+/// commands: list, clear or build`. Empty: it needs none, or has it.
+std::string missing_command(const CLI::App& app);
+
 }  // namespace attune

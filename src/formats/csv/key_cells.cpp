@@ -80,7 +80,8 @@ std::optional<std::string> key_cell_error(const FamilySpec& family, const KeyCol
                                           Strictness strictness) {
   if (cell.empty() && !key.default_value.empty()) return std::nullopt;
   if (accepted_value(family, key, cell, strictness)) return std::nullopt;
-  const bool is_any_number = strictness == Strictness::table && key.kind == ColumnKind::integer;
+  // A table may have numbers beyond the family's range, but the range says more of a number that is refused.
+  const bool is_any_number = strictness == Strictness::table && key.kind == ColumnKind::integer && !parse_double(cell);
   return fmt::format("column '{}' expects {}, got '{}'", key.column,
                      is_any_number ? "a whole number" : wanted(family, key), shown(cell));
 }

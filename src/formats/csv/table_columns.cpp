@@ -14,6 +14,9 @@ namespace {
 
 using enum TableColumn::Place;
 
+/// From shorter than any clock can measure to longer than anyone has waited, so that ratios of times stay finite.
+constexpr double kShortest_us = 1e-9, kLongest_us = 1e18;
+
 /// The shortest text of a fraction with at most four decimals: `0.0`, `0.0029`.
 std::string fraction_text(double value) {
   std::string text = fmt::format("{:.4f}", value);
@@ -95,9 +98,8 @@ bool TableColumn::is_named(std::string_view text) const noexcept {
 std::span<const TableColumn> table_columns() noexcept { return kColumns; }
 
 bool is_column_of_all_families(std::string_view name) noexcept {
-  return std::any_of(kColumns.begin(), kColumns.end(), [&](const TableColumn& column) {
-    return column.place != result && column.place != last_if_needed && column.is_named(name);
-  });
+  return std::any_of(kColumns.begin(), kColumns.end(),
+                     [&](const TableColumn& column) { return column.place != result && column.is_named(name); });
 }
 
 std::vector<std::string> new_table_header(const FamilySpec& family) {
@@ -136,14 +138,13 @@ std::string units_error(std::string_view cell) {
 
 std::optional<double> usable_time(std::string_view text) noexcept {
   const auto us = parse_double(text);
-  // From shorter than any clock can measure to longer than anyone has waited, so that ratios of times stay finite.
-  constexpr double kShortest = 1e-9, kLongest = 1e18;
-  if (!us || !std::isfinite(*us) || *us < kShortest || *us > kLongest) return std::nullopt;
+  if (!us || !std::isfinite(*us) || *us < kShortest_us || *us > kLongest_us) return std::nullopt;
   return us;
 }
 
 std::string time_error(std::string_view cell) {
-  return fmt::format("column 'us' expects a time in µs above 0, got '{}'", shown(cell));
+  return fmt::format("column 'us' expects a time in µs from {} to {}, got '{}'", kShortest_us, kLongest_us,
+                     shown(cell));
 }
 
 }  // namespace attune

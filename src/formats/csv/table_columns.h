@@ -34,7 +34,7 @@ struct TableColumn {
 /// All of them: writing (publish()) and reading (Table) go by this list. docs/formats/tables.md describes each.
 std::span<const TableColumn> table_columns() noexcept;
 
-/// Whether the tables of every family may have the column: one of the device, the layout, or `_tag`.
+/// Whether the tables of every family may have the column: one of the device, the layout, `require`, or `_tag`.
 bool is_column_of_all_families(std::string_view name) noexcept;
 
 /// Header of a new tuned table: the first columns, the key, the results. Those at the end are added when it is written.

@@ -72,6 +72,18 @@ TEST(TableColumns, HaveOtherNamesInSomeFamilies) {
   EXPECT_EQ(table_cell(family, published_example(), "another tool's"), std::nullopt);
 }
 
+TEST(TableColumns, OfTheDeviceTheRequirementAndTheTagAreOfAllFamilies) {
+  for (const char* name : {"gfx", "cu_num", "device", "layout", "require", "_tag", "Require"})
+    EXPECT_TRUE(is_column_of_all_families(name)) << name;
+  for (const char* name : {"us", "kernelName", "M", "colour"}) EXPECT_FALSE(is_column_of_all_families(name)) << name;
+}
+
+TEST(TableColumns, ATimeOutsideTheRangeIsRefusedWithTheRange) {
+  EXPECT_EQ(usable_time("1e18"), 1e18);
+  EXPECT_EQ(usable_time("1e308"), std::nullopt);
+  EXPECT_EQ(time_error("1e308"), "column 'us' expects a time in µs from 1e-09 to 1e+18, got '1e308'");
+}
+
 TEST(TableColumns, OfANewTableAreTheDeviceTheKeyAndTheResults) {
   EXPECT_THAT(new_table_header(*find_family("gemm_a16w16")),
               ElementsAre("gfx", "cu_num", "M", "N", "K", "bias", "dtype", "outdtype", "scaleAB", "bpreshuffle",

@@ -159,6 +159,15 @@ TEST_F(TableFile, AnUnknownDtypeOfARowIsKeptAndABrokenSizeIsAnError) {
   }
 }
 
+TEST_F(TableFile, ANumberThatIsTooLargeIsRefusedWithTheRange) {
+  try {
+    read("gfx,cu_num,M,N,K,us\ng,1,99999999999999999999,2,3,5\n");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("column 'M' expects a whole number from 1 to 2147483647, got '9999999999"));
+  }
+}
+
 TEST_F(TableFile, EveryShippedTunedFileIsRead) {
   size_t num_rows = 0, num_unusable = 0, num_files = 0;
   for (const auto& file : shipped_tables()) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <atomic>
+
+namespace attune {
+
+/// Lets SIGINT, SIGTERM and SIGHUP (but for one that the process ignores, as nohup has it) ask a run to end, for its
+/// life: the first sets a flag, a second one ends the program. The signals and the flag belong to the process, so one
+/// object at a time.
+class InterruptHandler {
+ public:
+  InterruptHandler();
+  ~InterruptHandler();
+  InterruptHandler(const InterruptHandler&) = delete;
+  InterruptHandler& operator=(const InterruptHandler&) = delete;
+};
+
+/// The flag, which stays set.
+const std::atomic<bool>& interrupt_flag() noexcept;
+inline bool is_interrupted() noexcept { return interrupt_flag(); }
+/// Returns the exit status of an interrupted run: 128 + the signal's number.
+int interrupt_status() noexcept;
+
+}  // namespace attune
