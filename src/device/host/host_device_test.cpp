@@ -207,6 +207,16 @@ TEST(HostDevice, AStreamMeasuresTheTimeBetweenItsMarks) {
   EXPECT_THROW(stream->record(1024), std::out_of_range);
 }
 
+TEST(ReadBandwidth, PartsThatAreShortForAClockAreMadeLonger) {
+  EXPECT_EQ(passes_after(10, 1000), 10u);
+  EXPECT_EQ(passes_after(10, 600), 10u) << "long enough";
+  EXPECT_EQ(passes_after(10, 100), 100u);
+  EXPECT_EQ(passes_after(3, 0), 192u) << "the clock does not see it";
+  uint64_t passes = 1;
+  for (int i = 0; i < 5; ++i) passes = passes_after(passes, 2 + 0.01 * static_cast<double>(passes));
+  EXPECT_GT(passes, 50'000u) << "2 us of a clock and 0.01 us a pass";
+}
+
 TEST(ReadBandwidth, IsARateForAWorkingSetOfAnySize) {
   const auto cores = usable_cores();
   EXPECT_GT(measure_read_bandwidth_gbs(1, cores), 0);

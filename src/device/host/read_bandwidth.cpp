@@ -8,6 +8,7 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <numeric>
@@ -112,6 +113,13 @@ void pin_to(int core) {
 
 }  // namespace
 
+uint64_t passes_after(uint64_t passes, double took_us) noexcept {
+  constexpr double kMaxGrowth = 64;
+  if (took_us >= kPartUs / 2) return passes;
+  const double growth = std::min(kMaxGrowth, kPartUs / std::max(took_us, 1e-3));
+  return static_cast<uint64_t>(std::ceil(static_cast<double>(passes) * growth));
+}
+
 double measure_read_bandwidth_gbs(uint64_t working_set_bytes, std::span<const int> cores) {
   const uint64_t threads = std::max<size_t>(cores.size(), 1);
   const uint64_t share = std::max<uint64_t>(512, working_set_bytes / threads / 512 * 512);
@@ -125,18 +133,25 @@ double measure_read_bandwidth_gbs(uint64_t working_set_bytes, std::span<const in
     if (index < cores.size()) pin_to(cores[index]);
     std::byte* mine = pages.data() + index * share;
     std::memset(mine, 1, share);
-    const auto begin = Clock::now();
+    auto begin = Clock::now();
     sink += read_all(mine, share);
-    if (index == 0) passes = static_cast<uint64_t>(std::max(1.0, kPartUs / std::max(0.01, microseconds_since(begin))));
     barrier.arrive_and_wait();
-    for (int part = 0; more; ++part) {
+    for (int part = 0; more;) {
+      const uint64_t num_passes = passes;
       const double start_us = processor_time_us();
-      for (uint64_t pass = 0; pass < passes; ++pass) sink += read_all(mine, share);
-      rates_gbs[index] = static_cast<double>(passes * share) / (std::max(0.01, processor_time_us() - start_us) * 1e3);
+      for (uint64_t pass = 0; pass < num_passes; ++pass) sink += read_all(mine, share);
+      const double took_us = processor_time_us() - start_us;
+      rates_gbs[index] = static_cast<double>(num_passes * share) / (std::max(0.01, took_us) * 1e3);
       barrier.arrive_and_wait();
       if (index == 0) {
-        best_gbs = std::max(best_gbs, std::accumulate(rates_gbs.begin(), rates_gbs.end(), 0.0));
-        more = part + 1 < kLeastParts || microseconds_since(begin) < kBudgetUs;
+        passes = passes_after(num_passes, took_us);
+        if (passes != num_passes) {
+          begin = Clock::now();  // The parts before were too short.
+        } else {
+          ++part;
+          best_gbs = std::max(best_gbs, std::accumulate(rates_gbs.begin(), rates_gbs.end(), 0.0));
+          more = part < kLeastParts || microseconds_since(begin) < kBudgetUs;
+        }
       }
       barrier.arrive_and_wait();
     }

@@ -10,4 +10,9 @@ namespace attune {
 /// MB; the threads have ended on return. Throws device without memory.
 double measure_read_bandwidth_gbs(uint64_t working_set_bytes, std::span<const int> cores);
 
+/// The number of passes after a part that took `took_us` for `passes`: more if the part was too short for the cost of a
+/// clock, which under some hypervisors is microseconds. A rate of short parts is too low, and right kernels would be
+/// judged implausible. At most 64 times as many.
+uint64_t passes_after(uint64_t passes, double took_us) noexcept;
+
 }  // namespace attune
