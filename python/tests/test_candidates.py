@@ -84,6 +84,14 @@ class Runs(unittest.TestCase):
         self.assertEqual(results, [True] * 3)
 
 
+class RunsWhatTheTablesName(unittest.TestCase):
+    def test_without_a_candidate_by_order_and_by_role(self):
+        for tensors in (lambda x, w, out: [x, w, out], lambda x, w, out: {"c": out, "b": w, "a": x}):
+            x, w, out = operands()
+            self.assertIsNone(attune.run(PROBLEM, None, tensors(x, w, out)))
+            np.testing.assert_allclose(out, x @ w.T, rtol=1e-5, atol=1e-5)
+
+
 class Refuses(unittest.TestCase):
     def refused(self, kind, says, tensors=None, problem=PROBLEM, candidate=CANDIDATE):
         x, w, out = operands()
@@ -111,9 +119,15 @@ class Refuses(unittest.TestCase):
         self.refused(TypeError, "tensors[2] (c) must be fp32", [x, w, np.zeros((5, 24), np.float16)])
         self.refused(TypeError, "tensors[1] (b) must be", [x, w.astype(np.float64), out])
         self.refused(TypeError, "tensors[1] (b) must be an array", [x, None, out])
-        self.refused(TypeError, "a sequence", 3)
+        self.refused(TypeError, "arrays in the order of the problem's operands, or a dict", 3)
         self.refused(TypeError, "", None, 3)
-        self.refused(TypeError, "", None, PROBLEM, None)
+        self.refused(TypeError, "candidate must be a name or None", None, PROBLEM, 7)
+
+    def test_wrong_roles(self):
+        x, w, out = operands()
+        self.refused(ValueError, "must have the operand 'b'", {"a": x, "c": out})
+        self.refused(ValueError, "operands a, b, c and no others", {"a": x, "b": w, "c": out, "bias": out})
+        self.refused(ValueError, "tensors[1] (b) must have the shape", {"a": x, "b": x, "c": out}, candidate=None)
 
     def test_places_that_no_kernel_takes(self):
         x, w, out = operands()

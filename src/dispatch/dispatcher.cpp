@@ -110,13 +110,14 @@ void Dispatcher::State::run(const Key& key, const Weights* weights, std::span<vo
   const Hit hit = require(key, weights, list);
   std::array<void*, OperandList::kMax> all;
   std::span<void* const> whole_list = operands;
-  if (weights != nullptr && operands.size() + list.num_packed() == list.size()) {
+  const bool has_all = operands.size() + (weights != nullptr ? list.num_packed() : 0) == list.size();
+  if (weights != nullptr && has_all) {
     size_t next = 0, part = 0;
     for (size_t i = 0; i < list.size(); ++i)
       all[i] = list.is_packed(i) ? copy_of(*weights, hit, part++) : operands[next++];
     whole_list = {all.data(), list.size()};
   }
-  if (!list.accepts(whole_list)) {
+  if (!has_all || !list.accepts(whole_list)) {
     const Problem asked = problem(weights != nullptr ? codes_of(key).with_packed(whole(key)) : key);
     refuse_operands(asked.op(), op_of(asked).tensors(asked), operands, weights != nullptr);
   }

@@ -94,11 +94,11 @@ class PackingBackend final : public Backend {
     return problem.integer("n") == 42 ? uint64_t{1} << 40
                                       : OpaqueWeights::bytes(op_of(problem).tensors(problem)[1].bytes());
   }
-  void pack(const Layout&, const Problem&, std::span<const std::byte> plain, Buffer packed) const override {
+  void pack(const Layout&, const Problem&, PlainOperands plain, Buffer packed) const override {
     ++packs_;
     const OpaqueWeights head{packed.data};
     std::memcpy(packed.data, &head, sizeof head);
-    std::memcpy(static_cast<std::byte*>(packed.data) + sizeof head, plain.data(), plain.size());
+    std::memcpy(static_cast<std::byte*>(packed.data) + sizeof head, plain[0].data(), plain[0].size());
   }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     return std::make_unique<PackedPlan>(problem, Layout{config.text("b_layout")},
