@@ -22,6 +22,11 @@ class AnEpilogue(story.Story):
         rows = self.attune("check", "bf16_tuned_gemm.csv", "--quiet-wait", "0", "--json", status=None).json
         self.assertIn(rows[0]["status"], ("ok", "slower than the default", "slower than its row says"))
 
+        answer = self.attune("explain", f"{KEY} act=gelu", "-t", "bf16_tuned_gemm.csv", "--json").json
+        self.assertEqual((answer["match"], answer["candidate"]), ("exact", decision["winner"]))
+        answer = self.attune("explain", f"{KEY} act=silu", "-t", "bf16_tuned_gemm.csv", "--json").json
+        self.assertEqual(answer["match"], "fallback")
+
         # The same product without the activation is another problem, with a row of its own.
         self.put("bf16_untuned_gemm.csv", SHAPES.replace("GELU", "none"))
         plain = self.tune()["results"][0]["decision"]
