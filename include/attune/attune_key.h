@@ -13,9 +13,10 @@ extern "C" {
 enum { ATTUNE_FMOE = 8, ATTUNE_CONV = 9, ATTUNE_FIRST_REGISTERED = 0x8000 };
 enum { ATTUNE_MAX_KEY_VALUES = 32 };
 
-/// A problem of any op: numbers in the order of the op's key attributes, which `attune list ops` names. A number is the
-/// value of an integer, 0 or 1 of a flag, ATTUNE_BF16 ... of a data type, the place of a named choice. Values that are
-/// left out at the end have their defaults, so that a program keeps its meaning when an op gets another attribute.
+/// A problem of any op: numbers in the order of the op's key attributes, which `attune list ops --json` names (`key`).
+/// A number is the value of an integer, 0 or 1 of a flag, ATTUNE_BF16 ... of a data type, the place of a named choice.
+/// Values that are left out at the end have their defaults, so that a program keeps its meaning when an op gets another
+/// attribute.
 typedef struct {
   size_t size;
   uint32_t op;          ///< ATTUNE_GEMM_A16W16 ...

@@ -75,11 +75,16 @@ int list_ops(bool json) {
                                 {"help", attribute.help},
                                 {"values", attribute.allowed}});
       }
+      ordered_json key = ordered_json::array();
+      for (const KeyColumn& column : family.key)
+        key.push_back({{"attribute", column.attribute}, {"column", column.column}, {"default", column.default_value}});
       list.push_back({{"op", family.op},
+                      {"number", static_cast<int>(family.number)},
                       {"title", family.title},
                       {"table", family.default_file},
                       {"variable", "ATTUNE_CONFIG_" + std::string(family.variable)},
                       {"tunable", family.tunable},
+                      {"key", key},
                       {"attributes", attributes}});
     } else {
       std::printf("%-34s %-46s %s\n", std::string(family.op).c_str(), std::string(family.default_file).c_str(),

@@ -75,7 +75,7 @@ Key Dispatcher::State::whole(const Key& key) const {
   const KeyCodes& own = codes_of(key);
   if (own.is_complete(key)) return key;
   if (const auto whole = own.complete(key)) return *whole;
-  fail(ErrorCode::invalid_input, "a key of {} has up to {} values, `attune list ops` names them, got {}",
+  fail(ErrorCode::invalid_input, "a key of {} has up to {} values, `attune list ops --json` names them, got {}",
        own.family().op, own.size(), key.size());
 }
 
