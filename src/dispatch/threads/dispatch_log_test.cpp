@@ -41,7 +41,9 @@ std::string last_lines(const std::optional<std::string>& capture_error, uint64_t
 TEST(DispatchLog, TheLastLineSaysWhetherMissedShapesAreCapturedAndWhatToDo) {
   const std::string missed = "attune: 3 of 4 lookups found no row in the tables, of 2 shapes; ";
   EXPECT_EQ(last_lines(std::nullopt),
-            missed + "capture them with ATTUNE_TUNE_GEMM=1 (ATTUNE_CAPTURE_DIR names the folder)\n");
+            missed +
+                "they are not captured, which takes ATTUNE_TUNE_GEMM=1 and a folder: ATTUNE_CAPTURE_DIR, else "
+                "one below HOME\n");
   EXPECT_EQ(last_lines(""), missed + "they are captured: attune coverage shows how to tune them\n");
   EXPECT_EQ(last_lines("cannot create the folder (No space left): '/x'"),
             missed +
