@@ -22,7 +22,9 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "device/devices.h"
+#include "dispatch/table/key_codes.h"
 #include "dispatch/table/row_index.h"
+#include "ops/gemm/gemm_key.h"
 
 namespace attune {
 namespace {
@@ -164,6 +166,95 @@ BENCHMARK(padded)->Threads(1)->Threads(2)->UseRealTime();
 BENCHMARK(miss)->Threads(1)->Threads(2)->UseRealTime();
 BENCHMARK(served)->Threads(1)->Threads(2)->UseRealTime();
 
+/// The conversion that a call with a typed key adds.
+void convert(benchmark::State& state) {
+  static const auto all = keys(1000, [](GemmKey&) {});
+  size_t at = 0;
+  Key key;
+  for (auto _ : state) {
+    if (!to_key(all[at++ % all.size()], key)) state.SkipWithError("no key");
+    benchmark::DoNotOptimize(key);
+  }
+}
+BENCHMARK(convert);
+
+/// A table of 100,000 rows of one family, and keys that find a row, a padded one, and none.
+struct FamilyLookups {
+  explicit FamilyLookups(const KeyCodes& codes) {
+    const FamilySpec& family = codes.family();
+    std::string text = "gfx,cu_num";
+    for (const KeyColumn& column : family.key) text += fmt::format(",{}", column.column);
+    text += ",us,kernelName\n";
+    Random random(7);
+    for (int i = 0; i < 100'000; ++i) {
+      text += "fake,4";
+      Key key;
+      key.resize(codes.op(), codes.size());
+      for (size_t c = 0; c < codes.size(); ++c) {
+        const std::string cell = random_cell(random, family, family.key[c]);
+        key[c] = codes.code(c, cell).value();
+        text += ',' + cell;
+      }
+      text += ",1.5,fake.gemm@1:x=1\n";
+      exact.push_back(key);
+      if (codes.pads_m() && codes.m_of(key) > 512) padded.push_back(codes.with_m(key, codes.m_of(key) - 200));
+      key[codes.size() > 3 ? 3 : 1] += 1'000'003;
+      missed.push_back(key);
+    }
+    Random order(8);
+    for (auto* all : {&exact, &padded, &missed}) {
+      order.shuffle(*all);
+      all->resize(std::min(all->size(), kNumKeys));
+    }
+    const auto file = folder.path / fmt::format("{}.csv", family.op);
+    write_file_atomically(file, text);
+    DispatcherOptions options{.device = "fake:0", .lookup_only = true};
+    options.tables[std::string(family.op)] = {file};
+    dispatcher = std::make_unique<Dispatcher>(options);
+  }
+  static std::string random_cell(Random& random, const FamilySpec& family, const KeyColumn& column) {
+    if (column.kind == ColumnKind::integer) {
+      if (column.attribute == family.rows) return std::to_string(int64_t{1} << (5 + random.below(7)));
+      return std::to_string(kStep * static_cast<int64_t>(1 + random.below(1000)));
+    }
+    if (!column.default_value.empty()) return std::string(column.default_value);
+    return column.kind == ColumnKind::flag ? "0" : column.kind == ColumnKind::dtype ? "bf16" : "x";
+  }
+  Folder folder;
+  std::vector<Key> exact, padded, missed;
+  std::unique_ptr<Dispatcher> dispatcher;
+};
+
+/// A benchmark for each family and kind of match: exact_of/gemm_a8w8 …
+void register_families() {
+  static const FamilyCodes codes;
+  static std::map<std::string_view, std::unique_ptr<FamilyLookups>> made;
+  const auto add = [](const char* name, const KeyCodes& own, std::vector<Key> FamilyLookups::*keys) {
+    benchmark::RegisterBenchmark(fmt::format("{}/{}", name, own.family().op).c_str(),
+                                 [&own, keys](benchmark::State& state) {
+                                   auto& lookups = made[own.family().op];
+                                   if (!lookups) lookups = std::make_unique<FamilyLookups>(own);
+                                   // A caller makes its key from a few numbers; keys of 264 bytes would be fetched from
+                                   // memory.
+                                   std::vector<int64_t> values;
+                                   for (const Key& key : (*lookups).*keys)
+                                     values.insert(values.end(), key.values().begin(), key.values().end());
+                                   const size_t num_keys = values.size() / own.size();
+                                   size_t at = 0;
+                                   for (auto _ : state) {
+                                     const Key key(own.op(), std::span(values).subspan(at * own.size(), own.size()));
+                                     benchmark::DoNotOptimize(lookups->dispatcher->choose(key));
+                                     at = at + 1 == num_keys ? 0 : at + 1;
+                                   }
+                                 });
+  };
+  for (size_t i = 0; i < codes.size(); ++i) {
+    add("exact_of", codes.at(i), &FamilyLookups::exact);
+    if (codes.at(i).pads_m()) add("padded_of", codes.at(i), &FamilyLookups::padded);
+    add("miss_of", codes.at(i), &FamilyLookups::missed);
+  }
+}
+
 /// Counts one of 1,000 shapes that were captured before.
 void capture(benchmark::State& state) {
   static const Folder folder;
@@ -253,6 +344,7 @@ int main(int argc, char** argv) {
     return attune::flood(argc > 2 ? std::atoll(argv[2]) : 100'000,
                          argc > 3 ? std::strtoull(argv[3], nullptr, 10) : attune::DispatcherOptions().max_plan_bytes);
   }
+  attune::register_families();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();
