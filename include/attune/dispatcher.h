@@ -142,8 +142,8 @@ class ATTUNE_API Dispatcher {
   /// Shapes and types of a problem's operands in the order that run_candidate() expects, the output last. Throws
   /// invalid_input.
   std::vector<TensorSpec> operands(std::string_view problem) const;
-  /// Like above, in the order that run() expects; with packed weights, run() omits those that are packed.
-  std::vector<TensorSpec> operands(const Key& key) const;
+  /// Like above, in the order that run() expects; with `weights`, without the operands that they hold.
+  std::vector<TensorSpec> operands(const Key& key, const Weights* weights = nullptr) const;
 
   /// Describes what a lookup does with a problem, step by step, in lines for a person. Reads no file.
   /// Throws invalid_input for a key of no op.

@@ -28,9 +28,10 @@ enum class OpId : uint16_t {
 
 /// The key of a call of any op: numbers in the order of the op's key attributes (`key` of `attune list ops --json`). A
 /// number is the value of an integer, 0 or 1 of a flag, the enumerator of DType of a data type, and the place of a
-/// named choice. New attributes of an op are added at the end, and values that are left out there have their defaults:
-/// a caller that was built before an attribute keeps its meaning. A plain value without text or heap; its unused values
-/// are not initialised and not copied.
+/// named choice. Of `gemm_a16w16` they are m n k bias dtype outdtype scale_ab bpreshuffle trans_a trans_b act alpha
+/// beta out_scale. New attributes of an op are added at the end, and values that are left out there have their
+/// defaults: a caller that was built before an attribute keeps its meaning. A plain value without text or heap; its
+/// unused values are not initialised and not copied.
 class Key {
  public:
   static constexpr size_t kMaxValues = 32;

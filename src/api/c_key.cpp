@@ -30,9 +30,7 @@ void run(Dispatcher& dispatcher, const Key& key, const attune_weights* weights, 
 /// The roles of the operands that a call gives, in order.
 std::vector<std::string> roles_of(const Dispatcher& dispatcher, const Key& key, const attune_weights* weights) {
   std::vector<std::string> roles;
-  for (const TensorSpec& tensor : dispatcher.operands(key)) {
-    if (weights == nullptr || !tensor.is_packed) roles.push_back(tensor.role);
-  }
+  for (const TensorSpec& tensor : dispatcher.operands(key, own_weights(weights))) roles.push_back(tensor.role);
   return roles;
 }
 

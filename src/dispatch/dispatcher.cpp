@@ -151,9 +151,12 @@ std::vector<TensorSpec> Dispatcher::operands(std::string_view text) const {
   return op_of(problem).tensors(problem);
 }
 
-std::vector<TensorSpec> Dispatcher::operands(const Key& key) const {
-  const Problem problem = state_->problem(key);
-  return op_of(problem).tensors(problem);
+std::vector<TensorSpec> Dispatcher::operands(const Key& key, const Weights* weights) const {
+  const Problem problem =
+      state_->problem(weights == nullptr ? key : state_->codes_of(key).with_packed(state_->whole(key)));
+  auto tensors = op_of(problem).tensors(problem);
+  if (weights != nullptr) std::erase_if(tensors, [](const TensorSpec& tensor) { return tensor.is_packed; });
+  return tensors;
 }
 
 void Dispatcher::run_candidate(std::string_view text, std::string_view candidate, std::span<void* const> operands,

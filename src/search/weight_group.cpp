@@ -17,7 +17,8 @@ struct Pick {
   double ratio = 1;
 };
 
-/// Returns the candidate that represents a layout in a row; nullopt without one that may be published.
+/// Returns the candidate that represents a layout in a row; nullopt without one that may be published. Under a
+/// requirement a baseline that is not the winner may not: nothing says that it keeps what is required.
 std::optional<Pick> pick_of(const Decision& decision, const std::string& layout) {
   if (layout_of(decision.winner) == layout)
     return Pick{{decision.winner, decision.comparison.us, decision.errors}, decision.comparison.ratio};
@@ -29,7 +30,8 @@ std::optional<Pick> pick_of(const Decision& decision, const std::string& layout)
     if (best == nullptr || finalist.comparison.ratio > best->comparison.ratio) best = &finalist;
   }
   if (best != nullptr) return Pick{{best->candidate, best->comparison.us, best->errors}, best->comparison.ratio};
-  if (baseline != nullptr) return Pick{{decision.baseline, decision.baseline_us, baseline->errors}, 1};
+  if (baseline != nullptr && decision.protocol.require == Requirement::none)
+    return Pick{{decision.baseline, decision.baseline_us, baseline->errors}, 1};
   return std::nullopt;
 }
 

@@ -36,8 +36,8 @@ std::optional<Candidate> choose_config(std::span<const std::map<Candidate, doubl
 /// Chooses the layout in which the rows of one weight group have the lowest Σ calls·time, where a layout's time in a
 /// row is the baseline's time divided by its ratio. If the baselines share a layout, another one must gain more than
 /// `min_gain` to replace it. In the chosen layout, a row gets its winner; if that has another layout, the best finalist
-/// of the layout that was confirmed, else its baseline if that has the layout. A layout in which some row has none of
-/// these is no choice. Without a common layout every row gets its winner. Pure.
+/// of the layout that was confirmed, else its baseline if that has the layout and nothing is required of kernels. A
+/// layout in which some row has none of these is no choice. Without a common layout every row gets its winner. Pure.
 GroupChoice choose_layout(std::span<const GroupRow> rows, double min_gain);
 
 }  // namespace attune

@@ -59,6 +59,15 @@ TEST(WeightGroup, TakesTheLayoutOfTheLeastTotalTimeAndNotOfTheMostWins) {
   EXPECT_DOUBLE_EQ(choice.picks[2].us, 900 / 1.5);
 }
 
+TEST(WeightGroup, UnderARequirementABaselineIsNoRowThatItDidNotWin) {
+  std::vector<Decision> rows = {decision(1, 900, {finalist(in_layout("usual", 1), 1.01)}),
+                                decision(512, 10, {finalist(in_layout("a"), 1.2)})};
+  EXPECT_EQ(choose(rows).layout, "usual") << "the second row would lose little by its baseline";
+  for (Decision& row : rows) row.protocol.require = Requirement::deterministic;
+  EXPECT_EQ(choose(rows).layout, "") << "nothing says that the baseline is deterministic";
+  EXPECT_THAT(names(choose(rows)), ElementsAre("b_layout=usual;number=1", "b_layout=a;number=0"));
+}
+
 TEST(WeightGroup, CountsCalls) {
   const std::vector<Decision> rows = {
       decision(1, 10, {finalist(in_layout("a"), 2), finalist(in_layout("b"), 1.1)}),
