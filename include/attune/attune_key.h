@@ -39,7 +39,8 @@ typedef struct {
 ATTUNE_API int attune_parse_key(const char* text, attune_key* key);
 /// Converts the typed key of a matrix product.
 ATTUNE_API int attune_gemm_to_key(const attune_gemm_key* gemm, attune_key* key);
-/// Like attune_choose(), attune_require() and attune_explain(). `weights`: packed for this problem, or null.
+/// Like attune_choose(), attune_require() and attune_explain(); attune_choose_key() finds nothing for a key of no
+/// problem. `weights`: packed for this problem, or null.
 ATTUNE_API int attune_choose_key(attune_dispatcher* dispatcher, const attune_key* key, const attune_weights* weights,
                                  attune_hit* hit);
 ATTUNE_API int attune_require_key(attune_dispatcher* dispatcher, const attune_key* key, const attune_weights* weights,

@@ -38,7 +38,8 @@ class Key {
 
   Key() noexcept {}
   /// Values beyond kMaxValues make a key of no problem: its size says so.
-  Key(OpId op, std::span<const int64_t> values) noexcept : op_(op), size_(static_cast<uint16_t>(values.size())) {
+  Key(OpId op, std::span<const int64_t> values) noexcept
+      : op_(op), size_(static_cast<uint16_t>(std::min<size_t>(values.size(), kMaxValues + 1))) {
     std::copy_n(values.begin(), std::min(values.size(), kMaxValues), values_.begin());
   }
   Key(OpId op, std::initializer_list<int64_t> values) noexcept : Key(op, std::span(values.begin(), values.size())) {}

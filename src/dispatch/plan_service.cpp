@@ -108,7 +108,8 @@ Resolution PlanService::serve(const LookupRequest& request) {
   if (made.hit.plan == nullptr && made.hit.is_stand_in && options_.compile_mode != CompileMode::never) {
     // Not a refusal: the answer waits for a compiler.
   } else if (made.hit.plan == nullptr) {
-    if (device.refusals.size() < kMaxShapesKept) device.refusals.insert_or_assign(hash, made.refusal);
+    if (device.refusals.size() >= kMaxShapesKept) device.refusals.clear();
+    device.refusals.insert_or_assign(hash, made.refusal);
     log_.say(fmt::format("a shape cannot be served: {}", made.refusal.why));
   }
   want_compiled(request, made);
@@ -154,9 +155,9 @@ Hit PlanService::require(LookupRequest request, OperandList& operands) {
     made = serve(request);
   }
   wake_if_waiting();
-  if (made.hit.plan == nullptr) fail(made.refusal.code, "{}", made.refusal.why);
-  protect_plan(plans_.holder(), made.plan);
+  if (made.hit.plan != nullptr) protect_plan(plans_.holder(), made.plan);
   make_room();
+  if (made.hit.plan == nullptr) fail(made.refusal.code, "{}", made.refusal.why);
   operands = made.operands;
   return made.hit;
 }

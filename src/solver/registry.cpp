@@ -46,7 +46,8 @@ void Registry::add(std::unique_ptr<Solver> solver) {
   const auto known = std::find_if(entries_.begin(), entries_.end(), same);
   // A module's solver has had its entry since before the module was opened.
   const bool is_expected = known != entries_.end() && known->solver == nullptr && !known->module.empty();
-  ATTUNE_CHECK(known == entries_.end() || is_expected, "two solvers named {}", id);
+  if (known != entries_.end() && !is_expected)
+    fail(ErrorCode::invalid_input, "a solver of this name is there already: {}", id);
   if (is_expected) {
     known->title = solver->title();
     known->solver = solver.get();

@@ -59,6 +59,9 @@ std::vector<fs::path> module_folders(HostProcess host, std::vector<std::string>&
 }
 
 ModuleEntry open_module_file(const std::string& file) {
+  // A FIFO would wait for a writer.
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return {.error = "not a regular file: " + file};
   if (const auto why = why_truncated(file)) return {.error = *why};
   const UnboundThread loading;
   void* module = dlopen(file.c_str(), kOpenFlags);
@@ -72,6 +75,17 @@ ModuleEntry open_module_file(const std::string& file) {
   else if (version() != kSolverInterface)
     entry.error = "the module belongs to another build of Attune, rebuild it: " + file;
   return entry;
+}
+
+std::string why_failed(const std::string& file, const std::function<void()>& registration) {
+  try {
+    registration();
+  } catch (const std::exception& error) {
+    return fmt::format("{}: '{}'", error.what(), file);
+  } catch (...) {
+    return "an exception of unknown type: " + file;
+  }
+  return {};
 }
 
 }  // namespace attune

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct ModuleEntry {
   void (*register_ops)(void (*add)(const Op&)) = nullptr;  ///< Null for a module without ops.
   std::string error;                                       ///< Why the module cannot be used; empty: it can.
 };
+/// Calls a module's registration. Returns what it throws, and the file; empty if nothing.
+std::string why_failed(const std::string& file, const std::function<void()>& registration);
 /// Opens a module for the life of the process.
 ModuleEntry open_module_file(const std::string& file);
 

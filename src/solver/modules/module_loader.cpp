@@ -58,8 +58,7 @@ void set_load_variables(std::span<const ModuleSpec> specs) {
 /// Opens one module and calls its registration; returns the reason for a failure.
 std::string register_module(const std::string& file, Registry& registry) {
   const ModuleEntry module = open_module_file(file);
-  if (module.error.empty()) module.register_solvers(registry);
-  return module.error;
+  return module.error.empty() ? why_failed(file, [&] { module.register_solvers(registry); }) : module.error;
 }
 
 /// The file of a module; empty if it is missing.
@@ -106,19 +105,24 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
   for (const std::string& notice : op_module_notices()) registry.notices_.push_back(notice);
   for (const OpModule& module : op_modules()) {
     registry.module_ = module.file;
-    module.entry.register_solvers(registry);
+    const std::string why = why_failed(module.file, [&] { module.entry.register_solvers(registry); });
+    if (!why.empty()) registry.notices_.push_back("the solvers of an op module are excluded, " + why);
     registry.module_.clear();
   }
 }
 
 void Registry::open_module(SolverEntry& entry) {
   // An entry without a reason and without a solver is opened once, whatever the result.
+  const auto place = static_cast<size_t>(&entry - entries_.data());
   const size_t num_entries = entries_.size();
-  std::string reason = register_module(entry.module, *this);
-  ATTUNE_CHECK(entries_.size() == num_entries, "the module must register the solver that the build names: '{}'",
-               entry.module);
-  if (reason.empty() && entry.solver == nullptr) reason = "the module does not register its solver: " + entry.module;
-  entry.unavailable = std::move(reason);
+  const std::string file = entry.module;
+  std::string reason = register_module(file, *this);
+  if (entries_.size() > num_entries || (reason.empty() && entries_[place].solver == nullptr)) {
+    entries_.resize(num_entries);
+    reason = "the module does not register the solver that the build names: " + file;
+  }
+  if (!reason.empty()) entries_[place].solver = nullptr;
+  entries_[place].unavailable = std::move(reason);
 }
 
 }  // namespace attune

@@ -40,7 +40,6 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-/// Throws what registration throws.
 void open_op_module(const std::string& file, OpModules& all) {
   if (const auto why = why_not_trusted(file, code_file())) {
     all.notices.push_back(fmt::format("an op module is excluded, {}", *why));
@@ -52,8 +51,10 @@ void open_op_module(const std::string& file, OpModules& all) {
         fmt::format("an op module is excluded, {}", entry.error.empty() ? "it registers no op: " + file : entry.error));
     return;
   }
-  entry.register_ops(&register_op);
-  all.opened.push_back({file, entry});
+  if (const std::string why = why_failed(file, [&] { entry.register_ops(&register_op); }); !why.empty())
+    all.notices.push_back(fmt::format("an op module is excluded, {}", why));
+  else
+    all.opened.push_back({file, entry});
 }
 
 }  // namespace
@@ -66,11 +67,7 @@ void load_op_modules() noexcept {
     for (const fs::path& folder : module_folders(HostProcess::application, of_the_solvers)) {
       for (const fs::path& file : files_in(folder)) {
         if (!names.insert(file.filename()).second) continue;
-        try {
-          open_op_module(file.string(), all);
-        } catch (const Error& error) {
-          all.notices.push_back(fmt::format("an op module is excluded, {}: '{}'", error.what(), file.string()));
-        }
+        open_op_module(file.string(), all);
       }
     }
   } catch (const std::exception& error) {

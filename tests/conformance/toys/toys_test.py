@@ -67,6 +67,23 @@ class ToyTest(story.Story):
         module.write_bytes(b"not a library")
         self.assertRegex(self.attune("list", "solvers", env=environment).stderr, "an op module is excluded, .*attune_op_toy_norm")
 
+    def test_files_that_are_no_modules_are_excluded_and_the_others_stay(self):
+        folder = self.work / "modules"
+        folder.mkdir()
+        good = (Path(TOYS) / "attune_op_toy_norm.so").read_bytes()
+        for name in ("attune_op_toy_norm.so", "attune_op_again.so", "attune_solver_blis.so"):
+            (folder / name).write_bytes(good)
+            (folder / name).chmod(0o755)
+        os.mkfifo(folder / "attune_op_fifo.so")
+        os.mkfifo(folder / "attune_solver_openblas.so")
+        (folder / "attune_op_folder.so").mkdir()
+        result = self.attune("list", "solvers", env={"ATTUNE_MODULES": str(folder)})
+        self.assertRegex(result.stdout, r"toy_norm\.loops")
+        self.assertRegex(result.stdout, r"blis\.gemm .*UNAVAILABLE: the module does not register the solver that the build names: .*blis\.so")
+        self.assertRegex(result.stdout, r"openblas\.gemm .*UNAVAILABLE: not a regular file")
+        for why in ("not a regular file: .*fifo", "not a regular file: .*folder", "an op of this name is there already"):
+            self.assertRegex(result.stderr, why)
+
     def test_nothing_outside_their_folders_names_them(self):
         for folder in ("src", "include", "python", "cmake", "tools", "configs"):
             for file in (story.REPOSITORY / folder).rglob("*"):
