@@ -29,7 +29,7 @@ class ATTUNE_API Capture {
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  /// Counts a call. Lock-free and without I/O; takes at most 100 ns, except for the first call of a shape, which may
+  /// Counts a call. Lock-free and without I/O; takes at most 100 ns, except for the first call of a shape, which
   /// allocates. Some calls are counted in num_dropped() only: those of a shape beyond the first kMaxShapes, of a key
   /// that is no problem's, and, from the next flush() on, of a shape that no list can hold (a size below 1, a type that
   /// the op does not support).

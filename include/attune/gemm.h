@@ -8,7 +8,8 @@
 namespace attune {
 
 /// The key of a typed call of a matrix product: C[m,n] = A[m,k]·B (+ bias), repeated `batch` times. A plain value,
-/// filled in by the caller; no text, no heap. Fields without an attribute in the op are ignored.
+/// filled in by the caller; no text, no heap. A batch, a bias or an order of operands for which the op has no attribute
+/// makes a key of no problem; other fields without one are ignored.
 struct GemmKey {
   enum Flag : uint8_t {
     bias = 1,

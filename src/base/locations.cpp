@@ -22,9 +22,9 @@ std::optional<std::string> variable(const char* name) {
   return value;
 }
 
-/// A private folder: $own; else $xdg/attune; else ~/<otherwise>/attune.
+/// A private folder: $own; else $xdg/attune; else ~/<in_home>/attune.
 struct PrivateFolder {
-  const char *name, *own, *xdg, *otherwise;
+  const char *name, *own, *xdg, *in_home;
   const char* remedy;  ///< What to set in place of HOME.
 };
 constexpr PrivateFolder kHome{"home", "ATTUNE_HOME", "XDG_STATE_HOME", ".local/state",
@@ -51,7 +51,7 @@ std::string variables_instead() {
 Location location_of(const PrivateFolder& one) {
   if (auto stated = stated_location(one)) return *std::move(stated);
   if (const auto home = variable("HOME"))
-    return {one.name, std::filesystem::path(*home) / one.otherwise / "attune", "default"};
+    return {one.name, std::filesystem::path(*home) / one.in_home / "attune", "default"};
   fail(ErrorCode::invalid_input, "there is no home folder, set HOME, or {}", variables_instead());
 }
 

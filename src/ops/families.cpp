@@ -51,25 +51,37 @@ std::vector<FamilySpec> foreign_families() {
                       .columns = "n",
                       .pads_rows = true};
   };
+  const auto with_packed_weights = [](FamilySpec family) {
+    family.is_packed = true;
+    return family;
+  };
+  const auto without_padding = [](FamilySpec family) {
+    family.pads_rows = false;
+    return family;
+  };
   using enum OpId;
-  std::vector<FamilySpec> all = {
+  return {
       plain_product(gemm_a8w8, "gemm_a8w8", "8-bit product, scales per token and channel", "a8w8_tuned_gemm.csv",
                     "a8w8", "GEMM_A8W8", {kM, kN, kK, kWeightType}, kBare),
-      plain_product(gemm_a8w8_bpreshuffle, "gemm_a8w8_bpreshuffle", "8-bit product, weights stored in tiles",
-                    "a8w8_bpreshuffle_tuned_gemm.csv", "a8w8_bpreshuffle", "GEMM_A8W8_BPRESHUFFLE",
-                    {kM, kN, kK, kWeightType}, kWithLibrary),
+      with_packed_weights(plain_product(gemm_a8w8_bpreshuffle, "gemm_a8w8_bpreshuffle",
+                                        "8-bit product, weights stored in tiles", "a8w8_bpreshuffle_tuned_gemm.csv",
+                                        "a8w8_bpreshuffle", "GEMM_A8W8_BPRESHUFFLE", {kM, kN, kK, kWeightType},
+                                        kWithLibrary)),
       plain_product(gemm_a8w8_blockscale, "gemm_a8w8_blockscale", "fp8 product, scales 1×128 and 128×128",
                     "a8w8_blockscale_tuned_gemm.csv", "a8w8_blockscale", "GEMM_A8W8_BLOCKSCALE", {kM, kN, kK},
                     kWithLibrary),
-      plain_product(gemm_a8w8_blockscale_bpreshuffle, "gemm_a8w8_blockscale_bpreshuffle",
-                    "fp8 block-scaled product, weights stored in tiles", "a8w8_blockscale_bpreshuffle_tuned_gemm.csv",
-                    "a8w8_blockscale_bpreshuffle", "GEMM_A8W8_BLOCKSCALE_BPRESHUFFLE", {kM, kN, kK}, kWithLibrary),
+      with_packed_weights(plain_product(gemm_a8w8_blockscale_bpreshuffle, "gemm_a8w8_blockscale_bpreshuffle",
+                                        "fp8 block-scaled product, weights stored in tiles",
+                                        "a8w8_blockscale_bpreshuffle_tuned_gemm.csv", "a8w8_blockscale_bpreshuffle",
+                                        "GEMM_A8W8_BLOCKSCALE_BPRESHUFFLE", {kM, kN, kK}, kWithLibrary)),
       plain_product(gemm_a4w4_blockscale, "gemm_a4w4_blockscale", "MXFP4 product", "a4w4_blockscale_tuned_gemm.csv",
                     "a4w4_blockscale", "GEMM_A4W4", {kM, kN, kK}, kBare),
-      plain_product(batched_gemm_bf16, "batched_gemm_bf16", "B independent bf16 products",
-                    "bf16_tuned_batched_gemm.csv", "bf16 batched", "BF16_BATCHED_GEMM", {kB, kM, kN, kK}, kBare),
-      plain_product(batched_gemm_a8w8, "batched_gemm_a8w8", "B independent 8-bit products",
-                    "a8w8_tuned_batched_gemm.csv", "a8w8 batched", "A8W8_BATCHED_GEMM", {kB, kM, kN, kK}, kBare),
+      without_padding(plain_product(batched_gemm_bf16, "batched_gemm_bf16", "B independent bf16 products",
+                                    "bf16_tuned_batched_gemm.csv", "bf16 batched", "BF16_BATCHED_GEMM",
+                                    {kB, kM, kN, kK}, kBare)),
+      without_padding(plain_product(batched_gemm_a8w8, "batched_gemm_a8w8", "B independent 8-bit products",
+                                    "a8w8_tuned_batched_gemm.csv", "a8w8 batched", "A8W8_BATCHED_GEMM",
+                                    {kB, kM, kN, kK}, kBare)),
       {.number = fmoe,
        .op = "fmoe",
        .title = "fused mixture of experts",
@@ -80,11 +92,6 @@ std::vector<FamilySpec> foreign_families() {
        .results = kFmoe,
        .baselines = {}},
   };
-  for (FamilySpec& family : all) {
-    if (family.key.front().attribute == kB.attribute) family.pads_rows = false;
-    family.is_packed = family.op.ends_with("_bpreshuffle");
-  }
-  return all;
 }
 
 std::vector<FamilySpec> make_families() {

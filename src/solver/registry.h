@@ -63,9 +63,9 @@ inline constexpr int kSolverInterface = 7;
 /// sets the load variables and opens every module (in an application neither, see Registry), and calls every linked-in
 /// registration; in the program it must precede any other thread. Later calls return the same object. Modules are
 /// searched in $ATTUNE_MODULES (a folder), beside the program or library in `modules/`, then in the installed folder; a
-/// module that other users could have written is unavailable. Op modules (solver/modules/op_modules.h) of these folders are
-/// opened too, always. In the program, throws invalid_input when ATTUNE_MODULES
-/// is not a readable folder; an application gets a notice and the usual folders.
+/// module that other users could have written is unavailable. Op modules (solver/modules/op_modules.h) of these folders
+/// are opened too, always. In the program, throws invalid_input when ATTUNE_MODULES is not a readable folder; an
+/// application gets a notice and the usual folders.
 const Registry& registry(HostProcess host = HostProcess::program);
 
 }  // namespace attune

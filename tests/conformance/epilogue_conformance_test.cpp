@@ -15,6 +15,7 @@
 #include "ops/op.h"
 #include "search/prune.h"
 #include "solver/registry.h"
+#include "solver_fixture.h"
 #include "solver_ids.h"
 
 namespace attune {
@@ -50,17 +51,11 @@ std::vector<Attributes> epilogues() {
   return all;
 }
 
-class EpilogueConformance : public testing::TestWithParam<std::string> {
+class EpilogueConformance : public SolverFixture {
  protected:
   void SetUp() override {
-    for (const SolverEntry& entry : registry().entries()) {
-      if (entry.id != GetParam()) continue;
-      if (!entry.solver) GTEST_SKIP() << GetParam() << " is unavailable: " << entry.unavailable;
-      solver_ = entry.solver;
-    }
-    ASSERT_NE(solver_, nullptr);
-    device_ = open_device(GetParam() == "fake.gemm" ? "fake:0" : "cpu:0");
-    executor_ = std::make_unique<LocalExecutor>(*device_, registry());
+    SolverFixture::SetUp();
+    if (solver_ != nullptr) executor_ = std::make_unique<LocalExecutor>(*device_, registry());
   }
 
   Problem problem_of(const std::string& shape, const Attributes& epilogue) const {
@@ -108,8 +103,6 @@ class EpilogueConformance : public testing::TestWithParam<std::string> {
     return all;
   }
 
-  const Solver* solver_ = nullptr;
-  std::unique_ptr<Device> device_;
   std::unique_ptr<Executor> executor_;
 };
 

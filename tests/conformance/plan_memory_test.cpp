@@ -18,6 +18,7 @@
 #include "ops/op.h"
 #include "search/prune.h"
 #include "solver/registry.h"
+#include "solver_fixture.h"
 #include "solver_ids.h"
 
 namespace attune {
@@ -46,20 +47,14 @@ struct ProcessMemory {
   }
 };
 
-class PlanMemory : public testing::TestWithParam<std::string> {
+class PlanMemory : public SolverFixture {
  protected:
   void SetUp() override {
 #ifdef ATTUNE_SANITIZED
     GTEST_SKIP() << "a sanitizer's allocator keeps more than it is asked for";
 #endif
-    for (const SolverEntry& entry : registry().entries()) {
-      if (entry.id != GetParam()) continue;
-      if (!entry.solver) GTEST_SKIP() << GetParam() << " is unavailable: " << entry.unavailable;
-      solver_ = entry.solver;
-    }
-    ASSERT_NE(solver_, nullptr);
-    device_ = open_device(GetParam() == "fake.gemm" ? "fake:0" : "cpu:0");
-    backend_ = solver_->open(*device_);
+    SolverFixture::SetUp();
+    if (solver_ != nullptr) backend_ = solver_->open(*device_);
   }
   std::vector<Binary> binaries(const Problem& problem, const Config& config) {
     std::vector<Binary> all;
@@ -103,8 +98,6 @@ class PlanMemory : public testing::TestWithParam<std::string> {
                        kNumPlans;
     return weighed;
   }
-  const Solver* solver_ = nullptr;
-  std::unique_ptr<Device> device_;
   std::unique_ptr<Backend> backend_;
 };
 

@@ -24,6 +24,7 @@
 #include "search/prune.h"
 #include "solver/miss_config.h"
 #include "solver/registry.h"
+#include "solver_fixture.h"
 #include "solver_ids.h"
 
 namespace attune {
@@ -82,17 +83,11 @@ Status judged(Status status) {
   return status;
 }
 
-class SolverConformance : public testing::TestWithParam<std::string> {
+class SolverConformance : public SolverFixture {
  protected:
   void SetUp() override {
-    for (const SolverEntry& entry : registry().entries()) {
-      if (entry.id != GetParam()) continue;
-      if (!entry.solver) GTEST_SKIP() << GetParam() << " is unavailable: " << entry.unavailable;
-      solver_ = entry.solver;
-    }
-    ASSERT_NE(solver_, nullptr);
-    device_ = open_device(GetParam() == "fake.gemm" ? "fake:0" : "cpu:0");
-    executor_ = std::make_unique<LocalExecutor>(*device_, registry());
+    SolverFixture::SetUp();
+    if (solver_ != nullptr) executor_ = std::make_unique<LocalExecutor>(*device_, registry());
   }
   std::vector<Problem> supported() const {
     std::vector<Problem> problems;
@@ -132,8 +127,6 @@ class SolverConformance : public testing::TestWithParam<std::string> {
     }
     return all;
   }
-  const Solver* solver_ = nullptr;
-  std::unique_ptr<Device> device_;
   std::unique_ptr<Executor> executor_;
 };
 

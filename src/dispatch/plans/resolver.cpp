@@ -92,7 +92,7 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
         answer.hit.row = met.number;
         answer.hit.regret_percent = percent_of(met.regret);
         answer.hit.layout = met.layout;
-        // Results would change when the kernel takes over from a stand-in, so under a requirement there is none.
+        // Results would change when the kernel takes over from a stand-in, so under a requirement no stand-in serves.
         const bool may_wait = required_ == Requirement::none || maker_.compiles();
         if (has_plan || (!kernel.empty() && !answer.missing.empty() && may_wait)) return true;
         answer.missing.clear();

@@ -38,7 +38,7 @@ class KeyCodes {
   /// leaves out one that has no default.
   std::optional<Key> complete(const Key& key) const noexcept;
 
-  /// Hashes a key without its M. About 6 ns for 14 values.
+  /// Hashes a key without its M.
   GroupKey group_key(const Key& key, int64_t layout = 0) const noexcept {
     return GroupKey::of(family_.number, {key.values().data(), num_columns_}, m_column_, layout);
   }

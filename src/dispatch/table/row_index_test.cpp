@@ -120,7 +120,8 @@ TEST_F(RowIndexTest, EachKindOfRowThatNoCallCanTakeIsSaidWithItsReason) {
   const std::string range = "expects a whole number from 1 to 2147483647, got ";
   const std::string plain = ",jit.gemm@1:a=1,,\n", k16 = ",jit.gemm@1:b_layout=host.k16.v1,";
   const std::pair<std::string, std::string> cases[] = {
-      {"x86-64-v4,2,1,2,3,False,fp32,banana" + plain, "column 'us' expects a time in µs from 1e-09 to 1e+18, got 'banana'"},
+      {"x86-64-v4,2,1,2,3,False,fp32,banana" + plain,
+       "column 'us' expects a time in µs from 1e-09 to 1e+18, got 'banana'"},
       {"x86-64-v4,2,1,2,3,False,fp32,0" + plain, "column 'us' expects a time in µs from 1e-09 to 1e+18, got '0'"},
       {"x86-64-v4,2,1,seven,3,False,fp32,1" + plain, "column 'N' expects a whole number, got 'seven'"},
       {"x86-64-v4,2,1,-7,3,False,fp32,1" + plain, "column 'N' " + range + "'-7'"},

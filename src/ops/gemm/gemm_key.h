@@ -49,7 +49,7 @@ bool fill(const GemmKey& from, Key& to) noexcept {
 }  // namespace gemm_key
 
 /// Converts a typed key; a test compares the order of the fields with the schemas. Returns false for an op that is no
-/// matrix product, and for a batch, a bias or an order of operands that the op does not have. About 1 ns.
+/// matrix product, and for a batch, a bias or an order of operands that the op does not have. About 4 ns.
 inline bool to_key(const GemmKey& from, Key& to) noexcept {
   using enum GemmField;
   switch (from.op) {

@@ -126,8 +126,8 @@ class Finish {
   Finish(const GemmShape& shape, const HostTensors& tensors, Activate activate)
       : shape_(shape), activate_(activate), root_k_(std::sqrt(static_cast<double>(shape.k))) {
     const auto where = GemmOperands::of(shape);
-    const auto number = [&](bool is_there, size_t operand, double otherwise) {
-      return is_there ? element(DType::fp32, tensors.operands[operand].data(), 0) : otherwise;
+    const auto number = [&](bool is_there, size_t operand, double default_value) {
+      return is_there ? element(DType::fp32, tensors.operands[operand].data(), 0) : default_value;
     };
     const GemmEpilogue& epilogue = shape.epilogue;
     alpha_ = number(epilogue.alpha == Factor::any, where.alpha, epilogue.alpha == Factor::zero ? 0 : 1);
