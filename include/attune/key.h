@@ -60,12 +60,18 @@ class Key {
     op_ = op;
     size_ = static_cast<uint16_t>(size);
   }
+  /// Requires: fewer than kMaxValues.
+  void push_back(int64_t value) noexcept { values_[size_++] = value; }
   int64_t& operator[](size_t i) noexcept { return values_[i]; }
   int64_t operator[](size_t i) const noexcept { return values_[i]; }
   std::span<const int64_t> values() const noexcept { return {values_.data(), std::min<size_t>(size_, kMaxValues)}; }
   bool operator==(const Key& other) const noexcept {
-    return op_ == other.op_ && size_ == other.size_ &&
-           std::equal(values().begin(), values().end(), other.values_.begin());
+    if (op_ != other.op_ || size_ != other.size_) return false;
+    // Without an early end: memcmp() costs a lookup more than the few values do.
+    const auto mine = values();
+    uint64_t differing = 0;
+    for (size_t i = 0; i < mine.size(); ++i) differing |= static_cast<uint64_t>(mine[i] ^ other.values_[i]);
+    return differing == 0;
   }
 
  private:

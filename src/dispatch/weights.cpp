@@ -29,7 +29,7 @@ uint64_t Weights::bytes() const noexcept {
 Weights Dispatcher::State::pack(const Key& given, std::span<const void* const> plain, const PackOptions& wanted) {
   constexpr uint32_t kAlignment = 64;
   const KeyCodes& own = codes_of(given);
-  const Key key = own.with_packed(own.with_m(whole(given), 1));
+  const Key key = own.with_packed(own.with_m(short_key(given), 1));
   const WeightsPacker::PackingChoice chosen = plans.choose_packing(key, wanted);
   const size_t num_wanted = chosen.plain_bytes.size();
   if (plain.size() != num_wanted)
@@ -56,7 +56,7 @@ Weights Dispatcher::State::pack(const Key& given, std::span<const void* const> p
   return Weights(std::move(state));
 }
 
-/// Whether this dispatcher packed the weights, and for this problem. `key`: complete, of packed weights.
+/// Whether this dispatcher packed the weights, and for this problem. `key`: short, of packed weights.
 bool Dispatcher::State::holds(const Weights& weights, const KeyCodes& own, const Key& key) const noexcept {
   if (!weights.state_ || &weights.state_->device != &plans.owner()) return false;
   const Key& packed = weights.state_->key;
