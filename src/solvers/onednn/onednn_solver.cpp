@@ -312,7 +312,7 @@ class OnednnBackend final : public Backend {
     const memory::desc& wanted = description_of(layout, problem);
     guarded(ErrorCode::device, [&] {
       // The library takes its inputs as void*; a reorder does not write them.
-      memory from(rows, engine_, const_cast<std::byte*>(plain.front().data())), to(wanted, engine_, packed.data);
+      memory from(rows, engine_, plain.front().data), to(wanted, engine_, packed.data);
       dnnl::stream stream(engine_);
       dnnl::reorder(from, to).execute(stream, from, to);
       stream.wait();
