@@ -83,6 +83,7 @@ Hit Dispatcher::State::choose(const Key& key, const Weights* weights, OnMiss on_
   const KeyCodes* own = codes.find(key.op());
   if (own == nullptr) return {};
   if (!own->is_short(key)) {
+    if (own->is_complete(key)) return choose(own->trimmed(key), weights, on_miss, operands);
     const auto shortened = own->shorten(key);
     return shortened ? choose(*shortened, weights, on_miss, operands) : Hit();
   }

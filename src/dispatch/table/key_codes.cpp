@@ -35,7 +35,7 @@ KeyCodes::KeyCodes(const FamilySpec& family)
   for (size_t i = 0; i < num_columns_; ++i) {
     const std::string_view default_value = family.key[i].default_value;
     if (!default_value.empty()) defaults_[i] = code(i, default_value).value();
-    if (default_value.empty() || follows_dtype(i)) num_required_ = i + 1;
+    if (default_value.empty() || family.key[i].kind == ColumnKind::dtype) num_required_ = i + 1;
   }
   for (const size_t column : {m_column_, n_column_}) {
     ATTUNE_CHECK(column == num_columns_ || column < num_required_, "a size of {} has a default", family.op);
@@ -91,20 +91,13 @@ Key KeyCodes::key(const Problem& problem) const {
     }
     key[i] = *number;
   }
-  trim(key);
-  return key;
+  return trimmed(key);
 }
 
 std::optional<Key> KeyCodes::shorten(const Key& key) const noexcept {
-  auto whole = complete(key);
-  if (whole) trim(*whole);
-  return whole;
-}
-
-void KeyCodes::trim(Key& key) const noexcept {
-  size_t size = key.size();
-  while (size > num_required_ && key[size - 1] == defaults_[size - 1]) --size;
-  key.resize(op(), size);
+  const auto whole = complete(key);
+  if (!whole) return std::nullopt;
+  return trimmed(*whole);
 }
 
 std::optional<Key> KeyCodes::complete(const Key& key) const noexcept {

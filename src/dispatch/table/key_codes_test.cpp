@@ -87,11 +87,16 @@ TEST(KeyCodes, EveryKeyHasOneShortFormAndItsOwnHash) {
 TEST(KeyCodes, TypedKeysAreConvertedToShortOnes) {
   for (const FamilySpec& one : families()) {
     const KeyCodes codes(one);
-    for (int flags = 0; flags < 32; ++flags) {
+    for (int i = 0; i < 32 * kNumDTypes; ++i) {
       Key key;
-      const GemmKey typed{.op = one.number, .m = 3, .n = 5, .k = 7, .flags = static_cast<uint8_t>(flags)};
+      const GemmKey typed{.op = one.number,
+                          .m = 3,
+                          .n = 5,
+                          .k = 7,
+                          .in = static_cast<DType>(i / 32),
+                          .flags = static_cast<uint8_t>(i % 32)};
       if (!to_key(typed, key)) continue;
-      EXPECT_TRUE(codes.is_short(key)) << one.op << " " << flags;
+      EXPECT_TRUE(codes.is_short(key)) << one.op << " " << i;
     }
   }
 }
