@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <string>
+
 #include "core/turn.h"
 
 namespace attune {
@@ -16,6 +18,9 @@ class Announcer {
   /// allowed for it; 0: no limit of its own. Called on the measuring thread, also before each turn, so it must be
   /// cheap. Throws when the announcement cannot be made; then nothing may be run.
   virtual void announce(Slot slot, Milliseconds limit) = 0;
+  /// The device no longer works, so nothing that this process measures counts any more. In a worker it ends the
+  /// process, while the last slot is still announced.
+  virtual void report_broken_device(const std::string& why) noexcept = 0;
 };
 
 }  // namespace attune

@@ -38,16 +38,12 @@ Finding find(Step step, const std::function<Finding()>& work) {
 
 }  // namespace
 
-Outcome evaluate(Device& device, Step step, const std::function<Finding()>& work) {
+Outcome evaluate(Step step, const std::function<Finding()>& work) {
   Finding found = find(step, work);
   Outcome outcome;
   outcome.status = found.status;
   outcome.detail = std::move(found.detail);
   outcome.errors = found.errors;
-  if (!outcome.ok() && !device.healthy()) {
-    outcome.status = Status::device_lost;
-    outcome.detail = "the device stopped working: " + outcome.detail;
-  }
   return outcome;
 }
 

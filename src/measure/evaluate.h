@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "core/outcome.h"
-#include "device/device.h"
 #include "measure/verification.h"
 
 namespace attune {
@@ -13,10 +12,10 @@ namespace attune {
 enum class Step : uint8_t { prepare, memory, run };
 
 /// Runs one step of a candidate and returns its Outcome, made from the finding or from the exception. The only place
-/// where exceptions, foreign ones included, become outcomes. A device that is not healthy afterwards is `device_lost`.
+/// where exceptions, foreign ones included, become outcomes.
 ///   prepare: unavailable → unsupported, device → launch_failed, any other → load_failed
 ///   memory:  any → out_of_memory          run: any → launch_failed
 ///   always:  timeout → timed_out, std::bad_alloc → out_of_memory
-Outcome evaluate(Device& device, Step step, const std::function<Finding()>& work);
+Outcome evaluate(Step step, const std::function<Finding()>& work);
 
 }  // namespace attune

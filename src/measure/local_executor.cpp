@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "measure/bitwise/row_axis.h"
-#include "measure/evaluate.h"
 #include "measure/plausibility.h"
 #include "search/prune.h"
 #include "search/weight_group.h"
@@ -49,6 +48,21 @@ void LocalExecutor::drop(Slot slot) {
 
 void LocalExecutor::announce(Slot slot, Milliseconds limit) {
   if (announcer_ != nullptr) announcer_->announce(slot, limit);
+}
+
+/// Returns the outcome of one step. A device that does not work afterwards ends the process or throws device, while the
+/// slot that broke it is still announced.
+Outcome LocalExecutor::evaluate_step(Step step, const std::function<Finding()>& work) {
+  Outcome outcome = evaluate(step, work);
+  check_device(outcome.detail);
+  return outcome;
+}
+
+void LocalExecutor::check_device(const std::string& detail) {
+  if (device_.healthy()) return;
+  const std::string why = fmt::format("{} stopped working{}{}", device_.info().id, detail.empty() ? "" : ": ", detail);
+  if (announcer_ != nullptr) announcer_->report_broken_device(why);
+  fail(ErrorCode::device, "{}", why);
 }
 
 Opened LocalExecutor::answer(const request::Open& open) {
@@ -114,7 +128,7 @@ void LocalExecutor::check_layout(const OpenProblem& open_problem, const Config& 
 
 Outcome LocalExecutor::prepare(OpenProblem& open_problem, const Admission& admission, std::unique_ptr<Plan>& plan) {
   const auto start = std::chrono::steady_clock::now();
-  return evaluate(device_, Step::prepare, [&]() -> Finding {
+  return evaluate_step(Step::prepare, [&]() -> Finding {
     const Candidate& candidate = admission.candidate;
     check_layout(open_problem, candidate.config);
     plan = solvers_.prepare(open_problem.problem, candidate, find_contender(open_problem.contenders, candidate.solver),
@@ -160,7 +174,7 @@ std::vector<OtherRows> LocalExecutor::prepare_other_rows(OpenProblem& open_probl
 /// made once, is reported for each.
 bool LocalExecutor::make_bench(OpenProblem& open_problem, bool references) {
   if (!open_problem.broken.ok()) return false;
-  open_problem.broken = evaluate(device_, Step::memory, [&]() -> Finding {
+  open_problem.broken = evaluate_step(Step::memory, [&]() -> Finding {
     if (!open_problem.bench) {
       open_problem.bench = std::make_unique<Bench>(device_, op_of(open_problem.problem), open_problem.problem,
                                                    open_problem.protocol, announcer_);
@@ -194,6 +208,7 @@ Admitted LocalExecutor::answer(const request::Admit& admit) {
   if (!answer.verified.ok()) {
     announce(slot, admission.limits.load);
     entrant.plan.reset();
+    check_device({});
     return answer;
   }
   open_problem.admitted.insert_or_assign(slot, admission).first->second.output = answer.output;
@@ -218,7 +233,7 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
   if (!is_stated && admission.must_meet)
     return {.status = Status::unsupported,
             .detail = fmt::format("its plan does not state that it is {}", text(required))};
-  verified = evaluate(device_, Step::memory, [&]() -> Finding {
+  verified = evaluate_step(Step::memory, [&]() -> Finding {
     bench.reserve(entrant.plan->traits(), check);
     const std::string layout = layout_of(admission.candidate.config);
     if (layout != kPlain) entrant.weights = bench.weights(open_problem.packings.at(layout), check);
@@ -226,7 +241,7 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
   });
   if (!verified.ok()) return verified;
   if (check) {
-    verified = evaluate(device_, Step::run, [&] {
+    verified = evaluate_step(Step::run, [&] {
       Finding verdict = bench.verify(entrant, admission.twice, admission.limits.run, answer.launches);
       answer.corrupted = verdict.corrupted;
       return verdict;
@@ -235,23 +250,22 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
   }
   if (check && required == Requirement::batch_invariant && is_stated) {
     std::vector<OtherRows> others;
-    Outcome invariant = evaluate(device_, Step::prepare, [&]() -> Finding {
+    Outcome invariant = evaluate_step(Step::prepare, [&]() -> Finding {
       others = prepare_other_rows(open_problem, admission);
       return {};
     });
     if (invariant.ok()) {
-      invariant = evaluate(device_, Step::run,
-                           [&] { return bench.verify_rows(entrant, others, admission.limits.run, answer.launches); });
+      invariant = evaluate_step(
+          Step::run, [&] { return bench.verify_rows(entrant, others, admission.limits.run, answer.launches); });
     }
     if (!invariant.ok()) return {.status = invariant.status, .detail = invariant.detail, .errors = verified.errors};
   }
   if (required != Requirement::none && is_stated) {
-    const Outcome repeated = evaluate(device_, Step::run, [&] {
-      return bench.verify_repeats(entrant, admission.output, admission.limits.run, answer);
-    });
+    const Outcome repeated = evaluate_step(
+        Step::run, [&] { return bench.verify_repeats(entrant, admission.output, admission.limits.run, answer); });
     if (!repeated.ok()) return {.status = repeated.status, .detail = repeated.detail, .errors = verified.errors};
   }
-  Outcome timed = evaluate(device_, Step::run, [&]() -> Finding {
+  Outcome timed = evaluate_step(Step::run, [&]() -> Finding {
     const Bench::FirstRun first = bench.first_run(entrant, admission.limits.run);
     answer.launches += first.launches;
     answer.batch = first.batch;
@@ -273,7 +287,7 @@ Sampled LocalExecutor::answer(const request::Sample& sample) {
     }
     Bench* bench = open_problem->bench.get();
     Bench::Sampling taken;
-    Outcome outcome = evaluate(device_, Step::run, [&]() -> Finding {
+    Outcome outcome = evaluate_step(Step::run, [&]() -> Finding {
       taken = bench->take(turn);
       const std::string reason = bench->why_implausible(taken.sample.us);
       return reason.empty() ? Finding{} : Finding{Status::implausible_time, reason, {}};
@@ -312,6 +326,7 @@ void LocalExecutor::give_back(OpenProblem& open_problem, Slot slot) {
   announce(slot, open_problem.admitted.at(slot).limits.load);
   open_problem.bench->drop(slot);
   open_problem.admitted.erase(slot);
+  check_device({});
 }
 
 void LocalExecutor::close(ProblemId id) {

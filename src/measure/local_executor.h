@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "measure/bench.h"
+#include "measure/evaluate.h"
 #include "measure/executor.h"
 #include "measure/opened_solvers.h"
 #include "measure/sealed_binaries.h"
@@ -64,6 +65,8 @@ class LocalExecutor final : public Executor {
   OpenProblem* open_problem_of(Slot slot);
   void give_back(OpenProblem& open_problem, Slot slot);
   void announce(Slot slot, Milliseconds limit);
+  Outcome evaluate_step(Step step, const std::function<Finding()>& work);
+  void check_device(const std::string& detail);
 
   Device& device_;
   const Registry& registry_;

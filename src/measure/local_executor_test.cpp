@@ -182,13 +182,6 @@ TEST_F(LocalExecutorTest, AFailedCandidateIsAnOutcome) {
   EXPECT_TRUE(sample({{.slot = 1}, {.slot = 5}}).samples.empty()) << "none of them can be sampled";
 }
 
-TEST_F(LocalExecutorTest, ADeviceThatFailsItsProbeIsLost) {
-  start();
-  open(1);
-  device_->break_down();
-  EXPECT_EQ(admit(1, "fault=throws;us=5").verified.status, Status::device_lost);
-}
-
 TEST_F(LocalExecutorTest, SamplesEveryTurnInOrder) {
   start();
   open(1);
@@ -262,6 +255,8 @@ TEST_F(LocalExecutorTest, DropAndCloseFreeWhatTheyHeld) {
 class Page final : public Announcer {
  public:
   void announce(Slot slot, Milliseconds limit) override { announced = {slot, limit}; }
+  void report_broken_device(const std::string&) noexcept override { broke_it = announced.first; }
+  Slot broke_it = 0;  ///< Announced when the device broke.
   using SlotLimit = std::pair<Slot, Milliseconds>;
   SlotLimit announced;
 };
@@ -283,6 +278,29 @@ TEST_F(LocalExecutorTest, WhatIsGivenBackIsAnnouncedWithTheLimitOfItsLoad) {
   EXPECT_THAT(given_back,
               ElementsAre(Page::SlotLimit{2, ms(2000)}, Page::SlotLimit{3, ms(3000)}, Page::SlotLimit{4, ms(4000)}));
   EXPECT_EQ(page.announced, Page::SlotLimit{}) << "and what comes then is nobody's";
+}
+
+TEST_F(LocalExecutorTest, ABrokenDeviceEndsAllWorkWhileTheSlotThatBrokeItIsAnnounced) {
+  // While a candidate is verified, sampled, and freed.
+  for (const int when : {1, 2, 3}) {
+    Page page;
+    executor_.reset();
+    start({}, &page);
+    open(1);
+    admit(1, "fault=none;us=5");
+    admit(2, "fault=none;us=5");
+    EXPECT_EQ(page.broke_it, 0u);
+    at_end_ = [&] { device_->break_down(); };
+    const std::function<void()> steps[] = {
+        [&] { admit(3, "fault=tile_dropped;us=5"); },
+        [&] {
+          sample({{.slot = 1}, {.slot = 2, .launches = 400, .limit = Milliseconds(1)}});
+        },
+        [&] { executor_->drop(1); }};
+    EXPECT_THROW(steps[when - 1](), Error);
+    EXPECT_EQ(page.broke_it, when == 1 ? 3u : when == 2 ? 2u : 1u);
+    at_end_ = {};
+  }
 }
 
 TEST_F(LocalExecutorTest, AnAbortedRequestIsAnsweredWithoutBeingDone) {
@@ -311,6 +329,7 @@ TEST_F(LocalExecutorTest, WhatItThrowsEndsTheRequest) {
     void announce(Slot, Milliseconds) override {
       if (fails) fail(ErrorCode::io, "planted: nobody listens");
     }
+    void report_broken_device(const std::string&) noexcept override {}
     bool fails = true;
   } announcer;
   start({}, &announcer);
@@ -334,9 +353,8 @@ TEST_F(LocalExecutorTest, DoesOneRequestAtATime) {
 }
 
 TEST(Evaluate, MakesAnOutcomeOfEveryException) {
-  FakeDevice device;
   const auto status = [&](Step step, const std::function<void()>& work) {
-    return evaluate(device, step,
+    return evaluate(step,
                     [&] {
                       work();
                       return Finding{};

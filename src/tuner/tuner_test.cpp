@@ -99,7 +99,7 @@ std::vector<std::unique_ptr<Solver>> mortal(std::vector<std::string> first, std:
   return solvers;
 }
 
-TEST(TunerOnALostDevice, AShapeIsNotDecidedRatherThanUnsupported) {
+TEST(TunerOnALostDevice, ThrowsRatherThanCallAShapeUnsupported) {
   FakeDevice device;
   Registry solvers;
   for (auto& solver : mortal({"us=5;dies=0"}, {})) solvers.add(std::move(solver));
@@ -110,9 +110,13 @@ TEST(TunerOnALostDevice, AShapeIsNotDecidedRatherThanUnsupported) {
   const std::atomic<bool> interrupted = false;
   for (const bool lost : {false, true}) {
     if (lost) device.break_down();
-    const auto result =
-        Tuner(executor, *journal, {}, clock).run({{.problem = problem(16, 48)}}, observer, interrupted).front();
-    EXPECT_EQ(result.ending, lost ? Ending::cut : Ending::unsupported) << result.reason;
+    const auto run = [&] {
+      return Tuner(executor, *journal, {}, clock).run({{.problem = problem(16, 48)}}, observer, interrupted).front();
+    };
+    if (lost)
+      EXPECT_THROW(run(), Error);
+    else
+      EXPECT_EQ(run().ending, Ending::unsupported);
   }
 }
 

@@ -14,8 +14,9 @@ using Clock = std::chrono::steady_clock;
 
 /// Deaths without a blamed candidate, per request or per restoration of all slots.
 constexpr uint32_t kMaxUnattributedDeaths = 3;
-constexpr int kStarts = 3;          // attempts to start a worker
-constexpr Milliseconds kLook{100};  // interval for checking whether to stop
+constexpr int kStarts = 3;           // attempts to start a worker
+constexpr int kMaxFailedProbes = 2;  // then the device is lost
+constexpr Milliseconds kLook{100};   // interval for checking whether to stop
 
 /// Thrown during the recovery from a death; caught before the caller sees it.
 struct StopRequested {};
@@ -198,6 +199,7 @@ Milliseconds WorkerExecutor::longest_step(const WorkerRequest& request) const {
 
 void WorkerExecutor::start() {
   std::string why;
+  int num_failed_probes = 0;
   for (int i = 0; i < kStarts; ++i) {
     worker_.reset();
     worker_ = std::make_unique<WorkerProcess>(options_, poll_set_);
@@ -207,7 +209,12 @@ void WorkerExecutor::start() {
       continue;
     }
     auto& answer = std::get<Reply>(event);
-    if (const auto* failed = std::get_if<reply::Failed>(&answer)) fail(failed->code, "{}", failed->message);
+    if (const auto* failed = std::get_if<reply::Failed>(&answer)) {
+      // A probe that fails may be an earlier worker's doing, whose context still ends.
+      if (failed->code != ErrorCode::device || ++num_failed_probes == kMaxFailedProbes)
+        fail(failed->code, "{}", failed->message);
+      continue;
+    }
     num_admissions_ = 0;
     // The facts of the first worker stay valid: a second measurement of the bandwidth must not change keys or rules.
     if (device_.id.empty()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/worker_executor.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -84,6 +85,42 @@ TEST_F(WorkerExecutorTest, ACandidateThatDiesTwiceIsConvictedAndNothingElseIsLos
   EXPECT_NE(dead.verified.detail.find("SEGV"), std::string::npos) << dead.verified.detail;
   EXPECT_EQ(executor().num_deaths(), 2u);
   EXPECT_EQ(sample({1}).samples.size(), 3u);
+}
+
+TEST_F(WorkerExecutorTest, WhoBreaksTheDeviceIsConvictedAndFalsifiesNobody) {
+  plant({{bad_, "breaks_device", "run", "always"}, {other_, "breaks_device", "run", "from:12"}});
+  open();
+  EXPECT_EQ(admit(1, good_).verified.status, Status::ok);
+  const auto breaking = admit(2, bad_);
+  EXPECT_EQ(breaking.verified.status, Status::crashed);
+  EXPECT_THAT(breaking.verified.detail, testing::HasSubstr("fake:0 stopped working"));
+  EXPECT_EQ(executor().num_deaths(), 2u) << "with a second try in a worker of its own";
+  ASSERT_EQ(admit(3, other_).verified.status, Status::ok);
+  Sampled sampled;
+  for (int i = 0; i < 3 && sampled.failed.empty(); ++i) sampled = sample({1, 3}, 20);
+  ASSERT_EQ(sampled.failed.size(), 1u);
+  EXPECT_EQ(sampled.failed[0].first, 3u);
+  EXPECT_EQ(sampled.failed[0].second.status, Status::crashed);
+  EXPECT_EQ(sample({1}).samples.size(), 3u);
+}
+
+TEST_F(WorkerExecutorTest, ADeviceOnWhichTwoFreshWorkersFailTheirProbeIsLost) {
+  const std::filesystem::path broken = faults_.string() + ".broken";
+  options_.environment["ATTUNE_FAKE_BROKEN_DEVICE"] = broken;
+  open();
+  EXPECT_EQ(admit(1, good_).verified.status, Status::ok);
+  std::ofstream{broken} << "1";
+  try {
+    admit(2, bad_);
+    FAIL() << "no worker starts any more";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::device);
+    EXPECT_THAT(error.what(), testing::HasSubstr("fake:0 does not work: it fails its probe"));
+  }
+  std::filesystem::remove(broken);
+  executor_.reset();
+  open();
+  EXPECT_EQ(admit(1, good_).verified.status, Status::ok);
 }
 
 TEST_F(WorkerExecutorTest, ACandidateThatHangsIsEndedAtItsDeadline) {

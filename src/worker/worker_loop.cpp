@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "device/core_binding.h"
 #include "device/devices.h"
+#include "device/probe.h"
 #include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
 #include "worker/announcement.h"
@@ -104,6 +105,7 @@ class Worker {
       fail(ErrorCode::unavailable, "the worker is from another build: found {}, expected {}", build_, hello.build);
     if (!hello.cores.empty()) bind_to_cores({hello.cores.begin(), hello.cores.end()});
     device_ = open_device(hello.device);
+    probe(*device_);
     executor_ = std::make_unique<LocalExecutor>(*device_, solvers_, &announcer_);
     executor_->skip_solvers(hello.skipped);
     return reply::Ready{device_->info(), build_};

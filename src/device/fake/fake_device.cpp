@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include "base/error.h"
+#include "base/variable.h"
 #include "device/device_kind.h"
 
 namespace attune {
@@ -34,8 +37,15 @@ std::unique_ptr<Device> open_fake_device(std::string_view, int64_t) { return std
 }  // namespace
 
 FakeDevice::FakeDevice(const FakeNoise& noise)
-    : info_(describe()), memory_(static_cast<uint64_t>(info_.memory_bytes)), noise_(noise), random_(noise.seed) {}
+    : info_(describe()), memory_(static_cast<uint64_t>(info_.memory_bytes)), noise_(noise), random_(noise.seed) {
+  if (const char* path = variable_value("ATTUNE_FAKE_BROKEN_DEVICE")) broken_path_ = path;
+}
 FakeDevice::~FakeDevice() = default;
+
+bool FakeDevice::healthy() noexcept {
+  std::error_code ignored;
+  return healthy_ && (broken_path_.empty() || !std::filesystem::exists(broken_path_, ignored));
+}
 
 DeviceInfo FakeDevice::describe() {
   DeviceInfo info;

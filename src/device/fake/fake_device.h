@@ -38,7 +38,8 @@ class FakeDevice final : public Device, private DeviceThreads {
   /// fault. Thread-safe.
   void advance_us(double us) noexcept { now_us_.fetch_add(us * factor_, std::memory_order_relaxed); }
   double now_us() const noexcept { return now_us_.load(std::memory_order_relaxed); }
-  /// Makes healthy() return false from now on.
+  /// Makes healthy() return false from now on. While the file that $ATTUNE_FAKE_BROKEN_DEVICE names exists, no fake
+  /// device of any process is healthy.
   void break_down() noexcept { healthy_ = false; }
   /// Virtual time of the fixed roofline: the larger of flops at the peak of `arithmetic` and bytes / bandwidth_gbs.
   /// Throws invalid_input for a type without a peak (int4, int32, e8m0).
@@ -48,7 +49,7 @@ class FakeDevice final : public Device, private DeviceThreads {
 
   const DeviceInfo& info() const override { return info_; }
   double relative_clock() override;
-  bool healthy() noexcept override { return healthy_; }
+  bool healthy() noexcept override;
   FakeMemory& memory() override { return memory_; }
   std::unique_ptr<Stream> open_stream() override;
   double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) override;
@@ -67,6 +68,7 @@ class FakeDevice final : public Device, private DeviceThreads {
   double factor_ = 1;  ///< Noise factor of the current watched part; 1 outside.
   bool dirty_ = false;
   bool healthy_ = true;
+  std::string broken_path_;  ///< Of $ATTUNE_FAKE_BROKEN_DEVICE; empty: not set.
 };
 
 }  // namespace attune

@@ -180,6 +180,7 @@ void perform(Fault fault) {
       return;
     case Fault::unsupported:
       fail(ErrorCode::unavailable, "excluded from this run by a planted fault");
+    case Fault::breaks_device:
     case Fault::by_process:
     case Fault::by_batch:
     case Fault::unstated:

@@ -16,13 +16,13 @@ namespace {
 constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 constexpr size_t kColumns = 5;
 
-constexpr std::array<std::string_view, 26> kNames = {"segfault",       "abort",        "exit0",      "loop",
+constexpr std::array<std::string_view, 27> kNames = {"segfault",       "abort",        "exit0",      "loop",
                                                      "sleep",          "bomb",         "garbage",    "close",
                                                      "stop",           "double_fork",  "file_limit", "scribble_inputs",
                                                      "scribble_after", "wrong_result", "nan",        "stack",
                                                      "signal_mask",    "chdir",        "throws",     "huge_result_time",
                                                      "by_process",     "by_batch",     "unstated",   "fast",
-                                                     "slow",           "unsupported"};
+                                                     "breaks_device",  "slow",         "unsupported"};
 
 constexpr std::array<std::string_view, 3> kSteps = {"prepare", "run", "unload"};
 
@@ -80,7 +80,7 @@ std::optional<Fault> parse_fault(std::string_view text) noexcept {
 bool needs_launch(Fault fault) noexcept {
   return fault == Fault::scribble_inputs || fault == Fault::scribble_after || fault == Fault::wrong_result ||
          fault == Fault::nan || fault == Fault::huge_result_time || fault == Fault::by_process ||
-         fault == Fault::by_batch;
+         fault == Fault::by_batch || fault == Fault::breaks_device;
 }
 
 bool is_healthy(Fault fault) noexcept {

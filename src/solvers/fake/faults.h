@@ -38,6 +38,7 @@ enum class Fault : uint8_t {
   by_batch,          ///< The first element of each row depends on M in its last bit. Correct, not batch-invariant.
   unstated,          ///< The plan states no requirement. Healthy.
   fast,              ///< The plan takes 0.7 of its time: with `once`, the luck of one opening. Healthy.
+  breaks_device,     ///< The device no longer works after the launch, which itself is right.
   slow,              ///< Sleeps for a second in every launch. Healthy where the deadline allows that.
   unsupported        ///< Reports the config as unsupported: excludes the candidate from a run.
 };

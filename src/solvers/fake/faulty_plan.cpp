@@ -69,6 +69,8 @@ class FaultyPlan final : public Plan {
       case Fault::by_batch:
         for (int64_t row = 0; row < rows() && rows() % 2 == 0; ++row) change_one(output, row * columns());
         return;
+      case Fault::breaks_device:
+        return device_.break_down();
       case Fault::nan:
         return change(output, 1, [](float) { return std::numeric_limits<float>::quiet_NaN(); });
       default:

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "device/probe.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "device/own_buffer.h"
+
+namespace attune {
+
+void probe(Device& device) {
+  constexpr uint64_t kBytes = 4096;
+  constexpr Pattern kPattern{0x9e3779b97f4a7c15, 8};
+  const OwnBuffer area(device.memory(), kBytes, 256);
+  device.memory().fill(area.area(), kPattern);
+  const bool is_kept = !device.memory().scan(area.area(), kPattern).first_other;
+  std::array<std::byte, kBytes> copy;
+  device.memory().download(copy, area.data());
+  if (!is_kept || hash128(std::span<const std::byte>(copy)) != device.memory().hash(area.area()) || !device.healthy())
+    fail(ErrorCode::device, "{} does not work: it fails its probe", device.info().id);
+}
+
+}  // namespace attune
