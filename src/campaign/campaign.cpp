@@ -24,6 +24,7 @@
 #include "campaign/tune_display.h"
 #include "campaign/tune_method.h"
 #include "device/core_binding.h"
+#include "device/device_kind.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
 #include "tuner/interleaved.h"
@@ -257,8 +258,7 @@ CampaignResult run_campaign(const TuneOptions& options) {
   const auto environments = open_environments_to_tune(options);
   if (environments.empty()) return {interrupt_status(), {}};
   Executor& executor = *environments.front().executor;
-  // Virtual time does not drift, so waiting has no use.
-  if (executor.device().kind == "fake") how.contest.confirm.delay_s = 0;
+  static_cast<ContestConstants&>(how.contest) = device_kind(executor.device().kind).contest;
   const TuneInputs inputs = read_tune_inputs(options, executor, variables);
   print_notices(inputs);
   if (inputs.items.empty() && inputs.skipped.empty()) {

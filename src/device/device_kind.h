@@ -1,24 +1,38 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "device/device.h"
+#include "search/contest_options.h"
 
 namespace attune {
 
-/// A kind of device. Each folder `device/<kind>/` registers one in `void
-/// register_<kind>_devices(std::vector<DeviceKind>&)`.
+/// What a list such as `cpu:0,cpu:1` names: devices of the machine, parts of the first one's cores, or more like it.
+enum class DeviceNumbers : uint8_t { devices, core_parts, copies };
+
+/// A kind of device and what the program knows of all of its kind, as data. Each folder `device/<kind>/` registers one
+/// in `void register_<kind>_devices(std::vector<DeviceKind>&)`.
 struct DeviceKind {
   std::string_view name;
   std::vector<DeviceInfo> (*list)() = nullptr;  ///< Cheap; empty without devices of this kind.
   /// Opens an id that list() returned. `max_units`: see open_device().
   std::unique_ptr<Device> (*open)(std::string_view id, int64_t max_units) = nullptr;
+  DeviceNumbers numbers = DeviceNumbers::devices;
+  ContestConstants contest{};    ///< Found by experiment on such devices (docs/measurement.md).
+  size_t max_open_problems = 2;  ///< Problems that one executor keeps open.
 };
 
-/// Kinds of this build, from the generated list of folders; called once.
-std::vector<DeviceKind> device_kinds();
+/// Kinds of this build, then those that were registered, in that order. Fixed at the first call.
+std::span<const DeviceKind> device_kinds();
+/// Adds a kind to those of this process, for its life. Call it before anything asks for devices. Throws invalid_input
+/// for a name that a kind has, and when it comes too late. Thread-safe.
+void register_device_kind(const DeviceKind& kind);
+/// Requires: a DeviceInfo of this process has this kind.
+const DeviceKind& device_kind(std::string_view name);
 
 }  // namespace attune

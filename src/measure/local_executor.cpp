@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "device/device_kind.h"
 #include "measure/bitwise/row_axis.h"
 #include "measure/plausibility.h"
 #include "search/prune.h"
@@ -14,7 +15,6 @@
 namespace attune {
 namespace {
 
-constexpr size_t kMaxOpen = 2;
 // Usable share of the device's memory: libraries pack weights and keep their own scratch memory.
 constexpr double kMemoryShare = 0.9;
 constexpr double kGigabyte = 1e9;
@@ -100,7 +100,7 @@ bool LocalExecutor::has_memory_for(double bytes, Opened& answer) const {
     return false;
   }
   for (const auto& [id, open_problem] : open_) there -= open_problem.bytes;
-  answer.busy = open_.size() >= kMaxOpen || bytes > there;
+  answer.busy = open_.size() >= device_kind(device_.info().kind).max_open_problems || bytes > there;
   return !answer.busy;
 }
 

@@ -31,10 +31,13 @@ struct ConfirmOptions {
   double delay_s = 5.0;        ///< Seconds between the start of the finals and the start of the confirmation.
   uint32_t publish_pairs = 7;  ///< Clean samples in each of `min_openings` if the baseline won.
 };
-struct ContestOptions {
+/// What depends on how the times of a device vary.
+struct ContestConstants {
   RaceOptions race;
   FinalsOptions finals;
   ConfirmOptions confirm;
+};
+struct ContestOptions : ContestConstants {
   double min_gain = 0.005;
   uint64_t seed = 0;
   uint32_t max_pairs = 0;  ///< Value of `--iters`: looks beyond it are not taken. 0: no cap.

@@ -16,6 +16,7 @@
 #include "compile/cache_limit.h"
 #include "core/turn.h"
 #include "device/core_partition.h"
+#include "device/device_kind.h"
 #include "device/devices.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
@@ -41,6 +42,7 @@ void check_stack() {
 /// One of the devices in a list.
 struct Part {
   std::string name;        ///< `cpu:1`
+  std::string device;      ///< What its worker opens: `cpu:0`, of which it is a part.
   std::vector<int> cores;  ///< Empty: all.
 };
 
@@ -54,23 +56,46 @@ std::vector<int> close_cores(const DeviceChoice& devices) {
   return cores;
 }
 
-/// Splits the processor into as many parts as `cpu:0,cpu:1` names. Throws invalid_input.
+/// `cpu:` of `cpu:1`.
+std::string prefix_of(const std::string& name) { return name.substr(0, name.find(':')) + ':'; }
+std::string first_of(const std::string& name) { return prefix_of(name) + '0'; }
+
+/// Throws invalid_input for an unknown device, one that is named twice, and one that differs from the others, because a
+/// row of one is valid for all.
+void check_equal(std::span<const Part> parts) {
+  const DeviceInfo first = find_device({.ids = parts.front().name});
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (parts[i].name == parts[i - 1].name)
+      fail(ErrorCode::invalid_input, "a device is named twice: {}", parts[i].name);
+    const DeviceInfo other = find_device({.ids = parts[i].name});
+    if (other.fingerprint() != first.fingerprint())
+      fail(ErrorCode::invalid_input, "the devices differ, so a row of one is no other's; tune {} and {} apart",
+           first.id, other.id);
+  }
+}
+
+/// The parts or devices that a list names. Throws invalid_input.
 std::vector<Part> parts_of(const DeviceChoice& devices) {
   const std::string list = devices.ids.empty() ? "cpu:0" : devices.ids;
   std::vector<Part> parts;
-  for (const auto id : split(list, ',')) parts.push_back({std::string(trim(id)), {}});
+  for (const auto id : split(list, ',')) parts.push_back({std::string(trim(id)), std::string(trim(id)), {}});
   if (parts.size() == 1) {
     if (parts.front().name == "cpu:0") parts.front().cores = close_cores(devices);
     return parts;
   }
-  const std::string kind = parts.front().name.substr(0, parts.front().name.find(':'));
   std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
+  const DeviceNumbers numbers = device_kind(find_device({.ids = first_of(parts.front().name)}).kind).numbers;
+  if (numbers == DeviceNumbers::devices) {
+    check_equal(parts);
+    return parts;
+  }
   for (size_t i = 0; i < parts.size(); ++i) {
-    if ((kind == "cpu" || kind == "fake") && parts[i].name == fmt::format("{}:{}", kind, i)) continue;
+    parts[i].device = first_of(parts.front().name);
+    if (parts[i].name == fmt::format("{}{}", prefix_of(parts.front().name), i)) continue;
     fail(ErrorCode::invalid_input,
          "several devices must be parts of one kind, numbered from 0, as in --devices cpu:0,cpu:1; got '{}'", list);
   }
-  if (kind != "cpu") return parts;
+  if (numbers == DeviceNumbers::copies) return parts;
   const auto cores = partition_cores(parts.size());
   const auto limit = static_cast<size_t>(thread_limit(devices));
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -80,11 +105,9 @@ std::vector<Part> parts_of(const DeviceChoice& devices) {
   return parts;
 }
 
-std::unique_ptr<WorkerExecutor> open_worker(const Part& part, bool only, Strays* strays,
-                                            const std::function<bool()>& stop) {
-  // For the worker, a part of the processor or another fake device is the whole device.
-  WorkerOptions options = worker_options(only ? part.name : part.name.substr(0, part.name.find(':')) + ":0", strays);
-  options.name = only ? "" : part.name;
+std::unique_ptr<WorkerExecutor> open_worker(const Part& part, Strays* strays, const std::function<bool()>& stop) {
+  WorkerOptions options = worker_options(part.device, strays);
+  options.name = part.device == part.name ? "" : part.name;
   options.stopped = stop;
   options.cores.assign(part.cores.begin(), part.cores.end());
   return std::make_unique<WorkerExecutor>(std::move(options));
@@ -134,7 +157,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
     Environment& one = all.emplace_back();
     if (isolation == Isolation::process) {
       one.strays = strays;
-      auto worker = open_worker(part, parts.size() == 1, strays.get(), stop);
+      auto worker = open_worker(part, strays.get(), stop);
       one.worker = worker.get();
       one.executor = std::move(worker);
     } else {

@@ -98,7 +98,12 @@ Disturbance FakeDevice::end_watch() {
 
 void register_fake_devices(std::vector<DeviceKind>& kinds);
 void register_fake_devices(std::vector<DeviceKind>& kinds) {
-  kinds.push_back({"fake", list_fake_devices, open_fake_device});
+  // Virtual time does not drift, so waiting has no use.
+  kinds.push_back({.name = "fake",
+                   .list = list_fake_devices,
+                   .open = open_fake_device,
+                   .numbers = DeviceNumbers::copies,
+                   .contest = {.confirm = {.delay_s = 0}}});
 }
 
 }  // namespace attune

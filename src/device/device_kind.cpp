@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "device/device_kind.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/mutex.h"
+
+namespace attune {
+
+std::vector<DeviceKind> built_device_kinds();
+
+namespace {
+
+/// The kinds of this process.
+struct KindList {
+  Mutex mutex;
+  std::vector<DeviceKind> kinds ATTUNE_GUARDED_BY(mutex) = built_device_kinds();
+  bool is_fixed ATTUNE_GUARDED_BY(mutex) = false;
+
+  static KindList& get() {
+    static KindList list;
+    return list;
+  }
+};
+
+bool has_name(const DeviceKind& kind, std::string_view name) { return kind.name == name; }
+
+}  // namespace
+
+std::span<const DeviceKind> device_kinds() {
+  KindList& list = KindList::get();
+  const Lock lock(list.mutex);
+  list.is_fixed = true;  // Callers keep references.
+  return list.kinds;
+}
+
+void register_device_kind(const DeviceKind& kind) {
+  KindList& list = KindList::get();
+  const Lock lock(list.mutex);
+  if (std::ranges::any_of(list.kinds, [&](const DeviceKind& one) { return has_name(one, kind.name); }))
+    fail(ErrorCode::invalid_input, "a kind of device has this name already: '{}'", kind.name);
+  if (list.is_fixed)
+    fail(ErrorCode::invalid_input, "a kind of device is registered before the first use of a device, too late for '{}'",
+         kind.name);
+  list.kinds.push_back(kind);
+}
+
+const DeviceKind& device_kind(std::string_view name) {
+  const auto kinds = device_kinds();
+  const auto found = std::ranges::find_if(kinds, [&](const DeviceKind& one) { return has_name(one, name); });
+  ATTUNE_CHECK(found != kinds.end(), "kind of device {}", name);
+  return *found;
+}
+
+}  // namespace attune
