@@ -2,6 +2,7 @@
 #include "device/device_kind.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/error.h"
 #include "base/mutex.h"
@@ -19,21 +20,31 @@ struct KindList {
   bool is_fixed ATTUNE_GUARDED_BY(mutex) = false;
 
   static KindList& get() {
-    static KindList list;
+    static KindList& list = *new KindList;  // Never destroyed: the process may be ending while a thread asks.
     return list;
   }
 };
+
+constinit std::atomic<void (*)()> device_loader{nullptr};
+
+std::span<const DeviceKind> fix_kinds() {
+  if (const auto load = device_loader.load()) load();
+  KindList& list = KindList::get();
+  const Lock lock(list.mutex);
+  list.is_fixed = true;  // Callers keep references.
+  return list.kinds;
+}
 
 bool has_name(const DeviceKind& kind, std::string_view name) { return kind.name == name; }
 
 }  // namespace
 
 std::span<const DeviceKind> device_kinds() {
-  KindList& list = KindList::get();
-  const Lock lock(list.mutex);
-  list.is_fixed = true;  // Callers keep references.
-  return list.kinds;
+  static const std::span<const DeviceKind> all = fix_kinds();
+  return all;
 }
+
+void set_device_loader(void (*load)()) noexcept { device_loader = load; }
 
 void register_device_kind(const DeviceKind& kind) {
   KindList& list = KindList::get();

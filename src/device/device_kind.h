@@ -32,6 +32,9 @@ std::span<const DeviceKind> device_kinds();
 /// Adds a kind to those of this process, for its life. Call it before anything asks for devices. Throws invalid_input
 /// for a name that a kind has, and when it comes too late. Thread-safe.
 void register_device_kind(const DeviceKind& kind);
+/// Sets a function that registers kinds from outside this build. The first device_kinds() calls it once, before the
+/// list is fixed; the function must not ask for devices.
+void set_device_loader(void (*load)()) noexcept;
 /// Requires: a DeviceInfo of this process has this kind.
 const DeviceKind& device_kind(std::string_view name);
 

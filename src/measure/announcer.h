@@ -18,9 +18,9 @@ class Announcer {
   /// allowed for it; 0: no limit of its own. Called on the measuring thread, also before each turn, so it must be
   /// cheap. Throws when the announcement cannot be made; then nothing may be run.
   virtual void announce(Slot slot, Milliseconds limit) = 0;
-  /// The device no longer works, so nothing that this process measures counts any more. In a worker it ends the
-  /// process, while the last slot is still announced.
-  virtual void report_broken_device(const std::string& why) noexcept = 0;
+  /// Nothing that this process measures counts any more, because its device no longer works or a candidate changed what
+  /// all are timed with. In a worker it ends the process, while the last slot is still announced.
+  virtual void end_worker(const std::string& why) noexcept = 0;
 };
 
 }  // namespace attune

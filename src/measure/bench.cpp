@@ -104,6 +104,10 @@ std::string Bench::why_implausible(double us) {
   return implausible(us, floor_us_);
 }
 
+bool Bench::is_intact(const EntrantPlan& entrant) const {
+  return rotation_->is_intact() && (!entrant.weights || entrant.weights->is_intact());
+}
+
 void Bench::prepare_references() {
   references_.get(Distribution::normal);
   references_.get(Distribution::integers);

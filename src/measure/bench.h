@@ -62,6 +62,9 @@ class Bench {
   /// measured again first, because a bandwidth measured beside a busy neighbour would make a fast kernel implausible.
   std::string why_implausible(double us);
   const RotationSize& rotation() const noexcept { return rotation_->size(); }
+  /// Whether the operands that all candidates are timed with are as they were, with those of `entrant` among them.
+  bool is_intact(const EntrantPlan& entrant) const;
+  bool is_intact(Slot slot) const { return is_intact(plans_.at(slot)); }
 
   /// Computes the references if they are missing. Counts neither as a candidate's time nor as its fault.
   void prepare_references();

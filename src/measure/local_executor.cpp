@@ -19,6 +19,7 @@ namespace {
 constexpr double kMemoryShare = 0.9;
 constexpr double kGigabyte = 1e9;
 constexpr const char* kPlain = "plain";
+constexpr const char* kChanged = "the operands that all candidates are timed with were changed";
 
 }  // namespace
 
@@ -59,9 +60,13 @@ Outcome LocalExecutor::evaluate_step(Step step, const std::function<Finding()>& 
 }
 
 void LocalExecutor::check_device(const std::string& detail) {
-  if (device_.healthy()) return;
-  const std::string why = fmt::format("{} stopped working{}{}", device_.info().id, detail.empty() ? "" : ": ", detail);
-  if (announcer_ != nullptr) announcer_->report_broken_device(why);
+  if (!device_.healthy())
+    give_up(fmt::format("{} stopped working{}{}", device_.info().id, detail.empty() ? "" : ": ", detail));
+}
+
+/// Ends all work of this process, while the slot that is to blame is announced.
+void LocalExecutor::give_up(const std::string& why) {
+  if (announcer_ != nullptr) announcer_->end_worker(why);
   fail(ErrorCode::device, "{}", why);
 }
 
@@ -211,6 +216,7 @@ Admitted LocalExecutor::answer(const request::Admit& admit) {
     check_device({});
     return answer;
   }
+  if (!open_problem.bench->is_intact(entrant)) give_up(kChanged);
   open_problem.admitted.insert_or_assign(slot, admission).first->second.output = answer.output;
   open_problem.bench->put(std::move(entrant));
   announce(0, {});
@@ -292,6 +298,7 @@ Sampled LocalExecutor::answer(const request::Sample& sample) {
       const std::string reason = bench->why_implausible(taken.sample.us);
       return reason.empty() ? Finding{} : Finding{Status::implausible_time, reason, {}};
     });
+    if (!bench->is_intact(turn.slot)) give_up(kChanged);
     answer.launches += taken.launches;
     answer.dropped += taken.dropped;
     if (outcome.ok()) {

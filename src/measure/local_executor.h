@@ -67,6 +67,7 @@ class LocalExecutor final : public Executor {
   void announce(Slot slot, Milliseconds limit);
   Outcome evaluate_step(Step step, const std::function<Finding()>& work);
   void check_device(const std::string& detail);
+  [[noreturn]] void give_up(const std::string& why);
 
   Device& device_;
   const Registry& registry_;

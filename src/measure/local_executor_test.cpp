@@ -255,7 +255,7 @@ TEST_F(LocalExecutorTest, DropAndCloseFreeWhatTheyHeld) {
 class Page final : public Announcer {
  public:
   void announce(Slot slot, Milliseconds limit) override { announced = {slot, limit}; }
-  void report_broken_device(const std::string&) noexcept override { broke_it = announced.first; }
+  void end_worker(const std::string&) noexcept override { broke_it = announced.first; }
   Slot broke_it = 0;  ///< Announced when the device broke.
   using SlotLimit = std::pair<Slot, Milliseconds>;
   SlotLimit announced;
@@ -329,7 +329,7 @@ TEST_F(LocalExecutorTest, WhatItThrowsEndsTheRequest) {
     void announce(Slot, Milliseconds) override {
       if (fails) fail(ErrorCode::io, "planted: nobody listens");
     }
-    void report_broken_device(const std::string&) noexcept override {}
+    void end_worker(const std::string&) noexcept override {}
     bool fails = true;
   } announcer;
   start({}, &announcer);

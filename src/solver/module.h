@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "device/device_kind.h"
 #include "ops/op.h"
 #include "solver/registry.h"
 
@@ -21,6 +22,13 @@ void add_solvers(Registry& registry) {
   extern "C" __attribute__((visibility("default"))) void attune_register_ops(void (*add)(const attune::Op&)) { \
     static const Type& op = *new Type;                                                                         \
     add(op);                                                                                                   \
+  }
+/// Defines a module's entry point that registers a kind of device; `make` is a function that returns its DeviceKind.
+/// The module's file is attune_device_<name>.so, and ATTUNE_OP_SOLVERS() names its solvers.
+#define ATTUNE_DEVICE_MODULE(make)                                                \
+  extern "C" __attribute__((visibility("default"))) void attune_register_devices( \
+      void (*add)(const attune::DeviceKind&)) {                                   \
+    add(make());                                                                  \
   }
 #define ATTUNE_OP_SOLVERS(...)                                                                                         \
   extern "C" __attribute__((visibility("default"))) int attune_solver_interface() { return attune::kSolverInterface; } \

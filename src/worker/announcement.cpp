@@ -102,7 +102,7 @@ void PageAnnouncer::check_channel() const {
   ::_exit(1);
 }
 
-void PageAnnouncer::report_broken_device(const std::string& why) noexcept {
+void PageAnnouncer::end_worker(const std::string& why) noexcept {
   ::dprintf(STDERR_FILENO, "%s\n", why.c_str());
   ::_exit(1);
 }

@@ -51,7 +51,7 @@ class PageAnnouncer final : public Announcer {
     write({slot, limit, 0, false});
   }
   /// Ends the process with this as its last output.
-  void report_broken_device(const std::string& why) noexcept override;
+  void end_worker(const std::string& why) noexcept override;
   /// Marks what is written to the channel from now on as an answer, until the next announcement. The last announced
   /// candidate stays responsible: a heap that it damaged may crash now.
   void answer() { write({slot_, {}, 0, true}); }

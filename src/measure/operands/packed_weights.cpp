@@ -34,11 +34,15 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
     bytes = timed_position(bytes, alignment_) + packing_.bytes;
   block_ = OwnBuffer(memory_, in_whole_pages(bytes), std::max(2 * alignment_, static_cast<uint32_t>(page_bytes())));
   pack_copies(specs, rotation);
-  if (memory_.set_writable(block_.area(), false) == Protection::failed) {
+  const Protection protection = memory_.set_writable(block_.area(), false);
+  if (protection == Protection::none) hash_ = memory_.hash(block_.area());
+  if (protection == Protection::failed) {
     fail(ErrorCode::device,
          "cannot write-protect the weights that all candidates are timed with, close other programs");
   }
 }
+
+bool PackedWeights::is_intact() const { return !hash_ || memory_.hash(block_.area()) == *hash_; }
 
 PackedWeights::~PackedWeights() { memory_.set_writable(block_.area(), true); }
 

@@ -33,6 +33,8 @@ class PackedWeights {
   static constexpr uint64_t kMaxBytes = 2 * kRotationBytes;
 
   const Layout& layout() const noexcept { return packing_.layout; }
+  /// See Rotation::is_intact(): of the copies that all are timed with.
+  bool is_intact() const;
   /// Operands of one copy of the rotation, with the packed ones in this layout.
   std::span<void* const> copy(uint32_t index) const noexcept {
     return std::span(pointers_).subspan(index * num_operands_, num_operands_);
@@ -66,6 +68,7 @@ class PackedWeights {
   size_t num_operands_;
   uint32_t alignment_;
   OwnBuffer block_;
+  std::optional<Hash128> hash_;                          ///< Of the copies; nothing: they are write-protected.
   std::vector<void*> pointers_;                          ///< The rotation's copies × operands.
   std::array<std::unique_ptr<CheckedCopy>, 2> checked_;  ///< By Distribution.
 };

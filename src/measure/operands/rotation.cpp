@@ -95,11 +95,15 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
       pointers_.push_back(to.data);
     }
   }
-  if (memory_.set_writable(inputs_.area(), false) == Protection::failed) {
+  const Protection protection = memory_.set_writable(inputs_.area(), false);
+  if (protection == Protection::none) hash_ = memory_.hash(inputs_.area());
+  if (protection == Protection::failed) {
     fail(ErrorCode::device,
          "cannot write-protect the operands that all candidates are timed with, close other programs");
   }
 }
+
+bool Rotation::is_intact() const { return !hash_ || memory_.hash(inputs_.area()) == *hash_; }
 
 Rotation::~Rotation() { memory_.set_writable(inputs_.area(), true); }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -57,7 +58,7 @@ constexpr uint64_t timed_position(uint64_t end, uint64_t alignment) noexcept {
 
 /// The copies themselves, whose operands may be shared: inputs in one block of the device and outputs in another, every
 /// operand at timed_alignment() and no better. The inputs are read-only: a candidate that writes to them ends its
-/// process.
+/// process, or is found by is_intact().
 class Rotation {
  public:
   /// Copies `operands` (memory of the device, in Op::tensors() order) size.copies times. Throws Error{device} without
@@ -69,6 +70,8 @@ class Rotation {
   Rotation& operator=(const Rotation&) = delete;
 
   const RotationSize& size() const noexcept { return size_; }
+  /// Whether the inputs are as they were at first. Cheap where memory has protection; else they are hashed.
+  bool is_intact() const;
   /// Operands of the next copy, for Launch::operands. Valid as long as the rotation.
   std::span<void* const> next() noexcept { return copy(next_index()); }
   uint32_t next_index() noexcept { return picker_.next(); }
@@ -81,6 +84,7 @@ class Rotation {
   RotationSize size_;
   size_t num_operands_;
   OwnBuffer inputs_, outputs_;
+  std::optional<Hash128> hash_;  ///< Of the inputs; nothing: they are write-protected.
   std::vector<void*> pointers_;  ///< copies × operands
   CopyPicker picker_;
 };

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "device/device_kind.h"
 #include "ops/op.h"
 #include "solver/registry.h"
 
@@ -17,8 +18,9 @@ std::vector<std::filesystem::path> module_folders(HostProcess host, std::vector<
 /// The entry points of an opened module.
 struct ModuleEntry {
   void (*register_solvers)(Registry&) = nullptr;
-  void (*register_ops)(void (*add)(const Op&)) = nullptr;  ///< Null for a module without ops.
-  std::string error;                                       ///< Why the module cannot be used; empty: it can.
+  void (*register_ops)(void (*add)(const Op&)) = nullptr;              ///< Null for a module without ops.
+  void (*register_devices)(void (*add)(const DeviceKind&)) = nullptr;  ///< Null for a module without devices.
+  std::string error;  ///< Why the module cannot be used; empty: it can.
 };
 /// Calls a module's registration. Returns what it throws, and the file; empty if nothing.
 std::string why_failed(const std::string& file, const std::function<void()>& registration);

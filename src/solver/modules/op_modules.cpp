@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <set>
 #include <vector>
 
@@ -34,7 +35,8 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
-    if (name.starts_with("attune_op_") && name.ends_with(".so")) files.push_back(at->path());
+    const bool is_one = name.starts_with("attune_op_") || name.starts_with("attune_device_");
+    if (is_one && name.ends_with(".so")) files.push_back(at->path());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -46,12 +48,16 @@ void open_op_module(const std::string& file, OpModules& all) {
     return;
   }
   const ModuleEntry entry = open_module_file(file);
-  if (!entry.error.empty() || entry.register_ops == nullptr) {
-    all.notices.push_back(
-        fmt::format("an op module is excluded, {}", entry.error.empty() ? "it registers no op: " + file : entry.error));
+  if (!entry.error.empty() || (entry.register_ops == nullptr && entry.register_devices == nullptr)) {
+    all.notices.push_back(fmt::format("an op module is excluded, {}",
+                                      entry.error.empty() ? "it registers no op and no device: " + file : entry.error));
     return;
   }
-  if (const std::string why = why_failed(file, [&] { entry.register_ops(&register_op); }); !why.empty())
+  const auto registration = [&] {
+    if (entry.register_ops != nullptr) entry.register_ops(&register_op);
+    if (entry.register_devices != nullptr) entry.register_devices(&register_device_kind);
+  };
+  if (const std::string why = why_failed(file, registration); !why.empty())
     all.notices.push_back(fmt::format("an op module is excluded, {}", why));
   else
     all.opened.push_back({file, entry});
@@ -59,7 +65,9 @@ void open_op_module(const std::string& file, OpModules& all) {
 
 }  // namespace
 
-void load_op_modules() noexcept {
+namespace {
+
+void open_all() noexcept {
   OpModules& all = all_op_modules();
   try {
     std::vector<std::string> of_the_solvers;  // load_modules() has these notices too.
@@ -73,6 +81,13 @@ void load_op_modules() noexcept {
   } catch (const std::exception& error) {
     // No memory: the ops of this build remain.
   }
+}
+
+}  // namespace
+
+void load_op_modules() noexcept {
+  static std::once_flag once;
+  std::call_once(once, open_all);
 }
 
 std::span<const OpModule> op_modules() noexcept { return all_op_modules().opened; }

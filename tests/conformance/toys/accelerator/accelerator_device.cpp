@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "accelerator_device.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/error.h"
+#include "device/byte_patterns.h"
+
+namespace attune::toys {
+namespace {
+
+DeviceInfo describe(std::string id) {
+  DeviceInfo info;
+  info.id = std::move(id);
+  info.kind = "toy";
+  info.gfx = "toy_1";
+  info.num_units = 8;
+  info.model = "Accelerator in software";
+  info.memory_bytes = int64_t{1} << 30;
+  info.cache_bytes = int64_t{1} << 16;
+  info.facts = {{"least_sample_us", 0}, {"num_units", info.num_units}};
+  info.peak_gflops = {{"fp32", 1000}, {"bf16", 2000}};
+  info.bandwidth_gbs = 100;
+  return info;
+}
+
+}  // namespace
+
+/// Work that waits for synchronize(), or for the next use of the memory.
+class Accelerator::Queue final : public Stream {
+ public:
+  explicit Queue(Accelerator& owner) : owner_(owner) {
+    const std::lock_guard lock(owner_.mutex_);
+    owner_.queues_.push_back(this);
+  }
+  ~Queue() override {
+    const std::lock_guard lock(owner_.mutex_);
+    std::erase(owner_.queues_, this);
+  }
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  void* native() const noexcept override { return const_cast<Queue*>(this); }
+  void synchronize() override {
+    const std::lock_guard lock(owner_.mutex_);
+    while (!waiting_.empty()) {
+      const std::function<void()> next = std::move(waiting_.front());
+      waiting_.pop_front();
+      next();
+    }
+  }
+  void record(uint32_t event) override {
+    waiting_.emplace_back([this, event] { events_.at(event) = owner_.now_us_; });
+  }
+  double elapsed_us(uint32_t from, uint32_t to) override { return events_.at(to) - events_.at(from); }
+  void push(std::function<void()> work) { waiting_.push_back(std::move(work)); }
+
+ private:
+  Accelerator& owner_;
+  std::deque<std::function<void()>> waiting_;
+  std::array<double, 1024> events_{};
+};
+
+Accelerator::Accelerator(std::string id) : info_(describe(std::move(id))) {}
+
+void Accelerator::enqueue(void* stream, double us, std::function<void()> kernel) {
+  const std::lock_guard lock(mutex_);
+  auto work = [this, us, kernel = std::move(kernel)] {
+    if (!healthy_) fail(ErrorCode::device, "{}: the context was lost by an earlier fault", info_.id);
+    kernel();
+    now_us_ += us;
+  };
+  if (stream == nullptr) return work();
+  static_cast<Queue*>(stream)->push(std::move(work));
+}
+
+std::byte* Accelerator::reach(const void* address, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  auto found = allocations_.upper_bound(at);
+  if (found != allocations_.begin()) {
+    --found;
+    if (at - found->first + bytes <= found->second.size()) return found->second.data() + (at - found->first);
+  }
+  healthy_ = false;
+  fail(ErrorCode::device, "{}: illegal address {:#x}", info_.id, at);
+}
+
+void Accelerator::drain() {
+  for (size_t i = 0; i < queues_.size(); ++i) queues_[i]->synchronize();
+}
+
+std::unique_ptr<Stream> Accelerator::open_stream() { return std::make_unique<Queue>(*this); }
+
+Buffer Accelerator::allocate(uint64_t bytes, uint32_t alignment) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t step = std::max<uint64_t>(alignment, 256);
+  const uintptr_t begin = (end_ + step - 1) / step * step;
+  end_ = begin + bytes + step;  // What lies between two allocations belongs to none.
+  allocations_.emplace(begin, std::vector<std::byte>(std::max<uint64_t>(bytes, 1), std::byte{0xcd}));
+  return {reinterpret_cast<void*>(begin), bytes};
+}
+
+void Accelerator::release(Buffer buffer) noexcept {
+  const std::lock_guard lock(mutex_);
+  allocations_.erase(reinterpret_cast<uintptr_t>(buffer.data));
+}
+
+void Accelerator::upload(void* to, std::span<const std::byte> from) {
+  const std::lock_guard lock(mutex_);
+  drain();
+  if (!from.empty()) std::memcpy(reach(to, from.size()), from.data(), from.size());
+}
+
+void Accelerator::download(std::span<std::byte> to, const void* from) {
+  const std::lock_guard lock(mutex_);
+  drain();
+  if (!to.empty()) std::memcpy(to.data(), reach(from, to.size()), to.size());
+}
+
+void Accelerator::copy(void* to, const void* from, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  drain();
+  if (bytes > 0) std::memcpy(reach(to, bytes), reach(from, bytes), bytes);
+}
+
+// The storage of an allocation is aligned for any number, so a pattern that follows its addresses follows the device's.
+void Accelerator::fill(Buffer area, Pattern pattern) {
+  const std::lock_guard lock(mutex_);
+  drain();
+  if (area.bytes > 0) fill_pattern({reach(area.data, area.bytes), area.bytes}, pattern);
+}
+
+PatternScan Accelerator::scan(Buffer area, Pattern pattern) {
+  const std::lock_guard lock(mutex_);
+  drain();
+  return area.bytes > 0 ? scan_pattern({reach(area.data, area.bytes), area.bytes}, pattern) : PatternScan{};
+}
+
+Hash128 Accelerator::hash(Buffer area) {
+  const std::lock_guard lock(mutex_);
+  drain();
+  return area.bytes > 0 ? hash128(std::span<const std::byte>(reach(area.data, area.bytes), area.bytes)) : Hash128{};
+}
+
+DeviceKind accelerator_kind() {
+  return {.name = "toy",
+          .list =
+              [] {
+                return std::vector<DeviceInfo>{describe("toy:0"), describe("toy:1")};
+              },
+          .open = [](std::string_view id, int64_t) -> std::unique_ptr<Device> {
+            return std::make_unique<Accelerator>(std::string(id));
+          },
+          .contest = {.confirm = {.delay_s = 0}}};
+}
+
+}  // namespace attune::toys

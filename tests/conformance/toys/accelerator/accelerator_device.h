@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "device/device.h"
+#include "device/device_kind.h"
+
+namespace attune::toys {
+
+/// An accelerator that exists in software: an address space of its own, reached by copies, without protection of its
+/// pages; streams that do nothing before they are synchronised; a virtual clock. `toy:0` and `toy:1`.
+class Accelerator final : public Device, public DeviceMemory {
+ public:
+  explicit Accelerator(std::string id);
+  ~Accelerator() override = default;
+
+  /// Enqueues a kernel, which takes this time, on a stream (Stream::native(); null: runs now).
+  void enqueue(void* stream, double us, std::function<void()> kernel);
+  /// Returns where a kernel finds an address; throws device for one that lies in no allocation of the device, which
+  /// breaks it, as a GPU's context ends by it.
+  std::byte* reach(const void* address, uint64_t bytes);
+
+  const DeviceInfo& info() const override { return info_; }
+  double relative_clock() override { return 1; }
+  bool healthy() noexcept override { return healthy_; }
+  DeviceMemory& memory() override { return *this; }
+  std::unique_ptr<Stream> open_stream() override;
+  double bandwidth_gbs(uint64_t, Reading) override { return info_.bandwidth_gbs; }
+
+  Buffer allocate(uint64_t bytes, uint32_t alignment) override;
+  void release(Buffer buffer) noexcept override;
+  void upload(void* to, std::span<const std::byte> from) override;
+  void download(std::span<std::byte> to, const void* from) override;
+  void copy(void* to, const void* from, uint64_t bytes) override;
+  void fill(Buffer area, Pattern pattern) override;
+  PatternScan scan(Buffer area, Pattern pattern) override;
+  Hash128 hash(Buffer area) override;
+  Protection set_writable(Buffer, bool) noexcept override { return Protection::none; }
+  std::byte* host_address(void*) noexcept override { return nullptr; }
+
+ private:
+  class Queue;
+  void drain();
+
+  DeviceInfo info_;
+  bool healthy_ = true;
+  double now_us_ = 0;
+  std::recursive_mutex mutex_;                               ///< Of all below.
+  std::map<uintptr_t, std::vector<std::byte>> allocations_;  ///< By their device addresses.
+  uintptr_t end_ = uintptr_t{1} << 56;                       ///< No process has such addresses.
+  std::vector<Queue*> queues_;
+};
+
+DeviceKind accelerator_kind();
+
+}  // namespace attune::toys

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+#include "accelerator_device.h"
+#include "accelerator_solver.h"
+#include "solver/module.h"
+
+ATTUNE_DEVICE_MODULE(attune::toys::accelerator_kind)
+ATTUNE_OP_SOLVERS(attune::toys::AcceleratorSolver)

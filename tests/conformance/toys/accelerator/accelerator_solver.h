@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "solver/static/static_space_backend.h"
+
+namespace attune::toys {
+
+/// Products on the toy accelerator. Its kernels are loops over what the device reaches; `tile` decides how long they
+/// take. Where N is 13, `fault` 1 changes the weights that all are timed with, and 2 reads an address of the host, both
+/// after the launches that are verified.
+class AcceleratorSolver final : public Solver, public StaticSpace {
+ public:
+  std::string_view id() const override { return "toy_accelerator.gemm"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "loops of the toy accelerator"; }
+  Support supports(const Problem& problem, const DeviceInfo& device) const override;
+  const StaticSpace* static_space() const override { return this; }
+  SearchSpace space(const Problem& problem, const DeviceInfo& device) const override;
+  Config untuned(const Problem& problem, const DeviceInfo& device) const override;
+  std::unique_ptr<Backend> open(Device& device) const override;
+};
+
+}  // namespace attune::toys
