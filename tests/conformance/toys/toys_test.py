@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Ops that this build does not have, opened as modules: tuned, verified, served from C, captured, explained, checked."""
+"""Ops and a device that this build does not have, opened as modules: tuned, verified, served from C, captured, explained,
+checked."""
 import os
 import re
 import subprocess
@@ -84,11 +85,35 @@ class ToyTest(story.Story):
         for why in ("not a regular file: .*fifo", "not a regular file: .*folder", "an op of this name is there already"):
             self.assertRegex(result.stderr, why)
 
+    def test_a_device_of_others_is_tuned_checked_and_explained(self):
+        header = "M,N,K,bias,dtype,outdtype,scaleAB\n"
+        self.put("untuned.csv", header + "8,32,64,False,fp32,fp32,False\n16,32,64,False,bf16,bf16,False\n")
+        both = ("--op", "gemm_a16w16", "--quiet-wait", "0", "--seed", "1")
+        self.assertRegex(self.toys("list", "devices"), r"toy:1 +toy_1 +8 units")
+        self.toys("tune", "-i", "untuned.csv", "-o", "tuned.csv", "--devices", "toy:0", *both)
+        names = [row["kernelName"] for row in self.rows("tuned.csv")]
+        self.assertEqual(names, 2 * ["toy_accelerator.gemm@1:fault=0;tile=4"])
+        self.assertRegex(self.toys("check", "tuned.csv", "--devices", "toy:0"), r"2 rows: 2 ok")
+        problem = "gemm_a16w16 m=8 n=32 k=64 dtype=fp32"
+        self.assertRegex(self.toys("explain", problem, "--table", "tuned.csv", "--devices", "toy:0"), r"lookup in .*exact")
+        self.toys("tune", "-i", "untuned.csv", "-o", "two.csv", "--devices", "toy:0,toy:1", "--journal", "two.db", *both)
+        self.assertEqual([row["kernelName"] for row in self.rows("two.csv")], names)
+
+    def test_who_changes_shared_operands_or_breaks_the_device_is_quarantined_and_nobody_else(self):
+        # Its memory has no protection: changed operands are found by their hash.
+        self.put("untuned.csv", "M,N,K,bias,dtype,outdtype,scaleAB\n4,13,24,False,fp32,fp32,False\n")
+        self.toys("tune", "-i", "untuned.csv", "-o", "tuned.csv", "--op", "gemm_a16w16", "--devices", "toy:0", "--quiet-wait", "0")
+        self.assertEqual([row["kernelName"] for row in self.rows("tuned.csv")], ["toy_accelerator.gemm@1:fault=0;tile=4"])
+        listed = self.toys("quarantine", "list")
+        self.assertEqual(len(re.findall(r"fault=1;tile=.\n +crashed: .*the operands that all candidates are timed with were changed", listed)), 3)
+        self.assertEqual(len(re.findall(r"fault=2;tile=.\n +crashed: .*toy:0 stopped working: toy:0: illegal address", listed)), 3)
+        self.assertNotIn("fault=0", listed)
+
     def test_nothing_outside_their_folders_names_them(self):
         for folder in ("src", "include", "python", "cmake", "tools", "configs"):
             for file in (story.REPOSITORY / folder).rglob("*"):
                 if file.is_file() and file.suffix != ".pyc":
-                    self.assertIsNone(re.search(rb"toy_(scaled|norm)", file.read_bytes()), file)
+                    self.assertIsNone(re.search(rb"toy_(scaled|norm|accelerator)", file.read_bytes()), file)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <vector>
 
 #include "base/error.h"
 #include "device/byte_patterns.h"
@@ -28,23 +32,40 @@ DeviceInfo describe(std::string id) {
 
 }  // namespace
 
+/// What the process knows of one accelerator.
+struct Accelerator::Memory {
+  std::recursive_mutex mutex;  ///< Of all below.
+  bool is_healthy = true;
+  double now_us = 0;
+  std::map<uintptr_t, std::vector<std::byte>> allocations;  ///< By their device addresses.
+  uintptr_t end = uintptr_t{1} << 56;                       ///< No process has such addresses.
+  std::vector<Queue*> queues;
+
+  static Memory& of(const std::string& id) {
+    static std::mutex mutex;
+    static std::map<std::string, Memory>& all = *new std::map<std::string, Memory>;
+    const std::lock_guard lock(mutex);
+    return all[id];
+  }
+};
+
 /// Work that waits for synchronize(), or for the next use of the memory.
 class Accelerator::Queue final : public Stream {
  public:
-  explicit Queue(Accelerator& owner) : owner_(owner) {
-    const std::lock_guard lock(owner_.mutex_);
-    owner_.queues_.push_back(this);
+  explicit Queue(Memory& owner) : owner_(owner) {
+    const std::lock_guard lock(owner_.mutex);
+    owner_.queues.push_back(this);
   }
   ~Queue() override {
-    const std::lock_guard lock(owner_.mutex_);
-    std::erase(owner_.queues_, this);
+    const std::lock_guard lock(owner_.mutex);
+    std::erase(owner_.queues, this);
   }
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
   void* native() const noexcept override { return const_cast<Queue*>(this); }
   void synchronize() override {
-    const std::lock_guard lock(owner_.mutex_);
+    const std::lock_guard lock(owner_.mutex);
     while (!waiting_.empty()) {
       const std::function<void()> next = std::move(waiting_.front());
       waiting_.pop_front();
@@ -52,95 +73,102 @@ class Accelerator::Queue final : public Stream {
     }
   }
   void record(uint32_t event) override {
-    waiting_.emplace_back([this, event] { events_.at(event) = owner_.now_us_; });
+    waiting_.emplace_back([this, event] { events_.at(event) = owner_.now_us; });
   }
   double elapsed_us(uint32_t from, uint32_t to) override { return events_.at(to) - events_.at(from); }
   void push(std::function<void()> work) { waiting_.push_back(std::move(work)); }
 
  private:
-  Accelerator& owner_;
+  Memory& owner_;
   std::deque<std::function<void()>> waiting_;
   std::array<double, 1024> events_{};
 };
 
-Accelerator::Accelerator(std::string id) : info_(describe(std::move(id))) {}
+Accelerator::Accelerator(std::string id) : info_(describe(std::move(id))), memory_(Memory::of(info_.id)) {}
+
+bool Accelerator::healthy() noexcept { return memory_.is_healthy; }
 
 void Accelerator::enqueue(void* stream, double us, std::function<void()> kernel) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(memory_.mutex);
   auto work = [this, us, kernel = std::move(kernel)] {
-    if (!healthy_) fail(ErrorCode::device, "{}: the context was lost by an earlier fault", info_.id);
+    if (!memory_.is_healthy) fail(ErrorCode::device, "{}: the context was lost by an earlier fault", info_.id);
     kernel();
-    now_us_ += us;
+    memory_.now_us += us;
   };
   if (stream == nullptr) return work();
   static_cast<Queue*>(stream)->push(std::move(work));
 }
 
 std::byte* Accelerator::reach(const void* address, uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(memory_.mutex);
   const auto at = reinterpret_cast<uintptr_t>(address);
-  auto found = allocations_.upper_bound(at);
-  if (found != allocations_.begin()) {
+  auto found = memory_.allocations.upper_bound(at);
+  if (found != memory_.allocations.begin()) {
     --found;
     if (at - found->first + bytes <= found->second.size()) return found->second.data() + (at - found->first);
   }
-  healthy_ = false;
+  memory_.is_healthy = false;
   fail(ErrorCode::device, "{}: illegal address {:#x}", info_.id, at);
 }
 
 void Accelerator::drain() {
-  for (size_t i = 0; i < queues_.size(); ++i) queues_[i]->synchronize();
+  for (size_t i = 0; i < memory_.queues.size(); ++i) memory_.queues[i]->synchronize();
 }
 
-std::unique_ptr<Stream> Accelerator::open_stream() { return std::make_unique<Queue>(*this); }
+std::unique_ptr<Stream> Accelerator::open_stream() { return std::make_unique<Queue>(memory_); }
 
 Buffer Accelerator::allocate(uint64_t bytes, uint32_t alignment) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(memory_.mutex);
   const uint64_t step = std::max<uint64_t>(alignment, 256);
-  const uintptr_t begin = (end_ + step - 1) / step * step;
-  end_ = begin + bytes + step;  // What lies between two allocations belongs to none.
-  allocations_.emplace(begin, std::vector<std::byte>(std::max<uint64_t>(bytes, 1), std::byte{0xcd}));
+  const uintptr_t begin = (memory_.end + step - 1) / step * step;
+  memory_.end = begin + bytes + step;  // What lies between two allocations belongs to none.
+  memory_.allocations.emplace(begin, std::vector<std::byte>(std::max<uint64_t>(bytes, 1), std::byte{0xcd}));
   return {reinterpret_cast<void*>(begin), bytes};
 }
 
 void Accelerator::release(Buffer buffer) noexcept {
-  const std::lock_guard lock(mutex_);
-  allocations_.erase(reinterpret_cast<uintptr_t>(buffer.data));
+  const std::lock_guard lock(memory_.mutex);
+  try {
+    drain();
+  } catch (const Error&) {
+    // Its kernels fail with it.
+  }
+  memory_.allocations.erase(reinterpret_cast<uintptr_t>(buffer.data));
 }
 
 void Accelerator::upload(void* to, std::span<const std::byte> from) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(memory_.mutex);
   drain();
   if (!from.empty()) std::memcpy(reach(to, from.size()), from.data(), from.size());
 }
 
 void Accelerator::download(std::span<std::byte> to, const void* from) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(memory_.mutex);
   drain();
   if (!to.empty()) std::memcpy(to.data(), reach(from, to.size()), to.size());
 }
 
 void Accelerator::copy(void* to, const void* from, uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(memory_.mutex);
   drain();
   if (bytes > 0) std::memcpy(reach(to, bytes), reach(from, bytes), bytes);
 }
 
 // The storage of an allocation is aligned for any number, so a pattern that follows its addresses follows the device's.
 void Accelerator::fill(Buffer area, Pattern pattern) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(memory_.mutex);
   drain();
   if (area.bytes > 0) fill_pattern({reach(area.data, area.bytes), area.bytes}, pattern);
 }
 
 PatternScan Accelerator::scan(Buffer area, Pattern pattern) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(memory_.mutex);
   drain();
   return area.bytes > 0 ? scan_pattern({reach(area.data, area.bytes), area.bytes}, pattern) : PatternScan{};
 }
 
 Hash128 Accelerator::hash(Buffer area) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(memory_.mutex);
   drain();
   return area.bytes > 0 ? hash128(std::span<const std::byte>(reach(area.data, area.bytes), area.bytes)) : Hash128{};
 }

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "device/device.h"
 #include "device/device_kind.h"
@@ -13,7 +9,8 @@
 namespace attune::toys {
 
 /// An accelerator that exists in software: an address space of its own, reached by copies, without protection of its
-/// pages; streams that do nothing before they are synchronised; a virtual clock. `toy:0` and `toy:1`.
+/// pages; streams that do nothing before they are synchronised; a virtual clock. All that a process opens of one id
+/// share its memory. `toy:0` and `toy:1`.
 class Accelerator final : public Device, public DeviceMemory {
  public:
   explicit Accelerator(std::string id);
@@ -27,7 +24,7 @@ class Accelerator final : public Device, public DeviceMemory {
 
   const DeviceInfo& info() const override { return info_; }
   double relative_clock() override { return 1; }
-  bool healthy() noexcept override { return healthy_; }
+  bool healthy() noexcept override;
   DeviceMemory& memory() override { return *this; }
   std::unique_ptr<Stream> open_stream() override;
   double bandwidth_gbs(uint64_t, Reading) override { return info_.bandwidth_gbs; }
@@ -45,15 +42,11 @@ class Accelerator final : public Device, public DeviceMemory {
 
  private:
   class Queue;
+  struct Memory;
   void drain();
 
   DeviceInfo info_;
-  bool healthy_ = true;
-  double now_us_ = 0;
-  std::recursive_mutex mutex_;                               ///< Of all below.
-  std::map<uintptr_t, std::vector<std::byte>> allocations_;  ///< By their device addresses.
-  uintptr_t end_ = uintptr_t{1} << 56;                       ///< No process has such addresses.
-  std::vector<Queue*> queues_;
+  Memory& memory_;
 };
 
 DeviceKind accelerator_kind();
