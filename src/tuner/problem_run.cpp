@@ -435,6 +435,7 @@ void ProblemRun::admit_untuned() {
 void ProblemRun::admit_more(uint32_t max_count) {
   const auto is_asking = [this] { return asking_ == Asking::yes || asking_ == Asking::idle; };
   size_t joined = 0;
+  bool is_one_left = false;  // It was asked for, and not tried for lack of time.
   while (is_asking() && joined < max_count) {
     const auto asked = source_->ask(max_count - joined);
     if (asked.empty()) break;
@@ -443,7 +444,8 @@ void ProblemRun::admit_more(uint32_t max_count) {
       if (context_.must_stop()) return;
       if (tried_.contains(candidate.name())) continue;
       if (!fits(until_decision_s(candidate))) stop_asking();
-      if (!is_asking()) break;
+      is_one_left = !is_asking();
+      if (is_one_left) break;
       tell_progress();
       if (EntrantFacts* entrant = admit(candidate, false)) {
         join(*entrant);
@@ -459,7 +461,11 @@ void ProblemRun::admit_more(uint32_t max_count) {
     asking_ = Asking::idle;
     return;
   }
-  if (!has_possible_winner()) return finish_without_row();
+  if (!has_possible_winner()) {
+    if (asking_ == Asking::stopped && (has_more || is_one_left))
+      return finish(Ending::cut, "its time ran out before a candidate that may win was tried");
+    return finish_without_row();
+  }
   if (asking_ == Asking::stopped && has_more) asking_ = Asking::incomplete;
   contest_.close();
 }

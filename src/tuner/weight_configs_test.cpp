@@ -8,6 +8,7 @@
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "solver/registry.h"
+#include "testing/tuner_doubles.h"
 
 namespace attune {
 namespace {
@@ -61,6 +62,51 @@ TEST(WeightConfigs, AnInterruptEndsTheOpeningOfTheRows) {
   for (const TuneResult& result : results) {
     EXPECT_FALSE(result.decision);
     EXPECT_EQ(result.reason, "interrupted before its weight had one config");
+  }
+}
+
+/// Two rows of a weight, each with its own winner, and how long their common config took to find.
+struct SettledRows {
+  std::vector<TuneResult> results;
+  std::vector<std::string> notices;
+  double seconds = 0;
+};
+
+SettledRows settle_two_rows(double budget_s) {
+  std::vector<WorkItem> items;
+  for (const int m : {16, 128}) {
+    const auto problem = Problem::parse(fmt::format("gemm_a16w16 m={} n=16 k=64 dtype=fp32", m));
+    items.push_back({.problem = op_of(problem).normalise(problem, {})});
+  }
+  CountingExecutor executor;
+  const auto journal = open_memory_journal();
+  TestClock clock;
+  SilentObserver observer;
+  const std::atomic<bool> interrupted = false;
+  TunerOptions how;
+  how.protocol.require = Requirement::batch_invariant;
+  SettledRows settled;
+  settled.results = Tuner(executor, *journal, how, clock).run(items, observer, interrupted);
+  how.budget_s = budget_s;
+  WeightConfigs weights({{executor, *journal, nullptr, {}}}, how, items, observer, clock);
+  const double began_s = clock.now_s();
+  weights.settle(settled.results, interrupted);
+  settled.seconds = clock.now_s() - began_s;
+  settled.notices = weights.notices();
+  return settled;
+}
+
+TEST(WeightConfigs, AConfigThatABudgetLeavesNoTimeForIsNotBlamed) {
+  const SettledRows whole = settle_two_rows(0);
+  for (const TuneResult& result : whole.results) EXPECT_TRUE(result.decision) << result.reason;
+  for (const double share : {0.0, 0.2, 0.4, 0.6, 0.8}) {
+    const double budget_s = std::max(1e-3, share * whole.seconds);
+    const SettledRows cut = settle_two_rows(budget_s);
+    EXPECT_TRUE(cut.notices.empty()) << share << ": " << cut.notices.front();
+    EXPECT_LT(cut.seconds, budget_s + 0.2) << share;
+    for (const TuneResult& result : cut.results) {
+      EXPECT_TRUE(result.decision || result.ending == Ending::cut) << share << ": " << result.reason;
+    }
   }
 }
 
