@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/dispatch_state.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -75,8 +76,11 @@ Key Dispatcher::State::whole(const Key& key) const {
   const KeyCodes& own = codes_of(key);
   if (own.is_complete(key)) return key;
   if (const auto whole = own.complete(key)) return *whole;
-  fail(ErrorCode::invalid_input, "a key of {} has up to {} values, `attune list ops --json` names them, got {}",
-       own.family().op, own.size(), key.size());
+  const auto columns = own.family().key;
+  const auto last_required =
+      std::find_if(columns.rbegin(), columns.rend(), [](const KeyColumn& one) { return one.default_value.empty(); });
+  fail(ErrorCode::invalid_input, "a key of {} has {} to {} values, `attune list ops --json` names them, got {}",
+       own.family().op, columns.rend() - last_required, own.size(), key.size());
 }
 
 Problem Dispatcher::State::problem(const Key& key) const {
