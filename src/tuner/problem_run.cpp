@@ -304,7 +304,7 @@ std::string ProblemRun::failure_summary() const {
                      outcome.detail);
 }
 
-/// `keep`: admit it even if an earlier run's race dropped it (a baseline, the incumbent).
+/// `keep`: admit it even if an earlier run's race dropped it (a baseline, the incumbent, a given candidate).
 EntrantFacts* ProblemRun::admit(const Candidate& candidate, bool keep) {
   result_.num_candidates += tried_.insert(candidate.name()).second;
   Kernels::BuildResult built = std::move(build({&candidate, 1}).front());
@@ -379,10 +379,13 @@ bool ProblemRun::must_meet(const Candidate& candidate) const {
   return !may_be_baseline || std::find(untuned.begin(), untuned.end(), candidate) == untuned.end();
 }
 
-bool ProblemRun::may_win(const EntrantFacts& entrant) const {
+bool ProblemRun::is_given(const Candidate& candidate) const {
   const auto& given = item_.candidates;
-  const bool is_given = std::find(given.begin(), given.end(), entrant.candidate) != given.end();
-  return (item_.untuned_may_win || is_given) && meets(entrant.states, how_.protocol.require);
+  return std::find(given.begin(), given.end(), candidate) != given.end();
+}
+
+bool ProblemRun::may_win(const EntrantFacts& entrant) const {
+  return (item_.untuned_may_win || is_given(entrant.candidate)) && meets(entrant.states, how_.protocol.require);
 }
 
 bool ProblemRun::has_possible_winner() const {
@@ -447,7 +450,8 @@ void ProblemRun::admit_more(uint32_t max_count) {
       is_one_left = !is_asking();
       if (is_one_left) break;
       tell_progress();
-      if (EntrantFacts* entrant = admit(candidate, false)) {
+      // What was slower than another candidate may still be the one that is wanted.
+      if (EntrantFacts* entrant = admit(candidate, is_given(candidate))) {
         join(*entrant);
         ++joined;
       }

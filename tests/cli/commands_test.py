@@ -51,7 +51,8 @@ class Bench(story.Story):
         for more, says in ((("--solver", "nope.gemm"), "attune list solvers"), (("--config", "a=1"), "--config needs --solver"),
                            (("--candidate", "garbage"), "garbage"), (("--iters", "0"), "iters"),
                            (("--solver", "fake.gemm", "--config", "tile_m=7"), "'tile_m=7'"),
-                           (("--candidate", "fake.gemm@1:tile_m=16"), "does not offer this config")):
+                           (("--candidate", "fake.gemm@1:tile_m=16"), "does not offer this config"),
+                           (("--solver", "portable.gemm"), "the solver cannot run the problem, `attune list candidates`")):
             self.refused("bench", PROBLEM, *FAKE, *more, says=says)
         self.refused("bench", "gemm_a16w16 m=1 n=32 dtype=fp32", *FAKE, says="'k'")
         self.refused("bench", "conv_of_nothing m=1", *FAKE, says="conv_of_nothing")
