@@ -40,8 +40,8 @@ std::filesystem::path cache_folder(const KernelsOptions& options) {
   return options.cache;
 }
 
-/// The same for a command that writes nothing into it; the user's own need not be there yet.
-std::filesystem::path existing_cache_folder(const KernelsOptions& options) {
+/// The same for a list; the user's own folder need not be there yet.
+std::filesystem::path listed_cache_folder(const KernelsOptions& options) {
   if (!options.cache.empty() && !std::filesystem::exists(options.cache))
     fail(ErrorCode::invalid_input, "there is no such folder of compiled kernels, name another with --cache: '{}'",
          shown(options.cache, 500));
@@ -98,7 +98,7 @@ int list_kernels(const KernelsOptions& options) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   uintmax_t total = 0;
   size_t num_kernels = 0;
-  for (const Binary& binary : KernelCache({existing_cache_folder(options)}, kProgramCacheBytes).list()) {
+  for (const Binary& binary : KernelCache({listed_cache_folder(options)}, kProgramCacheBytes).list()) {
     const auto kernel = listed_kernel(binary);
     if (!kernel) continue;
     total += kernel->bytes;
@@ -126,7 +126,7 @@ int list_kernels(const KernelsOptions& options) {
 }
 
 int clear_kernels(const KernelsOptions& options) {
-  const size_t removed = KernelCache({existing_cache_folder(options)}, kProgramCacheBytes).clear();
+  const size_t removed = KernelCache({cache_folder(options)}, kProgramCacheBytes).clear();
   print_line(stdout, fmt::format("{} removed from '{}'", counted(removed, "kernel"), cache_folder(options).string()));
   return 0;
 }

@@ -109,16 +109,18 @@ std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
   return files;
 }
 
+CsvDocument read_table_file(const std::filesystem::path& file) {
+  if (is_yaml(file.native()))
+    fail(ErrorCode::invalid_input,
+         "tuning results in YAML are no CSV table; attune check, attune diff and attune tune --tuning_results_file "
+         "read them: '{}'",
+         shown(file.native(), 500));
+  return CsvDocument::read(file);
+}
+
 Table Table::read(std::string_view paths, const FamilySpec* family, WrongRows wrong) {
   std::vector<CsvDocument> documents;
-  for (const auto& path : split_table_paths(paths)) {
-    if (is_yaml(path.native()))
-      fail(ErrorCode::invalid_input,
-           "tuning results in YAML are no CSV table; attune check, attune diff and attune tune --tuning_results_file "
-           "read them: '{}'",
-           shown(path.native(), 500));
-    documents.push_back(CsvDocument::read(path));
-  }
+  for (const auto& path : split_table_paths(paths)) documents.push_back(read_table_file(path));
   return of(std::move(documents), family, wrong);
 }
 

@@ -77,6 +77,9 @@ void check_is_tuned(const Table& table);
 /// Whether a results file is YAML and no table, by the extension of its name.
 bool is_yaml(std::string_view file) noexcept;
 
+/// Reads a file of a table. Throws like CsvDocument::read(), and invalid_input for results in YAML.
+CsvDocument read_table_file(const std::filesystem::path& file);
+
 /// Splits `a.csv:b.csv` into its files; a path that exists as a whole is one file. Throws invalid_input if any but the
 /// first does not exist.
 std::vector<std::filesystem::path> split_table_paths(std::string_view paths);
