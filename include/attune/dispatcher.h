@@ -60,7 +60,7 @@ struct DispatcherOptions {
   /// (docs/run_time.md, Online tuning); shapes of packed weights are excluded. Its rows
   /// state no requirement, so the two exclude each other. Default: false.
   bool online_tuning = false;
-  /// If true, logs the first hit of each shape, one line each (ATTUNE_LOG_TUNED_CONFIG). Default: false.
+  /// If true, logs the first hit of each shape and its stand-in, a line each (ATTUNE_LOG_TUNED_CONFIG). Default: false.
   bool log_hits = false;
 };
 

@@ -151,6 +151,7 @@ class Campaign {
 
   void publish() {
     publisher_.flush();
+    display_.note_replaced(publisher_.replaced());
     display_.note_cut_shapes();
     for (const auto& notice : publisher_.notices()) display_.note(notice);
     if (options_.profile_file.empty() && options_.keep_dir.empty()) return;
@@ -161,6 +162,19 @@ class Campaign {
     if (options_.keep_dir.empty()) return;
     make_private_folder(options_.keep_dir);
     write_profile(std::filesystem::path(options_.keep_dir) / kKeptCandidates, *journals_.front(), measured);
+  }
+
+  /// The decisions as they are published, in the order of the input.
+  std::vector<Decision> published() const {
+    std::vector<Decision> all;
+    for (const TuneResult& result : results_) {
+      if (!result.decision) continue;
+      const auto& replaced = publisher_.replaced();
+      const auto other = std::find_if(replaced.begin(), replaced.end(),
+                                      [&](const Decision& one) { return one.problem == result.problem; });
+      all.push_back(other == replaced.end() ? *result.decision : *other);
+    }
+    return all;
   }
 
   std::vector<Milliseconds> recoveries() const {
@@ -174,10 +188,10 @@ class Campaign {
 
   void report() const {
     if (options_.json) {
-      print_results_json(results_, inputs_, first(), recoveries());
+      print_results_json(results_, inputs_, first(), recoveries(), publisher_.replaced());
       return;
     }
-    if (options_.compare) print_comparison(results_, inputs_);
+    if (options_.compare) print_comparison(published(), inputs_);
     print_summary(options_, inputs_, display_, journal_file_);
   }
 

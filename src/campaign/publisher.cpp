@@ -86,17 +86,9 @@ void TunePublisher::choose_layouts() {
                                      counted(rows.size(), "row"), group));
     }
     for (size_t i = 0; i < rows.size(); ++i) {
-      Decision decision = *rows[i].decision;
-      const GroupPick& pick = choice.picks[i];
-      if (pick.candidate != decision.winner) {
-        notices_.push_back(fmt::format(
-            "{} is published with its weight group's layout {}: {:.4f} µs, alone {:.4f} µs with {}",
-            short_shape(decision.problem), choice.layout, pick.us, decision.comparison.us, layout_of(decision.winner)));
-      }
-      decision.winner = pick.candidate;
-      decision.comparison.us = pick.us;
-      decision.errors = pick.errors;
-      pending_.push_back(std::move(decision));
+      const Decision& own = *rows[i].decision;
+      pending_.push_back(published_decision(own, choice.picks[i]));
+      if (pending_.back().winner != own.winner) replaced_.push_back(pending_.back());
     }
   }
   packed_.clear();

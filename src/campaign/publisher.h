@@ -24,6 +24,9 @@ class TunePublisher final : public TuneObserver {
   /// Publishes the remaining decisions, weight groups included. Throws io; the decisions stay in the journal.
   void flush();
   const std::vector<std::string>& notices() const noexcept { return notices_; }
+  /// Decisions as they were published in place of those that flush() was told, because of the layout of their weight
+  /// group.
+  const std::vector<Decision>& replaced() const noexcept { return replaced_; }
 
  private:
   void add(const Decision& decision, bool is_new);
@@ -41,6 +44,7 @@ class TunePublisher final : public TuneObserver {
     bool is_new;
   };
   std::vector<GroupDecision> packed_;  ///< bpreshuffle=1.
+  std::vector<Decision> replaced_;
   std::vector<std::string> notices_;
 };
 

@@ -186,8 +186,12 @@ TEST_F(PublisherOfPackedWeights, OneGroupHasOneLayout) {
   publisher_->flush();
   EXPECT_THAT(layouts(), ElementsAre("b", "b"));
   EXPECT_THAT(rows(), ElementsAre(Pair(1, 50), Pair(512, 50)));
-  EXPECT_THAT(publisher_->notices(),
-              ElementsAre(HasSubstr("is published with its weight group's layout b: 50.0000 µs, alone 40.0000 µs")));
+  ASSERT_THAT(publisher_->replaced(), SizeIs(1));
+  const Decision& published = publisher_->replaced().front();
+  EXPECT_EQ(published.problem, few_);
+  EXPECT_EQ(published.winner, candidate("b"));
+  EXPECT_EQ(published.comparison.us, 50);
+  EXPECT_EQ(published.comparison.ratio, 2) << "what is published is said, not the shape's own winner";
 }
 
 TEST_F(PublisherOfPackedWeights, OtherWeightsHaveALayoutOfTheirOwn) {
@@ -197,7 +201,7 @@ TEST_F(PublisherOfPackedWeights, OtherWeightsHaveALayoutOfTheirOwn) {
   publisher_->finished(many_like_b_);
   publisher_->flush();
   EXPECT_THAT(layouts(), ElementsAre("a", "b"));
-  EXPECT_THAT(publisher_->notices(), IsEmpty());
+  EXPECT_THAT(publisher_->replaced(), IsEmpty());
 }
 
 TEST_F(PublisherOfPackedWeights, ANewRowChangesTheRowsOfItsGroup) {

@@ -61,6 +61,21 @@ void TuneDisplay::finished(const TuneResult& result) {
   display_.redraw();
 }
 
+void TuneDisplay::note_replaced(const std::vector<Decision>& published) {
+  display_.hide();
+  if (!published.empty() && !options_.json)
+    print_line(stdout, "published with the layout that all rows of a weight share:");
+  for (const Decision& one : published) {
+    const auto own = std::find_if(decisions_.begin(), decisions_.end(),
+                                  [&](const Decision& decision) { return decision.problem == one.problem; });
+    if (own == decisions_.end()) continue;
+    if (!options_.json)
+      print_line(stdout, fmt::format("{}; alone {:.1f} µs with {}", result_line(one), own->comparison.us,
+                                     short_candidate(own->winner)));
+    *own = one;
+  }
+}
+
 void TuneDisplay::note_cut_shapes() {
   display_.hide();
   for (const auto& [reason, count] : cut_) {
@@ -79,7 +94,8 @@ void TuneDisplay::print_details(const TuneResult& result) {
 }
 
 void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs,
-                        const Environment& environment, const std::vector<Milliseconds>& recoveries) {
+                        const Environment& environment, const std::vector<Milliseconds>& recoveries,
+                        const std::vector<Decision>& replaced) {
   const DeviceInfo& device = environment.device();
   nlohmann::ordered_json recoveries_ms = nlohmann::ordered_json::array();
   for (const Milliseconds one : recoveries) recoveries_ms.push_back(one.count());
@@ -99,6 +115,12 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
     if (!result.remarks.empty()) object["remarks"] = result.remarks;
     if (result.decision)
       object["decision"] = nlohmann::ordered_json::parse(decision_json(*result.decision, environment.flags));
+    for (const Decision& published : replaced) {
+      if (published.problem != result.problem) continue;
+      object["published"] = {{"candidate", published.winner.name()},
+                             {"us", published.comparison.us},
+                             {"speedup", published.comparison.ratio}};
+    }
     list.push_back(std::move(object));
   }
   for (const SkippedShape& shape : inputs.skipped)
@@ -111,26 +133,23 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
   print_json(all);
 }
 
-void print_comparison(const std::vector<TuneResult>& results, const TuneInputs& inputs) {
-  if (std::none_of(results.begin(), results.end(), [](const TuneResult& one) { return one.decision.has_value(); }))
-    return;
+void print_comparison(const std::vector<Decision>& decisions, const TuneInputs& inputs) {
+  if (decisions.empty()) return;
   std::printf("\nbefore and after, measured interleaved:\n");
-  for (const TuneResult& result : results) {
-    if (!result.decision) continue;
-    const Decision& decision = *result.decision;
+  for (const Decision& decision : decisions) {
     const auto item = std::find_if(inputs.items.begin(), inputs.items.end(),
-                                   [&](const WorkItem& one) { return one.problem == result.problem; });
+                                   [&](const WorkItem& one) { return one.problem == decision.problem; });
     const Candidate& before =
         item != inputs.items.end() && item->incumbent ? item->incumbent->candidate : decision.baseline;
     const auto measured = std::find_if(decision.finalists.begin(), decision.finalists.end(),
                                        [&](const Finalist& one) { return one.candidate == before; });
     if (before != decision.baseline && measured == decision.finalists.end()) {
-      std::printf("%-34s failed now → %10.1f µs  %s → %s\n", short_shape(result.problem).c_str(),
+      std::printf("%-34s failed now → %10.1f µs  %s → %s\n", short_shape(decision.problem).c_str(),
                   decision.comparison.us, short_candidate(before).c_str(), short_candidate(decision.winner).c_str());
       continue;
     }
     const double before_us = before == decision.baseline ? decision.baseline_us : measured->comparison.us;
-    std::printf("%-34s %10.1f µs → %10.1f µs  %6.3f×  %s → %s\n", short_shape(result.problem).c_str(), before_us,
+    std::printf("%-34s %10.1f µs → %10.1f µs  %6.3f×  %s → %s\n", short_shape(decision.problem).c_str(), before_us,
                 decision.comparison.us, before_us / decision.comparison.us, short_candidate(before).c_str(),
                 short_candidate(decision.winner).c_str());
   }

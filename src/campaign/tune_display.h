@@ -29,9 +29,13 @@ class TuneDisplay final : public TuneObserver {
   void say(const std::string& line) { display_.print_line(line, false); }
 
   void finished(const TuneResult& result) override;
+  /// Decisions as they are published.
   const std::vector<Decision>& decisions() const noexcept { return decisions_; }
   size_t num_kept() const noexcept { return num_kept_; }
   size_t num_reused() const noexcept { return num_reused_; }
+  /// Puts decisions that were published with the layout of their weight group in the place of the shapes' own, and
+  /// prints both.
+  void note_replaced(const std::vector<Decision>& published);
   /// Prints one line per reason for the undecided shapes, on standard error, and removes the live line.
   void note_cut_shapes();
   /// Prints results that still wait for an earlier shape; finished() prints them once that shape ends.
@@ -55,12 +59,13 @@ class TuneDisplay final : public TuneObserver {
 };
 
 /// Implements `--json`: prints the whole run as one document. `environment`: the first of the run. `recoveries`: time
-/// to recover from each death of a worker.
+/// to recover from each death of a worker. `replaced`: TunePublisher::replaced().
 void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs,
-                        const Environment& environment, const std::vector<Milliseconds>& recoveries);
+                        const Environment& environment, const std::vector<Milliseconds>& recoveries,
+                        const std::vector<Decision>& replaced = {});
 /// Implements `--compare`: prints the previous row (or the baseline, if there was none) and the new row, from the same
-/// finals.
-void print_comparison(const std::vector<TuneResult>& results, const TuneInputs& inputs);
+/// finals. `decisions`: as they are published.
+void print_comparison(const std::vector<Decision>& decisions, const TuneInputs& inputs);
 /// Prints the last lines: shapes that were decided before, what the table's words mean, and the summary with the output
 /// files.
 void print_summary(const TuneOptions& options, const TuneInputs& inputs, const TuneDisplay& display,

@@ -36,7 +36,8 @@ ordered_json to_json(const CheckedRow& row, const DeviceInfo& device) {
 }
 
 std::string line_of(const CheckedRow& row) {
-  std::string line = fmt::format("{} {}: {}", row.place, short_shape(row.problem), name(row.status));
+  const std::string shape = row.problem.op().empty() ? "" : " " + short_shape(row.problem);
+  std::string line = fmt::format("{}{}: {}", row.place, shape, name(row.status));
   if (!row.reason.empty()) line += ", " + row.reason;
   if (row.us) line += fmt::format("; {:.2f} µs in the table", *row.us);
   if (row.comparison.us > 0)
@@ -94,6 +95,7 @@ class CheckRun {
       print_json(list_);
     else
       print_line(stdout, last_line());
+    if (options_.json && is_interrupted()) print_notes(std::vector{last_line()});
     if (is_interrupted()) return interrupt_status();
     if (const size_t num = counts_.of(CheckStatus::not_taken); num > 0)
       print_notes(
@@ -177,7 +179,7 @@ void add_check_flags(CLI::App& command, Action& chosen) {
       "of\n"
       "                          its key wins\n"
       "  foreign device          of another device, not checked\n"
-      "  unusable                it cannot be run, or states no time\n"
+      "  unusable                it cannot be read or run, or states no time\n"
       "  slower than its row says, slower than the default, wrong\n"
       "The exit status is 1 if a row is unusable, slower or wrong, or if none could be checked. An interrupt prints "
       "what "

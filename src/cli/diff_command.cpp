@@ -8,6 +8,7 @@
 #include "campaign/devices/open_devices.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
+#include "formats/csv/table.h"
 #include "formats/csv/table_diff.h"
 #include "ops/family.h"
 #include "report/json_output.h"
@@ -56,6 +57,7 @@ void print(char sign, const RowChange& change) {
 Table read_side(const std::string& file, const FamilySpec* family) {
   if (is_yaml(file)) return read_yaml_results(file);
   Table table = Table::read(file, family);
+  check_is_tuned(table);
   print_notes(table.notices());
   return table;
 }

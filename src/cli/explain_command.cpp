@@ -13,6 +13,7 @@
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
 #include "ops/op.h"
+#include "ops/packed_weights.h"
 #include "report/candidate_summary.h"
 #include "report/json_output.h"
 #include "report/result_json.h"
@@ -131,13 +132,24 @@ void print_tables(const LookupResult& found, const TableSet& set, const ExplainO
   print_rows_beside(table, beside);
 }
 
-void print_summary(const CandidateSummary& summary, const Problem& problem, const std::string& device_flags) {
+/// A row of packed weights may name another kernel than the winner of its shape.
+void print_published(const LookupResult& found, const CandidateSummary& summary, const Problem& problem) {
+  if (found.match != Match::exact || !summary.decision || !has_packed_weights(problem)) return;
+  if (*found.candidate == summary.decision->winner) return;
+  print_line(stdout, fmt::format("  published: {}{}, in the layout that all rows of the weight share; the winner is "
+                                 "that of the shape alone",
+                                 found.candidate->name(), found.row->us ? fmt::format(", {} µs", *found.row->us) : ""));
+}
+
+void print_summary(const CandidateSummary& summary, const Problem& problem, const std::string& device_flags,
+                   const LookupResult& found) {
   if (summary.decision) {
     print_line(stdout, "decision in the journal:");
     print_line(stdout, "  " + result_header());
     print_line(stdout, "  " + result_line(*summary.decision));
     for (const std::string& line : finalist_lines(*summary.decision)) print_line(stdout, "  " + line);
     for (const std::string& sentence : result_legend({&*summary.decision, 1})) print_line(stdout, "  " + sentence);
+    print_published(found, summary, problem);
     print_line(stdout, "  repeat: " + repeat_command(problem, summary.decision->winner, device_flags));
   }
   print_line(stdout, "candidates by outcome:");
@@ -163,6 +175,13 @@ std::optional<std::string> why_row_unknown(const LookupResult& found, const std:
   return found.candidate ? why_unknown(*found.candidate, contenders) : std::nullopt;
 }
 
+std::string unknown_statement(Requirement required) {
+  return fmt::format(
+      "whether the row's kernel states that it is {} is known once it is compiled, see attune kernels "
+      "build",
+      text(required));
+}
+
 ordered_json elsewhere_json(const ExplainOptions& options, const LookupResult& found,
                             const std::vector<Contender>& contenders) {
   ordered_json object = {{"device_info", options.info_file}, {"plan", false}};
@@ -179,55 +198,96 @@ void print_elsewhere(const ExplainOptions& options, const LookupResult& found,
   if (!found.row) print_line(stdout, "what serves there without a row depends on the libraries there");
 }
 
+/// What explain finds out about a problem.
+struct Explanation {
+  Problem problem;
+  std::vector<Contender> here;
+  CandidateSummary summary;
+  LookupResult found;
+  RowsBeside beside;
+  std::string unknown;               ///< What is not known of the row that serves; empty: nothing.
+  bool is_untuned = false;           ///< No row serves, and nothing is required.
+  std::optional<Candidate> untuned;  ///< What serves then; nothing: no solver does.
+};
+
+Explanation explain(const ExplainOptions& options, DeviceView& view, const TableSet& set, Problem problem) {
+  const DeviceInfo& device = view.device();
+  Explanation one;
+  one.problem = std::move(problem);
+  one.here = view.contenders(one.problem);
+  one.summary = summary_of(options, one.problem, view, one.here);
+  bool is_statement_known = true;
+  const KernelCheck usable = [&](const Candidate& candidate) {
+    auto why = view.why_unusable(candidate, one.problem, one.here);
+    if (why || set.require == Requirement::none || !view.is_here()) return why;
+    const PlanStatement statement = view.statement_of(candidate, one.problem, set.require);
+    is_statement_known = statement.is_known;
+    return statement.why_not;
+  };
+  one.found = TableLookup(set, device).find(one.problem, usable);
+  if (!is_statement_known) one.unknown = unknown_statement(set.require);
+  one.is_untuned = !one.found.row && set.require == Requirement::none && view.is_here();
+  if (one.is_untuned) one.untuned = served_without_row(one.problem, device, one.here);
+  if (set.tables.empty()) return one;
+  const Table& table = set.tables.front();
+  one.beside.passed = passed_rows(table, one.found, device, set.require, usable);
+  if (one.found.match != Match::exact) one.beside.near = near_rows(table, one.problem, device);
+  return one;
+}
+
+void print_explanation_json(const Explanation& one, const ExplainOptions& options, const DeviceView& view,
+                            const TableSet& set) {
+  const Table* const table = set.tables.empty() ? nullptr : &set.tables.front();
+  ordered_json object = {{"problem", one.problem.key()},
+                         {"device", view.device().key()},
+                         {"tables", options.table.empty() ? set.files : std::vector{options.table}},
+                         {"match", name(one.found.match)},
+                         {"steps", steps_json(one.found, table)},
+                         {"not_used", passed_json(one.beside.passed, table)},
+                         {"near", near_json(one.beside.near, table)},
+                         {"summary", ordered_json::object()}};
+  for (const auto& [reason, of_reason] : one.summary.reasons) object["summary"][reason] = of_reason.count;
+  if (one.found.candidate) object["candidate"] = one.found.candidate->name();
+  if (one.untuned) object["untuned"] = one.untuned->name();
+  if (!one.unknown.empty()) object["unknown"] = one.unknown;
+  if (!view.is_here()) object["elsewhere"] = elsewhere_json(options, one.found, one.here);
+  if (one.summary.decision)
+    object["decision"] = ordered_json::parse(decision_json(*one.summary.decision, view.flags()));
+  print_json(object);
+}
+
+void print_explanation(const Explanation& one, const ExplainOptions& options, const DeviceView& view,
+                       const TableSet& set) {
+  const DeviceInfo& device = view.device();
+  print_line(stdout, fmt::format("{} on {} ({})", one.problem.key(), device_text(device), device.model));
+  if (!view.is_here()) print_elsewhere(options, one.found, one.here);
+  if (set.tables.empty())
+    print_line(stdout, "the run time has no tuned table of this op (see attune paths, or name one with -t)");
+  else
+    print_tables(one.found, set, options, one.beside);
+  if (!one.unknown.empty()) print_line(stdout, "  " + one.unknown);
+  if (!one.found.row && set.require != Requirement::none) {
+    print_line(stdout, fmt::format("  served by an untuned kernel that states {}, if there is one", text(set.require)));
+  } else if (one.is_untuned) {
+    print_line(stdout, one.untuned ? "  served by an untuned config: " + one.untuned->name()
+                                   : "  not served: no available solver supports the problem");
+  }
+  print_summary(one.summary, one.problem, view.flags(), one.found);
+}
+
 int run_explain(const ExplainOptions& options) {
   DeviceView view({options.devices, options.info_file, {}});
-  const DeviceInfo& device = view.device();
-  const Problem problem = parse_problem(options.problem, device);
-  const auto here = view.contenders(problem);
-  const CandidateSummary summary = summary_of(options, problem, view, here);
+  const Problem problem = parse_problem(options.problem, view.device());
   const FamilySpec* const family = find_family(problem.op());
   std::vector<std::string> named;
   if (!options.table.empty()) named.push_back(options.table);
   const TableSet set = read_table_set(named, std::string(family->op), std::span(&family, 1), options.require);
   print_notes(set.notices);
-  const KernelCheck usable = [&](const Candidate& candidate) { return view.why_unusable(candidate, problem, here); };
-  const LookupResult found = TableLookup(set, device).find(problem, usable);
-  RowsBeside beside;
-  const Table* const table = set.tables.empty() ? nullptr : &set.tables.front();
-  if (table != nullptr) {
-    beside.passed = passed_rows(*table, found, device, set.require, usable);
-    if (found.match != Match::exact) beside.near = near_rows(*table, problem, device);
-  }
-  if (options.json) {
-    ordered_json object = {{"problem", problem.key()},
-                           {"device", device.key()},
-                           {"tables", named.empty() ? set.files : named},
-                           {"match", name(found.match)},
-                           {"steps", steps_json(found, table)},
-                           {"not_used", passed_json(beside.passed, table)},
-                           {"near", near_json(beside.near, table)},
-                           {"summary", ordered_json::object()}};
-    for (const auto& [reason, of_reason] : summary.reasons) object["summary"][reason] = of_reason.count;
-    if (found.candidate) object["candidate"] = found.candidate->name();
-    if (!view.is_here()) object["elsewhere"] = elsewhere_json(options, found, here);
-    if (summary.decision) object["decision"] = ordered_json::parse(decision_json(*summary.decision, view.flags()));
-    print_json(object);
-    return 0;
-  }
-  print_line(stdout, fmt::format("{} on {} ({})", problem.key(), device_text(device), device.model));
-  if (!view.is_here()) print_elsewhere(options, found, here);
-  if (set.tables.empty())
-    print_line(stdout, "the run time has no tuned table of this op (see attune paths, or name one with -t)");
+  const Explanation one = explain(options, view, set, problem);
+  if (options.json)
+    print_explanation_json(one, options, view, set);
   else
-    print_tables(found, set, options, beside);
-  if (!set.tables.empty() && !found.row && set.require != Requirement::none) {
-    print_line(stdout, fmt::format("  served by an untuned kernel that states {}, if there is one", text(set.require)));
-  } else if (!set.tables.empty() && !found.row && view.is_here()) {
-    const auto served = served_without_row(problem, device, here);
-    print_line(stdout, served ? "  served by an untuned config: " + served->name()
-                              : "  not served: no available solver supports the problem");
-  }
-  print_summary(summary, problem, view.flags());
+    print_explanation(one, options, view, set);
   return 0;
 }
 
@@ -243,6 +303,11 @@ void add_explain_flags(CLI::App& command, Action& chosen) {
   add_device_info_flag(command, options->info_file);
   command.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
   add_json_flag(command, options->json);
+  command.footer(
+      "The lookup is shown step by step. Beside it stand rows that no step tried:\n"
+      "  not used                of the same key, and why it does not serve\n"
+      "  near                    of the same N and K with another M, nearest first, then of the same M, N and K with\n"
+      "                          another type or flag; listed when no row is exact, they serve other problems");
   command.callback([options, &chosen] { chosen = [options] { return run_explain(*options); }; });
 }
 

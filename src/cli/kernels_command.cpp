@@ -40,6 +40,14 @@ std::filesystem::path cache_folder(const KernelsOptions& options) {
   return options.cache;
 }
 
+/// The same for a list; the user's own folder need not be there yet.
+std::filesystem::path listed_cache_folder(const KernelsOptions& options) {
+  if (!options.cache.empty() && !std::filesystem::exists(options.cache))
+    fail(ErrorCode::invalid_input, "there is no such folder of compiled kernels, name another with --cache: '{}'",
+         shown(options.cache, 500));
+  return cache_folder(options);
+}
+
 constexpr const char* kListLayout = "{:<16}  {:<24}  {:>9}  {:<12}  {:<10}  {:<56}  {:<18}  {}";
 
 /// A compiled kernel as it is listed.
@@ -90,7 +98,7 @@ int list_kernels(const KernelsOptions& options) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   uintmax_t total = 0;
   size_t num_kernels = 0;
-  for (const Binary& binary : KernelCache({cache_folder(options)}, kProgramCacheBytes).list()) {
+  for (const Binary& binary : KernelCache({listed_cache_folder(options)}, kProgramCacheBytes).list()) {
     const auto kernel = listed_kernel(binary);
     if (!kernel) continue;
     total += kernel->bytes;

@@ -31,7 +31,7 @@ struct ListOptions {
 
 int list_solvers(bool json) {
   ordered_json list = ordered_json::array();
-  for (const std::string& notice : registry().notices()) print_line(stderr, "note: " + notice);
+  print_notes(registry().notices());
   for (const SolverEntry& entry : registry().entries()) {
     if (json) {
       list.push_back({{"id", entry.id},
@@ -65,6 +65,7 @@ int list_known_devices(bool json) {
 
 int list_ops(bool json) {
   ordered_json list = ordered_json::array();
+  print_notes(registry().notices());
   for (const FamilySpec& family : families()) {
     if (json) {
       ordered_json attributes = ordered_json::array();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/dispatch_state.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -74,8 +75,11 @@ const KeyCodes& Dispatcher::State::codes_of(const Key& key) const {
 Key Dispatcher::State::short_key(const Key& key) const {
   const KeyCodes& own = codes_of(key);
   if (const auto shortened = own.shorten(key)) return *shortened;
-  fail(ErrorCode::invalid_input, "a key of {} has up to {} values, `attune list ops --json` names them, got {}",
-       own.family().op, own.size(), key.size());
+  const auto columns = own.family().key;
+  const auto last_required =
+      std::find_if(columns.rbegin(), columns.rend(), [](const KeyColumn& one) { return one.default_value.empty(); });
+  fail(ErrorCode::invalid_input, "a key of {} has {} to {} values, `attune list ops --json` names them, got {}",
+       own.family().op, columns.rend() - last_required, own.size(), key.size());
 }
 
 Problem Dispatcher::State::problem(const Key& key) const {

@@ -42,6 +42,8 @@ struct Dispatcher::State {
   Hit choose(const Key& key, const Weights* weights, OnMiss on_miss, OperandList* operands) noexcept;
   Hit require(const Key& key, const Weights* weights, OperandList& operands);
   void run(const Key& key, const Weights* weights, std::span<void* const> operands, void* stream);
+  /// Captures a call of require() or run(), once it has succeeded.
+  void capture_call(const Key& key, const Weights* weights) const;
   /// Like above for short keys and packed weights. Defined in weights.cpp.
   Hit choose_packed(const KeyCodes& own, const Key& key, const Weights& weights, OnMiss on_miss,
                     OperandList* operands) noexcept;
@@ -79,7 +81,7 @@ struct Dispatcher::State {
                                                              std::span<const GroupKey> groups, OnMiss on_miss,
                                                              OperandList* operands) noexcept {
   const LimitedDevice& device = plans.present();
-  if (capture) capture->note(key, device.captured_threads);
+  if (capture && on_miss == OnMiss::post) capture->note(key, device.captured_threads);
   Hit hit;
   bool is_answered = false;
   {

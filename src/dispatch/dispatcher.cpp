@@ -123,6 +123,12 @@ void Dispatcher::State::run(const Key& key, const Weights* weights, std::span<vo
     refuse_operands(asked.op(), op_of(asked).tensors(asked), operands, weights != nullptr);
   }
   run_plan(*hit.plan, whole_list, stream);
+  if (capture) capture_call(key, weights);
+}
+
+void Dispatcher::State::capture_call(const Key& key, const Weights* weights) const {
+  const Key all = short_key(key);
+  capture->note(weights == nullptr ? all : codes_of(all).with_packed(all), plans.present().captured_threads);
 }
 
 Hit Dispatcher::choose(const Key& key, const Weights* weights) const noexcept {
@@ -131,7 +137,9 @@ Hit Dispatcher::choose(const Key& key, const Weights* weights) const noexcept {
 
 Hit Dispatcher::require(const Key& key, const Weights* weights) {
   OperandList operands;
-  return state_->require(key, weights, operands);
+  const Hit hit = state_->require(key, weights, operands);
+  if (state_->capture) state_->capture_call(key, weights);
+  return hit;
 }
 
 void Dispatcher::run(const Key& key, std::span<void* const> operands, void* stream) {

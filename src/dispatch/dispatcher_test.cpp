@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "dispatch/capture/captured_shapes.h"
 #include "testing/dispatcher_fixture.h"
 
 namespace attune {
@@ -66,6 +67,22 @@ TEST_F(DispatcherTest, TheNearerRowIsTakenThoughTheOtherHasTheSmallerBound) {
   EXPECT_EQ(hit.row, dispatcher().choose(key(100)).row);
   EXPECT_EQ(hit.row, looked_up.row);
   EXPECT_EQ(hit.regret_percent, 100);
+}
+
+TEST_F(DispatcherTest, AKeyOfTooFewOrTooManyValuesSaysHowManyThereAre) {
+  write("");
+  const auto refusal_of = [&](size_t num_values) -> std::string {
+    const std::vector<int64_t> values(num_values, 1);
+    try {
+      dispatcher().require(Key(OpId::gemm_a16w16, values));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal_of(2), HasSubstr("a key of gemm_a16w16 has 3 to "));
+  EXPECT_THAT(refusal_of(2), HasSubstr("got 2"));
+  EXPECT_THAT(refusal_of(16), HasSubstr("got 16"));
 }
 
 TEST_F(DispatcherTest, ARowWithoutAKernelServesNothing) {
@@ -203,6 +220,26 @@ TEST_F(DispatcherTest, SaysNoMoreThanItsBound) {
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_LE(std::count(log.begin(), log.end(), '\n'), 100);
   EXPECT_THAT(log, HasSubstr("lookups found no row in the tables"));
+}
+
+TEST_F(DispatcherTest, ACallThatFailsIsNotCaptured) {
+  write(row(2, kGood));
+  options_.capture = folder_.path() / "captured";
+  std::array<float, 32> a{}, b{}, c{};
+  const std::array<void*, 3> operands = {a.data(), b.data(), c.data()};
+  const std::array<void*, 3> without_output = {a.data(), b.data(), nullptr};
+  dispatcher().run(key(2, 2, 16), operands);
+  dispatcher().require(key(2, 2, 16));
+  dispatcher().choose(key(2, 2, 16));
+  EXPECT_THROW(dispatcher().run(key(2, 2, 16), without_output), Error);
+  EXPECT_THROW(dispatcher().run(key(3, 2, 16), std::span(operands).first(2)), Error);
+  EXPECT_THROW(dispatcher().require(key(0, 2, 16)), Error);
+  dispatcher_.reset();
+  const auto captured = read_captures(std::vector<std::filesystem::path>{options_.capture});
+  ASSERT_EQ(captured.size(), 1u);
+  ASSERT_EQ(captured.front().shapes.size(), 1u);
+  EXPECT_EQ(captured.front().shapes.front().problem.integer("m"), 2);
+  EXPECT_EQ(captured.front().shapes.front().calls, 3u);
 }
 
 TEST_F(DispatcherTest, TheLastLineDoesNotClaimACaptureThatFailed) {

@@ -28,10 +28,13 @@ bool MissedShapes::note(const KeyCodes& codes, const RowIndex& rows, const Looku
   const auto problem = problem_of(codes, served.key);
   if (!problem) return was_missed;
   if (hit.row == 0) {
-    log_.say(fmt::format("no row of a table serves {}, it runs untuned", problem->key()));
+    log_.say(fmt::format("no row of a table serves {}, it runs untuned: {}", problem->key(), served.plan->untuned));
   } else {
     const RowIndex::Row& row = rows.row(hit.row);
-    log_.say(fmt::format("{}: {} of {}: {}", problem->key(), name(hit.match), rows.where(row), rows.kernel_name(row)));
+    const std::string until =
+        hit.is_stand_in ? fmt::format("; until it is compiled, {} stands in", served.plan->untuned) : "";
+    log_.say(fmt::format("{}: {} of {}: {}{}", problem->key(), name(hit.match), rows.where(row), rows.kernel_name(row),
+                         until));
   }
   return was_missed;
 }

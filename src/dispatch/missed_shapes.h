@@ -18,8 +18,8 @@ class MissedShapes {
   MissedShapes(const DispatcherOptions& options, DispatchLog& log) : options_(options), log_(log) {}
 
   /// Notes an answer that is given for the first time, or that no row gives any more because its kernel cannot be
-  /// compiled or the row left the table. `before`: the previous answer to the problem, or null. Returns whether the
-  /// shape was ever missed.
+  /// compiled or the row left the table. `before`: the previous answer to the problem, or null. `served`: with its
+  /// plan. Returns whether the shape was ever missed.
   bool note(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& request, const CachedAnswer* before,
             const CachedAnswer& served);
   bool is_empty() const noexcept { return missed_.empty(); }

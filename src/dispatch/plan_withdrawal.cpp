@@ -24,15 +24,16 @@ CachedAnswer PlanService::served_with(const Snapshot& tables, const Resolution& 
     served.was_predicted = before->was_predicted;
   }
   if (made.plan == nullptr) return served;
+  served.plan = made.plan;
   served.was_missed = missed_.note(codes(request.key), rows_of(tables, request.key), request, before, served);
   served.was_served = true;
   served.was_predicted = made.hit.match == Match::predicted;
   if (made.plan->is_kept) {
-    served.plan = made.plan;
     std::vector<ProblemKey>& answers = made.plan->answers;
     if (std::find(answers.begin(), answers.end(), served.hash) == answers.end()) answers.push_back(served.hash);
   } else {
     served.hit.plan = nullptr;
+    served.plan = nullptr;
   }
   return served;
 }

@@ -33,8 +33,8 @@ Weights Dispatcher::State::pack(const Key& given, std::span<const void* const> p
   const WeightsPacker::PackingChoice chosen = plans.choose_packing(key, wanted);
   const size_t num_wanted = chosen.plain_bytes.size();
   if (plain.size() != num_wanted)
-    fail(ErrorCode::invalid_input, "{} of {} are packed together, got {}", counted(num_wanted, "operand"),
-         own.family().op, plain.size());
+    fail(ErrorCode::invalid_input, "packing weights of {} takes {}, got {}", own.family().op,
+         counted(num_wanted, "operand"), plain.size());
   std::vector<Buffer> tensors;
   for (size_t i = 0; i < num_wanted; ++i) {
     if (plain[i] == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for the weights");

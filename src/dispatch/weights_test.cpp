@@ -226,9 +226,13 @@ TEST_F(WeightsTest, WhatIsNoPackedProblemIsRefused) {
     EXPECT_THAT(refused([&] { dispatcher().require(other, &weights); }), invalid("packed for another problem"));
     EXPECT_EQ(dispatcher().choose(other, &weights).plan, nullptr);
   }
-  EXPECT_THAT(refused([&] { dispatcher().require(packed_key(4, GemmKey::bpreshuffle)); }), invalid("pack_weights"));
+  EXPECT_THAT(refused([&] { dispatcher().require(packed_key(4, GemmKey::bpreshuffle)); }),
+              invalid("pack them and pass them with the key"));
   EXPECT_EQ(dispatcher().choose(packed_key(4, GemmKey::bpreshuffle)).plan, nullptr);
   EXPECT_THAT(refused([&] { dispatcher().pack_weights(packed_key(0), nullptr); }), invalid("null pointer"));
+  const Key key = dispatcher().key(fmt::format("gemm_a16w16 m=1 n={} k={} dtype=fp32", kN, kK));
+  EXPECT_THAT(refused([&] { dispatcher().pack_weights(key, std::span<const void* const>()); }),
+              invalid("packing weights of gemm_a16w16 takes 1 operand, got 0"));
   EXPECT_THAT(refused([&] { dispatcher().pack_weights(packed_key(0, GemmKey::b_is_kn), plain_.data()); }),
               invalid("N×K"));
   GemmKey other = packed_key(0);

@@ -80,7 +80,10 @@ std::string result_line(const Decision& decision) {
 
 std::vector<std::string> finalist_lines(const Decision& decision) {
   std::vector<std::string> lines;
-  for (const Finalist& finalist : decision.finalists) {
+  std::vector<Finalist> by_time = decision.finalists;
+  std::stable_sort(by_time.begin(), by_time.end(),
+                   [](const Finalist& a, const Finalist& b) { return a.comparison.us < b.comparison.us; });
+  for (const Finalist& finalist : by_time) {
     std::string line = fmt::format("{:10.2f} µs  {}  {}", finalist.comparison.us, ratio_text(finalist.comparison),
                                    finalist.candidate.name());
     if (finalist.candidate == decision.winner) line += "  (the winner)";

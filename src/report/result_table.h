@@ -21,7 +21,7 @@ std::string verdict_text(const Decision& decision);
 /// its interval, errRatio, verdict.
 std::string result_header();
 std::string result_line(const Decision& decision);
-/// Returns a line for each finalist, with its time and ratio; the winner and the default are marked.
+/// Returns a line for each finalist, fastest first, with its time and ratio; the winner and the default are marked.
 std::vector<std::string> finalist_lines(const Decision& decision);
 /// Returns a sentence for each word of the table's lines that needs one: `default` always, then those that occur in the
 /// verdicts. Nothing without decisions.

@@ -104,6 +104,17 @@ TEST(ResultTable, TheWinnerIsMarkedAmongTheFinalists) {
   EXPECT_THAT(finalist_lines(made)[0], EndsWith("  (the winner)  (the default)"));
 }
 
+TEST(ResultTable, FinalistsAreListedFastestFirst) {
+  Decision made = decision(1.25, 0.02, Verdict::faster);
+  for (const double us : {7.0, 5.0, 9.0})
+    made.finalists.push_back({.candidate = Candidate::parse("blis.gemm@1:threads=2"), .comparison = {.us = us}});
+  const auto lines = finalist_lines(made);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[0], HasSubstr("5.00 µs"));
+  EXPECT_THAT(lines[1], HasSubstr("7.00 µs"));
+  EXPECT_THAT(lines[2], HasSubstr("9.00 µs"));
+}
+
 TEST(ResultTable, ALineNamesShapeWinnerTimesIntervalAndVerdict) {
   const std::string line = result_line(decision(1.25, 0.02, Verdict::faster));
   for (const char* part : {"1×32×48 bf16→fp32 +bias", "100.0 µs", "onednn impl=brgemm threads=2", "80.0 µs", "1.250×",

@@ -48,8 +48,6 @@ std::string cell_of(const FamilySpec& family, const TuneGemmEntry& entry, const 
 
 }  // namespace
 
-bool is_yaml(const std::string& file) { return file.ends_with(".yaml") || file.ends_with(".yml"); }
-
 Table read_yaml_results(const std::string& file) {
   const FamilySpec& family = *find_family("gemm_a16w16");
   const auto entries = read_tune_gemm(file).entries;

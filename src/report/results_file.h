@@ -6,9 +6,6 @@
 
 namespace attune {
 
-/// Whether a results file is YAML, by the extension of its name.
-bool is_yaml(const std::string& file);
-
 /// Reads a YAML results file as a table of gemm_a16w16; keys without a column in the table become columns. Throws like
 /// read_tune_gemm().
 Table read_yaml_results(const std::string& file);

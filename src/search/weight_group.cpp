@@ -21,7 +21,7 @@ struct Pick {
 /// requirement a baseline that is not the winner may not: nothing says that it keeps what is required.
 std::optional<Pick> pick_of(const Decision& decision, const std::string& layout) {
   if (layout_of(decision.winner) == layout)
-    return Pick{{decision.winner, decision.comparison.us, decision.errors}, decision.comparison.ratio};
+    return Pick{{decision.winner, decision.comparison, decision.errors}, decision.comparison.ratio};
   const Finalist *best = nullptr, *baseline = nullptr;
   for (const Finalist& finalist : decision.finalists) {
     if (layout_of(finalist.candidate) != layout || finalist.comparison.us <= 0) continue;
@@ -29,9 +29,9 @@ std::optional<Pick> pick_of(const Decision& decision, const std::string& layout)
     if (!finalist.confirmed) continue;
     if (best == nullptr || finalist.comparison.ratio > best->comparison.ratio) best = &finalist;
   }
-  if (best != nullptr) return Pick{{best->candidate, best->comparison.us, best->errors}, best->comparison.ratio};
+  if (best != nullptr) return Pick{{best->candidate, best->comparison, best->errors}, best->comparison.ratio};
   if (baseline != nullptr && decision.protocol.require == Requirement::none)
-    return Pick{{decision.baseline, decision.baseline_us, baseline->errors}, 1};
+    return Pick{{decision.baseline, {.us = decision.baseline_us}, baseline->errors}, 1};
   return std::nullopt;
 }
 
@@ -100,6 +100,19 @@ GroupChoice choose_layout(std::span<const GroupRow> rows, double min_gain) {
     choice.picks.push_back(pick_of(*row.decision, layout)->published);
   }
   return choice;
+}
+
+Decision published_decision(const Decision& own, const GroupPick& pick) {
+  Decision published = own;
+  if (pick.candidate == own.winner) return published;
+  published.winner = pick.candidate;
+  published.comparison = pick.comparison;
+  published.errors = pick.errors;
+  published.verdict = pick.candidate == own.baseline ? Verdict::baseline : Verdict::faster;
+  published.tied.clear();
+  if (published.best_untuned && pick.comparison.us > 0)
+    published.best_untuned->ratio *= own.comparison.us / pick.comparison.us;
+  return published;
 }
 
 }  // namespace attune

@@ -21,7 +21,7 @@ struct GroupRow {
 /// Content of a table row.
 struct GroupPick {
   Candidate candidate;
-  double us = 0;
+  Comparison comparison;  ///< With the baseline of its row.
   Errors errors;
 };
 struct GroupChoice {
@@ -39,5 +39,9 @@ std::optional<Candidate> choose_config(std::span<const std::map<Candidate, doubl
 /// of the layout that was confirmed, else its baseline if that has the layout and nothing is required of kernels. A
 /// layout in which some row has none of these is no choice. Without a common layout every row gets its winner. Pure.
 GroupChoice choose_layout(std::span<const GroupRow> rows, double min_gain);
+
+/// The decision of a row as its group publishes it: with the pick in the winner's place. The verdict on a baseline is
+/// `baseline`: nothing of its layout is proven faster.
+Decision published_decision(const Decision& own, const GroupPick& pick);
 
 }  // namespace attune

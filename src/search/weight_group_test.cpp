@@ -54,9 +54,9 @@ TEST(WeightGroup, TakesTheLayoutOfTheLeastTotalTimeAndNotOfTheMostWins) {
   const auto choice = choose(rows);
   EXPECT_EQ(choice.layout, "b");
   EXPECT_THAT(names(choice), ElementsAre("b_layout=b;number=0", "b_layout=b;number=0", "b_layout=b;number=0"));
-  EXPECT_DOUBLE_EQ(choice.picks[0].us, 10 / 1.1) << "its own time, not the winner's";
+  EXPECT_DOUBLE_EQ(choice.picks[0].comparison.us, 10 / 1.1) << "its own time, not the winner's";
   EXPECT_DOUBLE_EQ(choice.picks[0].errors.mismatch_ratio, 0.0011);
-  EXPECT_DOUBLE_EQ(choice.picks[2].us, 900 / 1.5);
+  EXPECT_DOUBLE_EQ(choice.picks[2].comparison.us, 900 / 1.5);
 }
 
 TEST(WeightGroup, UnderARequirementABaselineIsNoRowThatItDidNotWin) {

@@ -11,7 +11,9 @@ Candidate candidate_of(const std::string& solver, const std::string& config, std
   if (contender == nullptr)
     fail(ErrorCode::not_found, "no solver of this name is available, see `attune list solvers`: '{}'", solver);
   if (!contender->support.yes)
-    fail(ErrorCode::unavailable, "the solver does not support the problem: {} {}", solver, contender->support.reason);
+    fail(ErrorCode::invalid_input,
+         "the solver cannot run the problem, `attune list candidates` shows which ones can: {} {}", solver,
+         contender->support.reason);
   return {solver, contender->version, config.empty() ? contender->untuned : Config::parse(config)};
 }
 

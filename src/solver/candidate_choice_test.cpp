@@ -66,9 +66,10 @@ TEST(CandidateChoice, SaysWhatCannotBeChosen) {
   EXPECT_EQ(refusal_of({.solver = "nope.gemm"}, here),
             std::pair(ErrorCode::not_found,
                       std::string("no solver of this name is available, see `attune list solvers`: 'nope.gemm'")));
-  EXPECT_EQ(
-      refusal_of({.solver = "no.gemm"}, here),
-      std::pair(ErrorCode::unavailable, std::string("the solver does not support the problem: no.gemm does no fp32")));
+  EXPECT_EQ(refusal_of({.solver = "no.gemm"}, here),
+            std::pair(ErrorCode::invalid_input,
+                      std::string("the solver cannot run the problem, `attune list candidates` shows which ones can: "
+                                  "no.gemm does no fp32")));
   EXPECT_EQ(refusal_of({}, {here[1]}),
             std::pair(ErrorCode::unavailable,
                       "no available solver supports the problem; `attune list candidates` shows "

@@ -42,9 +42,11 @@ std::optional<std::string> why_truncated(const std::filesystem::path& file) {
 }
 
 SharedLibrary::SharedLibrary(const std::filesystem::path& file) {
-  if (const auto why = why_truncated(file)) fail(ErrorCode::io, "cannot open a shared library: {}", *why);
+  if (const auto why = why_truncated(file)) fail(ErrorCode::io, "cannot open a compiled kernel: {}", *why);
   handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr) fail(ErrorCode::io, "cannot open a shared library: {}", loader_reason());
+  if (handle_ == nullptr)
+    fail(ErrorCode::io, "cannot open a compiled kernel, `attune kernels clear` has it compiled again: {}",
+         loader_reason());
 }
 
 SharedLibrary::~SharedLibrary() {

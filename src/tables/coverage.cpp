@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "base/error.h"
+#include "solver/contender.h"
+#include "solver/static/static_contenders.h"
 #include "tables/captured_sources.h"
 #include "tables/row_status.h"
 
@@ -17,12 +19,12 @@ std::optional<std::string> why_not_here(const Candidate& candidate, const Proble
                                         const Registry& solvers) {
   const Solver* solver = solvers.find(candidate.solver);
   if (!solver) return "no solver of that name is available on this machine: " + candidate.solver;
+  const Contender stated = static_contender(*solver, problem, device);
+  if (!is_known_on_device_only(stated)) return why_unusable(candidate, problem, &stated, device);
+  // The version of the library behind the solver's own is not known without opening it.
   const std::string_view version = std::string_view(candidate.version).substr(0, candidate.version.find('+'));
-  if (version != solver->version())
-    return fmt::format("made with {} {}, this machine has {}", candidate.solver, version, solver->version());
-  if (const Support support = solver->supports(problem, device); !support.yes)
-    return fmt::format("{} {}", candidate.solver, support.reason);
-  return std::nullopt;
+  if (version == solver->version()) return std::nullopt;
+  return fmt::format("made with {} {}, this machine has {}", candidate.solver, version, solver->version());
 }
 
 /// Returns why a lookup skips the kernel of a row that it finds, or why no problem can have the row's key.

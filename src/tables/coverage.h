@@ -29,8 +29,9 @@ struct RowCoverage {
   std::vector<UnusedRow> unused;  ///< In the order of the tables.
 };
 /// Finds the rows of the device that no lookup uses, of processes that require `required` or, with none, of all: those
-/// that lose to another row, and those whose kernel cannot run on the device. Whether it can is judged from the
-/// solvers' own versions and the problems that they support; no library is opened.
+/// that lose to another row, and those whose kernel cannot run on the device. Whether it can is judged from what the
+/// solvers state without a device: their versions, the problems that they support and, of a solver that is no library,
+/// its configs. No library is opened.
 RowCoverage row_coverage(std::span<const Table> tables, const DeviceInfo& device, const Registry& solvers,
                          Requirement required = Requirement::none);
 

@@ -25,9 +25,29 @@ class KnownSolver final : public Solver {
   std::unique_ptr<Backend> open(Device&) const override { return nullptr; }
 };
 
+/// States its configs without a device: one, on all units.
+class StatingSolver final : public Solver, public StaticSpace {
+ public:
+  std::string_view id() const override { return "stating.gemm"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "for tests"; }
+  Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
+  const StaticSpace* static_space() const override { return this; }
+  SearchSpace space(const Problem&, const DeviceInfo& device) const override {
+    return SearchSpace::listed({Config({{"threads", device.num_units}})});
+  }
+  Config untuned(const Problem&, const DeviceInfo& device) const override {
+    return Config({{"threads", device.num_units}});
+  }
+  std::unique_ptr<Backend> open(Device&) const override { return nullptr; }
+};
+
 class CoverageTest : public testing::Test {
  protected:
-  CoverageTest() { solvers_.add(std::make_unique<KnownSolver>()); }
+  CoverageTest() {
+    solvers_.add(std::make_unique<KnownSolver>());
+    solvers_.add(std::make_unique<StatingSolver>());
+  }
   RowCoverage rows(std::vector<CsvDocument> documents, Requirement required = Requirement::none) const {
     const Table table = test_table(std::move(documents));
     return row_coverage(std::span(&table, 1), device_, solvers_, required);
@@ -72,6 +92,15 @@ TEST_F(CoverageTest, RowsThatWinSayWhyTheirKernelCannotRunHere) {
           "a.csv:4 cannot be used on this machine: made with known.gemm 2, this machine has 1",
           "a.csv:6 cannot be used on this machine: known.gemm takes no m=7",
           HasSubstr("a.csv:7 cannot be used on this machine: its key is not a valid problem: ")));
+}
+
+TEST_F(CoverageTest, ARowWhoseConfigItsSolverDoesNotOfferIsUnused) {
+  const auto coverage = rows({test_document(
+      "a.csv", {test_row(1, "1", "stating.gemm@1:threads=4"), test_row(2, "1", "stating.gemm@1:threads=5"),
+                test_row(3, "1", "stating.gemm@1:wibble=1")})});
+  ASSERT_EQ(coverage.unused.size(), 2u);
+  EXPECT_THAT(unused(coverage)[0], HasSubstr("a.csv:3 cannot be used on this machine: "));
+  EXPECT_THAT(unused(coverage)[1], HasSubstr("a.csv:4 cannot be used on this machine: "));
 }
 
 TEST_F(CoverageTest, ARowWhoseKernelReadsAnotherLayoutIsUnused) {

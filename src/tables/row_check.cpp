@@ -4,15 +4,16 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "formats/csv/table.h"
 #include "formats/csv/table_columns.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "measure/contenders.h"
 #include "ops/op.h"
 #include "ops/packed_weights.h"
-#include "report/results_file.h"
 #include "solver/contender.h"
 #include "tables/row_speed.h"
 #include "tables/row_status.h"
@@ -25,12 +26,7 @@ namespace {
 std::optional<Candidate> load(CheckedRow& row, Executor& executor, const Tick& tick) {
   const auto usable = [&](const Candidate& candidate) {
     row.problem = op_of(row.problem).normalise(row.problem, executor.device());
-    const auto here = contenders(executor, row.problem, {}, tick);
-    const auto why = why_unusable(candidate, row.problem, here, executor.device());
-    // Solver and version match and do not offer the config, so the row's result cannot come from it.
-    const Contender* own = find_contender(here, candidate.solver);
-    if (why && own != nullptr && own->support.yes && own->version == candidate.version) row.status = CheckStatus::wrong;
-    return why;
+    return why_unusable(candidate, row.problem, contenders(executor, row.problem, {}, tick), executor.device());
   };
   RowKernel kernel = row_kernel(row.kernel, row.layout, usable);
   if (kernel.why_unservable) {
@@ -121,6 +117,39 @@ void note_status(CheckedRow& checked, const Table& table, const RowReport& repor
   }
 }
 
+/// Returns a cell of a row that has it; else an empty text.
+std::string_view cell_of(const CsvDocument& document, size_t row, std::string_view column) {
+  const auto place = document.find_column(column);
+  return place ? trim(document.cell(row, *place)) : std::string_view();
+}
+
+/// Puts the rows that cannot be read to the others, in the order of the files. One that is plainly of another device is
+/// foreign, the others are unusable.
+void add_unreadable(std::vector<CheckedRow>& rows, const Table& table, const DeviceInfo& device) {
+  std::vector<CheckedRow> all;
+  size_t next = 0;  // Readable row.
+  for (const auto& [file, row, why] : table.unreadable()) {
+    const auto is_before = [&, place = std::pair(file, row)](const TableRow& one) {
+      return std::pair(one.file, one.row) < place;
+    };
+    while (next < rows.size() && is_before(table.rows()[next])) all.push_back(std::move(rows[next++]));
+    const CsvDocument& document = table.documents()[file];
+    CheckedRow& checked = all.emplace_back();
+    checked.line = document.line(row);
+    checked.place = document.where(row);
+    checked.kernel = cell_of(document, row, "kernelName");
+    checked.reason = why;
+    const std::string gfx(cell_of(document, row, "gfx"));
+    const auto units = parse_int(cell_of(document, row, "cu_num"));
+    if (!gfx.empty() && units && (gfx != device.gfx || units != device.num_units)) {
+      checked.status = CheckStatus::foreign;
+      checked.reason = fmt::format("made on {}/{}, and {}", shown(gfx), *units, why);
+    }
+  }
+  for (; next < rows.size(); ++next) all.push_back(std::move(rows[next]));
+  rows = std::move(all);
+}
+
 }  // namespace
 
 std::string_view name(CheckStatus status) noexcept {
@@ -138,7 +167,7 @@ std::string_view name(CheckStatus status) noexcept {
 std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::string& op, const DeviceInfo& device,
                                            std::vector<std::string>& notices) {
   if (is_yaml(file)) return rows_of_yaml(file, device);
-  const Table table = Table::read(file, family_option(op));
+  const Table table = Table::read(file, family_option(op), WrongRows::listed);
   check_is_tuned(table);
   notices.insert(notices.end(), table.notices().begin(), table.notices().end());
   std::vector<CheckedRow> rows;
@@ -161,6 +190,7 @@ std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::s
     rows[i].status = CheckStatus::wrong;
     rows[i].reason = "another row of its weight names another kernel, so it is not batch-invariant";
   }
+  add_unreadable(rows, table, device);
   return rows;
 }
 

@@ -142,6 +142,23 @@ TEST(RowsToCheck, RowsOfOtherDevicesAndModelsAreForeign) {
   EXPECT_NE(rows[2].status, CheckStatus::foreign);
 }
 
+TEST(RowsToCheck, ThatCannotBeReadStandAmongTheOthers) {
+  const TestFolder folder;
+  const auto file = folder.put("bf16_tuned_gemm.csv",
+                               test_text({test_row(1, "1") + ",", test_row(2, "1") + ",nan", test_row(3, "1") + ",0",
+                                          test_row(4, "1", kTestKernel, "gfx942,304") + ",nan"},
+                                         ",out_scale"));
+  auto rows = rows_to_check(file.string());
+  ASSERT_EQ(rows.size(), 4u);
+  for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].line, i + 2);
+  EXPECT_EQ(rows[1].status, CheckStatus::unusable);
+  EXPECT_EQ(rows[1].reason, "column 'out_scale' expects True or False, got 'nan'");
+  EXPECT_EQ(rows[2].problem.integer("m"), 3);
+  EXPECT_EQ(rows[2].reason, "");
+  EXPECT_EQ(rows[3].status, CheckStatus::foreign);
+  EXPECT_EQ(rows[3].reason, "made on gfx942/304, and column 'out_scale' expects True or False, got 'nan'");
+}
+
 TEST(RowsToCheck, WhatNoLookupTakesSaysWhy) {
   const TestFolder folder;
   const auto file =
@@ -159,9 +176,10 @@ TEST_F(RowCheckTest, AReasonGivenBeforeTheCheckIsKept) {
   EXPECT_EQ(row_.reason, "it names no candidate that this program knows");
 }
 
-TEST_F(RowCheckTest, AConfigThatItsOwnSolverDoesNotOfferIsWrong) {
+TEST_F(RowCheckTest, AConfigThatItsOwnSolverDoesNotOfferIsUnusable) {
   row_.kernel += ";no_such_parameter=1";
-  EXPECT_EQ(check(), CheckStatus::wrong);
+  EXPECT_EQ(check(), CheckStatus::unusable);
+  EXPECT_THAT(row_.reason, HasSubstr("no_such_parameter"));
 }
 
 TEST_F(RowCheckTest, AKernelSlowerThanTheDefaultIsFoundWithinTheLimit) {

@@ -304,7 +304,7 @@ std::string ProblemRun::failure_summary() const {
                      outcome.detail);
 }
 
-/// `keep`: admit it even if an earlier run's race dropped it (a baseline, the incumbent).
+/// `keep`: admit it even if an earlier run's race dropped it (a baseline, the incumbent, a given candidate).
 EntrantFacts* ProblemRun::admit(const Candidate& candidate, bool keep) {
   result_.num_candidates += tried_.insert(candidate.name()).second;
   Kernels::BuildResult built = std::move(build({&candidate, 1}).front());
@@ -379,10 +379,13 @@ bool ProblemRun::must_meet(const Candidate& candidate) const {
   return !may_be_baseline || std::find(untuned.begin(), untuned.end(), candidate) == untuned.end();
 }
 
-bool ProblemRun::may_win(const EntrantFacts& entrant) const {
+bool ProblemRun::is_given(const Candidate& candidate) const {
   const auto& given = item_.candidates;
-  const bool is_given = std::find(given.begin(), given.end(), entrant.candidate) != given.end();
-  return (item_.untuned_may_win || is_given) && meets(entrant.states, how_.protocol.require);
+  return std::find(given.begin(), given.end(), candidate) != given.end();
+}
+
+bool ProblemRun::may_win(const EntrantFacts& entrant) const {
+  return (item_.untuned_may_win || is_given(entrant.candidate)) && meets(entrant.states, how_.protocol.require);
 }
 
 bool ProblemRun::has_possible_winner() const {
@@ -435,6 +438,7 @@ void ProblemRun::admit_untuned() {
 void ProblemRun::admit_more(uint32_t max_count) {
   const auto is_asking = [this] { return asking_ == Asking::yes || asking_ == Asking::idle; };
   size_t joined = 0;
+  bool is_one_left = false;  // It was asked for, and not tried for lack of time.
   while (is_asking() && joined < max_count) {
     const auto asked = source_->ask(max_count - joined);
     if (asked.empty()) break;
@@ -443,9 +447,11 @@ void ProblemRun::admit_more(uint32_t max_count) {
       if (context_.must_stop()) return;
       if (tried_.contains(candidate.name())) continue;
       if (!fits(until_decision_s(candidate))) stop_asking();
-      if (!is_asking()) break;
+      is_one_left = !is_asking();
+      if (is_one_left) break;
       tell_progress();
-      if (EntrantFacts* entrant = admit(candidate, false)) {
+      // What was slower than another candidate may still be the one that is wanted.
+      if (EntrantFacts* entrant = admit(candidate, is_given(candidate))) {
         join(*entrant);
         ++joined;
       }
@@ -459,7 +465,11 @@ void ProblemRun::admit_more(uint32_t max_count) {
     asking_ = Asking::idle;
     return;
   }
-  if (!has_possible_winner()) return finish_without_row();
+  if (!has_possible_winner()) {
+    if (asking_ == Asking::stopped && (has_more || is_one_left))
+      return finish(Ending::cut, "its time ran out before a candidate that may win was tried");
+    return finish_without_row();
+  }
   if (asking_ == Asking::stopped && has_more) asking_ = Asking::incomplete;
   contest_.close();
 }

@@ -77,6 +77,7 @@ class ProblemRun {
   bool is_opponent(const Candidate& candidate) const;
   /// Whether the candidate may win, so that it must state what the run requires. Opponents need not.
   bool must_meet(const Candidate& candidate) const;
+  bool is_given(const Candidate& candidate) const;
   bool may_win(const EntrantFacts& entrant) const;
   bool has_possible_winner() const;
   void fulfil(const Want& want);

@@ -25,16 +25,18 @@ Problem problem(int m, int n = 16, int k = 32) {
   return op_of(Problem::parse(text)).normalise(Problem::parse(text), {});
 }
 
-/// A solver of the fake device whose config gives the duration of a run and the run in which it starts to fail.
+/// A solver of the fake device whose config gives the duration of a run, the run in which it starts to fail, and the
+/// seconds that it takes to load.
 class MortalSolver final : public Solver {
  public:
-  MortalSolver(std::string id, std::vector<std::string> rows) : id_(std::move(id)), rows_(std::move(rows)) {}
+  MortalSolver(std::string id, std::vector<std::string> rows, Clock* clock = nullptr)
+      : id_(std::move(id)), rows_(std::move(rows)), clock_(clock) {}
   std::string_view id() const override { return id_; }
   std::string_view version() const override { return "1"; }
   std::string_view title() const override { return "dies in a given run"; }
   Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
   std::unique_ptr<Backend> open(Device& device) const override {
-    return std::make_unique<MortalBackend>(id_, rows_, dynamic_cast<FakeDevice&>(device));
+    return std::make_unique<MortalBackend>(id_, rows_, dynamic_cast<FakeDevice&>(device), clock_);
   }
 
  private:
@@ -53,8 +55,8 @@ class MortalSolver final : public Solver {
   };
   class MortalBackend final : public Backend {
    public:
-    MortalBackend(std::string id, std::vector<std::string> rows, FakeDevice& device)
-        : id_(std::move(id)), rows_(std::move(rows)), device_(device) {}
+    MortalBackend(std::string id, std::vector<std::string> rows, FakeDevice& device, Clock* clock)
+        : id_(std::move(id)), rows_(std::move(rows)), device_(device), clock_(clock) {}
     Versions versions() const override { return {{id_, "1"}}; }
     SearchSpace space(const Problem&) override {
       std::vector<Config> configs;
@@ -63,6 +65,7 @@ class MortalSolver final : public Solver {
     }
     Config untuned(const Problem&) override { return Config::parse(rows_.front()); }
     std::unique_ptr<Plan> prepare(const Problem& one, const Config& config, const PrepareContext&) override {
+      if (config.has("load_s") && clock_ != nullptr) clock_->sleep_s(static_cast<double>(config.integer("load_s")));
       if (config.has("unloadable")) fail(ErrorCode::io, "planted: it does not load now");
       auto kernel = std::make_unique<PlantedGemm>(
           GemmShape::of(one), Fault::none,
@@ -74,9 +77,11 @@ class MortalSolver final : public Solver {
     std::string id_;
     std::vector<std::string> rows_;
     FakeDevice& device_;
+    Clock* clock_;
   };
   std::string id_;
   std::vector<std::string> rows_;
+  Clock* clock_;
 };
 
 /// Tunes one problem with the given solvers.
@@ -118,6 +123,24 @@ TEST(TunerOnALostDevice, ThrowsRatherThanCallAShapeUnsupported) {
     else
       EXPECT_EQ(run().ending, Ending::unsupported);
   }
+}
+
+TEST(TunerWithLittleTime, ACandidateThatWasNotTriedIsNotBlamed) {
+  FakeDevice device;
+  TestClock clock;
+  Registry solvers;
+  solvers.add(std::make_unique<MortalSolver>("onednn.gemm", std::vector<std::string>{"load_s=8;us=5", "us=4"}, &clock));
+  LocalExecutor executor(device, solvers);
+  const auto journal = open_memory_journal();
+  SilentObserver observer;
+  const std::atomic<bool> interrupted = false;
+  const WorkItem given{
+      .problem = problem(16, 48), .candidates = {Candidate::parse("onednn.gemm@1:us=4")}, .untuned_may_win = false};
+  // The default alone takes more than the share of one of two problems.
+  const auto results = Tuner(executor, *journal, {.budget_s = 14}, clock)
+                           .run({given, {.problem = problem(17, 48)}}, observer, interrupted);
+  EXPECT_EQ(results.front().ending, Ending::cut);
+  EXPECT_EQ(results.front().reason, "its time ran out before a candidate that may win was tried");
 }
 
 TEST(TunerWithoutACandidate, ADecisionThatTheMachineKeptOneFromIsMadeAgain) {

@@ -39,6 +39,7 @@ void undecide(TuneResult& row, const std::string& reason) {
 }  // namespace
 
 void WeightConfigs::settle(std::vector<TuneResult>& results, const std::atomic<bool>& interrupted) {
+  end_s_ = clock_.now_s() + how_.budget_s;
   std::map<std::string, Rows> weights;
   for (TuneResult& result : results) {
     if (result.decision) weights[weight_group_of(result.problem)].push_back(&result);
@@ -58,6 +59,10 @@ void WeightConfigs::settle_weight(const Rows& rows, const std::atomic<bool>& int
   auto times_by_row = times(rows, interrupted);
   while (const auto chosen = choose_config(times_by_row)) {
     if (decide_with(*chosen, rows, interrupted)) return;
+    if (is_budget_spent()) {
+      for (TuneResult* row : rows) undecide(*row, "the budget ran out before its weight had one config");
+      return;
+    }
     notices_.push_back(fmt::format("{} does not serve every row of a weight, another config is taken: {}",
                                    chosen->name(), weight_group_of(rows.front()->problem)));
     for (auto& times_of_row : times_by_row) times_of_row.erase(*chosen);
@@ -114,8 +119,10 @@ bool WeightConfigs::decide_with(const Candidate& chosen, const Rows& rows, const
   if (items.empty()) return true;
   TunerOptions how = how_;
   how.before_measuring = nullptr;
+  // Without time left, a run takes what the journal has.
+  if (how.budget_s > 0) how.budget_s = std::max(1e-3, end_s_ - clock_.now_s());
   ProgressObserver progress(observer_);
-  auto again = Tuner(devices_, how).run(items, progress, interrupted);
+  auto again = Tuner(devices_, how, clock_).run(items, progress, interrupted);
   for (size_t i = 0; i < again.size(); ++i) {
     if (!again[i].decision && again[i].ending != Ending::cut) return false;
     again[i].seconds += others[i]->seconds;

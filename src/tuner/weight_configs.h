@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "store/journal.h"
 #include "tuner/tuner.h"
 
@@ -16,13 +17,15 @@ namespace attune {
 /// one won are decided again with it alone. A config that fails in some row is no choice.
 class WeightConfigs {
  public:
-  /// `how`, `items`: the options and the items of the run. The devices and all arguments outlive this.
+  /// `how`, `items`: the options and the items of the run; the budget is that of settle(). The devices and all
+  /// arguments outlive this.
   WeightConfigs(std::vector<TuningDevice> devices, TunerOptions how, std::span<const WorkItem> items,
-                TuneObserver& observer)
-      : devices_(std::move(devices)), how_(std::move(how)), items_(items), observer_(observer) {}
+                TuneObserver& observer, Clock& clock = steady_clock())
+      : devices_(std::move(devices)), how_(std::move(how)), items_(items), observer_(observer), clock_(clock) {}
 
   /// Changes the decisions of the results. A row that could not be decided with the config of its weight loses its
-  /// decision and says why. Throws what Tuner::run() throws.
+  /// decision and says why. Once the budget is spent, only what the journal knows is used. Throws what Tuner::run()
+  /// throws.
   void settle(std::vector<TuneResult>& results, const std::atomic<bool>& interrupted);
   const std::vector<std::string>& notices() const noexcept { return notices_; }
 
@@ -31,11 +34,14 @@ class WeightConfigs {
   void settle_weight(const Rows& rows, const std::atomic<bool>& interrupted);
   std::vector<std::map<Candidate, double>> times(const Rows& rows, const std::atomic<bool>& interrupted) const;
   bool decide_with(const Candidate& chosen, const Rows& rows, const std::atomic<bool>& interrupted);
+  bool is_budget_spent() const { return how_.budget_s > 0 && clock_.now_s() >= end_s_; }
 
   std::vector<TuningDevice> devices_;
   TunerOptions how_;
   std::span<const WorkItem> items_;
   TuneObserver& observer_;
+  Clock& clock_;
+  double end_s_ = 0;  // End of the budget on the clock, if there is one.
   std::vector<std::string> notices_;
 };
 

@@ -8,6 +8,7 @@
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "solver/registry.h"
+#include "testing/tuner_doubles.h"
 
 namespace attune {
 namespace {
@@ -62,6 +63,61 @@ TEST(WeightConfigs, AnInterruptEndsTheOpeningOfTheRows) {
     EXPECT_FALSE(result.decision);
     EXPECT_EQ(result.reason, "interrupted before its weight had one config");
   }
+}
+
+/// Two rows of each weight, with their own winners; the race of one drops that of the other. `seconds`: that their
+/// common configs took.
+struct SettledRows {
+  std::vector<TuneResult> results;
+  std::vector<std::string> notices;
+  double seconds = 0;
+};
+
+SettledRows settle_rows(const std::vector<int>& weights, double budget_s) {
+  std::vector<WorkItem> items;
+  for (const int n : weights) {
+    for (const int m : {16, 128}) {
+      const auto problem = Problem::parse(fmt::format("gemm_a16w16 m={} n={} k=64 dtype=fp32", m, n));
+      WorkItem& item = items.emplace_back(WorkItem{.problem = op_of(problem).normalise(problem, {})});
+      for (const int tile_m : {16, 32, 128})
+        item.candidates.push_back(Candidate::parse(fmt::format("fake.gemm@1:split_k=1;tile_m={};tile_n=16", tile_m)));
+    }
+  }
+  CountingExecutor executor;
+  const auto journal = open_memory_journal();
+  TestClock clock;
+  SilentObserver observer;
+  const std::atomic<bool> interrupted = false;
+  TunerOptions how;
+  how.protocol.require = Requirement::batch_invariant;
+  how.contest.race.max_finalists = 1;
+  how.contest.finals.looks = {4};  // Of exact times, few samples say as much as many.
+  how.contest.confirm.pairs = 4;
+  how.contest.confirm.min_openings = how.contest.confirm.max_openings = 2;
+  SettledRows settled;
+  settled.results = Tuner(executor, *journal, how, clock).run(items, observer, interrupted);
+  how.budget_s = budget_s;
+  WeightConfigs configs({{executor, *journal, nullptr, {}}}, how, items, observer, clock);
+  const double began_s = clock.now_s();
+  configs.settle(settled.results, interrupted);
+  settled.seconds = clock.now_s() - began_s;
+  settled.notices = configs.notices();
+  return settled;
+}
+
+TEST(WeightConfigs, AConfigThatLostTheRaceOfARowServesIt) {
+  const SettledRows settled = settle_rows({16}, 0);
+  EXPECT_TRUE(settled.notices.empty()) << settled.notices.front();
+  ASSERT_TRUE(settled.results[0].decision && settled.results[1].decision);
+  EXPECT_EQ(settled.results[0].decision->winner, settled.results[1].decision->winner);
+}
+
+TEST(WeightConfigs, AllWeightsTogetherKeepToTheBudget) {
+  const SettledRows settled = settle_rows({16, 32, 48}, 0.1);
+  EXPECT_LT(settled.seconds, 0.2);
+  EXPECT_TRUE(settled.notices.empty()) << "no config is blamed for a lack of time: " << settled.notices.front();
+  for (const TuneResult& result : settled.results)
+    EXPECT_TRUE(result.decision || result.ending == Ending::cut) << result.reason;
 }
 
 }  // namespace

@@ -245,6 +245,13 @@ class HugeInput(story.Story):
 class ReadersOfTables(story.Story):
     """check, diff and explain on files that are no tables."""
 
+    def test_results_in_yaml_are_named_as_such(self):
+        self.put("r.yaml", (story.DATA / "streamk_tuned.yaml").read_bytes())
+        for command in (("explain", "gemm_a16w16 m=1 n=1 k=1", "-t", "r.yaml"), ("coverage", "-t", "r.yaml"),
+                        ("tables", "merge", "-o", "m.csv", "r.yaml"), ("kernels", "build", "--table", "r.yaml")):
+            with self.subTest(command=command[0]):
+                self.refused(*command, says=("tuning results in YAML are no CSV table", "attune check", "'r.yaml'"))
+
     def test_they_refuse_what_they_cannot_read(self):
         cases = [(b"", "empty"), (bytes(range(256)) * 8, "bad.csv:"), (b"apples,pears\n1,2\n", "bad.csv:1:"),
                  ((TABLE + ROW.replace(",8,8,8,", ",8,8,eight,")).encode(), "bad.csv:2:")]
@@ -253,7 +260,10 @@ class ReadersOfTables(story.Story):
             for command in (("check", "bad.csv", *FAKE), ("diff", "bad.csv", "bad.csv"),
                          ("explain", "gemm_a16w16 m=1 n=1 k=1", "-t", "bad.csv", "--devices", "fake:0")):
                 with self.subTest(content=content[:20], command=command[0]):
-                    if command[0] == "explain" and b"apples" in content:
+                    if command[0] == "check" and b"eight" in content:
+                        row, = self.attune(*command, "--json", status=1).json  # of another device, so it is passed over
+                        self.assertIn("column 'K' expects a whole number, got 'eight'", row["reason"])
+                    elif command[0] == "explain" and b"apples" in content:
                         self.refused(*command, says="bad.csv")  # the problem says which family it must be
                     else:
                         self.refused(*command, says=says)

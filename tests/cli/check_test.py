@@ -30,7 +30,7 @@ class LongTable(story.Story):
 
 class Interrupts(LongTable):
     def interrupted(self, number, *flags):
-        """The result of a check that gets a signal once it has begun to check rows."""
+        """The output of a check that gets a signal once it has begun to check rows."""
         file = self.work / "out.txt"
         with file.open("w") as out:
             check = self.start("check", "t.csv", *FAKE, "--journal", "j.db", *flags, stdout=out)
@@ -42,6 +42,7 @@ class Interrupts(LongTable):
             check.send(number)
             ended = check.wait()
         self.assertEqual(ended.status, 128 + number, str(ended))
+        self.said = ended.stderr
         runs = [entry for kind, entry in self.journal(self.work / "j.db", runs=True) if kind == "run_end"]
         self.assertEqual([(one["ending"], one["exit_status"]) for one in runs], [("interrupted", 128 + number)])
         return file.read_text()
@@ -57,6 +58,7 @@ class Interrupts(LongTable):
         self.put("out.txt", self.interrupted(signal.SIGTERM, "--json"))
         rows = json.loads(self.read("out.txt"))
         self.assertLess(len(rows), self.NUM_ROWS)
+        self.assertIn(f"note: {len(rows)} of {self.NUM_ROWS} rows checked before the interrupt", self.said)
         self.assertEqual({row["status"] for row in rows} | {"ok"}, {"ok"})
 
 

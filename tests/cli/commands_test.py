@@ -51,7 +51,8 @@ class Bench(story.Story):
         for more, says in ((("--solver", "nope.gemm"), "attune list solvers"), (("--config", "a=1"), "--config needs --solver"),
                            (("--candidate", "garbage"), "garbage"), (("--iters", "0"), "iters"),
                            (("--solver", "fake.gemm", "--config", "tile_m=7"), "'tile_m=7'"),
-                           (("--candidate", "fake.gemm@1:tile_m=16"), "does not offer this config")):
+                           (("--candidate", "fake.gemm@1:tile_m=16"), "does not offer this config"),
+                           (("--solver", "portable.gemm"), "the solver cannot run the problem, `attune list candidates`")):
             self.refused("bench", PROBLEM, *FAKE, *more, says=says)
         self.refused("bench", "gemm_a16w16 m=1 n=32 dtype=fp32", *FAKE, says="'k'")
         self.refused("bench", "conv_of_nothing m=1", *FAKE, says="conv_of_nothing")
@@ -176,6 +177,9 @@ class Explain(Tables):
     def test_the_decision_is_told_without_a_table(self):
         text = self.attune("explain", PROBLEM, *DEVICE).stdout
         self.assertIn("decision in the journal", text)
+        self.assertRegex(text, r"(?m)^  served by an untuned config: fake\.gemm@1:")
+        answer = self.attune("explain", PROBLEM, *DEVICE, "--json").json
+        self.assertIn(f"  served by an untuned config: {answer['untuned']}\n", text)
         self.assertNotIn("\\n", text, "line ends are written, not named")
         self.assertIn("repeat: attune bench", text)
 
@@ -256,6 +260,8 @@ class Diff(Tables):
         self.refused("diff", "t.csv", "nope.csv", says="nope.csv")
         self.refused("diff", "t.csv", says="after")
         self.refused("diff", "t.csv", "t.csv", "--op", "nope", says="nope")
+        self.put("bf16_untuned_gemm.csv", story.SHAPES)
+        self.refused("diff", "t.csv", "bf16_untuned_gemm.csv", says=("bf16_untuned_gemm.csv:1:", "so it is not a tuned table"))
 
 
 class Check(Tables):
@@ -306,7 +312,7 @@ class Check(Tables):
             self.assertEqual(result.stdout.splitlines()[-1], f"5 rows: 3 {right}, 2 not taken")
             self.assertIn("note: no lookup on this device takes 2 rows, which could be removed\n", result.stderr)
         self.put("t.csv", self.read("t.csv").replace("fake.gemm@1:", "fake.gemm@1:colour=red;"))
-        self.assertIn("5 wrong", self.attune("check", "t.csv", *FAKE, status=1).stdout, "they are checked as well")
+        self.assertIn("5 unusable", self.attune("check", "t.csv", *FAKE, status=1).stdout, "they are checked as well")
 
     def test_a_row_slower_than_the_default_fails(self):
         row = self.rows("t.csv")[0]
@@ -324,9 +330,26 @@ class Check(Tables):
         self.attune("check", "t.csv", *FAKE, "--slower-than", "45")
         self.attune("check", "t.csv", *FAKE, "--slower-than", "35", status=1)
 
-    def test_a_row_that_does_not_compute_fails(self):
+    def test_a_row_whose_config_its_solver_does_not_offer_is_unusable(self):
         self.put("t.csv", self.read("t.csv").replace("split_k=", "split=", 1))
-        self.assertIn("1 wrong", self.attune("check", "t.csv", *FAKE, status=1).stdout)
+        shown = self.attune("check", "t.csv", *FAKE, status=1).stdout
+        self.assertRegex(shown, r"t\.csv:2 1×32×48 fp32: unusable, .*'split'")
+        self.assertIn("1 unusable", shown)
+        coverage = self.attune("coverage", "-t", "t.csv", "--op", "gemm_a16w16", "--devices", "fake:0", "--json").json
+        self.assertEqual([(one["row"], one["reason"]) for one in coverage["unreachable"]],
+                         [("t.csv:2", "cannot be used on this machine")])
+        self.assertIn("'split'", coverage["unreachable"][0]["detail"])
+
+    def test_a_row_that_cannot_be_read_is_reported_and_the_others_are_checked(self):
+        header, first, *others = self.read("t.csv").splitlines()
+        foreign = first.replace("fake,4", "gfx942,304")
+        self.put("t.csv", "\n".join((header + ",out_scale", first + ",nan", *others, foreign + ",nan", "")))
+        shown = self.attune("check", "t.csv", *FAKE, status=1).stdout
+        self.assertIn("t.csv:2: unusable, column 'out_scale' expects True or False, got 'nan'", shown)
+        self.assertIn("4 rows: 2 ok, 1 foreign device, 1 unusable", shown)
+        rows = self.attune("check", "t.csv", "--no-run", "--json", *FAKE, status=1).json
+        self.assertEqual([row["status"] for row in rows], ["unusable", "loaded", "loaded", "foreign device"])
+        self.assertIn("'nan'", rows[3]["reason"])
 
     def test_nothing_to_check_is_a_failure(self):
         self.put("foreign.csv", self.read("t.csv").splitlines(keepends=True)[0] + FOREIGN)

@@ -111,7 +111,7 @@ class CompiledKernels(story.Story):
         self.assertIn("0 of 4 rows with generated kernels: 0 files", built.stdout)
         self.assertEqual(built.stderr.count(": skipped: "), 4)
         rows = self.attune("check", "bf16_tuned_gemm.csv", "--no-run", "--json", status=1).json
-        self.assertEqual([row["status"] for row in rows], ["wrong"] * 3 + ["unusable"])
+        self.assertEqual([row["status"] for row in rows], ["unusable"] * 4)
 
     def test_a_candidate_is_compiled_when_it_is_run(self):
         bench = ("bench", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32", "--solver", "jit_cpu.gemm", "--config", CONFIG, "--iters", "3")
@@ -144,6 +144,8 @@ class CompiledKernels(story.Story):
         self.refused("quarantine", says="attune quarantine needs one of its commands: list or clear; see ")
         self.refused("kernels", "build", says="--table")
         self.refused("kernels", "build", "--table", "none.csv", says="none.csv")
+        self.refused("kernels", "list", "--cache", "nope", says=("there is no such folder of compiled kernels", "'nope'"))
+        self.assertIn("0 kernels, ", self.attune("kernels", "list", env={"ATTUNE_CACHE": str(self.work / "later")}).stdout)
         self.put("bf16_untuned_gemm.csv", story.SHAPES)
         self.refused("kernels", "build", "--table", "bf16_untuned_gemm.csv", *self.cache,
                      says=("bf16_untuned_gemm.csv:1:", "so it is not a tuned table"))

@@ -116,7 +116,7 @@ class OldSpellings(story.Story):
         self.assertIn("3 rows: 3 ok", self.tune("--run_config", "t.csv").stdout)
         self.assertIn("3 rows: 3 ok", self.tune("-o", "t.csv", "--run_config").stdout)
         self.put("t.csv", self.read("t.csv").replace("split_k=", "split=", 1))
-        self.assertIn("wrong", self.tune("--run_config", "t.csv", status=1).stdout)
+        self.assertIn("unusable", self.tune("--run_config", "t.csv", status=1).stdout)
 
 
 class NothingIsIgnored(story.Story):

@@ -133,6 +133,9 @@ class Required(RequiredStory):
         self.assertIn(BEST_DETERMINISTIC, self.attune(*explain, "--json", "--require", "deterministic").json["candidate"])
         asked = self.attune(*explain, "--json", env={"ATTUNE_REQUIRE": "deterministic"}).json
         self.assertIn(BEST_DETERMINISTIC, asked["candidate"])
+        self.put("false.csv", self.read("t.csv").replace(BEST_DETERMINISTIC, BEST))
+        false = self.attune("explain", problem, "-t", "false.csv", "--devices", "fake:0", "--json", "--require", "deterministic").json
+        self.assertEqual((false["match"], false["steps"][0]["remark"]), ("fallback", "it does not state that it is deterministic"))
         strict = self.attune(*explain, "--require", "batch-invariant")
         self.assertIn("of rows that state batch-invariant: fallback", strict.stdout)
         self.attune(*explain, status=2, env={"ATTUNE_REQUIRE": "determinstic"})

@@ -124,10 +124,17 @@ TEST_F(FailedJitCompilation, OfEveryRowLeavesTheUntunedConfigAndIsNotRepeated) {
 TEST_F(FailedJitCompilation, IsWaitedForWhenALookupCameFirst) {
   const auto kernels = candidates(false);
   if (kernels.size() < 2) GTEST_SKIP() << "no generated kernels here";
-  Dispatcher dispatcher(options(CompileMode::blocking, kernels, false));
+  DispatcherOptions wanted = options(CompileMode::blocking, kernels, false);
+  wanted.log_hits = true;
+  testing::internal::CaptureStderr();
+  Dispatcher dispatcher(wanted);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (dispatcher.choose(kKey).plan == nullptr && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      testing::ContainsRegex(": exact of .*: jit_cpu[^;]*;.*; until it is compiled, [a-z_0-9]+\\.gemm@.* stands "
+                             "in\n"));
   EXPECT_TRUE(dispatcher.choose(kKey).is_stand_in) << "the untuned config stands in";
   EXPECT_THAT(dispatcher.explain(kKey),
               testing::ContainsRegex("served by       the untuned config [a-z_0-9]+\\.gemm@.* until the "

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "formats/device_info/device_info.h"
 #include "measure/contenders.h"
+#include "search/weight_group.h"
 #include "solver/registry.h"
 #include "solver/static/static_contenders.h"
 
@@ -41,7 +42,7 @@ DeviceInfo described_device(const std::string& file, const DeviceChoice& choice)
 
 }  // namespace
 
-DeviceView::DeviceView(const DeviceViewOptions& options) {
+DeviceView::DeviceView(const DeviceViewOptions& options) : options_(options) {
   if (options.info_file.empty()) {
     environment_ = open_environment(options.devices, Isolation::none, options.kernels);
     kernels_ = environment_->kernels.get();
@@ -66,6 +67,16 @@ std::optional<std::string> DeviceView::why_unusable(const Candidate& candidate, 
                                                     std::span<const Contender> contenders) const {
   if (!is_here() && why_unknown(candidate, contenders)) return std::nullopt;
   return attune::why_unusable(candidate, problem, contenders, device_);
+}
+
+PlanStatement DeviceView::statement_of(const Candidate& candidate, const Problem& problem, Requirement required) {
+  if (maker_ == nullptr)
+    maker_ = std::make_unique<PlanMaker>(open_device(device_.id, options_.devices.threads), registry(),
+                                         kernel_cache_folder(options_.kernels), false);
+  auto made = maker_->make(problem, candidate.name(), layout_of(candidate), required);
+  if (made.plan) return {};
+  if (!made.missing.empty()) return {.is_known = false};
+  return {.why_not = std::move(made.why_not)};
 }
 
 }  // namespace attune

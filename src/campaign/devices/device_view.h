@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "campaign/devices/open_devices.h"
+#include "dispatch/plans/plan_maker.h"
 #include "solver/contender.h"
 
 namespace attune {
@@ -16,6 +17,12 @@ struct DeviceViewOptions {
   DeviceChoice devices;   ///< One device.
   std::string info_file;  ///< File that describes it (docs/formats/device_info.md); empty: a device of this machine.
   KernelOptions kernels;
+};
+
+/// Whether a candidate's plan keeps what is required, as far as it is known without compiling its kernel.
+struct PlanStatement {
+  bool is_known = true;
+  std::optional<std::string> why_not;  ///< Nothing: it states it, or that is not known.
 };
 
 /// A device as far as it can be known without running anything there: one of this machine, which is opened, or one that
@@ -39,9 +46,14 @@ class DeviceView {
   /// of the problem.
   std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
                                           std::span<const Contender> contenders) const;
+  /// Makes the plan of a candidate as the run time does, under a requirement. Requires: is_here(), and why_unusable()
+  /// has no reason.
+  PlanStatement statement_of(const Candidate& candidate, const Problem& problem, Requirement required);
 
  private:
+  const DeviceViewOptions options_;
   std::optional<Environment> environment_;  ///< Of a device of this machine.
+  std::unique_ptr<PlanMaker> maker_;        ///< Null: no plan was made yet.
   std::unique_ptr<Kernels> own_kernels_;    ///< Of another device.
   Kernels* kernels_ = nullptr;
   DeviceInfo device_;

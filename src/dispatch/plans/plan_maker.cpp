@@ -182,12 +182,17 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
   return made;
 }
 
-PlanMaker::PlanResult PlanMaker::make(const Problem& problem, std::string_view name, std::string_view layout) {
+PlanMaker::PlanResult PlanMaker::make(const Problem& problem, std::string_view name, std::string_view layout,
+                                      Requirement required) {
   PlanResult made;
   try {
     const Candidate candidate = Candidate::parse(name);
     check_usable(problem, candidate, layout);
-    return prepare(problem, *solvers_.find(candidate.solver), candidate.config);
+    made = prepare(problem, *solvers_.find(candidate.solver), candidate.config);
+    if (made.plan && !meets(made.plan->traits().states, required)) {
+      made.plan.reset();
+      made.why_not = fmt::format("it does not state that it is {}", text(required));
+    }
   } catch (const Error& error) {
     made.code = error.code();
     made.why_not = error.what();

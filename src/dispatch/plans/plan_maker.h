@@ -39,9 +39,11 @@ class PlanMaker {
     uint8_t layout = 0;                ///< For make_untuned() with layouts: index of the one that the plan reads.
     std::string untuned;               ///< For make_untuned(): name of the candidate.
   };
-  /// Makes the plan of a named candidate for weights in a layout; a candidate of another layout is refused. Requires:
-  /// the problem is normalised. Errors of the candidate are returned, not thrown.
-  PlanResult make(const Problem& problem, std::string_view candidate, std::string_view layout = "plain");
+  /// Makes the plan of a named candidate for weights in a layout; a candidate of another layout is refused, and so is a
+  /// plan that does not state what is required. Requires: the problem is normalised. Errors of the candidate are
+  /// returned, not thrown.
+  PlanResult make(const Problem& problem, std::string_view candidate, std::string_view layout = "plain",
+                  Requirement required = Requirement::none);
   /// Makes an untuned plan of the first solver that supports the problem, baselines first, and whose plan states what
   /// is required; without a requirement of a small problem on one thread (solver/miss_config.h). No plan: no solver
   /// does. Under a requirement no other solver stands in for one whose kernel is yet to be compiled, because the

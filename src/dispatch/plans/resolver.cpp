@@ -10,14 +10,8 @@
 namespace attune {
 
 PlanMaker::PlanResult Resolver::make(const Problem& problem, const PlanRequest& wanted) {
-  if (!wanted.candidate.empty()) {
-    auto made = maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
-    if (!made.plan || meets(made.plan->traits().states, required_)) return made;
-    made.plan.reset();
-    made.code = ErrorCode::unavailable;
-    made.why_not = fmt::format("it does not state that it is {}", text(required_));
-    return made;
-  }
+  if (!wanted.candidate.empty())
+    return maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front(), required_);
   return wanted.layouts.empty() ? maker_.make_untuned(problem, required_)
                                 : maker_.make_untuned(problem, wanted.layouts, required_);
 }
@@ -69,7 +63,7 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
   if (codes.is_packed(key) && request.layouts == nullptr) {
     // A key does not tell the layout of its weights, so no kernel may read them.
     fail(ErrorCode::invalid_input,
-         "weights packed ahead come from Dispatcher::pack_weights(), pass them with the key: {}", problem.key());
+         "a key of weights packed ahead needs them beside it, pack them and pass them with the key: {}", problem.key());
   }
   std::vector<GroupKey> groups;
   std::span<const std::string> layouts;

@@ -64,6 +64,11 @@ class RowReader {
   std::vector<std::optional<size_t>> places_;  ///< Of table_columns().
 };
 
+std::string without_place(std::string_view sentence, const std::string& place) {
+  const std::string prefix = place + ": ";
+  return std::string(sentence.starts_with(prefix) ? sentence.substr(prefix.size()) : sentence);
+}
+
 std::string index_text(const FamilySpec& family, const Problem& problem, std::string_view gfx, int64_t num_units) {
   return fmt::format("{} {} {}", gfx, num_units, key_text(family, problem));
 }
@@ -84,6 +89,8 @@ void check_is_tuned(const Table& table) {
   }
 }
 
+bool is_yaml(std::string_view file) noexcept { return file.ends_with(".yaml") || file.ends_with(".yml"); }
+
 std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
   std::error_code ignored;
   if (std::filesystem::exists(std::filesystem::path(paths), ignored)) return {std::filesystem::path(paths)};
@@ -102,10 +109,19 @@ std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
   return files;
 }
 
-Table Table::read(std::string_view paths, const FamilySpec* family) {
+CsvDocument read_table_file(const std::filesystem::path& file) {
+  if (is_yaml(file.native()))
+    fail(ErrorCode::invalid_input,
+         "tuning results in YAML are no CSV table; attune check, attune diff and attune tune --tuning_results_file "
+         "read them: '{}'",
+         shown(file.native(), 500));
+  return CsvDocument::read(file);
+}
+
+Table Table::read(std::string_view paths, const FamilySpec* family, WrongRows wrong) {
   std::vector<CsvDocument> documents;
-  for (const auto& path : split_table_paths(paths)) documents.push_back(CsvDocument::read(path));
-  return of(std::move(documents), family);
+  for (const auto& path : split_table_paths(paths)) documents.push_back(read_table_file(path));
+  return of(std::move(documents), family, wrong);
 }
 
 Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRows wrong) {
@@ -131,6 +147,8 @@ Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRo
       } catch (const Error& error) {
         if (wrong == WrongRows::refused) throw;
         if (skipped.count++ == 0) skipped.why_first = error.what();
+        if (wrong == WrongRows::listed)
+          table.unreadable_.push_back({file, row, without_place(error.what(), document.where(row))});
         continue;
       }
       const TableRow& last = table.rows_.back();

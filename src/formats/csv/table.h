@@ -17,15 +17,15 @@
 
 namespace attune {
 
-/// Treatment of unreadable rows: the table is refused, or the row is skipped, as at run time.
-enum class WrongRows : uint8_t { refused, skipped };
+/// Treatment of unreadable rows: the table is refused, or the row is skipped, as at run time, or skipped and listed.
+enum class WrongRows : uint8_t { refused, skipped, listed };
 
 /// A tuned table, or several merged. A value type; rows are in the order of the files.
 class Table {
  public:
   /// Reads `paths` (`a.csv:b.csv`; all of one family). Without `family`, family_of_file() of the first file decides.
   /// Throws invalid_input with file and line.
-  static Table read(std::string_view paths, const FamilySpec* family = nullptr);
+  static Table read(std::string_view paths, const FamilySpec* family = nullptr, WrongRows wrong = WrongRows::refused);
   /// Like read(), for documents in memory; at least one.
   static Table of(std::vector<CsvDocument> documents, const FamilySpec* family = nullptr,
                   WrongRows wrong = WrongRows::refused);
@@ -35,12 +35,18 @@ class Table {
   std::span<const CsvDocument> documents() const noexcept { return *documents_; }
   /// Unusable times, duplicates, derived architectures, rows without a model: counts with the first line of each.
   const std::vector<std::string>& notices() const noexcept { return notices_; }
-  /// Unreadable rows of one document (WrongRows::skipped).
+  /// Unreadable rows of one document, which were skipped.
   struct SkippedRows {
     size_t count = 0;
     std::string why_first;  ///< Error with file and line.
   };
   std::span<const SkippedRows> skipped() const noexcept { return skipped_; }
+  /// An unreadable row, by its place in the document (WrongRows::listed).
+  struct UnreadableRow {
+    size_t file = 0, row = 0;
+    std::string why;  ///< Without the place.
+  };
+  std::span<const UnreadableRow> unreadable() const noexcept { return unreadable_; }
   std::string_view cell(const TableRow& row, std::string_view column) const;
   std::string_view raw(const TableRow& row) const { return documents()[row.file].raw(row.row); }
 
@@ -59,6 +65,7 @@ class Table {
   std::vector<TableRow> rows_;
   std::vector<std::string> notices_;
   std::vector<SkippedRows> skipped_;
+  std::vector<UnreadableRow> unreadable_;
   std::map<std::string, std::vector<size_t>, std::less<>> index_;
 };
 
@@ -66,6 +73,12 @@ class Table {
 std::string_view gfx_of_units(int64_t num_units) noexcept;
 /// Throws invalid_input unless each of the table's files has a column us: a list of shapes has none.
 void check_is_tuned(const Table& table);
+
+/// Whether a results file is YAML and no table, by the extension of its name.
+bool is_yaml(std::string_view file) noexcept;
+
+/// Reads a file of a table. Throws like CsvDocument::read(), and invalid_input for results in YAML.
+CsvDocument read_table_file(const std::filesystem::path& file);
 
 /// Splits `a.csv:b.csv` into its files; a path that exists as a whole is one file. Throws invalid_input if any but the
 /// first does not exist.

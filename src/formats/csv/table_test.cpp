@@ -65,6 +65,26 @@ TEST_F(TableFile, AListOfShapesIsNoTunedTable) {
   }
 }
 
+TEST_F(TableFile, ResultsInYamlAreNamedAsSuch) {
+  for (const char* name : {"results.yaml", "bf16_tuned_gemm.yml"}) {
+    try {
+      read("- {'M': 1, 'N': 2, 'K': 3}\n", name);
+      FAIL() << "YAML was read as CSV";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+      EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("in YAML are no CSV table; attune check"), HasSubstr(name)));
+    }
+  }
+}
+
+TEST_F(TableFile, UnreadableRowsAreListedWhenThatIsWanted) {
+  const auto file = folder_.put("bf16_tuned_gemm.csv", "gfx,cu_num,M,N,K,us,device\ng,1,one,2,3,5,x\ng,1,2,2,3,5,x\n");
+  const Table table = Table::read(file.string(), nullptr, WrongRows::listed);
+  ASSERT_EQ(table.unreadable().size(), 1u);
+  EXPECT_EQ(table.unreadable()[0].row, 0u);
+  EXPECT_THAT(table.unreadable()[0].why, testing::StartsWith("column 'M' expects"));
+}
+
 TEST_F(TableFile, RowsThatNameNoModelAreSaidOnce) {
   const auto notices_of = [&](std::string_view content) { return read(content).notices(); };
   EXPECT_THAT(notices_of("gfx,cu_num,M,N,K,us,device\ng,1,1,2,3,5,cpu\ng,1,2,2,3,5,\ng,1,3,2,3,5,\n"),

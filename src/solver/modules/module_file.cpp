@@ -65,7 +65,10 @@ ModuleEntry open_module_file(const std::string& file) {
   if (const auto why = why_truncated(file)) return {.error = *why};
   const UnboundThread loading;
   void* module = dlopen(file.c_str(), kOpenFlags);
-  if (!module) return {.error = dlerror()};
+  if (!module)
+    return {.error = fmt::format("the loader cannot open the module, install the library that it names or the module "
+                                 "again: {}",
+                                 dlerror())};
   const auto version = reinterpret_cast<int (*)()>(dlsym(module, "attune_solver_interface"));
   ModuleEntry entry;
   entry.register_solvers = reinterpret_cast<decltype(entry.register_solvers)>(dlsym(module, "attune_register"));

@@ -73,6 +73,11 @@ fs::path find_module(const std::string& file_name, const std::vector<fs::path>& 
 std::string none_found(const std::vector<fs::path>& folders) {
   std::string named;
   for (const fs::path& folder : folders) named += fmt::format("{}'{}'", named.empty() ? "" : ", ", folder.string());
+  if (!op_modules().empty())
+    return fmt::format(
+        "only op modules found in {}: of this build's own ops only slow portable loops are available, install its "
+        "solver modules there too",
+        named);
   return fmt::format(
       "no solver modules found in {}: only slow portable loops are available, install the modules or name their "
       "folder with ATTUNE_MODULES",
@@ -99,9 +104,9 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
     if (reason.empty() && host == HostProcess::program) registry.open_module(registry.entries_.back());
     registry.module_.clear();
   }
-  if (!any) registry.notices_.push_back(none_found(folders));
   registry.add_registered();
   static_cast<void>(ops());  // Opens the op modules.
+  if (!any) registry.notices_.push_back(none_found(folders));
   for (const std::string& notice : op_module_notices()) registry.notices_.push_back(notice);
   for (const OpModule& module : op_modules()) {
     registry.module_ = module.file;

@@ -66,6 +66,7 @@ TEST_F(ModuleLoader, the_program_opens_them_at_once) {
   name_folder(folder_);
   load(HostProcess::program);
   EXPECT_THAT(entry().unavailable, HasSubstr("attune_solver_odd.so"));
+  EXPECT_THAT(entry().unavailable, HasSubstr("install the library that it names or the module again"));
 }
 
 TEST_F(ModuleLoader, a_folder_that_loops_is_refused_by_the_program_and_said_to_an_application) {

@@ -6,19 +6,16 @@ namespace {
 
 constexpr std::string_view kOnDeviceOnly = "is a library, whose configs are known on the device only";
 
-Contender static_contender(const SolverEntry& entry, const Solver* solver, const Problem& problem,
-                           const DeviceInfo& device) {
+}  // namespace
+
+Contender static_contender(const Solver& solver, const Problem& problem, const DeviceInfo& device) {
   Contender contender;
-  contender.solver = entry.id;
-  if (solver == nullptr) {
-    contender.support = Support::no(entry.unavailable);
-    return contender;
-  }
-  contender.version = solver->version();
+  contender.solver = solver.id();
+  contender.version = solver.version();
   try {
-    contender.support = solver->supports(problem, device);
+    contender.support = solver.supports(problem, device);
     if (!contender.support.yes) return contender;
-    const StaticSpace* stated = solver->static_space();
+    const StaticSpace* stated = solver.static_space();
     if (stated == nullptr) {
       contender.support = Support::no(std::string(kOnDeviceOnly));
       return contender;
@@ -26,19 +23,21 @@ Contender static_contender(const SolverEntry& entry, const Solver* solver, const
     contender.space = stated->space(problem, device);
     contender.untuned = stated->untuned(problem, device);
     contender.invariant = stated->invariant_space(problem, device);
-    contender.parts = solver->parts(problem, device);
+    contender.parts = solver.parts(problem, device);
   } catch (const std::exception& error) {
     contender.support = Support::no(error.what());
   }
   return contender;
 }
 
-}  // namespace
-
 std::vector<Contender> static_contenders(const Registry& registry, const Problem& problem, const DeviceInfo& device) {
   std::vector<Contender> contenders;
-  for (const SolverEntry& entry : registry.entries())
-    contenders.push_back(static_contender(entry, registry.find(entry.id), problem, device));
+  for (const SolverEntry& entry : registry.entries()) {
+    if (const Solver* solver = registry.find(entry.id))
+      contenders.push_back(static_contender(*solver, problem, device));
+    else
+      contenders.push_back({.solver = entry.id, .support = Support::no(entry.unavailable)});
+  }
   return contenders;
 }
 

@@ -20,6 +20,8 @@ namespace attune {
 /// support, for which is_known_on_device_only() holds. Requires: the problem is normalised. Throws nothing of Error: a
 /// solver that fails is a contender without support, with the sentence.
 std::vector<Contender> static_contenders(const Registry& registry, const Problem& problem, const DeviceInfo& device);
+/// The same of one solver.
+Contender static_contender(const Solver& solver, const Problem& problem, const DeviceInfo& device);
 
 /// Whether a static contender is a library that supports the problem: which configs it has, the device alone tells.
 bool is_known_on_device_only(const Contender& contender) noexcept;

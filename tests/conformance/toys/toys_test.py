@@ -33,6 +33,9 @@ class ToyTest(story.Story):
         self.assertRegex(self.toys("list", "ops"), r"toy_norm +toy_norm_tuned\.csv +tunable")
         self.assertRegex(self.toys("list", "solvers"), r"toy_scaled\.loops")
         self.assertNotIn("toy", self.attune("list", "ops").stdout)
+        said = self.attune("list", "solvers", env={"ATTUNE_MODULES": TOYS}).stderr
+        self.assertRegex(said, "note: only op modules found in '.*': of this build's own ops only slow portable loops")
+        self.assertNotIn("no solver modules", said)
 
     def test_are_tuned_explained_and_checked(self):
         for op, (_, problem) in SHAPES.items():
@@ -62,7 +65,9 @@ class ToyTest(story.Story):
         module.write_bytes((Path(TOYS) / module.name).read_bytes())
         module.chmod(0o666)
         environment = {"ATTUNE_MODULES": str(folder)}
-        self.assertNotIn("toy_norm", self.attune("list", "ops", env=environment).stdout)
+        listed = self.attune("list", "ops", env=environment)
+        self.assertNotIn("toy_norm", listed.stdout)
+        self.assertRegex(listed.stderr, "note: an op module is excluded, .*attune_op_toy_norm", "why it is not listed is said")
         self.assertRegex(self.attune("list", "solvers", env=environment).stderr, "an op module is excluded, .*attune_op_toy_norm")
         module.chmod(0o755)
         module.write_bytes(b"not a library")
