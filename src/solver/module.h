@@ -8,7 +8,7 @@
 namespace attune {
 
 template <typename... Solvers>
-void add_solvers(Registry& registry) {
+void add_solvers([[maybe_unused]] Registry& registry) {
   (registry.add(std::make_unique<Solvers>()), ...);
 }
 
@@ -22,15 +22,12 @@ void add_solvers(Registry& registry) {
     static const Type& op = *new Type;                                                                         \
     add(op);                                                                                                   \
   }
-#define ATTUNE_OP_SOLVERS(...)                                                                                         \
+#define ATTUNE_OP_SOLVERS(...) ATTUNE_SOLVER_MODULE(__VA_ARGS__)
+
+/// Defines a module's two entry points; the arguments are its Solvers, one for each op that it computes,
+/// default-constructible. Each has an id and a version of its own, so that mending one voids no row of another.
+#define ATTUNE_SOLVER_MODULE(...)                                                                                      \
   extern "C" __attribute__((visibility("default"))) int attune_solver_interface() { return attune::kSolverInterface; } \
   extern "C" __attribute__((visibility("default"))) void attune_register(attune::Registry& registry) {                 \
     attune::add_solvers<__VA_ARGS__>(registry);                                                                        \
-  }
-
-/// Defines a module's two entry points; `Type` is its Solver, default-constructible.
-#define ATTUNE_SOLVER_MODULE(Type)                                                                                     \
-  extern "C" __attribute__((visibility("default"))) int attune_solver_interface() { return attune::kSolverInterface; } \
-  extern "C" __attribute__((visibility("default"))) void attune_register(attune::Registry& registry) {                 \
-    registry.add(std::make_unique<Type>());                                                                            \
   }
