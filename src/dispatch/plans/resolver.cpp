@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "core/candidate.h"
 #include "dispatch/table/key_problem.h"
 #include "ops/op.h"
 
@@ -11,7 +12,7 @@ namespace attune {
 
 PlanMaker::PlanResult Resolver::make(const Problem& problem, const PlanRequest& wanted) {
   if (!wanted.candidate.empty()) {
-    auto made = maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front());
+    auto made = maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? kPlainLayout : wanted.layouts.front());
     if (!made.plan || meets(made.plan->traits().states, required_)) return made;
     made.plan.reset();
     made.code = ErrorCode::unavailable;
