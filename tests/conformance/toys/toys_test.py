@@ -44,6 +44,12 @@ class ToyTest(story.Story):
                 self.assertRegex(self.toys("explain", problem, "--table", table.name), r"exact")
                 self.assertRegex(self.toys("check", table.name, *CPU[:2]), r"2 rows")
 
+    def test_a_row_serves_other_numbers_of_the_familys_rows(self):
+        self.tuned("toy_norm")
+        found = json.loads(self.toys("explain", "toy_norm token=7 dim=256", "--table", "toy_norm_tuned.csv", "--json"))
+        self.assertEqual(found["match"], "padded_coarse")
+        self.assertIn("near", self.toys("explain", "toy_norm token=500 dim=256", "--table", "toy_norm_tuned.csv"))
+
     def test_one_size_is_named_by_flags_of_the_schema(self):
         found = json.loads(self.toys("tune", "--op", "toy_norm", "--token", "8", "--dim", "64", "--json", *CPU))
         self.assertEqual(found["results"][0]["problem"], "toy_norm token=8 dim=64")
