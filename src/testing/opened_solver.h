@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "compile/compile_pool.h"
-#include "core/candidate.h"
 #include "device/devices.h"
 #include "ops/op.h"
 #include "search/prune.h"
@@ -135,8 +134,8 @@ class OpenedSolver {
 
   /// The weights in the config's layout.
   void* packed(const Problem& normal, const Config& config, const TensorSpec& weights, std::span<std::byte> plain) {
-    const Layout layout{layout_of(config)};
-    if (layout.name == kPlainLayout) return plain.data();
+    const Layout layout{config.has("b_layout") ? config.text("b_layout") : "plain"};
+    if (layout.name == "plain") return plain.data();
     const bool named = find_named_layout(layout.name) != nullptr;
     const uint64_t bytes = named ? packed_bytes(layout, weights) : backend_->packed_bytes(layout, normal);
     void* to = allocate(bytes);
