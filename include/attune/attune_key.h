@@ -34,10 +34,10 @@ typedef struct {
   void* data;
 } attune_operand;
 
-/// Parses the text of a problem of any op: `gemm_a16w16 m=128 n=1536 k=7168`. Missing attributes get their defaults.
-/// Takes microseconds.
+/// Parses the text of a problem of any op: `gemm_a16w16 m=128 n=1536 k=7168`. Missing attributes get their defaults,
+/// and the key has the values of all. Takes microseconds.
 ATTUNE_API int attune_parse_key(const char* text, attune_key* key);
-/// Converts the typed key of a matrix product.
+/// Converts the typed key of a matrix product. Values at the end that have their defaults are left out.
 ATTUNE_API int attune_gemm_to_key(const attune_gemm_key* gemm, attune_key* key);
 /// Like attune_choose(), attune_require() and attune_explain(); attune_choose_key() finds nothing for a key of no
 /// problem. `weights`: packed for this problem, or null.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 
@@ -40,16 +41,16 @@ class Key {
   /// Values beyond kMaxValues make a key of no problem: its size says so.
   Key(OpId op, std::span<const int64_t> values) noexcept
       : op_(op), size_(static_cast<uint16_t>(std::min<size_t>(values.size(), kMaxValues + 1))) {
-    std::copy_n(values.begin(), std::min(values.size(), kMaxValues), values_.begin());
+    copy(values.data(), std::min(values.size(), kMaxValues));
   }
   Key(OpId op, std::initializer_list<int64_t> values) noexcept : Key(op, std::span(values.begin(), values.size())) {}
   Key(const Key& other) noexcept : op_(other.op_), size_(other.size_) {
-    std::copy_n(other.values_.begin(), std::min<size_t>(size_, kMaxValues), values_.begin());
+    copy(other.values_.data(), std::min<size_t>(size_, kMaxValues));
   }
   Key& operator=(const Key& other) noexcept {
     op_ = other.op_;
     size_ = other.size_;
-    if (this != &other) std::copy_n(other.values_.begin(), std::min<size_t>(size_, kMaxValues), values_.begin());
+    if (this != &other) copy(other.values_.data(), std::min<size_t>(size_, kMaxValues));
     return *this;
   }
 
@@ -60,15 +61,31 @@ class Key {
     op_ = op;
     size_ = static_cast<uint16_t>(size);
   }
+  /// Requires: fewer than kMaxValues.
+  void push_back(int64_t value) noexcept { values_[size_++] = value; }
   int64_t& operator[](size_t i) noexcept { return values_[i]; }
   int64_t operator[](size_t i) const noexcept { return values_[i]; }
   std::span<const int64_t> values() const noexcept { return {values_.data(), std::min<size_t>(size_, kMaxValues)}; }
   bool operator==(const Key& other) const noexcept {
-    return op_ == other.op_ && size_ == other.size_ &&
-           std::equal(values().begin(), values().end(), other.values_.begin());
+    if (op_ != other.op_ || size_ != other.size_) return false;
+    // In blocks of a constant size: a call of memcmp() costs a lookup more than the few values do.
+    size_t i = 0;
+    const size_t count = values().size();
+    for (; i + 2 <= count; i += 2) {
+      if (std::memcmp(&values_[i], &other.values_[i], 2 * sizeof(int64_t)) != 0) return false;
+    }
+    return i == count || values_[i] == other.values_[i];
   }
 
  private:
+  /// In blocks of a constant size: GCC makes std::copy_n() a string instruction here, which takes 10 ns to start.
+  void copy(const int64_t* from, size_t count) noexcept {
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) std::memcpy(&values_[i], from + i, 4 * sizeof(int64_t));
+    if ((count & 2) != 0) std::memcpy(&values_[i], from + i, 2 * sizeof(int64_t));
+    if ((count & 1) != 0) values_[count - 1] = from[count - 1];
+  }
+
   OpId op_ = OpId::gemm_a16w16;
   uint16_t size_ = 0;
   std::array<int64_t, kMaxValues> values_;

@@ -41,7 +41,7 @@ extern "C" {
 int attune_parse_key(const char* text, attune_key* key) {
   return guarded([&] {
     needed(key, "key");
-    give(*key, c_key(key_of(std::string_view(needed(text, "text")))), kAnyKeySize);
+    give(*key, c_key(complete_key_of(std::string_view(needed(text, "text")))), kAnyKeySize);
   });
 }
 

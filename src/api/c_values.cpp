@@ -87,11 +87,20 @@ GemmKey gemm_key_of(const attune_gemm_key& given) {
           .flags = static_cast<uint8_t>(key.flags)};
 }
 
+const FamilyCodes& codes() {
+  static const FamilyCodes codes;
+  return codes;
+}
+
 Key key_of(std::string_view text) {
   const Problem asked = Problem::parse(text);
-  static const FamilyCodes codes;
   static const DeviceInfo device = default_device();
-  return codes.key(op_of(asked).normalise(asked, device));
+  return codes().key(op_of(asked).normalise(asked, device));
+}
+
+Key complete_key_of(std::string_view text) {
+  const Key key = key_of(text);
+  return *codes().of(key.op()).complete(key);
 }
 
 Key key_of(const attune_key& given) {

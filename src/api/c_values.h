@@ -51,6 +51,7 @@ GemmKey gemm_key_of(const attune_gemm_key& key);
 /// Converts a problem in text. Throws invalid_input.
 GemmKey gemm_key_of(std::string_view text);
 Key key_of(std::string_view text);
+Key complete_key_of(std::string_view text);
 /// Throws invalid_input for too many values, and for a number that no op can have.
 Key key_of(const attune_key& key);
 attune_gemm_key c_key(const GemmKey& key) noexcept;

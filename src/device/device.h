@@ -6,13 +6,9 @@
 #include <vector>
 
 #include "core/device_info.h"
+#include "device/device_memory.h"
 
 namespace attune {
-
-struct Buffer {
-  void* data = nullptr;
-  uint64_t bytes = 0;
-};
 
 /// An in-order queue of work. On a host it is the calling thread: work is done when the enqueuing call returns.
 class Stream {
@@ -25,10 +21,22 @@ class Stream {
   virtual double elapsed_us(uint32_t from, uint32_t to) = 0;
 };
 
-/// Effect of the scheduler on this process's threads between begin_watch() and end_watch(). With the clock it decides
-/// which of a host's samples are `dirty`.
+/// Effect of the scheduler on this process's threads while they were watched. With the clock it decides which of a
+/// host's samples are `dirty`.
 struct Disturbance {
   double delay_ratio = 0;  ///< Largest run-queue delay of a participating thread / elapsed time.
+};
+
+/// The threads with which a device computes, where they are the process's own.
+class DeviceThreads {
+ public:
+  virtual ~DeviceThreads() = default;
+  /// Lets threads of other pools come to rest before a turn, then pins the participating threads. Called before the
+  /// untimed launches of a turn (`settled` false) and before its timed part (true).
+  virtual void settle(std::string_view thread_pool, bool settled) = 0;
+  /// Bracket a timed part.
+  virtual void begin_watch() = 0;
+  virtual Disturbance end_watch() = 0;
 };
 
 /// Whether an earlier measurement may be returned.
@@ -43,19 +51,18 @@ class Device {
   /// 20 µs.
   virtual double relative_clock() = 0;
   virtual bool healthy() noexcept = 0;
-  virtual Buffer allocate(uint64_t bytes, uint32_t alignment) = 0;
-  virtual void release(Buffer buffer) noexcept = 0;
-  virtual void copy(void* to, const void* from, uint64_t bytes) = 0;
+  virtual DeviceMemory& memory() = 0;
   virtual std::unique_ptr<Stream> open_stream() = 0;
   /// Read bandwidth in GB/s for a working set of this size, measured once per size class (power of two) and remembered.
   /// `again` measures once more and remembers the higher figure: a busy neighbour can only lower it.
   virtual double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) = 0;
-  /// Lets threads of other pools come to rest before a turn, then pins the participating threads. Called before the
-  /// untimed launches of a turn (`settled` false) and before its timed part (true). No-op on a GPU.
-  virtual void settle(std::string_view thread_pool, bool settled) = 0;
-  /// Bracket a timed part. No-ops on a GPU.
-  virtual void begin_watch() = 0;
-  virtual Disturbance end_watch() = 0;
+  /// Null (the default): it computes with none of the process's threads.
+  virtual DeviceThreads* threads() { return nullptr; }
 };
+
+/// DeviceThreads::settle(), where the device has threads.
+inline void settle(Device& device, std::string_view thread_pool, bool settled) {
+  if (DeviceThreads* const threads = device.threads()) threads->settle(thread_pool, settled);
+}
 
 }  // namespace attune

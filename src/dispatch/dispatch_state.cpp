@@ -71,16 +71,15 @@ const KeyCodes& Dispatcher::State::codes_of(const Key& key) const {
   fail(ErrorCode::invalid_input, "unknown op number: {}", static_cast<int>(key.op()));
 }
 
-Key Dispatcher::State::whole(const Key& key) const {
+Key Dispatcher::State::short_key(const Key& key) const {
   const KeyCodes& own = codes_of(key);
-  if (own.is_complete(key)) return key;
-  if (const auto whole = own.complete(key)) return *whole;
+  if (const auto shortened = own.shorten(key)) return *shortened;
   fail(ErrorCode::invalid_input, "a key of {} has up to {} values, `attune list ops --json` names them, got {}",
        own.family().op, own.size(), key.size());
 }
 
 Problem Dispatcher::State::problem(const Key& key) const {
-  const Problem asked = problem_to_compute(codes_of(key), whole(key));
+  const Problem asked = problem_to_compute(codes_of(key), short_key(key));
   return op_of(asked).normalise(asked, plans.present().info);
 }
 

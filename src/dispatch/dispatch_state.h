@@ -32,7 +32,7 @@ struct Dispatcher::State {
 
   /// Whether a lookup posts an unanswered problem to the dispatcher's thread. Lookups of require() do not.
   enum class OnMiss : uint8_t { post, ignore };
-  /// Returns the cached answer to a problem, else the first row that matches in the tables. `key`: complete; `layouts`:
+  /// Returns the cached answer to a problem, else the first row that matches in the tables. `key`: short; `layouts`:
   /// of its weights if they are packed ahead, else null; `hash`: of both. `groups`: group keys of the problem in each
   /// layout of its weights, at most LayoutSet::kMax. `operands` (may be null): set with a hit that has a plan. Takes no
   /// lock and does no I/O; allocates only in a thread's first call.
@@ -42,17 +42,17 @@ struct Dispatcher::State {
   Hit choose(const Key& key, const Weights* weights, OnMiss on_miss, OperandList* operands) noexcept;
   Hit require(const Key& key, const Weights* weights, OperandList& operands);
   void run(const Key& key, const Weights* weights, std::span<void* const> operands, void* stream);
-  /// Like above for complete keys and packed weights. Defined in weights.cpp.
+  /// Like above for short keys and packed weights. Defined in weights.cpp.
   Hit choose_packed(const KeyCodes& own, const Key& key, const Weights& weights, OnMiss on_miss,
                     OperandList* operands) noexcept;
   Weights pack(const Key& key, std::span<const void* const> plain, const PackOptions& wanted);
   /// A packed operand in the copy that hit.plan reads.
   static void* copy_of(const Weights& weights, const Hit& hit, size_t part) noexcept;
   bool holds(const Weights& weights, const KeyCodes& own, const Key& key) const noexcept;
-  /// Returns the codes of a key's op, and the key with all its values. Throws invalid_input for a number of no op, and
+  /// Returns the codes of a key's op, and its short form. Throws invalid_input for a number of no op, and
   /// for too many or too few values.
   const KeyCodes& codes_of(const Key& key) const;
-  Key whole(const Key& key) const;
+  Key short_key(const Key& key) const;
   /// Returns the normalised problem of a key. Throws invalid_input.
   Problem problem(const Key& key) const;
   /// Parses and normalises a problem. Throws invalid_input.

@@ -82,9 +82,10 @@ Dispatcher::~Dispatcher() = default;
 Hit Dispatcher::State::choose(const Key& key, const Weights* weights, OnMiss on_miss, OperandList* operands) noexcept {
   const KeyCodes* own = codes.find(key.op());
   if (own == nullptr) return {};
-  if (!own->is_complete(key)) {
-    const auto whole = own->complete(key);
-    return whole ? choose(*whole, weights, on_miss, operands) : Hit();
+  if (!own->is_short(key)) {
+    if (own->is_complete(key)) return choose(own->trimmed(key), weights, on_miss, operands);
+    const auto shortened = own->shorten(key);
+    return shortened ? choose(*shortened, weights, on_miss, operands) : Hit();
   }
   if (weights != nullptr) return choose_packed(*own, key, *weights, on_miss, operands);
   const GroupKey group = own->group_key(key);
@@ -96,10 +97,10 @@ Hit Dispatcher::State::choose(const Key& key, const Weights* weights, OnMiss on_
 
 Hit Dispatcher::State::require(const Key& key, const Weights* weights, OperandList& operands) {
   if (const Hit hit = choose(key, weights, OnMiss::ignore, &operands); plans.is_final(hit)) return hit;
-  const Key all = whole(key);
-  if (weights == nullptr) return plans.require({.key = all}, operands);
-  const KeyCodes& own = codes_of(all);
-  const Key packed = own.with_packed(all);
+  const Key asked = short_key(key);
+  if (weights == nullptr) return plans.require({.key = asked}, operands);
+  const KeyCodes& own = codes_of(asked);
+  const Key packed = own.with_packed(asked);
   if (!holds(*weights, own, packed))
     fail(ErrorCode::invalid_input, "these weights were packed for another problem or by another dispatcher");
   return plans.require({.key = packed, .layouts = &weights->state_->layouts}, operands);
@@ -118,7 +119,7 @@ void Dispatcher::State::run(const Key& key, const Weights* weights, std::span<vo
     whole_list = {all.data(), list.size()};
   }
   if (!has_all || !list.accepts(whole_list)) {
-    const Problem asked = problem(weights != nullptr ? codes_of(key).with_packed(whole(key)) : key);
+    const Problem asked = problem(weights != nullptr ? codes_of(key).with_packed(short_key(key)) : key);
     refuse_operands(asked.op(), op_of(asked).tensors(asked), operands, weights != nullptr);
   }
   run_plan(*hit.plan, whole_list, stream);
@@ -153,7 +154,7 @@ std::vector<TensorSpec> Dispatcher::operands(std::string_view text) const {
 
 std::vector<TensorSpec> Dispatcher::operands(const Key& key, const Weights* weights) const {
   const Problem problem =
-      state_->problem(weights == nullptr ? key : state_->codes_of(key).with_packed(state_->whole(key)));
+      state_->problem(weights == nullptr ? key : state_->codes_of(key).with_packed(state_->short_key(key)));
   auto tensors = op_of(problem).tensors(problem);
   if (weights != nullptr) std::erase_if(tensors, [](const TensorSpec& tensor) { return tensor.is_packed; });
   return tensors;
@@ -171,7 +172,7 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
 }
 
 std::shared_ptr<const Plan> Dispatcher::keep(const Hit& hit) const { return state_->plans.keep(hit); }
-std::string Dispatcher::explain(const Key& key) const { return state_->plans.explain(state_->whole(key)); }
+std::string Dispatcher::explain(const Key& key) const { return state_->plans.explain(state_->short_key(key)); }
 bool Dispatcher::reload() { return state_->plans.reload(true); }
 int Dispatcher::set_threads(int threads) { return static_cast<int>(state_->plans.set_threads(threads)); }
 int Dispatcher::threads() const noexcept { return static_cast<int>(state_->plans.present().units); }

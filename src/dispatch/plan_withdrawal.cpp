@@ -14,9 +14,9 @@ namespace attune {
 CachedAnswer PlanService::served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& request,
                                       const CachedAnswer* before) {
   CachedAnswer served{.hash = hash_of(request),
-                      .key = request.key,
                       .hit = made.hit,
                       .layouts = request.layouts,
+                      .key = request.key,
                       .operands = made.operands};
   if (before != nullptr) {
     served.was_served = before->was_served;

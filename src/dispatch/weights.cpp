@@ -29,16 +29,16 @@ uint64_t Weights::bytes() const noexcept {
 Weights Dispatcher::State::pack(const Key& given, std::span<const void* const> plain, const PackOptions& wanted) {
   constexpr uint32_t kAlignment = 64;
   const KeyCodes& own = codes_of(given);
-  const Key key = own.with_packed(own.with_m(whole(given), 1));
+  const Key key = own.with_packed(own.with_m(short_key(given), 1));
   const WeightsPacker::PackingChoice chosen = plans.choose_packing(key, wanted);
   const size_t num_wanted = chosen.plain_bytes.size();
   if (plain.size() != num_wanted)
     fail(ErrorCode::invalid_input, "{} of {} are packed together, got {}", counted(num_wanted, "operand"),
          own.family().op, plain.size());
-  std::vector<std::span<const std::byte>> tensors;
+  std::vector<Buffer> tensors;
   for (size_t i = 0; i < num_wanted; ++i) {
     if (plain[i] == nullptr) fail(ErrorCode::invalid_input, "a null pointer was given for the weights");
-    tensors.emplace_back(static_cast<const std::byte*>(plain[i]), chosen.plain_bytes[i]);
+    tensors.push_back({const_cast<void*>(plain[i]), chosen.plain_bytes[i]});  // Packing only reads it.
   }
   auto state = std::make_unique<Weights::State>(plans.owner(), key, *chosen.layouts);
   state->groups = chosen.layouts->group_keys(own, key);
@@ -46,7 +46,7 @@ Weights Dispatcher::State::pack(const Key& given, std::span<const void* const> p
   state->copies.reserve(chosen.packings.size());
   for (const WeightPacking& packing : chosen.packings) {
     try {
-      state->copies.push_back({plans.owner().allocate(packing.bytes, kAlignment), {}});
+      state->copies.push_back({plans.owner().memory().allocate(packing.bytes, kAlignment), {}});
     } catch (const Error& error) {
       fail(ErrorCode::unavailable, "cannot allocate packed weights, use plain ones: {}", error.what());
     }
@@ -56,7 +56,7 @@ Weights Dispatcher::State::pack(const Key& given, std::span<const void* const> p
   return Weights(std::move(state));
 }
 
-/// Whether this dispatcher packed the weights, and for this problem. `key`: complete, of packed weights.
+/// Whether this dispatcher packed the weights, and for this problem. `key`: short, of packed weights.
 bool Dispatcher::State::holds(const Weights& weights, const KeyCodes& own, const Key& key) const noexcept {
   if (!weights.state_ || &weights.state_->device != &plans.owner()) return false;
   const Key& packed = weights.state_->key;
@@ -73,7 +73,7 @@ Hit Dispatcher::State::choose_packed(const KeyCodes& own, const Key& plain, cons
 
 void* Dispatcher::State::copy_of(const Weights& weights, const Hit& hit, size_t part) noexcept {
   const Weights::State::Copy& copy = weights.state_->copies[hit.layout];
-  return static_cast<std::byte*>(copy.block.data) + copy.offsets[part];
+  return copy.block.part(copy.offsets[part], 0).data;
 }
 
 }  // namespace attune

@@ -14,7 +14,7 @@ namespace attune {
 struct Weights::State {
   State(Device& where, const Key& problem, const LayoutSet& set) : device(where), key(problem), layouts(set) {}
   ~State() {
-    for (const Copy& copy : copies) device.release(copy.block);
+    for (const Copy& copy : copies) device.memory().release(copy.block);
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 #include "base/error.h"
+#include "device/host_bytes.h"
 #include "measure/bitwise/repeated_launches.h"
 #include "measure/bitwise/row_axis.h"
 #include "measure/plausibility.h"
@@ -42,16 +42,6 @@ double tensor_bytes(const TensorSpec& spec) {
 
 }  // namespace
 
-/// Scratch memory shared by the plans, as large as the largest request.
-struct Bench::Workspace {
-  Workspace(Device& owner, uint64_t bytes) : device(owner), block(owner.allocate(bytes, kWorkspaceAlignment)) {}
-  ~Workspace() { device.release(block); }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  Device& device;
-  Buffer block;
-};
-
 double bench_bytes(const Op& op, const Problem& problem, const Protocol& protocol, const DeviceInfo& device) {
   double inputs = 0, outputs = 0, elements = 0, copied = 0, shared = 0;
   for (const TensorSpec& spec : op.tensors(problem)) {
@@ -74,18 +64,16 @@ Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protoco
       stream_(device.open_stream()),
       references_(device, op, problem, protocol.seed),
       verification_(device, op, problem, references_) {
-  // Filled once in guarded memory and copied from there. The outputs start uninitialised; every launch writes them
-  // whole.
-  HostTensors operands;
-  std::vector<std::unique_ptr<GuardedBuffer>> filled;
+  // Filled once and copied from there. The outputs start zeroed; every launch writes them whole.
+  std::vector<OwnBuffer> filled;
+  std::vector<Buffer> areas;
   for (const TensorSpec& spec : specs_) {
-    filled.push_back(std::make_unique<GuardedBuffer>(device, spec.bytes(), spec.alignment_bytes, 8));
-    operands.operands.push_back(filled.back()->span());
+    filled.emplace_back(device.memory(), spec.bytes(), timed_alignment(spec));
+    areas.push_back(filled.back().area());
   }
-  op.fill(problem, Distribution::normal, protocol.seed, operands);
-  std::memset(operands.operands.back().data(), 0, operands.operands.back().size());
+  fill(op, problem, areas);
   const auto size = size_rotation(specs_, protocol.cache, device.info().cache_bytes);
-  rotation_ = std::make_unique<Rotation>(device, specs_, size, operands, derive_seed(protocol.seed, problem.key()));
+  rotation_ = std::make_unique<Rotation>(device, specs_, size, areas, derive_seed(protocol.seed, problem.key()));
   work_ = op.work(problem);
   // Operands that stay in the cache need not come from memory.
   if (protocol.cache == CachePolicy::served) work_.bytes = std::min(work_.bytes, static_cast<double>(size.copy_bytes));
@@ -93,6 +81,17 @@ Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protoco
 }
 
 Bench::~Bench() = default;
+
+void Bench::fill(const Op& op, const Problem& problem, std::span<const Buffer> areas) {
+  std::vector<HostBytes> bytes;
+  HostTensors operands;
+  for (const Buffer& area : areas) bytes.emplace_back(device_.memory(), area, HostBytes::Contents::unset);
+  for (HostBytes& one : bytes) operands.operands.push_back(one.bytes());
+  op.fill(problem, Distribution::normal, protocol_.seed, operands);
+  bytes.pop_back();
+  for (HostBytes& one : bytes) one.store();
+  device_.memory().fill(areas.back(), {});
+}
 
 void Bench::announce(Slot slot, Milliseconds limit) {
   if (announcer_ != nullptr) announcer_->announce(slot, limit);
@@ -143,19 +142,20 @@ Finding Bench::verify_repeats(const EntrantPlan& entrant, const std::string& exp
                               Admitted& answer) {
   // Copies of the operands have equal values at different addresses, on which no result may depend either.
   const uint32_t num_copies = std::min<uint32_t>(rotation_->size().copies, 2);
+  std::optional<HostBytes> answered;
   const OutputOfLaunch launch = [&](uint32_t index) -> std::span<const std::byte> {
     const uint32_t copy = index % num_copies;
     const auto operands = entrant.weights ? entrant.weights->copy(copy) : rotation_->copy(copy);
-    const std::span<std::byte> output(static_cast<std::byte*>(operands.back()), specs_.back().bytes());
-    std::fill(output.begin(), output.end(), static_cast<std::byte>(index));
+    const Buffer output{operands.back(), specs_.back().bytes()};
+    device_.memory().fill(output, {index, 1});
     clear_prefix(*entrant.plan);
     announce(entrant.slot, limit);
     const auto start = Clock::now();
-    launch_on(*entrant.plan, operands, workspace_ ? workspace_->block.data : nullptr);
+    launch_on(*entrant.plan, operands, workspace_.data());
     check_limit(start, limit);
     announce(entrant.slot, {});  // The hash of a large output takes longer.
     ++answer.launches;
-    return output;
+    return std::as_const(answered.emplace(device_.memory(), output)).bytes();
   };
   workspace_user_ = nullptr;
   RepeatedOutput repeated = compare_launches(launch, static_cast<size_t>(device_.info().num_units), expected);
@@ -174,7 +174,7 @@ Finding Bench::verify_rows(const EntrantPlan& entrant, std::span<const OtherRows
   const auto at_m = entrant.weights ? entrant.weights->copy(0) : rotation_->copy(0);
   clear_prefix(*entrant.plan);
   announce(entrant.slot, limit);
-  launch_on(*entrant.plan, at_m, workspace_ ? workspace_->block.data : nullptr);
+  launch_on(*entrant.plan, at_m, workspace_.data());
   ++launches;
   for (const OtherRows& other : others) {
     // The time of a launch grows with its rows at most.
@@ -194,7 +194,7 @@ Finding Bench::verify_rows(const EntrantPlan& entrant, std::span<const OtherRows
 Finding Bench::compare_rows(const OtherRows& other, std::span<void* const> at_m) {
   std::vector<std::unique_ptr<GuardedBuffer>> own;
   std::vector<void*> operands;
-  const auto span_at_m = [&](size_t i) { return std::span(static_cast<const std::byte*>(at_m[i]), specs_[i].bytes()); };
+  const auto bytes_at_m = [&](size_t i) { return HostBytes(device_.memory(), {at_m[i], specs_[i].bytes()}); };
   std::optional<RowAxis> axis;
   for (size_t i = 0; i < specs_.size(); ++i) {
     axis = RowAxis::between(specs_[i], other.specs[i]);
@@ -204,15 +204,19 @@ Finding Bench::compare_rows(const OtherRows& other, std::span<void* const> at_m)
     }
     own.push_back(std::make_unique<GuardedBuffer>(device_, other.specs[i].bytes(), specs_[i].alignment_bytes, 8));
     operands.push_back(own.back()->data());
-    if (specs_[i].use != Use::output) axis->gather(span_at_m(i), own.back()->span());
+    if (specs_[i].use == Use::output) continue;
+    HostBytes gathered(device_.memory(), own.back()->area(), HostBytes::Contents::unset);
+    axis->gather(bytes_at_m(i).bytes(), gathered.bytes());
+    gathered.store();
   }
   ATTUNE_CHECK(axis, "the result of '{}' has no rows", specs_.back().role);
-  fill_poison(specs_.back().dtype, own.back()->span());
+  device_.memory().fill(own.back()->area(), Poison::of(specs_.back().dtype).element);
   const GuardedBuffer workspace(device_, std::max<uint64_t>(1, other.plan->traits().workspace_bytes),
                                 kWorkspaceAlignment, 8);
-  std::memset(workspace.data(), 0, workspace.bytes());
+  device_.memory().fill(workspace.area(), {});
   launch_on(*other.plan, operands, workspace.data());
-  const auto row = axis->first_different(span_at_m(specs_.size() - 1), own.back()->span());
+  const HostBytes expected = bytes_at_m(specs_.size() - 1), got(device_.memory(), own.back()->area());
+  const auto row = axis->first_different(expected.bytes(), got.bytes());
   if (!row) return {};
   return {
       Status::wrong_result,
@@ -224,20 +228,18 @@ Finding Bench::compare_rows(const OtherRows& other, std::span<void* const> at_m)
 
 void Bench::reserve(const PlanTraits& traits, bool verify) {
   if (verify) verification_.reserve(traits);
-  if (workspace_ && workspace_->block.bytes >= traits.workspace_bytes) return;
-  if (traits.workspace_bytes == 0) return;
+  if (workspace_.area().bytes >= traits.workspace_bytes) return;
   workspace_.reset();
   workspace_user_ = nullptr;
-  workspace_ = std::make_unique<Workspace>(device_, traits.workspace_bytes);
+  workspace_ = OwnBuffer(device_.memory(), traits.workspace_bytes, kWorkspaceAlignment);
 }
 
 void Bench::draw(const EntrantPlan& entrant, uint32_t launches) {
   launches_.clear();
-  void* workspace = workspace_ ? workspace_->block.data : nullptr;
   for (uint32_t i = 0; i < launches; ++i) {
     const uint32_t copy = rotation_->next_index();
     const auto operands = entrant.weights ? entrant.weights->copy(copy) : rotation_->copy(copy);
-    launches_.push_back({operands, workspace, stream_->native()});
+    launches_.push_back({operands, workspace_.data(), stream_->native()});
   }
 }
 
@@ -246,7 +248,8 @@ void Bench::draw(const EntrantPlan& entrant, uint32_t launches) {
 void Bench::clear_prefix(const Plan& plan) {
   const PlanTraits& traits = plan.traits();
   if (traits.workspace_bytes == 0) return;
-  if (workspace_user_ != &plan && traits.zeroed_bytes > 0) std::memset(workspace_->block.data, 0, traits.zeroed_bytes);
+  if (workspace_user_ != &plan && traits.zeroed_bytes > 0)
+    device_.memory().fill(workspace_.area().part(0, traits.zeroed_bytes), {});
   workspace_user_ = &plan;
 }
 
@@ -264,7 +267,7 @@ Bench::FirstRun Bench::first_run(const EntrantPlan& entrant, Milliseconds limit)
   run_untimed(entrant, 1);
   ++first.launches;
   check_limit(start, limit);
-  device_.settle(entrant.pool, true);
+  settle(device_, entrant.pool, true);
   double spent_us = 0;
   for (int i = 0; i < 3 && (i == 0 || spent_us < kFirstRunsUs); ++i) {
     draw(entrant, 1);
@@ -293,19 +296,20 @@ Bench::Sampling Bench::take(const Turn& turn) {
   announce(turn.slot, turn.limit);
   const auto start = Clock::now();
   while (true) {
-    device_.settle(entrant.pool, false);
+    settle(device_, entrant.pool, false);
     run_untimed(entrant, untimed);
     taken.launches += untimed;
-    device_.settle(entrant.pool, true);
+    settle(device_, entrant.pool, true);
     taken.sample.clock = static_cast<float>(device_.relative_clock());
     if (taken.sample.clock >= kLeastClock || taken.dropped == kMaxRests) break;
     // 1, 2, 4 ms: a core leaves a low clock within a few ms. A hot core stays low, and the sample is marked dirty.
     std::this_thread::sleep_for(std::chrono::milliseconds(1 << taken.dropped++));
   }
   draw(entrant, launches);
-  device_.begin_watch();
+  DeviceThreads* const threads = device_.threads();
+  if (threads != nullptr) threads->begin_watch();
   const double us = time_launches(*stream_, *entrant.plan, launches_);
-  const Disturbance disturbance = device_.end_watch();
+  const Disturbance disturbance = threads != nullptr ? threads->end_watch() : Disturbance{};
   taken.launches += launches;
   check_limit(start, turn.limit);
   taken.sample.us = static_cast<float>(us);

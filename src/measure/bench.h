@@ -8,6 +8,7 @@
 #include "attune/plan.h"
 #include "core/record.h"
 #include "core/turn.h"
+#include "device/own_buffer.h"
 #include "measure/announcer.h"
 #include "measure/executor.h"
 #include "measure/operands/packed_weights.h"
@@ -98,6 +99,7 @@ class Bench {
   void draw(const EntrantPlan& entrant, uint32_t launches);
   void clear_prefix(const Plan& plan);
   void announce(Slot slot, Milliseconds limit);
+  void fill(const Op& op, const Problem& problem, std::span<const Buffer> areas);
 
   Device& device_;
   Announcer* announcer_;
@@ -109,9 +111,8 @@ class Bench {
   ReferenceCache references_;
   Verification verification_;
   std::unique_ptr<Rotation> rotation_;
-  struct Workspace;
-  std::unique_ptr<Workspace> workspace_;
-  const Plan* workspace_user_ = nullptr;                         ///< Plan whose zeroed prefix the workspace holds.
+  OwnBuffer workspace_;                   ///< Shared by the plans, as large as the largest request.
+  const Plan* workspace_user_ = nullptr;  ///< Plan whose zeroed prefix the workspace holds.
   std::map<std::string, std::weak_ptr<PackedWeights>> weights_;  ///< By layout.
   std::map<Slot, EntrantPlan> plans_;
   std::vector<Launch> launches_;  ///< Launches of the current turn; a member to reuse its memory.

@@ -53,7 +53,9 @@ class PlantedEpilogue final : public Plan {
   PlantedEpilogue(const GemmShape& shape, EpilogueFault fault) : shape_(shape), fault_(fault) {}
   const PlanTraits& traits() const noexcept override { return traits_; }
 
-  void run(const Launch& launch) const override {
+  void run(const Launch& enqueued) const override {
+    const std::vector<void*> operands = FakeMemory::reach(enqueued.operands);
+    const Launch launch{operands, FakeMemory::reach(enqueued.workspace), enqueued.stream};
     const auto where = GemmOperands::of(shape_);
     for (int64_t i = 0; i < shape_.m; ++i) {
       for (int64_t j = 0; j < shape_.n; ++j) {

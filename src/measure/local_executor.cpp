@@ -55,7 +55,7 @@ Opened LocalExecutor::answer(const request::Open& open) {
   Opened answer;
   answer.problem = open.id;
   // References, bandwidth and libraries start threads, which need all cores.
-  device_.settle({}, false);
+  settle(device_, {}, false);
   announce(0, {});
   try {
     const Op& op = op_of(open.problem);
@@ -180,7 +180,7 @@ Admitted LocalExecutor::answer(const request::Admit& admit) {
   OpenProblem& open_problem = found->second;
   Admitted answer;
   answer.slot = slot;
-  device_.settle({}, false);
+  settle(device_, {}, false);
   announce(0, {});
   if (!make_bench(open_problem, admission.verify || admission.twice)) {
     answer.verified = open_problem.broken;
@@ -189,7 +189,7 @@ Admitted LocalExecutor::answer(const request::Admit& admit) {
   answer.rotation_bytes = open_problem.bench->rotation().bytes();
   const Solver* solver = registry_.find(admission.candidate.solver);
   const std::string pool(solver != nullptr ? solver->thread_pool() : std::string_view{});
-  device_.settle(pool, false);
+  settle(device_, pool, false);
 
   Bench::EntrantPlan entrant{nullptr, pool, nullptr, slot};
   answer.verified = try_out(open_problem, admission, entrant, answer);
@@ -297,7 +297,7 @@ Sampled LocalExecutor::answer(const request::Sample& sample) {
   }
   announce(0, {});
   // Later work in this process (the tuner, a check for quiet) finds its thread unpinned and the pools at rest.
-  device_.settle({}, false);
+  settle(device_, {}, false);
   return answer;
 }
 

@@ -145,7 +145,7 @@ TEST_F(LocalExecutorTest, RefusesWhatDoesNotFitWithoutAllocatingIt) {
   EXPECT_THAT(answer.refused, HasSubstr("does not fit in memory"));
   EXPECT_THAT(answer.refused, HasSubstr("of 1.1 GB usable"));
   EXPECT_TRUE(answer.contenders.empty());
-  EXPECT_EQ(device_->allocated_bytes(), 0u);
+  EXPECT_EQ(device_->memory().allocated_bytes(), 0u);
 }
 
 TEST_F(LocalExecutorTest, RefusesWhatIsNotAProblem) {
@@ -253,9 +253,9 @@ TEST_F(LocalExecutorTest, DropAndCloseFreeWhatTheyHeld) {
   admit(1, "fault=none;us=5");
   executor_->drop(1);
   EXPECT_TRUE(sample({{.slot = 1}}).turns.empty());
-  EXPECT_GT(device_->allocated_bytes(), 0u);
+  EXPECT_GT(device_->memory().allocated_bytes(), 0u);
   executor_->close(1);
-  EXPECT_EQ(device_->allocated_bytes(), 0u) << "at once, without a request";
+  EXPECT_EQ(device_->memory().allocated_bytes(), 0u) << "at once, without a request";
 }
 
 /// Records the last announcement.
@@ -301,7 +301,7 @@ TEST_F(LocalExecutorTest, AnAbortedRequestIsAnsweredWithoutBeingDone) {
   EXPECT_TRUE(std::get<Sampled>(aborted(request::Sample{{{.slot = 1}}})).interrupted);
   EXPECT_EQ(std::get<Recycled>(aborted(request::Recycle{})).epoch, 0u);
   EXPECT_EQ(opened_, 1) << "nothing was recycled";
-  EXPECT_EQ(device_->allocated_bytes(), 0u);
+  EXPECT_EQ(device_->memory().allocated_bytes(), 0u);
   executor_->abort();  // nothing is outstanding
   EXPECT_TRUE(admit(1, "fault=none;us=5").verified.ok()) << "the problem is still open";
 }
@@ -363,11 +363,11 @@ TEST_F(LocalExecutorTest, RecyclingOpensLibrariesAndPreparesPlansAnew) {
   open(1);
   EXPECT_TRUE(admit(1, "fault=none;us=5").verified.ok());
   EXPECT_TRUE(admit(2, "fault=none;us=6").verified.ok());
-  const uint64_t bytes = device_->allocated_bytes();
+  const uint64_t bytes = device_->memory().allocated_bytes();
   EXPECT_EQ(recycle(*executor_).epoch, 1u);
   EXPECT_EQ(opened_, 2);
   EXPECT_EQ(*num_freed, 2);
-  EXPECT_LE(device_->allocated_bytes(), bytes) << "the first bench is gone";
+  EXPECT_LE(device_->memory().allocated_bytes(), bytes) << "the first bench is gone";
   const Sampled sampled = sample({{.slot = 1, .round = 1}, {.slot = 2, .round = 1}});
   EXPECT_EQ(sampled.epoch, 1u);
   EXPECT_TRUE(sampled.failed.empty());

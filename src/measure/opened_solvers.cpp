@@ -84,7 +84,7 @@ std::map<std::string, WeightPacking> OpenedSolvers::packings(const Problem& prob
       auto names = packed_layouts_of(contender.space);
       names.merge(packed_layouts_of(contender.invariant));
       for (const std::string& name : names) {
-        if (!all.contains(name)) all.emplace(name, packing_of({name}, problem, backend(contender.solver)));
+        if (!all.contains(name)) all.emplace(name, packing_of({name}, problem, backend(contender.solver), device_));
       }
     } catch (const std::exception& error) {
       contender.support = Support::no(error.what());

@@ -2,9 +2,10 @@
 #include "measure/verification.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.h"
+#include "device/host_bytes.h"
+#include "device/own_buffer.h"
 
 namespace attune {
 namespace {
@@ -15,20 +16,6 @@ uint32_t element_bytes(const TensorSpec& spec) { return static_cast<uint32_t>(st
 
 GuardedBuffer output_buffer(Device& device, const std::vector<TensorSpec>& specs) {
   return GuardedBuffer(device, specs.back().bytes(), specs.back().alignment_bytes, element_bytes(specs.back()));
-}
-
-/// Number of elements that hold a bit pattern, and the first of them.
-struct PatternCount {
-  uint64_t count = 0;
-  int64_t first = 0;
-};
-PatternCount count_pattern(std::span<const std::byte> data, uint64_t pattern, uint32_t bytes) {
-  PatternCount held;
-  for (size_t i = 0; i + bytes <= data.size(); i += bytes) {
-    if (std::memcmp(data.data() + i, &pattern, bytes) != 0) continue;
-    if (held.count++ == 0) held.first = static_cast<int64_t>(i / bytes);
-  }
-  return held;
 }
 
 Errors worst_of(const Errors& a, const Errors& b) {
@@ -78,7 +65,7 @@ void Verification::reserve(const PlanTraits& traits) {
   workspace_.reset();
   if (traits.workspace_bytes == 0) return;
   workspace_ = std::make_unique<GuardedBuffer>(device_, traits.workspace_bytes, kWorkspaceAlignment, 8);
-  std::memset(workspace_->data(), 0, traits.zeroed_bytes);
+  device_.memory().fill(workspace_->area().part(0, traits.zeroed_bytes), {});
 }
 
 Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, const VerifyOptions& options) {
@@ -100,14 +87,16 @@ Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, con
 /// run.
 Finding Verification::run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run,
                                 double err_ratio) {
-  const std::vector<std::byte> before(output_.span().begin(), output_.span().end());
+  const OwnBuffer before(device_.memory(), output_.bytes(), kWorkspaceAlignment);
+  device_.memory().copy(before.area().data, output_.data(), output_.bytes());
   Finding found = run_once(traits, run, Distribution::normal, err_ratio);
   if (found.status != Status::ok) return found;
   found.errors = worst_of(first.errors, found.errors);
   if (!traits.deterministic) return found;
-  const auto differs = std::mismatch(before.begin(), before.end(), output_.span().begin()).first;
-  if (differs == before.end()) return found;
-  const auto index = (differs - before.begin()) / element_bytes(specs_.back());
+  if (device_.memory().hash(before.area()) == device_.memory().hash(output_.area())) return found;
+  const HostBytes first_run(device_.memory(), before.area()), second_run(device_.memory(), output_.area());
+  const auto differs = std::ranges::mismatch(first_run.bytes(), second_run.bytes()).in1;
+  const auto index = (differs - first_run.bytes().begin()) / element_bytes(specs_.back());
   return {Status::wrong_result,
           fmt::format("two runs on the same inputs differ although it is declared deterministic, first at {}",
                       place_name(index / columns_, index % columns_)),
@@ -122,8 +111,11 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   operands.push_back(output_.data());
   if (used_weights_ != nullptr) used_weights_->use_checked(distribution, operands);
   output_.restore_guards();
-  fill_poison(specs_.back().dtype, output_.span());
-  if (used_workspace_) fill_nan_bytes(used_workspace_->span().subspan(traits.zeroed_bytes));
+  device_.memory().fill(output_.area(), Poison::of(specs_.back().dtype).element);
+  if (used_workspace_) {
+    device_.memory().fill(
+        used_workspace_->area().part(traits.zeroed_bytes, used_workspace_->bytes() - traits.zeroed_bytes), kNanBytes);
+  }
 
   const WritableInputs writable(references_, used_weights_, distribution);
   try {
@@ -162,25 +154,24 @@ std::string Verification::corrupted_memory(const PlanTraits& traits, Distributio
   for (size_t i = 0; i < data.inputs.size(); ++i) {
     if (const auto where = data.inputs[i].broken_guard())
       return fmt::format("wrote outside the input '{}': {}", specs_[i].role, *where);
-    if (hash128(std::span<const std::byte>(data.inputs[i].span())) != data.hashes[i]) {
+    if (device_.memory().hash(data.inputs[i].area()) != data.hashes[i]) {
       return fmt::format("changed its input '{}'", specs_[i].role);
     }
   }
   if (used_weights_ != nullptr) {
     if (std::string corruption = used_weights_->corruption(distribution); !corruption.empty()) return corruption;
   }
-  const auto prefix = used_workspace_ ? used_workspace_->span().first(traits.zeroed_bytes) : std::span<std::byte>{};
-  const auto left = std::find_if(prefix.begin(), prefix.end(), [](std::byte byte) { return byte != std::byte{0}; });
-  if (left != prefix.end()) {
-    return fmt::format("did not leave the first {} bytes of its workspace zero, as it declares: byte {}", prefix.size(),
-                       left - prefix.begin());
-  }
-  return {};
+  if (!used_workspace_) return {};
+  const auto left = device_.memory().scan(used_workspace_->area().part(0, traits.zeroed_bytes), {}).first_other;
+  if (!left) return {};
+  return fmt::format("did not leave the first {} bytes of its workspace zero, as it declares: byte {}",
+                     traits.zeroed_bytes, *left);
 }
 
 Finding Verification::judge_output(Distribution distribution, double err_ratio) const {
   const TestData& data = references_.get(distribution);
-  const auto comparison = compare(specs_.back().dtype, output_.span(), data.reference, columns_, tolerance_);
+  const HostBytes output(device_.memory(), output_.area());
+  const auto comparison = compare(specs_.back().dtype, output.bytes(), data.reference, columns_, tolerance_);
   const Errors& errors = comparison.errors;
   const auto wrong = [&](std::string detail) { return Finding{Status::wrong_result, std::move(detail), errors}; };
   if (std::string detail = unwritten(comparison); !detail.empty()) return wrong(std::move(detail));
@@ -212,16 +203,19 @@ Finding Verification::judge_output(Distribution distribution, double err_ratio) 
 std::string Verification::unwritten(const OutputComparison& comparison) const {
   const Poison poison = Poison::of(specs_.back().dtype);
   if (comparison.num_non_finite == 0) return {};
-  const PatternCount never = count_pattern(output_.span(), poison.bits, poison.bytes);
   const int64_t count = specs_.back().elements();
-  if (never.count > 0) {
-    return fmt::format("{} of {} elements of '{}' were never written, first at {}", never.count, count,
-                       specs_.back().role, place_name(never.first / columns_, never.first % columns_));
+  const auto first = [&](const PatternScan& found) {
+    const auto index = static_cast<int64_t>(found.first_equal);
+    return place_name(index / columns_, index % columns_);
+  };
+  if (const PatternScan never = device_.memory().scan(output_.area(), poison.element); never.num_equal > 0) {
+    return fmt::format("{} of {} elements of '{}' were never written, first at {}", never.num_equal, count,
+                       specs_.back().role, first(never));
   }
-  const PatternCount read = count_pattern(output_.span(), poison.quiet, poison.bytes);
-  if (read.count == 0) return {};
+  const PatternScan read = device_.memory().scan(output_.area(), poison.quiet);
+  if (read.num_equal == 0) return {};
   return fmt::format("{} of {} elements of '{}' are computed from memory that was never written, first at {}",
-                     read.count, count, specs_.back().role, place_name(read.first / columns_, read.first % columns_));
+                     read.num_equal, count, specs_.back().role, first(read));
 }
 
 std::string Verification::place_name(int64_t row, int64_t column) const {

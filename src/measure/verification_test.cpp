@@ -126,10 +126,10 @@ TEST(ReferenceCache, RestoresInputsThatACandidateChanged) {
   TestData& data = references.get(Distribution::normal);
   const Hash128 before = data.hashes[0];
   references.begin_run(Distribution::normal);
-  data.inputs[0].data()[3] ^= std::byte{8};
-  EXPECT_NE(hash128(std::span<const std::byte>(data.inputs[0].span())), before);
+  FakeMemory::reach(data.inputs[0].data())[3] ^= std::byte{8};
+  EXPECT_NE(device.memory().hash(data.inputs[0].area()), before);
   references.refill(Distribution::normal);
-  EXPECT_EQ(hash128(std::span<const std::byte>(data.inputs[0].span())), before);
+  EXPECT_EQ(device.memory().hash(data.inputs[0].area()), before);
 }
 
 /// An op whose fast path loses the last term, or that tolerates everything but the share of mismatches.
@@ -174,13 +174,13 @@ TEST(ReferenceCache, WhatItHoldsCannotBeWrittenToButInARunsOwnInputs) {
   EXPECT_DEATH(normal.reference.values.front() = 1, "");
   EXPECT_DEATH(normal.reference.values.back() = 1, "");
   EXPECT_DEATH(normal.reference.scales.front() = 1e30, "");
-  EXPECT_DEATH(*normal.inputs.front().data() = std::byte{1}, "");
+  EXPECT_DEATH(*FakeMemory::reach(normal.inputs.front().data()) = std::byte{1}, "");
   references.begin_run(Distribution::normal);
-  *normal.inputs.front().data() = std::byte{1};
-  EXPECT_DEATH(*integers.inputs.front().data() = std::byte{1}, "");
+  *FakeMemory::reach(normal.inputs.front().data()) = std::byte{1};
+  EXPECT_DEATH(*FakeMemory::reach(integers.inputs.front().data()) = std::byte{1}, "");
   references.refill(Distribution::normal);
   references.end_run(Distribution::normal);
-  EXPECT_DEATH(*normal.inputs.front().data() = std::byte{1}, "");
+  EXPECT_DEATH(*FakeMemory::reach(normal.inputs.front().data()) = std::byte{1}, "");
 }
 
 /// `--errRatio` is a criterion of its own, whatever the other bounds tolerate.

@@ -29,8 +29,8 @@ struct Support {
   bool operator==(const Support&) const = default;
 };
 
-/// Tensors in their plain layouts. The memory is the caller's.
-using PlainOperands = std::span<const std::span<const std::byte>>;
+/// Tensors in their plain layouts, in the device's memory. The memory is the caller's.
+using PlainOperands = std::span<const Buffer>;
 
 /// A vendor function that a backend calls and the file of its library (solver/own_library.h).
 struct EntryPoint {

@@ -2,9 +2,9 @@
 #include "solver/weight_packing.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.h"
+#include "device/host_bytes.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -15,17 +15,21 @@ constexpr uint64_t kPartAlignment = 64;
 uint64_t aligned(uint64_t offset) { return (offset + kPartAlignment - 1) / kPartAlignment * kPartAlignment; }
 
 /// The first matrix of the set is packed, the others are copied.
-WeightPacking packing_in_named_layout(const Layout& layout, const std::vector<TensorSpec>& set, WeightPacking packing) {
+WeightPacking packing_in_named_layout(const Layout& layout, const std::vector<TensorSpec>& set, WeightPacking packing,
+                                      DeviceMemory& memory) {
   uint64_t end = packed_bytes(layout, set.front());
   for (size_t i = 1; i < set.size(); ++i) {
     packing.parts[i].offset = aligned(end);
     end = packing.parts[i].offset + set[i].bytes();
   }
   packing.bytes = end;
-  packing.pack = [layout, set, parts = packing.parts](PlainOperands plain, Buffer packed) {
-    auto* const block = static_cast<std::byte*>(packed.data);
-    pack(layout, set.front(), plain.front(), {block, packed_bytes(layout, set.front())});
-    for (size_t i = 1; i < set.size(); ++i) std::memcpy(block + parts[i].offset, plain[i].data(), plain[i].size());
+  packing.pack = [layout, set, parts = packing.parts, &memory](PlainOperands plain, Buffer packed) {
+    const HostBytes weights(memory, plain.front());
+    HostBytes matrix(memory, packed.part(0, packed_bytes(layout, set.front())), HostBytes::Contents::unset);
+    pack(layout, set.front(), weights.bytes(), matrix.bytes());
+    matrix.store();
+    for (size_t i = 1; i < set.size(); ++i)
+      memory.copy(packed.part(parts[i].offset, 0).data, plain[i].data, plain[i].bytes);
   };
   return packing;
 }
@@ -40,7 +44,7 @@ std::vector<size_t> packed_operands(std::span<const TensorSpec> specs) {
   return packed;
 }
 
-WeightPacking packing_of(const Layout& layout, const Problem& problem, Backend& backend) {
+WeightPacking packing_of(const Layout& layout, const Problem& problem, Backend& backend, Device& device) {
   const auto specs = op_of(problem).tensors(problem);
   WeightPacking packing{.layout = layout};
   std::vector<TensorSpec> set;
@@ -49,7 +53,8 @@ WeightPacking packing_of(const Layout& layout, const Problem& problem, Backend& 
     set.push_back(specs[operand]);
   }
   ATTUNE_CHECK(!set.empty(), "a problem with packed weights has packed operands: {}", problem.key());
-  if (find_named_layout(layout.name) != nullptr) return packing_in_named_layout(layout, set, std::move(packing));
+  if (find_named_layout(layout.name) != nullptr)
+    return packing_in_named_layout(layout, set, std::move(packing), device.memory());
   const auto offered = backend.layouts(problem);
   if (std::find(offered.begin(), offered.end(), layout) == offered.end())
     fail(ErrorCode::unavailable, "the library does not offer this layout of the weights: '{}'", layout.name);

@@ -2,7 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,9 +12,11 @@
 #include "base/locations.h"
 #include "compile/compile_pool.h"
 #include "device/devices.h"
+#include "device/host_bytes.h"
 #include "ops/op.h"
 #include "search/prune.h"
 #include "solver/registry.h"
+#include "solver/weight_packing.h"
 #include "tensor/convert.h"
 #include "tensor/rounding.h"
 
@@ -34,7 +35,7 @@ class OpenedSolver {
     }
   }
   ~OpenedSolver() {
-    for (const Buffer& buffer : buffers_) device_->release(buffer);
+    for (const Buffer& buffer : buffers_) device_->memory().release(buffer);
   }
   OpenedSolver(const OpenedSolver&) = delete;
   OpenedSolver& operator=(const OpenedSolver&) = delete;
@@ -62,21 +63,21 @@ class OpenedSolver {
   /// Computes a problem over an output of NaNs; returns the output.
   std::vector<float> computed(const std::string& text, const std::string& config, const Fill& fill) {
     const Problem normal = problem(text);
-    const HostTensors host = allocated(normal);
-    fill(host);
-    return computed(normal, Config::parse(config), host);
+    Operands operands = allocated(normal);
+    fill(operands.tensors());
+    return computed(normal, Config::parse(config), operands);
   }
 
   /// Computes a problem on normal data; returns a description of the first wrong element, or empty.
   std::string wrong(const std::string& text, const std::string& config) {
     const Problem normal = problem(text);
     const Op& op = op_of(normal);
-    const HostTensors host = allocated(normal);
-    op.fill(normal, Distribution::normal, 7, host);
-    const std::vector<float> got = computed(normal, Config::parse(config), host);
+    Operands operands = allocated(normal);
+    op.fill(normal, Distribution::normal, 7, operands.tensors());
+    const std::vector<float> got = computed(normal, Config::parse(config), operands);
     const DType dtype = op.tensors(normal).back().dtype;
     Reference want{Reference::Numbers(got.size()), Reference::Numbers(got.size())};
-    op.reference(normal, Path::naive, {0, op.output_rows(normal)}, host, want);
+    op.reference(normal, Path::naive, {0, op.output_rows(normal)}, operands.tensors(), want);
     for (size_t i = 0; i < got.size(); ++i) {
       const double bound =
           op.tolerance(normal).max_relative * want.scales[i] + 2 * Rounding::of(dtype).unit * std::abs(want.values[i]);
@@ -98,24 +99,39 @@ class OpenedSolver {
   }
 
  private:
-  HostTensors allocated(const Problem& normal) {
-    HostTensors host;
-    for (const TensorSpec& spec : op_of(normal).tensors(normal))
-      host.operands.emplace_back(static_cast<std::byte*>(allocate(spec.bytes())), spec.bytes());
-    return host;
+  /// Operands in the device's memory and their bytes on the host.
+  struct Operands {
+    std::vector<Buffer> areas;
+    std::vector<HostBytes> bytes;
+    HostTensors tensors() {
+      HostTensors tensors;
+      for (HostBytes& one : bytes) tensors.operands.push_back(one.bytes());
+      return tensors;
+    }
+  };
+
+  Operands allocated(const Problem& normal) {
+    Operands operands;
+    for (const TensorSpec& spec : op_of(normal).tensors(normal)) {
+      operands.areas.push_back(allocate(spec.bytes()));
+      operands.bytes.emplace_back(device_->memory(), operands.areas.back());
+    }
+    return operands;
   }
 
-  std::vector<float> computed(const Problem& normal, const Config& config, const HostTensors& host) {
+  std::vector<float> computed(const Problem& normal, const Config& config, Operands& operands) {
     const auto specs = op_of(normal).tensors(normal);
-    std::vector<void*> operands;
-    for (const std::span<std::byte> one : host.operands) operands.push_back(one.data());
-    operands[1] = packed(normal, config, specs[1], host.operands[1]);
+    for (HostBytes& one : operands.bytes) one.store();
+    std::vector<void*> addresses;
+    for (const Buffer& area : operands.areas) addresses.push_back(area.data);
+    addresses[1] = packed(normal, config, operands.areas[1]);
     const auto binaries = compiled(normal, config);
     const auto plan = backend_->prepare(normal, config, {binaries});
-    void* workspace = allocate(plan->traits().workspace_bytes);
-    plan->run({.operands = operands, .workspace = workspace});
+    const Buffer workspace = allocate(plan->traits().workspace_bytes);
+    plan->run({.operands = addresses, .workspace = workspace.data});
+    const HostBytes output(device_->memory(), operands.areas.back());
     std::vector<float> got(static_cast<size_t>(specs.back().elements()));
-    to_float(specs.back().dtype, host.operands.back().data(), got);
+    to_float(specs.back().dtype, output.bytes().data(), got);
     return got;
   }
 
@@ -133,24 +149,21 @@ class OpenedSolver {
   }
 
   /// The weights in the config's layout.
-  void* packed(const Problem& normal, const Config& config, const TensorSpec& weights, std::span<std::byte> plain) {
+  void* packed(const Problem& normal, const Config& config, Buffer plain) {
     const Layout layout{config.has("b_layout") ? config.text("b_layout") : "plain"};
-    if (layout.name == "plain") return plain.data();
-    const bool named = find_named_layout(layout.name) != nullptr;
-    const uint64_t bytes = named ? packed_bytes(layout, weights) : backend_->packed_bytes(layout, normal);
-    void* to = allocate(bytes);
-    if (named)
-      pack(layout, weights, plain, {static_cast<std::byte*>(to), bytes});
-    else
-      backend_->pack(layout, normal, std::array<std::span<const std::byte>, 1>{plain}, {to, bytes});
-    return to;
+    if (layout.name == "plain") return plain.data;
+    const WeightPacking packing = packing_of(layout, normal, *backend_, *device_);
+    const Buffer to = allocate(packing.bytes);
+    packing.pack(std::span(&plain, 1), to);
+    return to.data;
   }
 
   /// Allocates memory filled with NaNs.
-  void* allocate(uint64_t bytes) {
-    buffers_.push_back(device_->allocate(std::max<uint64_t>(bytes, 64), 64));
-    std::memset(buffers_.back().data, 0xff, bytes);
-    return buffers_.back().data;
+  Buffer allocate(uint64_t bytes) {
+    const Buffer block = device_->memory().allocate(std::max<uint64_t>(bytes, 64), 64);
+    buffers_.push_back(block);
+    device_->memory().fill(block, {0xff, 1});
+    return block.part(0, bytes);
   }
 
   std::unique_ptr<Device> device_;

@@ -6,9 +6,11 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "attune/plan.h"
 #include "base/error.h"
+#include "device/fake/fake_memory.h"
 #include "ops/gemm/gemm_op.h"
 #include "tensor/convert.h"
 
@@ -56,8 +58,8 @@ inline constexpr std::array<std::string_view, 19> kFaultNames = {"none",
                                                                  "unsteady",
                                                                  "throws"};
 
-/// A naive GEMM with a planted fault; needs M > 4 and N > 32. Calls `on_run` in every run; a fake device advances its
-/// time there.
+/// A naive GEMM with a planted fault, for the host and the fake device; needs M > 4 and N > 32. Calls `on_run` in every
+/// run; a fake device advances its time there.
 class PlantedGemm final : public Plan {
  public:
   explicit PlantedGemm(const GemmShape& shape, Fault fault, std::function<void()> on_run = {})
@@ -68,7 +70,9 @@ class PlantedGemm final : public Plan {
   PlanTraits& declare() noexcept { return traits_; }
   const PlanTraits& traits() const noexcept override { return traits_; }
 
-  void run(const Launch& launch) const override {
+  void run(const Launch& enqueued) const override {
+    const std::vector<void*> operands = FakeMemory::reach(enqueued.operands);
+    const Launch launch{operands, FakeMemory::reach(enqueued.workspace), enqueued.stream};
     if (on_run_) on_run_();
     if (fault_ == Fault::throws) fail(ErrorCode::device, "the planted kernel refuses to start");
     ++runs_;

@@ -103,7 +103,7 @@ class GeneratedKernels : public testing::Test {
   /// Returns the packing for the layout that a config reads; nothing for plain weights.
   std::optional<WeightPacking> packing(const Problem& problem, const Config& config) {
     if (!config.has("b_layout")) return std::nullopt;
-    return packing_of({layout_of(config)}, problem, *backend_);
+    return packing_of({layout_of(config)}, problem, *backend_, *device_);
   }
 
   void verify(const Problem& problem, const Config& config, const Plan& plan) {
@@ -111,10 +111,10 @@ class GeneratedKernels : public testing::Test {
     std::optional<Rotation> plain;
     std::optional<PackedWeights> packed;
     if (const auto how = packing(problem, config)) {
-      HostTensors inputs;
-      for (GuardedBuffer& input : references.get(Distribution::normal).inputs) inputs.operands.push_back(input.span());
+      std::vector<Buffer> inputs;
+      for (const GuardedBuffer& input : references.get(Distribution::normal).inputs) inputs.push_back(input.area());
       auto specs = op_of(problem).tensors(problem);
-      specs.resize(inputs.operands.size());
+      specs.resize(inputs.size());
       plain.emplace(*device_, specs, size_rotation(specs, CachePolicy::warm, 0), inputs, 0);
       packed.emplace(*device_, specs, *plain, *how).prepare_check(references);
     }

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <cstring>
 
 #include "base/error.h"
 #include "device/device_kind.h"
@@ -35,7 +33,8 @@ std::unique_ptr<Device> open_fake_device(std::string_view, int64_t) { return std
 
 }  // namespace
 
-FakeDevice::FakeDevice(const FakeNoise& noise) : info_(describe()), noise_(noise), random_(noise.seed) {}
+FakeDevice::FakeDevice(const FakeNoise& noise)
+    : info_(describe()), memory_(static_cast<uint64_t>(info_.memory_bytes)), noise_(noise), random_(noise.seed) {}
 FakeDevice::~FakeDevice() = default;
 
 DeviceInfo FakeDevice::describe() {
@@ -66,26 +65,6 @@ double FakeDevice::relative_clock() {
   now_us_.fetch_add(kClockCostUs, std::memory_order_relaxed);
   return noise_.slow_clock_share > 0 && random_.uniform() < noise_.slow_clock_share ? 0.5 : 1.0;
 }
-
-Buffer FakeDevice::allocate(uint64_t bytes, uint32_t alignment) {
-  if (allocated_bytes_ + bytes > static_cast<uint64_t>(info_.memory_bytes)) {
-    fail(ErrorCode::device, "the fake device is out of memory: {} bytes requested, {} of {} free", bytes,
-         static_cast<uint64_t>(info_.memory_bytes) - allocated_bytes(), info_.memory_bytes);
-  }
-  const uint64_t boundary = std::max<uint64_t>(alignment, 64);
-  void* data = std::aligned_alloc(boundary, (bytes + boundary - 1) / boundary * boundary);
-  if (data == nullptr) fail(ErrorCode::device, "cannot allocate host memory for the fake device: {} bytes", bytes);
-  allocated_bytes_ += bytes;
-  return {data, bytes};
-}
-
-void FakeDevice::release(Buffer buffer) noexcept {
-  if (buffer.data == nullptr) return;
-  std::free(buffer.data);
-  allocated_bytes_ -= buffer.bytes;
-}
-
-void FakeDevice::copy(void* to, const void* from, uint64_t bytes) { std::memcpy(to, from, bytes); }
 
 std::unique_ptr<Stream> FakeDevice::open_stream() { return std::make_unique<FakeStream>(*this); }
 

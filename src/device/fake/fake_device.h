@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "device/device.h"
+#include "device/fake/fake_memory.h"
 
 namespace attune {
 
@@ -24,9 +25,9 @@ struct FakeNoise {
   double slow_clock_share = 0;  ///< Fraction of relative_clock() calls that return 0.5.
 };
 
-/// A device with the host's memory and a counter as its clock: a fake kernel computes its result on the calling thread
+/// A device with memory of its own and a counter as its clock: a fake kernel computes its result on the calling thread
 /// and then reports its time. Deterministic for a given noise seed. `fake:0`, gfx `fake`, 4 units.
-class FakeDevice final : public Device {
+class FakeDevice final : public Device, private DeviceThreads {
  public:
   explicit FakeDevice(const FakeNoise& noise = {});
   ~FakeDevice() override;
@@ -39,8 +40,6 @@ class FakeDevice final : public Device {
   double now_us() const noexcept { return now_us_.load(std::memory_order_relaxed); }
   /// Makes healthy() return false from now on.
   void break_down() noexcept { healthy_ = false; }
-  /// Number of bytes allocated and not released.
-  uint64_t allocated_bytes() const noexcept { return allocated_bytes_.load(); }
   /// Virtual time of the fixed roofline: the larger of flops at the peak of `arithmetic` and bytes / bandwidth_gbs.
   /// Throws invalid_input for a type without a peak (int4, int32, e8m0).
   double roofline_us(double flops, double bytes, DType arithmetic) const;
@@ -50,24 +49,24 @@ class FakeDevice final : public Device {
   const DeviceInfo& info() const override { return info_; }
   double relative_clock() override;
   bool healthy() noexcept override { return healthy_; }
-  Buffer allocate(uint64_t bytes, uint32_t alignment) override;
-  void release(Buffer buffer) noexcept override;
-  void copy(void* to, const void* from, uint64_t bytes) override;
+  FakeMemory& memory() override { return memory_; }
   std::unique_ptr<Stream> open_stream() override;
   double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) override;
+  DeviceThreads* threads() override { return this; }
+
+ private:
   void settle(std::string_view thread_pool, bool settled) override;
   void begin_watch() override;
   Disturbance end_watch() override;
 
- private:
   DeviceInfo info_;
+  FakeMemory memory_;
   FakeNoise noise_;
   Random random_;
   std::atomic<double> now_us_{0};
   double factor_ = 1;  ///< Noise factor of the current watched part; 1 outside.
   bool dirty_ = false;
   bool healthy_ = true;
-  std::atomic<uint64_t> allocated_bytes_{0};  ///< Atomic because any thread may release weights.
 };
 
 }  // namespace attune

@@ -28,9 +28,9 @@ TEST(FakeDevice, RepeatsItsNoiseForASeed) {
     std::vector<double> seen;
     for (int i = 0; i < 20; ++i) {
       const double before = device.now_us();
-      device.begin_watch();
+      device.threads()->begin_watch();
       device.advance_us(10);
-      device.end_watch();
+      device.threads()->end_watch();
       seen.push_back(device.now_us() - before);
     }
     return seen;
@@ -44,27 +44,27 @@ TEST(FakeDevice, ReportsTheShareOfDirtyPartsThatWasAskedFor) {
   FakeDevice device({.dirty_share = 0.25});
   int dirty = 0;
   for (int i = 0; i < 1000; ++i) {
-    device.begin_watch();
-    dirty += device.end_watch().delay_ratio >= 0.02 ? 1 : 0;
+    device.threads()->begin_watch();
+    dirty += device.threads()->end_watch().delay_ratio >= 0.02 ? 1 : 0;
   }
   EXPECT_NEAR(dirty, 250, 60);
 }
 
 TEST(FakeDevice, DisturbsWatchedPartsOnly) {
   FakeDevice device({.dirty_share = 1, .dirty_factor = 3});
-  device.begin_watch();
+  device.threads()->begin_watch();
   device.advance_us(10);
-  device.end_watch();
+  device.threads()->end_watch();
   device.advance_us(10);
   EXPECT_DOUBLE_EQ(device.now_us(), 40);
 }
 
 TEST(FakeDevice, RunsOutOfMemory) {
   FakeDevice device;
-  const Buffer large = device.allocate(static_cast<uint64_t>(device.info().memory_bytes) - 100, 64);
-  EXPECT_THROW(device.allocate(101, 64), Error);
-  device.release(large);
-  EXPECT_EQ(device.allocated_bytes(), 0u);
+  const Buffer large = device.memory().allocate(static_cast<uint64_t>(device.info().memory_bytes) - 100, 64);
+  EXPECT_THROW(device.memory().allocate(101, 64), Error);
+  device.memory().release(large);
+  EXPECT_EQ(device.memory().allocated_bytes(), 0u);
 }
 
 TEST(Devices, AreOpenedByTheIdsThatAreListed) {

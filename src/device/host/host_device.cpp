@@ -5,8 +5,6 @@
 #include <array>
 #include <bit>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -20,8 +18,6 @@ namespace attune {
 namespace {
 
 constexpr int kLeastClass = 14, kLargestClass = 28;  // 16 KiB … 256 MiB
-constexpr uint64_t kMemoryReserveBytes = 256u << 20;
-constexpr uint64_t kSmallBytes = 16u << 20;
 constexpr double kHighestGhz = 6.5;
 
 /// A host's work is done when its call returns, so a mark is the current time.
@@ -97,28 +93,6 @@ double HostDevice::relative_clock() {
   bound_peak();
   return relative;
 }
-
-Buffer HostDevice::allocate(uint64_t bytes, uint32_t alignment) {
-  ATTUNE_CHECK(std::has_single_bit(alignment), "alignment {}", alignment);
-  // Linux overcommits and kills a process later, so the available memory is checked first.
-  if (bytes >= kSmallBytes) {
-    const uint64_t available = available_memory_bytes();
-    if (available < kMemoryReserveBytes || bytes > available - kMemoryReserveBytes) {
-      fail(ErrorCode::device,
-           "not enough free memory; stop other programs or tune a smaller shape: {} MB needed, {} MB available",
-           bytes >> 20, available >> 20);
-    }
-  }
-  const uint64_t boundary = std::max<uint64_t>(alignment, 64);
-  void* data = std::aligned_alloc(boundary, (std::max<uint64_t>(bytes, 1) + boundary - 1) / boundary * boundary);
-  if (data == nullptr)
-    fail(ErrorCode::device, "cannot allocate memory; tune a smaller shape: {} MB needed", bytes >> 20);
-  return {data, bytes};
-}
-
-void HostDevice::release(Buffer buffer) noexcept { std::free(buffer.data); }
-
-void HostDevice::copy(void* to, const void* from, uint64_t bytes) { std::memcpy(to, from, bytes); }
 
 std::unique_ptr<Stream> HostDevice::open_stream() {
   clock_.calibrate();

@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "device/host/clock_kernel.h"
+#include "device/host/host_memory.h"
 #include "device/host/thread_watch.h"
 
 namespace attune {
@@ -27,18 +28,13 @@ class HostDevice final : public Device {
   const DeviceInfo& info() const override { return info_; }
   double relative_clock() override;
   bool healthy() noexcept override { return true; }
-  /// Also throws device when the system could provide the memory only by killing a process.
-  Buffer allocate(uint64_t bytes, uint32_t alignment) override;
-  void release(Buffer buffer) noexcept override;
-  void copy(void* to, const void* from, uint64_t bytes) override;
+  HostMemory& memory() override { return memory_; }
   /// The first call determines the usual clock: 20 to 200 ms.
   std::unique_ptr<Stream> open_stream() override;
   /// Measured at the size class at or below the working set, so never lower than its true bandwidth; 256 MB is the
   /// largest class.
   double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) override;
-  void settle(std::string_view thread_pool, bool settled) override { threads_.settle(thread_pool, settled); }
-  void begin_watch() override { threads_.begin(); }
-  Disturbance end_watch() override { return {threads_.end()}; }
+  ThreadWatch* threads() override { return &threads_; }
 
  private:
   void bound_peak();
@@ -47,6 +43,7 @@ class HostDevice final : public Device {
   ClockKernel clock_;
   DeviceInfo info_;
   double clock_bound_ghz_;  ///< The clock in info_.peak_gflops.
+  HostMemory memory_;
   ThreadWatch threads_;
   std::map<int, double> bandwidths_;  ///< Keyed by the size class's power of two.
 };

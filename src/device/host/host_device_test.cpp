@@ -186,10 +186,10 @@ TEST(HostDevice, BoundsItsRateByTheHighestClockSeenOrByWhatNoCoreReaches) {
 
 TEST(HostDevice, RefusesMemoryTheSystemHasNot) {
   HostDevice device;
-  EXPECT_THROW(device.allocate(uint64_t{1} << 60, 64), Error);
+  EXPECT_THROW(device.memory().allocate(uint64_t{1} << 60, 64), Error);
   // Linux itself would promise this much, and kill a process when it is touched.
   try {
-    device.release(device.allocate(available_memory_bytes(), 64));
+    device.memory().release(device.memory().allocate(available_memory_bytes(), 64));
     ADD_FAILURE() << "all there is was given away";
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()).find("not enough free memory"), 0u) << error.what();

@@ -123,7 +123,7 @@ void ThreadWatch::settle(std::string_view pool, bool settled) {
   pin(caller_->id, std::span(cores_).first(1));
 }
 
-void ThreadWatch::begin() {
+void ThreadWatch::begin_watch() {
   for (const auto& thread : threads_) {
     thread->watched = false;
     if (thread->pool != pool_) continue;
@@ -135,9 +135,9 @@ void ThreadWatch::begin() {
   begin_ = std::chrono::steady_clock::now();
 }
 
-double ThreadWatch::end() {
+Disturbance ThreadWatch::end_watch() {
   const auto elapsed = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin_).count();
-  if (!has_schedstat_) return 0;
+  if (!has_schedstat_) return {};
   uint64_t longest_ns = 0;
   const auto look = [&](const Thread& thread) {
     const auto schedule = thread.schedule();
@@ -149,7 +149,7 @@ double ThreadWatch::end() {
   for (const auto& thread : threads_) {
     if (thread->watched) look(*thread);
   }
-  return elapsed > 0 ? static_cast<double>(longest_ns) / elapsed : 0;
+  return {elapsed > 0 ? static_cast<double>(longest_ns) / elapsed : 0};
 }
 
 std::optional<int> ThreadWatch::core_of(pid_t thread) const {

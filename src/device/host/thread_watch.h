@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "device/device.h"
+
 namespace attune {
 
 /// Manages this process's threads while candidates of several thread pools take turns: waits until they rest, pins them
@@ -19,25 +21,25 @@ namespace attune {
 /// Threads are identified without the libraries' help: a thread belongs to the pool whose untimed launch created it or
 /// first ran it (OpenBLAS starts its threads when it is loaded, libgomp in the first parallel region and again whenever
 /// a team grows). A turn costs about 5 µs and 1 µs per thread.
-class ThreadWatch {
+class ThreadWatch final : public DeviceThreads {
  public:
   /// `cores`: the device's cores, ascending, not empty.
   explicit ThreadWatch(std::vector<int> cores);
   /// Gives every thread that was pinned the cores that the caller had at the first settle(); touches no other.
-  ~ThreadWatch();
+  ~ThreadWatch() override;
   ThreadWatch(const ThreadWatch&) = delete;
   ThreadWatch& operator=(const ThreadWatch&) = delete;
 
-  /// False if the kernel does not count run-queue delays: end() then always returns 0.
+  /// False if the kernel does not count run-queue delays: end_watch() then always returns 0.
   bool has_schedstat() const noexcept { return has_schedstat_; }
 
-  /// See Device::settle. `settled` false: if the pool differs from the last one, waits until no other thread runs (0.4
+  /// `settled` false: if the pool differs from the last one, waits until no other thread runs (0.4
   /// ms, then polls; 5 ms at most), and lets the caller run on all cores. True: pins the pool's threads, the k-th to
   /// core k modulo their number, and the caller to the first core.
-  void settle(std::string_view pool, bool settled);
-  void begin();
-  /// Largest run-queue delay of the caller and the pool's threads since begin() / time since begin().
-  double end();
+  void settle(std::string_view pool, bool settled) override;
+  void begin_watch() override;
+  /// Largest run-queue delay of the caller and the pool's threads since begin_watch() / time since begin_watch().
+  Disturbance end_watch() override;
 
   /// Core that a thread is pinned to; empty if it is not pinned. For tests.
   std::optional<int> core_of(pid_t thread) const;

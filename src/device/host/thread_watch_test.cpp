@@ -160,7 +160,7 @@ TEST(ThreadWatch, SeesAThreadOfThePoolThatWaitsForItsCore) {
   ThreadWatch watch(cores);
   if (!watch.has_schedstat()) GTEST_SKIP() << "no schedstat";
   watch.settle("pool", true);
-  watch.begin();
+  watch.begin_watch();
   std::atomic<bool> stop{false};
   // The thread inherits the caller's single core: the two share it.
   std::thread rival([&] {
@@ -168,7 +168,7 @@ TEST(ThreadWatch, SeesAThreadOfThePoolThatWaitsForItsCore) {
   });
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(25);
   while (std::chrono::steady_clock::now() < until) continue;
-  const double delay_ratio = watch.end();
+  const double delay_ratio = watch.end_watch().delay_ratio;
   stop = true;
   rival.join();
   EXPECT_GT(delay_ratio, 0.02);

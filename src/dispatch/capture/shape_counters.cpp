@@ -125,9 +125,9 @@ ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, const Called& s
 bool ShapeCounters::count(const Key& key, uint16_t threads) noexcept {
   const KeyCodes* codes = codes_.find(key.op());
   if (codes == nullptr) return false;
-  if (!codes->is_complete(key)) {
-    const auto whole = codes->complete(key);
-    return whole && count(*whole, threads);
+  if (!codes->is_short(key)) {
+    const auto shortened = codes->shorten(key);
+    return shortened && count(*shortened, threads);
   }
   const uint64_t hash = codes->hash(key).low ^ threads * kSecrets[0];
   const Called shape{key, threads, hash == 0 ? 1 : hash};

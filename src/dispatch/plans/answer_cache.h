@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -16,20 +17,21 @@ namespace attune {
 struct CachedPlan;
 struct LayoutSet;
 
-/// The answer to a problem.
+/// The answer to a problem. What each lookup reads comes first: of a key of up to 8 values, two cache lines.
 struct alignas(64) CachedAnswer {
   ProblemKey hash;
-  Key key;
   Hit hit;
   const LayoutSet* layouts = nullptr;  ///< Layouts of the packed weights; null: the weights are a plain operand.
   CachedPlan* plan = nullptr;          ///< The entry that owns hit.plan.
-  OperandList operands;                ///< What hit.plan reads and writes.
-  uint64_t number = 0;                 ///< Sequence number of the put().
+  bool has_left = false;               ///< The plan was evicted; the entry only keeps the history of the problem.
   bool was_served = false;             ///< The problem has a plan, or had one before.
   bool was_missed = false;             ///< No row serves the problem, or none did before.
   bool was_predicted = false;          ///< A predicted row gave the last answer.
-  bool has_left = false;               ///< The plan was evicted; the entry only keeps the history of the problem.
+  Key key;
+  OperandList operands;  ///< What hit.plan reads and writes.
+  uint64_t number = 0;   ///< Sequence number of the put().
 };
+static_assert(offsetof(CachedAnswer, key) == 56);
 
 /// Maps problems to answers. find() takes no lock and may run during a put(). Replaced answers stay allocated until
 /// free_replaced().

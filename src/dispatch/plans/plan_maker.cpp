@@ -397,7 +397,7 @@ bool PlanMaker::reads(const Problem& problem, const std::string& layout) {
 WeightPacking PlanMaker::packing(const Problem& problem, const std::string& layout, std::string_view solver) {
   const Solver* found = solvers_.find(solver);
   ATTUNE_CHECK(found != nullptr && opened(*found).backend, "solver {}", solver);
-  WeightPacking packing = packing_of({layout}, problem, *opened(*found).backend);
+  WeightPacking packing = packing_of({layout}, problem, *opened(*found).backend, *device_);
   packing.pack = [pack = std::move(packing.pack)](PlainOperands plain, Buffer packed) {
     run_with_pools([&] { pack(plain, packed); });
   };

@@ -33,7 +33,12 @@ KeyCodes::KeyCodes(const FamilySpec& family)
       dtype_column_(column_of("dtype")) {
   ATTUNE_CHECK(num_columns_ <= Key::kMaxValues, "{} has {} key columns", family.op, num_columns_);
   for (size_t i = 0; i < num_columns_; ++i) {
-    if (!family.key[i].default_value.empty()) defaults_[i] = code(i, family.key[i].default_value).value();
+    const std::string_view default_value = family.key[i].default_value;
+    if (!default_value.empty()) defaults_[i] = code(i, default_value).value();
+    if (default_value.empty() || family.key[i].kind == ColumnKind::dtype) num_required_ = i + 1;
+  }
+  for (const size_t column : {m_column_, n_column_}) {
+    ATTUNE_CHECK(column == num_columns_ || column < num_required_, "a size of {} has a default", family.op);
   }
 }
 
@@ -62,10 +67,12 @@ std::optional<int64_t> KeyCodes::code(size_t column, std::string_view cell) cons
   return is_text ? code_of_text(*value) : std::stoll(*value);
 }
 
+bool KeyCodes::follows_dtype(size_t column) const noexcept {
+  return family_.key[column].attribute == "outdtype" && dtype_column_ < column;
+}
+
 int64_t KeyCodes::code_of_none(size_t column, const Key& so_far) const {
-  // The result type defaults to the inputs' type.
-  if (family_.key[column].attribute == "outdtype" && dtype_column_ < column) return so_far[dtype_column_];
-  return defaults_[column];
+  return follows_dtype(column) ? so_far[dtype_column_] : defaults_[column];
 }
 
 int64_t KeyCodes::layout_code(std::string_view layout) {
@@ -84,7 +91,13 @@ Key KeyCodes::key(const Problem& problem) const {
     }
     key[i] = *number;
   }
-  return key;
+  return trimmed(key);
+}
+
+std::optional<Key> KeyCodes::shorten(const Key& key) const noexcept {
+  const auto whole = complete(key);
+  if (!whole) return std::nullopt;
+  return trimmed(*whole);
 }
 
 std::optional<Key> KeyCodes::complete(const Key& key) const noexcept {

@@ -30,17 +30,35 @@ class KeyCodes {
   /// Returns 0 for `plain` and for an empty name.
   static int64_t layout_code(std::string_view layout);
 
-  /// Throws invalid_input for a value that the column cannot hold.
+  /// Returns the short key of a problem. Throws invalid_input for a value that the column cannot hold.
   Key key(const Problem& problem) const;
-  /// Whether the key has a value for each column. Only such keys are hashed and compared.
+  /// Whether a key ends with a value that is not its column's default, or with the last one that has none. Only such
+  /// keys are hashed and compared, so that an attribute costs those nothing who do not use it. Under 1 ns.
+  bool is_short(const Key& key) const noexcept {
+    const size_t size = key.size();
+    return size == num_required_ ||
+           (size > num_required_ && size <= num_columns_ && key[size - 1] != defaults_[size - 1]);
+  }
+  /// Returns the short form of a key; nothing if it has too many values, or leaves out one that has no default.
+  std::optional<Key> shorten(const Key& key) const noexcept;
+  /// Whether a key has a value for each column.
   bool is_complete(const Key& key) const noexcept { return key.size() == num_columns_; }
-  /// Returns the key with the defaults of the values that it leaves out at its end; nothing if it has too many, or
-  /// leaves out one that has no default.
+  /// Returns the short form of a complete key. About 5 ns.
+  Key trimmed(const Key& key) const noexcept {
+    size_t size = num_columns_;
+    while (size > num_required_ && key[size - 1] == defaults_[size - 1]) --size;
+    return {op(), key.values().first(size)};
+  }
+  /// Returns the key with the values of all columns; nothing in the same cases.
   std::optional<Key> complete(const Key& key) const noexcept;
+  /// Returns a value of a short or complete key.
+  int64_t value(const Key& key, size_t column) const noexcept {
+    return column < key.size() ? key[column] : defaults_[column];
+  }
 
-  /// Hashes a key without its M.
+  /// Hashes a short key without its M.
   GroupKey group_key(const Key& key, int64_t layout = 0) const noexcept {
-    return GroupKey::of(family_.number, {key.values().data(), num_columns_}, m_column_, layout);
+    return GroupKey::of(family_.number, key.values(), m_column_, layout);
   }
   ProblemKey hash(const Key& key, int64_t layout = 0) const noexcept {
     return group_key(key, layout).with_m(m_of(key));
@@ -56,21 +74,27 @@ class KeyCodes {
   }
   /// Whether the weights are packed ahead.
   bool is_packed(const Key& key) const noexcept {
-    return family_.is_packed || (packed_column_ < num_columns_ && key[packed_column_] != 0);
+    return family_.is_packed || (packed_column_ < key.size() && key[packed_column_] != 0);
   }
-  /// Returns the key for packed weights; unchanged for a family without them.
+  /// Returns the short key for packed weights; unchanged for a family without them.
   Key with_packed(Key key) const noexcept {
-    if (packed_column_ < num_columns_) key[packed_column_] = 1;
+    if (packed_column_ == num_columns_) return key;
+    for (size_t i = key.size(); i < packed_column_; ++i) key.push_back(defaults_[i]);
+    if (key.size() == packed_column_) key.push_back(1);
+    key[packed_column_] = 1;
     return key;
   }
   const FamilySpec& family() const noexcept { return family_; }
 
  private:
   size_t column_of(std::string_view attribute) const noexcept;
+  /// Whether an empty cell of a column means the inputs' type, as that of a result type does.
+  bool follows_dtype(size_t column) const noexcept;
 
   const FamilySpec& family_;
   size_t num_columns_;
   size_t m_column_, n_column_, packed_column_, dtype_column_;  ///< num_columns_: the family has none.
+  size_t num_required_ = 0;  ///< Columns up to the last one that is a type or has no default; short keys have them.
   std::array<int64_t, Key::kMaxValues> defaults_{};
 };
 

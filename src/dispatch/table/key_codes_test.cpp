@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "dispatch/table/rows_by_m.h"
+#include "ops/gemm/gemm_key.h"
 
 namespace attune {
 namespace {
@@ -38,9 +39,9 @@ Key of_text(const KeyCodes& codes, std::string_view text) { return codes.key(Pro
 TEST(KeyCodes, AKeyAndItsTextAreTheSame) {
   const KeyCodes codes(family("gemm_a16w16"));
   const auto fp32 = static_cast<int64_t>(DType::fp32), bf16 = static_cast<int64_t>(DType::bf16);
-  EXPECT_EQ(codes.complete(Key(OpId::gemm_a16w16, {5, 7, 9, 0, fp32})),
+  EXPECT_EQ(codes.shorten(Key(OpId::gemm_a16w16, {5, 7, 9, 0, fp32})),
             of_text(codes, "gemm_a16w16 m=5 n=7 k=9 dtype=fp32"));
-  EXPECT_EQ(codes.complete(Key(OpId::gemm_a16w16, {5, 7, 9, 1, fp32, bf16, 0, 0, 1, 0})),
+  EXPECT_EQ(codes.shorten(Key(OpId::gemm_a16w16, {5, 7, 9, 1, fp32, bf16, 0, 0, 1, 0})),
             of_text(codes, "gemm_a16w16 m=5 n=7 k=9 dtype=fp32 outdtype=bf16 bias=1 scale_ab=0 trans_a=1 trans_b=0"));
   const KeyCodes batched(family("batched_gemm_bf16"));
   EXPECT_EQ(Key(OpId::batched_gemm_bf16, {4, 1, 2, 3}), of_text(batched, "batched_gemm_bf16 batch=4 m=1 n=2 k=3"));
@@ -48,13 +49,56 @@ TEST(KeyCodes, AKeyAndItsTextAreTheSame) {
 
 TEST(KeyCodes, ValuesThatAreLeftOutHaveTheirDefaults) {
   const KeyCodes codes(family("gemm_a16w16"));
-  const Key short_key(OpId::gemm_a16w16, {5, 7, 9});
-  EXPECT_FALSE(codes.is_complete(short_key));
-  EXPECT_EQ(codes.complete(short_key), of_text(codes, "gemm_a16w16 m=5 n=7 k=9"));
-  EXPECT_EQ(codes.complete(Key(OpId::gemm_a16w16, {5, 7})), std::nullopt) << "K has no default";
+  const Key sizes(OpId::gemm_a16w16, {5, 7, 9}), same = of_text(codes, "gemm_a16w16 m=5 n=7 k=9");
+  EXPECT_FALSE(codes.is_short(sizes)) << "the result type depends on the inputs'";
+  EXPECT_EQ(codes.shorten(sizes), same);
+  const Key complete = *codes.complete(sizes);
+  EXPECT_EQ(complete.size(), codes.size());
+  EXPECT_EQ(codes.shorten(complete), same);
+  for (size_t i = 0; i < codes.size(); ++i) EXPECT_EQ(codes.value(same, i), complete[i]) << i;
+  EXPECT_EQ(codes.shorten(Key(OpId::gemm_a16w16, {5, 7})), std::nullopt) << "K has no default";
   const std::array<int64_t, Key::kMaxValues + 8> many{};
-  EXPECT_EQ(codes.complete(Key(OpId::gemm_a16w16, many)), std::nullopt);
-  EXPECT_EQ(codes.complete(Key(OpId::gemm_a16w16, std::span(many).first(codes.size() + 1))), std::nullopt);
+  for (const size_t size : {codes.size() + 1, many.size()}) {
+    const Key longer(OpId::gemm_a16w16, std::span(many).first(size));
+    EXPECT_FALSE(codes.is_short(longer));
+    EXPECT_EQ(codes.shorten(longer), std::nullopt);
+    EXPECT_EQ(codes.complete(longer), std::nullopt);
+  }
+}
+
+TEST(KeyCodes, EveryKeyHasOneShortFormAndItsOwnHash) {
+  // All problems of one size, by flags and epilogues.
+  const KeyCodes codes(family("gemm_a16w16"));
+  const size_t first = 6, num_last = codes.size() - first;
+  std::set<uint64_t> hashes;
+  for (size_t bits = 0; bits < size_t{1} << num_last; ++bits) {
+    Key complete = *codes.complete(Key(codes.op(), {5, 7, 9}));
+    for (size_t i = 0; i < num_last; ++i) complete[first + i] = static_cast<int64_t>(bits >> i & 1);
+    const Key key = *codes.shorten(complete);
+    EXPECT_TRUE(codes.is_short(key));
+    EXPECT_EQ(codes.is_short(complete), key == complete);
+    EXPECT_EQ(codes.complete(key), complete);
+    EXPECT_EQ(codes.shorten(key), key);
+    hashes.insert(codes.hash(key).low);
+  }
+  EXPECT_EQ(hashes.size(), size_t{1} << num_last);
+}
+
+TEST(KeyCodes, TypedKeysAreConvertedToShortOnes) {
+  for (const FamilySpec& one : families()) {
+    const KeyCodes codes(one);
+    for (int i = 0; i < 32 * kNumDTypes; ++i) {
+      Key key;
+      const GemmKey typed{.op = one.number,
+                          .m = 3,
+                          .n = 5,
+                          .k = 7,
+                          .in = static_cast<DType>(i / 32),
+                          .flags = static_cast<uint8_t>(i % 32)};
+      if (!to_key(typed, key)) continue;
+      EXPECT_TRUE(codes.is_short(key)) << one.op << " " << i;
+    }
+  }
 }
 
 /// The property of every family: a row's cells and a caller's values are one key, and no other value gives it.
@@ -108,7 +152,7 @@ TEST(KeyCodes, NearbyShapesDifferInEveryPartOfTheHash) {
   for (int64_t m = 1; m <= 64; ++m) {
     for (int64_t n = 64; n <= 64 * 64; n += 64) {
       for (int64_t k = 64; k <= 8 * 64; k += 64) {
-        const ProblemKey hash = codes.hash(*codes.complete(Key(codes.op(), {m, n, k})));
+        const ProblemKey hash = codes.hash(*codes.shorten(Key(codes.op(), {m, n, k})));
         high.insert(hash.high);
         low.insert(hash.low);
         low_bits.insert(static_cast<uint32_t>(hash.low) & 0xfffff);

@@ -37,9 +37,9 @@ Problem problem_to_compute(const KeyCodes& codes, const Key& key) {
   if (auto problem = problem_of(codes, key)) return *std::move(problem);
   for (size_t i = 0; i < codes.size(); ++i) {
     const KeyColumn& column = codes.family().key[i];
-    if (!text_of(column, key[i]))
+    if (!text_of(column, codes.value(key, i)))
       fail(ErrorCode::invalid_input, "a key of {} has no value of '{}' here: {}", codes.family().op, column.attribute,
-           key[i]);
+           codes.value(key, i));
   }
   fail(ErrorCode::internal, "a key of {} is no problem", codes.family().op);
 }
@@ -48,7 +48,7 @@ std::optional<Problem> problem_of(const KeyCodes& codes, const Key& key) {
   std::vector<std::pair<std::string, std::string>> attributes;
   for (size_t i = 0; i < codes.size(); ++i) {
     const KeyColumn& column = codes.family().key[i];
-    auto value = text_of(column, key[i]);
+    auto value = text_of(column, codes.value(key, i));
     if (!value) return std::nullopt;
     if (!column.optional || *value != column.default_value)
       attributes.emplace_back(column.attribute, *std::move(value));

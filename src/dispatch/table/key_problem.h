@@ -8,7 +8,7 @@
 
 namespace attune {
 
-/// Returns the problem of a complete key as read_shapes() would read it; nothing for a value that its attribute cannot
+/// Returns the problem of a short key as read_shapes() would read it; nothing for a value that its attribute cannot
 /// have: an unknown data type, a flag that is neither 0 nor 1, a text.
 std::optional<Problem> problem_of(const KeyCodes& codes, const Key& key);
 /// Like problem_of(), but for a problem to compute. Throws invalid_input, naming the attribute.

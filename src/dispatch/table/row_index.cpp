@@ -278,6 +278,7 @@ class RowIndexBuilder {
     Key key;
     key.resize(codes_.op(), codes_.size());
     if (!read_key(scan, key)) return;
+    key = codes_.trimmed(key);
     const std::string_view kernel = cell(scan, name_);
     if (index_.names_.size() + kernel.size() > kMaxNameBytes)
       return unusable_.note(scan, [] { return "the names of the kernels exceed 4 GiB, split the table"; });

@@ -49,7 +49,8 @@ struct GroupKey {
   /// `skipped`: the value that is left out, `values.size()` if none. The products of pairs of values are summed, like
   /// those of XXH3 (github.com/Cyan4973/xxHash, BSD-2): they do not wait for each other.
   static GroupKey of(OpId op, std::span<const int64_t> values, size_t skipped, int64_t layout) noexcept {
-    const auto number = static_cast<uint64_t>(op), named = static_cast<uint64_t>(layout);
+    // With the number of values, because a value of 0 changes no sum of an odd number of them.
+    const uint64_t number = static_cast<uint64_t>(op) | values.size() << 16, named = static_cast<uint64_t>(layout);
     GroupKey key{mix(number ^ kSecrets[0], named ^ kSecrets[1]), mix(named ^ kSecrets[2], number ^ kSecrets[3])};
     const auto value = [&](size_t i) { return i == skipped ? 0 : static_cast<uint64_t>(values[i]); };
     size_t i = 0;

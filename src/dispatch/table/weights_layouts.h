@@ -27,7 +27,7 @@ struct LayoutSet {
 
 /// A lookup request: a problem, the layouts of its weights if they are packed ahead, and the thread limit.
 struct LookupRequest {
-  Key key;                             ///< Complete.
+  Key key;                             ///< Short.
   const LayoutSet* layouts = nullptr;  ///< Null: the weights are a plain operand.
   int64_t units = 0;                   ///< Units of the device under the thread limit of the call.
 

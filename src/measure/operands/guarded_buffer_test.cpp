@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <iostream>
 
 #include "base/error.h"
 #include "device/fake/fake_device.h"
@@ -30,7 +31,7 @@ TEST(GuardedBuffer, SeesOneByteAnywhereInItsBands) {
     EXPECT_EQ(buffer.broken_guard(), std::nullopt);
     const std::ptrdiff_t size = static_cast<std::ptrdiff_t>(bytes), reach = 128 * 8;
     for (const std::ptrdiff_t at : {std::ptrdiff_t{-1}, -reach, size, size + reach - 1}) {
-      buffer.data()[at] ^= std::byte{0x10};
+      FakeMemory::reach(buffer.data())[at] ^= std::byte{0x10};
       EXPECT_EQ(buffer.broken_guard(), at < 0 ? fmt::format("{} bytes before its start", -at)
                                               : fmt::format("{} bytes after its end", at - size));
       buffer.restore_guards();
@@ -42,7 +43,7 @@ TEST(GuardedBuffer, SeesOneByteAnywhereInItsBands) {
 TEST(GuardedBuffer, AllowsEveryByteOfItsOwn) {
   FakeDevice device;
   GuardedBuffer buffer(device, 77, 2, 2);
-  std::memset(buffer.data(), 0x3c, buffer.bytes());
+  device.memory().fill(buffer.area(), {0x3c, 1});
   EXPECT_EQ(buffer.broken_guard(), std::nullopt);
 }
 
@@ -51,9 +52,9 @@ TEST(GuardedBuffer, GivesItsMemoryBackOnce) {
   {
     GuardedBuffer buffer(device, 100, 16, 4);
     const GuardedBuffer moved(std::move(buffer));
-    EXPECT_GT(device.allocated_bytes(), 100u);
+    EXPECT_GT(device.memory().allocated_bytes(), 100u);
   }
-  EXPECT_EQ(device.allocated_bytes(), 0u);
+  EXPECT_EQ(device.memory().allocated_bytes(), 0u);
 }
 
 float decode(DType dtype, uint64_t pattern) {
@@ -67,33 +68,33 @@ float decode(DType dtype, uint64_t pattern) {
 TEST(Poison, IsANanOfItsTypeAndSoIsWhatArithmeticMakesOfIt) {
   for (const DType dtype : {DType::fp32, DType::bf16, DType::fp16}) {
     const Poison poison = Poison::of(dtype);
-    EXPECT_TRUE(std::isnan(decode(dtype, poison.bits))) << name(dtype);
-    float value = decode(dtype, poison.bits) + 1.0f;
+    EXPECT_TRUE(std::isnan(decode(dtype, poison.element.value))) << name(dtype);
+    float value = decode(dtype, poison.element.value) + 1.0f;
     uint64_t stored = 0;
     from_float(dtype, std::span(&value, 1), reinterpret_cast<std::byte*>(&stored));
-    EXPECT_EQ(stored, poison.quiet) << name(dtype);
+    EXPECT_EQ(stored, poison.quiet.value) << name(dtype);
   }
 }
 
 TEST(Poison, IsANanOfEveryEightBitFloat) {
   for (const DType dtype : {DType::e4m3fn, DType::e4m3fnuz, DType::e5m2, DType::e5m2fnuz, DType::e8m0})
-    EXPECT_TRUE(std::isnan(decode(dtype, Poison::of(dtype).bits))) << name(dtype);
+    EXPECT_TRUE(std::isnan(decode(dtype, Poison::of(dtype).element.value))) << name(dtype);
 }
 
-TEST(Poison, FillsWholeElements) {
-  std::byte memory[12];
-  fill_poison(DType::fp32, memory);
-  uint32_t last = 0;
-  std::memcpy(&last, memory + 8, 4);
-  EXPECT_EQ(last, Poison::of(DType::fp32).bits);
+TEST(GuardedBuffer, IsMemoryThatTheHostCannotRead) {
+  FakeDevice device;
+  const GuardedBuffer buffer(device, 64, 16, 8);
+  EXPECT_EQ(buffer.memory().host_address(buffer.data()), nullptr);
+  EXPECT_DEATH(std::cout << *static_cast<volatile char*>(buffer.data()), "");
 }
 
 TEST(Poison, BytesOfTheCanaryAreANanOfEveryFloatType) {
   FakeDevice device;
   GuardedBuffer buffer(device, 64, 16, 8);
-  fill_nan_bytes(buffer.span());
+  device.memory().fill(buffer.area(), kNanBytes);
+  const std::byte* const data = FakeMemory::reach(buffer.data());
   for (const DType dtype : {DType::fp64, DType::fp32, DType::bf16, DType::fp16}) {
-    for (const std::byte* at : {buffer.data(), buffer.data() + 64, buffer.data() - 8}) {
+    for (const std::byte* at : {data, data + 64, data - 8}) {
       float value = 0;
       to_float(dtype, at, std::span(&value, 1));
       EXPECT_TRUE(std::isnan(value)) << name(dtype);

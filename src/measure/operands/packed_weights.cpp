@@ -25,47 +25,41 @@ double packed_weights_bytes(const WeightPacking& packing, const RotationSize& ro
 PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, const Rotation& rotation,
                              WeightPacking packing)
     : device_(device),
+      memory_(device.memory()),
       packing_(std::move(packing)),
       num_operands_(specs.size()),
       alignment_(timed_alignment(specs[packing_.parts.front().operand])) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i)
     bytes = timed_position(bytes, alignment_) + packing_.bytes;
-  block_ = device.allocate(in_whole_pages(bytes), std::max(2 * alignment_, static_cast<uint32_t>(page_bytes())));
-  try {
-    pack_copies(specs, rotation);
-  } catch (...) {
-    device.release(block_);
-    throw;
+  block_ = OwnBuffer(memory_, in_whole_pages(bytes), std::max(2 * alignment_, static_cast<uint32_t>(page_bytes())));
+  pack_copies(specs, rotation);
+  if (memory_.set_writable(block_.area(), false) == Protection::failed) {
+    fail(ErrorCode::device,
+         "cannot write-protect the weights that all candidates are timed with, close other programs");
   }
-  if (set_writable({static_cast<const std::byte*>(block_.data), block_.bytes}, false)) return;
-  device.release(block_);
-  fail(ErrorCode::device, "cannot write-protect the weights that all candidates are timed with, close other programs");
 }
 
-PackedWeights::~PackedWeights() {
-  set_writable({static_cast<const std::byte*>(block_.data), block_.bytes}, true);
-  device_.release(block_);
-}
+PackedWeights::~PackedWeights() { memory_.set_writable(block_.area(), true); }
 
 void PackedWeights::set_checked_writable(Distribution distribution, bool writable) noexcept {
   if (auto& checked = checked_[static_cast<size_t>(distribution)]) checked->buffer.set_writable(writable);
 }
 
 void PackedWeights::pack_copies(std::span<const TensorSpec> specs, const Rotation& rotation) {
-  std::vector<std::span<const std::byte>> plain;
+  std::vector<Buffer> plain;
   for (const WeightPacking::Part& part : packing_.parts)
-    plain.emplace_back(static_cast<const std::byte*>(rotation.copy(0)[part.operand]), specs[part.operand].bytes());
+    plain.push_back({rotation.copy(0)[part.operand], specs[part.operand].bytes()});
   std::vector<void*> packed;
   uint64_t cursor = 0;
   for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i) {
     cursor = timed_position(cursor, alignment_);
-    void* to = static_cast<std::byte*>(block_.data) + cursor;
+    const Buffer to = block_.area().part(cursor, packing_.bytes);
     if (i == 0 || packing_.opaque)
-      packing_.pack(plain, {to, packing_.bytes});
+      packing_.pack(plain, to);
     else
-      device_.copy(to, packed.front(), packing_.bytes);
-    packed.push_back(to);
+      memory_.copy(to.data, packed.front(), to.bytes);
+    packed.push_back(to.data);
     cursor += packing_.bytes;
   }
   for (uint32_t i = 0; i < rotation.size().copies; ++i) {
@@ -78,7 +72,7 @@ void PackedWeights::pack_copies(std::span<const TensorSpec> specs, const Rotatio
 /// Sets the packed operands to their places in a block.
 void PackedWeights::place(void* block, std::span<void*> operands) const noexcept {
   for (const WeightPacking::Part& part : packing_.parts)
-    operands[part.operand] = static_cast<std::byte*>(block) + part.offset;
+    operands[part.operand] = Buffer{block, packing_.bytes}.part(part.offset, 0).data;
 }
 
 void PackedWeights::prepare_check(ReferenceCache& references) {
@@ -87,11 +81,11 @@ void PackedWeights::prepare_check(ReferenceCache& references) {
     if (slot) continue;
     auto made = std::make_unique<CheckedCopy>(
         CheckedCopy{GuardedBuffer(device_, packing_.bytes, alignment_, kGuardElementBytes), Hash128{}});
-    std::vector<std::span<const std::byte>> plain;
+    std::vector<Buffer> plain;
     for (const WeightPacking::Part& part : packing_.parts)
-      plain.push_back(references.get(distribution).inputs[part.operand].span());
-    packing_.pack(plain, {made->buffer.data(), packing_.bytes});
-    made->hash = hash128(std::span<const std::byte>(made->buffer.span()));
+      plain.push_back(references.get(distribution).inputs[part.operand].area());
+    packing_.pack(plain, made->buffer.area());
+    made->hash = memory_.hash(made->buffer.area());
     made->buffer.set_writable(false);
     slot = std::move(made);
   }
@@ -105,7 +99,7 @@ std::string PackedWeights::corruption(Distribution distribution) const {
   const CheckedCopy& checked = *checked_[static_cast<size_t>(distribution)];
   if (const auto where = checked.buffer.broken_guard())
     return fmt::format("wrote outside the packed weights ({}): {}", packing_.layout.name, *where);
-  if (hash128(std::span<const std::byte>(checked.buffer.span())) != checked.hash)
+  if (memory_.hash(checked.buffer.area()) != checked.hash)
     return fmt::format("changed the packed weights ({})", packing_.layout.name);
   return {};
 }

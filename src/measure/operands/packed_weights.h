@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attune/tensor.h"
+#include "device/own_buffer.h"
 #include "measure/operands/guarded_buffer.h"
 #include "measure/operands/reference_cache.h"
 #include "measure/operands/rotation.h"
@@ -60,10 +61,11 @@ class PackedWeights {
   void place(void* block, std::span<void*> operands) const noexcept;
 
   Device& device_;
+  DeviceMemory& memory_;
   WeightPacking packing_;
   size_t num_operands_;
   uint32_t alignment_;
-  Buffer block_;
+  OwnBuffer block_;
   std::vector<void*> pointers_;                          ///< The rotation's copies × operands.
   std::array<std::unique_ptr<CheckedCopy>, 2> checked_;  ///< By Distribution.
 };

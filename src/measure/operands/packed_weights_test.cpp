@@ -41,7 +41,9 @@ class PackedPlan final : public Plan {
         gemm_(GemmShape::of(problem), Fault::none, [&device] { device.advance_us(5); }) {}
   const PlanTraits& traits() const noexcept override { return gemm_.traits(); }
 
-  void run(const Launch& launch) const override {
+  void run(const Launch& enqueued) const override {
+    const std::vector<void*> reached = FakeMemory::reach(enqueued.operands);
+    const Launch launch{reached, FakeMemory::reach(enqueued.workspace), enqueued.stream};
     auto* packed = static_cast<std::byte*>(launch.operands[1]);
     // Packed weights have our alignment, timed ones that of frameworks; plain ones are verified at the alignment that
     // callers promise.
@@ -51,7 +53,7 @@ class PackedPlan final : public Plan {
     if (layout_.name == kOpaque) {
       OpaqueWeights head{};
       std::memcpy(&head, packed, sizeof head);
-      if (head.place != packed) fail(ErrorCode::device, "these weights were packed elsewhere");
+      if (FakeMemory::reach(head.place) != packed) fail(ErrorCode::device, "these weights were packed elsewhere");
       std::memcpy(plain_.data(), packed + sizeof head, plain_.size());
     } else {
       unpack(layout_, weights_, {packed, packed_bytes(layout_, weights_)}, plain_);
@@ -97,8 +99,8 @@ class PackingBackend final : public Backend {
   void pack(const Layout&, const Problem&, PlainOperands plain, Buffer packed) const override {
     ++packs_;
     const OpaqueWeights head{packed.data};
-    std::memcpy(packed.data, &head, sizeof head);
-    std::memcpy(static_cast<std::byte*>(packed.data) + sizeof head, plain[0].data(), plain[0].size());
+    device_.memory().upload(packed.data, std::as_bytes(std::span(&head, 1)));
+    device_.memory().copy(packed.part(sizeof head, 0).data, plain[0].data, plain[0].bytes);
   }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     return std::make_unique<PackedPlan>(problem, Layout{config.text("b_layout")},
@@ -169,14 +171,14 @@ TEST_F(PackedWeightsTest, OfALibraryArePackedOnceForEachPlaceWhereTheyLie) {
 TEST_F(PackedWeightsTest, AreReleasedWithTheLastEntrantOfTheirLayout) {
   open();
   ASSERT_EQ(admit(1, "deed=0;b_layout=plain").status, Status::ok);
-  const uint64_t before = device_.allocated_bytes();
+  const uint64_t before = device_.memory().allocated_bytes();
   ASSERT_EQ(admit(2, "deed=0;b_layout=host.k16.v1").status, Status::ok);
   ASSERT_EQ(admit(3, "deed=0;b_layout=host.k16.v1").status, Status::ok);
-  const uint64_t packed = device_.allocated_bytes();
+  const uint64_t packed = device_.memory().allocated_bytes();
   EXPECT_GT(packed, before);
   for (const auto& [slot, want] : {std::pair<Slot, uint64_t>{2, packed}, {3, before}}) {
     executor_.drop(slot);
-    EXPECT_EQ(device_.allocated_bytes(), want) << slot;
+    EXPECT_EQ(device_.memory().allocated_bytes(), want) << slot;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "base/random.h"
+#include "device/host_bytes.h"
 
 namespace attune {
 namespace {
@@ -28,6 +29,26 @@ void over_all_cores(int64_t rows, const std::function<void(RowRange)>& work) {
     others.emplace_back(work, RowRange{rows * i / threads, rows * (i + 1) / threads});
   work({0, rows / threads});
 }
+
+/// The inputs of test data in memory of the host.
+class HostInputs {
+ public:
+  HostInputs(const TestData& data, HostBytes::Contents contents) {
+    for (const GuardedBuffer& input : data.inputs) inputs_.emplace_back(input.memory(), input.area(), contents);
+  }
+  HostTensors tensors() {
+    HostTensors tensors;
+    for (HostBytes& input : inputs_) tensors.operands.push_back(input.bytes());
+    tensors.operands.emplace_back();  // neither filling nor the reference reads the output
+    return tensors;
+  }
+  void store() {
+    for (HostBytes& input : inputs_) input.store();
+  }
+
+ private:
+  std::vector<HostBytes> inputs_;
+};
 
 }  // namespace
 
@@ -62,11 +83,9 @@ TestData& ReferenceCache::get(Distribution distribution) {
                               static_cast<uint32_t>(std::max(8, bits(specs_[i].dtype)) / 8));
   }
   fill(distribution, *data);
-  for (const GuardedBuffer& input : data->inputs)
-    data->hashes.push_back(hash128(std::span<const std::byte>(input.span())));
-  compute(*data);
+  for (const GuardedBuffer& input : data->inputs) data->hashes.push_back(input.memory().hash(input.area()));
   // The paths are the same code for every distribution, and normal data hide no difference.
-  if (distribution == Distribution::normal) check(*data);
+  compute(*data, distribution == Distribution::normal);
   data->set_inputs_writable(false);
   slot = std::move(data);
   return *slot;
@@ -79,29 +98,26 @@ void ReferenceCache::end_run(Distribution distribution) noexcept {
 void ReferenceCache::refill(Distribution distribution) { fill(distribution, get(distribution)); }
 
 void ReferenceCache::fill(Distribution distribution, TestData& data) const {
-  op_.fill(problem_, distribution, seed_, tensors(data));
+  HostInputs inputs(data, HostBytes::Contents::unset);
+  op_.fill(problem_, distribution, seed_, inputs.tensors());
+  inputs.store();
   for (GuardedBuffer& input : data.inputs) input.restore_guards();
 }
 
-HostTensors ReferenceCache::tensors(const TestData& data) const {
-  HostTensors tensors;
-  for (const GuardedBuffer& input : data.inputs) tensors.operands.push_back(input.span());
-  tensors.operands.emplace_back();  // neither filling nor the reference reads the output
-  return tensors;
-}
-
-void ReferenceCache::compute(TestData& data) const {
+void ReferenceCache::compute(TestData& data, bool is_checked) const {
   const auto count = static_cast<size_t>(specs_.back().elements());
   data.reference.values.assign(count, 0);
   data.reference.scales.assign(count, 0);
-  const HostTensors operands = tensors(data);
+  HostInputs inputs(data, HostBytes::Contents::read);
+  const HostTensors operands = inputs.tensors();
   over_all_cores(op_.output_rows(problem_),
                  [&](RowRange rows) { op_.reference(problem_, Path::fast, rows, operands, data.reference); });
+  if (is_checked) check(data.reference, operands);
   if (!data.set_reference_writable(false))
     fail(ErrorCode::device, "cannot protect the reference from candidates, close other programs");
 }
 
-void ReferenceCache::check(const TestData& data) const {
+void ReferenceCache::check(const Reference& reference, const HostTensors& operands) const {
   const int64_t rows = op_.output_rows(problem_);
   const double terms_a_row = op_.work(problem_).flops / 2 / static_cast<double>(rows);
   const auto wanted =
@@ -112,23 +128,22 @@ void ReferenceCache::check(const TestData& data) const {
   while (picked.size() < wanted) picked.insert(static_cast<int64_t>(random.below(static_cast<uint64_t>(rows))));
   const std::vector<int64_t> list(picked.begin(), picked.end());
   Reference naive;
-  naive.values.assign(data.reference.values.size(), 0);
-  naive.scales.assign(data.reference.scales.size(), 0);
-  const HostTensors operands = tensors(data);
+  naive.values.assign(reference.values.size(), 0);
+  naive.scales.assign(reference.scales.size(), 0);
   over_all_cores(static_cast<int64_t>(list.size()), [&](RowRange part) {
     for (int64_t i = part.begin; i < part.end; ++i) {
       const int64_t row = list[static_cast<size_t>(i)];
       op_.reference(problem_, Path::naive, {row, row + 1}, operands, naive);
     }
   });
-  const auto columns = data.reference.values.size() / static_cast<size_t>(rows);
+  const auto columns = reference.values.size() / static_cast<size_t>(rows);
   for (const int64_t row : list) {
     for (size_t i = static_cast<size_t>(row) * columns; i < (static_cast<size_t>(row) + 1) * columns; ++i) {
-      const double difference = std::abs(data.reference.values[i] - naive.values[i]);
+      const double difference = std::abs(reference.values[i] - naive.values[i]);
       if (!(difference <= kPathsAgree * (naive.scales[i] + std::abs(naive.values[i])))) {
         fail(ErrorCode::internal,
              "the two reference paths of {} disagree, please report it: row {}, column {}: fast {}, naive {} ({})",
-             op_.name(), row, i % columns, data.reference.values[i], naive.values[i], problem_.key());
+             op_.name(), row, i % columns, reference.values[i], naive.values[i], problem_.key());
       }
     }
   }

@@ -41,9 +41,8 @@ class ReferenceCache {
 
  private:
   void fill(Distribution distribution, TestData& data) const;
-  HostTensors tensors(const TestData& data) const;
-  void compute(TestData& data) const;
-  void check(const TestData& data) const;
+  void compute(TestData& data, bool is_checked) const;
+  void check(const Reference& reference, const HostTensors& operands) const;
 
   Device& device_;
   const Op& op_;

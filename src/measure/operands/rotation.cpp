@@ -66,11 +66,10 @@ uint32_t CopyPicker::next() noexcept {
   return copy;
 }
 
-Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSize size, const HostTensors& operands,
-                   uint64_t seed)
-    : device_(device), size_(size), num_operands_(specs.size()), picker_(size.copies, seed) {
-  ATTUNE_CHECK(operands.operands.size() == specs.size(), "{} operands for {} specs", operands.operands.size(),
-               specs.size());
+Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSize size,
+                   std::span<const Buffer> operands, uint64_t seed)
+    : memory_(device.memory()), size_(size), num_operands_(specs.size()), picker_(size.copies, seed) {
+  ATTUNE_CHECK(operands.size() == specs.size(), "{} operands for {} specs", operands.size(), specs.size());
   uint64_t input_bytes = 0, output_bytes = 0;
   auto alignment = static_cast<uint32_t>(page_bytes());
   for (const TensorSpec& spec : specs) alignment = std::max(alignment, 2 * timed_alignment(spec));
@@ -79,13 +78,8 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
       if (i == 0 || rotates(spec, size.policy)) extend(spec.use == Use::output ? output_bytes : input_bytes, spec);
     }
   }
-  inputs_ = device.allocate(in_whole_pages(input_bytes), alignment);
-  try {
-    outputs_ = device.allocate(in_whole_pages(output_bytes), alignment);
-  } catch (...) {
-    device.release(inputs_);
-    throw;
-  }
+  inputs_ = OwnBuffer(memory_, in_whole_pages(input_bytes), alignment);
+  outputs_ = OwnBuffer(memory_, in_whole_pages(output_bytes), alignment);
   uint64_t input_end = 0, output_end = 0;
   pointers_.reserve(size.copies * num_operands_);
   for (uint32_t i = 0; i < size.copies; ++i) {
@@ -96,21 +90,17 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
       }
       const bool is_output = specs[j].use == Use::output;
       const uint64_t begin = extend(is_output ? output_end : input_end, specs[j]);
-      void* to = static_cast<std::byte*>((is_output ? outputs_ : inputs_).data) + begin;
-      device.copy(to, operands.operands[j].data(), specs[j].bytes());
-      pointers_.push_back(to);
+      const Buffer to = (is_output ? outputs_ : inputs_).area().part(begin, specs[j].bytes());
+      memory_.copy(to.data, operands[j].data, to.bytes);
+      pointers_.push_back(to.data);
     }
   }
-  if (set_writable({static_cast<const std::byte*>(inputs_.data), inputs_.bytes}, false)) return;
-  device.release(inputs_);
-  device.release(outputs_);
-  fail(ErrorCode::device, "cannot write-protect the operands that all candidates are timed with, close other programs");
+  if (memory_.set_writable(inputs_.area(), false) == Protection::failed) {
+    fail(ErrorCode::device,
+         "cannot write-protect the operands that all candidates are timed with, close other programs");
+  }
 }
 
-Rotation::~Rotation() {
-  set_writable({static_cast<const std::byte*>(inputs_.data), inputs_.bytes}, true);
-  device_.release(inputs_);
-  device_.release(outputs_);
-}
+Rotation::~Rotation() { memory_.set_writable(inputs_.area(), true); }
 
 }  // namespace attune

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "core/record.h"
 #include "device/device.h"
-#include "ops/op.h"
+#include "device/own_buffer.h"
 
 namespace attune {
 
@@ -57,11 +57,12 @@ constexpr uint64_t timed_position(uint64_t end, uint64_t alignment) noexcept {
 
 /// The copies themselves, whose operands may be shared: inputs in one block of the device and outputs in another, every
 /// operand at timed_alignment() and no better. The inputs are read-only: a candidate that writes to them ends its
-/// process. The host must be able to address the device's memory.
+/// process.
 class Rotation {
  public:
-  /// Copies `operands` (host memory, in Op::tensors() order) size.copies times. Throws Error{device} without memory.
-  Rotation(Device& device, std::span<const TensorSpec> specs, RotationSize size, const HostTensors& operands,
+  /// Copies `operands` (memory of the device, in Op::tensors() order) size.copies times. Throws Error{device} without
+  /// memory.
+  Rotation(Device& device, std::span<const TensorSpec> specs, RotationSize size, std::span<const Buffer> operands,
            uint64_t seed);
   ~Rotation();
   Rotation(const Rotation&) = delete;
@@ -76,10 +77,10 @@ class Rotation {
   }
 
  private:
-  Device& device_;
+  DeviceMemory& memory_;
   RotationSize size_;
   size_t num_operands_;
-  Buffer inputs_, outputs_;
+  OwnBuffer inputs_, outputs_;
   std::vector<void*> pointers_;  ///< copies × operands
   CopyPicker picker_;
 };

@@ -103,25 +103,32 @@ TEST(CopyPicker, RepeatsItselfForASeed) {
   EXPECT_NE(drawn[0], drawn[2]);
 }
 
+/// A fake device reaches the process's memory, too.
+std::vector<Buffer> areas(std::initializer_list<std::vector<std::byte>*> operands) {
+  std::vector<Buffer> areas;
+  for (std::vector<std::byte>* operand : operands) areas.push_back({operand->data(), operand->size()});
+  return areas;
+}
+
 TEST(Rotation, CopiesEveryOperandApartAndAlignedAsFrameworksDo) {
   FakeDevice device;
   const auto tensors = specs(50, 30);
   std::vector<std::byte> a(tensors[0].bytes(), std::byte{7}), c(tensors[1].bytes(), std::byte{9});
   {
-    Rotation rotation(device, tensors, {.copies = 3, .copy_bytes = a.size() + c.size()}, {{a, c}}, 1);
+    Rotation rotation(device, tensors, {.copies = 3, .copy_bytes = a.size() + c.size()}, areas({&a, &c}), 1);
     std::set<void*> places;
     for (uint32_t i = 0; i < 3; ++i) {
       const auto operands = rotation.copy(i);
       ASSERT_EQ(operands.size(), 2u);
-      EXPECT_EQ(std::memcmp(operands[0], a.data(), a.size()), 0);
-      EXPECT_EQ(std::memcmp(operands[1], c.data(), c.size()), 0);
+      EXPECT_EQ(std::memcmp(FakeMemory::reach(operands[0]), a.data(), a.size()), 0);
+      EXPECT_EQ(std::memcmp(FakeMemory::reach(operands[1]), c.data(), c.size()), 0);
       for (void* operand : operands) {
         EXPECT_EQ(reinterpret_cast<uintptr_t>(operand) % 128, 64u);
         EXPECT_TRUE(places.insert(operand).second);
       }
     }
   }
-  EXPECT_EQ(device.allocated_bytes(), 0u);
+  EXPECT_EQ(device.memory().allocated_bytes(), 0u);
 }
 
 TEST(Rotation, AllCopiesShareActivationsAndOutputAsServed) {
@@ -131,7 +138,7 @@ TEST(Rotation, AllCopiesShareActivationsAndOutputAsServed) {
   const RotationSize size{
       .copies = 3, .copy_bytes = b.size(), .shared_bytes = a.size() + c.size(), .policy = CachePolicy::served};
   {
-    Rotation rotation(device, tensors, size, {{a, b, c}}, 1);
+    Rotation rotation(device, tensors, size, areas({&a, &b, &c}), 1);
     std::set<void*> activations, weights, outputs;
     for (uint32_t i = 0; i < 3; ++i) {
       activations.insert(rotation.copy(i)[0]);
@@ -142,18 +149,19 @@ TEST(Rotation, AllCopiesShareActivationsAndOutputAsServed) {
     EXPECT_EQ(weights.size(), 3u);
     EXPECT_EQ(outputs.size(), 1u);
   }
-  EXPECT_EQ(device.allocated_bytes(), 0u);
+  EXPECT_EQ(device.memory().allocated_bytes(), 0u);
 }
 
 TEST(Rotation, ItsInputsCannotBeWrittenToAndItsOutputsCan) {
   FakeDevice device;
   const auto tensors = specs(50, 30);
   std::vector<std::byte> a(tensors[0].bytes()), c(tensors[1].bytes());
-  Rotation rotation(device, tensors, {.copies = 3, .copy_bytes = a.size() + c.size()}, {{a, c}}, 1);
+  Rotation rotation(device, tensors, {.copies = 3, .copy_bytes = a.size() + c.size()}, areas({&a, &c}), 1);
   for (uint32_t i = 0; i < 3; ++i) {
-    std::memset(rotation.copy(i)[1], 1, c.size());
-    EXPECT_DEATH(*static_cast<char*>(rotation.copy(i)[0]) = 1, "");
-    EXPECT_DEATH(static_cast<char*>(rotation.copy(i)[0])[a.size() - 1] = 1, "");
+    std::memset(FakeMemory::reach(rotation.copy(i)[1]), 1, c.size());
+    std::byte* const input = FakeMemory::reach(rotation.copy(i)[0]);
+    EXPECT_DEATH(*input = std::byte{1}, "");
+    EXPECT_DEATH(input[a.size() - 1] = std::byte{1}, "");
   }
 }
 

@@ -66,9 +66,6 @@ void set(GemmKey& key, GemmField field, int64_t value) {
     case GemmField::trans_b:
       flag(GemmKey::b_is_kn, value == 0);
       break;
-    case GemmField::zero:
-    case GemmField::one:
-      break;
   }
 }
 

@@ -49,7 +49,9 @@ class FakePlan final : public Plan {
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
 
-  void run(const Launch& launch) const override {
+  void run(const Launch& enqueued) const override {
+    const std::vector<void*> operands = FakeMemory::reach(enqueued.operands);
+    const Launch launch{operands, FakeMemory::reach(enqueued.workspace), enqueued.stream};
     const auto where = GemmOperands::of(shape_);
     const auto widen = [&](size_t operand, std::vector<float>& values) {
       to_float(shape_.in, static_cast<const std::byte*>(launch.operands[operand]), values);
@@ -86,7 +88,7 @@ class FakePlan final : public Plan {
   mutable std::vector<std::byte> plain_;  // Empty for plain weights.
   double us_;
   FakeDevice& device_;
-  mutable std::vector<float> a_, b_, bias_, c_;  // Allocated once: run() allocates nothing.
+  mutable std::vector<float> a_, b_, bias_, c_;
   PlanTraits traits_;
 };
 

@@ -51,16 +51,16 @@ class FaultyPlan final : public Plan {
       if (fault == Fault::huge_result_time)
         device_.advance_us(began_us - device_.now_us() + kImplausibleUs);
       else if (needs_launch(fault))
-        corrupt(fault, launch);
+        corrupt(fault, FakeMemory::reach(launch.operands));
     }
   }
 
  private:
-  void corrupt(Fault fault, const Launch& launch) const {
-    auto* output = static_cast<std::byte*>(launch.operands.back());
+  void corrupt(Fault fault, std::span<void* const> operands) const {
+    auto* output = static_cast<std::byte*>(operands.back());
     switch (fault) {
       case Fault::scribble_inputs:
-        return corrupt_inputs(launch);
+        return corrupt_inputs(operands);
       case Fault::scribble_after:
         std::memset(output + specs_.back().bytes(), 0xab, kBytesAfter);
         return;
@@ -76,9 +76,9 @@ class FaultyPlan final : public Plan {
                       [](float value) { return value + 1 + std::abs(value); });
     }
   }
-  void corrupt_inputs(const Launch& launch) const {
-    for (size_t i = 0; i + 1 < launch.operands.size(); ++i) {
-      auto* input = static_cast<unsigned char*>(launch.operands[i]);
+  void corrupt_inputs(std::span<void* const> operands) const {
+    for (size_t i = 0; i + 1 < operands.size(); ++i) {
+      auto* input = static_cast<unsigned char*>(operands[i]);
       // Incremented, so that a second launch does not undo the first one's change.
       for (size_t at = 0; at < std::min<size_t>(kBytesOfInput, specs_[i].bytes()); ++at) ++input[at];
     }

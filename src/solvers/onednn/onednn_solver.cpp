@@ -183,8 +183,9 @@ class OmpThreads {
 /// Memory that a primitive of an implementation holds, as measured (tests/conformance/plan_memory_test.cpp): mostly
 /// generated code. oneDNN itself keeps the last 1024 primitives of a process, even those whose plans are destroyed.
 uint64_t primitive_bytes(std::string_view implementation) {
-  constexpr uint64_t kOfABrgemm = 128 * 1024, kOfAnother = 16 * 1024;
-  return implementation.starts_with("brg") ? kOfABrgemm : kOfAnother;
+  constexpr uint64_t kOfABrgemm = 128 * 1024, kOfAnAmxBrgemm = 192 * 1024, kOfAnother = 16 * 1024;
+  if (!implementation.starts_with("brg")) return kOfAnother;
+  return implementation.find("amx") == std::string_view::npos ? kOfABrgemm : kOfAnAmxBrgemm;
 }
 
 class OnednnPlan final : public Plan {
@@ -310,7 +311,7 @@ class OnednnBackend final : public Backend {
     const memory::desc& wanted = description_of(layout, problem);
     guarded(ErrorCode::device, [&] {
       // The library takes its inputs as void*; a reorder does not write them.
-      memory from(rows, engine_, const_cast<std::byte*>(plain.front().data())), to(wanted, engine_, packed.data);
+      memory from(rows, engine_, plain.front().data), to(wanted, engine_, packed.data);
       dnnl::stream stream(engine_);
       dnnl::reorder(from, to).execute(stream, from, to);
       stream.wait();

@@ -104,7 +104,7 @@ TEST_P(Onednn, NamesTheSameLayoutForAllRowsOnlyWhereTheBytesAreTheSame) {
     for (size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<std::byte>(i * 7 % 63);
     for (const Layout& layout : onednn_.backend().layouts(problem)) {
       std::vector<std::byte> packed(onednn_.backend().packed_bytes(layout, problem));
-      const std::span<const std::byte> weights(plain);
+      const Buffer weights{plain.data(), plain.size()};
       onednn_.backend().pack(layout, problem, {&weights, 1}, {packed.data(), packed.size()});
       const auto [known, fresh] = bytes.emplace(layout.name, packed);
       EXPECT_EQ(known->second, packed) << layout.name << " m=" << m;

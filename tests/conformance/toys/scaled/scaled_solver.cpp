@@ -61,8 +61,8 @@ class ScaledBackend final : public StaticSpaceBackend {
   }
   void pack(const Layout& layout, const Problem& problem, PlainOperands plain, Buffer packed) const override {
     const auto shape = ScaledShape::of(problem);
-    const auto* b = reinterpret_cast<const int8_t*>(plain[0].data());
-    const auto* scales = reinterpret_cast<const float*>(plain[1].data());
+    const auto* b = static_cast<const int8_t*>(plain[0].data);
+    const auto* scales = static_cast<const float*>(plain[1].data);
     auto* to = static_cast<int8_t*>(packed.data);
     auto* to_scales = reinterpret_cast<float*>(to + packed_offsets(layout, problem).back());
     for (int64_t j = 0; j < shape.n; ++j) {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <optional>
+
+namespace attune {
+
+/// An area of a device's memory. `data` is an address of that memory: only the device and its kernels reach it.
+struct Buffer {
+  void* data = nullptr;
+  uint64_t bytes = 0;
+
+  /// An area within this one.
+  Buffer part(uint64_t offset, uint64_t size) const noexcept { return {static_cast<char*>(data) + offset, size}; }
+};
+
+/// A value of 1, 2, 4 or 8 bytes that is repeated over an area. It follows the addresses: the byte at address p is byte
+/// p mod `bytes` of the value, wherever the area begins.
+struct Pattern {
+  uint64_t value = 0;
+  uint32_t bytes = 1;
+};
+
+/// What an area holds of a pattern.
+struct PatternScan {
+  std::optional<uint64_t> first_other;  ///< First byte that differs from the pattern; nothing if none does.
+  uint64_t num_equal = 0;               ///< Whole elements that equal it.
+  uint64_t first_equal = 0;             ///< Index of the first of them.
+};
+
+}  // namespace attune

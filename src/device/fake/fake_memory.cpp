@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "device/fake/fake_memory.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/pages.h"
+#include "device/byte_patterns.h"
+
+namespace attune {
+namespace {
+
+constexpr uintptr_t kDeviceBit = uintptr_t{1} << 63;
+
+std::span<std::byte> bytes_of(Buffer area) { return {FakeMemory::reach(area.data), area.bytes}; }
+
+}  // namespace
+
+std::byte* FakeMemory::reach(const void* address) noexcept {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(address) & ~kDeviceBit);
+}
+
+std::vector<void*> FakeMemory::reach(std::span<void* const> operands) {
+  std::vector<void*> reached;
+  for (const void* operand : operands) reached.push_back(reach(operand));
+  return reached;
+}
+
+Buffer FakeMemory::allocate(uint64_t bytes, uint32_t alignment) {
+  if (allocated_bytes_ + bytes > capacity_bytes_) {
+    fail(ErrorCode::device, "the fake device is out of memory: {} bytes requested, {} of {} free", bytes,
+         capacity_bytes_ - allocated_bytes(), capacity_bytes_);
+  }
+  const uint64_t boundary = std::max<uint64_t>(alignment, 64);
+  void* data = std::aligned_alloc(boundary, (bytes + boundary - 1) / boundary * boundary);
+  if (data == nullptr) fail(ErrorCode::device, "cannot allocate host memory for the fake device: {} bytes", bytes);
+  allocated_bytes_ += bytes;
+  return {reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) | kDeviceBit), bytes};
+}
+
+void FakeMemory::release(Buffer buffer) noexcept {
+  if (buffer.data == nullptr) return;
+  std::free(reach(buffer.data));
+  allocated_bytes_ -= buffer.bytes;
+}
+
+void FakeMemory::upload(void* to, std::span<const std::byte> from) { copy(to, from.data(), from.size()); }
+
+void FakeMemory::download(std::span<std::byte> to, const void* from) { copy(to.data(), from, to.size()); }
+
+void FakeMemory::copy(void* to, const void* from, uint64_t bytes) {
+  if (bytes > 0) std::memcpy(reach(to), reach(from), bytes);
+}
+
+void FakeMemory::fill(Buffer area, Pattern pattern) { fill_pattern(bytes_of(area), pattern); }
+
+PatternScan FakeMemory::scan(Buffer area, Pattern pattern) { return scan_pattern(bytes_of(area), pattern); }
+
+Hash128 FakeMemory::hash(Buffer area) { return hash128(std::span<const std::byte>(bytes_of(area))); }
+
+Protection FakeMemory::set_writable(Buffer pages, bool writable) noexcept {
+  return attune::set_writable(bytes_of(pages), writable) ? Protection::done : Protection::failed;
+}
+
+}  // namespace attune

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <atomic>
+#include <vector>
+
+#include "device/device_memory.h"
+
+namespace attune {
+
+/// Memory that the processor cannot read, as a GPU's: its addresses have their highest bit set, which no address of a
+/// process has, and an access through one ends the process. Addresses without that bit are the process's own memory,
+/// which a fake device reaches too. Pages can be made read-only for its kernels.
+class FakeMemory final : public DeviceMemory {
+ public:
+  explicit FakeMemory(uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
+
+  /// Number of bytes allocated and not released.
+  uint64_t allocated_bytes() const noexcept { return allocated_bytes_.load(); }
+  /// Returns where a kernel of the device finds an address.
+  static std::byte* reach(const void* address) noexcept;
+  /// The same for the operands of a launch.
+  static std::vector<void*> reach(std::span<void* const> operands);
+
+  Buffer allocate(uint64_t bytes, uint32_t alignment) override;
+  void release(Buffer buffer) noexcept override;
+  void upload(void* to, std::span<const std::byte> from) override;
+  void download(std::span<std::byte> to, const void* from) override;
+  void copy(void* to, const void* from, uint64_t bytes) override;
+  void fill(Buffer area, Pattern pattern) override;
+  PatternScan scan(Buffer area, Pattern pattern) override;
+  Hash128 hash(Buffer area) override;
+  Protection set_writable(Buffer pages, bool writable) noexcept override;
+  std::byte* host_address(void*) noexcept override { return nullptr; }
+
+ private:
+  uint64_t capacity_bytes_;
+  std::atomic<uint64_t> allocated_bytes_{0};  ///< Atomic because any thread may release weights.
+};
+
+}  // namespace attune
