@@ -72,7 +72,7 @@ class ToyTest : public testing::Test {
 
 TEST_F(ToyTest, HasANumberOfThisProcess) {
   const Key key = dispatcher_.key("toy_scaled m=2 n=3 k=4");
-  EXPECT_EQ(key, Key(OpId::first_registered, {2, 3, 4, 0}));
+  EXPECT_EQ(key, Key(OpId::first_registered, {2, 3, 4}));
   std::vector<std::string> roles;
   for (const TensorSpec& tensor : dispatcher_.operands(key)) roles.push_back(tensor.role);
   EXPECT_THAT(roles, testing::ElementsAre("a", "b", "a_scale", "b_scale", "c"));
