@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 import signal
 import subprocess
 import tempfile
@@ -19,7 +18,6 @@ from attune import _attune, errors
 
 PathText = str | os.PathLike[str]
 _EVERY_S = 0.1
-_NOT_OF_A_RUN = ("h", "help", "help_all")
 _OF_CODE: Mapping[str, type[errors.Error]] = {kind.code: kind for kind in errors.Error.__subclasses__()}
 
 
@@ -104,14 +102,15 @@ def _arguments(attune: Path, flags: Mapping[str, object]) -> list[str]:
     """Returns the flags in the program's spelling: some have `-`, some `_`."""
     if not flags:
         return []
-    text = subprocess.run([attune, "tune", "--help"], capture_output=True, text=True, check=True).stdout
-    names = {}
-    for line in re.findall(r"^ +(-[^ ]+)", text, re.MULTILINE):
-        for name in line.split(","):
-            names[name.lstrip("-").replace("-", "_")] = name
+    listed = subprocess.run([attune, "tune", "--list-flags"], capture_output=True, text=True)
+    if listed.returncode != 0:
+        raise _failure(listed.returncode, listed.stdout, listed.stderr)
+    names = {
+        name.lstrip("-").replace("-", "_"): name for flag in json.loads(listed.stdout) for name in flag["names"]
+    }
     arguments = []
     for flag, value in flags.items():
-        if flag not in names or flag in _NOT_OF_A_RUN:
+        if flag not in names:
             raise TypeError(f"unknown flag of tune(), see `attune tune --help`: '{flag}'")
         if value is None or value is False:
             continue
@@ -119,8 +118,8 @@ def _arguments(attune: Path, flags: Mapping[str, object]) -> list[str]:
         if value is True:
             arguments.append(name)
             continue
-        listed = isinstance(value, Sequence) and not isinstance(value, str)
-        shown = ",".join(map(str, value)) if listed else str(value)  # type: ignore[call-overload]
+        is_list = isinstance(value, Sequence) and not isinstance(value, str)
+        shown = ",".join(map(str, value)) if is_list else str(value)  # type: ignore[call-overload]
         arguments += [f"{name}={shown}"] if name.startswith("--") else [name, shown]
     return arguments
 

@@ -229,8 +229,9 @@ class Tunes(InAFolder):
         self.assertLessEqual(result["candidates"], 4)
         with self.assertRaisesRegex(TypeError, "'colour'"):
             attune.tune(None, self.folder / "t.csv", colour="red")
-        with self.assertRaisesRegex(TypeError, "'help'"):
-            attune.tune(None, self.folder / "t.csv", help=True)
+        for other in ("help", "help_all", "list_flags", "gpu_ids"):
+            with self.assertRaisesRegex(TypeError, f"'{other}'"):
+                attune.tune(None, self.folder / "t.csv", **{other: True})
 
     def test_the_program_s_refusals_are_exceptions(self):
         with self.assertRaisesRegex(errors.InvalidInputError, "none.csv"):

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "attune/dispatcher.h"
+#include "device/devices.h"
 #include "dispatch/table/key_codes.h"
 #include "ops/gemm/gemm_key.h"
 #include "ops/op.h"
@@ -56,6 +58,14 @@ DType dtype_of(uint32_t number) {
   return static_cast<DType>(number);
 }
 
+/// The device of a dispatcher whose options name none; a key that is made without a dispatcher is for it.
+DeviceInfo default_device() {
+  for (const DeviceInfo& device : list_devices()) {
+    if (device.id == DispatcherOptions().device) return device;
+  }
+  return {};
+}
+
 }  // namespace
 
 GemmKey gemm_key_of(const attune_gemm_key& given) {
@@ -84,7 +94,8 @@ const FamilyCodes& codes() {
 
 Key key_of(std::string_view text) {
   const Problem asked = Problem::parse(text);
-  return codes().key(op_of(asked).normalise(asked, {}));
+  static const DeviceInfo device = default_device();
+  return codes().key(op_of(asked).normalise(asked, device));
 }
 
 Key complete_key_of(std::string_view text) {

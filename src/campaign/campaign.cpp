@@ -235,7 +235,7 @@ class Campaign {
   int exit_status() const {
     if (is_interrupted()) return interrupt_status();
     // Only winners for YAML output or of a single size, which the older tuner checks.
-    const bool check_again = options_.compare && (!inputs_.yaml.empty() || options_.m);
+    const bool check_again = options_.compare && (!inputs_.yaml.empty() || is_single_size(options_));
     if (check_again && !winners_are_right()) return is_interrupted() ? interrupt_status() : 1;
     return std::any_of(results_.begin(), results_.end(), is_decided) ? 0 : 1;
   }

@@ -39,7 +39,7 @@ void TuneDisplay::print_in_order(const Problem& problem, std::string line) {
 void TuneDisplay::print_first() {
   const std::string line = std::move(waiting_.extract(waiting_.begin()).mapped());
   if (line.empty()) return;
-  if (!std::exchange(header_printed_, true)) display_.print_line(result_header(), true);
+  if (!std::exchange(header_printed_, true)) display_.print_line(result_header(decisions_.front().problem.op()), true);
   display_.print_line(line, true);
 }
 

@@ -51,11 +51,7 @@ class Inputs : public testing::Test {
     options_.input = put("bf16_untuned_gemm.csv", kShapes);
     options_.output = path("t.csv");
   }
-  void name_size() {
-    options_.m = 1;
-    options_.n = 32;
-    options_.k = 48;
-  }
+  void name_size() { options_.settings = {{"m", "1", "-m"}, {"n", "32", "-n"}, {"k", "48", "-k"}}; }
   static std::vector<int64_t> ms(const TuneInputs& inputs) {
     std::vector<int64_t> all;
     for (const WorkItem& item : inputs.items) all.push_back(item.problem.integer("m"));
@@ -131,7 +127,7 @@ TEST_F(Inputs, OfACaptureAreTheShapesOfTheDevicesLimitWhoseCountsAreReadOnce) {
 TEST_F(Inputs, AShapeThatTheOpDoesNotAcceptIsSkippedWithItsLine) {
   name_list();
   put("bf16_untuned_gemm.csv", "M,N,K,dtype,bpreshuffle\n1,32,48,fp32,False\n2,32,48,fp32,True\n");
-  options_.trans_b = false;  // Packed weights are given N×K.
+  options_.settings = {{"trans_b", "0", "--trans_b"}};  // Packed weights are given N×K.
   const TuneInputs inputs = read();
   EXPECT_THAT(ms(inputs), ElementsAre(1));
   ASSERT_THAT(inputs.skipped, SizeIs(1));
@@ -142,18 +138,18 @@ TEST_F(Inputs, AShapeThatTheOpDoesNotAcceptIsSkippedWithItsLine) {
 TEST_F(Inputs, OneSourceOnlyIsAccepted) {
   name_list();
   name_size();
-  EXPECT_EQ(refused(), "give one of -i, --gemm_size_file, --model_dir and -m -n -k");
+  EXPECT_EQ(refused(), "give one of -i, --gemm_size_file, --model_dir and the sizes of one problem, such as -m -n -k");
   options_.input.clear();
   options_.model.folder = "model";
-  EXPECT_EQ(refused(), "give one of -i, --gemm_size_file, --model_dir and -m -n -k");
+  EXPECT_EQ(refused(), "give one of -i, --gemm_size_file, --model_dir and the sizes of one problem, such as -m -n -k");
   options_.model.folder.clear();
   options_.size_file = "sizes.yaml";
-  EXPECT_EQ(refused(), "give one of -i, --gemm_size_file, --model_dir and -m -n -k");
+  EXPECT_EQ(refused(), "give one of -i, --gemm_size_file, --model_dir and the sizes of one problem, such as -m -n -k");
 }
 
 TEST_F(Inputs, ASizeIsWhole) {
   name_size();
-  options_.n.reset();
+  options_.settings.erase(options_.settings.begin() + 1);
   EXPECT_EQ(refused(), "one size needs all of -m, -n and -k");
 }
 
@@ -165,12 +161,11 @@ TEST_F(Inputs, ATableNeedsAPlace) {
 
 TEST_F(Inputs, TypesAndFamiliesAreKnown) {
   name_list();
-  options_.indtype = "int3";
+  options_.settings = {{"dtype", "int3", "--dtype"}};
   EXPECT_EQ(refused(), "--dtype expects a data type such as bf16, fp16 or fp32, got 'int3'");
-  options_.indtype.clear();
-  options_.outdtype = "int3";
+  options_.settings = {{"outdtype", "int3", "--outdtype"}};
   EXPECT_EQ(refused(), "--outdtype expects a data type such as bf16, fp16 or fp32, got 'int3'");
-  options_.outdtype.clear();
+  options_.settings.clear();
   options_.input.clear();
   options_.op = "no_op";
   EXPECT_EQ(refused(), "unknown family, see `attune list ops`: 'no_op'");

@@ -8,6 +8,7 @@
 #include "campaign/captured_limits.h"
 #include "campaign/devices/open_devices.h"
 #include "formats/model_config/model_options.h"
+#include "ops/attribute_setting.h"
 
 namespace attune {
 
@@ -16,13 +17,10 @@ struct TuneOptions {
   // Shapes to tune.
   std::string input;      ///< `-i`
   std::string size_file;  ///< `--gemm_size_file`
-  std::optional<int64_t> m, n, k;
   ModelOptions model;
-  std::string indtype, outdtype;
-  bool bias = false, trans_a = false;
-  bool trans_b = true;  ///< Weights are stored N×K.
+  std::vector<AttributeSetting> settings;  ///< `-m`, `--act` …: sizes of one problem, or values for all of a list.
   std::string op;
-  std::optional<int64_t> max_m;
+  std::optional<int64_t> max_m;  ///< Limit of the rows of a problem, whatever its family calls them.
   bool all = false;
   // Outputs.
   std::string output;        ///< `-o`
@@ -58,7 +56,7 @@ struct TuneOptions {
   int64_t mp = 1;
 };
 
-/// Whether the options name one size with `-m`, `-n` or `-k`.
-inline bool is_single_size(const TuneOptions& options) { return options.m || options.n || options.k; }
+/// Whether the options name one problem by its sizes.
+inline bool is_single_size(const TuneOptions& options) { return has_sizes(options.settings); }
 
 }  // namespace attune

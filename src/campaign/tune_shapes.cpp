@@ -12,6 +12,7 @@
 #include "formats/csv/untuned_table.h"
 #include "formats/model_config/model_options.h"
 #include "formats/tune_gemm/tune_gemm.h"
+#include "ops/attribute_setting.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -27,63 +28,84 @@ void add_shape(TuneShapes& shapes, const Problem& problem, const std::string& wh
   }
 }
 
+/// The family that the options name, or the default one.
+const FamilySpec& family_of(const TuneOptions& options) {
+  const FamilySpec* named = family_option(options.op);
+  return named != nullptr ? *named : default_family();
+}
+
+/// Refuses the settings for which `fits` does not hold, because `source` states what they would.
+template <typename Fits>
+void refuse_settings(const TuneOptions& options, std::string_view source, std::string_view why, Fits&& fits) {
+  for (const AttributeSetting& setting : options.settings) {
+    if (!fits(setting.attribute))
+      fail(ErrorCode::invalid_input, "{} cannot be combined with {}: {}", setting.flag, source, why);
+  }
+}
+
 TuneShapes read_size(const TuneOptions& options, const DeviceInfo& device) {
-  if (!options.m || !options.n || !options.k) fail(ErrorCode::invalid_input, "one size needs all of -m, -n and -k");
-  const std::string op = options.op.empty() ? "gemm_a16w16" : options.op;
-  std::vector<std::pair<std::string, std::string>> attributes = {
-      {"m", std::to_string(*options.m)}, {"n", std::to_string(*options.n)}, {"k", std::to_string(*options.k)}};
-  if (!options.indtype.empty()) attributes.emplace_back("dtype", options.indtype);
-  if (!options.outdtype.empty()) attributes.emplace_back("outdtype", options.outdtype);
-  if (options.bias) attributes.emplace_back("bias", "1");
-  if (options.trans_a) attributes.emplace_back("trans_a", "1");
-  if (!options.trans_b) attributes.emplace_back("trans_b", "0");
-  const Problem problem(op, std::move(attributes));
+  if (options.max_m)
+    fail(ErrorCode::invalid_input, "--max-m cannot be combined with {}: it skips shapes of a file",
+         options.settings.front().flag);
+  const FamilySpec& family = family_of(options);
   TuneShapes shapes;
-  shapes.source = "-m -n -k";
-  shapes.problems = {op_of(problem).normalise(problem, device)};
-  shapes.family = find_family(op);
+  for (const AttributeSetting& setting : options.settings) {
+    if (is_size(setting.attribute)) shapes.source += (shapes.source.empty() ? "" : " ") + setting.flag;
+  }
+  shapes.problems = {problem_of_size(family, options.settings, device)};
+  shapes.family = &family;
   return shapes;
 }
 
+/// The text of a setting; empty: not given.
+std::string typed(const TuneOptions& options, std::string_view attribute) {
+  const AttributeSetting* setting = find_setting(options.settings, attribute);
+  return setting != nullptr ? setting->value : "";
+}
+
+bool has_more_rows(const Problem& problem, const TuneOptions& options) {
+  return options.max_m && rows_of(problem).value_or(0) > *options.max_m;
+}
+
 TuneShapes read_yaml(const TuneOptions& options, const DeviceInfo& device) {
+  const FamilySpec& family = *find_family(TuneGemmOptions().op);
+  const auto is_of_all = [](std::string_view attribute) { return attribute == "dtype" || attribute == "outdtype"; };
+  const auto is_of_a_size = [&](std::string_view attribute) {
+    const KeyColumn* key = find_column(family, attribute);
+    return is_of_all(attribute) || attribute == "bias" || (key != nullptr && key->optional);
+  };
+  refuse_settings(options, "--gemm_size_file", "such a file holds no sizes with it", is_of_a_size);
   TuneGemmOptions reading;
-  reading.dtype = dtype_option(options.indtype, "--dtype");
-  reading.outdtype = dtype_option(options.outdtype, "--outdtype");
-  if (options.bias) reading.bias = true;
+  reading.dtype = dtype_option(typed(options, "dtype"), "--dtype");
+  reading.outdtype = dtype_option(typed(options, "outdtype"), "--outdtype");
+  const auto set = values_of(family, options.settings);
   const auto file = read_tune_gemm(options.size_file, reading);
   TuneShapes shapes;
   shapes.source = options.size_file;
   shapes.notices = file.notices;
   for (const auto& entry : file.entries) {
-    if (options.max_m && entry.problem.integer("m") > *options.max_m) continue;
-    add_shape(shapes, entry.problem, options.size_file + ":" + std::to_string(entry.line), device);
+    Problem problem = entry.problem;
+    for (const auto& [attribute, value] : set) {
+      if (!is_of_all(attribute)) problem = problem.with(attribute, value);
+    }
+    if (has_more_rows(problem, options)) continue;
+    add_shape(shapes, problem, options.size_file + ":" + std::to_string(entry.line), device);
   }
-  shapes.family = find_family("gemm_a16w16");
+  shapes.family = &family;
   return shapes;
 }
 
 /// Returns the family's untuned file in the configuration folder, for a run without -i.
 std::string default_input(const TuneOptions& options) {
-  const std::string op = options.op.empty() ? "gemm_a16w16" : options.op;
-  const FamilySpec* family = find_family(op);
-  if (!family) fail(ErrorCode::invalid_input, "unknown family, see `attune list ops`: '{}'", op);
   const auto folder = options.config_dir.empty() ? config_location().path : std::filesystem::path(options.config_dir);
-  return (folder / untuned_file_name(*family)).string();
+  return (folder / untuned_file_name(family_of(options))).string();
 }
 
 TuneShapes read_csv(const TuneOptions& options, const DeviceInfo& device) {
   TuneShapes shapes;
   shapes.source = options.input.empty() ? default_input(options) : options.input;
   if (options.input.empty()) shapes.notices.push_back("no -i given: tuning the shapes of " + shapes.source);
-  ShapeOptions reading;
-  reading.op = options.op;
-  reading.indtype = dtype_option(options.indtype, "--dtype");
-  reading.outdtype = dtype_option(options.outdtype, "--outdtype");
-  reading.max_m = options.max_m;
-  if (options.bias) reading.bias = true;
-  if (options.trans_a) reading.trans_a = true;
-  if (!options.trans_b) reading.trans_b = false;
-  const ShapeList list = read_shapes(shapes.source, reading);
+  const ShapeList list = read_shapes(shapes.source, {options.op, options.settings, options.max_m});
   shapes.family = list.family;
   shapes.notices.insert(shapes.notices.end(), list.notices.begin(), list.notices.end());
   if (!list.family->tunable)
@@ -138,13 +160,15 @@ ModelFamily family_of_model(const ModelShapes& shapes, const std::string& op) {
 }
 
 TuneShapes read_model(const TuneOptions& options, const DeviceInfo& device) {
-  const ModelShapes model = shapes_of_model(options.model, options.indtype, options.outdtype);
+  refuse_settings(options, "--model_dir", "the model's config.json states its products",
+                  [](std::string_view attribute) { return attribute == "dtype" || attribute == "outdtype"; });
+  const ModelShapes model = shapes_of_model(options.model, typed(options, "dtype"), typed(options, "outdtype"));
   const auto [family, notice] = family_of_model(model, options.op);
   TuneShapes shapes{.family = family, .source = options.model.folder, .notices = model.notices};
   if (!notice.empty()) shapes.notices.push_back(notice);
   size_t num_large = 0;
   for (const Problem& problem : problems_of(model, *family)) {
-    if (options.max_m && problem.integer("m") > *options.max_m)
+    if (has_more_rows(problem, options))
       ++num_large;
     else
       add_shape(shapes, problem, "", device);
@@ -160,7 +184,8 @@ TuneShapes read_model(const TuneOptions& options, const DeviceInfo& device) {
 TuneShapes read_tune_shapes(const TuneOptions& options, const DeviceInfo& device) {
   const bool is_size = is_single_size(options), of_model = !options.model.folder.empty();
   if (int{is_size} + int{!options.input.empty()} + int{!options.size_file.empty()} + int{of_model} > 1)
-    fail(ErrorCode::invalid_input, "give one of -i, --gemm_size_file, --model_dir and -m -n -k");
+    fail(ErrorCode::invalid_input,
+         "give one of -i, --gemm_size_file, --model_dir and the sizes of one problem, such as -m -n -k");
   if (of_model) return read_model(options, device);
   if (is_size) return read_size(options, device);
   if (!options.size_file.empty()) return read_yaml(options, device);

@@ -145,7 +145,7 @@ void print_summary(const CandidateSummary& summary, const Problem& problem, cons
                    const LookupResult& found) {
   if (summary.decision) {
     print_line(stdout, "decision in the journal:");
-    print_line(stdout, "  " + result_header());
+    print_line(stdout, "  " + result_header(problem.op()));
     print_line(stdout, "  " + result_line(*summary.decision));
     for (const std::string& line : finalist_lines(*summary.decision)) print_line(stdout, "  " + line);
     for (const std::string& sentence : result_legend({&*summary.decision, 1})) print_line(stdout, "  " + sentence);

@@ -80,8 +80,7 @@ std::vector<OutputFile> write_files(const ShapesOptions& options, const ModelSha
 /// Returns the M of a product's problems, such as `1,512,1024`.
 std::string rows_of(const LayerProduct& product) {
   std::vector<std::string> rows;
-  for (const Problem& problem : product.problems)
-    rows.push_back(problem.text(product.family->op == "fmoe" ? "token" : "m"));
+  for (const Problem& problem : product.problems) rows.push_back(problem.text(product.family->rows));
   return join(rows, ",");
 }
 

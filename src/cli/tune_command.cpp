@@ -7,6 +7,8 @@
 #include "cli/check_options.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
+#include "cli/flags/attribute_flags.h"
+#include "cli/flags/flag_list.h"
 #include "cli/flags/model_flags.h"
 #include "cli/flags/run_flags.h"
 #include "cli/tune_conflicts.h"
@@ -39,35 +41,7 @@ void add_shape_flags(CLI::App& command, TuneOptions& options) {
   command.add_option("-i,--untune_file,--input_file", options.input,
                      "Shapes: a CSV of the family's untuned (or tuned) columns");
   command.add_option("--gemm_size_file", options.size_file, "Shapes: a YAML list of {M, N, K, rowMajorA, rowMajorB}");
-  command.add_option("-m", options.m, "One size: M, the rows of x")->check(whole_number_error);
-  command.add_option("-n", options.n, "One size: N, the rows of the weights")->check(whole_number_error);
-  command
-      .add_option("-k", options.k,
-                  "One size: K, the columns of x and of the weights (the older tuners' split-K switch is --splitK)")
-      ->check(whole_number_error);
-  command.add_option("--dtype,--indtype,--dtype_a", options.indtype,
-                     "Input type: bf16, fp16 or fp32; overrides the file's");
-  command.add_option("--outdtype,--dtype_c", options.outdtype, "Result type; default: the input's");
-  command.add_option_function<std::string>(
-      "--dtype_b",
-      [&](const std::string& dtype) {
-        if (!options.indtype.empty() && options.indtype != dtype)
-          throw CLI::ValidationError("--dtype_b must equal --dtype_a: this version does not support mixed input types");
-        options.indtype = dtype;
-      },
-      "Type of the weights: must equal --dtype_a");
-  command.add_flag("--bias,--bias_vector", options.bias, "Add a bias of N elements");
-  command.add_option("--trans_a", options.trans_a, "1: x is stored K×M")->expected(0, 1)->default_str("1");
-  command
-      .add_option("--trans_b", options.trans_b,
-                  "1 (default): the weights are stored N×K, as a linear layer holds them; 0: K×N")
-      ->expected(0, 1)
-      ->default_str("1");
-  command.add_flag_callback(
-      "--col_a", [&] { options.trans_a = true; }, "x is column-major: --trans_a 1");
-  command.add_flag_callback(
-      "--col_b", [&] { options.trans_b = true; }, "The weights are column-major: --trans_b 1");
-  command.add_option("--op", options.op, "Family of the file, if its name and columns do not identify it");
+  command.add_option("--op", options.op, "Family of a size, or of the file if its name and columns do not identify it");
   command.add_option("--max-m", options.max_m, "Skip shapes with more rows")->check(positive_number_error);
   command.add_flag("--all", options.all,
                    "Tune again what is already tuned: all rows of this device if input and output are the same file, "
@@ -263,10 +237,22 @@ void add_tune_flags(CLI::App& command, Action& chosen) {
       "  attune tune -i untuned.csv -o tuned.csv --max-m 64 --budget 10m\n"
       "  attune tune --gemm_size_file sizes.yaml --tuning_results_file out.yaml --compare\n"
       "  attune tune --model_dir Llama-3.1-8B --tp 8 --nsets 1,512 -o tuned.csv --budget 1h\n"
-      "  attune tune -m 128 -n 1536 -k 7168 --dtype fp32 --json\n"
+      "  attune tune -m 128 -n 1536 -k 7168 --dtype fp32 --act gelu --json\n"
       "Flags of older tuners that are refused, and why: attune tune --help-all");
-  command.callback([options, &command, &chosen] {
-    refuse_conflicts(command);
+  const auto lists_flags = std::make_shared<bool>(false);
+  command.add_flag(kListFlags, *lists_flags, "Print the flags of this command as JSON, for programs that start it")
+      ->group("Results");
+  // The ops' modules are opened for this command alone.
+  command.preparse_callback([options, &command](size_t) { add_attribute_flags(command, options->settings); });
+  command.callback([options, lists_flags, &command, &chosen] {
+    if (*lists_flags) {
+      chosen = [&command] {
+        print_flags(command);
+        return 0;
+      };
+      return;
+    }
+    refuse_conflicts(command, *options);
     chosen = [options] { return run_tune(*options); };
   });
 }

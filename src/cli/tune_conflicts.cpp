@@ -15,7 +15,6 @@ struct Conflict {
   const char *flag, *other, *why;
 };
 constexpr Conflict kConflicts[] = {
-    {"--max-m", "-m", "it skips shapes of a file"},
     {"--trans_a", "--gemm_size_file", "the file states the order of each size (rowMajorA)"},
     {"--col_a", "--gemm_size_file", "the file states the order of each size (rowMajorA)"},
     {"--trans_b", "--gemm_size_file", "the file states the order of each size (rowMajorB)"},
@@ -55,9 +54,8 @@ constexpr const char* kOfChecks[] = {
 
 /// Flags that name shapes, tables to check, or a folder with lists of shapes; without any of them, and without an
 /// output, there is nothing to tune.
-constexpr const char* kOfInputs[] = {
-    "--untune_file", "--gemm_size_file", "--model_dir",         "-m",          "-n",  "-k",
-    "--config-dir",  "--run_config",     "--compare_wo_tuning", "--tune_file", "--op"};
+constexpr const char* kOfInputs[] = {"--untune_file", "--gemm_size_file",    "--model_dir", "--config-dir",
+                                     "--run_config",  "--compare_wo_tuning", "--tune_file", "--op"};
 
 bool given(const CLI::App& command, const char* flag) {
   return flag != nullptr && command.get_option(flag)->count() > 0;
@@ -65,8 +63,9 @@ bool given(const CLI::App& command, const char* flag) {
 
 }  // namespace
 
-void refuse_conflicts(const CLI::App& command) {
-  if (std::none_of(std::begin(kOfInputs), std::end(kOfInputs), [&](const char* flag) { return given(command, flag); }))
+void refuse_conflicts(const CLI::App& command, const TuneOptions& options) {
+  if (!is_single_size(options) &&
+      std::none_of(std::begin(kOfInputs), std::end(kOfInputs), [&](const char* flag) { return given(command, flag); }))
     fail(ErrorCode::invalid_input,
          "name the shapes to tune: a list with -i FILE, a model with --model_dir FOLDER, or one size with -m M -n N -k "
          "K; see attune tune --help");

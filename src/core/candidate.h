@@ -25,4 +25,18 @@ struct Candidate {
   auto operator<=>(const Candidate&) const = default;
 };
 
+/// The parameter of a config that names the layout of the weights which the kernel reads.
+inline constexpr const char* kLayoutParameter = "b_layout";
+/// The layout of weights as a layer holds them: of a config without the parameter, and of an empty cell of a table.
+/// Layout::name begins with it.
+inline constexpr const char* kPlainLayout = "plain";
+
+/// The layout of the weights that a config reads.
+inline std::string layout_of(const Config& config) {
+  return config.has(kLayoutParameter) ? config.text(kLayoutParameter) : kPlainLayout;
+}
+inline std::string layout_of(const Candidate& candidate) { return layout_of(candidate.config); }
+/// The layout that a cell of a table names.
+inline std::string_view layout_in_cell(std::string_view cell) { return cell.empty() ? kPlainLayout : cell; }
+
 }  // namespace attune

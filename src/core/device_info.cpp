@@ -17,6 +17,10 @@ constexpr std::array<std::string_view, 2> kMeasuringFacts = {"least_sample_us", 
 
 }  // namespace
 
+DType DeviceInfo::fp8() const noexcept {
+  return gfx == "gfx940" || gfx == "gfx941" || gfx == "gfx942" ? DType::e4m3fnuz : DType::e4m3fn;
+}
+
 std::optional<double> DeviceInfo::peak_of(DType arithmetic) const {
   const auto peak = peak_gflops.find(std::string(name(arithmetic)));
   if (peak == peak_gflops.end() || !(peak->second > 0)) return std::nullopt;

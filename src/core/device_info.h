@@ -32,6 +32,9 @@ struct DeviceInfo {
 
   /// The instruction sets that `gfx` states or implies. Cheap.
   InstructionSets instruction_sets() const noexcept { return InstructionSets::of(gfx); }
+  /// The type that `fp8` stands for in a problem: e4m3fnuz on CDNA 3 (gfx940 to gfx942), whose matrix instructions have
+  /// that one alone, e4m3fn elsewhere. Cheap.
+  DType fp8() const noexcept;
   /// The stated peak of multiplications in a type, in GFLOP/s. Empty: none is stated, and no time is too short for the
   /// arithmetic.
   std::optional<double> peak_of(DType arithmetic) const;

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "core/candidate.h"
 #include "device/device_kind.h"
 #include "measure/bitwise/row_axis.h"
 #include "measure/plausibility.h"
@@ -18,7 +19,6 @@ namespace {
 // Usable share of the device's memory: libraries pack weights and keep their own scratch memory.
 constexpr double kMemoryShare = 0.9;
 constexpr double kGigabyte = 1e9;
-constexpr const char* kPlain = "plain";
 constexpr const char* kChanged = "the operands that all candidates are timed with were changed";
 
 }  // namespace
@@ -122,7 +122,7 @@ void LocalExecutor::find_packings(OpenProblem& open_problem) {
 /// Throws unavailable if the problem's weights cannot be in the layout of the config.
 void LocalExecutor::check_layout(const OpenProblem& open_problem, const Config& config) const {
   const std::string layout = layout_of(config);
-  if (layout == kPlain) return;
+  if (layout == kPlainLayout) return;
   if (!has_packed_weights(open_problem.problem)) {
     fail(ErrorCode::unavailable,
          "weights are packed ahead for problems with bpreshuffle=1 only, the config has b_layout={}", layout);
@@ -163,8 +163,10 @@ std::vector<OtherRows> LocalExecutor::prepare_other_rows(OpenProblem& open_probl
   };
   const std::vector<Binary> binaries = binaries_.load(admission.binaries);
   std::vector<OtherRows> others;
-  for (const int64_t m : probed_rows(open_problem.problem.integer("m"))) {
-    const Problem problem = op.normalise(open_problem.problem.with("m", std::to_string(m)), device_.info());
+  const std::string_view rows = op.family().rows;
+  if (rows.empty()) return others;
+  for (const int64_t m : probed_rows(open_problem.problem.integer(rows))) {
+    const Problem problem = op.normalise(open_problem.problem.with(rows, std::to_string(m)), device_.info());
     const Contender contender = solvers_.contender(*entry, problem);
     if (const auto why = why_unusable(candidate, problem, &contender, device_.info()))
       fail(ErrorCode::unavailable, "it does not serve every M of the weights, as at M = {}: {}", m, *why);
@@ -242,7 +244,7 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
   verified = evaluate_step(Step::memory, [&]() -> Finding {
     bench.reserve(entrant.plan->traits(), check);
     const std::string layout = layout_of(admission.candidate.config);
-    if (layout != kPlain) entrant.weights = bench.weights(open_problem.packings.at(layout), check);
+    if (layout != kPlainLayout) entrant.weights = bench.weights(open_problem.packings.at(layout), check);
     return {};
   });
   if (!verified.ok()) return verified;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "core/candidate.h"
 #include "search/weight_group.h"
 #include "solver/library_build.h"
 #include "solver/parts.h"
@@ -19,11 +20,11 @@ constexpr Milliseconds kLibraryLimit{120'000};  // to open a library and ask it 
 std::set<std::string> packed_layouts_of(const SearchSpace& space) {
   std::set<std::string> layouts;
   for (const Parameter& parameter : space.parameters()) {
-    if (parameter.name != "b_layout") continue;
+    if (parameter.name != kLayoutParameter) continue;
     for (const Value& value : parameter.values) layouts.insert(to_text(value));
   }
   for (uint64_t i = 0; space.is_listed() && i < space.size(); ++i) layouts.insert(layout_of(space.at(i)));
-  layouts.erase("plain");
+  layouts.erase(kPlainLayout);
   return layouts;
 }
 

@@ -90,7 +90,9 @@ std::vector<FamilySpec> foreign_families() {
        .variable = "FMOE",
        .key = fmoe_key(),
        .results = kFmoe,
-       .baselines = {}},
+       .parts = {{"us1", "kernelName1", "err1"}, {"us2", "kernelName2", "err2"}},
+       .baselines = {},
+       .rows = "token"},
   };
 }
 
@@ -136,6 +138,20 @@ const FamilySpec* family_option(std::string_view op) {
   if (op.empty()) return nullptr;
   if (const FamilySpec* family = find_family(op)) return family;
   fail(ErrorCode::invalid_input, "unknown family, see `attune list ops`: '{}'", op);
+}
+
+const FamilySpec& default_family() { return families().front(); }
+
+const KeyColumn* find_column(const FamilySpec& family, std::string_view attribute) {
+  const auto found = std::find_if(family.key.begin(), family.key.end(),
+                                  [&](const KeyColumn& key) { return key.attribute == attribute; });
+  return found == family.key.end() ? nullptr : &*found;
+}
+
+std::optional<int64_t> rows_of(const Problem& problem) {
+  const FamilySpec* family = find_family(problem.op());
+  if (family == nullptr || family->rows.empty()) return std::nullopt;
+  return problem.integer(family->rows);
 }
 
 }  // namespace attune

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "attune/key.h"
+#include "attune/problem.h"
 
 namespace attune {
 
@@ -26,9 +29,35 @@ struct KeyColumn {
   std::span<const std::string_view> choices = {};  ///< Names of a choice, in the order of their numbers. Not owned.
 };
 
+/// The name of the 8-bit type in a problem that leaves its format to the device (DeviceInfo::fp8).
+inline constexpr std::string_view kDeviceFp8 = "fp8";
+
 /// The number of a choice: the place of the name, without regard to case. A name that is a whole number may be written
 /// as a fraction (`1.0`), as tools with missing values do. Nothing for an unknown name.
 std::optional<size_t> choice_number(std::span<const std::string_view> choices, std::string_view text);
+
+/// Result columns of one of the kernels that together make a row.
+struct PartColumns {
+  std::string_view us;           ///< `us1`
+  std::string_view kernel_name;  ///< `kernelName1`
+  std::string_view err_ratio;    ///< `err1`
+};
+
+/// To which numbers of rows a problem without a row of its own is padded: finely, then coarsely.
+struct PaddingLadder {
+  struct Step {
+    int64_t up_to = 0;     ///< Rows.
+    int64_t multiple = 1;  ///< A power of two.
+  };
+  std::array<Step, 3> fine;   ///< In ascending order: to the next multiple.
+  int64_t last_multiple = 1;  ///< Beyond the last step; a power of two.
+  /// Coarsely: to the next power of two; more rows than `most_rows` of a problem with more columns than `many_columns`
+  /// to `most_rows`, which is below.
+  int64_t most_rows = 0, many_columns = 0;
+};
+/// As the older dispatchers pad the products (ROCm/aiter, gemm_common), so that their tables serve the same shapes.
+inline constexpr PaddingLadder kProductPadding = {
+    .fine = {{{256, 16}, {1024, 32}, {4096, 64}}}, .last_multiple = 128, .most_rows = 8192, .many_columns = 4096};
 
 /// An operator family: its tables, names and defaults, as data. Formats of the columns: docs/formats/tables.md.
 struct FamilySpec {
@@ -40,6 +69,7 @@ struct FamilySpec {
   std::string_view variable;              ///< `GEMM_BF16`: ATTUNE_CONFIG_GEMM_BF16 and AITER_CONFIG_GEMM_BF16.
   std::vector<KeyColumn> key;             ///< Without gfx and cu_num, which every family has first.
   std::vector<std::string_view> results;  ///< Result columns in order, after the key.
+  std::vector<PartColumns> parts = {};    ///< Those of the results that are of one kernel of several; `us` is of all.
   std::vector<std::string_view>
       baselines;               ///< Solver ids: the first that is available and supports the problem is the baseline.
   std::string_view rows = {};  ///< Key attribute that a served model varies: `m`; empty: none. Rows that differ in it
@@ -48,8 +78,9 @@ struct FamilySpec {
   std::string_view packed =
       {};                  ///< Key flag of weights that are packed ahead, once for all `rows`; empty: see is_packed.
   bool is_packed = false;  ///< The weights are always packed ahead.
-  bool pads_rows = false;  ///< The row of the padded `rows` serves a problem without a row.
+  bool pads_rows = false;  ///< The row of the padded `rows` serves a problem without a row: see `padding`.
   bool tunable = false;    ///< This build has an Op of this name.
+  PaddingLadder padding = kProductPadding;
 };
 
 /// All known families of files, tunable or not: those of the ops of this build, those whose tables are only read, and
@@ -59,5 +90,12 @@ std::span<const FamilySpec> families();
 const FamilySpec* find_family(std::string_view op);
 /// The family of an option such as `--op`; null when the text is empty. Throws invalid_input for an unknown one.
 const FamilySpec* family_option(std::string_view op);
+/// The family where neither a file nor a flag names one: that of the first permanent number.
+const FamilySpec& default_family();
+/// Null if the family's key has no such attribute.
+const KeyColumn* find_column(const FamilySpec& family, std::string_view attribute);
+/// The value of a problem's rows, which its family names: M of a product, the tokens of fmoe. Nothing for a family
+/// without rows.
+std::optional<int64_t> rows_of(const Problem& problem);
 
 }  // namespace attune

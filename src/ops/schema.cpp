@@ -17,11 +17,11 @@ using Attributes = std::vector<std::pair<std::string, std::string>>;
 std::string listed(std::span<const std::string_view> names) { return join({names.begin(), names.end()}, ", "); }
 
 /// Returns the value of an attribute in the form of keys.
-std::string checked_value(const Problem& problem, const AttributeSpec& spec) {
+std::string checked_value(const Problem& problem, const AttributeSpec& spec, const DeviceInfo& device) {
   const std::string& text = problem.text(spec.name);
   switch (spec.kind) {
     case ColumnKind::dtype: {
-      const auto parsed = parse_dtype(text);
+      const auto parsed = text == kDeviceFp8 ? device.fp8() : parse_dtype(text);
       if (parsed && std::find(spec.allowed.begin(), spec.allowed.end(), name(*parsed)) != spec.allowed.end())
         return std::string(name(*parsed));
       fail(ErrorCode::invalid_input, "{} supports {} of {}, got '{}'", problem.op(), spec.name, listed(spec.allowed),
@@ -57,14 +57,15 @@ std::string default_of(const Problem& problem, const AttributeSpec& spec, const 
 
 }  // namespace
 
-Problem normalised(const Problem& problem, std::span<const AttributeSpec> schema) {
+Problem normalised(const Problem& problem, std::span<const AttributeSpec> schema, const DeviceInfo& device) {
   for (const auto& [attribute, value] : problem.attributes()) {
     if (std::none_of(schema.begin(), schema.end(), [&](const AttributeSpec& spec) { return spec.name == attribute; }))
       fail(ErrorCode::invalid_input, "{} has no attribute '{}'", problem.op(), attribute);
   }
   Attributes attributes;
   for (const AttributeSpec& spec : schema) {
-    std::string value = problem.has(spec.name) ? checked_value(problem, spec) : default_of(problem, spec, attributes);
+    std::string value =
+        problem.has(spec.name) ? checked_value(problem, spec, device) : default_of(problem, spec, attributes);
     if (spec.always || value != spec.default_value) attributes.emplace_back(spec.name, std::move(value));
   }
   return Problem(std::string(problem.op()), std::move(attributes));

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "ops/family.h"
 #include "report/comparison_output.h"
 #include "search/contest_options.h"
 
@@ -16,7 +17,12 @@ namespace {
 constexpr const char* kUntuned = ", an untuned config";
 constexpr const char* kBestUntuned = "the best untuned config";
 constexpr const char* kWithoutPause = ", confirmed without the pause";
-constexpr std::string_view kLayout = "{:<34} {:>10} {:<46} {:>10} {:>8} {:>17} {:>9}  {}";
+constexpr std::string_view kLayout = "{} {:>10} {:<46} {:>10} {:>8} {:>17} {:>9}  {}";
+
+/// The attribute of the result's type, which is shown where it differs from that of the inputs.
+constexpr std::string_view kResultType = "outdtype";
+
+bool is_size(const KeyColumn& key) { return key.kind == ColumnKind::integer && key.default_value.empty(); }
 
 /// Pads to a display width: counts characters, not bytes, so that × and … line up.
 std::string pad(std::string text, size_t width) {
@@ -29,18 +35,27 @@ std::string pad(std::string text, size_t width) {
 }  // namespace
 
 std::string short_shape(const Problem& problem) {
-  if (!problem.has("m")) return problem.key();
-  std::string text = fmt::format("{}×{}×{}", problem.text("m"), problem.text("n"), problem.text("k"));
-  if (problem.has("dtype")) text += " " + problem.text("dtype");
-  if (problem.has("outdtype") && problem.text("outdtype") != problem.text("dtype"))
-    text += "→" + problem.text("outdtype");
-  if (problem.integer_or("bias", 0)) text += " +bias";
-  if (problem.integer_or("trans_a", 0)) text += " ta";
-  if (!problem.integer_or("trans_b", 1)) text += " K×N";
-  for (const char* attribute : {"act", "alpha", "beta", "out_scale"}) {
-    if (problem.has(attribute)) text += fmt::format(" {}={}", attribute, problem.text(attribute));
+  const FamilySpec* family = find_family(problem.op());
+  if (family == nullptr) return problem.key();
+  std::string sizes, type, types, others;
+  for (const KeyColumn& key : family->key) {
+    if (!problem.has(key.attribute)) {
+      if (is_size(key)) return problem.key();
+      continue;
+    }
+    const std::string& value = problem.text(key.attribute);
+    if (is_size(key))
+      sizes += (sizes.empty() ? "" : "×") + value;
+    else if (key.kind == ColumnKind::dtype && type.empty())
+      types = type = value;
+    else if (key.attribute == kResultType)
+      types += value == type ? "" : "→" + value;
+    else if (value != key.default_value)
+      others += key.kind == ColumnKind::flag && value == "1" ? fmt::format(" +{}", key.attribute)
+                                                             : fmt::format(" {}={}", key.attribute, value);
   }
-  return text;
+  if (sizes.empty()) return problem.key();
+  return sizes + (types.empty() ? "" : " " + types) + others;
 }
 
 std::string short_candidate(const Candidate& candidate) {
@@ -50,8 +65,15 @@ std::string short_candidate(const Candidate& candidate) {
   return text;
 }
 
-std::string result_header() {
-  return fmt::format(kLayout, "shape (M×N×K)", "default", "winner", "time", "speed-up", "95 % interval", "errRatio",
+std::string result_header(std::string_view op) {
+  std::vector<std::string> sizes;
+  if (const FamilySpec* family = find_family(op)) {
+    for (const KeyColumn& key : family->key) {
+      if (is_size(key)) sizes.emplace_back(key.column);
+    }
+  }
+  const std::string shape = sizes.empty() ? "shape" : fmt::format("shape ({})", join(sizes, "×"));
+  return fmt::format(kLayout, pad(shape, 34), "default", "winner", "time", "speed-up", "95 % interval", "errRatio",
                      "verdict");
 }
 

@@ -2,13 +2,15 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/record.h"
 
 namespace attune {
 
-/// Short text of a problem for users: `64×1280×8192 bf16→fp32 +bias`.
+/// Short text of a problem for users, from its family's key: sizes, types, and what is not at its default:
+/// `64×1280×8192 bf16→fp32 +bias act=gelu`.
 std::string short_shape(const Problem& problem);
 /// Short text of a candidate, such as `gemm:jit 2 threads`: solver without `.gemm`, then its values.
 std::string short_candidate(const Candidate& candidate);
@@ -19,7 +21,8 @@ std::string verdict_text(const Decision& decision);
 
 /// Columns of the table of winners, padded for a terminal: shape, time of the default, winner, its time, speed-up with
 /// its interval, errRatio, verdict.
-std::string result_header();
+/// `op`: names the sizes in the heading of the shapes; empty: the lines are of several ops.
+std::string result_header(std::string_view op = {});
 std::string result_line(const Decision& decision);
 /// Returns a line for each finalist, fastest first, with its time and ratio; the winner and the default are marked.
 std::vector<std::string> finalist_lines(const Decision& decision);

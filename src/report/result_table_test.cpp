@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/result_table.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,6 +127,23 @@ TEST(ResultTable, ALineNamesShapeWinnerTimesIntervalAndVerdict) {
 TEST(ResultTable, AShapeNamesItsEpilogue) {
   EXPECT_EQ(short_shape(Problem::parse("gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=1 act=gelu beta=any")),
             "1×2×3 bf16 +bias act=gelu beta=any");
+}
+
+TEST(ResultTable, AShapeNamesWhatItsFamilyHasBesideTheDefaults) {
+  EXPECT_EQ(
+      short_shape(Problem::parse("gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=fp32 bias=0 bpreshuffle=1 trans_b=0 "
+                                 "out_scale=1")),
+      "1×2×3 bf16→fp32 +bpreshuffle trans_b=0 +out_scale");
+  EXPECT_EQ(short_shape(Problem::parse("batched_gemm_bf16 batch=4 m=1 n=2 k=3")), "4×1×2×3");
+  EXPECT_EQ(short_shape(Problem::parse("gemm_a8w8 m=1 n=2 k=3 q_dtype_w=e4m3fn")), "1×2×3 e4m3fn");
+  EXPECT_EQ(short_shape(Problem::parse("no_op m=1")), "no_op m=1");
+  EXPECT_EQ(short_shape(Problem::parse("gemm_a16w16 m=1 k=3")), "gemm_a16w16 m=1 k=3");
+}
+
+TEST(ResultTable, TheHeadingNamesTheSizesOfTheOp) {
+  EXPECT_THAT(result_header("gemm_a16w16"), testing::StartsWith("shape (M×N×K)    "));
+  EXPECT_THAT(result_header("batched_gemm_bf16"), testing::StartsWith("shape (B×M×N×K)  "));
+  EXPECT_THAT(result_header(), testing::StartsWith("shape    "));
 }
 
 TEST(ResultTable, ALineSaysHowTheBestUntunedConfigFared) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "core/candidate.h"
 
 namespace attune {
 namespace {
@@ -56,8 +57,6 @@ std::optional<std::string> default_layout(std::span<const GroupRow> rows) {
 }
 
 }  // namespace
-
-std::string layout_of(const Config& config) { return config.has("b_layout") ? config.text("b_layout") : "plain"; }
 
 std::optional<Candidate> choose_config(std::span<const std::map<Candidate, double>> times_us) {
   if (times_us.empty()) return std::nullopt;

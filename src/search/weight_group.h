@@ -10,9 +10,6 @@
 
 namespace attune {
 
-/// The layout of the weights that a config reads: its `b_layout`, `plain` without one.
-std::string layout_of(const Config& config);
-inline std::string layout_of(const Candidate& candidate) { return layout_of(candidate.config); }
 /// A row of a weight group: the decision of its contest, and how often it is called.
 struct GroupRow {
   const Decision* decision = nullptr;

@@ -7,6 +7,7 @@
 
 #include "attune/tensor.h"
 #include "base/text.h"
+#include "core/candidate.h"
 #include "ops/op.h"
 #include "search/prune.h"
 #include "search/weight_group.h"
@@ -60,7 +61,7 @@ std::optional<std::string> why_unusable(const Candidate& candidate, const Proble
 }
 
 std::optional<std::string> why_unreadable(const Candidate& candidate, std::string_view layout) {
-  const std::string_view named = layout.empty() ? "plain" : layout;
+  const std::string_view named = layout_in_cell(layout);
   const std::string read = layout_of(candidate);
   if (read == named) return std::nullopt;
   // A library's own layout has the library's version in its name, behind an @.

@@ -9,36 +9,32 @@
 namespace attune {
 
 template <typename... Solvers>
-void add_solvers(Registry& registry) {
+void add_solvers([[maybe_unused]] Registry& registry) {
   (registry.add(std::make_unique<Solvers>()), ...);
 }
 
 }  // namespace attune
 
 /// Defines a module's entry point that registers an op, whose family has no number; `Type` is the Op, default-
-/// constructible. The module's file is attune_op_<name>.so, and it may hold the op's solvers too, by
-/// ATTUNE_OP_SOLVERS(Type …); without them, ATTUNE_OP_SOLVERS().
+/// constructible. The module's file is attune_op_<name>.so, and ATTUNE_SOLVER_MODULE() names its solvers.
 #define ATTUNE_OP_MODULE(Type)                                                                                 \
   extern "C" __attribute__((visibility("default"))) void attune_register_ops(void (*add)(const attune::Op&)) { \
     static const Type& op = *new Type;                                                                         \
     add(op);                                                                                                   \
   }
+
 /// Defines a module's entry point that registers a kind of device; `make` is a function that returns its DeviceKind.
-/// The module's file is attune_device_<name>.so, and ATTUNE_OP_SOLVERS() names its solvers.
+/// The module's file is attune_device_<name>.so, and ATTUNE_SOLVER_MODULE() names its solvers.
 #define ATTUNE_DEVICE_MODULE(make)                                                \
   extern "C" __attribute__((visibility("default"))) void attune_register_devices( \
       void (*add)(const attune::DeviceKind&)) {                                   \
     add(make());                                                                  \
   }
-#define ATTUNE_OP_SOLVERS(...)                                                                                         \
+
+/// Defines a module's two entry points; the arguments are its Solvers, one for each op that it computes,
+/// default-constructible. Each has an id and a version of its own, so that mending one voids no row of another.
+#define ATTUNE_SOLVER_MODULE(...)                                                                                      \
   extern "C" __attribute__((visibility("default"))) int attune_solver_interface() { return attune::kSolverInterface; } \
   extern "C" __attribute__((visibility("default"))) void attune_register(attune::Registry& registry) {                 \
     attune::add_solvers<__VA_ARGS__>(registry);                                                                        \
-  }
-
-/// Defines a module's two entry points; `Type` is its Solver, default-constructible.
-#define ATTUNE_SOLVER_MODULE(Type)                                                                                     \
-  extern "C" __attribute__((visibility("default"))) int attune_solver_interface() { return attune::kSolverInterface; } \
-  extern "C" __attribute__((visibility("default"))) void attune_register(attune::Registry& registry) {                 \
-    registry.add(std::make_unique<Type>());                                                                            \
   }

@@ -70,19 +70,20 @@ const Solver* Registry::find(std::string_view id) const noexcept {
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const SolverEntry& entry) { return entry.id == id; });
   if (found == entries_.end()) return nullptr;
+  const auto place = static_cast<size_t>(found - entries_.begin());  // Opening may move the entries.
   if (found->solver == nullptr && found->unavailable.empty()) {
     // A registry is logically const: which modules are open is not part of its value.
     auto& self = const_cast<Registry&>(*this);
     try {
-      self.open_module(self.entries_[static_cast<size_t>(found - entries_.begin())]);
+      self.open_module(std::string(found->module));
     } catch (const std::bad_alloc&) {
       return nullptr;  // The next call tries again.
     } catch (const std::exception& error) {
-      self.entries_[static_cast<size_t>(found - entries_.begin())].unavailable = error.what();
+      self.entries_[place].unavailable = error.what();
       return nullptr;
     }
   }
-  return found->solver;
+  return entries_[place].solver;
 }
 
 }  // namespace attune

@@ -42,7 +42,8 @@ class Registry {
 
  private:
   friend void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry);
-  void open_module(SolverEntry& entry);
+  /// Opens a module for all entries that name it.
+  void open_module(const std::string& file);
   void add_registered();
 
   std::vector<std::unique_ptr<Solver>> owned_;

@@ -62,7 +62,7 @@ CaptureMerge capture_merge(std::vector<CapturedShapes> captured, std::span<const
   CaptureMerge merge{only_family(std::move(captured), sources), 0};
   auto& shapes = merge.shapes.shapes;
   merge.num_skipped = std::erase_if(shapes, [&](const CalledShape& shape) {
-    return shape.calls < limits.min_calls || (limits.max_m && rows_of_a(shape.problem) > *limits.max_m);
+    return shape.calls < limits.min_calls || (limits.max_m && rows_of(shape.problem).value_or(0) > *limits.max_m);
   });
   if (shapes.empty())
     fail(ErrorCode::invalid_input, "no shape of {} is left, give a lower --min-calls or a higher --max-m",

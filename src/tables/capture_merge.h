@@ -13,7 +13,7 @@ namespace attune {
 /// Limits of a merge of captured shapes.
 struct CaptureLimits {
   uint64_t min_calls = 0;        ///< Shapes that were called less often are skipped.
-  std::optional<int64_t> max_m;  ///< Shapes with more rows (rows_of_a()) are skipped.
+  std::optional<int64_t> max_m;  ///< Shapes with more rows (rows_of()) are skipped.
 };
 
 /// One list of captured shapes.

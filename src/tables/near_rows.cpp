@@ -13,29 +13,30 @@ namespace {
 /// Returns the distance of a row from the problem: below 1000 by the ratio of M, above by the number of other
 /// differences; nothing for a row that is not near, or that is the problem's own.
 std::optional<double> distance(const FamilySpec& family, const TableRow& row, const Problem& problem) {
-  constexpr double kOtherThanM = 1000;
+  constexpr double kOtherThanRows = 1000;
   size_t others = 0;
-  bool same_m = true;
+  bool same_rows = true;
   for (const KeyColumn& key : family.key) {
     if (key_value(row.problem, key) == key_value(problem, key)) continue;
-    if (key.attribute == "n" || key.attribute == "k") return std::nullopt;
-    if (key.attribute == "m")
-      same_m = false;
+    if (key.attribute == family.rows)
+      same_rows = false;
+    else if (key.kind == ColumnKind::integer)
+      return std::nullopt;  // Another size is another layer.
     else
       ++others;
   }
-  if (same_m == (others == 0)) return std::nullopt;
-  if (same_m) return kOtherThanM + static_cast<double>(others);
-  const auto row_m = parse_double(row.problem.text("m"));
-  return row_m && *row_m > 0 ? std::abs(std::log(*row_m / static_cast<double>(problem.integer("m"))))
-                             : std::optional<double>();
+  if (same_rows == (others == 0)) return std::nullopt;
+  if (same_rows) return kOtherThanRows + static_cast<double>(others);
+  const auto rows = parse_double(row.problem.text(family.rows));
+  return rows && *rows > 0 ? std::abs(std::log(*rows / static_cast<double>(problem.integer(family.rows))))
+                           : std::optional<double>();
 }
 
 }  // namespace
 
 std::vector<const TableRow*> near_rows(const Table& table, const Problem& problem, const DeviceInfo& device,
                                        size_t max_count) {
-  if (!problem.has("m") || !problem.has("n") || !problem.has("k")) return {};
+  if (table.family().rows.empty() || problem.op() != table.family().op) return {};
   std::vector<std::pair<double, const TableRow*>> found;
   for (const TableRow& row : table.rows()) {
     if (row.gfx != device.gfx || row.num_units != device.num_units) continue;

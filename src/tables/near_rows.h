@@ -8,9 +8,9 @@
 
 namespace attune {
 
-/// Returns similar rows of this device for a problem without a row of its own: first those that differ in M alone,
-/// nearest first, then those with the same M, N and K but another type or flag. Returns at most `max_count` rows; none
-/// for problems without M, N and K. O(rows).
+/// Returns similar rows of this device for a problem without a row of its own: first those that differ in the family's
+/// rows alone, nearest first, then those of the same sizes but another type or flag. Returns at most `max_count` rows;
+/// none for a family without rows. O(rows of the table).
 std::vector<const TableRow*> near_rows(const Table& table, const Problem& problem, const DeviceInfo& device,
                                        size_t max_count = 5);
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/candidate.h"
 #include "formats/csv/key_cells.h"
 #include "formats/csv/table_columns.h"
 #include "solver/contender.h"
@@ -23,14 +24,14 @@ Requirement reader_of(const TableRow& row, Requirement required) noexcept {
 
 /// Rows of equal keys compete for a device.
 std::string key_of(const Table& table, const TableRow& row, Requirement stated) {
-  // An empty layout means plain.
-  return fmt::format("{} {} {} {} {}", row.gfx, row.num_units, row.layout == "plain" ? "" : row.layout, text(stated),
+  return fmt::format("{} {} {} {} {}", row.gfx, row.num_units, layout_in_cell(row.layout), text(stated),
                      key_text(table.family(), row.problem));
 }
 
-/// Returns the row's key without M, as the run time has it.
+/// Returns the row's key without the rows of the problem, as the run time has it.
 std::string weight_of(const Table& table, const TableRow& row) {
-  return key_text(table.family(), row.problem.has("m") ? row.problem.with("m", "0") : row.problem);
+  const std::string_view rows = table.family().rows;
+  return key_text(table.family(), rows.empty() ? row.problem : row.problem.with(rows, "0"));
 }
 
 /// Returns the status as far as it does not depend on other rows.

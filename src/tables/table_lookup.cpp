@@ -78,11 +78,11 @@ LookupResult TableLookup::search(const IndexedTable& one, const Problem& problem
   LookupResult result;
   for (const TracedStep& traced :
        trace_lookup(rows, m, n, codes.pads_m(), group_keys(codes, key, rows, problem), max_regret_)) {
-    // The exact step keeps the problem as it is: M may not even be an attribute.
+    // The exact step keeps the problem as it is: the family may have no rows.
     const auto match = traced.met.match;
     LookupStep& step = result.steps.emplace_back(
-        LookupStep{match, match == Match::exact ? problem : problem.with("m", std::to_string(traced.m)), nullptr,
-                   traced.met.regret, ""});
+        LookupStep{match, match == Match::exact ? problem : problem.with(table.family().rows, std::to_string(traced.m)),
+                   nullptr, traced.met.regret, ""});
     if (traced.met.number == 0) {
       step.remark = "no row";
       continue;

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "attune/tensor.h"
 #include "base/error.h"
+#include "core/candidate.h"
 
 namespace attune {
 namespace {
@@ -111,29 +115,42 @@ class PanelMatrix {
   int64_t there_, cells_;  ///< Cells of a panel that plain rows fill completely; all cells of a panel.
 };
 
-const std::array<NamedLayout, 3>& registry() {
-  static const std::array<NamedLayout, 3> layouts = {{
-      {"plain", "[N][K], or whatever order the tensor has", {}},
-      {"host.k16.v1", "[N/16][K][16]: panels of 16 rows along K", {DType::fp32, DType::bf16, DType::fp16}},
-      {"host.vnni2x16.v1", "[N/16][K/2][16][2]: panels of pairs along K", {DType::bf16, DType::fp16}},
+/// A layout and its order; plain has none.
+struct KnownLayout {
+  NamedLayout named;
+  std::optional<PanelOrder> order;
+};
+/// The one table of named layouts, plain first.
+const std::array<KnownLayout, 3>& known_layouts() {
+  static const std::array<KnownLayout, 3> layouts = {{
+      {{kPlainLayout, "[N][K], or whatever order the tensor has", {}}, {}},
+      {{"host.k16.v1", "[N/16][K][16]: panels of 16 rows along K", {DType::fp32, DType::bf16, DType::fp16}},
+       PanelOrder{.elements = 1, .k_step = 1}},
+      {{"host.vnni2x16.v1", "[N/16][K/2][16][2]: panels of pairs along K", {DType::bf16, DType::fp16}},
+       PanelOrder{.elements = 2, .k_step = kPairStep}},
   }};
   return layouts;
 }
-/// Orders of registry()'s entries, without plain.
-constexpr std::array<PanelOrder, 2> kOrders = {{{.elements = 1, .k_step = 1}, {.elements = 2, .k_step = kPairStep}}};
+const KnownLayout* find_known(std::string_view name) {
+  const auto& all = known_layouts();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const KnownLayout& one) { return one.named.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
 
 /// Null for plain. Throws unless the layout exists and supports the tensor.
 const PanelOrder* order_of(const Layout& layout, const TensorSpec& plain) {
-  const NamedLayout* found = find_named_layout(layout.name);
+  const KnownLayout* found = find_known(layout.name);
   if (found == nullptr) fail(ErrorCode::invalid_input, "unknown layout: '{}'", layout.name);
-  if (found == registry().data()) return nullptr;
-  if (std::find(found->dtypes.begin(), found->dtypes.end(), plain.dtype) == found->dtypes.end())
+  if (!found->order) return nullptr;
+  const auto& dtypes = found->named.dtypes;
+  if (std::find(dtypes.begin(), dtypes.end(), plain.dtype) == dtypes.end())
     fail(ErrorCode::invalid_input, "the layout does not support this type of elements: {}, {}", layout.name,
          name(plain.dtype));
   if (plain.shape.size() != 2)
     fail(ErrorCode::invalid_input, "the layout packs a matrix: {}, got a tensor of {} axes", layout.name,
          plain.shape.size());
-  return &kOrders[static_cast<size_t>(found - registry().data() - 1)];
+  return &*found->order;
 }
 
 void check_sizes(const Layout& layout, const TensorSpec& spec, size_t plain, size_t packed) {
@@ -146,12 +163,18 @@ void check_sizes(const Layout& layout, const TensorSpec& spec, size_t plain, siz
 
 }  // namespace
 
-std::span<const NamedLayout> named_layouts() { return registry(); }
+std::span<const NamedLayout> named_layouts() {
+  static const std::vector<NamedLayout> all = [] {
+    std::vector<NamedLayout> named;
+    for (const KnownLayout& one : known_layouts()) named.push_back(one.named);
+    return named;
+  }();
+  return all;
+}
 
 const NamedLayout* find_named_layout(std::string_view name) {
-  const auto& all = registry();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const NamedLayout& one) { return one.name == name; });
-  return found == all.end() ? nullptr : &*found;
+  const KnownLayout* found = find_known(name);
+  return found == nullptr ? nullptr : &found->named;
 }
 
 uint64_t packed_bytes(const Layout& layout, const TensorSpec& plain) {

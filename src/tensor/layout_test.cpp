@@ -8,11 +8,18 @@
 
 #include "attune/error.h"
 #include "attune/tensor.h"
+#include "core/candidate.h"
 
 namespace attune {
 namespace {
 
 using testing::HasSubstr;
+
+TEST(Layouts, PlainIsTheFirst) {
+  EXPECT_EQ(Layout().name, kPlainLayout);
+  EXPECT_EQ(named_layouts().front().name, kPlainLayout);
+  for (const NamedLayout& one : named_layouts()) EXPECT_EQ(find_named_layout(one.name)->title, one.title);
+}
 
 TensorSpec weights(DType dtype, int64_t n, int64_t k) {
   return {.role = "b", .dtype = dtype, .shape = {n, k}, .use = Use::weight};

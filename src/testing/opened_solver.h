@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "compile/compile_pool.h"
+#include "core/candidate.h"
 #include "device/devices.h"
 #include "device/host_bytes.h"
 #include "ops/op.h"
@@ -150,8 +151,8 @@ class OpenedSolver {
 
   /// The weights in the config's layout.
   void* packed(const Problem& normal, const Config& config, Buffer plain) {
-    const Layout layout{config.has("b_layout") ? config.text("b_layout") : "plain"};
-    if (layout.name == "plain") return plain.data;
+    const Layout layout{layout_of(config)};
+    if (layout.name == kPlainLayout) return plain.data;
     const WeightPacking packing = packing_of(layout, normal, *backend_, *device_);
     const Buffer to = allocate(packing.bytes);
     packing.pack(std::span(&plain, 1), to);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/candidate.h"
 #include "core/device_info.h"
 #include "dispatch/table/lookup_steps.h"
 #include "dispatch/table/prediction.h"
@@ -39,7 +41,7 @@ class SlowLookup {
     const auto group = groups_.find(group_of(problem));
     if (group == groups_.end()) return found;
     const bool pads = table_.family().pads_rows;
-    for (const auto& step : LookupSteps(pads, m_of(problem), pads ? problem.integer("n") : 0)) {
+    for (const auto& step : LookupSteps(pads ? &table_.family().padding : nullptr, m_of(problem), n_of(problem))) {
       std::vector<Row> of_step;
       for (const auto& [layout, rows] : group->second) {
         const auto at = rows.find(step.m);
@@ -56,14 +58,18 @@ class SlowLookup {
  private:
   using Rows = std::map<int64_t, const TableRow*>;
 
-  static std::string layout_of(const TableRow& row) { return row.layout.empty() ? "plain" : row.layout; }
-  static int64_t m_of(const Problem& problem) { return problem.has("m") ? problem.integer("m") : 0; }
+  static std::string layout_of(const TableRow& row) { return std::string(layout_in_cell(row.layout)); }
+  int64_t m_of(const Problem& problem) const { return size_of(problem, table_.family().rows); }
+  int64_t n_of(const Problem& problem) const { return size_of(problem, table_.family().columns); }
+  static int64_t size_of(const Problem& problem, std::string_view attribute) {
+    return attribute.empty() ? 0 : problem.integer(attribute);
+  }
   static float us_of(const TableRow& row) { return static_cast<float>(*row.us); }
   static bool is_readable(const std::string& layout, const Problem& problem) {
-    return layout == "plain" || has_packed_weights(problem);
+    return layout == kPlainLayout || has_packed_weights(problem);
   }
   std::string group_of(const Problem& problem) const {
-    return key_text(table_.family(), problem.has("m") ? problem.with("m", "0") : problem);
+    return key_text(table_.family(), table_.family().rows.empty() ? problem : problem.with(table_.family().rows, "0"));
   }
 
   /// Whether the row wins its key and layout.
@@ -85,7 +91,7 @@ class SlowLookup {
     return one.file != other.file ? one.file < other.file : us_of(one) < us_of(other);
   }
 
-  static Neighbour neighbour(const TableRow* row) {
+  Neighbour neighbour(const TableRow* row) const {
     return row == nullptr ? Neighbour() : Neighbour{m_of(row->problem), us_of(*row)};
   }
 

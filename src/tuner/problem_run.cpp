@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/candidate.h"
 #include "measure/blocking_calls.h"
 #include "ops/packed_weights.h"
 #include "solver/parts.h"
@@ -394,11 +395,9 @@ bool ProblemRun::has_possible_winner() const {
 
 void ProblemRun::join(EntrantFacts& entrant) {
   const bool incumbent = source_->incumbent() && *source_->incumbent() == entrant.candidate;
-  const std::string layout =
-      entrant.candidate.config.has("b_layout") ? entrant.candidate.config.text("b_layout") : "plain";
   contest_.join({.slot = entrant.slot,
                  .name = entrant.candidate.name(),
-                 .layout = layout,
+                 .layout = layout_of(entrant.candidate),
                  .workspace_bytes = entrant.workspace_bytes,
                  .baseline = entrant.slot == baseline_,
                  .untuned = is_opponent(entrant.candidate),

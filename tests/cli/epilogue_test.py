@@ -35,6 +35,15 @@ class AnEpilogue(story.Story):
         answer = self.attune("explain", KEY, "-t", "bf16_tuned_gemm.csv", "--json").json
         self.assertEqual((answer["match"], answer["candidate"]), ("exact", plain["winner"]))
 
+    def test_a_flag_sets_it_for_one_size_and_for_all_shapes_of_a_list(self):
+        answer = self.attune("tune", "-m", "16", "-n", "64", "-k", "64", "--dtype", "fp32", "--bias", "--act", "gelu",
+                             "--quiet-wait", "0", "--max-trials", "4", "--json").json
+        self.assertEqual(answer["results"][0]["problem"], f"{KEY} act=gelu")
+        self.put("bf16_untuned_gemm.csv", "M,N,K,bias,dtype,outdtype\n16,64,64,True,fp32,fp32\n")
+        self.assertEqual(self.tune("--act", "silu")["results"][0]["problem"], f"{KEY} act=silu")
+        answer = self.attune("tune", "-m", "16", "-n", "64", "-k", "64", "--act", "mish", status=2)
+        self.assertIn("attune: --act expects one of none, relu, gelu, gelu_tanh, silu, got 'mish'\n", answer.stderr)
+
     def test_the_solvers_that_lack_a_part_say_which(self):
         for epilogue, takers in (("act=silu", {"jit_cpu", "onednn", "onednn3", "portable"}), ("beta=any", {"portable"})):
             found = self.attune("list", "candidates", f"{KEY} {epilogue}", "--json").json

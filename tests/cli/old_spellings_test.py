@@ -130,6 +130,7 @@ class NothingIsIgnored(story.Story):
         "-i shapes.csv -o t.csv --tuning_results_file out.yaml",
         "--gemm_size_file sizes.yaml --tuning_results_file out.yaml --trans_a",
         "--gemm_size_file sizes.yaml --tuning_results_file out.yaml --op fmoe",
+        "--gemm_size_file sizes.yaml --tuning_results_file out.yaml --bpreshuffle",
         "-m 1 -n 8 -k 8 --sort",
         "-m 1 -n 8 -k 8 --update_improved",
         "-i shapes.csv -o t.csv --min_improvement_pct 5",

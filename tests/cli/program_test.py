@@ -76,6 +76,16 @@ class TheProgram(story.Story):
         self.assertIn("--help-all", self.attune("tune", "--help").stdout)
         self.assertRegex(self.attune("tune", "--help-all").stdout, r"Refused flags:(\n.*)*--gpu_ids")
 
+    def test_the_flags_of_a_run_are_listed_for_programs(self):
+        flags = self.attune("tune", "--list-flags").json
+        by_name = {name: flag for flag in flags for name in flag["names"]}
+        self.assertTrue(by_name["--budget"]["needs_value"])
+        self.assertTrue(by_name["--bias"]["takes_value"] and not by_name["--bias"]["needs_value"])
+        self.assertFalse(by_name["--all"]["takes_value"])
+        self.assertTrue({"-m", "-n", "-k", "--dtype", "--dtype_a", "--act", "--alpha", "--beta", "--out_scale"} <= {*by_name})
+        for name in ("--help", "-h", "--help-all", "--list-flags", "--gpu_ids"):
+            self.assertNotIn(name, by_name)
+
     def test_a_small_stack_is_enough(self):
         if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():
             self.skipTest("a sanitized program needs more")

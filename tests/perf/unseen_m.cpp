@@ -47,7 +47,7 @@ struct Offer {
 /// Returns the padded rows in a lookup's order, as if `rows` had none for `m`.
 std::vector<Offer> padded_offers(const Rows& rows, int64_t m, int64_t n) {
   std::vector<Offer> offers;
-  for (const int64_t padded : {padded_m_fine(m), padded_m_coarse(m, n)}) {
+  for (const int64_t padded : {padded_m_fine(kProductPadding, m), padded_m_coarse(kProductPadding, m, n)}) {
     if (padded != m && rows.contains(padded)) offers.push_back({padded, 0});
   }
   return offers;

@@ -132,6 +132,4 @@ std::vector<CapturedShapes> read_captures(std::span<const fs::path> sources, con
   return reader.finish();
 }
 
-int64_t rows_of_a(const Problem& problem) { return problem.integer(problem.has("token") ? "token" : "m"); }
-
 }  // namespace attune

@@ -24,7 +24,4 @@ struct CapturedShapes {
 std::vector<CapturedShapes> read_captures(std::span<const std::filesystem::path> sources,
                                           const FamilySpec* family = nullptr);
 
-/// Returns M of a product, or the number of tokens of fmoe.
-int64_t rows_of_a(const Problem& problem);
-
 }  // namespace attune

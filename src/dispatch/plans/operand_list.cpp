@@ -34,22 +34,34 @@ OperandList::OperandList(std::span<const TensorSpec> tensors) : size_(static_cas
   }
 }
 
-bool OperandList::accepts(std::span<void* const> operands) const noexcept {
-  if (operands.size() != size_) return false;
+OperandFault OperandList::fault_of(std::span<void* const> operands) const noexcept {
+  using enum OperandFault::Kind;
+  if (operands.size() != size_) return {count};
   uintptr_t bits = 0;
+  bool has_all = true;
   for (void* const operand : operands) {
-    if (operand == nullptr) return false;
+    has_all = has_all && operand != nullptr;
     bits |= reinterpret_cast<uintptr_t>(operand);
   }
-  if ((bits & unaligned_) != 0) return false;
-  for (size_t out = 0; out < size_; ++out) {
+  if (!has_all || (bits & unaligned_) != 0) return first_bad(operands);
+  for (uint8_t out = 0; out < size_; ++out) {
     if ((outputs_ >> out & 1) == 0) continue;
     const Memory output = memory_of(operands[out], bytes_[out]);
-    for (size_t in = 0; in < size_; ++in) {
-      if (in != out && output.overlaps(memory_of(operands[in], bytes_[in]))) return false;
+    for (uint8_t in = 0; in < size_; ++in) {
+      if (in != out && output.overlaps(memory_of(operands[in], bytes_[in]))) return {overlap, out, in};
     }
   }
-  return true;
+  return {};
+}
+
+/// The operands, together, have a null pointer or a bit that none may have: finds whose it is.
+OperandFault OperandList::first_bad(std::span<void* const> operands) const noexcept {
+  using enum OperandFault::Kind;
+  for (uint8_t i = 0; i < size_; ++i) {
+    if (operands[i] == nullptr) return {null, i};
+    if ((reinterpret_cast<uintptr_t>(operands[i]) & unaligned_) != 0) return {misaligned, i};
+  }
+  return {};
 }
 
 void refuse_operands(std::string_view op, std::span<const TensorSpec> tensors, std::span<void* const> operands,
@@ -57,29 +69,31 @@ void refuse_operands(std::string_view op, std::span<const TensorSpec> tensors, s
   std::vector<TensorSpec> taken;
   std::copy_if(tensors.begin(), tensors.end(), std::back_inserter(taken),
                [&](const TensorSpec& tensor) { return !packed || !tensor.is_packed; });
-  if (operands.size() != taken.size()) {
-    std::vector<std::string> roles;
-    for (const TensorSpec& tensor : taken) roles.push_back(tensor.role);
-    fail(ErrorCode::invalid_input, "this problem of {} has {} operands{} ({}), got {}", op, taken.size(),
-         packed ? " besides its packed ones" : "", join(roles, ", "), operands.size());
-  }
-  for (size_t i = 0; i < taken.size(); ++i) {
-    if (operands[i] == nullptr)
-      fail(ErrorCode::invalid_input, "a null pointer was given for operand {}, {}", i, taken[i].role);
-    if ((reinterpret_cast<uintptr_t>(operands[i]) & (taken[i].alignment_bytes - 1)) != 0)
-      fail(ErrorCode::invalid_input, "operands must be aligned to {} bytes, this one is not: {}, {}",
-           taken[i].alignment_bytes, i, taken[i].role);
-  }
-  for (size_t out = 0; out < taken.size(); ++out) {
-    if (taken[out].use != Use::output) continue;
-    const Memory output = memory_of(operands[out], taken[out].bytes());
-    for (size_t in = 0; in < taken.size(); ++in) {
-      if (in != out && output.overlaps(memory_of(operands[in], taken[in].bytes())))
-        fail(ErrorCode::invalid_input,
-             "the output {} overlaps the {} {}, which is {} while it is written: give it memory of its own",
-             taken[out].role, taken[in].use == Use::output ? "output" : "input", taken[in].role,
-             taken[in].use == Use::output ? "written" : "read");
+  const OperandFault fault = OperandList(taken).fault_of(operands);
+  const auto role = [&](size_t i) -> const std::string& { return taken[i].role; };
+  switch (fault.kind) {
+    case OperandFault::Kind::count: {
+      std::vector<std::string> roles;
+      for (const TensorSpec& tensor : taken) roles.push_back(tensor.role);
+      fail(ErrorCode::invalid_input, "this problem of {} has {} operands{} ({}), got {}", op, taken.size(),
+           packed ? " besides its packed ones" : "", join(roles, ", "), operands.size());
     }
+    case OperandFault::Kind::null:
+      fail(ErrorCode::invalid_input, "a null pointer was given for operand {}, {}", fault.operand, role(fault.operand));
+    case OperandFault::Kind::misaligned: {
+      uint32_t alignment_bytes = 1;
+      for (const TensorSpec& tensor : taken) alignment_bytes = std::max(alignment_bytes, tensor.alignment_bytes);
+      fail(ErrorCode::invalid_input, "operands must be aligned to {} bytes, this one is not: {}, {}", alignment_bytes,
+           fault.operand, role(fault.operand));
+    }
+    case OperandFault::Kind::overlap: {
+      const bool is_output = taken[fault.other].use == Use::output;
+      fail(ErrorCode::invalid_input,
+           "the output {} overlaps the {} {}, which is {} while it is written: give it memory of its own",
+           role(fault.operand), is_output ? "output" : "input", role(fault.other), is_output ? "written" : "read");
+    }
+    case OperandFault::Kind::none:
+      break;
   }
   fail(ErrorCode::invalid_input,
        "the output of this problem of {} overlaps the packed weights: give it memory of its own", op);

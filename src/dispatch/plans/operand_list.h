@@ -11,6 +11,14 @@
 
 namespace attune {
 
+/// Why operands are refused: the one list of conditions, with numbers where a sentence has roles.
+struct OperandFault {
+  enum class Kind : uint8_t { none, count, null, misaligned, overlap };
+  Kind kind = Kind::none;
+  uint8_t operand = 0;  ///< The null or misaligned one; the output that overlaps `other`.
+  uint8_t other = 0;
+};
+
 /// What a call checks of a problem's operands, in the order of Op::tensors() and without text: how many there are,
 /// their sizes and alignment, which are written and which are packed ahead. Kept with each answer.
 class OperandList {
@@ -24,11 +32,16 @@ class OperandList {
   size_t size() const noexcept { return size_; }
   size_t num_packed() const noexcept { return num_packed_; }
   bool is_packed(size_t i) const noexcept { return (packed_ >> i & 1) != 0; }
-  /// Whether a plan may run on these operands, one for each tensor: all are there and aligned, and no byte of an output
-  /// is another operand's, because a kernel writes before it has read everything. Inputs may share bytes. About 4 ns.
-  bool accepts(std::span<void* const> operands) const noexcept;
+  /// Why a plan may not run on these operands, one for each tensor: all are there and aligned as the strictest asks,
+  /// and no byte of an output is another operand's, because a kernel writes before it has read everything. Inputs may
+  /// share bytes. About 4 ns.
+  OperandFault fault_of(std::span<void* const> operands) const noexcept;
+  bool accepts(std::span<void* const> operands) const noexcept {
+    return fault_of(operands).kind == OperandFault::Kind::none;
+  }
 
  private:
+  OperandFault first_bad(std::span<void* const> operands) const noexcept;
   uint8_t size_ = 0, num_packed_ = 0;
   uint16_t outputs_ = 0, packed_ = 0;  ///< A bit for each tensor.
   uint64_t unaligned_ = 0;             ///< Bits that no operand's address may have.

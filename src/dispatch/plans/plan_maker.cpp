@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compile/compiler.h"
+#include "core/candidate.h"
 #include "device/core_binding.h"
 #include "dispatch/plans/library_plan.h"
 #include "dispatch/plans/workspace_plan.h"
@@ -269,7 +270,8 @@ std::optional<Config> PlanMaker::invariant_in(const Problem& single_row, const S
 PlanMaker::PlanResult PlanMaker::make_invariant(const Problem& problem, std::span<const std::string> layouts) {
   PlanResult last;
   last.why_not = "no solver on this machine states a batch-invariant kernel for these weights";
-  const Problem single_row = problem.with("m", "1");
+  const FamilySpec* family = find_family(problem.op());
+  const Problem single_row = family->rows.empty() ? problem : problem.with(family->rows, "1");
   visit_solvers(single_row, [&](const Solver& solver) {
     for (size_t i = 0; i < layouts.size(); ++i) {
       try {
@@ -292,7 +294,7 @@ PlanMaker::PlanResult PlanMaker::make_invariant(const Problem& problem, std::spa
 }
 
 PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, Requirement required) {
-  if (required == Requirement::batch_invariant) return make_invariant(problem, std::vector<std::string>{"plain"});
+  if (required == Requirement::batch_invariant) return make_invariant(problem, std::vector<std::string>{kPlainLayout});
   PlanResult last;
   last.why_not = "no solver on this machine supports the problem";
   visit_solvers(problem, [&](const Solver& solver) {
@@ -317,8 +319,8 @@ std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver
   if (layout_of(untuned) == layout) return untuned;
   const SearchSpace space = backend.space(problem);
   auto values = untuned.values();
-  std::erase_if(values, [](const auto& value) { return value.first == "b_layout"; });
-  values.emplace_back("b_layout", layout);
+  std::erase_if(values, [](const auto& value) { return value.first == kLayoutParameter; });
+  values.emplace_back(kLayoutParameter, layout);
   if (Config changed(std::move(values)); !why_outside(space, changed, problem, device())) return changed;
   // Other parameters, such as the engine or the kernel, must change with the layout.
   constexpr uint64_t kMaxTried = 4096;
@@ -378,7 +380,7 @@ std::vector<std::pair<std::string, std::string>> PlanMaker::untuned_layouts(cons
   visit_solvers(problem, [&](const Solver& solver) {
     try {
       all.emplace_back(solver.id(), layout_of(opened(solver).backend->untuned(problem)));
-      if (untuned_in(problem, solver, "plain")) plain.emplace_back(solver.id(), "plain");
+      if (untuned_in(problem, solver, kPlainLayout)) plain.emplace_back(solver.id(), kPlainLayout);
     } catch (const std::exception&) {
       // This solver has no config for the problem.
     }

@@ -42,7 +42,7 @@ class PlanMaker {
   /// Makes the plan of a named candidate for weights in a layout; a candidate of another layout is refused, and so is a
   /// plan that does not state what is required. Requires: the problem is normalised. Errors of the candidate are
   /// returned, not thrown.
-  PlanResult make(const Problem& problem, std::string_view candidate, std::string_view layout = "plain",
+  PlanResult make(const Problem& problem, std::string_view candidate, std::string_view layout = kPlainLayout,
                   Requirement required = Requirement::none);
   /// Makes an untuned plan of the first solver that supports the problem, baselines first, and whose plan states what
   /// is required; without a requirement of a small problem on one thread (solver/miss_config.h). No plan: no solver

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "core/candidate.h"
 #include "dispatch/table/key_problem.h"
 #include "ops/op.h"
 
@@ -11,7 +12,8 @@ namespace attune {
 
 PlanMaker::PlanResult Resolver::make(const Problem& problem, const PlanRequest& wanted) {
   if (!wanted.candidate.empty())
-    return maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? "plain" : wanted.layouts.front(), required_);
+    return maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? kPlainLayout : wanted.layouts.front(),
+                       required_);
   return wanted.layouts.empty() ? maker_.make_untuned(problem, required_)
                                 : maker_.make_untuned(problem, wanted.layouts, required_);
 }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "core/candidate.h"
 #include "formats/csv/key_cells.h"
 
 namespace attune {
@@ -76,7 +77,7 @@ int64_t KeyCodes::code_of_none(size_t column, const Key& so_far) const {
 }
 
 int64_t KeyCodes::layout_code(std::string_view layout) {
-  return layout.empty() || layout == "plain" ? 0 : code_of_text(layout);
+  return layout.empty() || layout == kPlainLayout ? 0 : code_of_text(layout);
 }
 
 Key KeyCodes::key(const Problem& problem) const {

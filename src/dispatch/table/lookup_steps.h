@@ -2,23 +2,26 @@
 #pragma once
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "attune/match.h"
+#include "ops/family.h"
 
 namespace attune {
 
-/// Returns M padded as the older dispatchers pad it (ROCm/aiter, gemm_common), so that their tables serve the same
-/// shapes. Fine: M up to 256 is rounded up to a multiple of 16, up to 1024 of 32, up to 4096 of 64, larger M of 128.
-/// Requires: M ≥ 1.
-constexpr int64_t padded_m_fine(int64_t m) noexcept {
-  const int64_t step = m <= 256 ? 16 : m <= 1024 ? 32 : m <= 4096 ? 64 : 128;
-  return (m + step - 1) & -step;  // A power of two: a division would cost a third of an exact lookup.
+/// M padded finely by the ladder of its family. Requires: M ≥ 1.
+constexpr int64_t padded_m_fine(const PaddingLadder& ladder, int64_t m) noexcept {
+  int64_t multiple = ladder.last_multiple;
+  for (size_t i = ladder.fine.size(); i-- > 0;) {
+    if (m <= ladder.fine[i].up_to) multiple = ladder.fine[i].multiple;
+  }
+  return (m + multiple - 1) & -multiple;  // A power of two: a division would cost a third of an exact lookup.
 }
 
-/// Coarse: returns 8192 when M > 8192 and N > 4096, else the next power of two.
-constexpr int64_t padded_m_coarse(int64_t m, int64_t n) noexcept {
-  if (m > 8192 && n > 4096) return 8192;
+/// M padded coarsely.
+constexpr int64_t padded_m_coarse(const PaddingLadder& ladder, int64_t m, int64_t n) noexcept {
+  if (m > ladder.most_rows && n > ladder.many_columns) return ladder.most_rows;
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(m)));
 }
 
@@ -31,12 +34,13 @@ class LookupSteps {
     int64_t m = 0;
   };
 
-  LookupSteps(bool pads_m, int64_t m, int64_t n) noexcept {
+  /// `ladder`: null for a family that does not pad.
+  LookupSteps(const PaddingLadder* ladder, int64_t m, int64_t n) noexcept {
     add(Match::exact, m);
     constexpr int64_t kMaxPadded = int64_t{1} << 31;
-    if (!pads_m || m < 1 || m > kMaxPadded) return;
-    add(Match::padded_fine, padded_m_fine(m));
-    add(Match::padded_coarse, padded_m_coarse(m, n));
+    if (ladder == nullptr || m < 1 || m > kMaxPadded) return;
+    add(Match::padded_fine, padded_m_fine(*ladder, m));
+    add(Match::padded_coarse, padded_m_coarse(*ladder, m, n));
   }
   const Step* begin() const noexcept { return steps_.data(); }
   const Step* end() const noexcept { return steps_.data() + count_; }

@@ -8,7 +8,7 @@ namespace attune {
 std::vector<TracedStep> trace_lookup(const RowIndex& rows, int64_t m, int64_t n, bool pads_m,
                                      std::span<const GroupKey> groups, double max_regret) {
   std::vector<TracedStep> trace;
-  const LookupSteps steps(pads_m, m, n);
+  const LookupSteps steps(pads_m ? &rows.padding() : nullptr, m, n);
   const auto* step = steps.begin();
   bool has_row = false;  // The step has one.
   const auto end_step = [&] {

@@ -68,14 +68,25 @@ class LookupOfPackedWeights : public testing::Test {
 }  // namespace
 
 TEST(Padding, FollowsTheLadder) {
-  EXPECT_EQ(padded_m_fine(1), 16);
-  EXPECT_EQ(padded_m_fine(256), 256);
-  EXPECT_EQ(padded_m_fine(257), 288);
-  EXPECT_EQ(padded_m_fine(1025), 1088);
-  EXPECT_EQ(padded_m_fine(4097), 4224);
-  EXPECT_EQ(padded_m_coarse(1, 1), 1);
-  EXPECT_EQ(padded_m_coarse(9000, 4096), 16384);
-  EXPECT_EQ(padded_m_coarse(9000, 4097), 8192);
+  EXPECT_EQ(padded_m_fine(kProductPadding, 1), 16);
+  EXPECT_EQ(padded_m_fine(kProductPadding, 256), 256);
+  EXPECT_EQ(padded_m_fine(kProductPadding, 257), 288);
+  EXPECT_EQ(padded_m_fine(kProductPadding, 1025), 1088);
+  EXPECT_EQ(padded_m_fine(kProductPadding, 4097), 4224);
+  EXPECT_EQ(padded_m_coarse(kProductPadding, 1, 1), 1);
+  EXPECT_EQ(padded_m_coarse(kProductPadding, 9000, 4096), 16384);
+  EXPECT_EQ(padded_m_coarse(kProductPadding, 9000, 4097), 8192);
+}
+
+TEST(Padding, IsTheFamilysOwn) {
+  const PaddingLadder ladder = {
+      .fine = {{{8, 2}, {64, 4}, {128, 8}}}, .last_multiple = 256, .most_rows = 512, .many_columns = 10};
+  EXPECT_EQ(padded_m_fine(ladder, 7), 8);
+  EXPECT_EQ(padded_m_fine(ladder, 9), 12);
+  EXPECT_EQ(padded_m_fine(ladder, 65), 72);
+  EXPECT_EQ(padded_m_fine(ladder, 129), 256);
+  EXPECT_EQ(padded_m_coarse(ladder, 600, 11), 512);
+  EXPECT_EQ(padded_m_coarse(ladder, 600, 10), 1024);
 }
 
 TEST(Padding, IsForTheFamiliesThatPad) {

@@ -62,7 +62,7 @@ bool visit_rows(const RowIndex& rows, int64_t m, int64_t n, bool pads_m, std::sp
   // Loops over one group key are unrolled.
   const std::span<const GroupKey, kLayouts == 1 ? 1 : std::dynamic_extent> groups(group_keys);
   RankedRows<kLayouts> found;
-  const LookupSteps steps(pads_m, m, n);
+  const LookupSteps steps(pads_m ? &rows.padding() : nullptr, m, n);
   for (const auto& step : steps) {
     // If the problem has no row of its own, prefetch the padded rows and those to predict from together.
     if (step.match == Match::padded_fine) {

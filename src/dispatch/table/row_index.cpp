@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "core/candidate.h"
 #include "formats/csv/csv_scan.h"
 #include "formats/csv/key_cells.h"
 #include "formats/csv/row_choice.h"
@@ -64,7 +65,9 @@ class RowIndexBuilder {
         codes_(codes),
         device_(device),
         required_(required),
-        computes_(find_op(codes.family().op) != nullptr) {}
+        computes_(find_op(codes.family().op) != nullptr) {
+    index_.padding_ = codes.family().padding;
+  }
 
   void add_file(uint16_t file) {
     add_file(file, [&] { return CsvScan(index_.files_[file].file); });
@@ -200,7 +203,7 @@ class RowIndexBuilder {
     const std::string_view layout = cell(scan, layout_.column), kernel = cell(scan, name_);
     const int64_t code = KeyCodes::layout_code(layout);
     // Most kernels read plain weights, and need not be parsed.
-    if (code == 0 && kernel.find("b_layout") == std::string_view::npos) return std::nullopt;
+    if (code == 0 && kernel.find(kLayoutParameter) == std::string_view::npos) return std::nullopt;
     const auto [known, is_new] = layout_errors_.try_emplace({hash128(kernel), code});
     if (!is_new) return known->second;
     try {
@@ -211,13 +214,13 @@ class RowIndexBuilder {
     return known->second;
   }
 
-  int64_t layout_of(const CsvScan& scan) {
+  int64_t layout_code_of(const CsvScan& scan) {
     const std::string_view text = cell(scan, layout_.column);
     if (!layout_.known || layout_.last != text) {
       layout_.last = text;
       layout_.code = KeyCodes::layout_code(text);
       layout_.known = true;
-      const std::string name = layout_.code == 0 ? "plain" : layout_.last;
+      const std::string name = layout_.code == 0 ? kPlainLayout : layout_.last;
       if (std::find(index_.layouts_.begin(), index_.layouts_.end(), name) == index_.layouts_.end() &&
           index_.layouts_.size() < RowIndex::kMaxLayouts)
         index_.layouts_.push_back(name);
@@ -280,7 +283,7 @@ class RowIndexBuilder {
     if (index_.names_.size() + kernel.size() > kMaxNameBytes)
       return unusable_.note(scan, [] { return "the names of the kernels exceed 4 GiB, split the table"; });
     if (required_ == Requirement::batch_invariant && !is_kernel_of_weight(key, kernel)) return mixed_.note(scan.line());
-    const GroupKey group = codes_.group_key(key, layout_of(scan));
+    const GroupKey group = codes_.group_key(key, layout_code_of(scan));
     RowIndex::Row row{group.with_m(codes_.m_of(key)),
                       codes_.m_of(key),
                       static_cast<uint32_t>(scan.line()),

@@ -65,6 +65,8 @@ class RowIndex {
   /// Unique layouts of packed weights that rows name.
   const std::vector<std::string>& layouts() const noexcept { return layouts_; }
   size_t num_rows() const noexcept { return num_rows_; }
+  /// The family's.
+  const PaddingLadder& padding() const noexcept { return padding_; }
   /// Other numbers of units that rows of this device's model are for.
   const std::set<int64_t>& other_units() const noexcept { return other_units_; }
   /// Requires: `number` came from find() and is not 0.
@@ -95,6 +97,7 @@ class RowIndex {
   // key, and 0 for a free slot.
   std::vector<uint64_t, HugePages<uint64_t>> prints_;
   std::vector<Row, HugePages<Row>> slots_;
+  PaddingLadder padding_;
   size_t num_rows_ = 0;
   RowsByM groups_;
   std::string names_;

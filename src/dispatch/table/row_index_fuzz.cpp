@@ -96,10 +96,11 @@ class FuzzedLookups {
  private:
   /// Looks up keys of calls that are padded to a row, and keys that the row's own M pads to.
   void check_near(const Problem& problem) const {
-    const int64_t m = problem.integer("m"), n = problem.integer("n");
+    const FamilySpec& family = codes_.family();
+    const int64_t m = problem.integer(family.rows), n = problem.integer(family.columns);
     for (const int64_t called : {m, m > 1 ? m - 1 : 1, m / 2 + 1}) {
-      for (const auto& step : LookupSteps(true, called, n))
-        expect_same(problem.with("m", std::to_string(step.m)), KeyCodes::layout_code({}));
+      for (const auto& step : LookupSteps(&codes_.family().padding, called, n))
+        expect_same(problem.with(family.rows, std::to_string(step.m)), KeyCodes::layout_code({}));
     }
   }
 

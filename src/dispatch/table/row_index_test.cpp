@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -263,7 +265,7 @@ std::vector<std::string> fast_matches(const RowIndex& index, const KeyCodes& cod
     for (const std::string& layout : layouts) groups.push_back(codes.group_key(values, KeyCodes::layout_code(layout)));
   }
   std::vector<std::string> matches;
-  const int64_t m = codes.m_of(values), n = problem.integer_or("n", 0);
+  const int64_t m = codes.m_of(values), n = codes.n_of(values);
   visit_rows<RowIndex::kMaxLayouts>(index, m, n, codes.pads_m(), groups, max_regret, [&](const MatchedRow& met) {
     matches.push_back(fmt::format("{} {} {}", name(met.match), index.where(index.row(met.number)), met.regret));
     return false;
@@ -281,20 +283,88 @@ std::vector<std::string> slow_matches(const Table& table, const SlowLookup& look
 }
 
 /// Returns a problem with the sizes of a row, near them, or arbitrary.
-Problem some_problem(std::span<const TableRow> rows, Random& random) {
+Problem some_problem(const FamilySpec& family, std::span<const TableRow> rows, Random& random) {
   const Problem& one = rows[random.below(rows.size())].problem;
-  if (!one.has("m")) return one;
-  const int64_t m = one.integer("m");
+  if (family.rows.empty()) return one;
+  const int64_t m = one.integer(family.rows);
   const int64_t near = std::max<int64_t>(1, m - static_cast<int64_t>(random.below(2 + static_cast<uint64_t>(m) / 2)));
   switch (random.below(4)) {
     case 0:
       return one;
     case 1:
-      return one.with("m", std::to_string(1 + random.below(40000)));
+      return one.with(family.rows, std::to_string(1 + random.below(40000)));
     case 2:
-      return one.with("n", std::to_string(1 + random.below(20000))).with("m", std::to_string(near));
+      if (family.columns.empty()) return one.with(family.rows, std::to_string(near));
+      return one.with(family.columns, std::to_string(1 + random.below(20000))).with(family.rows, std::to_string(near));
     default:
-      return one.with("m", std::to_string(near));
+      return one.with(family.rows, std::to_string(near));
+  }
+}
+
+/// Counts of lookups by match, `fallback` for none.
+using MatchCounts = std::map<std::string, size_t>;
+
+void expect_same_matches(const Table& table, const DeviceInfo& here, int num_lookups, Random& random,
+                         MatchCounts& counts) {
+  constexpr double kMaxRegret = 0.25;
+  const KeyCodes codes(table.family());
+  const RowIndex index(codes, table.documents(), here);
+  const SlowLookup slow(table, here, kMaxRegret);
+  for (int i = 0; i < num_lookups; ++i) {
+    const Problem problem = some_problem(table.family(), table.rows(), random);
+    const auto wanted = slow_matches(table, slow, problem);
+    ASSERT_EQ(fast_matches(index, codes, problem, kMaxRegret), wanted) << problem.key() << " on " << here.key();
+    for (const std::string& one : wanted) ++counts[one.substr(0, one.find(' '))];
+    if (wanted.empty()) ++counts["fallback"];
+  }
+}
+
+/// A table of a family with rows of two layers, at random numbers of rows and at padded ones.
+Table some_table(const FamilySpec& family, Random& random) {
+  std::string text = "gfx,cu_num";
+  for (const KeyColumn& key : family.key) text += "," + std::string(key.column);
+  text += ",us,kernelName\n";
+  for (int row = 0; row < 60; ++row) {
+    const uint64_t layer = random.below(2);
+    text += "gfx942,80";
+    for (const KeyColumn& key : family.key) {
+      std::string value(key.default_value);
+      if (key.attribute == family.rows)
+        value = std::to_string(row % 2 == 0 ? 16 * (1 + random.below(40)) : uint64_t{1} << random.below(15));
+      else if (key.kind == ColumnKind::integer)
+        value = std::to_string(64 + 8192 * layer);
+      else if (value.empty())
+        value = key.kind == ColumnKind::dtype ? "bf16" : key.kind == ColumnKind::text ? "word" : "0";
+      text += "," + value;
+    }
+    text += fmt::format(",{},a kernel\n", 1 + random.below(100));
+  }
+  return Table::of({CsvDocument::parse(text, "table.csv")}, &family);
+}
+
+TEST(RowIndexProperty, StepsThroughTablesOfEveryFamilyAsTheSlowLookupDoes) {
+  using enum ColumnKind;
+  static const FamilySpec other = {
+      .op = "other",
+      .key = {{"token", "token", integer, ""}, {"dim", "dim", integer, ""}},
+      .results = {"us", "kernelName"},
+      .rows = "token",
+      .columns = "dim",
+      .pads_rows = true,
+      .padding = {.fine = {{{8, 4}, {64, 8}, {128, 16}}}, .last_multiple = 64, .most_rows = 512, .many_columns = 4096}};
+  std::vector<const FamilySpec*> all = {&other};
+  for (const FamilySpec& family : families()) all.push_back(&family);
+  DeviceInfo here;
+  here.gfx = "gfx942";
+  here.num_units = 80;
+  Random random(3);
+  for (const FamilySpec* family : all) {
+    SCOPED_TRACE(family->op);
+    MatchCounts counts;
+    expect_same_matches(some_table(*family, random), here, 200, random, counts);
+    EXPECT_GT(counts["exact"], 10u);
+    for (const char* match : {"padded_fine", "padded_coarse", "predicted"})
+      EXPECT_EQ(counts[match] > 0, family->pads_rows) << match;
   }
 }
 
@@ -302,8 +372,7 @@ TEST(RowIndexProperty, StepsThroughTheRealTablesAsTheSlowLookupDoes) {
   std::map<const FamilySpec*, std::vector<RealTable>> by_family;
   for (RealTable& one : real_tables()) by_family[&one.table.family()].push_back(std::move(one));
   if (by_family.empty()) GTEST_SKIP() << "the folder of real tables is not available";
-  constexpr double kMaxRegret = 0.25;
-  std::map<std::string, size_t> counts;  // By match.
+  MatchCounts counts;
   Random random(2);
   for (const auto& [family, tables] : by_family) {
     std::vector<CsvDocument> documents;
@@ -311,18 +380,7 @@ TEST(RowIndexProperty, StepsThroughTheRealTablesAsTheSlowLookupDoes) {
       for (const CsvDocument& document : one.table.documents()) documents.push_back(document);
     }
     const Table table = Table::of(std::move(documents), family);
-    const KeyCodes codes(*family);
-    for (const DeviceInfo& here : real_devices()) {
-      const RowIndex index(codes, table.documents(), here);
-      const SlowLookup slow(table, here, kMaxRegret);
-      for (int i = 0; i < 500; ++i) {
-        const Problem problem = some_problem(table.rows(), random);
-        const auto wanted = slow_matches(table, slow, problem);
-        ASSERT_EQ(fast_matches(index, codes, problem, kMaxRegret), wanted) << problem.key() << " on " << here.key();
-        for (const std::string& one : wanted) ++counts[one.substr(0, one.find(' '))];
-        if (wanted.empty()) ++counts["fallback"];
-      }
-    }
+    for (const DeviceInfo& here : real_devices()) expect_same_matches(table, here, 500, random, counts);
   }
   for (const Match match : {Match::exact, Match::padded_fine, Match::padded_coarse, Match::predicted, Match::fallback})
     EXPECT_GT(counts[std::string(name(match))], 100u) << name(match);

@@ -152,10 +152,11 @@ FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op) {
   if (named.size() == 1) return {named.front(), {}};
   // The name is no clue, or fits two families equally (`bf16` and `fmoe`), so the columns decide.
   if (named.empty() && is_bare(document) && !possible.empty()) {
-    return {checked_family(*find_family("gemm_a16w16"), document),
-            {fmt::format("{}: neither the name nor the columns identify the family; bare M, N, K are read as "
-                         "gemm_a16w16; choose another with --op",
-                         document.name())}};
+    return {
+        checked_family(default_family(), document),
+        {fmt::format("{}: neither the name nor the columns identify the family; bare M, N, K are read as {}; choose "
+                     "another with --op",
+                     document.name(), default_family().op)}};
   }
   std::vector<const FamilySpec*> understood;
   for (const FamilySpec* family : named.empty() ? possible : named) {

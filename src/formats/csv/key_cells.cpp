@@ -66,6 +66,12 @@ std::optional<std::string> accepted_value(const FamilySpec& family, const KeyCol
     const bool has_names = key.kind == ColumnKind::dtype || key.kind == ColumnKind::choice;
     return value || !has_names ? value : attribute_value(cell, ColumnKind::text);
   }
+  // The device decides which format it is, in Op::normalise().
+  if (!value && key.kind == ColumnKind::dtype && trim(cell) == kDeviceFp8) {
+    const bool takes_one = in_range(family, key, std::string(name(DType::e4m3fn))) ||
+                           in_range(family, key, std::string(name(DType::e4m3fnuz)));
+    return takes_one ? std::optional(std::string(kDeviceFp8)) : std::nullopt;
+  }
   return value && in_range(family, key, *value) ? value : std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -234,16 +235,17 @@ class TableEdit {
   std::vector<std::string> sort_key(std::string_view gfx, int64_t num_units, const Problem& problem) const {
     if (!options_.sort) return {};
     std::vector<std::string> key = {std::string(gfx), std::to_string(num_units)};
-    std::string m;
+    std::string rows;
     for (const KeyColumn& column : family_.key) {
       const auto value = key_value(problem, column);
-      if (column.attribute == "m") {
-        m = value;
+      if (column.attribute == family_.rows) {
+        rows = value;
         continue;
       }
       key.push_back(value);
-      if (column.attribute == "n") key.push_back(m);
+      if (column.attribute == family_.columns) key.push_back(std::exchange(rows, {}));
     }
+    if (!rows.empty()) key.push_back(rows);
     return key;
   }
 

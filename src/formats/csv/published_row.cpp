@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "formats/csv/published_row.h"
 
+#include "core/candidate.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -8,7 +9,7 @@ namespace attune {
 PublishedRow published_row(const Problem& problem, const Candidate& candidate, double us, double err_ratio) {
   PublishedRow row;
   row.problem = problem;
-  if (candidate.config.has("b_layout")) row.layout = candidate.config.text("b_layout");
+  row.layout = layout_of(candidate);
   row.kernel_name = candidate.name();
   row.libtype = candidate.solver.substr(0, candidate.solver.find('.'));
   row.split_k = candidate.config.has("split_k") ? candidate.config.integer("split_k") : 1;

@@ -2,10 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "attune/problem.h"
 #include "attune/requirement.h"
 #include "core/candidate.h"
+#include "formats/csv/row_part.h"
 
 namespace attune {
 
@@ -15,7 +17,7 @@ struct PublishedRow {
   std::string gfx;
   int64_t num_units = 0;
   std::string model;  ///< Column `device`.
-  std::string layout = "plain";
+  std::string layout = kPlainLayout;
   Requirement require = Requirement::none;  ///< What the kernel was verified to keep.
   std::string kernel_name;                  ///< Candidate::name().
   std::string libtype;                      ///< First part of the solver's id.
@@ -24,6 +26,7 @@ struct PublishedRow {
   double us = 0;                            ///< > 0.
   double err_ratio = 0;                     ///< Fraction.
   double tflops = 0, bw = 0;                ///< 10^12 operations of Work::arithmetic a second; GB/s.
+  std::vector<RowPart> parts = {};  ///< In the order of FamilySpec::parts; those that it lacks have empty cells.
 };
 
 /// Makes a candidate's row of its family's table, with the rates for its time (0 µs: none).

@@ -14,32 +14,6 @@
 namespace attune {
 namespace {
 
-const KeyColumn* find_key(const FamilySpec& family, std::string_view attribute) {
-  const auto found = std::find_if(family.key.begin(), family.key.end(),
-                                  [&](const KeyColumn& key) { return key.attribute == attribute; });
-  return found == family.key.end() ? nullptr : &*found;
-}
-
-/// Values set by the command line, by attribute. A setting without an attribute in the family is an error, never
-/// ignored.
-std::vector<std::pair<std::string, std::string>> overrides(const FamilySpec& family, const ShapeOptions& options) {
-  std::vector<std::pair<std::string, std::string>> set;
-  const auto add = [&](std::string_view flag, std::string_view attribute, std::string value) {
-    if (!find_key(family, attribute)) {
-      fail(ErrorCode::invalid_input, "{} has no meaning for the family {}, omit it", flag, family.op);
-    }
-    set.emplace_back(attribute, std::move(value));
-  };
-  const auto flag_text = [](bool value) { return std::string(value ? "1" : "0"); };
-  if (options.indtype)
-    add("--indtype", find_key(family, "dtype") ? "dtype" : "q_dtype_w", std::string(name(*options.indtype)));
-  if (options.outdtype) add("--outdtype", "outdtype", std::string(name(*options.outdtype)));
-  if (options.bias) add("--bias", "bias", flag_text(*options.bias));
-  if (options.trans_a) add("--trans_a", "trans_a", flag_text(*options.trans_a));
-  if (options.trans_b) add("--trans_b", "trans_b", flag_text(*options.trans_b));
-  return set;
-}
-
 constexpr size_t kMaxListed = 400;  // characters
 
 /// Reports ignored columns that a user might expect to matter.
@@ -59,19 +33,23 @@ void note_surplus(const CsvDocument& document, const FamilySpec& family, std::ve
 }
 
 void note_defaults(const KeyCells& cells, const CsvDocument& document, const FamilySpec& family,
-                   const ShapeOptions& options, std::vector<std::string>& notices) {
-  for (const std::string_view attribute : {"dtype", "q_dtype_w"}) {
-    const KeyColumn* key = find_key(family, attribute);
-    if (!key || key->default_value.empty() || cells.has(attribute) || options.indtype) continue;
+                   const std::vector<std::pair<std::string, std::string>>& set, std::vector<std::string>& notices) {
+  for (const KeyColumn& key : family.key) {
+    const bool is_set =
+        std::any_of(set.begin(), set.end(), [&](const auto& one) { return one.first == key.attribute; });
+    // The type of the result follows that of the inputs.
+    if (key.kind != ColumnKind::dtype || key.attribute == "outdtype" || key.default_value.empty() || is_set ||
+        cells.has(key.attribute))
+      continue;
     notices.push_back(fmt::format("{}: there is no column '{}', using {}; choose another with --indtype",
-                                  document.name(), key->column, key->default_value));
+                                  document.name(), key.column, key.default_value));
   }
 }
 
 Problem with_overrides(Problem problem, const FamilySpec& family,
                        const std::vector<std::pair<std::string, std::string>>& set, bool outdtype_follows) {
   for (const auto& [attribute, value] : set) {
-    const KeyColumn& key = *find_key(family, attribute);
+    const KeyColumn& key = *find_column(family, attribute);
     if (key.optional && value == key.default_value && !problem.has(attribute)) continue;
     problem = problem.with(attribute, value);
     if (attribute == "dtype" && outdtype_follows) problem = problem.with("outdtype", value);
@@ -85,13 +63,12 @@ ShapeList read_shapes(const std::filesystem::path& path, const ShapeOptions& opt
   const auto document = CsvDocument::read(path);
   auto [family, notices] = family_of_file(document, options.op);
   const KeyCells cells(document, *family, Strictness::shape);
-  const auto set = overrides(*family, options);
-  const bool outdtype_follows =
-      options.indtype && !options.outdtype && !cells.has("outdtype") && find_key(*family, "outdtype");
-  const std::string_view rows_of_a = family->op == "fmoe" ? "token" : "m";
+  const auto set = values_of(*family, options.settings);
+  const bool outdtype_follows = find_setting(options.settings, "outdtype") == nullptr && !cells.has("outdtype") &&
+                                find_column(*family, "outdtype") != nullptr;
 
   ShapeList list{family, {}, std::move(notices)};
-  note_defaults(cells, document, *family, options, list.notices);
+  note_defaults(cells, document, *family, set, list.notices);
   note_surplus(document, *family, list.notices);
   std::set<std::string> seen;
   size_t num_repeated = 0, num_large = 0;
@@ -99,7 +76,7 @@ ShapeList read_shapes(const std::filesystem::path& path, const ShapeOptions& opt
   for (size_t row = 0; row < document.num_rows(); ++row) {
     document.check_cells(row);
     Problem problem = with_overrides(cells.problem(row), *family, set, outdtype_follows);
-    if (options.max_m && problem.integer(rows_of_a) > *options.max_m) {
+    if (options.max_rows && rows_of(problem).value_or(0) > *options.max_rows) {
       ++num_large;
     } else if (!seen.insert(problem.key()).second) {
       if (num_repeated++ == 0) first_repeated = document.where(row);
@@ -112,7 +89,7 @@ ShapeList read_shapes(const std::filesystem::path& path, const ShapeOptions& opt
                                        counted(num_repeated, "repetition"), first_repeated));
   if (num_large > 0)
     list.notices.push_back(fmt::format("{}: {} with more than {} rows skipped (--max-m)", document.name(),
-                                       counted(num_large, "shape"), *options.max_m));
+                                       counted(num_large, "shape"), *options.max_rows));
   return list;
 }
 

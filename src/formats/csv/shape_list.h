@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attune/problem.h"
+#include "ops/attribute_setting.h"
 #include "ops/family.h"
 
 namespace attune {
@@ -14,9 +15,8 @@ namespace attune {
 /// Settings of the command line for the shapes of a file. They override the file's columns.
 struct ShapeOptions {
   std::string op;                          ///< `--op`; empty: chosen by family_of_file().
-  std::optional<DType> indtype, outdtype;  ///< Without column or option for outdtype, outdtype is dtype.
-  std::optional<bool> bias, trans_a, trans_b;
-  std::optional<int64_t> max_m;  ///< Shapes with a larger M (tokens of fmoe) are skipped.
+  std::vector<AttributeSetting> settings;  ///< Without column or setting for outdtype, outdtype is dtype.
+  std::optional<int64_t> max_rows;         ///< `--max-m`: shapes with more rows_of() are skipped.
 };
 
 struct Shape {

@@ -14,6 +14,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+ShapeOptions with(std::vector<AttributeSetting> settings) {
+  return {.op = "", .settings = std::move(settings), .max_rows = {}};
+}
+
 class Shapes : public testing::Test {
  protected:
   ShapeList read(std::string_view content, const ShapeOptions& options = {},
@@ -60,23 +64,28 @@ TEST_F(Shapes, TheDefaultDtypeIsSaid) {
 
 TEST_F(Shapes, TheResultHasTheTypeOfTheInputsUnlessSaidOtherwise) {
   EXPECT_THAT(keys("M,N,K,dtype\n1,2,3,fp32\n")[0], HasSubstr("dtype=fp32 outdtype=fp32"));
-  EXPECT_THAT(keys("M,N,K\n1,2,3\n", {.indtype = DType::fp16})[0], HasSubstr("dtype=fp16 outdtype=fp16"));
-  EXPECT_THAT(keys("M,N,K\n1,2,3\n", {.indtype = DType::fp16, .outdtype = DType::fp32})[0],
+  EXPECT_THAT(keys("M,N,K\n1,2,3\n", with({{"dtype", "fp16", "--dtype"}}))[0], HasSubstr("dtype=fp16 outdtype=fp16"));
+  EXPECT_THAT(keys("M,N,K\n1,2,3\n", with({{"dtype", "fp16", "--dtype"}, {"outdtype", "fp32", "--outdtype"}}))[0],
               HasSubstr("dtype=fp16 outdtype=fp32"));
-  EXPECT_THAT(keys("M,N,K,outdtype\n1,2,3,bf16\n", {.indtype = DType::fp16})[0], HasSubstr("dtype=fp16 outdtype=bf16"));
+  EXPECT_THAT(keys("M,N,K,outdtype\n1,2,3,bf16\n", with({{"dtype", "fp16", "--dtype"}}))[0],
+              HasSubstr("dtype=fp16 outdtype=bf16"));
 }
 
 TEST_F(Shapes, OptionsWinOverTheFile) {
-  const ShapeOptions options{.bias = true, .trans_a = false, .trans_b = false};
+  const ShapeOptions options =
+      with({{"bias", "1", "--bias"}, {"trans_a", "0", "--trans_a"}, {"trans_b", "0", "--trans_b"}});
   EXPECT_THAT(
       keys("M,N,K,bias\n1,2,3,False\n", options),
       ElementsAre("gemm_a16w16 m=1 n=2 k=3 bias=1 dtype=bf16 outdtype=bf16 scale_ab=0 bpreshuffle=0 trans_b=0"));
 }
 
 TEST_F(Shapes, AnOptionThatMakesNoSenseForTheFamilyIsRefused) {
-  EXPECT_EQ(message("M,N,K\n1,2,3\n", {.bias = true}, "a8w8_untuned_gemm.csv"),
-            "--bias has no meaning for the family gemm_a8w8, omit it");
-  EXPECT_THAT(keys("M,N,K\n1,2,3\n", {.indtype = DType::e4m3fn}, "a8w8_untuned_gemm.csv"),
+  EXPECT_EQ(
+      message("M,N,K\n1,2,3\n", with({{"bias", "1", "--bias"}}), "a8w8_untuned_gemm.csv"),
+      "--bias has no meaning for the family gemm_a8w8, omit it, or name an op that has it with --op: gemm_a16w16");
+  EXPECT_EQ(message("M,N,K\n1,2,3\n", with({{"token", "1", "--token"}})),
+            "--token has no meaning for the family gemm_a16w16, omit it");
+  EXPECT_THAT(keys("M,N,K\n1,2,3\n", with({{"dtype", "e4m3fn", "--dtype"}}), "a8w8_untuned_gemm.csv"),
               ElementsAre("gemm_a8w8 m=1 n=2 k=3 q_dtype_w=e4m3fn"));
 }
 
@@ -99,8 +108,28 @@ TEST_F(Shapes, SurplusColumnsAreIgnoredAndNamed) {
   EXPECT_THAT(read("layer,M,N,K,dtype,us\nq,1,2,3,bf16,7\n").notices, ElementsAre(HasSubstr("ignored: layer")));
 }
 
+TEST_F(Shapes, AnyAttributeOfTheFamilyCanBeSet) {
+  EXPECT_THAT(
+      keys("M,N,K,dtype\n1,2,3,fp32\n", with({{"act", "GELU", "--act"}, {"out_scale", "true", "--out_scale"}}))[0],
+      HasSubstr(" act=gelu out_scale=1"));
+  EXPECT_EQ(message("M,N,K\n1,2,3\n", with({{"act", "gelo", "--act"}})),
+            "--act expects one of none, relu, gelu, gelu_tanh, silu, got 'gelo'");
+  EXPECT_EQ(message("M,N,K\n1,2,3\n", with({{"out_scale", "2", "--out_scale"}})),
+            "--out_scale expects 0 or 1, got '2'");
+}
+
+TEST_F(Shapes, TheRowsThatAreLimitedAreThoseOfTheFamily) {
+  const std::string header =
+      "token,model_dim,inter_dim,expert,topk,act_type,dtype,q_dtype_a,q_dtype_w,q_type,use_g1u1,doweight_stage1\n";
+  const std::string rest =
+      ",64,32,8,2,ActivationType.Silu,torch.bfloat16,torch.bfloat16,torch.bfloat16,QuantType.No,1,0\n";
+  const auto list =
+      read(header + "16" + rest + "17" + rest, {.op = "fmoe", .settings = {}, .max_rows = 16}, "untuned_fmoe.csv");
+  EXPECT_EQ(list.shapes.size(), 1u);
+}
+
 TEST_F(Shapes, LargeRowCountsAreSkippedOnRequest) {
-  const auto list = read("M,N,K,dtype\n16,2,3,bf16\n17,2,3,bf16\n", {.max_m = 16});
+  const auto list = read("M,N,K,dtype\n16,2,3,bf16\n17,2,3,bf16\n", {.op = "", .settings = {}, .max_rows = 16});
   EXPECT_EQ(list.shapes.size(), 1u);
   EXPECT_THAT(list.notices, ElementsAre(HasSubstr("1 shape with more than 16 rows")));
 }

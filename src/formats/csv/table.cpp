@@ -26,7 +26,7 @@ struct CountedNotice {
 class RowReader {
  public:
   RowReader(const CsvDocument& document, const FamilySpec& family, size_t file)
-      : document_(document), keys_(document, family, Strictness::table), file_(file) {
+      : document_(document), family_(family), keys_(document, family, Strictness::table), file_(file) {
     for (const TableColumn& column : table_columns()) {
       auto place = document.find_column(column.name);
       if (!place && !column.other_name.empty()) place = document.find_column(column.other_name);
@@ -42,6 +42,8 @@ class RowReader {
         const TableColumn& column = table_columns()[i];
         if (column.read != nullptr) column.read(places_[i] ? document_.cell(row, *places_[i]) : "", result);
       }
+      for (size_t i = 0; i < document_.columns().size() && !family_.parts.empty(); ++i)
+        read_part_cell(family_, document_.columns()[i], document_.cell(row, i), result);
     } catch (Error& error) {
       error.add_context(document_.where(row));
       throw;
@@ -59,6 +61,7 @@ class RowReader {
 
  private:
   const CsvDocument& document_;
+  const FamilySpec& family_;
   KeyCells keys_;
   size_t file_;
   std::vector<std::optional<size_t>> places_;  ///< Of table_columns().

@@ -17,6 +17,8 @@ using enum TableColumn::Place;
 /// From shorter than any clock can measure to longer than anyone has waited, so that ratios of times stay finite.
 constexpr double kShortest_us = 1e-9, kLongest_us = 1e18;
 
+std::string time_text(double us) { return fmt::format("{:.4f}", us); }
+
 /// The shortest text of a fraction with at most four decimals: `0.0`, `0.0029`.
 std::string fraction_text(double value) {
   std::string text = fmt::format("{:.4f}", value);
@@ -59,7 +61,7 @@ constexpr std::array kColumns = {
                 .write = [](const Written& row) { return std::to_string(row.algorithm); }},
     TableColumn{.name = "splitK", .write = [](const Written& row) { return std::to_string(row.split_k); }},
     TableColumn{.name = "us",
-                .write = [](const Written& row) { return fmt::format("{:.4f}", row.us); },
+                .write = [](const Written& row) { return time_text(row.us); },
                 .read = [](Cell cell, Read& row) { row.us = usable_time(cell); }},
     TableColumn{.name = "kernelName",
                 .write = [](const Written& row) { return row.kernel_name; },
@@ -88,6 +90,36 @@ constexpr std::array kColumns = {
                 .read = [](Cell cell, Read& row) { row.require = parse_requirement(cell); }},
     TableColumn{.name = "_tag", .place = read_only, .read = [](Cell cell, Read& row) { row.tag = cell; }},
 };
+
+/// The part whose column it is, and what it has there.
+struct PartCell {
+  enum class What : uint8_t { us, kernel_name, err_ratio };
+  size_t part = 0;
+  What what = What::us;
+};
+std::optional<PartCell> part_of(const FamilySpec& family, std::string_view column) {
+  for (size_t i = 0; i < family.parts.size(); ++i) {
+    const PartColumns& part = family.parts[i];
+    if (equal_ignoring_case(part.us, column)) return PartCell{i, PartCell::What::us};
+    if (equal_ignoring_case(part.kernel_name, column)) return PartCell{i, PartCell::What::kernel_name};
+    if (equal_ignoring_case(part.err_ratio, column)) return PartCell{i, PartCell::What::err_ratio};
+  }
+  return std::nullopt;
+}
+
+std::string part_text(const PublishedRow& row, const PartCell& cell) {
+  if (cell.part >= row.parts.size()) return {};
+  const RowPart& part = row.parts[cell.part];
+  switch (cell.what) {
+    case PartCell::What::us:
+      return part.us ? time_text(*part.us) : "";
+    case PartCell::What::err_ratio:
+      return part.err_ratio ? fraction_text(*part.err_ratio) : "";
+    case PartCell::What::kernel_name:
+      break;
+  }
+  return part.kernel_name;
+}
 
 }  // namespace
 
@@ -121,7 +153,27 @@ std::optional<std::string> table_cell(const FamilySpec& family, const PublishedR
   for (const TableColumn& one : kColumns) {
     if (one.write != nullptr && one.is_named(column)) return one.write(row);
   }
+  if (const auto cell = part_of(family, column)) return part_text(row, *cell);
   return std::nullopt;
+}
+
+bool read_part_cell(const FamilySpec& family, std::string_view column, std::string_view cell, TableRow& row) {
+  const auto found = part_of(family, column);
+  if (!found) return false;
+  row.parts.resize(family.parts.size());
+  RowPart& part = row.parts[found->part];
+  switch (found->what) {
+    case PartCell::What::us:
+      part.us = usable_time(cell);
+      break;
+    case PartCell::What::kernel_name:
+      part.kernel_name = cell;
+      break;
+    case PartCell::What::err_ratio:
+      part.err_ratio = fraction(cell);
+      break;
+  }
+  return true;
 }
 
 std::optional<int64_t> units_of(std::string_view cell) {

@@ -43,6 +43,9 @@ std::vector<std::string> new_table_header(const FamilySpec& family);
 /// Text that Attune writes into a column for a row; nullopt for an unknown column.
 std::optional<std::string> table_cell(const FamilySpec& family, const PublishedRow& row, std::string_view column);
 
+/// Takes a cell of a column of the family's parts into the row; returns false for another column.
+bool read_part_cell(const FamilySpec& family, std::string_view column, std::string_view cell, TableRow& row);
+
 /// Reads a cell of the column cu_num: 0 if it is empty, nothing if it is no count.
 std::optional<int64_t> units_of(std::string_view cell);
 /// Returns why a cell of the column cu_num is no count.

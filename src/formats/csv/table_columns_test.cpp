@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "formats/csv/table.h"
 
 namespace attune {
@@ -40,6 +41,41 @@ Table table_with_all_columns(const PublishedRow& row, bool other_names) {
   std::vector<CsvDocument> documents;
   documents.push_back(CsvDocument::parse(header + "\n" + cells + "\n", "t.csv"));
   return Table::of(std::move(documents), find_family("gemm_a16w16"));
+}
+
+/// The rows of a table, written as a new one and read again.
+Table written_again(const Table& table) {
+  const FamilySpec& family = table.family();
+  const auto header = new_table_header(family);
+  std::string text = join(header, ",") + "\n";
+  for (const TableRow& row : table.rows()) {
+    PublishedRow made;
+    made.problem = row.problem;
+    made.gfx = row.gfx;
+    made.num_units = row.num_units;
+    made.us = row.us.value_or(0);
+    made.parts = row.parts;
+    for (const std::string& column : header)
+      text += (&column == &header.front() ? "" : ",") + csv_cell(table_cell(family, made, column).value_or(""));
+    text += "\n";
+  }
+  return Table::of({CsvDocument::parse(text, "t.csv")}, &family);
+}
+
+TEST(TableColumns, ARowOfSeveralKernelsKeepsTheirTimesAndNames) {
+  const Table table = Table::read(std::string(ATTUNE_SOURCE_DIR) + "/tests/data/tuned_fmoe.csv");
+  ASSERT_FALSE(table.rows().empty());
+  const RowPart& first = table.rows().front().parts.at(0);
+  EXPECT_EQ(first.us, usable_time(table.cell(table.rows().front(), "us1")));
+  EXPECT_EQ(first.kernel_name, table.cell(table.rows().front(), "kernelName1"));
+  EXPECT_EQ(first.err_ratio, 0.0);
+  const Table again = written_again(table);
+  ASSERT_EQ(again.rows().size(), table.rows().size());
+  for (size_t i = 0; i < table.rows().size(); ++i) {
+    EXPECT_EQ(again.rows()[i].parts.size(), 2u);
+    EXPECT_EQ(again.rows()[i].parts, table.rows()[i].parts) << i;
+    EXPECT_EQ(again.rows()[i].us, table.rows()[i].us) << i;
+  }
 }
 
 TEST(TableColumns, AreReadAsTheyAreWritten) {

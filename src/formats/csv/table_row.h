@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attune/problem.h"
 #include "formats/csv/row_choice.h"
+#include "formats/csv/row_part.h"
 
 namespace attune {
 
@@ -22,6 +24,7 @@ struct TableRow {
   std::string kernel_name, libtype;
   std::optional<double> us;  ///< nullopt for a time that is zero, negative, not finite, or not a number.
   std::optional<double> err_ratio, tflops, bw;
+  std::vector<RowPart> parts;  ///< One for each of FamilySpec::parts.
 
   /// Requires: the row has a usable time.
   RowRank rank(Requirement required) const noexcept { return {file, *us, require, required}; }

@@ -104,8 +104,8 @@ GemmShape GemmShape::of(const Problem& problem) {
 std::span<const AttributeSpec> GemmOp::schema() const { return gemm_schema(); }
 const FamilySpec& GemmOp::family() const { return gemm_a16w16_family(); }
 
-Problem GemmOp::normalise(const Problem& problem, const DeviceInfo&) const {
-  Problem whole = normalised(problem, gemm_schema());
+Problem GemmOp::normalise(const Problem& problem, const DeviceInfo& device) const {
+  Problem whole = normalised(problem, gemm_schema(), device);
   const auto shape = GemmShape::of(whole);
   if (shape.packed && shape.b_is_kn)
     fail(ErrorCode::invalid_input, "weights that are packed ahead (bpreshuffle=1) must be N×K, use trans_b=1");

@@ -2,6 +2,7 @@
 #include "solver/modules/module_loader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -98,10 +99,11 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
     std::string reason = file.empty() ? "the module " + file_name + " is not installed" : std::string();
     if (const auto why = file.empty() ? std::nullopt : why_not_trusted(file, code_file())) {
       reason = fmt::format("the module is not used, {}", *why);
-      registry.notices_.push_back(fmt::format("the solver {} is excluded, {}", spec.solver_id, *why));
+      registry.notices_.push_back(fmt::format("the solver {} is excluded, {}", fmt::join(spec.solver_ids, ", "), *why));
     }
-    registry.add_unavailable(std::string(spec.solver_id), std::string(spec.title), reason);
-    if (reason.empty() && host == HostProcess::program) registry.open_module(registry.entries_.back());
+    for (const std::string_view id : spec.solver_ids)
+      registry.add_unavailable(std::string(id), std::string(spec.title), reason);
+    if (reason.empty() && host == HostProcess::program) registry.open_module(registry.module_);
     registry.module_.clear();
   }
   registry.add_registered();
@@ -116,18 +118,21 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
   }
 }
 
-void Registry::open_module(SolverEntry& entry) {
-  // An entry without a reason and without a solver is opened once, whatever the result.
-  const auto place = static_cast<size_t>(&entry - entries_.data());
+void Registry::open_module(const std::string& file) {
   const size_t num_entries = entries_.size();
-  const std::string file = entry.module;
   std::string reason = register_module(file, *this);
-  if (entries_.size() > num_entries || (reason.empty() && entries_[place].solver == nullptr)) {
+  if (entries_.size() > num_entries) {
     entries_.resize(num_entries);
-    reason = "the module does not register the solver that the build names: " + file;
+    reason = "the module registers a solver that the build does not name: " + file;
   }
-  if (!reason.empty()) entries_[place].solver = nullptr;
-  entries_[place].unavailable = std::move(reason);
+  // An entry without a reason and without a solver is opened once, whatever the result.
+  for (SolverEntry& entry : entries_) {
+    if (entry.module != file) continue;
+    entry.unavailable = reason;
+    if (!reason.empty()) entry.solver = nullptr;
+    if (entry.solver == nullptr && reason.empty())
+      entry.unavailable = "the module does not register the solver that the build names: " + file;
+  }
 }
 
 }  // namespace attune

@@ -10,8 +10,10 @@ namespace attune {
 
 /// A solver module of this build, as declared by attune_add_solver().
 struct ModuleSpec {
-  std::string_view name;       ///< `openblas`: file attune_solver_openblas.so.
-  std::string_view solver_id;  ///< Solver listed as unavailable when the module cannot be opened.
+  std::string_view name;  ///< `openblas`: file attune_solver_openblas.so.
+  /// Solvers that the module registers, one for each op that it computes; listed as unavailable when the module cannot
+  /// be opened.
+  std::vector<std::string_view> solver_ids;
   std::string_view title;
   /// `VAR=value@level` entries; the first whose x86-64 level (`v4`, `v3`, …; none: always) this CPU has is used.
   std::vector<std::string_view> load_variables;

@@ -45,7 +45,7 @@ class ModuleLoader : public testing::Test {
   static constexpr const char* kVariables[] = {"ATTUNE_MODULES"};
   TestEnvironment environment_{kVariables};
   fs::path folder_;
-  const std::vector<ModuleSpec> specs_ = {{"odd", "odd.gemm", "an odd one", {}}};
+  const std::vector<ModuleSpec> specs_ = {{"odd", {"odd.gemm", "odd.gemm_a8w8"}, "an odd one", {}}};
   Registry registry_;
 };
 
@@ -57,7 +57,7 @@ TEST_F(ModuleLoader, an_application_opens_a_module_when_its_solver_is_asked_for)
   EXPECT_EQ(registry_.find("other.gemm"), nullptr);
   EXPECT_EQ(entry().unavailable, "");
   EXPECT_EQ(registry_.find("odd.gemm"), nullptr);
-  EXPECT_THAT(entry().unavailable, HasSubstr("attune_solver_odd.so"));
+  for (const SolverEntry& one : registry_.entries()) EXPECT_THAT(one.unavailable, HasSubstr("attune_solver_odd.so"));
   EXPECT_THAT(registry_.notices(), IsEmpty());
 }
 
@@ -109,7 +109,7 @@ TEST_F(ModuleLoader, a_module_that_others_could_have_written_is_skipped_and_repo
   load(HostProcess::application);
   EXPECT_EQ(registry_.find("odd.gemm"), nullptr);
   EXPECT_THAT(entry().unavailable, AllOf(HasSubstr("chmod go-w"), HasSubstr(file.string())));
-  EXPECT_THAT(registry_.notices(), ElementsAre(HasSubstr("the solver odd.gemm is excluded")));
+  EXPECT_THAT(registry_.notices(), ElementsAre(HasSubstr("the solver odd.gemm, odd.gemm_a8w8 is excluded")));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "core/candidate.h"
 #include "device/fake/fake_device.h"
 #include "ops/gemm/gemm_op.h"
 #include "solver/host_epilogue.h"
@@ -34,7 +35,7 @@ class FakePlan final : public Plan {
       : shape_(shape),
         weights_{.dtype = shape.in, .shape = {shape.n, shape.k}},
         layout_(std::move(layout)),
-        plain_(layout_.name == "plain" ? 0 : weights_.bytes()),
+        plain_(layout_.name == kPlainLayout ? 0 : weights_.bytes()),
         us_(us),
         device_(device),
         a_(static_cast<size_t>(shape.m * shape.k)),
@@ -133,8 +134,8 @@ class FakeBackend final : public StaticSpaceBackend {
     const double penalty = 1 + 0.12 * tile_waste(config.integer("tile_m"), shape.m) +
                            0.08 * tile_waste(config.integer("tile_n"), shape.n) +
                            0.05 * std::abs(std::log2(split / wanted_split));
-    const Layout layout{config.has("b_layout") ? config.text("b_layout") : "plain"};
-    const double gain = layout.name == "plain" ? 1 : shape.m <= kFewRows ? kPackedFewRows : kPackedManyRows;
+    const Layout layout{layout_of(config)};
+    const double gain = layout.name == kPlainLayout ? 1 : shape.m <= kFewRows ? kPackedFewRows : kPackedManyRows;
     return std::make_unique<FakePlan>(shape, layout, (2.0 + ideal * 1.2 * penalty) * gain * luck, device_, states);
   }
 
@@ -159,7 +160,7 @@ class FakeSolver final : public Solver, public StaticSpace {
                                          {.name = "tile_n", .values = tiles},
                                          {.name = "split_k", .values = {int64_t{1}, int64_t{2}, int64_t{4}}}};
     if (GemmShape::of(problem).packed)
-      parameters.push_back({.name = "b_layout", .values = {std::string("plain"), std::string(kPacked)}});
+      parameters.push_back({.name = kLayoutParameter, .values = {std::string(kPlainLayout), std::string(kPacked)}});
     return SearchSpace::product(
         std::move(parameters),
         {{"tile-fits", "tile_m * tile_n <= 128 * 64", "an accumulator of this size does not fit the registers"},
@@ -174,7 +175,7 @@ class FakeSolver final : public Solver, public StaticSpace {
   Config untuned(const Problem& problem, const DeviceInfo&) const override {
     std::vector<std::pair<std::string, Value>> values = {
         {"tile_m", int64_t{64}}, {"tile_n", int64_t{64}}, {"split_k", int64_t{1}}};
-    if (GemmShape::of(problem).packed) values.emplace_back("b_layout", std::string("plain"));
+    if (GemmShape::of(problem).packed) values.emplace_back(kLayoutParameter, std::string(kPlainLayout));
     return Config(std::move(values));
   }
   std::unique_ptr<Backend> open(Device& device) const override {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "core/candidate.h"
 #include "solver/thread_counts.h"
 
 namespace attune::jit_cpu {
@@ -207,7 +208,7 @@ Config packed_start(const GemmShape& shape, const DeviceInfo& device) {
   const bool whole_k = tile_rows >= shape.m || (!long_sums && columns * column_bytes * shape.k <= l2_bytes_of(device));
   std::vector<std::pair<std::string, Value>> values = {
       {"kernel", std::string("tile_n")},
-      {"b_layout", std::string(amx ? kPairs : kPanels)},
+      {kLayoutParameter, std::string(amx ? kPairs : kPanels)},
       {"rows", rows},
       {"width", width},
       {"prefetch", int64_t{shape.m <= kFewRows && !amx ? 128 : 0}},
@@ -255,9 +256,10 @@ SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
     // The other kernels read plain weights, which need no name.
     std::vector<Value> layouts = {std::string(kPanels)};
     if (amx) layouts.insert(layouts.begin(), std::string(kPairs));
-    parameters.insert(
-        parameters.begin() + (amx ? 2 : 1),
-        {.name = "b_layout", .values = layouts, .binding = Binding::compile_time, .active_if = "kernel == 'tile_n'"});
+    parameters.insert(parameters.begin() + (amx ? 2 : 1), {.name = kLayoutParameter,
+                                                           .values = layouts,
+                                                           .binding = Binding::compile_time,
+                                                           .active_if = "kernel == 'tile_n'"});
     if (amx) {
       rules.push_back({"packed_engine", fmt::format("(engine == 'amx') == (b_layout == '{}')", kPairs),
                        "AMX reads pairs, vectors single elements"});
@@ -296,7 +298,7 @@ SearchSpace gemm_invariant_space(const GemmShape& shape, const DeviceInfo& devic
         {.name = "engine", .values = {std::string("vectors")}, .binding = Binding::compile_time, .active_if = tile});
   }
   if (shape.packed) {
-    parameters.insert(parameters.begin() + (has_amx(shape, device) ? 2 : 1), {.name = "b_layout",
+    parameters.insert(parameters.begin() + (has_amx(shape, device) ? 2 : 1), {.name = kLayoutParameter,
                                                                               .values = {std::string(kPanels)},
                                                                               .binding = Binding::compile_time,
                                                                               .active_if = "kernel == 'tile_n'"});
@@ -377,7 +379,7 @@ DotSpec dot_spec(const GemmShape& shape, const Config& config, const DeviceInfo&
 TileLoops tile_loops(const GemmShape& shape, const Config& config, const DeviceInfo& device) {
   TileLoops loops;
   const bool amx = config.has("engine") && config.text("engine") == "amx";
-  const bool packed = config.has("b_layout");
+  const bool packed = config.has(kLayoutParameter);
   loops.spec = {.unit = VectorUnit::of(device),
                 .engine = amx ? Engine::amx : Engine::vectors,
                 .across = config.text("kernel") == "tile_m" ? Across::m : Across::n,

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "core/candidate.h"
 #include "ops/gemm/gemm_op.h"
 #include "solver/host_gemm.h"
 #include "solver/module.h"
@@ -109,14 +110,12 @@ std::optional<std::string> format_of(const Desc& desc) {
   return text;
 }
 
-constexpr const char* kPlain = "plain";
-
 /// The layout of an implementation's weights; empty if it has no name. oneDNN's choice for `any` may differ with M,
 /// threads or implementation: the format is part of the name, so weights never meet a kernel that needs others.
-std::optional<std::string> layout_of(const dnnl::matmul::primitive_desc& implementation) {
+std::optional<std::string> weights_layout_of(const dnnl::matmul::primitive_desc& implementation) {
   const auto format = format_of(implementation.weights_desc());
   if (!format) return std::nullopt;
-  if (*format == "ba") return kPlain;
+  if (*format == "ba") return kPlainLayout;
   const auto* version = dnnl::version();
   return fmt::format("{}.any@{}.{}.{}.{}", onednn_library().name, version->major, version->minor, version->patch,
                      *format);
@@ -276,11 +275,11 @@ class OnednnBackend final : public Backend {
     const OmpThreads guard(threads);
     const auto shape = GemmShape::of(problem);
     const std::string& wanted = config.text("impl");
-    const std::string layout = shape.packed ? config.text("b_layout") : kPlain;
-    const auto order = layout == kPlain ? WeightOrder::plain : WeightOrder::any;
+    const std::string layout = shape.packed ? config.text(kLayoutParameter) : kPlainLayout;
+    const auto order = layout == kPlainLayout ? WeightOrder::plain : WeightOrder::any;
     std::unique_ptr<Plan> plan;
     for_each(shape, order, [&](const std::string& name, const dnnl::matmul::primitive_desc& chosen) {
-      if (name != wanted || (order == WeightOrder::any && layout_of(chosen) != layout)) return true;
+      if (name != wanted || (order == WeightOrder::any && weights_layout_of(chosen) != layout)) return true;
       plan = std::make_unique<OnednnPlan>(shape, chosen, engine_, threads);
       return false;
     });
@@ -295,8 +294,8 @@ class OnednnBackend final : public Backend {
     if (!GemmShape::of(problem).packed) return all;
     const SearchSpace offered = packed_space(problem);
     for (uint64_t i = 0; i < offered.size(); ++i) {
-      Layout layout{offered.at(i).text("b_layout")};
-      if (layout.name != kPlain && std::find(all.begin(), all.end(), layout) == all.end())
+      Layout layout{offered.at(i).text(kLayoutParameter)};
+      if (layout.name != kPlainLayout && std::find(all.begin(), all.end(), layout) == all.end())
         all.push_back(std::move(layout));
     }
     return all;
@@ -338,9 +337,10 @@ class OnednnBackend final : public Backend {
     std::vector<Offer> offered;
     const OmpThreads guard(static_cast<int>(threads));
     const auto note = [&](const std::string& name, const dnnl::matmul::primitive_desc& implementation) {
-      const auto layout = order == WeightOrder::plain ? std::optional<std::string>(kPlain) : layout_of(implementation);
+      const auto layout =
+          order == WeightOrder::plain ? std::optional<std::string>(kPlainLayout) : weights_layout_of(implementation);
       if (layout) {
-        offered.push_back({Config({{"impl", name}, {"threads", threads}, {"b_layout", *layout}}),
+        offered.push_back({Config({{"impl", name}, {"threads", threads}, {kLayoutParameter, *layout}}),
                            implementation.weights_desc(), is_reference(name)});
       }
       return true;
@@ -368,7 +368,7 @@ class OnednnBackend final : public Backend {
     if (described_.first == key) return described_.second;
     for (const Value& threads : thread_counts(device_.num_units)) {
       for (const Offer& offer : with_layouts(problem, WeightOrder::any, std::get<int64_t>(threads))) {
-        if (offer.config.text("b_layout") != layout.name) continue;
+        if (offer.config.text(kLayoutParameter) != layout.name) continue;
         described_ = {key, offer.weights};
         return described_.second;
       }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@
 #include "formats/csv/shape_list.h"
 #include "scaled/scaled_op.h"
 #include "scaled/scaled_solver.h"
+#include "solver/modules/module_loader.h"
 #include "solver/registry.h"
 #include "tensor/convert.h"
+#include "testing/environment.h"
 #include "testing/test_files.h"
 
 namespace attune::toys {
@@ -167,6 +170,44 @@ TEST(RegisteredOps, AreRefusedOnceOthersAreUsed) {
   }
   static_cast<void>(registry(HostProcess::application));
   EXPECT_THROW(register_solver(std::make_unique<ScaledSolver>()), Error);
+}
+
+class SolverModules : public testing::Test {
+ protected:
+  SolverModules() {
+    static_cast<void>(registry(HostProcess::application));  // Takes the solvers that this process registers.
+    ::setenv("ATTUNE_MODULES", ATTUNE_PAIR_MODULE, 1);
+  }
+  const Registry& load(std::vector<std::string_view> ids, HostProcess host) {
+    load_modules(std::vector<ModuleSpec>{{"pair", std::move(ids), "a pair", {}}}, host, registry_);
+    return registry_;
+  }
+  static constexpr const char* kVariables[] = {"ATTUNE_MODULES"};
+  TestEnvironment environment_{kVariables};
+  Registry registry_;
+};
+
+TEST_F(SolverModules, HoldOneSolverForEachOpWithAVersionOfItsOwn) {
+  const Registry& solvers = load({"pair.gemm", "pair.toy_scaled"}, HostProcess::application);
+  EXPECT_EQ(solvers.entries()[0].solver, nullptr) << "no shape has needed it";
+  ASSERT_NE(solvers.find("pair.toy_scaled"), nullptr);
+  EXPECT_EQ(solvers.find("pair.toy_scaled")->version(), "7");
+  ASSERT_NE(solvers.find("pair.gemm"), nullptr);
+  EXPECT_EQ(solvers.find("pair.gemm")->version(), "1");
+}
+
+TEST_F(SolverModules, ASolverThatIsNamedAndNotRegisteredIsAloneUnavailable) {
+  const Registry& solvers = load({"pair.gemm", "pair.toy_scaled", "pair.other"}, HostProcess::program);
+  EXPECT_NE(solvers.find("pair.gemm"), nullptr);
+  EXPECT_EQ(solvers.find("pair.other"), nullptr);
+  EXPECT_THAT(solvers.entries()[2].unavailable, HasSubstr("does not register the solver that the build names"));
+}
+
+TEST_F(SolverModules, ASolverThatTheBuildDoesNotNameExcludesTheModule) {
+  const Registry& solvers = load({"pair.gemm"}, HostProcess::program);
+  EXPECT_EQ(solvers.find("pair.gemm"), nullptr);
+  EXPECT_EQ(solvers.find("pair.toy_scaled"), nullptr);
+  EXPECT_THAT(solvers.entries()[0].unavailable, HasSubstr("registers a solver that the build does not name"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Ops and a device that this build does not have, opened as modules: tuned, verified, served from C, captured, explained,
 checked."""
+import json
 import os
 import re
 import subprocess
@@ -47,6 +48,41 @@ class ToyTest(story.Story):
                 self.assertRegex(self.toys("explain", problem, "--table", table.name), r"exact")
                 self.assertRegex(self.toys("check", table.name, *CPU[:2]), r"2 rows")
 
+    def test_a_row_serves_other_numbers_of_the_familys_rows(self):
+        self.tuned("toy_norm")
+        found = json.loads(self.toys("explain", "toy_norm token=7 dim=256", "--table", "toy_norm_tuned.csv", "--json"))
+        self.assertEqual(found["match"], "padded_coarse")
+        self.assertIn("near", self.toys("explain", "toy_norm token=500 dim=256", "--table", "toy_norm_tuned.csv"))
+
+    def test_one_size_is_named_by_flags_of_the_schema(self):
+        found = json.loads(self.toys("tune", "--op", "toy_norm", "--token", "8", "--dim", "64", "--json", *CPU))
+        self.assertEqual(found["results"][0]["problem"], "toy_norm token=8 dim=64")
+        found = json.loads(self.toys("tune", "--op", "toy_scaled", "-m", "4", "-n", "16", "-k", "16", "--packed", "--json", *CPU))
+        self.assertEqual(found["results"][0]["problem"], "toy_scaled m=4 n=16 k=16 packed=1")
+        flags = sum((flag["names"] for flag in json.loads(self.toys("tune", "--list-flags"))), [])
+        self.assertTrue({"--token", "--dim", "--packed", "-m", "--act"} <= {*flags}, flags)
+        self.assertNotIn("--token", self.attune("tune", "--list-flags").stdout)
+
+    def test_flags_that_are_not_of_the_op_are_refused(self):
+        for arguments, sentence in (
+                (("--token", "8"), "--token has no meaning for the family gemm_a16w16, omit it, or name an op that has it with --op: toy_norm"),
+                (("--op", "toy_norm", "--token", "8"), "one size needs all of --token and --dim"),
+                (("--op", "toy_norm", "--token", "8", "--dim", "8", "--act", "gelu"),
+                 "--act has no meaning for the family toy_norm, omit it, or name an op that has it with --op: gemm_a16w16"),
+                (("--op", "toy_norm", "--token", "8", "--dim", "8", "--max-m", "4"),
+                 "--max-m cannot be combined with --token: it skips shapes of a file"),
+                (("--op", "toy_norm", "--token", "8x"), "--token: expected a whole number, got '8x'; see attune tune --help"),
+                (("-i", "untuned.csv", "-o", "t.csv", "--token", "8"),
+                 "give one of -i, --gemm_size_file, --model_dir and the sizes of one problem, such as -m -n -k")):
+            with self.subTest(arguments):
+                result = self.attune("tune", *arguments, *CPU, status=2, env={"ATTUNE_MODULES": TOYS})
+                self.assertTrue(result.stderr.endswith(f"attune: {sentence}\n"), result.stderr)
+
+    def test_the_limited_rows_are_those_of_the_family(self):
+        self.put("toy_norm_untuned.csv", SHAPES["toy_norm"][0])
+        self.toys("tune", "-i", "toy_norm_untuned.csv", "-o", "t.csv", "--max-m", "8", *CPU)
+        self.assertEqual([row["token"] for row in self.rows("t.csv")], ["8"])
+
     def test_serve_an_application_and_are_captured(self):
         table = self.tuned("toy_norm")
         captures = self.work / "captures"
@@ -85,7 +121,7 @@ class ToyTest(story.Story):
         (folder / "attune_op_folder.so").mkdir()
         result = self.attune("list", "solvers", env={"ATTUNE_MODULES": str(folder)})
         self.assertRegex(result.stdout, r"toy_norm\.loops")
-        self.assertRegex(result.stdout, r"blis\.gemm .*UNAVAILABLE: the module does not register the solver that the build names: .*blis\.so")
+        self.assertRegex(result.stdout, r"blis\.gemm .*UNAVAILABLE: the module registers a solver that the build does not name: .*blis\.so")
         self.assertRegex(result.stdout, r"openblas\.gemm .*UNAVAILABLE: not a regular file")
         for why in ("not a regular file: .*fifo", "not a regular file: .*folder", "an op of this name is there already"):
             self.assertRegex(result.stderr, why)

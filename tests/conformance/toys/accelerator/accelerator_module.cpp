@@ -4,4 +4,4 @@
 #include "solver/module.h"
 
 ATTUNE_DEVICE_MODULE(attune::toys::accelerator_kind)
-ATTUNE_OP_SOLVERS(attune::toys::AcceleratorSolver)
+ATTUNE_SOLVER_MODULE(attune::toys::AcceleratorSolver)

@@ -4,4 +4,4 @@
 #include "solver/module.h"
 
 ATTUNE_OP_MODULE(attune::toys::NormOp)
-ATTUNE_OP_SOLVERS(attune::toys::NormSolver)
+ATTUNE_SOLVER_MODULE(attune::toys::NormSolver)

@@ -37,7 +37,9 @@ const FamilySpec& NormOp::family() const {
   return family;
 }
 
-Problem NormOp::normalise(const Problem& problem, const DeviceInfo&) const { return normalised(problem, schema()); }
+Problem NormOp::normalise(const Problem& problem, const DeviceInfo& device) const {
+  return normalised(problem, schema(), device);
+}
 
 Work NormOp::work(const Problem& problem) const {
   const auto shape = NormShape::of(problem);

@@ -4,4 +4,4 @@
 #include "solver/module.h"
 
 ATTUNE_OP_MODULE(attune::toys::ScaledOp)
-ATTUNE_OP_SOLVERS(attune::toys::ScaledSolver)
+ATTUNE_SOLVER_MODULE(attune::toys::ScaledSolver)

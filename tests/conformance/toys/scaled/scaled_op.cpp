@@ -57,7 +57,9 @@ const FamilySpec& ScaledOp::family() const {
   return family;
 }
 
-Problem ScaledOp::normalise(const Problem& problem, const DeviceInfo&) const { return normalised(problem, schema()); }
+Problem ScaledOp::normalise(const Problem& problem, const DeviceInfo& device) const {
+  return normalised(problem, schema(), device);
+}
 
 Work ScaledOp::work(const Problem& problem) const {
   const auto shape = ScaledShape::of(problem);

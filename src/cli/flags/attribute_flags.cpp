@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "cli/flags/attribute_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <string>
+
+#include "base/text.h"
+#include "cli/flags/arguments.h"
+#include "ops/op.h"
+
+namespace attune {
+namespace {
+
+/// Further names of an attribute's flag, those of the older tuners.
+struct Spelling {
+  std::string_view attribute;
+  const char* names;
+};
+constexpr Spelling kSpellings[] = {
+    {"dtype", ",--indtype,--dtype_a"}, {"outdtype", ",--dtype_c"}, {"bias", ",--bias_vector"}};
+
+std::string help_of(const AttributeSpec& attribute, const Op& op) {
+  std::string help(attribute.help);
+  if (attribute.default_value.empty())
+    help = "One size: " + help;
+  else if (help.find(' ') != 1)  // `x is stored …` names an operand.
+    help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
+  if (!attribute.allowed.empty())
+    help += "; one of " + join({attribute.allowed.begin(), attribute.allowed.end()}, ", ");
+  if (attribute.default_value.starts_with('='))
+    help += fmt::format("; default: that of --{}", attribute.default_value.substr(1));
+  else if (!attribute.default_value.empty())
+    help += fmt::format("; default: {}", attribute.default_value);
+  if (op.name() != default_family().op) help += fmt::format(" ({})", op.name());
+  return help;
+}
+
+void add_attribute_flag(CLI::App& command, const Op& op, const AttributeSpec& attribute,
+                        std::vector<AttributeSetting>& settings) {
+  const std::string flag = flag_of(op.family(), attribute);
+  if (command.get_option_no_throw(flag) != nullptr) return;  // Of another op, or of the command.
+  std::string names = flag;
+  for (const auto& [of, others] : kSpellings) {
+    if (of == attribute.name) names += others;
+  }
+  CLI::Option* option = command.add_option_function<std::string>(
+      names,
+      [&settings, name = std::string(attribute.name), flag](const std::string& value) {
+        settings.push_back({name, value, flag});
+      },
+      help_of(attribute, op));
+  if (attribute.kind == ColumnKind::integer) option->type_name("INT")->check(whole_number_error);
+  if (attribute.kind == ColumnKind::flag) option->type_name("BOOLEAN")->expected(0, 1)->default_str("1");
+}
+
+/// Flags of the older tuners for values of attributes that have a flag of another name.
+void add_older_flags(CLI::App& command, std::vector<AttributeSetting>& settings) {
+  command.add_option_function<std::string>(
+      "--dtype_b",
+      [&settings](const std::string& dtype) {
+        const AttributeSetting* other = find_setting(settings, "dtype");
+        if (other != nullptr && other->value != dtype)
+          throw CLI::ValidationError("--dtype_b must equal --dtype_a: this version does not support mixed input types");
+        settings.push_back({"dtype", dtype, "--dtype_b"});
+      },
+      "Type of the weights: must equal --dtype_a");
+  command.add_flag_callback(
+      "--col_a",
+      [&settings] {
+        settings.push_back({"trans_a", "1", "--col_a"});
+      },
+      "x is column-major: --trans_a 1");
+  command.add_flag_callback(
+      "--col_b",
+      [&settings] {
+        settings.push_back({"trans_b", "1", "--col_b"});
+      },
+      "The weights are column-major: --trans_b 1");
+}
+
+}  // namespace
+
+void add_attribute_flags(CLI::App& command, std::vector<AttributeSetting>& settings) {
+  command.option_defaults()->group("What to tune");
+  for (const Op* op : ops()) {
+    for (const AttributeSpec& attribute : op->schema()) add_attribute_flag(command, *op, attribute, settings);
+  }
+  add_older_flags(command, settings);
+}
+
+}  // namespace attune
