@@ -24,7 +24,7 @@ struct WorkerOptions {
   uint64_t open_files = 1024;
   uint32_t max_admissions = 2000;  ///< Number of admissions after which a worker is replaced.
   Strays* strays = nullptr;        ///< Kills processes that escaped from a worker's group; null: none are killed.
-  Milliseconds start{60'000};      ///< Time allowed to start.
+  Milliseconds start{20'000};      ///< Time allowed to start; three are tried.
   /// Called at least ten times a second while a worker starts and while its state is restored; null: never.
   std::function<bool()> stopped;
   /// Maximum time for any step without a limit of its own, however large its problem; see also step_limit(). The
