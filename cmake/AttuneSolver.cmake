@@ -106,8 +106,8 @@ function(attune_add_solver)
   endif()
 endfunction()
 
-# attune_add_op_module(NAME foo [FOLDER folder] SOURCES …): an op that is not of this build, with its solvers, as the module
-# attune_op_foo.so in the folder (default: modules/, beside the program). It exports what ATTUNE_OP_MODULE() and ATTUNE_SOLVER_MODULE()
+# attune_add_op_module(NAME foo [KIND device] [FOLDER folder] SOURCES …): an op (or a device) that is not of this build, with its solvers,
+# as the module attune_op_foo.so (attune_device_foo.so) in the folder (default: modules/, beside the program). It exports what ATTUNE_OP_MODULE() and ATTUNE_SOLVER_MODULE()
 # define (solver/module.h). Nothing else names it.
 function(attune_add_op_module)
   cmake_parse_arguments(ARG "" "NAME;FOLDER;KIND" "SOURCES" ${ARGN})

@@ -111,8 +111,9 @@ class ATTUNE_API Dispatcher {
   /// Runs the problem. Operands are in the order of operands() (of a product: a, b, [bias], c), contiguous and aligned
   /// to 16 bytes. A wrong number of them, a null pointer, a misaligned one and an output that shares a byte with
   /// another operand are invalid_input; inputs may overlap each other. `stream`: a stream of the device; null on a
-  /// host, where the work is done on return. The workspace belongs to the calling thread and is kept for its next call.
-  /// Throws like require(), and device when the library refuses.
+  /// host, where the work is done on return. On a host the workspace belongs to the calling thread and is kept for its
+  /// next call; on other devices it is the plan's, one for each stream. Throws like require(), and device when the
+  /// library refuses.
   void run(const Key& key, std::span<void* const> operands, void* stream = nullptr);
   void run(const GemmKey& key, std::span<void* const> operands, void* stream = nullptr);
   /// Like run(), with packed weights: the operands omit those that are packed (of a product: a, [bias], c).
@@ -123,7 +124,8 @@ class ATTUNE_API Dispatcher {
   /// untuned. `plain` is not needed afterwards. Takes about 0.3 s per GB; with a library's own layout, other threads'
   /// require(), and a fork(), wait for it. Throws invalid_input for a key that is not a valid problem of its op;
   /// unavailable when no solver on this machine reads packed weights, no copy fits the limit, or there is no memory.
-  /// `plain`: the operands with TensorSpec::is_packed, in their order; of a product the weights alone.
+  /// `plain`: the operands with TensorSpec::is_packed, in the device's memory and in their order; of a product the
+  /// weights alone.
   Weights pack_weights(const Key& key, std::span<const void* const> plain, PackOptions options = {});
   Weights pack_weights(const GemmKey& key, const void* plain, PackOptions options = {});
   /// Runs one candidate, named as in tables (`jit_cpu.gemm@3:bm=4;…`), on a problem given as text (`gemm_a16w16 m=4

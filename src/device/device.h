@@ -52,6 +52,9 @@ class Device {
   virtual double relative_clock() = 0;
   virtual bool healthy() noexcept = 0;
   virtual DeviceMemory& memory() = 0;
+  /// Waits for all that was enqueued on its streams. Thread-safe. Nothing to wait for (the default): work is done when
+  /// the call that enqueues it returns.
+  virtual void synchronize() noexcept {}
   virtual std::unique_ptr<Stream> open_stream() = 0;
   /// Read bandwidth in GB/s for a working set of this size, measured once per size class (power of two) and remembered.
   /// `again` measures once more and remembers the higher figure: a busy neighbour can only lower it.

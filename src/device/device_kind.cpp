@@ -47,6 +47,8 @@ std::span<const DeviceKind> device_kinds() {
 void set_device_loader(void (*load)()) noexcept { device_loader = load; }
 
 void register_device_kind(const DeviceKind& kind) {
+  if (kind.name.empty() || kind.list == nullptr || kind.open == nullptr)
+    fail(ErrorCode::invalid_input, "a kind of device has a name, and lists and opens its devices: '{}'", kind.name);
   KindList& list = KindList::get();
   const Lock lock(list.mutex);
   if (std::ranges::any_of(list.kinds, [&](const DeviceKind& one) { return has_name(one, kind.name); }))

@@ -16,6 +16,8 @@ class HostBytes {
   enum class Contents : uint8_t { read, unset };
   /// `unset`: the bytes are about to be written, so a copy is not filled. Throws device.
   HostBytes(DeviceMemory& memory, Buffer area, Contents contents = Contents::read);
+  HostBytes(HostBytes&&) noexcept = default;
+  HostBytes& operator=(HostBytes&&) noexcept = default;
 
   std::span<std::byte> bytes() noexcept { return bytes_; }
   std::span<const std::byte> bytes() const noexcept { return bytes_; }

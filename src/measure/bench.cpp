@@ -104,8 +104,11 @@ std::string Bench::why_implausible(double us) {
   return implausible(us, floor_us_);
 }
 
-bool Bench::is_intact(const EntrantPlan& entrant) const {
-  return rotation_->is_intact() && (!entrant.weights || entrant.weights->is_intact());
+bool Bench::is_intact() const {
+  return rotation_->is_intact() && references_.is_intact() && std::ranges::all_of(weights_, [](const auto& known) {
+           const auto weights = known.second.lock();
+           return !weights || weights->is_intact();
+         });
 }
 
 void Bench::prepare_references() {

@@ -62,9 +62,10 @@ class Bench {
   /// measured again first, because a bandwidth measured beside a busy neighbour would make a fast kernel implausible.
   std::string why_implausible(double us);
   const RotationSize& rotation() const noexcept { return rotation_->size(); }
-  /// Whether the operands that all candidates are timed with are as they were, with those of `entrant` among them.
-  bool is_intact(const EntrantPlan& entrant) const;
-  bool is_intact(Slot slot) const { return is_intact(plans_.at(slot)); }
+  /// Whether candidates cannot write to the operands that others are verified and timed with.
+  bool is_protected() const noexcept { return rotation_->is_protected(); }
+  /// Whether those operands are as they were; hashes them unless they are protected.
+  bool is_intact() const;
 
   /// Computes the references if they are missing. Counts neither as a candidate's time nor as its fault.
   void prepare_references();

@@ -46,7 +46,7 @@ struct Admission {
 
 /// Requests to an executor, of which it does one at a time; a supervisor sends them to its worker as they are.
 namespace request {
-/// Opens a problem; two may be open. Answered by Opened.
+/// Opens a problem; DeviceKind::max_open_problems may be open. Answered by Opened.
 struct Open {
   ProblemId id = 0;
   Problem problem;

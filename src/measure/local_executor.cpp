@@ -19,7 +19,7 @@ namespace {
 // Usable share of the device's memory: libraries pack weights and keep their own scratch memory.
 constexpr double kMemoryShare = 0.9;
 constexpr double kGigabyte = 1e9;
-constexpr const char* kChanged = "the operands that all candidates are timed with were changed";
+constexpr const char* kChanged = "the operands that all candidates are verified and timed with were changed";
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void LocalExecutor::announce(Slot slot, Milliseconds limit) {
 }
 
 /// Returns the outcome of one step. A device that does not work afterwards ends the process or throws device, while the
-/// slot that broke it is still announced.
+/// slot of the step, if it has one, is still announced.
 Outcome LocalExecutor::evaluate_step(Step step, const std::function<Finding()>& work) {
   Outcome outcome = evaluate(step, work);
   check_device(outcome.detail);
@@ -62,6 +62,16 @@ Outcome LocalExecutor::evaluate_step(Step step, const std::function<Finding()>& 
 void LocalExecutor::check_device(const std::string& detail) {
   if (!device_.healthy())
     give_up(fmt::format("{} stopped working{}{}", device_.info().id, detail.empty() ? "" : ": ", detail));
+}
+
+/// Ends all work of this process if a candidate changed what others are verified or timed with, in any open problem.
+/// `slot`: the candidate; it is announced without its limit, because hashing may take longer.
+void LocalExecutor::check_operands(Slot slot) {
+  for (const auto& [id, open_problem] : open_) {
+    if (!open_problem.bench || open_problem.bench->is_protected()) continue;
+    announce(slot, {});
+    if (!open_problem.bench->is_intact()) give_up(kChanged);
+  }
 }
 
 /// Ends all work of this process, while the slot that is to blame is announced.
@@ -90,6 +100,7 @@ Opened LocalExecutor::answer(const request::Open& open) {
     if (error.code() == ErrorCode::internal) throw;
     answer.refused = error.what();
   }
+  check_device("while a problem was opened");
   return answer;
 }
 
@@ -212,13 +223,13 @@ Admitted LocalExecutor::answer(const request::Admit& admit) {
 
   Bench::EntrantPlan entrant{nullptr, pool, nullptr, slot};
   answer.verified = try_out(open_problem, admission, entrant, answer);
+  check_operands(slot);
   if (!answer.verified.ok()) {
     announce(slot, admission.limits.load);
     entrant.plan.reset();
     check_device({});
     return answer;
   }
-  if (!open_problem.bench->is_intact(entrant)) give_up(kChanged);
   open_problem.admitted.insert_or_assign(slot, admission).first->second.output = answer.output;
   open_problem.bench->put(std::move(entrant));
   announce(0, {});
@@ -244,7 +255,9 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
   verified = evaluate_step(Step::memory, [&]() -> Finding {
     bench.reserve(entrant.plan->traits(), check);
     const std::string layout = layout_of(admission.candidate.config);
-    if (layout != kPlainLayout) entrant.weights = bench.weights(open_problem.packings.at(layout), check);
+    if (layout == kPlainLayout) return {};
+    announce(entrant.slot, {});  // A library's own code packs.
+    entrant.weights = bench.weights(open_problem.packings.at(layout), check);
     return {};
   });
   if (!verified.ok()) return verified;
@@ -300,7 +313,7 @@ Sampled LocalExecutor::answer(const request::Sample& sample) {
       const std::string reason = bench->why_implausible(taken.sample.us);
       return reason.empty() ? Finding{} : Finding{Status::implausible_time, reason, {}};
     });
-    if (!bench->is_intact(turn.slot)) give_up(kChanged);
+    check_operands(turn.slot);
     answer.launches += taken.launches;
     answer.dropped += taken.dropped;
     if (outcome.ok()) {

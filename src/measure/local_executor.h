@@ -19,8 +19,8 @@ namespace attune {
 /// `--isolation none` use it without one. It cannot stop a candidate that hangs or survive one that crashes; a
 /// candidate that ends after its deadline is `timed_out`. A recycle frees all plans, benches and opened libraries, and
 /// makes them anew. A problem is refused (Opened::refused) when memory does not suffice or when it is invalid, and told
-/// to wait (Opened::busy) when two are open. Sampled holds the turns that count: those of a slot that failed are
-/// excluded.
+/// to wait (Opened::busy) when as many are open as the kind of device allows. Sampled holds the turns that count: those
+/// of a slot that failed are excluded.
 class LocalExecutor final : public Executor {
  public:
   /// All arguments must outlive it. `announcer` receives the slot responsible for the next steps; it may be null.
@@ -67,6 +67,7 @@ class LocalExecutor final : public Executor {
   void announce(Slot slot, Milliseconds limit);
   Outcome evaluate_step(Step step, const std::function<Finding()>& work);
   void check_device(const std::string& detail);
+  void check_operands(Slot slot);
   [[noreturn]] void give_up(const std::string& why);
 
   Device& device_;

@@ -48,6 +48,8 @@ std::vector<Contender> OpenedSolvers::contenders(const Problem& problem) {
     if (announcer_ != nullptr) announcer_->announce(kLibrarySlots + place, kLibraryLimit);
     const auto skipped = skipped_.find(place);
     all.push_back(skipped == skipped_.end() ? contender(entry, problem) : without(entry, skipped->second));
+    if (announcer_ != nullptr && !device_.healthy())
+      announcer_->end_worker(fmt::format("{} stopped working when {} was asked", device_.info().id, entry.id));
   }
   if (announcer_ != nullptr) announcer_->announce(0, {});
   return all;

@@ -24,7 +24,7 @@ class WeightConfigs {
       : devices_(std::move(devices)), how_(std::move(how)), items_(items), observer_(observer), clock_(clock) {}
 
   /// Changes the decisions of the results. A row that could not be decided with the config of its weight loses its
-  /// decision and says why. Once the budget is spent, only what the journal knows is used. Throws what Tuner::run()
+  /// decision and says why. Once the budget is spent, nothing is measured any more. Throws what Tuner::run()
   /// throws.
   void settle(std::vector<TuneResult>& results, const std::atomic<bool>& interrupted);
   const std::vector<std::string>& notices() const noexcept { return notices_; }

@@ -60,6 +60,14 @@ std::vector<int> close_cores(const DeviceChoice& devices) {
 std::string prefix_of(const std::string& name) { return name.substr(0, name.find(':')) + ':'; }
 std::string first_of(const std::string& name) { return prefix_of(name) + '0'; }
 
+/// What a list of devices like this one names. Throws invalid_input for a kind that is not here.
+DeviceNumbers numbers_of(const std::string& name) {
+  for (const DeviceInfo& info : list_devices()) {
+    if (info.id.starts_with(prefix_of(name))) return device_kind(info.kind).numbers;
+  }
+  return device_kind(find_device({.ids = name}).kind).numbers;
+}
+
 /// Throws invalid_input for an unknown device, one that is named twice, and one that differs from the others, because a
 /// row of one is valid for all.
 void check_equal(std::span<const Part> parts) {
@@ -83,8 +91,9 @@ std::vector<Part> parts_of(const DeviceChoice& devices) {
     if (parts.front().name == "cpu:0") parts.front().cores = close_cores(devices);
     return parts;
   }
-  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
-  const DeviceNumbers numbers = device_kind(find_device({.ids = first_of(parts.front().name)}).kind).numbers;
+  const auto rank = [](const Part& part) { return std::pair(part.name.size(), part.name); };  // x:2 before x:10.
+  std::sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) { return rank(a) < rank(b); });
+  const DeviceNumbers numbers = numbers_of(parts.front().name);
   if (numbers == DeviceNumbers::devices) {
     check_equal(parts);
     return parts;

@@ -13,6 +13,7 @@ namespace attune {
 namespace {
 
 constexpr uintptr_t kDeviceBit = uintptr_t{1} << 63;
+constexpr int kUnset = 0xcd;  // What allocated memory holds: nothing that anybody may rely on.
 
 std::span<std::byte> bytes_of(Buffer area) { return {FakeMemory::reach(area.data), area.bytes}; }
 
@@ -29,14 +30,20 @@ std::vector<void*> FakeMemory::reach(std::span<void* const> operands) {
 }
 
 Buffer FakeMemory::allocate(uint64_t bytes, uint32_t alignment) {
-  if (allocated_bytes_ + bytes > capacity_bytes_) {
+  const uint64_t before = allocated_bytes_.fetch_add(bytes);
+  if (before > capacity_bytes_ || bytes > capacity_bytes_ - before) {
+    allocated_bytes_ -= bytes;
     fail(ErrorCode::device, "the fake device is out of memory: {} bytes requested, {} of {} free", bytes,
-         capacity_bytes_ - allocated_bytes(), capacity_bytes_);
+         capacity_bytes_ - std::min(before, capacity_bytes_), capacity_bytes_);
   }
   const uint64_t boundary = std::max<uint64_t>(alignment, 64);
-  void* data = std::aligned_alloc(boundary, (bytes + boundary - 1) / boundary * boundary);
-  if (data == nullptr) fail(ErrorCode::device, "cannot allocate host memory for the fake device: {} bytes", bytes);
-  allocated_bytes_ += bytes;
+  const uint64_t size = (std::max<uint64_t>(bytes, 1) + boundary - 1) / boundary * boundary;
+  void* data = std::aligned_alloc(boundary, size);
+  if (data == nullptr) {
+    allocated_bytes_ -= bytes;
+    fail(ErrorCode::device, "cannot allocate host memory for the fake device: {} bytes", bytes);
+  }
+  std::memset(data, kUnset, size);
   return {reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) | kDeviceBit), bytes};
 }
 

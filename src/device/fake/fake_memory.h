@@ -34,7 +34,7 @@ class FakeMemory final : public DeviceMemory {
 
  private:
   uint64_t capacity_bytes_;
-  std::atomic<uint64_t> allocated_bytes_{0};  ///< Atomic because any thread may release weights.
+  std::atomic<uint64_t> allocated_bytes_{0};
 };
 
 }  // namespace attune

@@ -69,8 +69,7 @@ void PlanCache::free_unreferenced(bool is_grace_over) {
   }
   if (left_.empty()) return;
   const std::vector<const CachedPlan*> held = protected_plans(holder_);
-  // On a host the work of a plan is done when run() returns. A device with streams must wait here for the plan's
-  // streams.
+  // On a host the work of a plan is done when run() returns; a plan of a device with streams waits for it when it ends.
   std::erase_if(left_, [&](const std::unique_ptr<CachedPlan>& one) {
     if (std::binary_search(held.begin(), held.end(), one.get())) return false;
     bytes_left_ -= one->bytes;

@@ -2,7 +2,6 @@
 #include "measure/operands/guarded_buffer.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/error.h"
 #include "base/pages.h"
@@ -20,30 +19,25 @@ GuardedBuffer::GuardedBuffer(Device& device, uint64_t bytes, uint32_t alignment,
   const uint64_t step = uint64_t{2} * alignment;
   const uint64_t before = round_up(guard_bytes_, step) + alignment;
   // Whole pages, because protection works by page.
-  block_ = memory_->allocate(in_whole_pages(before + bytes + guard_bytes_),
-                             static_cast<uint32_t>(std::max<uint64_t>(step, page_bytes())));
-  area_ = block_.part(before, bytes);
+  block_ = OwnBuffer(*memory_, in_whole_pages(before + bytes + guard_bytes_),
+                     static_cast<uint32_t>(std::max<uint64_t>(step, page_bytes())));
+  area_ = block_.area().part(before, bytes);
   ATTUNE_CHECK(reinterpret_cast<uintptr_t>(area_.data) % step == alignment, "the device's memory is not aligned to {}",
                step);
   restore_guards();
 }
 
-GuardedBuffer::GuardedBuffer(GuardedBuffer&& other) noexcept
-    : memory_(other.memory_),
-      block_(std::exchange(other.block_, {})),
-      area_(other.area_),
-      guard_bytes_(other.guard_bytes_) {}
-
 GuardedBuffer::~GuardedBuffer() {
-  if (block_.data == nullptr) return;
-  set_writable(true);
-  memory_->release(block_);
+  if (block_.data() != nullptr) set_writable(true);
 }
 
-void GuardedBuffer::set_writable(bool writable) noexcept { memory_->set_writable(block_, writable); }
+Protection GuardedBuffer::set_writable(bool writable) noexcept {
+  return memory_->set_writable(block_.area(), writable);
+}
 
 Buffer GuardedBuffer::front() const noexcept {
-  return block_.part(0, static_cast<uint64_t>(static_cast<char*>(area_.data) - static_cast<char*>(block_.data)));
+  const auto before = static_cast<char*>(area_.data) - static_cast<char*>(block_.data());
+  return block_.area().part(0, static_cast<uint64_t>(before));
 }
 
 Buffer GuardedBuffer::back() const noexcept { return area_.part(area_.bytes, guard_bytes_); }

@@ -7,6 +7,7 @@
 
 #include "attune/dtype.h"
 #include "device/device.h"
+#include "device/own_buffer.h"
 
 namespace attune {
 
@@ -20,7 +21,7 @@ class GuardedBuffer {
   /// `element_bytes`: guard bands are at least kGuardElements of them (and at least 1 KiB). Throws Error{device}.
   GuardedBuffer(Device& device, uint64_t bytes, uint32_t alignment, uint32_t element_bytes);
   ~GuardedBuffer();
-  GuardedBuffer(GuardedBuffer&& other) noexcept;
+  GuardedBuffer(GuardedBuffer&& other) noexcept = default;
   GuardedBuffer& operator=(GuardedBuffer&&) = delete;
 
   void* data() const noexcept { return area_.data; }
@@ -28,8 +29,8 @@ class GuardedBuffer {
   Buffer area() const noexcept { return area_; }
   DeviceMemory& memory() const noexcept { return *memory_; }
   /// Makes the buffer writable (as it is at first) or not. While it is not, a write to it or its guard bands ends the
-  /// process.
-  void set_writable(bool writable) noexcept;
+  /// process, where the memory has protection.
+  Protection set_writable(bool writable) noexcept;
 
   /// nullopt, or the place where a guard band was overwritten: `3 bytes after its end`, `4 bytes before its start`.
   std::optional<std::string> broken_guard() const;
@@ -40,7 +41,8 @@ class GuardedBuffer {
   Buffer back() const noexcept;
 
   DeviceMemory* memory_;
-  Buffer block_, area_;
+  OwnBuffer block_;
+  Buffer area_;
   uint64_t guard_bytes_ = 0;
 };
 

@@ -42,7 +42,13 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
   }
 }
 
-bool PackedWeights::is_intact() const { return !hash_ || memory_.hash(block_.area()) == *hash_; }
+bool PackedWeights::is_intact() const {
+  if (!hash_) return true;
+  const auto is_as_packed = [&](const auto& checked) {
+    return !checked || memory_.hash(checked->buffer.area()) == checked->hash;
+  };
+  return memory_.hash(block_.area()) == *hash_ && std::ranges::all_of(checked_, is_as_packed);
+}
 
 PackedWeights::~PackedWeights() { memory_.set_writable(block_.area(), true); }
 

@@ -55,7 +55,14 @@ class HostInputs {
 TestData::~TestData() { set_reference_writable(true); }
 
 void TestData::set_inputs_writable(bool writable) noexcept {
-  for (GuardedBuffer& input : inputs) input.set_writable(writable);
+  for (GuardedBuffer& input : inputs) is_protected = input.set_writable(writable) != Protection::none;
+}
+
+bool TestData::is_intact() const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_protected && inputs[i].memory().hash(inputs[i].area()) != hashes[i]) return false;
+  }
+  return true;
 }
 
 bool TestData::set_reference_writable(bool writable) noexcept {
@@ -93,6 +100,10 @@ TestData& ReferenceCache::get(Distribution distribution) {
 
 void ReferenceCache::end_run(Distribution distribution) noexcept {
   if (auto& data = data_[static_cast<size_t>(distribution)]) data->set_inputs_writable(false);
+}
+
+bool ReferenceCache::is_intact() const {
+  return std::ranges::all_of(data_, [](const auto& data) { return !data || data->is_intact(); });
 }
 
 void ReferenceCache::refill(Distribution distribution) { fill(distribution, get(distribution)); }

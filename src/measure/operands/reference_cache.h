@@ -20,12 +20,15 @@ struct TestData {
   TestData(const TestData&) = delete;
   TestData& operator=(const TestData&) = delete;
   void set_inputs_writable(bool writable) noexcept;
+  bool is_protected = true;  ///< Whether set_inputs_writable() had an effect.
+  bool is_intact() const;
   bool set_reference_writable(bool writable) noexcept;
 };
 
 /// Computes a problem's references once, on the op's fast path over all cores, and checks 8 rows (fewer if a row has
 /// more than 16 million terms) against the naive path. Its threads have ended when a call returns, so nothing is timed
-/// beside them. Candidates can write to none of its memory, except to the inputs during a run.
+/// beside them. Where the memory has protection, candidates can write to none of its memory, except to the inputs
+/// during a run; elsewhere is_intact() finds changed inputs.
 class ReferenceCache {
  public:
   ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed);
@@ -35,6 +38,9 @@ class ReferenceCache {
   /// because a message explains more than a death.
   void begin_run(Distribution distribution) { get(distribution).set_inputs_writable(true); }
   void end_run(Distribution distribution) noexcept;
+  /// Whether the inputs of all distributions are as they were at first, where the memory has no protection. Requires:
+  /// outside begin_run() and end_run().
+  bool is_intact() const;
   /// Writes the inputs of a distribution again after a candidate damaged them. Requires: between begin_run() and
   /// end_run().
   void refill(Distribution distribution);

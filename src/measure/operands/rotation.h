@@ -70,7 +70,8 @@ class Rotation {
   Rotation& operator=(const Rotation&) = delete;
 
   const RotationSize& size() const noexcept { return size_; }
-  /// Whether the inputs are as they were at first. Cheap where memory has protection; else they are hashed.
+  bool is_protected() const noexcept { return !hash_; }
+  /// Whether the inputs are as they were at first; hashes them unless they are protected.
   bool is_intact() const;
   /// Operands of the next copy, for Launch::operands. Valid as long as the rotation.
   std::span<void* const> next() noexcept { return copy(next_index()); }

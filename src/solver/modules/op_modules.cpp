@@ -63,10 +63,6 @@ void open_op_module(const std::string& file, OpModules& all) {
     all.opened.push_back({file, entry});
 }
 
-}  // namespace
-
-namespace {
-
 void open_all() noexcept {
   OpModules& all = all_op_modules();
   try {

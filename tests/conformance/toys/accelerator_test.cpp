@@ -16,6 +16,7 @@
 #include "device/host_bytes.h"
 #include "device/own_buffer.h"
 #include "solver/registry.h"
+#include "testing/device_memory_checks.h"
 #include "testing/test_files.h"
 
 namespace attune::toys {
@@ -85,6 +86,18 @@ TEST_F(AcceleratorTest, RowsServeOperandsInItsMemory) {
     dispatcher_.run(key(n), call.operands());
     EXPECT_TRUE(call.is_computed()) << n;
   }
+}
+
+TEST_F(AcceleratorTest, ItsMemoryKeepsTheContract) { check_device_memory(device_.memory()); }
+
+TEST_F(AcceleratorTest, APlanThatLeavesWaitsForItsWork) {
+  const auto stream = device_.open_stream();
+  const DeviceCall call(device_.memory(), 8, 48, 64);
+  {
+    Dispatcher other({.device = "toy:0", .poll_interval = std::chrono::milliseconds(0)});
+    other.run(key(48), call.operands(), stream->native());
+  }
+  EXPECT_TRUE(call.is_computed());
 }
 
 TEST_F(AcceleratorTest, CallsOnTwoStreamsHaveAWorkspaceEach) {

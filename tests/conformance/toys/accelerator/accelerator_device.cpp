@@ -115,6 +115,15 @@ void Accelerator::drain() {
   for (size_t i = 0; i < memory_.queues.size(); ++i) memory_.queues[i]->synchronize();
 }
 
+void Accelerator::synchronize() noexcept {
+  const std::lock_guard lock(memory_.mutex);
+  try {
+    drain();
+  } catch (const Error&) {
+    // It is not healthy any more.
+  }
+}
+
 std::unique_ptr<Stream> Accelerator::open_stream() { return std::make_unique<Queue>(memory_); }
 
 Buffer Accelerator::allocate(uint64_t bytes, uint32_t alignment) {
@@ -128,11 +137,7 @@ Buffer Accelerator::allocate(uint64_t bytes, uint32_t alignment) {
 
 void Accelerator::release(Buffer buffer) noexcept {
   const std::lock_guard lock(memory_.mutex);
-  try {
-    drain();
-  } catch (const Error&) {
-    // Its kernels fail with it.
-  }
+  synchronize();
   memory_.allocations.erase(reinterpret_cast<uintptr_t>(buffer.data));
 }
 

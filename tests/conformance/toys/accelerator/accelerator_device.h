@@ -26,6 +26,7 @@ class Accelerator final : public Device, public DeviceMemory {
   double relative_clock() override { return 1; }
   bool healthy() noexcept override;
   DeviceMemory& memory() override { return *this; }
+  void synchronize() noexcept override;
   std::unique_ptr<Stream> open_stream() override;
   double bandwidth_gbs(uint64_t, Reading) override { return info_.bandwidth_gbs; }
 

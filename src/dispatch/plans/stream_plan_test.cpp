@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dispatch/plans/workspace_plan.h"
+#include "dispatch/plans/stream_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -25,6 +25,9 @@ class CountingPlan final : public Plan {
     const std::byte* prefix = FakeMemory::reach(launch.workspace);
     for (size_t i = 0; i < 8; ++i) EXPECT_EQ(prefix[i], std::byte{0});
     workspaces_.push_back(launch.workspace);
+    if (launch.operands.empty()) return;
+    FakeMemory::reach(launch.workspace)[3] = std::byte{1};
+    fail(ErrorCode::device, "planted: it refuses half-way");
   }
 
  private:
@@ -32,11 +35,11 @@ class CountingPlan final : public Plan {
   PlanTraits traits_;
 };
 
-TEST(WorkspacePlan, HasAWorkspaceForEachStreamWithItsPrefixZero) {
+TEST(StreamPlan, HasAWorkspaceForEachStreamWithItsPrefixZero) {
   FakeDevice device;
   std::vector<void*> workspaces;
   {
-    const auto plan = workspace_plan(std::make_unique<CountingPlan>(workspaces), device.memory());
+    const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device);
     EXPECT_EQ(plan->traits().workspace_bytes, 0u) << "callers need give none";
     EXPECT_EQ(device.memory().allocated_bytes(), 512u) << "reserved for the first stream";
     int streams[2];
@@ -50,11 +53,32 @@ TEST(WorkspacePlan, HasAWorkspaceForEachStreamWithItsPrefixZero) {
   EXPECT_EQ(device.memory().allocated_bytes(), 0u);
 }
 
-TEST(WorkspacePlan, IsRefusedWithoutMemory) {
+TEST(StreamPlan, ARunThatFailsLeavesNoPrefixBehind) {
+  FakeDevice device;
+  std::vector<void*> workspaces;
+  const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device);
+  void* operand = nullptr;
+  EXPECT_THROW(plan->run({.operands = std::span(&operand, 1)}), Error);
+  plan->run({});
+  EXPECT_EQ(workspaces.size(), 2u);
+}
+
+TEST(StreamPlan, KeepsWorkspacesForABoundedNumberOfStreams) {
+  FakeDevice device;
+  std::vector<void*> workspaces;
+  const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device);
+  std::vector<char> streams(5 * kMaxStreams);
+  for (char& stream : streams) plan->run({.operands = {}, .stream = &stream});
+  EXPECT_LE(device.memory().allocated_bytes(), kMaxStreams * 512);
+  EXPECT_FALSE(plan->traits().reentrant);
+  EXPECT_FALSE(plan->traits().capturable);
+}
+
+TEST(StreamPlan, IsRefusedWithoutMemory) {
   FakeDevice device;
   std::vector<void*> workspaces;
   const OwnBuffer all(device.memory(), static_cast<uint64_t>(device.info().memory_bytes), 64);
-  EXPECT_THROW(workspace_plan(std::make_unique<CountingPlan>(workspaces), device.memory()), Error);
+  EXPECT_THROW(stream_plan(std::make_unique<CountingPlan>(workspaces), device), Error);
 }
 
 }  // namespace

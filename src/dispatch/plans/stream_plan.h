@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+
+#include "attune/plan.h"
+#include "device/device.h"
+
+namespace attune {
+
+/// Wraps a plan of a device whose work waits in streams. A plan that needs a workspace has one in the device's memory
+/// for each stream that it is run on, so launches on two streams do not disturb each other; its callers give none. One
+/// is reserved now, for the first stream; another stream costs an allocation, which waits for the device, so such a
+/// plan is not capturable. Beyond kMaxStreams the workspaces are freed and made anew. The end of the plan waits for all
+/// that was enqueued. Its runs must not overlap (PlanTraits::reentrant is false if it has a workspace). The device must
+/// outlive it. Throws device without memory.
+std::unique_ptr<Plan> stream_plan(std::unique_ptr<Plan> plan, Device& device);
+
+/// Number of streams for which a plan keeps workspaces.
+inline constexpr size_t kMaxStreams = 16;
+
+}  // namespace attune
