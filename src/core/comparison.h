@@ -11,7 +11,7 @@ namespace attune {
 /// The time of a candidate, and its speed against another one that was timed in the same rounds.
 struct Comparison {
   double us = 0;            ///< Median of its clean samples; 0: not timed.
-  double ratio = 1;         ///< The other's time / this one's, over pairs of samples.
+  double ratio = 1;         ///< The other's time / this one's, over pairs of samples; 0: the other was not timed.
   Interval interval{1, 1};  ///< 95 % interval of the ratio; of several openings, it covers the variation between them.
   uint32_t num_clean = 0;   ///< Pairs in which both samples are clean.
   bool operator==(const Comparison&) const = default;

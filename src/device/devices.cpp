@@ -11,15 +11,27 @@
 
 namespace attune {
 
-std::vector<DeviceInfo> list_devices() {
-  std::vector<DeviceInfo> all;
-  for (const DeviceKind& kind : device_kinds()) {
-    for (DeviceInfo& info : kind.list()) all.push_back(std::move(info));
-  }
-  return all;
-}
-
 namespace {
+
+/// The devices of a kind, or why it has none.
+struct Listing {
+  std::vector<DeviceInfo> devices;
+  std::string why_none;
+};
+Listing listing_of(const DeviceKind& kind) {
+  Listing listing;
+  try {
+    listing.devices = kind.list();
+  } catch (const std::exception& error) {
+    return {{}, error.what()};
+  } catch (...) {
+    return {{}, "it throws an exception of unknown type"};
+  }
+  for (const DeviceInfo& info : listing.devices) {
+    if (info.kind != kind.name) return {{}, fmt::format("it lists a device of the kind '{}'", info.kind)};
+  }
+  return listing;
+}
 
 [[noreturn]] void fail_unknown(std::string_view id) {
   std::vector<std::string> known;
@@ -29,11 +41,28 @@ namespace {
 
 }  // namespace
 
-std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units) {
+std::vector<DeviceInfo> list_devices() {
+  std::vector<DeviceInfo> all;
   for (const DeviceKind& kind : device_kinds()) {
-    for (const DeviceInfo& info : kind.list()) {
-      if (info.id == id) return kind.open(id, max_units);
-    }
+    for (DeviceInfo& info : listing_of(kind).devices) all.push_back(std::move(info));
+  }
+  return all;
+}
+
+std::vector<std::string> device_notices() {
+  std::vector<std::string> notices;
+  for (const DeviceKind& kind : device_kinds()) {
+    if (const std::string why = listing_of(kind).why_none; !why.empty())
+      notices.push_back(fmt::format("devices of the kind '{}' are left out, {}", kind.name, why));
+  }
+  return notices;
+}
+
+std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units) {
+  for (const DeviceInfo& info : list_devices()) {
+    if (info.id != id) continue;
+    if (auto device = device_kind(info.kind).open(id, max_units)) return device;
+    fail(ErrorCode::unavailable, "the device cannot be opened: {}", id);
   }
   fail_unknown(id);
 }

@@ -17,8 +17,11 @@ struct DeviceChoice {
   int64_t threads = 0;  ///< Thread limit of a host's device; 0: the process's own.
 };
 
-/// Devices of this machine, by id. Does not keep them open.
+/// Devices of this machine, by id. Does not keep them open. A kind that cannot list its devices, or lists one of
+/// another kind, has none; device_notices() says so.
 std::vector<DeviceInfo> list_devices();
+/// What is wrong with kinds of devices, a sentence for each.
+std::vector<std::string> device_notices();
 /// Opens `cpu:0`, `fake:0`. `max_units`: limit on a host's units, the threads of its kernels; 0: the process's own
 /// (device/host/host_device.h). Other devices ignore it. Throws invalid_input with the list for an unknown id;
 /// unavailable when it cannot be opened.

@@ -78,8 +78,9 @@ Key Dispatcher::State::short_key(const Key& key) const {
   const auto columns = own.family().key;
   const auto last_required =
       std::find_if(columns.rbegin(), columns.rend(), [](const KeyColumn& one) { return one.default_value.empty(); });
-  fail(ErrorCode::invalid_input, "a key of {} has {} to {} values, `attune list ops --json` names them, got {}",
-       own.family().op, columns.rend() - last_required, own.size(), key.size());
+  const auto least = static_cast<size_t>(columns.rend() - last_required);
+  fail(ErrorCode::invalid_input, "a key of {} has {}{} values, `attune list ops --json` names them, got {}",
+       own.family().op, least < own.size() ? fmt::format("{} to ", least) : "", own.size(), key.size());
 }
 
 Problem Dispatcher::State::problem(const Key& key) const {

@@ -8,11 +8,13 @@
 namespace attune {
 
 std::string ratio_text(const Comparison& comparison) {
+  if (comparison.ratio == 0) return "not known";
   return fmt::format("{:.3f}× [{:.3f}, {:.3f}]", comparison.ratio, comparison.interval.low, comparison.interval.high);
 }
 
 void add_comparison(nlohmann::ordered_json& object, const Comparison& comparison) {
   object["us"] = comparison.us;
+  if (comparison.ratio == 0) return;
   object["speedup"] = comparison.ratio;
   object["interval"] = {comparison.interval.low, comparison.interval.high};
   object["clean_pairs"] = comparison.num_clean;

@@ -68,11 +68,14 @@ void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernel
     }
     if (!mine.outcome.measurement) return;
     row.comparison = mine.comparison;
-    const bool is_slow = both.size() > 1 && row.require == Requirement::none &&
+    row.reason.clear();
+    if (const Outcome& of_default = timed.front().outcome; !of_default.ok())
+      row.reason = fmt::format("the default is not compared, {}: {}", name(of_default.status), of_default.detail);
+    const bool is_slow = both.size() > 1 && row.comparison.ratio > 0 && row.require == Requirement::none &&
                          is_slower_than_baseline(row.comparison, options.max_slowdown_pct);
     if (!is_slow && !is_slower_than_stated(*mine.outcome.measurement, *row.us, options.slower_than_pct)) return;
     row.status = is_slow ? CheckStatus::slower_than_baseline : CheckStatus::slower_than_stated;
-    row.reason = "in both runs";
+    row.reason += row.reason.empty() ? "in both runs" : "; in both runs";
     how.seed = 1;
   }
 }

@@ -156,7 +156,10 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
       }
       if (!timed.result->outcome.ok()) continue;
       fill_measurement(timed);
-      if (alive.front().result->outcome.ok()) compare_to_first(alive.front(), timed);
+      if (results.front().outcome.ok())
+        compare_to_first(alive.front(), timed);
+      else
+        timed.result->comparison.ratio = 0;
     }
   }
   executor.close(kId);

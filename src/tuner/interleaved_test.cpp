@@ -32,12 +32,17 @@ class StoppableExecutor final : public Executor {
   }
 
   bool is_stopped = false, is_closed = false;
+  Slot fails = 0;  ///< The candidate that is not admitted.
   /// Called with each request before it is done.
   std::function<void(const Request&)> on_request = [](const Request&) {};
 
  private:
   static Answer done(const request::Open& open) { return Opened{.problem = open.id}; }
-  static Answer done(const request::Admit& admit) { return Admitted{.slot = admit.slot}; }
+  Answer done(const request::Admit& admit) const {
+    Admitted admitted{.slot = admit.slot};
+    if (admit.slot == fails) admitted.verified.status = Status::crashed;
+    return admitted;
+  }
   static Answer done(const request::Recycle&) { return Recycled{1}; }
   Answer done(const request::Sample& sample) {
     if (++num_samples_ > 10) fail(ErrorCode::internal, "a caller repeats a request without end");
@@ -76,6 +81,17 @@ TEST_F(Interleaved, TimesEachCandidateInEachRound) {
     ASSERT_TRUE(one.outcome.ok()) << one.outcome.detail;
     EXPECT_EQ(one.outcome.measurement->samples.size(), 3u);
   }
+}
+
+TEST_F(Interleaved, NothingIsComparedWithAFirstOneThatFailed) {
+  executor_.fails = 1;
+  const auto results = run();
+  EXPECT_EQ(results[0].outcome.status, Status::crashed);
+  EXPECT_TRUE(results[1].outcome.ok());
+  EXPECT_EQ(results[1].comparison.us, 5);
+  EXPECT_EQ(results[1].comparison.ratio, 0) << "it is no 1.000 against itself";
+  executor_.fails = 0;
+  EXPECT_EQ(run()[1].comparison.ratio, 1);
 }
 
 TEST_F(Interleaved, AnInterruptWhileItSamplesEndsIt) {

@@ -30,6 +30,9 @@ bool has_one_winner(const std::vector<TuneResult*>& rows) {
   });
 }
 
+constexpr const char* kNotOneConfig =
+    "the time ran out before all rows of its weight had one config; run again to continue";
+
 void undecide(TuneResult& row, const std::string& reason) {
   row.decision.reset();
   row.ending = Ending::cut;
@@ -41,17 +44,24 @@ void undecide(TuneResult& row, const std::string& reason) {
 void WeightConfigs::settle(std::vector<TuneResult>& results, const std::atomic<bool>& interrupted) {
   end_s_ = clock_.now_s() + how_.budget_s;
   std::map<std::string, Rows> weights;
+  std::set<std::string> incomplete;
   for (TuneResult& result : results) {
-    if (result.decision) weights[weight_group_of(result.problem)].push_back(&result);
+    const std::string weight = weight_group_of(result.problem);
+    if (result.decision) weights[weight].push_back(&result);
+    if (!result.decision && result.ending == Ending::cut) incomplete.insert(weight);
   }
   for (const auto& [weight, rows] : weights) {
+    const bool is_whole = !incomplete.contains(weight);
     try {
-      if (!interrupted) settle_weight(rows, interrupted);
+      if (is_whole && !interrupted) settle_weight(rows, interrupted);
     } catch (const Error&) {
       if (!interrupted) throw;  // Else a request was given up.
     }
-    if (!interrupted || has_one_winner(rows)) continue;
-    for (TuneResult* row : rows) undecide(*row, "interrupted before its weight had one config");
+    // A row that was not decided may have an older one in the table, of another config.
+    if (is_whole && has_one_winner(rows)) continue;
+    for (TuneResult* row : rows) {
+      if (row->decision) undecide(*row, interrupted ? "interrupted before its weight had one config" : kNotOneConfig);
+    }
   }
 }
 
@@ -59,10 +69,7 @@ void WeightConfigs::settle_weight(const Rows& rows, const std::atomic<bool>& int
   auto times_by_row = times(rows, interrupted);
   while (const auto chosen = choose_config(times_by_row)) {
     if (decide_with(*chosen, rows, interrupted)) return;
-    if (is_budget_spent()) {
-      for (TuneResult* row : rows) undecide(*row, "the budget ran out before its weight had one config");
-      return;
-    }
+    if (is_budget_spent()) return;
     notices_.push_back(fmt::format("{} does not serve every row of a weight, another config is taken: {}",
                                    chosen->name(), weight_group_of(rows.front()->problem)));
     for (auto& times_of_row : times_by_row) times_of_row.erase(*chosen);

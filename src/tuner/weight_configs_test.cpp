@@ -116,8 +116,36 @@ TEST(WeightConfigs, AllWeightsTogetherKeepToTheBudget) {
   const SettledRows settled = settle_rows({16, 32, 48}, 0.1);
   EXPECT_LT(settled.seconds, 0.2);
   EXPECT_TRUE(settled.notices.empty()) << "no config is blamed for a lack of time: " << settled.notices.front();
-  for (const TuneResult& result : settled.results)
-    EXPECT_TRUE(result.decision || result.ending == Ending::cut) << result.reason;
+  for (size_t i = 0; i < settled.results.size(); i += 2) {
+    const TuneResult &one = settled.results[i], &other = settled.results[i + 1];
+    EXPECT_TRUE(one.decision || one.ending == Ending::cut) << one.reason;
+    ASSERT_EQ(one.decision.has_value(), other.decision.has_value()) << "a weight is published whole or not at all";
+    EXPECT_EQ(one.decision ? one.decision->winner.name() : "", other.decision ? other.decision->winner.name() : "");
+  }
+}
+
+TEST(WeightConfigs, AWeightWithARowThatWasCutIsNotPublished) {
+  std::vector<TuneResult> results;
+  for (int m = 1; m <= 3; ++m) {
+    const auto problem = Problem::parse(fmt::format("gemm_a16w16 m={} n=16 k=16 dtype=fp32", m));
+    TuneResult& result = results.emplace_back();
+    result.problem = op_of(problem).normalise(problem, {});
+    result.ending = m == 2 ? Ending::cut : Ending::decided;
+    if (m == 2) continue;
+    result.decision.emplace();
+    result.decision->winner = Candidate::parse("fake.gemm@1:split_k=1");
+  }
+  CountingExecutor executor;
+  const auto journal = open_memory_journal();
+  SilentObserver observer;
+  const std::atomic<bool> interrupted = false;
+  WeightConfigs weights({{executor, *journal, nullptr, {}}}, {}, {}, observer);
+  weights.settle(results, interrupted);
+  for (const TuneResult& result : results) {
+    EXPECT_FALSE(result.decision) << "the table may hold an older row of the one that was cut";
+    EXPECT_EQ(result.ending, Ending::cut);
+  }
+  EXPECT_EQ(executor.num_requests, 0u);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "base/trusted_path.h"
+#include "device/devices.h"
 #include "solver/modules/module_file.h"
 #include "solver/modules/op_modules.h"
 
@@ -76,7 +77,8 @@ std::string none_found(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) named += fmt::format("{}'{}'", named.empty() ? "" : ", ", folder.string());
   if (!op_modules().empty())
     return fmt::format(
-        "only op modules found in {}: of this build's own ops only slow portable loops are available, install its "
+        "only op and device modules found in {}: of this build's own ops only slow portable loops are available, "
+        "install its "
         "solver modules there too",
         named);
   return fmt::format(
@@ -110,10 +112,11 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
   static_cast<void>(ops());  // Opens the op modules.
   if (!any) registry.notices_.push_back(none_found(folders));
   for (const std::string& notice : op_module_notices()) registry.notices_.push_back(notice);
+  for (const std::string& notice : device_notices()) registry.notices_.push_back(notice);
   for (const OpModule& module : op_modules()) {
     registry.module_ = module.file;
     const std::string why = why_failed(module.file, [&] { module.entry.register_solvers(registry); });
-    if (!why.empty()) registry.notices_.push_back("the solvers of an op module are excluded, " + why);
+    if (!why.empty()) registry.notices_.push_back("the solvers of an op or device module are excluded, " + why);
     registry.module_.clear();
   }
 }

@@ -44,12 +44,12 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 void open_op_module(const std::string& file, OpModules& all) {
   if (const auto why = why_not_trusted(file, code_file())) {
-    all.notices.push_back(fmt::format("an op module is excluded, {}", *why));
+    all.notices.push_back(fmt::format("an op or device module is excluded, {}", *why));
     return;
   }
   const ModuleEntry entry = open_module_file(file);
   if (!entry.error.empty() || (entry.register_ops == nullptr && entry.register_devices == nullptr)) {
-    all.notices.push_back(fmt::format("an op module is excluded, {}",
+    all.notices.push_back(fmt::format("an op or device module is excluded, {}",
                                       entry.error.empty() ? "it registers no op and no device: " + file : entry.error));
     return;
   }
@@ -58,7 +58,7 @@ void open_op_module(const std::string& file, OpModules& all) {
     if (entry.register_devices != nullptr) entry.register_devices(&register_device_kind);
   };
   if (const std::string why = why_failed(file, registration); !why.empty())
-    all.notices.push_back(fmt::format("an op module is excluded, {}", why));
+    all.notices.push_back(fmt::format("an op or device module is excluded, {}", why));
   else
     all.opened.push_back({file, entry});
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@
 #include "accelerator/accelerator_solver.h"
 #include "attune/dispatcher.h"
 #include "attune/error.h"
-#include "device/host_bytes.h"
+#include "device/devices.h"
 #include "device/own_buffer.h"
 #include "solver/registry.h"
 #include "testing/device_memory_checks.h"
@@ -24,6 +25,9 @@ namespace {
 
 const bool kIsAccelerator = [] {
   register_device_kind(accelerator_kind());
+  register_device_kind({.name = "gone",
+                        .list = []() -> std::vector<DeviceInfo> { throw std::runtime_error("its driver is gone"); },
+                        .open = [](std::string_view, int64_t) { return std::unique_ptr<Device>(); }});
   register_solver(std::make_unique<AcceleratorSolver>());
   return true;
 }();
@@ -86,6 +90,13 @@ TEST_F(AcceleratorTest, RowsServeOperandsInItsMemory) {
     dispatcher_.run(key(n), call.operands());
     EXPECT_TRUE(call.is_computed()) << n;
   }
+}
+
+TEST_F(AcceleratorTest, AKindThatCannotListItsDevicesCostsNobodyElseTheirs) {
+  EXPECT_THAT(device_notices(), testing::ElementsAre("devices of the kind 'gone' are left out, its driver is gone"));
+  std::vector<std::string> ids;
+  for (const DeviceInfo& info : list_devices()) ids.push_back(info.id);
+  EXPECT_THAT(ids, testing::ElementsAre("cpu:0", "fake:0", "toy:0", "toy:1"));
 }
 
 TEST_F(AcceleratorTest, ItsMemoryKeepsTheContract) { check_device_memory(device_.memory()); }

@@ -35,7 +35,7 @@ class ToyTest(story.Story):
         self.assertRegex(self.toys("list", "solvers"), r"toy_scaled\.loops")
         self.assertNotIn("toy", self.attune("list", "ops").stdout)
         said = self.attune("list", "solvers", env={"ATTUNE_MODULES": TOYS}).stderr
-        self.assertRegex(said, "note: only op modules found in '.*': of this build's own ops only slow portable loops")
+        self.assertRegex(said, "note: only op and device modules found in '.*': of this build's own ops only slow portable loops")
         self.assertNotIn("no solver modules", said)
 
     def test_are_tuned_explained_and_checked(self):
@@ -103,11 +103,11 @@ class ToyTest(story.Story):
         environment = {"ATTUNE_MODULES": str(folder)}
         listed = self.attune("list", "ops", env=environment)
         self.assertNotIn("toy_norm", listed.stdout)
-        self.assertRegex(listed.stderr, "note: an op module is excluded, .*attune_op_toy_norm", "why it is not listed is said")
-        self.assertRegex(self.attune("list", "solvers", env=environment).stderr, "an op module is excluded, .*attune_op_toy_norm")
+        self.assertRegex(listed.stderr, "note: an op or device module is excluded, .*attune_op_toy_norm", "why it is not listed is said")
+        self.assertRegex(self.attune("list", "solvers", env=environment).stderr, "an op or device module is excluded, .*attune_op_toy_norm")
         module.chmod(0o755)
         module.write_bytes(b"not a library")
-        self.assertRegex(self.attune("list", "solvers", env=environment).stderr, "an op module is excluded, .*attune_op_toy_norm")
+        self.assertRegex(self.attune("list", "solvers", env=environment).stderr, "an op or device module is excluded, .*attune_op_toy_norm")
 
     def test_files_that_are_no_modules_are_excluded_and_the_others_stay(self):
         folder = self.work / "modules"
