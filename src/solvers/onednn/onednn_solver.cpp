@@ -183,7 +183,7 @@ class OmpThreads {
 /// Memory that a primitive of an implementation holds, as measured (tests/conformance/plan_memory_test.cpp): mostly
 /// generated code. oneDNN itself keeps the last 1024 primitives of a process, even those whose plans are destroyed.
 uint64_t primitive_bytes(std::string_view implementation) {
-  constexpr uint64_t kOfABrgemm = 128 * 1024, kOfAnAmxBrgemm = 192 * 1024, kOfAnother = 16 * 1024;
+  constexpr uint64_t kOfABrgemm = 128 * 1024, kOfAnAmxBrgemm = 192 * 1024, kOfAnother = 24 * 1024;
   if (!implementation.starts_with("brg")) return kOfAnother;
   return implementation.find("amx") == std::string_view::npos ? kOfABrgemm : kOfAnAmxBrgemm;
 }
