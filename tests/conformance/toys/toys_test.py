@@ -52,6 +52,7 @@ class ToyTest(story.Story):
         self.tuned("toy_norm")
         found = json.loads(self.toys("explain", "toy_norm token=7 dim=256", "--table", "toy_norm_tuned.csv", "--json"))
         self.assertEqual(found["match"], "padded_coarse")
+        self.assertEqual([step["key"] for step in found["steps"]], [f"toy_norm token={rows} dim=256" for rows in (7, 16, 8)])
         self.assertIn("near", self.toys("explain", "toy_norm token=500 dim=256", "--table", "toy_norm_tuned.csv"))
 
     def test_one_size_is_named_by_flags_of_the_schema(self):
