@@ -30,7 +30,7 @@ bool has_sizes(std::span<const AttributeSetting> settings);
 const AttributeSetting* find_setting(std::span<const AttributeSetting> settings, std::string_view attribute);
 
 /// Attributes and values in the form of keys, in the order of the settings. Throws invalid_input for a setting without
-/// an attribute in the family, and for a value that is none of it.
+/// an attribute in the family, and for a value that the attribute cannot have.
 std::vector<std::pair<std::string, std::string>> values_of(const FamilySpec& family,
                                                            std::span<const AttributeSetting> settings);
 /// The problem that the settings name, normalised. Throws invalid_input, naming the sizes that are missing.

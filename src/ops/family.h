@@ -51,13 +51,15 @@ struct PaddingLadder {
   };
   std::array<Step, 3> fine;   ///< In ascending order: to the next multiple.
   int64_t last_multiple = 1;  ///< Beyond the last step; a power of two.
-  /// Coarsely: to the next power of two; more rows than `most_rows` of a problem with more columns than `many_columns`
-  /// to `most_rows`, which is below.
-  int64_t most_rows = 0, many_columns = 0;
+  /// Coarsely: to the next power of two. Only a problem with more than `max_free_columns` has a limit: its larger
+  /// numbers of rows are served by the row of `max_coarse_rows`.
+  int64_t max_coarse_rows = 0, max_free_columns = 0;
 };
 /// As the older dispatchers pad the products (ROCm/aiter, gemm_common), so that their tables serve the same shapes.
-inline constexpr PaddingLadder kProductPadding = {
-    .fine = {{{256, 16}, {1024, 32}, {4096, 64}}}, .last_multiple = 128, .most_rows = 8192, .many_columns = 4096};
+inline constexpr PaddingLadder kProductPadding = {.fine = {{{256, 16}, {1024, 32}, {4096, 64}}},
+                                                  .last_multiple = 128,
+                                                  .max_coarse_rows = 8192,
+                                                  .max_free_columns = 4096};
 
 /// An operator family: its tables, names and defaults, as data. Formats of the columns: docs/formats/tables.md.
 struct FamilySpec {

@@ -6,16 +6,12 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/pages.h"
-#include "device/byte_patterns.h"
 
 namespace attune {
 namespace {
 
 constexpr uintptr_t kDeviceBit = uintptr_t{1} << 63;
 constexpr int kUnset = 0xcd;  // What allocated memory holds: nothing that anybody may rely on.
-
-std::span<std::byte> bytes_of(Buffer area) { return {FakeMemory::reach(area.data), area.bytes}; }
 
 }  // namespace
 
@@ -51,24 +47,6 @@ void FakeMemory::release(Buffer buffer) noexcept {
   if (buffer.data == nullptr) return;
   std::free(reach(buffer.data));
   allocated_bytes_ -= buffer.bytes;
-}
-
-void FakeMemory::upload(void* to, std::span<const std::byte> from) { copy(to, from.data(), from.size()); }
-
-void FakeMemory::download(std::span<std::byte> to, const void* from) { copy(to.data(), from, to.size()); }
-
-void FakeMemory::copy(void* to, const void* from, uint64_t bytes) {
-  if (bytes > 0) std::memcpy(reach(to), reach(from), bytes);
-}
-
-void FakeMemory::fill(Buffer area, Pattern pattern) { fill_pattern(bytes_of(area), pattern); }
-
-PatternScan FakeMemory::scan(Buffer area, Pattern pattern) { return scan_pattern(bytes_of(area), pattern); }
-
-Hash128 FakeMemory::hash(Buffer area) { return hash128(std::span<const std::byte>(bytes_of(area))); }
-
-Protection FakeMemory::set_writable(Buffer pages, bool writable) noexcept {
-  return attune::set_writable(bytes_of(pages), writable) ? Protection::done : Protection::failed;
 }
 
 }  // namespace attune

@@ -3,14 +3,14 @@
 #include <atomic>
 #include <vector>
 
-#include "device/device_memory.h"
+#include "device/reachable_memory.h"
 
 namespace attune {
 
 /// Memory that the processor cannot read, as a GPU's: its addresses have their highest bit set, which no address of a
 /// process has, and an access through one ends the process. Addresses without that bit are the process's own memory,
 /// which a fake device reaches too. Pages can be made read-only for its kernels.
-class FakeMemory final : public DeviceMemory {
+class FakeMemory final : public ReachableMemory {
  public:
   explicit FakeMemory(uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
 
@@ -23,16 +23,11 @@ class FakeMemory final : public DeviceMemory {
 
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;
   void release(Buffer buffer) noexcept override;
-  void upload(void* to, std::span<const std::byte> from) override;
-  void download(std::span<std::byte> to, const void* from) override;
-  void copy(void* to, const void* from, uint64_t bytes) override;
-  void fill(Buffer area, Pattern pattern) override;
-  PatternScan scan(Buffer area, Pattern pattern) override;
-  Hash128 hash(Buffer area) override;
-  Protection set_writable(Buffer pages, bool writable) noexcept override;
   std::byte* host_address(void*) noexcept override { return nullptr; }
 
  private:
+  std::byte* place_of(const void* address) const noexcept override { return reach(address); }
+
   uint64_t capacity_bytes_;
   std::atomic<uint64_t> allocated_bytes_{0};
 };

@@ -4,11 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/error.h"
-#include "base/pages.h"
-#include "device/byte_patterns.h"
 #include "device/host/host_resources.h"
 
 namespace attune {
@@ -16,8 +13,6 @@ namespace {
 
 constexpr uint64_t kMemoryReserveBytes = 256u << 20;
 constexpr uint64_t kSmallBytes = 16u << 20;
-
-std::span<std::byte> bytes_of(Buffer area) { return {static_cast<std::byte*>(area.data), area.bytes}; }
 
 }  // namespace
 
@@ -40,23 +35,5 @@ Buffer HostMemory::allocate(uint64_t bytes, uint32_t alignment) {
 }
 
 void HostMemory::release(Buffer buffer) noexcept { std::free(buffer.data); }
-
-void HostMemory::upload(void* to, std::span<const std::byte> from) { copy(to, from.data(), from.size()); }
-
-void HostMemory::download(std::span<std::byte> to, const void* from) { copy(to.data(), from, to.size()); }
-
-void HostMemory::copy(void* to, const void* from, uint64_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-}
-
-void HostMemory::fill(Buffer area, Pattern pattern) { fill_pattern(bytes_of(area), pattern); }
-
-PatternScan HostMemory::scan(Buffer area, Pattern pattern) { return scan_pattern(bytes_of(area), pattern); }
-
-Hash128 HostMemory::hash(Buffer area) { return hash128(std::span<const std::byte>(bytes_of(area))); }
-
-Protection HostMemory::set_writable(Buffer pages, bool writable) noexcept {
-  return attune::set_writable(bytes_of(pages), writable) ? Protection::done : Protection::failed;
-}
 
 }  // namespace attune

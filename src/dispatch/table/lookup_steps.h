@@ -21,7 +21,7 @@ constexpr int64_t padded_m_fine(const PaddingLadder& ladder, int64_t m) noexcept
 
 /// M padded coarsely.
 constexpr int64_t padded_m_coarse(const PaddingLadder& ladder, int64_t m, int64_t n) noexcept {
-  if (m > ladder.most_rows && n > ladder.many_columns) return ladder.most_rows;
+  if (m > ladder.max_coarse_rows && n > ladder.max_free_columns) return ladder.max_coarse_rows;
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(m)));
 }
 

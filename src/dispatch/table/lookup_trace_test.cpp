@@ -80,7 +80,7 @@ TEST(Padding, FollowsTheLadder) {
 
 TEST(Padding, IsTheFamilysOwn) {
   const PaddingLadder ladder = {
-      .fine = {{{8, 2}, {64, 4}, {128, 8}}}, .last_multiple = 256, .most_rows = 512, .many_columns = 10};
+      .fine = {{{8, 2}, {64, 4}, {128, 8}}}, .last_multiple = 256, .max_coarse_rows = 512, .max_free_columns = 10};
   EXPECT_EQ(padded_m_fine(ladder, 7), 8);
   EXPECT_EQ(padded_m_fine(ladder, 9), 12);
   EXPECT_EQ(padded_m_fine(ladder, 65), 72);

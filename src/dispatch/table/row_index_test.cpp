@@ -344,14 +344,16 @@ Table some_table(const FamilySpec& family, Random& random) {
 
 TEST(RowIndexProperty, StepsThroughTablesOfEveryFamilyAsTheSlowLookupDoes) {
   using enum ColumnKind;
-  static const FamilySpec other = {
-      .op = "other",
-      .key = {{"token", "token", integer, ""}, {"dim", "dim", integer, ""}},
-      .results = {"us", "kernelName"},
-      .rows = "token",
-      .columns = "dim",
-      .pads_rows = true,
-      .padding = {.fine = {{{8, 4}, {64, 8}, {128, 16}}}, .last_multiple = 64, .most_rows = 512, .many_columns = 4096}};
+  static const FamilySpec other = {.op = "other",
+                                   .key = {{"token", "token", integer, ""}, {"dim", "dim", integer, ""}},
+                                   .results = {"us", "kernelName"},
+                                   .rows = "token",
+                                   .columns = "dim",
+                                   .pads_rows = true,
+                                   .padding = {.fine = {{{8, 4}, {64, 8}, {128, 16}}},
+                                               .last_multiple = 64,
+                                               .max_coarse_rows = 512,
+                                               .max_free_columns = 4096}};
   std::vector<const FamilySpec*> all = {&other};
   for (const FamilySpec& family : families()) all.push_back(&family);
   DeviceInfo here;

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "device/device_memory.h"
+
+namespace attune {
+
+/// Memory of a device that lies in this process: its kind says where the processor finds an address.
+class ReachableMemory : public DeviceMemory {
+ public:
+  void upload(void* to, std::span<const std::byte> from) final;
+  void download(std::span<std::byte> to, const void* from) final;
+  void copy(void* to, const void* from, uint64_t bytes) final;
+  void fill(Buffer area, Pattern pattern) final;
+  PatternScan scan(Buffer area, Pattern pattern) final;
+  Hash128 hash(Buffer area) final;
+  Protection set_writable(Buffer pages, bool writable) noexcept final;
+
+ protected:
+  virtual std::byte* place_of(const void* address) const noexcept = 0;
+
+ private:
+  std::span<std::byte> bytes_of(Buffer area) const noexcept { return {place_of(area.data), area.bytes}; }
+};
+
+}  // namespace attune
