@@ -58,14 +58,6 @@ DType dtype_of(uint32_t number) {
   return static_cast<DType>(number);
 }
 
-/// The device of a dispatcher whose options name none; a key that is made without a dispatcher is for it.
-DeviceInfo default_device() {
-  for (const DeviceInfo& device : list_devices()) {
-    if (device.id == DispatcherOptions().device) return device;
-  }
-  return {};
-}
-
 }  // namespace
 
 GemmKey gemm_key_of(const attune_gemm_key& given) {
@@ -94,7 +86,8 @@ const FamilyCodes& codes() {
 
 Key key_of(std::string_view text) {
   const Problem asked = Problem::parse(text);
-  static const DeviceInfo device = default_device();
+  // The device of a dispatcher whose options name none.
+  static const DeviceInfo device = find_device({.ids = DispatcherOptions().device});
   return codes().key(op_of(asked).normalise(asked, device));
 }
 

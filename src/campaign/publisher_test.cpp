@@ -191,7 +191,7 @@ TEST_F(PublisherOfPackedWeights, OneGroupHasOneLayout) {
   EXPECT_EQ(published.problem, few_);
   EXPECT_EQ(published.winner, candidate("b"));
   EXPECT_EQ(published.comparison.us, 50);
-  EXPECT_EQ(published.comparison.ratio, 2) << "what is published is said, not the shape's own winner";
+  EXPECT_EQ(published.comparison.ratio, 2) << "the published candidate is shown, not the shape's own winner";
 }
 
 TEST_F(PublisherOfPackedWeights, OtherWeightsHaveALayoutOfTheirOwn) {

@@ -21,7 +21,7 @@ std::span<const std::string> Weights::layouts() const noexcept {
 uint64_t Weights::bytes() const noexcept {
   uint64_t sum = 0;
   if (state_) {
-    for (const State::Copy& copy : state_->copies) sum += copy.block.bytes;
+    for (const State::Copy& copy : state_->copies) sum += copy.block.area().bytes;
   }
   return sum;
 }
@@ -46,12 +46,12 @@ Weights Dispatcher::State::pack(const Key& given, std::span<const void* const> p
   state->copies.reserve(chosen.packings.size());
   for (const WeightPacking& packing : chosen.packings) {
     try {
-      state->copies.push_back({plans.owner().memory().allocate(packing.bytes, kAlignment), {}});
+      state->copies.push_back({OwnBuffer(plans.owner().memory(), packing.bytes, kAlignment), {}});
     } catch (const Error& error) {
       fail(ErrorCode::unavailable, "cannot allocate packed weights, use plain ones: {}", error.what());
     }
     for (const WeightPacking::Part& part : packing.parts) state->copies.back().offsets.push_back(part.offset);
-    plans.pack(packing, tensors, {state->copies.back().block.data, packing.bytes});
+    plans.pack(packing, tensors, state->copies.back().block.area());
   }
   return Weights(std::move(state));
 }
@@ -73,7 +73,7 @@ Hit Dispatcher::State::choose_packed(const KeyCodes& own, const Key& plain, cons
 
 void* Dispatcher::State::copy_of(const Weights& weights, const Hit& hit, size_t part) noexcept {
   const Weights::State::Copy& copy = weights.state_->copies[hit.layout];
-  return copy.block.part(copy.offsets[part], 0).data;
+  return copy.block.area().part(copy.offsets[part], 0).data;
 }
 
 }  // namespace attune

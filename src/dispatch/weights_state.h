@@ -5,17 +5,15 @@
 #include "attune/key.h"
 #include "attune/weights.h"
 #include "device/device.h"
+#include "device/own_buffer.h"
 #include "dispatch/table/shape_hash.h"
 #include "dispatch/table/weights_layouts.h"
 
 namespace attune {
 
-/// Packed copies of weights and what lookups with them need. Owns the copies.
+/// Packed copies of weights and what lookups with them need. Owns the copies; the device outlives them.
 struct Weights::State {
   State(Device& where, const Key& problem, const LayoutSet& set) : device(where), key(problem), layouts(set) {}
-  ~State() {
-    for (const Copy& copy : copies) device.memory().release(copy.block);
-  }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -25,7 +23,7 @@ struct Weights::State {
   std::vector<GroupKey> groups;  ///< Group keys of rows, by layout.
   GroupKey answers;
   struct Copy {
-    Buffer block;
+    OwnBuffer block;
     std::vector<uint64_t> offsets;  ///< Of each packed operand in the block.
   };
   std::vector<Copy> copies;  ///< By layout.

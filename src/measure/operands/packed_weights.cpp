@@ -34,23 +34,16 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
     bytes = timed_position(bytes, alignment_) + packing_.bytes;
   block_ = OwnBuffer(memory_, in_whole_pages(bytes), std::max(2 * alignment_, static_cast<uint32_t>(page_bytes())));
   pack_copies(specs, rotation);
-  const Protection protection = memory_.set_writable(block_.area(), false);
-  if (protection == Protection::none) hash_ = memory_.hash(block_.area());
-  if (protection == Protection::failed) {
-    fail(ErrorCode::device,
-         "cannot write-protect the weights that all candidates are timed with, close other programs");
-  }
+  protection_.emplace(memory_, block_.area(), "weights");
 }
 
 bool PackedWeights::is_intact() const {
-  if (!hash_) return true;
+  if (protection_->is_certain()) return true;
   const auto is_as_packed = [&](const auto& checked) {
     return !checked || memory_.hash(checked->buffer.area()) == checked->hash;
   };
-  return memory_.hash(block_.area()) == *hash_ && std::ranges::all_of(checked_, is_as_packed);
+  return protection_->is_intact() && std::ranges::all_of(checked_, is_as_packed);
 }
-
-PackedWeights::~PackedWeights() { memory_.set_writable(block_.area(), true); }
 
 void PackedWeights::set_checked_writable(Distribution distribution, bool writable) noexcept {
   if (auto& checked = checked_[static_cast<size_t>(distribution)]) checked->buffer.set_writable(writable);

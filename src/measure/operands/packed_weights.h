@@ -12,6 +12,7 @@
 #include "measure/operands/guarded_buffer.h"
 #include "measure/operands/reference_cache.h"
 #include "measure/operands/rotation.h"
+#include "measure/operands/write_protection.h"
 #include "solver/weight_packing.h"
 
 namespace attune {
@@ -26,7 +27,6 @@ class PackedWeights {
   /// Allocates and packs the copies: as many as the rotation has, unless they exceed kMaxBytes. `rotation` must outlive
   /// it. Throws Error{device} without memory, and what packing throws.
   PackedWeights(Device& device, std::span<const TensorSpec> specs, const Rotation& rotation, WeightPacking packing);
-  ~PackedWeights();
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
@@ -68,7 +68,7 @@ class PackedWeights {
   size_t num_operands_;
   uint32_t alignment_;
   OwnBuffer block_;
-  std::optional<Hash128> hash_;                          ///< Of the copies; nothing: they are write-protected.
+  std::optional<WriteProtection> protection_;            ///< Of the copies, once they are packed.
   std::vector<void*> pointers_;                          ///< The rotation's copies × operands.
   std::array<std::unique_ptr<CheckedCopy>, 2> checked_;  ///< By Distribution.
 };

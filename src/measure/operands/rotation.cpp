@@ -95,16 +95,7 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
       pointers_.push_back(to.data);
     }
   }
-  const Protection protection = memory_.set_writable(inputs_.area(), false);
-  if (protection == Protection::none) hash_ = memory_.hash(inputs_.area());
-  if (protection == Protection::failed) {
-    fail(ErrorCode::device,
-         "cannot write-protect the operands that all candidates are timed with, close other programs");
-  }
+  protection_.emplace(memory_, inputs_.area(), "operands");
 }
-
-bool Rotation::is_intact() const { return !hash_ || memory_.hash(inputs_.area()) == *hash_; }
-
-Rotation::~Rotation() { memory_.set_writable(inputs_.area(), true); }
 
 }  // namespace attune

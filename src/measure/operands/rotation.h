@@ -11,6 +11,7 @@
 #include "core/record.h"
 #include "device/device.h"
 #include "device/own_buffer.h"
+#include "measure/operands/write_protection.h"
 
 namespace attune {
 
@@ -65,14 +66,13 @@ class Rotation {
   /// memory.
   Rotation(Device& device, std::span<const TensorSpec> specs, RotationSize size, std::span<const Buffer> operands,
            uint64_t seed);
-  ~Rotation();
   Rotation(const Rotation&) = delete;
   Rotation& operator=(const Rotation&) = delete;
 
   const RotationSize& size() const noexcept { return size_; }
-  bool is_protected() const noexcept { return !hash_; }
+  bool is_protected() const noexcept { return protection_->is_certain(); }
   /// Whether the inputs are as they were at first; hashes them unless they are protected.
-  bool is_intact() const;
+  bool is_intact() const { return protection_->is_intact(); }
   /// Operands of the next copy, for Launch::operands. Valid as long as the rotation.
   std::span<void* const> next() noexcept { return copy(next_index()); }
   uint32_t next_index() noexcept { return picker_.next(); }
@@ -85,8 +85,8 @@ class Rotation {
   RotationSize size_;
   size_t num_operands_;
   OwnBuffer inputs_, outputs_;
-  std::optional<Hash128> hash_;  ///< Of the inputs; nothing: they are write-protected.
-  std::vector<void*> pointers_;  ///< copies × operands
+  std::optional<WriteProtection> protection_;  ///< Of the inputs, once they are filled.
+  std::vector<void*> pointers_;                ///< copies × operands
   CopyPicker picker_;
 };
 
