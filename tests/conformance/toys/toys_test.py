@@ -14,6 +14,8 @@ TOYS = os.environ["ATTUNE_TOYS"]
 LIBRARY = os.environ["ATTUNE_LIBRARY"]
 HERE = Path(__file__).parent
 CPU = ("--devices", "cpu:0", "--quiet-wait", "0", "--seed", "1")
+# The kernels take microseconds on a machine that others use: that they are correct is asked here, not how fast they are.
+AT_ANY_SPEED = ("--slower-than", "1e6", "--max-slowdown", "1e6", "--quiet-wait", "0")
 SHAPES = {
     "toy_scaled": ("M,N,K,packed\n4,48,64,0\n16,48,64,1\n", "toy_scaled m=4 n=48 k=64"),
     "toy_norm": ("token,dim\n8,256\n32,256\n", "toy_norm token=8 dim=256"),
@@ -46,7 +48,7 @@ class ToyTest(story.Story):
                 self.assertEqual(len(rows), 2, rows)
                 self.assertTrue(all(row["kernelName"].startswith(f"{op}.loops@1:") for row in rows), rows)
                 self.assertRegex(self.toys("explain", problem, "--table", table.name), r"exact")
-                self.assertRegex(self.toys("check", table.name, *CPU[:2]), r"2 rows")
+                self.assertRegex(self.toys("check", table.name, *CPU[:2], *AT_ANY_SPEED), r"2 rows: 2 ok")
 
     def test_a_row_serves_other_numbers_of_the_familys_rows(self):
         self.tuned("toy_norm")
