@@ -40,7 +40,7 @@ ATTUNE_API int attune_parse_key(const char* text, attune_key* key);
 /// Converts the typed key of a matrix product. Values at the end that have their defaults are left out.
 ATTUNE_API int attune_gemm_to_key(const attune_gemm_key* gemm, attune_key* key);
 /// Like attune_choose(), attune_require() and attune_explain(); attune_choose_key() finds nothing for a key of no
-/// problem. `weights`: packed for this problem, or null.
+/// problem, nor for an op that this process does not know. `weights`: packed for this problem, or null.
 ATTUNE_API int attune_choose_key(attune_dispatcher* dispatcher, const attune_key* key, const attune_weights* weights,
                                  attune_hit* hit);
 ATTUNE_API int attune_require_key(attune_dispatcher* dispatcher, const attune_key* key, const attune_weights* weights,

@@ -56,7 +56,7 @@ int attune_choose_key(attune_dispatcher* dispatcher, const attune_key* key, cons
                       attune_hit* hit) {
   return guarded([&] {
     needed(hit, "hit");
-    give(*hit, c_hit(used(dispatcher).choose(key_of(*needed(key, "key")), own_weights(weights))), kHitSize);
+    give(*hit, c_hit(used(dispatcher).choose(looked_up_key_of(*needed(key, "key")), own_weights(weights))), kHitSize);
   });
 }
 

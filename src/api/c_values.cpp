@@ -53,6 +53,8 @@ static_assert(int{ATTUNE_MAX_KEY_VALUES} == int{Key::kMaxValues} && int{ATTUNE_F
 
 constexpr uint32_t kAllFlags = ATTUNE_BIAS | ATTUNE_SCALE_AB | ATTUNE_BPRESHUFFLE | ATTUNE_TRANS_A | ATTUNE_B_IS_KN;
 
+constexpr uint32_t kNoOp = std::numeric_limits<uint16_t>::max();  ///< No op has this number or a larger one.
+
 DType dtype_of(uint32_t number) {
   if (number >= kNumDTypes) fail(ErrorCode::invalid_input, "unknown data type number: {}", number);
   return static_cast<DType>(number);
@@ -96,12 +98,17 @@ Key complete_key_of(std::string_view text) {
   return *codes().of(key.op()).complete(key);
 }
 
-Key key_of(const attune_key& given) {
+Key looked_up_key_of(const attune_key& given) {
   const attune_key key = taken(given, attune_key ATTUNE_KEY_INIT, kAnyKeySize);
   if (key.num_values > ATTUNE_MAX_KEY_VALUES)
     fail(ErrorCode::invalid_input, "a key has at most {} values, got {}", int{ATTUNE_MAX_KEY_VALUES}, key.num_values);
-  if (key.op > std::numeric_limits<uint16_t>::max()) fail(ErrorCode::invalid_input, "unknown op number: {}", key.op);
-  return {static_cast<OpId>(key.op), std::span(key.values, key.num_values)};
+  return {static_cast<OpId>(std::min(key.op, kNoOp)), std::span(key.values, key.num_values)};
+}
+
+Key key_of(const attune_key& given) {
+  const Key key = looked_up_key_of(given);
+  if (given.op >= kNoOp) fail(ErrorCode::invalid_input, "unknown op number: {}", given.op);
+  return key;
 }
 
 attune_key c_key(const Key& key) noexcept {

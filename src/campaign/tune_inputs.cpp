@@ -41,6 +41,11 @@ void check_outputs(const TuneOptions& options, const std::filesystem::path& tabl
   for (const auto& path : {table, yaml}) {
     if (!path.empty()) check_output(path);
   }
+  if (is_yaml(table.native()))
+    fail(ErrorCode::invalid_input,
+         "-o names a CSV table, and this is a file of YAML, which --tuning_results_file writes for a size or a list in "
+         "YAML: '{}'",
+         shown(table.native(), 500));
   const std::vector<OutputFile> outputs = {
       {"-o", table}, {"--tuning_results_file", yaml}, {"--profile_file", options.profile_file}};
   check_distinct_outputs(outputs, {"--journal", journal_file(options.journal)});

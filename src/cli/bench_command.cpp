@@ -11,6 +11,7 @@
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
 #include "cli/flags/run_flags.h"
+#include "cli/flags/value_checks.h"
 #include "measure/contenders.h"
 #include "report/comparison_output.h"
 #include "report/result_json.h"
@@ -105,7 +106,7 @@ void add_bench_flags(CLI::App& command, Action& chosen) {
                    "Verify besides that each candidate is deterministic or batch-invariant, bit by bit");
   command.add_option("--iters", options->rounds, "Number of rounds; each takes one sample of every candidate")
       ->capture_default_str()
-      ->check(positive_number_error);
+      ->check(positive_count_error);
   command.add_option("--seed", options->seed, "Seed of the data and the order")
       ->capture_default_str()
       ->check(natural_number_error);

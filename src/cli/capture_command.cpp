@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/value_checks.h"
 #include "device/devices.h"
 #include "dispatch/capture/captured_shapes.h"
 #include "report/json_output.h"
@@ -164,9 +165,9 @@ void add_capture_flags(CLI::App& command, Action& chosen) {
                     "File for the total calls of each shape; default: the output's name with .counts appended");
   merge->add_option("--op", options->op, "Family to merge, if the sources hold several");
   merge->add_option("--min-calls", options->limits.min_calls, "Skip shapes that were called less often")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 62));
+      ->check(natural_number_error);
   merge->add_option("--max-m", options->limits.max_m, "Skip shapes with more rows (tokens)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+      ->check(positive_number_error);
   auto* clear = add("clear", "Remove captured shapes and counts from a folder, and nothing else", clear_captured);
   clear->add_option("folder", options->sources, "Folder; default: the folder of captures (see `attune paths`)")
       ->expected(1);

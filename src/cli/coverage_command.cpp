@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/value_checks.h"
 #include "device/devices.h"
 #include "report/json_output.h"
 #include "solver/registry.h"

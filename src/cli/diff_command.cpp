@@ -57,7 +57,6 @@ void print(char sign, const RowChange& change) {
 Table read_side(const std::string& file, const FamilySpec* family) {
   if (is_yaml(file)) return read_yaml_results(file);
   Table table = Table::read(file, family);
-  check_is_tuned(table);
   print_notes(table.notices());
   return table;
 }

@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/problem_option.h"
+#include "cli/flags/value_checks.h"
 #include "device/devices.h"
 #include "report/entry_line.h"
 #include "report/evidence_file.h"

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/value_checks.h"
 #include "formats/csv/table.h"
 #include "ops/family.h"
 #include "report/entry_line.h"
@@ -34,14 +35,15 @@ struct KernelsOptions {
   bool json = false;
 };
 
+/// The folder that kernels are compiled into.
 std::filesystem::path cache_folder(const KernelsOptions& options) {
   if (options.cache.empty()) return cache_location().path;
   check_output_folder(options.cache);
   return options.cache;
 }
 
-/// The same for a list; the user's own folder need not be there yet.
-std::filesystem::path listed_cache_folder(const KernelsOptions& options) {
+/// The folder of kernels that were compiled before; the user's own need not be there yet.
+std::filesystem::path existing_cache_folder(const KernelsOptions& options) {
   if (!options.cache.empty() && !std::filesystem::exists(options.cache))
     fail(ErrorCode::invalid_input, "there is no such folder of compiled kernels, name another with --cache: '{}'",
          shown(options.cache, 500));
@@ -98,7 +100,7 @@ int list_kernels(const KernelsOptions& options) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   uintmax_t total = 0;
   size_t num_kernels = 0;
-  for (const Binary& binary : KernelCache({listed_cache_folder(options)}, kProgramCacheBytes).list()) {
+  for (const Binary& binary : KernelCache({existing_cache_folder(options)}, kProgramCacheBytes).list()) {
     const auto kernel = listed_kernel(binary);
     if (!kernel) continue;
     total += kernel->bytes;
@@ -126,8 +128,9 @@ int list_kernels(const KernelsOptions& options) {
 }
 
 int clear_kernels(const KernelsOptions& options) {
-  const size_t removed = KernelCache({cache_folder(options)}, kProgramCacheBytes).clear();
-  print_line(stdout, fmt::format("{} removed from '{}'", counted(removed, "kernel"), cache_folder(options).string()));
+  const auto folder = existing_cache_folder(options);
+  const size_t removed = KernelCache({folder}, kProgramCacheBytes).clear();
+  print_line(stdout, fmt::format("{} removed from '{}'", counted(removed, "kernel"), folder.string()));
   return 0;
 }
 
@@ -135,7 +138,6 @@ int clear_kernels(const KernelsOptions& options) {
 /// if a row of the device still lacks a kernel.
 int build_kernels(const KernelsOptions& options) {
   const Table table = Table::read(options.table, family_option(options.op));
-  check_is_tuned(table);
   DeviceView view(
       {options.devices,
        options.info_file,
@@ -184,7 +186,7 @@ void add_kernels_flags(CLI::App& command, Action& chosen) {
   add_device_flags(*build, options->devices, "Device; default: cpu:0");
   add_device_info_flag(*build, options->info_file);
   build->add_option("--jobs", options->jobs, "Number of compilers to run in parallel; default: one per core")
-      ->check(CLI::Range(0, 1024));
+      ->check(whole_numbers(0, 1024));
   add_cache_size_flag(*build, options->max_cache_bytes);
 }
 

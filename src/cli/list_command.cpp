@@ -10,6 +10,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
+#include "cli/flags/value_checks.h"
 #include "device/devices.h"
 #include "formats/device_info/device_info.h"
 #include "ops/op.h"
@@ -159,7 +160,7 @@ int run_list(const ListOptions& options) {
 void add_list_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<ListOptions>();
   command.add_option("what", options->what, "solvers, devices, ops or candidates")
-      ->check(CLI::IsMember({"solvers", "devices", "ops", "candidates"}));
+      ->check(one_of({"solvers", "devices", "ops", "candidates"}));
   command.add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
   add_device_flags(command, options->devices, "For candidates: cpu:0 (default) or fake:0");
   add_device_info_flag(command, options->info_file);

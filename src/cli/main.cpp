@@ -15,9 +15,9 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "cli/commands.h"
+#include "cli/flags/argument_error.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
-#include "cli/flags/unexpected_argument.h"
 #include "report/json_output.h"
 
 namespace {
@@ -27,11 +27,11 @@ int run(int argc, char** argv) {
   CLI::App app("Attune finds the fastest correct kernel for every operator shape on the hardware at hand.", "attune");
   app.set_version_flag("--version", std::string("attune ") + kVersion);
   app.require_subcommand(0, 1);
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // A script's value can be overridden.
   app.set_help_all_flag("--help-all", "Help of every command");
   app.footer("`attune paths` shows where tables, journal and kernels are kept. docs/cli.md describes every flag.");
   Action chosen;
   add_commands(app, chosen);
+  apply_common_rules(app);
   check_thread_variable();
   auto arguments = rewrite_arguments({argv + 1, argv + argc});
   if (std::find(arguments.begin(), arguments.end(), "--help-all") == arguments.end()) hide_refused_flags(app);
@@ -43,12 +43,7 @@ int run(int argc, char** argv) {
     const auto commands = app.get_subcommands();
     const std::string help =
         commands.empty() ? names_of_commands(app) : "see attune " + commands.front()->get_name() + " --help";
-    // What is missing may be what a misspelt argument was to give.
-    const bool is_of_names = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
-                             dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-    std::string what = is_of_names ? unexpected_argument(app) : "";
-    if (is_of_names && what.empty()) what = missing_command(app);
-    fail(ErrorCode::invalid_input, "{}; {}", what.empty() ? error.what() : what, help);
+    fail(ErrorCode::invalid_input, "{}; {}", argument_error(app, error), help);
   }
   if (!chosen) fail(ErrorCode::invalid_input, "no command was given; {}", names_of_commands(app));
   return chosen();

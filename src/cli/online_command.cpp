@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/value_checks.h"
 #include "device/devices.h"
 #include "dispatch/online/online_queue.h"
 

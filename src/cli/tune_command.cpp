@@ -11,6 +11,7 @@
 #include "cli/flags/flag_list.h"
 #include "cli/flags/model_flags.h"
 #include "cli/flags/run_flags.h"
+#include "cli/flags/value_checks.h"
 #include "cli/tune_conflicts.h"
 
 namespace attune {
@@ -94,9 +95,11 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
       .add_option("--libtype", options.libtype,
                   "Libraries to try, by the first part of a solver's name: all, or onednn,blis")
       ->capture_default_str();
-  command.add_option(
-      "--devices", options.devices.ids,
-      "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of the tests");
+  command
+      .add_option("--devices", options.devices.ids,
+                  "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of "
+                  "the tests")
+      ->check(device_names_error);
   command
       .add_option(
           "--threads", options.thread_limits,
@@ -105,7 +108,7 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
           "CPU quota, ATTUNE_THREADS and OMP_NUM_THREADS")
       ->delimiter(',')
       ->check(positive_number_error);
-  command.add_option("--mp", options.mp, "Number of worker processes; must be 1 on a host")
+  command.add_option("--mp", options.mp, "Number of worker processes of a device; must be 1")
       ->capture_default_str()
       ->check(natural_number_error);
   command
@@ -113,7 +116,7 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
                   "race: drop slow candidates early; exhaustive: measure every candidate --warmup + --iters times; "
                   "random, local: a race with this order of candidates")
       ->capture_default_str()
-      ->check(CLI::IsMember(search_names()));
+      ->check(one_of(search_names()));
   command.add_option("--budget", options.budget,
                      "Time limit of the whole run, such as 30s, 10m or 2h; shapes that do not fit are reported");
   command.add_option("--timeout", options.timeout, "Time limit for one shape; a shape that takes longer is skipped");
@@ -122,14 +125,14 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
       ->check(positive_number_error);
   command.add_option("--warmup", options.warmup, "Untimed rounds of --search exhaustive")
       ->capture_default_str()
-      ->check(natural_number_error);
+      ->check(natural_count_error);
   auto* iters =
       command
           .add_option(
               "--iters", options.iters,
               "Timed rounds of --search exhaustive; if given, also the maximum number of clean pairs of a finalist")
           ->capture_default_str()
-          ->check(positive_number_error);
+          ->check(positive_count_error);
   iters->each([&](const std::string&) { options.iters_given = true; });
 }
 
@@ -140,19 +143,17 @@ void add_measuring_flags(CLI::App& command, TuneOptions& options) {
                   "Limit of the share of elements outside the tolerance; a candidate must stay below it and pass the "
                   "other checks")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0))
-      ->check(amount_error);
+      ->check(amounts(0, 1));
   command.add_option("--min-gain", options.min_gain_pct, "Percent by which a winner must beat the default")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 100.0))
-      ->check(amount_error);
+      ->check(amounts(0, 100));
   add_require_flag(command, options.require,
                    "What a winner must keep: deterministic (equal bits in every launch and process), or "
                    "batch-invariant (besides, a row of the result does not depend on M). Its rows stand beside the "
                    "others, and may be slower than the default");
   add_inputs_flag(command, options.inputs);
   command.add_option("--init_type", "Test data: randn only; results for small whole numbers are always checked too")
-      ->check(CLI::IsMember({"randn"}));
+      ->check(one_of({"randn"}));
   add_quiet_wait_flag(command, options.quiet_wait_s);
   command.add_option("--seed", options.seed, "Seed of data and schedules")
       ->capture_default_str()
@@ -168,12 +169,11 @@ void add_environment_flags(CLI::App& command, TuneOptions& options) {
       .add_option("--compile-jobs,--num_threads,--jobs", options.kernels.jobs,
                   "Number of compilers to run in parallel; default: one per core. Nothing is compiled while anything "
                   "is measured")
-      ->check(CLI::Range(0, 1024));
+      ->check(whole_numbers(0, 1024));
   command
       .add_option("--compile-deadline", options.kernels.deadline_s,
                   "Seconds that compiling a kernel may take; default: the compiler's own limit, 60 for C")
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
+      ->check(amounts(0.01, 1e6));
   add_cache_size_flag(command, options.kernels.max_cache_bytes);
   add_isolation_flag(command, options.isolation);
   add_deadline_flag(command, "--run-deadline", options.run_deadline_s,
@@ -184,8 +184,7 @@ void add_environment_flags(CLI::App& command, TuneOptions& options) {
           "--candidate-timeout",
           [&options](double seconds) { options.load_deadline_s = options.run_deadline_s = seconds; },
           "Seconds for each of --load-deadline and --run-deadline")
-      ->check(amount_error)
-      ->check(CLI::Range(0.01, 1e6));
+      ->check(amounts(0.01, 1e6));
   command.add_flag("--no-splitK", options.no_split_k, "Skip split-K candidates");
   command.add_flag_callback(
       "--splitK,--shape_grouped", [] {}, "Always on; accepted for scripts of the older tuners");

@@ -28,6 +28,9 @@ constexpr Conflict kConflicts[] = {
     {"--trans_b", "--model_dir", "a model's weights are N×K and its x is M×K"},
     {"--col_b", "--model_dir", "a model's weights are N×K and its x is M×K"},
     {"--tuning_results_file", "--model_dir", "the winners go to the table that -o names"},
+    {"--col_a", "--trans_a", "both state the order of x"},
+    {"--col_b", "--trans_b", "both state the order of the weights"},
+    {"--no-splitK", "--splitK", "one skips the candidates that the other asks for"},
     {"--candidate-timeout", "--run-deadline", "it sets that deadline, too"},
     {"--candidate-timeout", "--load-deadline", "it sets that deadline, too"},
 };

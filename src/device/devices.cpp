@@ -67,7 +67,13 @@ std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units) {
   fail_unknown(id);
 }
 
+void check_is_one_device(const DeviceChoice& device) {
+  if (device.ids.find(',') != std::string::npos)
+    fail(ErrorCode::invalid_input, "this command works on one device, got '{}'", device.ids);
+}
+
 DeviceInfo find_device(const DeviceChoice& device) {
+  check_is_one_device(device);
   const std::string_view id = device.ids.empty() ? "cpu:0" : std::string_view(device.ids);
   for (DeviceInfo& info : list_devices()) {
     if (info.id != id) continue;

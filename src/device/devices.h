@@ -26,8 +26,10 @@ std::vector<std::string> device_notices();
 /// (device/host/host_device.h). Other devices ignore it. Throws invalid_input with the list for an unknown id;
 /// unavailable when it cannot be opened.
 std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units = 0);
-/// Returns the description of the one device of a choice; opens nothing. Throws invalid_input for an unknown device,
-/// with the list, and for a thread limit above the process's own.
+/// Throws invalid_input for a choice of several devices.
+void check_is_one_device(const DeviceChoice& device);
+/// Returns the description of the one device of a choice; opens nothing. Throws invalid_input for several, for an
+/// unknown one, with the list, and for a thread limit above the process's own.
 DeviceInfo find_device(const DeviceChoice& device);
 /// Returns the thread limit of a choice on this host: the process's own, or a lower one that is chosen. Throws
 /// invalid_input for a higher one.

@@ -21,6 +21,18 @@ constexpr double kMemoryShare = 0.9;
 constexpr double kGigabyte = 1e9;
 constexpr const char* kChanged = "the operands that all candidates are verified and timed with were changed";
 
+/// Notes for its life which candidate runs.
+class Running {
+ public:
+  Running(const Candidate*& place, const Candidate& candidate) : place_(place) { place_ = &candidate; }
+  ~Running() { place_ = nullptr; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  const Candidate*& place_;
+};
+
 }  // namespace
 
 LocalExecutor::LocalExecutor(Device& device, const Registry& registry, Announcer* announcer)
@@ -77,7 +89,7 @@ void LocalExecutor::check_operands(Slot slot) {
 /// Ends all work of this process, while the slot that is to blame is announced.
 void LocalExecutor::give_up(const std::string& why) {
   if (announcer_ != nullptr) announcer_->end_worker(why);
-  fail(ErrorCode::device, "{}", why);
+  fail(ErrorCode::device, "{}{}", why, running_ == nullptr ? "" : "; the candidate that ran is " + running_->name());
 }
 
 Opened LocalExecutor::answer(const request::Open& open) {
@@ -221,6 +233,7 @@ Admitted LocalExecutor::answer(const request::Admit& admit) {
   const std::string pool(solver != nullptr ? solver->thread_pool() : std::string_view{});
   settle(device_, pool, false);
 
+  const Running running(running_, admission.candidate);
   Bench::EntrantPlan entrant{nullptr, pool, nullptr, slot};
   answer.verified = try_out(open_problem, admission, entrant, answer);
   check_operands(slot);
@@ -307,6 +320,7 @@ Sampled LocalExecutor::answer(const request::Sample& sample) {
       continue;
     }
     Bench* bench = open_problem->bench.get();
+    const Running running(running_, open_problem->admitted.at(turn.slot).candidate);
     Bench::Sampling taken;
     Outcome outcome = evaluate_step(Step::run, [&]() -> Finding {
       taken = bench->take(turn);
@@ -347,7 +361,8 @@ LocalExecutor::OpenProblem* LocalExecutor::open_problem_of(Slot slot) {
 void LocalExecutor::give_back(OpenProblem& open_problem, Slot slot) {
   announce(slot, open_problem.admitted.at(slot).limits.load);
   open_problem.bench->drop(slot);
-  open_problem.admitted.erase(slot);
+  const auto gone = open_problem.admitted.extract(slot);
+  const Running running(running_, gone.mapped().candidate);
   check_device({});
 }
 

@@ -79,7 +79,8 @@ class LocalExecutor final : public Executor {
   uint32_t epoch_ = 0;            ///< Number of recycles.
   std::map<Slot, Outcome> lost_;  ///< Slots that were not restored, until a schedule names them.
   std::optional<Request> request_;
-  bool is_aborted_ = false;  ///< Whether the request is only to be cancelled.
+  bool is_aborted_ = false;             ///< Whether the request is only to be cancelled.
+  const Candidate* running_ = nullptr;  ///< The candidate that runs or is freed; null: none.
 };
 
 }  // namespace attune

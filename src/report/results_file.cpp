@@ -50,7 +50,7 @@ std::string cell_of(const FamilySpec& family, const TuneGemmEntry& entry, const 
 
 Table read_yaml_results(const std::string& file) {
   const FamilySpec& family = *find_family("gemm_a16w16");
-  const auto entries = read_tune_gemm(file).entries;
+  const auto entries = read_tune_gemm_results(file);
   std::vector<std::string> columns = {"gfx", "cu_num"};
   for (const KeyColumn& key : family.key) columns.emplace_back(key.column);
   columns.insert(columns.end(), {"us", "kernelName", "tflops"});

@@ -37,7 +37,7 @@ std::vector<fs::path> inputs_of(std::span<const std::string> named, const std::s
 
 Table read_inputs(const std::vector<fs::path>& files, const std::string& op) {
   std::vector<CsvDocument> documents;
-  for (const fs::path& file : files) documents.push_back(read_table_file(file));
+  for (const fs::path& file : files) documents.push_back(CsvDocument::read(file));
   const FamilySpec* family = family_of_file(documents.front(), op).family;
   for (const CsvDocument& document : documents) check_publishable(document, *family);
   return Table::of(std::move(documents), family);

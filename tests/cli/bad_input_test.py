@@ -13,6 +13,8 @@ HEADER = "M,N,K,bias,dtype,outdtype\n"
 TABLE = "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle,libtype,solidx,splitK,us,kernelName,err_ratio,tflops,bw\n"
 ROW = "gfx942,304,8,8,8,False,torch.float32,torch.float32,False,False,x,1,0,5.0,native,0.0,1.0,1.0\n"
 
+PROBLEM = "gemm_a16w16 m=1 n=8 k=8 dtype=fp32"
+
 # name, content of shapes.csv, what the sentence holds
 SHAPE_FILES = [
     ("missing column", "M,N,bias\n1,2,False\n", ("shapes.csv:1:", "M, N, bias", "gemm_a16w16 would need K too")),
@@ -250,7 +252,34 @@ class ReadersOfTables(story.Story):
         for command in (("explain", "gemm_a16w16 m=1 n=1 k=1", "-t", "r.yaml"), ("coverage", "-t", "r.yaml"),
                         ("tables", "merge", "-o", "m.csv", "r.yaml"), ("kernels", "build", "--table", "r.yaml")):
             with self.subTest(command=command[0]):
-                self.refused(*command, says=("tuning results in YAML are no CSV table", "attune check", "'r.yaml'"))
+                self.refused(*command, says=("a CSV file is wanted, and this is YAML", "attune check", "'r.yaml'"))
+
+    def test_a_list_in_yaml_is_no_csv_and_no_results(self):
+        self.put("sizes.yaml", "- {'M': 1, 'N': 8, 'K': 8, 'rowMajorA': 'T', 'rowMajorB': 'N'}\n")
+        self.put("shapes.csv", SHAPES)
+        for command in (("explain", PROBLEM, "-t", "sizes.yaml"), ("coverage", "sizes.yaml"), ("capture", "show", "sizes.yaml"),
+                        ("tables", "merge", "-o", "m.csv", "sizes.yaml"), ("tune", "-i", "sizes.yaml", "-o", "t.csv", *FAKE)):
+            with self.subTest(command):
+                self.refused(*command, says=("a CSV file is wanted, and this is YAML", "--gemm_size_file", "'sizes.yaml'"))
+        for command in (("diff", "sizes.yaml", "sizes.yaml"), ("check", "sizes.yaml", *FAKE)):
+            with self.subTest(command):
+                self.refused(*command, says="sizes.yaml:1: the file is a list of sizes")
+        self.refused("tune", "-i", "shapes.csv", "-o", "t.yaml", *FAKE, says=("-o names a CSV table", "'t.yaml'"))
+
+    def test_a_list_of_shapes_is_no_tuned_table(self):
+        self.put("shapes.csv", SHAPES)
+        for command in (("explain", PROBLEM, "-t"), ("coverage", "shapes.csv", "-t"), ("capture", "show", "shapes.csv", "-t"),
+                        ("kernels", "build", "--table"), ("check",), ("diff", "shapes.csv")):
+            with self.subTest(command):
+                self.refused(*command, "shapes.csv", says="shapes.csv:1: the file has no column 'us', so it is not a tuned table "
+                             "but a list of shapes")
+
+    def test_a_file_that_is_not_there_is_said_not_to_be_there(self):
+        self.put("shapes.csv", SHAPES)
+        for command in (("explain", PROBLEM, "-t"), ("coverage", "shapes.csv", "-t"), ("coverage",), ("check",),
+                        ("kernels", "build", "--table")):
+            with self.subTest(command):
+                self.refused(*command, "no.yaml", says=("there is no such file", "'no.yaml'"))
 
     def test_they_refuse_what_they_cannot_read(self):
         cases = [(b"", "empty"), (bytes(range(256)) * 8, "bad.csv:"), (b"apples,pears\n1,2\n", "bad.csv:1:"),

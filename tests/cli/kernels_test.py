@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Compiled kernels: made ahead for a table, listed, cleared; a run without a compiler."""
 import json
+import shutil
 import time
 from datetime import datetime
 
@@ -61,7 +62,7 @@ class CompiledKernels(story.Story):
         other = CONFIG.replace("prefetch=0", "prefetch=128")
         for how in ({"env": {"ATTUNE_MAX_CACHE_BYTES": "1"}}, {"flags": ("--max-cache-bytes", "1")}):
             with self.subTest(how):
-                self.attune("kernels", "clear", *self.cache)
+                shutil.rmtree(self.work / "cache", ignore_errors=True)
                 for config in (CONFIG, other):
                     self.table(f"jit_cpu.gemm@1:{config}")
                     self.assertIn("2 files", self.attune(*build, *how.get("flags", ()), env=how.get("env")).stdout)
@@ -144,7 +145,8 @@ class CompiledKernels(story.Story):
         self.refused("quarantine", says="attune quarantine needs one of its commands: list or clear; see ")
         self.refused("kernels", "build", says="--table")
         self.refused("kernels", "build", "--table", "none.csv", says="none.csv")
-        self.refused("kernels", "list", "--cache", "nope", says=("there is no such folder of compiled kernels", "'nope'"))
+        for command in ("list", "clear"):
+            self.refused("kernels", command, "--cache", "nope", says=("there is no such folder of compiled kernels", "'nope'"))
         self.assertIn("0 kernels, ", self.attune("kernels", "list", env={"ATTUNE_CACHE": str(self.work / "later")}).stdout)
         self.put("bf16_untuned_gemm.csv", story.SHAPES)
         self.refused("kernels", "build", "--table", "bf16_untuned_gemm.csv", *self.cache,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every mistake that a C caller can make and the library can see: a code and a sentence, never a crash. */
 #include <attune/attune.h>
+#include <attune/attune_key.h>
 #include <attune/attune_weights.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static void keys(attune_dispatcher* dispatcher) {
   REFUSED_KEY(in_dtype, ATTUNE_INT4 + 1, "unknown data type number");
   REFUSED_KEY(out_dtype, 0x10000u, "unknown data type number");
   REFUSED_KEY(flags, 32, "flag");
-  REFUSED_KEY(size, 0, "INIT");
+  REFUSED_KEY(size, 0, "the field `size` of a struct must be from 56 to 4096, as its INIT macro sets it; got 0");
   REFUSED_KEY(size, sizeof key - 1, "INIT");
   REFUSED_KEY(size, (size_t)-1, "INIT");
   key = good_key();
@@ -89,6 +90,22 @@ static void keys(attune_dispatcher* dispatcher) {
   key = good_key();
   key.op = ATTUNE_GEMM_A4W4_BLOCKSCALE;
   check(__LINE__, attune_require(dispatcher, &key, &hit), ATTUNE_UNAVAILABLE, "gemm_a4w4_blockscale");
+}
+
+/* A lookup finds nothing for an op that is not known, whatever its number; other calls say the number. */
+static void unknown_ops(attune_dispatcher* dispatcher) {
+  static const uint32_t ops[] = {100, 0x7fffu, 0x8000u, 0xffffu, 0x10000u, 0xffffffffu};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i) {
+    attune_key key = ATTUNE_KEY_INIT;
+    attune_hit hit = ATTUNE_HIT_INIT;
+    char says[40];
+    snprintf(says, sizeof says, "unknown op number: %u", (unsigned)ops[i]);
+    key.op = ops[i];
+    hit.match = ATTUNE_EXACT;
+    WORKS(attune_choose_key(dispatcher, &key, NULL, &hit));
+    HOLDS(hit.match == ATTUNE_FALLBACK && hit.row == 0 && hit.ready == 0);
+    REFUSED(attune_require_key(dispatcher, &key, NULL, &hit), says);
+  }
 }
 
 static void texts(void) {
@@ -350,6 +367,7 @@ int main(void) {
   null_pointers(own);
   keys(own);
   texts();
+  unknown_ops(own);
   operands(own);
   outputs_over_inputs(own);
   packed_weights(own);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/text.h"
+#include "device/devices.h"
 #include "formats/device_info/device_info.h"
 #include "measure/contenders.h"
 #include "search/weight_group.h"
@@ -30,6 +31,7 @@ DeviceInfo with_threads_of(DeviceInfo device, int64_t threads) {
 
 /// The chosen device of a file, or its only one if none is chosen.
 DeviceInfo described_device(const std::string& file, const DeviceChoice& choice) {
+  check_is_one_device(choice);
   const auto devices = read_device_info(file);
   const std::string id = !choice.ids.empty() ? choice.ids : devices.size() == 1 ? devices.front().id : "cpu:0";
   const auto found = std::find_if(devices.begin(), devices.end(), [&](const DeviceInfo& one) { return one.id == id; });

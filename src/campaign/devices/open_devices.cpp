@@ -182,8 +182,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
 
 Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels,
                              const std::function<bool()>& stop) {
-  if (devices.ids.find(',') != std::string::npos)
-    fail(ErrorCode::invalid_input, "this command works on one device, got '{}'", devices.ids);
+  check_is_one_device(devices);
   return std::move(open_environments(devices, isolation, kernels, stop).front());
 }
 

@@ -3,11 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/flags/value_checks.h"
 #include "core/record.h"
 
 namespace attune {
@@ -36,28 +36,6 @@ std::vector<std::string> rewrite_arguments(std::vector<std::string> arguments) {
   return arguments;
 }
 
-std::string whole_number_error(const std::string& text) {
-  const size_t first_digit = text.starts_with('-') ? 1 : 0;
-  const bool octal = text.size() > first_digit + 1 && text[first_digit] == '0';
-  return parse_int(text) && !octal ? "" : "expected a whole number, got '" + text + "'";
-}
-
-std::string positive_number_error(const std::string& text) {
-  if (auto error = whole_number_error(text); !error.empty()) return error;
-  return *parse_int(text) > 0 ? "" : "expected a number above 0, got '" + text + "'";
-}
-
-std::string natural_number_error(const std::string& text) {
-  if (auto error = whole_number_error(text); !error.empty()) return error;
-  return *parse_int(text) >= 0 ? "" : "expected a number that is not negative, got '" + text + "'";
-}
-
-std::string amount_error(const std::string& text) {
-  const auto value = parse_double(text);
-  return value && std::isfinite(*value) && *value >= 0 ? ""
-                                                       : "expected a number that is not negative, got '" + text + "'";
-}
-
 void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Machine-readable"); }
 
 void add_inputs_flag(CLI::App& command, std::string& inputs) {
@@ -66,13 +44,12 @@ void add_inputs_flag(CLI::App& command, std::string& inputs) {
                   "Operands before a launch: served (weights cold, activations and output warm, as in a model), cold "
                   "(all rotate over more than the caches hold) or warm (all stay in place)")
       ->capture_default_str()
-      ->check(CLI::IsMember(kCachePolicyNames));
+      ->check(one_of({kCachePolicyNames.begin(), kCachePolicyNames.end()}));
 }
 
 void add_require_flag(CLI::App& command, std::string& require, const std::string& help) {
   command.add_option("--require", require, help)
-      ->check(CLI::IsMember(
-          {std::string(text(Requirement::deterministic)), std::string(text(Requirement::batch_invariant))}));
+      ->check(one_of({std::string(text(Requirement::deterministic)), std::string(text(Requirement::batch_invariant))}));
 }
 
 void add_quiet_wait_flag(CLI::App& command, double& seconds) {
@@ -92,7 +69,7 @@ void add_cache_size_flag(CLI::App& command, std::optional<uint64_t>& bytes) {
 }
 
 void add_deadline_flag(CLI::App& command, const std::string& name, double& seconds, const std::string& help) {
-  command.add_option(name, seconds, help)->capture_default_str()->check(amount_error)->check(CLI::Range(0.01, 1e6));
+  command.add_option(name, seconds, help)->capture_default_str()->check(amounts(0.01, 1e6));
 }
 
 std::vector<std::string> commands_in_help(const CLI::App& app) {
@@ -108,6 +85,16 @@ void hide_refused_flags(CLI::App& app) {
       if (option->get_group() == kRefusedFlags) option->group("");
     }
   }
+}
+
+void apply_common_rules(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_expected_max() == 0)
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // A switch that is given twice is on.
+    else if (option->get_expected_min() > 0)
+      option->check([](const std::string& text) { return text.empty() ? "expected a value, got an empty one" : ""; });
+  }
+  for (CLI::App* command : app.get_subcommands(nullptr)) apply_common_rules(*command);
 }
 
 }  // namespace attune

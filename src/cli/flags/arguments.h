@@ -15,14 +15,6 @@ namespace attune {
 /// Throws invalid_input for a bare `-k`, which was the split-K switch in the older tools and is K in Attune.
 std::vector<std::string> rewrite_arguments(std::vector<std::string> arguments);
 
-/// For CLI11's check(): returns why a text is no such number; empty: it is one. CLI11 itself accepts 0x10 and 010, and
-/// clamps values that do not fit.
-std::string whole_number_error(const std::string& text);
-std::string positive_number_error(const std::string& text);
-std::string natural_number_error(const std::string& text);  ///< An integer, 0 or more.
-/// Any number, 0 or more; CLI11's ranges accept NaN, and print 300 digits for others.
-std::string amount_error(const std::string& text);
-
 /// Adds `--json`.
 void add_json_flag(CLI::App& command, bool& json);
 /// Adds `--inputs`, the temperature of operands before a launch.
@@ -40,6 +32,8 @@ void add_deadline_flag(CLI::App& command, const std::string& name, double& secon
 inline constexpr const char* kRefusedFlags = "Refused flags";
 /// Removes that group from the help of every command; `--help-all` is to show it.
 void hide_refused_flags(CLI::App& app);
+/// Applies to every flag of a program and its commands: a value must not be empty, and a switch may be given again.
+void apply_common_rules(CLI::App& app);
 /// Returns the names of the commands, or of a command's own, that the help shows.
 std::vector<std::string> commands_in_help(const CLI::App& app);
 

@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
+#include <functional>
+#include <limits>
 #include <string>
 
 #include "base/text.h"
 #include "cli/flags/arguments.h"
+#include "cli/flags/value_checks.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -38,6 +42,19 @@ std::string help_of(const AttributeSpec& attribute, const Op& op) {
   return help;
 }
 
+/// The check of a flag of whole numbers: the range of its attribute, of several ops the widest.
+std::function<std::string(const std::string&)> range_check(const std::string& flag) {
+  int64_t min = std::numeric_limits<int64_t>::max(), max = std::numeric_limits<int64_t>::min();
+  for (const Op* op : ops()) {
+    for (const AttributeSpec& attribute : op->schema()) {
+      if (attribute.kind != ColumnKind::integer || flag_of(op->family(), attribute) != flag) continue;
+      min = std::min(min, attribute.min);
+      max = std::max(max, attribute.max);
+    }
+  }
+  return [min, max](const std::string& text) { return range_error(text, min, max); };
+}
+
 void add_attribute_flag(CLI::App& command, const Op& op, const AttributeSpec& attribute,
                         std::vector<AttributeSetting>& settings) {
   const std::string flag = flag_of(op.family(), attribute);
@@ -52,7 +69,7 @@ void add_attribute_flag(CLI::App& command, const Op& op, const AttributeSpec& at
         settings.push_back({name, value, flag});
       },
       help_of(attribute, op));
-  if (attribute.kind == ColumnKind::integer) option->type_name("INT")->check(whole_number_error);
+  if (attribute.kind == ColumnKind::integer) option->type_name("INT")->check(range_check(flag));
   if (attribute.kind == ColumnKind::flag) option->type_name("BOOLEAN")->expected(0, 1)->default_str("1");
 }
 

@@ -7,12 +7,13 @@
 #include "base/text.h"
 #include "base/variable.h"
 #include "cli/flags/arguments.h"
+#include "cli/flags/value_checks.h"
 #include "device/stated_threads.h"
 
 namespace attune {
 
 void add_device_flags(CLI::App& command, DeviceChoice& devices, const std::string& help) {
-  command.add_option("--devices,--device", devices.ids, help);
+  command.add_option("--devices,--device", devices.ids, help)->check(device_names_error);
   command
       .add_option(
           "--threads", devices.threads,

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/flags/arguments.h"
+#include "cli/flags/value_checks.h"
 
 namespace attune {
 

@@ -5,6 +5,7 @@
 
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/value_checks.h"
 #include "core/turn.h"
 
 namespace attune {
@@ -28,7 +29,7 @@ void add_isolation_flag(CLI::App& command, std::string& isolation) {
       .add_option("--isolation", isolation,
                   "process: candidates run in a worker process; none: in this process, which ends with the first crash")
       ->capture_default_str()
-      ->check(CLI::IsMember({"process", "none"}));
+      ->check(one_of({"process", "none"}));
 }
 
 }  // namespace attune

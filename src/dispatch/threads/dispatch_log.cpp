@@ -44,7 +44,7 @@ void DispatchLog::finish(const DispatchCounts& all, const std::optional<std::str
     const std::string next = has_error       ? "they are " + not_captured
                              : capture_error ? "they are captured: attune coverage shows how to tune them"
                                              : "they are not captured, which takes ATTUNE_TUNE_GEMM=1 and a folder: "
-                                               "ATTUNE_CAPTURE_DIR, else one below HOME";
+                                               "ATTUNE_CAPTURE_DIR, else one in ATTUNE_HOME";
     print(fmt::format("{} of {} lookups found no row in the tables, of {}; {}", all.misses, all.calls,
                       counted(all.missed_shapes, "shape"), next));
   } else if (has_error) {

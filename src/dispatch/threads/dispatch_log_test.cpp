@@ -43,7 +43,7 @@ TEST(DispatchLog, TheLastLineSaysWhetherMissedShapesAreCapturedAndWhatToDo) {
   EXPECT_EQ(last_lines(std::nullopt),
             missed +
                 "they are not captured, which takes ATTUNE_TUNE_GEMM=1 and a folder: ATTUNE_CAPTURE_DIR, else "
-                "one below HOME\n");
+                "one in ATTUNE_HOME\n");
   EXPECT_EQ(last_lines(""), missed + "they are captured: attune coverage shows how to tune them\n");
   EXPECT_EQ(last_lines("cannot create the folder (No space left): '/x'"),
             missed +

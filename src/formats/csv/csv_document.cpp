@@ -172,8 +172,15 @@ class CsvBuilder {
   bool in_record_ = false, has_header_ = false;
 };
 
+bool is_yaml(std::string_view file) noexcept { return file.ends_with(".yaml") || file.ends_with(".yml"); }
+
 CsvDocument CsvDocument::read(const std::filesystem::path& path) {
   FileReader reader(path);
+  if (is_yaml(path.native()))
+    fail(ErrorCode::invalid_input,
+         "a CSV file is wanted, and this is YAML; attune tune --gemm_size_file reads sizes in YAML, attune check and "
+         "attune diff read tuning results: '{}'",
+         shown(path.native(), 500));
   CsvBuilder builder(path.string());
   std::vector<char> buffer(2 * kMaxCsvLineBytes);
   while (const size_t count = reader.read(buffer)) {

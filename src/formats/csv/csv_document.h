@@ -68,4 +68,7 @@ std::string surplus_cells_error(size_t num_cells, size_t num_columns);
 /// Returns a cell as written to a file: quoted if necessary.
 std::string csv_cell(std::string_view text);
 
+/// Whether a file of shapes or results is YAML and no CSV, by the extension of its name.
+bool is_yaml(std::string_view file) noexcept;
+
 }  // namespace attune

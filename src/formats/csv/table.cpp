@@ -72,6 +72,13 @@ std::string without_place(std::string_view sentence, const std::string& place) {
   return std::string(sentence.starts_with(prefix) ? sentence.substr(prefix.size()) : sentence);
 }
 
+void check_is_tuned(const CsvDocument& document) {
+  if (document.find_column("us")) return;
+  fail(ErrorCode::invalid_input,
+       "{}:1: the file has no column 'us', so it is not a tuned table but a list of shapes; name a tuned table",
+       document.name());
+}
+
 std::string index_text(const FamilySpec& family, const Problem& problem, std::string_view gfx, int64_t num_units) {
   return fmt::format("{} {} {}", gfx, num_units, key_text(family, problem));
 }
@@ -83,16 +90,6 @@ std::string_view gfx_of_units(int64_t num_units) noexcept {
   if (num_units == 80 || num_units == 304) return "gfx942";
   return {};
 }
-
-void check_is_tuned(const Table& table) {
-  for (const CsvDocument& document : table.documents()) {
-    if (!document.find_column("us"))
-      fail(ErrorCode::invalid_input, "{}:1: the file has no column 'us', so it is not a tuned table; name one",
-           document.name());
-  }
-}
-
-bool is_yaml(std::string_view file) noexcept { return file.ends_with(".yaml") || file.ends_with(".yml"); }
 
 std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
   std::error_code ignored;
@@ -112,19 +109,12 @@ std::vector<std::filesystem::path> split_table_paths(std::string_view paths) {
   return files;
 }
 
-CsvDocument read_table_file(const std::filesystem::path& file) {
-  if (is_yaml(file.native()))
-    fail(ErrorCode::invalid_input,
-         "tuning results in YAML are no CSV table; attune check, attune diff and attune tune --tuning_results_file "
-         "read them: '{}'",
-         shown(file.native(), 500));
-  return CsvDocument::read(file);
-}
-
 Table Table::read(std::string_view paths, const FamilySpec* family, WrongRows wrong) {
   std::vector<CsvDocument> documents;
-  for (const auto& path : split_table_paths(paths)) documents.push_back(read_table_file(path));
-  return of(std::move(documents), family, wrong);
+  for (const auto& path : split_table_paths(paths)) documents.push_back(CsvDocument::read(path));
+  Table table = of(std::move(documents), family, wrong);
+  for (const CsvDocument& document : table.documents()) check_is_tuned(document);
+  return table;
 }
 
 Table Table::of(std::vector<CsvDocument> read, const FamilySpec* family, WrongRows wrong) {

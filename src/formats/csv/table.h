@@ -24,7 +24,7 @@ enum class WrongRows : uint8_t { refused, skipped, listed };
 class Table {
  public:
   /// Reads `paths` (`a.csv:b.csv`; all of one family). Without `family`, family_of_file() of the first file decides.
-  /// Throws invalid_input with file and line.
+  /// Throws invalid_input with file and line, also for a list of shapes, which has no column us.
   static Table read(std::string_view paths, const FamilySpec* family = nullptr, WrongRows wrong = WrongRows::refused);
   /// Like read(), for documents in memory; at least one.
   static Table of(std::vector<CsvDocument> documents, const FamilySpec* family = nullptr,
@@ -71,14 +71,6 @@ class Table {
 
 /// Architecture for a unit count, for tables older than the column gfx (ROCm/aiter, gfx_from_cu_num); empty if unknown.
 std::string_view gfx_of_units(int64_t num_units) noexcept;
-/// Throws invalid_input unless each of the table's files has a column us: a list of shapes has none.
-void check_is_tuned(const Table& table);
-
-/// Whether a results file is YAML and no table, by the extension of its name.
-bool is_yaml(std::string_view file) noexcept;
-
-/// Reads a file of a table. Throws like CsvDocument::read(), and invalid_input for results in YAML.
-CsvDocument read_table_file(const std::filesystem::path& file);
 
 /// Splits `a.csv:b.csv` into its files; a path that exists as a whole is one file. Throws invalid_input if any but the
 /// first does not exist.

@@ -393,6 +393,19 @@ TuneGemmFile read_tune_gemm(const std::filesystem::path& path, const TuneGemmOpt
   return parse_tune_gemm(read_file(path, kMaxFileBytes), path.string(), options);
 }
 
+std::vector<TuneGemmEntry> read_tune_gemm_results(const std::filesystem::path& path) {
+  auto entries = read_tune_gemm(path).entries;
+  const auto is_result = [](const TuneGemmEntry& entry) {
+    return !entry.candidate.empty() || entry.us || !entry.parameters.empty();
+  };
+  if (std::none_of(entries.begin(), entries.end(), is_result))
+    fail(ErrorCode::invalid_input,
+         "{}:{}: the file is a list of sizes, whose entries state no kernel, so it holds no tuning results; name a "
+         "results file",
+         path.string(), entries.front().line);
+  return entries;
+}
+
 TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, const TuneGemmOptions& options) {
   if (options.op != "gemm_a16w16") {
     fail(ErrorCode::invalid_input, "files of this kind hold sizes of gemm_a16w16, omit --op: '{}'", options.op);

@@ -43,6 +43,9 @@ struct TuneGemmFile {
 /// them, and they let a small file expand into a large one), wrong values, or an empty list. Also reads the time that
 /// the older tuner writes into a comment after an entry (`# TFLOPS: 5.88 time(us): 0.71`).
 TuneGemmFile read_tune_gemm(const std::filesystem::path& path, const TuneGemmOptions& options = {});
+/// Returns the entries of a results file. Throws like read_tune_gemm(), and invalid_input for a list of sizes, whose
+/// entries state no kernel and no time.
+std::vector<TuneGemmEntry> read_tune_gemm_results(const std::filesystem::path& path);
 /// Like read_tune_gemm(), for text in memory; `name` is used in messages.
 TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, const TuneGemmOptions& options = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/flags/unexpected_argument.h"
+#include "cli/flags/argument_error.h"
 
 #include <fmt/format.h>
 
@@ -45,8 +45,7 @@ std::string clause_about(const CLI::App& app, const std::string& command, const 
   return fmt::format("{} takes no argument '{}'", command, shown(first));
 }
 
-}  // namespace
-
+/// Returns a clause about the first argument that neither the program nor its command takes; empty: all were taken.
 std::string unexpected_argument(const CLI::App& app) {
   std::string command = "attune";
   for (const CLI::App* one = &app;;) {
@@ -60,6 +59,8 @@ std::string unexpected_argument(const CLI::App& app) {
   }
 }
 
+/// Returns a clause about the command that the chosen one needs and did not get: `attune kernels needs one of its
+/// commands: list, clear or build`. Empty: it needs none, or has it.
 std::string missing_command(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   if (chosen.empty() || !chosen.front()->get_subcommands().empty() || chosen.front()->get_require_subcommand_min() == 0)
@@ -69,6 +70,43 @@ std::string missing_command(const CLI::App& app) {
   names.pop_back();
   return fmt::format("attune {} needs one of its commands: {} or {}", chosen.front()->get_name(), join(names, ", "),
                      last);
+}
+
+/// Returns a clause about the first argument in error of a command, or of the command of its that was chosen.
+std::string refused_argument(const CLI::App& app, const std::string& command, const CLI::ParseError& error) {
+  const bool lacks_one = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    const auto count = static_cast<int>(option->count());
+    const std::string value = count == 0 ? "" : option->results().front();
+    if (lacks_one && option->get_required() && count == 0)
+      return fmt::format("{} needs {}{}", command, option->get_positional() ? "the argument " : "", name);
+    if (lacks_one) continue;
+    if (option->get_expected_max() > 0 && count > option->get_items_expected_max())
+      return fmt::format("{} is given {}, give it once", name, count == 2 ? "twice" : fmt::format("{} times", count));
+    if (option->get_expected_max() == 0 && count > 0 && !parse_bool(value))
+      return fmt::format("{} takes no value, got '{}'", name, shown(value));
+  }
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? "" : refused_argument(*chosen.front(), command + " " + chosen.front()->get_name(), error);
+}
+
+}  // namespace
+
+std::string argument_error(const CLI::App& app, const CLI::ParseError& error) {
+  const bool is_of_names = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                           dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const std::string what = error.what();
+  if (is_of_names) {
+    // What is missing may be what a misspelt argument was to give.
+    if (std::string clause = unexpected_argument(app); !clause.empty()) return clause;
+    if (std::string clause = missing_command(app); !clause.empty()) return clause;
+  }
+  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) return what;  // In the words of a check.
+  if (std::string clause = refused_argument(app, "attune", error); !clause.empty()) return clause;
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    return fmt::format("{} needs a value", what.substr(0, what.find(':')));
+  return what;
 }
 
 }  // namespace attune

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""What a command line may say: devices, values and their limits, flags given twice. Every refusal is the program's own
+sentence, and lists what is allowed."""
+import story
+from story import FAKE
+
+SIZE = ("tune", "-m", "1", "-n", "8", "-k", "8")
+PROBLEM = "gemm_a16w16 m=1 n=8 k=8 dtype=fp32"
+
+
+class Devices(story.Story):
+    def test_an_empty_name_is_no_device(self):
+        for command in (SIZE, ("list", "candidates", PROBLEM), ("explain", PROBLEM), ("tables",), ("online",)):
+            with self.subTest(command):
+                self.refused(*command, "--devices", "", says="--devices: expected a value, got an empty one")
+                for names in ("fake:0,", ",fake:0", "fake:0,,fake:1", ","):
+                    self.refused(*command, "--devices", names,
+                                 says=f"--devices: expected names of devices, one of '{names}' is empty")
+
+    def test_a_command_of_one_device_says_so(self):
+        for command in (("coverage",), ("tables",), ("tables", "merge", "a.csv", "-o", "b.csv"), ("check", "t.csv"), ("online",),
+                        ("explain", PROBLEM), ("bench", PROBLEM), ("list", "candidates", PROBLEM)):
+            with self.subTest(command):
+                self.put("a.csv", "M,N,K,us\n")
+                self.refused(*command, "--devices", "fake:0,fake:1",
+                             says="this command works on one device, got 'fake:0,fake:1'")
+
+    def test_several_workers_are_refused_on_any_device(self):
+        self.refused(*SIZE, *FAKE, "--mp", "2", says="a device is tuned by one worker")
+        self.assertNotIn("host", self.attune("tune", "--help").stdout.partition("--mp ")[2].partition("--search")[0])
+
+
+class Values(story.Story):
+    REFUSED = (
+        ("-m 99999999999999999999", "-m: expected a whole number from 1 to 2147483647, got '99999999999999999999'"),
+        ("-m 1.5", "-m: expected a whole number, got '1.5'"),
+        ("--seed 99999999999999999999", "--seed: expected a whole number from 0 to 9223372036854775807, got '9"),
+        ("--batch 99999999999999999999", "--batch: expected a whole number from 1 to 9223372036854775807, got '9"),
+        ("--iters 99999999999", "--iters: expected a whole number from 1 to 4294967295, got '99999999999'"),
+        ("--warmup 99999999999", "--warmup: expected a whole number from 0 to 4294967295, got '99999999999'"),
+        ("--jobs 2000", "--compile-jobs: expected a whole number from 0 to 1024, got '2000'"),
+        ("--errRatio 3", "--errRatio: expected a number from 0 to 1, got '3'"),
+        ("--run-deadline 1e9", "--run-deadline: expected a number from 0.01 to 1000000, got '1e9'"),
+        ("--require nope", "--require: expected deterministic or batch-invariant, got 'nope'"),
+        ("--search nope", "--search: expected race, exhaustive, random or local, got 'nope'"),
+        ("--isolation nope", "--isolation: expected process or none, got 'nope'"),
+        ("--inputs nope", "--inputs: expected cold, warm or served, got 'nope'"),
+        ("--init_type nope", "--init_type: expected randn, got 'nope'"),
+        ("--journal", "--journal needs a value"),
+        ("--compare=x", "--compare takes no value, got 'x'"),
+    )
+
+    def test_a_refusal_says_what_is_allowed(self):
+        for flags, sentence in self.REFUSED:
+            with self.subTest(flags):
+                self.refused("tune", *FAKE, *flags.split(), says=(sentence, "; see attune tune --help"))
+        self.refused("list", "nope", says="what: expected solvers, devices, ops or candidates, got 'nope'")
+
+    def test_what_is_missing_is_named(self):
+        for command, what in (("diff", "the argument before"), ("explain", "the argument problem"), ("tables merge", "--output"),
+                              ("kernels build", "--table"), ("check", "the argument table")):
+            with self.subTest(command):
+                self.refused(*command.split(), says=f"attune {command} needs {what}; see attune ")
+
+    def test_an_empty_value_is_refused(self):
+        for arguments, flag in (((*SIZE, *FAKE, "--journal", ""), "--journal"), (("check", "", *FAKE), "table"),
+                                (("kernels", "clear", "--cache", ""), "--cache"), (("explain", PROBLEM, "-t", ""), "--table")):
+            with self.subTest(arguments):
+                self.refused(*arguments, says=f"{flag}: expected a value, got an empty one")
+
+
+class GivenTwice(story.Story):
+    def test_one_value_is_wanted(self):
+        for flags, sentence in (("-m 2", "-m is given twice, give it once"), ("--journal a --journal b", "--journal is given twice"),
+                                ("--devices fake:0", "--devices is given twice"), ("--seed 1 --seed 2 --seed 3", "--seed is given 3 times"),
+                                ("--search race --search race", "--search is given twice")):
+            with self.subTest(flags):
+                self.refused(*SIZE, *FAKE, *flags.split(), says=(sentence, "; see attune tune --help"))
+        self.refused("tune", *FAKE, "-i", "a.csv", "--input_file", "b.csv", "-o", "t.csv", says="--untune_file is given twice")
+        self.refused("journal", "show", "--after", "1", "--after", "2", says="--after is given twice")
+
+    def test_flags_of_several_values_and_switches_may_be_repeated(self):
+        self.attune("list", "devices", "--json", "--json")
+        self.put("bf16_tuned_gemm.csv", "gfx,cu_num,M,N,K,us\n")
+        self.put("tuned_fmoe.csv", (story.DATA / "tuned_fmoe.csv").read_bytes())
+        self.attune("coverage", "-t", "bf16_tuned_gemm.csv", "-t", "tuned_fmoe.csv", "--devices", "fake:0")
+        found = self.attune("bench", PROBLEM, *FAKE, "--candidate", "fake.gemm@1:x=1", "--candidate", "fake.gemm@1:x=2", status=None)
+        self.assertNotIn("twice", found.stderr)
+
+    def test_flags_that_contradict_each_other_are_refused(self):
+        for flags in ("--col_a --trans_a 0", "--col_b --trans_b", "--splitK --no-splitK"):
+            with self.subTest(flags):
+                self.refused(*SIZE, *FAKE, *flags.split(), says="cannot be combined with")
+
+
+if __name__ == "__main__":
+    story.main()
