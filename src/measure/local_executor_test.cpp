@@ -224,6 +224,30 @@ TEST_F(LocalExecutorTest, TakesASampleAgainWhenTheClockIsLowAndCountsIt) {
   EXPECT_EQ(answer.launches, 5u);
 }
 
+/// The sentence with which a request ends because the device no longer works.
+std::string end_of(const std::function<void()>& request) {
+  try {
+    request();
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::device ? error.what() : "";
+  }
+  return "";
+}
+
+TEST_F(LocalExecutorTest, TheEndOfADeviceNamesTheCandidateThatRan) {
+  const std::string sentence = "fake:0 stopped working; the candidate that ran is planted.gemm@1+7:fault=none;us=";
+  start();
+  open(1);
+  ASSERT_TRUE(admit(1, "fault=none;us=5").verified.ok());
+  ASSERT_TRUE(admit(2, "fault=none;us=6").verified.ok());
+  at_end_ = [&] { device_->break_down(); };
+  EXPECT_EQ(end_of([&] { admit(3, "fault=throws;us=5"); }),
+            "fake:0 stopped working; the candidate that ran is planted.gemm@1+7:fault=throws;us=5");
+  EXPECT_EQ(end_of([&] { sample({{.slot = 2}, {.slot = 1}}); }), sentence + "6");
+  EXPECT_EQ(end_of([&] { executor_->drop(1); }), sentence + "5") << "when it is freed";
+  EXPECT_EQ(end_of([&] { open(2); }), "fake:0 stopped working: while a problem was opened") << "no candidate ran";
+}
+
 TEST_F(LocalExecutorTest, ASlotThatFailsWhileSampledLosesItsSamplesAndSparesTheOthers) {
   start();
   open(1);

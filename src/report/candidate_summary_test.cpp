@@ -8,7 +8,6 @@ namespace attune {
 namespace {
 
 using testing::HasSubstr;
-using testing::Key;
 using testing::UnorderedElementsAre;
 
 class SummaryOfCandidates : public testing::Test {
@@ -41,8 +40,9 @@ TEST_F(SummaryOfCandidates, EachCandidateCountsOnceWithItsLastRecord) {
   add_record(2, Stage::final, false);
   add_record(4, Stage::verify, false, Status::wrong_result, "tile dropped");
   const auto found = summary().reasons;
-  EXPECT_THAT(found, UnorderedElementsAre(Key("slower in the race"), Key("a finalist"), Key("verified"),
-                                          Key("failed: wrong_result (tile dropped)")));
+  EXPECT_THAT(found,
+              UnorderedElementsAre(testing::Key("slower in the race"), testing::Key("a finalist"),
+                                   testing::Key("verified"), testing::Key("failed: wrong_result (tile dropped)")));
   for (const auto& [reason, of_reason] : found) EXPECT_EQ(of_reason.count, 1u) << reason;
   EXPECT_THAT(found.at("slower in the race").example, HasSubstr("--config \"x=1\""));
 }
@@ -51,7 +51,8 @@ TEST_F(SummaryOfCandidates, SolversThatDoNotSupportTheProblemAreNamed) {
   Contender contender;
   contender.solver = "s.gemm";
   contender.support = Support::no("takes no m=1");
-  EXPECT_THAT(summary({contender}).reasons, UnorderedElementsAre(Key("not for this problem: s.gemm takes no m=1")));
+  EXPECT_THAT(summary({contender}).reasons,
+              UnorderedElementsAre(testing::Key("not for this problem: s.gemm takes no m=1")));
 }
 
 TEST_F(SummaryOfCandidates, TheLastDecisionCounts) {

@@ -12,7 +12,6 @@ namespace attune {
 namespace {
 
 using testing::Contains;
-using testing::Key;
 using testing::Not;
 using testing::Pair;
 
@@ -36,7 +35,7 @@ TEST_F(OptionsOfWorkers, PassOnWhatLibrariesReadAndNothingElse) {
   ::setenv("SECRET_OF_OPTIONS", "1", 1);
   const auto environment = worker_options("fake:0", nullptr).environment;
   EXPECT_THAT(environment, Contains(Pair("OMP_TEST_OF_OPTIONS", "a=b")));
-  EXPECT_THAT(environment, Not(Contains(Key("SECRET_OF_OPTIONS"))));
+  EXPECT_THAT(environment, Not(Contains(testing::Key("SECRET_OF_OPTIONS"))));
 }
 
 TEST_F(OptionsOfWorkers, MakePathsAbsolute) {

@@ -104,7 +104,7 @@ ARGUMENTS = [
     ("--gemm_size_file folder", "folder"),
     ("--gemm_size_file sizes.yaml --tuning_results_file folder", "folder"),
     ("-m 1 -n 2", "-k"),
-    ("-m 1 -n 2 -k 0", "'k'"),
+    ("-m 1 -n 2 -k 0", ("-k: expected a whole number from 1 to ", "got '0'")),
     ("-m 1 -n -2 -k 3", "-2"),
     ("-m 1 -n 9223372036854775808 -k 3", "9223372036854775808"),
     ("-m 1.5 -n 2 -k 3", "1.5"),

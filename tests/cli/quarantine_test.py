@@ -58,6 +58,10 @@ class Quarantine(story.Story):
         self.assertEqual([one["status"] for one in self.listed()], ["crashed"])
         self.assertIn("0 candidates in quarantine", self.attune("quarantine", "list", "--device", "none").stdout)
 
+    def test_without_a_worker_the_end_of_a_device_names_the_candidate_that_ran(self):
+        result = self.tune(*TUNE, "--isolation", "none", env=self.plant("breaks_device", "run"), status=3)
+        self.assertIn(f"fake:0 stopped working; the candidate that ran is {CANDIDATE}", result.stderr)
+
     def test_before_the_first_run_there_is_none(self):
         result = self.attune("quarantine", "list")
         self.assertEqual(result.stdout, f"0 candidates in quarantine; {self.home / 'journal.db'}\n")

@@ -128,7 +128,7 @@ class Merged(Tables):
             answer = self.ask("explain", problem, "-t", tables, "--json").json
             self.assertEqual(answer["match"], "exact")
         self.put("shapes.csv", f"{KEY}\n3,24,32{REST}\n")
-        self.tune("-i", "shapes.csv", "-o", "m.csv", "--quiet-wait", "0")
+        self.tune("-i", "shapes.csv", "-o", "m.csv")
         self.assertEqual(len(self.rows("m.csv")), 4)
 
     def test_the_run_times_tables_are_the_default(self):

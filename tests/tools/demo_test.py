@@ -49,11 +49,13 @@ class Demo(unittest.TestCase):
     def test_another_status_is_the_programs_own(self):
         self.assertEqual(self.demo(program_status=3), (3, ""))
 
-    def test_a_budget_comes_after_its_own(self):
-        self.demo("--budget", "15m")
-        arguments = (self.root / "arguments").read_text().split()
-        budgets = [arguments[i + 1] for i, one in enumerate(arguments) if one == "--budget"]
-        self.assertEqual(budgets[-1], "15m")
+    def test_a_flag_replaces_its_own(self):
+        table = "tune -i shapes/llm_cpu_untuned_gemm.csv -o build/demo/bf16_tuned_gemm.csv"
+        for given, all_flags in (((), "--budget 165s --max-trials 16 --quiet-wait 15"),
+                                 (("--budget", "15m"), "--max-trials 16 --quiet-wait 15 --budget 15m"),
+                                 (("--max-trials=4", "--quiet-wait", "0"), "--budget 165s --max-trials=4 --quiet-wait 0")):
+            self.demo(*given)
+            self.assertEqual((self.root / "arguments").read_text().rstrip(), f"{table} {all_flags}")
 
 
 if __name__ == "__main__":

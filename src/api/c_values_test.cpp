@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "api/c_values.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+namespace attune {
+namespace {
+
+std::string refusal_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::invalid_input ? error.what() : "";
+  }
+  return "";
+}
+
+TEST(CValues, ALookupTakesTheNumberOfAnOpThatNobodyKnows) {
+  for (const uint32_t op : {100u, 0x7fffu, 0x8000u, 0xfffeu}) {
+    attune_key key = ATTUNE_KEY_INIT;
+    key.op = op;
+    EXPECT_EQ(static_cast<uint32_t>(looked_up_key_of(key).op()), op);
+    EXPECT_EQ(static_cast<uint32_t>(key_of(key).op()), op);
+  }
+  for (const uint32_t op : {0xffffu, 0x10000u, 0x10003u, 0xffffffffu}) {
+    attune_key key = ATTUNE_KEY_INIT;
+    key.op = op;
+    EXPECT_EQ(static_cast<uint32_t>(looked_up_key_of(key).op()), 0xffffu) << "no op, whatever the lower bits say";
+    EXPECT_EQ(refusal_of([&] { key_of(key); }), "unknown op number: " + std::to_string(op));
+  }
+}
+
+TEST(CValues, TheSizeOfAStructIsRefusedWithItsRange) {
+  for (const size_t size : {size_t{0}, size_t{271}, size_t{4097}}) {
+    attune_key key = ATTUNE_KEY_INIT;
+    key.size = size;
+    EXPECT_EQ(refusal_of([&] { key_of(key); }),
+              "the field `size` of a struct must be from 272 to 4096, as its INIT macro sets it; got " +
+                  std::to_string(size));
+  }
+}
+
+}  // namespace
+}  // namespace attune
