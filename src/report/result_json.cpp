@@ -10,8 +10,9 @@
 namespace attune {
 
 std::string repeat_command(const Problem& problem, const Candidate& candidate, const std::string& device_flags) {
-  return fmt::format("attune bench \"{}\" --solver {} --config \"{}\" {}", problem.key(), candidate.solver,
-                     candidate.config.key(), device_flags);
+  const std::string config = candidate.config.key();
+  return fmt::format("attune bench \"{}\" --solver {}{} {}", problem.key(), candidate.solver,
+                     config.empty() ? "" : fmt::format(" --config \"{}\"", config), device_flags);
 }
 
 std::string decision_json(const Decision& decision, const std::string& device_flags) {
