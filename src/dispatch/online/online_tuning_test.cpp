@@ -203,7 +203,7 @@ TEST_F(OnlineTuningTest, TheEndStopsTheProgramWithoutWaitingAndNothingComesAfter
 }
 
 TEST_F(OnlineTuningTest, AForkedChildStartsAndStopsNothing) {
-  auto online = tuning("exec sleep 5\n");
+  auto online = tuning("exec sleep 5\n", milliseconds(60'000));
   online.want(shape(3));
   online.poll();
   const pid_t fork = ::fork();
