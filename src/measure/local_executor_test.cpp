@@ -13,6 +13,7 @@
 #include "device/fake/fake_device.h"
 #include "measure/blocking_calls.h"
 #include "measure/evaluate.h"
+#include "testing/enqueued_gemm.h"
 #include "testing/planted_gemm.h"
 
 namespace attune {
@@ -20,31 +21,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-/// Enqueues a correct GEMM, so that it can be captured if it states so, and notes the weights that each launch reads
-/// when it runs.
-class EnqueuedGemm final : public Plan {
- public:
-  EnqueuedGemm(const GemmShape& shape, double us, bool capturable, FakeDevice& device, std::vector<void*>& weights)
-      : gemm_(shape, Fault::none), us_(us), device_(device), weights_(weights) {
-    traits_.capturable = capturable;
-  }
-  const PlanTraits& traits() const noexcept override { return traits_; }
-  void run(const Launch& launch) const override {
-    device_.enqueue(launch.stream, us_,
-                    [this, operands = std::vector<void*>(launch.operands.begin(), launch.operands.end())] {
-                      weights_.push_back(operands[1]);
-                      gemm_.run({.operands = operands});
-                    });
-  }
-
- private:
-  PlantedGemm gemm_;
-  double us_;
-  FakeDevice& device_;
-  std::vector<void*>& weights_;
-  PlanTraits traits_;
-};
 
 /// Configs name a fault and a time: `fault=none;us=5`. Records the calls of prepare. `enqueued`: an EnqueuedGemm,
 /// 1: that states so; `claims`: the plan states that it can be captured, which is wrong.
@@ -90,7 +66,7 @@ class PlantedSolver final : public Solver {
       const auto us = static_cast<double>(config.integer("us"));
       if (config.has("enqueued"))
         return std::make_unique<EnqueuedGemm>(GemmShape::of(problem), us, config.integer("enqueued") == 1, device_,
-                                              *weights_);
+                                              [this](auto operands) { weights_->push_back(operands[1]); });
       const std::shared_ptr<void> life(nullptr, [at_end = at_end_](void*) {
         if (at_end != nullptr && *at_end) (*at_end)();
       });

@@ -6,10 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
 #include <set>
-#include <vector>
 
 #include "base/error.h"
 #include "device/fake/fake_device.h"
@@ -28,8 +25,8 @@ Problem problem(int m, int n = 16, int k = 32) {
   return op_of(Problem::parse(text)).normalise(Problem::parse(text), {});
 }
 
-/// A solver of the fake device whose config gives the duration of a run, the run in which it starts to fail, the
-/// seconds that it takes to load, and whether a stream can capture it.
+/// A solver of the fake device whose config gives the duration of a run, the run in which it starts to fail, and the
+/// seconds that it takes to load.
 class MortalSolver final : public Solver {
  public:
   MortalSolver(std::string id, std::vector<std::string> rows, Clock* clock = nullptr)
@@ -56,25 +53,6 @@ class MortalSolver final : public Solver {
     std::unique_ptr<PlantedGemm> kernel_;
     mutable int64_t left_;
   };
-  class CapturedPlan final : public Plan {
-   public:
-    CapturedPlan(std::unique_ptr<PlantedGemm> kernel, double us, FakeDevice& device)
-        : kernel_(std::move(kernel)), us_(us), device_(device) {
-      kernel_->declare().capturable = true;
-    }
-    const PlanTraits& traits() const noexcept override { return kernel_->traits(); }
-    void run(const Launch& launch) const override {
-      device_.enqueue(launch.stream, us_,
-                      [this, operands = std::vector<void*>(launch.operands.begin(), launch.operands.end())] {
-                        kernel_->run({.operands = operands});
-                      });
-    }
-
-   private:
-    std::unique_ptr<PlantedGemm> kernel_;
-    double us_;
-    FakeDevice& device_;
-  };
   class MortalBackend final : public Backend {
    public:
     MortalBackend(std::string id, std::vector<std::string> rows, FakeDevice& device, Clock* clock)
@@ -89,12 +67,9 @@ class MortalSolver final : public Solver {
     std::unique_ptr<Plan> prepare(const Problem& one, const Config& config, const PrepareContext&) override {
       if (config.has("load_s") && clock_ != nullptr) clock_->sleep_s(static_cast<double>(config.integer("load_s")));
       if (config.has("unloadable")) fail(ErrorCode::io, "planted: it does not load now");
-      const auto us = static_cast<double>(config.integer("us"));
-      if (config.has("captured"))
-        return std::make_unique<CapturedPlan>(std::make_unique<PlantedGemm>(GemmShape::of(one), Fault::none), us,
-                                              device_);
-      auto kernel =
-          std::make_unique<PlantedGemm>(GemmShape::of(one), Fault::none, [this, us] { device_.advance_us(us); });
+      auto kernel = std::make_unique<PlantedGemm>(
+          GemmShape::of(one), Fault::none,
+          [this, us = static_cast<double>(config.integer("us"))] { device_.advance_us(us); });
       return std::make_unique<MortalPlan>(std::move(kernel), config.has("dies") ? config.integer("dies") : -1);
     }
 
@@ -176,47 +151,6 @@ TEST(TunerWithoutACandidate, ADecisionThatTheMachineKeptOneFromIsMadeAgain) {
       EXPECT_EQ(result.ending, again) << result.reason;
       ASSERT_TRUE(result.decision);
       EXPECT_EQ(result.decision->incomplete, !loads);
-    }
-  }
-}
-
-/// The measurements of a journal's records, by candidate and stage.
-std::map<std::pair<std::string, Stage>, Measurement> measurements(Journal& journal) {
-  std::map<std::pair<std::string, Stage>, Measurement> all;
-  journal.scan({}, [&](const Entry& entry, const Stamp&) {
-    const auto* record = std::get_if<Record>(&entry);
-    if (record != nullptr && record->outcome.measurement)
-      all.insert_or_assign({record->candidate.name(), record->stage}, *record->outcome.measurement);
-  });
-  return all;
-}
-
-TEST(TunerOnADeviceWithGraphs, TimesAFinalByEventsUnlessAllOfItCanBeCaptured) {
-  // A launch takes 0.5 µs beside its kernel, which a graph leaves out.
-  for (const bool is_captured : {true, false}) {
-    std::vector<std::unique_ptr<Solver>> solvers;
-    solvers.push_back(
-        std::make_unique<MortalSolver>("onednn.gemm", std::vector<std::string>{"captured=1;us=90", "captured=1;us=70"}));
-    solvers.push_back(std::make_unique<MortalSolver>(
-        "openblas.gemm", std::vector<std::string>{is_captured ? "captured=1;us=72" : "us=72"}));
-    const auto journal = open_memory_journal();
-    TunerOptions options;
-    options.protocol.timing = Timing::graph;
-    options.contest.confirm.delay_s = 0;
-    const auto result = tune_with(std::move(solvers), *journal, options);
-    ASSERT_TRUE(result.decision) << result.reason;
-    const Timing timing = is_captured ? Timing::graph : Timing::events;
-    const double launch_us = is_captured ? 0 : FakeDevice::kLaunchUs;
-    EXPECT_EQ(result.decision->timing, timing);
-    EXPECT_NEAR(result.decision->baseline_us, 90 + launch_us, 1e-5);
-    EXPECT_NEAR(result.decision->comparison.us, 70 + launch_us, 1e-5);
-    for (const auto& [of, measurement] : measurements(*journal)) {
-      const bool is_final = of.second == Stage::final;
-      const bool is_graph = is_captured || (!is_final && of.first.starts_with("onednn"));
-      EXPECT_EQ(measurement.timing, is_graph ? Timing::graph : Timing::events) << of.first;
-      EXPECT_NEAR(measurement.spread_us, 0, 1e-5) << "one way of timing in one measurement: " << of.first;
-      const auto ends = std::ranges::minmax(measurement.samples, {}, &Sample::us);
-      EXPECT_EQ(ends.min.us, ends.max.us) << of.first;
     }
   }
 }
