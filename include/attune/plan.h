@@ -15,6 +15,9 @@ struct PlanTraits {
   bool deterministic = true;
   /// Whether a stream that is being captured may be given to run(): it neither allocates nor waits for the device.
   bool capturable = false;
+  /// Whether several threads may be inside run() at once, each with a workspace of its own. On a device with streams
+  /// that is said of the calls alone: what they enqueue on different streams may overlap whenever their workspaces
+  /// differ, and in a captured graph it runs on the workspace that was given to the capture.
   bool reentrant = true;
   /// The strictest requirement that the solver states for the plan, because its own code or its library's documentation
   /// gives it. What is not stated is never assumed.

@@ -60,8 +60,9 @@ class DeviceThreads {
 class CallerStreams {
  public:
   virtual ~CallerStreams() = default;
-  /// Whether the stream is being captured. Takes about 50 ns.
-  virtual bool is_capturing(void* stream) const noexcept = 0;
+  /// Number of the capture that the stream is part of, which no other capture of the process has; 0: none. Takes about
+  /// 100 ns.
+  virtual uint64_t capture_of(void* stream) const noexcept = 0;
   /// Keeps the object until the graph that is being captured on the stream, and all that was made of it, have ended.
   /// The object may then end on any thread, in which no call of the device is allowed. Returns false if the end cannot
   /// be learnt; the caller then keeps the object for ever.

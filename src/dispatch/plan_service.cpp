@@ -46,7 +46,8 @@ DispatchCounts PlanService::counts() const noexcept {
           .reloads = num_reloads_,
           .plan_bytes = plans.bytes,
           .evicted_plans = plans.evicted,
-          .plan_limit_reached = plans.limit_reached};
+          .plan_limit_reached = plans.limit_reached,
+          .captured_plans = first().maker.graph_holds().num_held()};
 }
 
 std::vector<std::string> PlanService::notices() {
@@ -219,6 +220,7 @@ std::vector<Problem> PlanService::take_missed() {
 
 bool PlanService::reload(bool reads_environment) {
   const Lock lock(guard_);
+  for (const auto& device : owned_devices_) device->maker.graph_holds().free_ended();
   if (reads_environment) {
     store_.read_environment();
     for (const auto& device : owned_devices_) device->maker.forget_failures();

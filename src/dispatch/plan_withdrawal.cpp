@@ -64,6 +64,7 @@ void PlanService::make_room(Snapshot* coming) {
     for (const auto& device : owned_devices_) device->now.load()->served.free_replaced();
   }
   plans_.free_unreferenced(is_grace_over);
+  for (const auto& device : owned_devices_) device->maker.graph_holds().free_ended();
 }
 
 /// Carries answers over to the new tables, most recently used first, as long as their plans fit into the bound beside

@@ -27,13 +27,15 @@ std::unique_ptr<Device> open_fake_device(std::string_view, int64_t) { return std
 /// What a stream has captured, in order.
 class FakeDevice::FakeGraph final : public Graph {
  public:
-  explicit FakeGraph(std::vector<std::function<void()>> work) : work_(std::move(work)) {}
+  FakeGraph(std::vector<std::function<void()>> work, std::vector<std::shared_ptr<void>> kept)
+      : work_(std::move(work)), kept_(std::move(kept)) {}
   void launch() override {
     for (const auto& one : work_) one();
   }
 
  private:
   std::vector<std::function<void()>> work_;
+  std::vector<std::shared_ptr<void>> kept_;
 };
 
 class FakeDevice::FakeStream final : public Stream {
@@ -52,13 +54,18 @@ class FakeDevice::FakeStream final : public Stream {
   void begin_capture() override {
     FakeStream* nobody = nullptr;
     ATTUNE_CHECK(device_.capturing_.compare_exchange_strong(nobody, this), "one stream at a time captures");
+    ++device_.num_captures_;
     captured_.clear();
+    kept_.clear();
     is_spoiled_ = false;
   }
   std::unique_ptr<Graph> end_capture(std::unique_ptr<Graph>) override {
     stop_capturing();
-    if (is_spoiled_) return nullptr;
-    return std::make_unique<FakeGraph>(std::exchange(captured_, {}));
+    if (is_spoiled_) {
+      kept_.clear();
+      return nullptr;
+    }
+    return std::make_unique<FakeGraph>(std::exchange(captured_, {}), std::exchange(kept_, {}));
   }
 
   /// Captures the work, or does it now.
@@ -68,6 +75,7 @@ class FakeDevice::FakeStream final : public Stream {
   }
   /// Something was done that cannot be captured.
   void spoil() noexcept { is_spoiled_ = true; }
+  void keep(std::shared_ptr<void> object) { kept_.push_back(std::move(object)); }
 
  private:
   void stop_capturing() noexcept {
@@ -77,6 +85,7 @@ class FakeDevice::FakeStream final : public Stream {
 
   FakeDevice& device_;
   std::vector<std::function<void()>> captured_;
+  std::vector<std::shared_ptr<void>> kept_;
   std::atomic<bool> is_spoiled_{false};
   std::array<double, 1024> events_{};
 };
@@ -96,6 +105,17 @@ void FakeDevice::enqueue(void* stream, double us, std::function<void()> kernel) 
   }
   kernel();
   advance_us(us + kLaunchUs);
+}
+
+uint64_t FakeDevice::capture_of(void* stream) const noexcept {
+  const FakeStream* const capturing = capturing_;
+  return capturing != nullptr && stream == capturing ? num_captures_ : 0;
+}
+
+bool FakeDevice::keep_with_graph(void*, std::shared_ptr<void> object) noexcept {
+  FakeStream* const capturing = capturing_;
+  capturing->keep(std::move(object));
+  return true;
 }
 
 void FakeDevice::advance_us(double us) noexcept {

@@ -27,7 +27,7 @@ struct FakeNoise {
 
 /// A device with memory of its own and a counter as its clock: a fake kernel computes its result on the calling thread
 /// and then reports its time. Its streams capture. Deterministic for a given noise seed. `fake:0`, gfx `fake`, 4 units.
-class FakeDevice final : public Device, private DeviceThreads {
+class FakeDevice final : public Device, private DeviceThreads, private CallerStreams {
  public:
   explicit FakeDevice(const FakeNoise& noise = {});
   ~FakeDevice() override;
@@ -59,6 +59,7 @@ class FakeDevice final : public Device, private DeviceThreads {
   std::unique_ptr<Stream> open_stream() override;
   double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) override;
   DeviceThreads* threads() override { return this; }
+  CallerStreams* caller_streams() noexcept override { return this; }
 
  private:
   class FakeStream;
@@ -66,6 +67,8 @@ class FakeDevice final : public Device, private DeviceThreads {
   void settle(std::string_view thread_pool, bool settled) override;
   void begin_watch() override;
   Disturbance end_watch() override;
+  uint64_t capture_of(void* stream) const noexcept override;
+  bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept override;
 
   DeviceInfo info_;
   FakeMemory memory_;
@@ -73,6 +76,7 @@ class FakeDevice final : public Device, private DeviceThreads {
   Random random_;
   std::atomic<double> now_us_{0};
   std::atomic<FakeStream*> capturing_{nullptr};
+  uint64_t num_captures_ = 0;
   double factor_ = 1;  ///< Noise factor of the current watched part; 1 outside.
   bool dirty_ = false;
   bool healthy_ = true;

@@ -39,6 +39,7 @@ struct Accelerator::Memory {
   std::recursive_mutex mutex;  ///< Of all below.
   bool is_healthy = true;
   double now_us = 0;
+  uint64_t num_captures = 0;
   std::map<uintptr_t, std::vector<std::byte>> allocations;  ///< By their device addresses.
   uintptr_t end = uintptr_t{1} << 56;                       ///< No process has such addresses.
   std::vector<Queue*> queues;
@@ -57,6 +58,7 @@ class Accelerator::Recording final : public Graph {
   explicit Recording(Queue& queue) : queue_(queue) {}
   void launch() override;
 
+  uint64_t capture = 0;
   std::vector<std::function<void()>> work;
   std::vector<std::shared_ptr<void>> kept;
 
@@ -82,11 +84,16 @@ class Accelerator::Queue final : public Stream {
   void synchronize() override {
     const std::lock_guard lock(owner_.mutex);
     spoil();
-    while (!waiting_.empty()) {
-      const std::function<void()> next = std::move(waiting_.front());
-      waiting_.pop_front();
-      next();
+    while (do_next()) {
     }
+  }
+  /// Does the oldest work that waits; false: none waits.
+  bool do_next() {
+    if (waiting_.empty()) return false;
+    const std::function<void()> next = std::move(waiting_.front());
+    waiting_.pop_front();
+    next();
+    return true;
   }
   void record(uint32_t event) override {
     push([this, event] { events_.at(event) = owner_.now_us; });
@@ -95,6 +102,7 @@ class Accelerator::Queue final : public Stream {
   void begin_capture() override {
     const std::lock_guard lock(owner_.mutex);
     recording_ = std::make_unique<Recording>(*this);
+    recording_->capture = ++owner_.num_captures;
     capturer_ = std::this_thread::get_id();
     is_spoiled_ = false;
   }
@@ -104,8 +112,8 @@ class Accelerator::Queue final : public Stream {
     if (is_spoiled_) return nullptr;
     if (former == nullptr) former = std::make_unique<Recording>(*this);
     auto& graph = static_cast<Recording&>(*former);
-    graph.work = std::move(made->work);
-    graph.kept = std::move(made->kept);
+    graph.work.swap(made->work);
+    graph.kept.swap(made->kept);
     return former;
   }
 
@@ -160,13 +168,26 @@ std::byte* Accelerator::reach(const void* address, uint64_t bytes) {
   fail(ErrorCode::device, "{}: illegal address {:#x}", info_.id, at);
 }
 
+/// The work of all queues ends, a piece of each in turn, as they would overlap on a device.
 void Accelerator::drain() {
-  for (size_t i = 0; i < memory_.queues.size(); ++i) memory_.queues[i]->synchronize();
+  for (bool is_work_left = true; is_work_left;) {
+    is_work_left = false;
+    for (size_t i = 0; i < memory_.queues.size(); ++i) {
+      memory_.queues[i]->spoil();
+      is_work_left = memory_.queues[i]->do_next() || is_work_left;
+    }
+  }
 }
 
-bool Accelerator::is_capturing(void* stream) const noexcept {
+size_t Accelerator::num_allocations() const {
   const std::lock_guard lock(memory_.mutex);
-  return stream != nullptr && static_cast<const Queue*>(stream)->recording() != nullptr;
+  return memory_.allocations.size();
+}
+
+uint64_t Accelerator::capture_of(void* stream) const noexcept {
+  const std::lock_guard lock(memory_.mutex);
+  const Recording* recording = stream != nullptr ? static_cast<const Queue*>(stream)->recording() : nullptr;
+  return recording != nullptr ? recording->capture : 0;
 }
 
 bool Accelerator::keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept {

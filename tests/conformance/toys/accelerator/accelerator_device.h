@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -21,6 +22,8 @@ class Accelerator final : public Device, public DeviceMemory, private CallerStre
   /// Returns where a kernel finds an address; throws device for one that lies in no allocation of the device, which
   /// breaks it, as a GPU's context ends by it.
   std::byte* reach(const void* address, uint64_t bytes);
+
+  size_t num_allocations() const;
 
   const DeviceInfo& info() const override { return info_; }
   double relative_clock() override { return 1; }
@@ -48,7 +51,7 @@ class Accelerator final : public Device, public DeviceMemory, private CallerStre
   class Recording;
   struct Memory;
   void drain();
-  bool is_capturing(void* stream) const noexcept override;
+  uint64_t capture_of(void* stream) const noexcept override;
   bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept override;
 
   DeviceInfo info_;
