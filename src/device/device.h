@@ -56,6 +56,12 @@ class DeviceThreads {
   virtual Disturbance end_watch() = 0;
 };
 
+/// While one lives, what this thread allocates, fills, loads and frees belongs to no capture and spoils none.
+class CaptureExemption {
+ public:
+  virtual ~CaptureExemption() = default;
+};
+
 /// The streams of a dispatcher's callers, by Stream::native(), which their owners may be capturing. Thread-safe.
 class CallerStreams {
  public:
@@ -63,6 +69,8 @@ class CallerStreams {
   /// Number of the capture that the stream is part of, which no other capture of the process has; 0: none. Takes about
   /// 100 ns.
   virtual uint64_t capture_of(void* stream) const noexcept = 0;
+  /// Null: nothing that this thread does can spoil a capture.
+  virtual std::unique_ptr<CaptureExemption> exempt() = 0;
   /// Keeps the object until the graph that is being captured on the stream, and all that was made of it, have ended.
   /// The object may then end on any thread, in which no call of the device is allowed. Returns false if the end cannot
   /// be learnt; the caller then keeps the object for ever.

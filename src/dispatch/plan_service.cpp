@@ -96,6 +96,7 @@ Resolution PlanService::make(LimitedDevice& device, const Snapshot& tables, cons
 /// is called afterwards.
 Resolution PlanService::serve(const LookupRequest& request) {
   LimitedDevice& device = device_of(request);
+  const auto exemption = device.maker.exempt();
   Snapshot& tables = *device.now.load();
   Resolution made;
   try {
@@ -166,6 +167,7 @@ Hit PlanService::require(LookupRequest request, OperandList& operands) {
 const Plan& PlanService::require(const Problem& problem, const Candidate& candidate) {
   Lock lock(guard_);
   LimitedDevice& device = present_device();
+  const auto exemption = device.maker.exempt();
   Resolution made = device.resolver.resolve(problem, candidate);
   if (!made.missing.empty()) {
     lock.unlock();
@@ -220,6 +222,7 @@ std::vector<Problem> PlanService::take_missed() {
 
 bool PlanService::reload(bool reads_environment) {
   const Lock lock(guard_);
+  const auto exemption = first().maker.exempt();
   for (const auto& device : owned_devices_) device->maker.graph_holds().free_ended();
   if (reads_environment) {
     store_.read_environment();

@@ -40,6 +40,7 @@ CachedAnswer PlanService::served_with(const Snapshot& tables, const Resolution& 
 
 void PlanService::make_room(Snapshot* coming) {
   constexpr size_t kMaxWithoutPlan = 65536, kMaxReplaced = 1024;
+  const auto exemption = first().maker.exempt();
   plans_.shrink([&](const CachedPlan& gone) ATTUNE_REQUIRES(guard_) {
     for (const ProblemKey& hash : gone.answers) {
       for (const auto& device : owned_devices_) device->now.load()->served.withdraw(hash, gone);

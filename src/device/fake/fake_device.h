@@ -68,6 +68,7 @@ class FakeDevice final : public Device, private DeviceThreads, private CallerStr
   void begin_watch() override;
   Disturbance end_watch() override;
   uint64_t capture_of(void* stream) const noexcept override;
+  std::unique_ptr<CaptureExemption> exempt() override { return nullptr; }
   bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept override;
 
   DeviceInfo info_;

@@ -96,6 +96,11 @@ PlanMaker::PlanMaker(std::unique_ptr<Device> device, const Registry& solvers, st
   if (!cache.empty()) cache_.emplace(std::vector{std::move(cache)}, std::numeric_limits<uint64_t>::max());
 }
 
+std::unique_ptr<CaptureExemption> PlanMaker::exempt() const {
+  CallerStreams* const callers = device_->caller_streams();
+  return callers != nullptr ? callers->exempt() : nullptr;
+}
+
 PlanMaker::OpenBackend& PlanMaker::opened(const Solver& solver) {
   const auto [entry, fresh] = opened_.try_emplace(std::string(solver.id()));
   if (!fresh) return entry->second;

@@ -73,6 +73,8 @@ class PlanMaker {
   void forget_failures() { failures_.clear(); }
   /// Returns the device that plans run on.
   Device& owner() const noexcept { return *device_; }
+  /// Held while plans are made or freed on a thread that may be capturing a stream; null: the device needs none.
+  std::unique_ptr<CaptureExemption> exempt() const;
   /// What captured graphs of callers hold.
   GraphHolds& graph_holds() noexcept { return graph_holds_; }
   const GraphHolds& graph_holds() const noexcept { return graph_holds_; }

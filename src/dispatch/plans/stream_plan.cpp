@@ -23,7 +23,7 @@ class PlanOnStreams {
  public:
   PlanOnStreams(std::unique_ptr<Plan> plan, Device& device)
       : device_(device), plan_(std::move(plan)), has_workspace_(plan_->traits().workspace_bytes > 0) {
-    if (has_workspace_) spare_ = new_workspace();
+    if (has_workspace_) reserved_ = new_workspace();
   }
   ~PlanOnStreams() { device_.synchronize(); }
   PlanOnStreams(const PlanOnStreams&) = delete;
@@ -71,23 +71,20 @@ class PlanOnStreams {
       device_.synchronize();
       by_stream_.clear();
     }
-    OwnBuffer& own = found != by_stream_.end() ? found->second : by_stream_.emplace(stream, take_spare()).first->second;
-    // A capture cannot allocate, so another one is reserved for it now.
-    if (!spare_ && device_.caller_streams() != nullptr) spare_ = new_workspace();
-    return own.data();
+    if (found != by_stream_.end()) return found->second.data();
+    return by_stream_.emplace(stream, unused_workspace()).first->second.data();
   }
-  OwnBuffer take_spare() { return spare_ ? *std::exchange(spare_, std::nullopt) : new_workspace(); }
+  OwnBuffer unused_workspace() { return reserved_ ? *std::exchange(reserved_, std::nullopt) : new_workspace(); }
   std::optional<OwnBuffer> workspace_of_capture() {
-    if (has_workspace_ && !spare_)
-      fail(ErrorCode::unavailable,
-           "no workspace is reserved for this capture, call the shape once before each capture and outside of it");
-    return std::exchange(spare_, std::nullopt);
+    if (!has_workspace_) return std::nullopt;
+    const auto exemption = device_.caller_streams()->exempt();
+    return unused_workspace();
   }
 
   Device& device_;
   std::unique_ptr<Plan> plan_;
   const bool has_workspace_;
-  std::optional<OwnBuffer> spare_;  ///< For the next stream, or the next capture.
+  std::optional<OwnBuffer> reserved_;  ///< For the first stream or capture.
   std::map<void*, OwnBuffer> by_stream_;
   std::mutex mutex_;  ///< Of by_capture_: a graph may end while the plan runs.
   std::map<CapturedStream, std::optional<OwnBuffer>> by_capture_;

@@ -13,9 +13,8 @@ namespace attune {
 /// is reserved now, for the first stream; another stream costs an allocation, which waits for the device. Beyond
 /// kMaxStreams the workspaces are freed and made anew.
 ///
-/// On a stream that its owner captures, the plan runs on the reserved workspace, which from then on is the graph's
-/// alone, and `holds` keeps plan and workspace as long as the graph. The next run outside of a capture reserves
-/// another. Throws unavailable if none is reserved, and for a plan that cannot be captured.
+/// On a stream that its owner captures, the plan runs on a workspace that the graph alone uses, and `holds` keeps plan
+/// and workspace as long as the graph. A plan that cannot be captured throws unavailable there.
 ///
 /// The end of the plan waits for all that was enqueued. Its runs must not overlap (PlanTraits::reentrant is false if it
 /// has a workspace). Device and holds must outlive it. Throws device without memory.

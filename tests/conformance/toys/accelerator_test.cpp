@@ -185,6 +185,21 @@ TEST_F(AcceleratorTest, AGraphGivesTheSameResultsWhilePlansLeaveAndTablesChange)
   EXPECT_TRUE(device_.healthy());
 }
 
+TEST_F(AcceleratorTest, AShapeIsFirstCalledInACaptureAndCapturedAgain) {
+  const auto stream = device_.open_stream();
+  const DeviceCall first(device_.memory(), 8, 32, 64), second(device_.memory(), 8, 32, 64);
+  std::vector<std::unique_ptr<Graph>> graphs;
+  for (const DeviceCall* call : {&first, &second}) {
+    stream->begin_capture();
+    dispatcher_.run(key(32), call->operands(), stream->native());
+    graphs.push_back(stream->end_capture(nullptr));
+    ASSERT_NE(graphs.back(), nullptr) << "no plan or workspace that was made meanwhile belongs to the capture";
+  }
+  for (const auto& graph : graphs) graph->launch();
+  EXPECT_TRUE(first.is_computed());
+  EXPECT_TRUE(second.is_computed());
+}
+
 TEST_F(AcceleratorTest, AGraphReplaysWhatWasCapturedUnlessItsThreadAllocatedOrWaited) {
   const auto stream = device_.open_stream();
   int runs = 0;

@@ -32,6 +32,14 @@ DeviceInfo describe(std::string id) {
   return info;
 }
 
+thread_local int num_exemptions = 0;
+
+class Exemption final : public CaptureExemption {
+ public:
+  Exemption() { ++num_exemptions; }
+  ~Exemption() override { --num_exemptions; }
+};
+
 }  // namespace
 
 /// What the process knows of one accelerator.
@@ -126,7 +134,9 @@ class Accelerator::Queue final : public Stream {
   /// Null unless the queue captures.
   Recording* recording() const noexcept { return recording_.get(); }
   /// Something was done that no capture of this thread may contain.
-  void spoil() noexcept { is_spoiled_ = is_spoiled_ || capturer_ == std::this_thread::get_id(); }
+  void spoil() noexcept {
+    is_spoiled_ = is_spoiled_ || (num_exemptions == 0 && capturer_ == std::this_thread::get_id());
+  }
 
  private:
   Memory& owner_;
@@ -189,6 +199,8 @@ uint64_t Accelerator::capture_of(void* stream) const noexcept {
   const Recording* recording = stream != nullptr ? static_cast<const Queue*>(stream)->recording() : nullptr;
   return recording != nullptr ? recording->capture : 0;
 }
+
+std::unique_ptr<CaptureExemption> Accelerator::exempt() { return std::make_unique<Exemption>(); }
 
 bool Accelerator::keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept {
   const std::lock_guard lock(memory_.mutex);

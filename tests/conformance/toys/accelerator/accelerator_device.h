@@ -52,6 +52,7 @@ class Accelerator final : public Device, public DeviceMemory, private CallerStre
   struct Memory;
   void drain();
   uint64_t capture_of(void* stream) const noexcept override;
+  std::unique_ptr<CaptureExemption> exempt() override;
   bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept override;
 
   DeviceInfo info_;
