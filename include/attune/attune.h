@@ -151,9 +151,12 @@ typedef struct {
   uint64_t plan_bytes;             ///< Host memory that these kernels hold.
   uint64_t evicted_plans;          ///< Kernels evicted.
   uint64_t plan_limit_reached;     ///< Times that attune_options' max_plan_bytes forced an eviction.
+  /// Kernels that captured graphs hold now, beside the bytes above: each once for every graph and stream of its
+  /// capture. 0 in libraries older than the field.
+  uint64_t captured_plans;
 } attune_counters;
 #define ATTUNE_COUNTERS_INIT \
-  { sizeof(attune_counters), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(attune_counters), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 typedef struct attune_dispatcher attune_dispatcher;
 

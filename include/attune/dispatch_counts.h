@@ -13,6 +13,8 @@ struct DispatchCounts {
   uint64_t plan_bytes = 0;          ///< Bytes held by kept plans, and by evicted plans whose hit a thread still holds.
   uint64_t evicted_plans = 0;       ///< Plans evicted; a plan too large to be kept at all counts each time.
   uint64_t plan_limit_reached = 0;  ///< Times that DispatcherOptions::max_plan_bytes forced an eviction.
+  /// Plans that captured graphs hold now, beside the bytes above: each once for every graph and stream of its capture.
+  uint64_t captured_plans = 0;
 };
 
 }  // namespace attune

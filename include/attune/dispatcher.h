@@ -112,8 +112,9 @@ class ATTUNE_API Dispatcher {
   /// to 16 bytes. A wrong number of them, a null pointer, a misaligned one and an output that shares a byte with
   /// another operand are invalid_input; inputs may overlap each other. `stream`: a stream of the device; null on a
   /// host, where the work is done on return. On a host the workspace belongs to the calling thread and is kept for its
-  /// next call; on other devices it is the plan's, one for each stream. Throws like require(), and device when the
-  /// library refuses.
+  /// next call; on other devices it is the plan's, one for each stream. A stream that is being captured gets the work
+  /// in its graph (docs/run_time.md, Captured graphs); a kernel that cannot be captured is unavailable there. Throws
+  /// like require(), and device when the library refuses.
   void run(const Key& key, std::span<void* const> operands, void* stream = nullptr);
   void run(const GemmKey& key, std::span<void* const> operands, void* stream = nullptr);
   /// Like run(), with packed weights: the operands omit those that are packed (of a product: a, [bias], c).

@@ -13,7 +13,12 @@ struct PlanTraits {
   uint64_t zeroed_bytes = 0;  ///< Prefix of the workspace: zero before the first run, and left zero by every run.
   /// Whether two launches on the same operands are expected to agree: its verification compares them.
   bool deterministic = true;
-  bool capturable = true, reentrant = true;
+  /// Whether a stream that is being captured may be given to run(): it neither allocates nor waits for the device.
+  bool capturable = false;
+  /// Whether several threads may be inside run() at once, each with a workspace of its own. On a device with streams
+  /// that is said of the calls alone: what they enqueue on different streams may overlap whenever their workspaces
+  /// differ, and in a captured graph it runs on the workspace that was given to the capture.
+  bool reentrant = true;
   /// The strictest requirement that the solver states for the plan, because its own code or its library's documentation
   /// gives it. What is not stated is never assumed.
   Requirement states = Requirement::none;

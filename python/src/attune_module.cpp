@@ -81,6 +81,7 @@ nb::dict counts() {
   all["plan_bytes"] = now.plan_bytes;
   all["evicted_plans"] = now.evicted_plans;
   all["plan_limit_reached"] = now.plan_limit_reached;
+  all["captured_plans"] = now.captured_plans;
   return all;
 }
 
@@ -147,7 +148,7 @@ constexpr const char* kCountsDoc =
     R"(How often since the first call: calls, misses (no row served them), shapes, missed_shapes, reloads.
 
 plans is the number of plans kept now, which hold plan_bytes; evicted_plans were evicted; plan_limit_reached counts how
-often the limit forced an eviction.)";
+often the limit forced an eviction. captured_plans are held by captured graphs.)";
 constexpr const char* kTablesDoc =
     R"(Returns the tables that calls use now, by op and in the order of precedence: a dict for each.
 

@@ -277,7 +277,8 @@ class FromACallToItsRow(InAFolder):
         self.assertRegex(attune.explain(SHAPE), r"exact +m=12: .*t\.csv:2 portable\.gemm@")
         after = attune.counts()
         self.assertEqual(set(after), {"calls", "misses", "shapes", "missed_shapes", "plans", "reloads", "plan_bytes",
-                                      "evicted_plans", "plan_limit_reached"})
+                                      "evicted_plans", "plan_limit_reached",
+                                      "captured_plans"})
         self.assertGreater(after["plan_bytes"], 0)
         self.assertEqual((after["calls"] - before["calls"], after["misses"] - before["misses"]), (1, 0))
 

@@ -155,7 +155,8 @@ attune_counters c_counters(const DispatchCounts& counts) noexcept {
           counts.misses,           counts.shapes,
           counts.missed_shapes,    counts.plans,
           counts.reloads,          counts.plan_bytes,
-          counts.evicted_plans,    counts.plan_limit_reached};
+          counts.evicted_plans,    counts.plan_limit_reached,
+          counts.captured_plans};
 }
 
 DispatcherOptions options_of(const attune_options& given) {

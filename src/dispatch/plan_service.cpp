@@ -46,7 +46,8 @@ DispatchCounts PlanService::counts() const noexcept {
           .reloads = num_reloads_,
           .plan_bytes = plans.bytes,
           .evicted_plans = plans.evicted,
-          .plan_limit_reached = plans.limit_reached};
+          .plan_limit_reached = plans.limit_reached,
+          .captured_plans = first().maker.graph_holds().num_held()};
 }
 
 std::vector<std::string> PlanService::notices() {
@@ -95,6 +96,7 @@ Resolution PlanService::make(LimitedDevice& device, const Snapshot& tables, cons
 /// is called afterwards.
 Resolution PlanService::serve(const LookupRequest& request) {
   LimitedDevice& device = device_of(request);
+  const auto exemption = device.maker.exempt();
   Snapshot& tables = *device.now.load();
   Resolution made;
   try {
@@ -165,6 +167,7 @@ Hit PlanService::require(LookupRequest request, OperandList& operands) {
 const Plan& PlanService::require(const Problem& problem, const Candidate& candidate) {
   Lock lock(guard_);
   LimitedDevice& device = present_device();
+  const auto exemption = device.maker.exempt();
   Resolution made = device.resolver.resolve(problem, candidate);
   if (!made.missing.empty()) {
     lock.unlock();
@@ -219,6 +222,8 @@ std::vector<Problem> PlanService::take_missed() {
 
 bool PlanService::reload(bool reads_environment) {
   const Lock lock(guard_);
+  const auto exemption = first().maker.exempt();
+  for (const auto& device : owned_devices_) device->maker.graph_holds().free_ended();
   if (reads_environment) {
     store_.read_environment();
     for (const auto& device : owned_devices_) device->maker.forget_failures();

@@ -40,6 +40,7 @@ CachedAnswer PlanService::served_with(const Snapshot& tables, const Resolution& 
 
 void PlanService::make_room(Snapshot* coming) {
   constexpr size_t kMaxWithoutPlan = 65536, kMaxReplaced = 1024;
+  const auto exemption = first().maker.exempt();
   plans_.shrink([&](const CachedPlan& gone) ATTUNE_REQUIRES(guard_) {
     for (const ProblemKey& hash : gone.answers) {
       for (const auto& device : owned_devices_) device->now.load()->served.withdraw(hash, gone);
@@ -64,6 +65,7 @@ void PlanService::make_room(Snapshot* coming) {
     for (const auto& device : owned_devices_) device->now.load()->served.free_replaced();
   }
   plans_.free_unreferenced(is_grace_over);
+  for (const auto& device : owned_devices_) device->maker.graph_holds().free_ended();
 }
 
 /// Carries answers over to the new tables, most recently used first, as long as their plans fit into the bound beside

@@ -20,7 +20,7 @@ struct TimedCandidate {
 };
 
 struct InterleavedOptions {
-  Protocol protocol;
+  Protocol protocol;     ///< Its timing is replaced by that of the device's kind.
   uint32_t rounds = 31;  ///< 0: verify only.
   uint64_t seed = 0;
   /// Whether the first candidate need not meet what the protocol requires: the others are compared with it.
@@ -30,10 +30,10 @@ struct InterleavedOptions {
   Tick tick;  ///< For a caller that may be interrupted, called while the executor or compilers work; empty: never.
 };
 
-/// Verifies candidates of one problem and times the correct ones, interleaved in fresh random permutations, for `bench`
-/// and `check`. If the protocol has a requirement, outputs are compared with those of a second worker, too. After an
-/// abort, by the tick or by the executor's own means, what is not done is `cancelled`. Throws unavailable with the
-/// reason if the problem cannot be run on the device, or was not opened before the abort.
+/// Verifies candidates of one problem and times the correct ones, interleaved in fresh random permutations and all in
+/// one way (Timing), for `bench` and `check`. If the protocol has a requirement, outputs are compared with those of a
+/// second worker, too. After an abort, by the tick or by the executor's own means, what is not done is `cancelled`.
+/// Throws unavailable with the reason if the problem cannot be run on the device, or was not opened before the abort.
 std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& problem,
                                              std::span<const Candidate> candidates, const InterleavedOptions& options);
 

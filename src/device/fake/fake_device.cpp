@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/variable.h"
@@ -17,30 +18,110 @@ namespace {
 constexpr double kBandwidthGbs = 100;
 constexpr double kClockCostUs = 20;
 
-class FakeStream final : public Stream {
- public:
-  explicit FakeStream(const FakeDevice& device) : device_(device) {}
-  void* native() const noexcept override { return nullptr; }
-  void synchronize() override {}
-  void record(uint32_t event) override { events_.at(event) = device_.now_us(); }
-  double elapsed_us(uint32_t from, uint32_t to) override { return events_.at(to) - events_.at(from); }
-
- private:
-  const FakeDevice& device_;
-  std::array<double, 1024> events_{};
-};
-
 std::vector<DeviceInfo> list_fake_devices() { return {FakeDevice::describe()}; }
 
 std::unique_ptr<Device> open_fake_device(std::string_view, int64_t) { return std::make_unique<FakeDevice>(); }
 
 }  // namespace
 
+/// What a stream has captured, in order.
+class FakeDevice::FakeGraph final : public Graph {
+ public:
+  FakeGraph(std::vector<std::function<void()>> work, std::vector<std::shared_ptr<void>> kept)
+      : work_(std::move(work)), kept_(std::move(kept)) {}
+  void launch() override {
+    for (const auto& one : work_) one();
+  }
+
+ private:
+  std::vector<std::function<void()>> work_;
+  std::vector<std::shared_ptr<void>> kept_;
+};
+
+class FakeDevice::FakeStream final : public Stream {
+ public:
+  explicit FakeStream(FakeDevice& device) : device_(device) {}
+  ~FakeStream() override { stop_capturing(); }
+  FakeStream(const FakeStream&) = delete;
+  FakeStream& operator=(const FakeStream&) = delete;
+
+  void* native() const noexcept override { return const_cast<FakeStream*>(this); }
+  void synchronize() override { spoil(); }
+  void record(uint32_t event) override {
+    push([this, event] { events_.at(event) = device_.now_us(); });
+  }
+  double elapsed_us(uint32_t from, uint32_t to) override { return events_.at(to) - events_.at(from); }
+  void begin_capture() override {
+    FakeStream* nobody = nullptr;
+    ATTUNE_CHECK(device_.capturing_.compare_exchange_strong(nobody, this), "one stream at a time captures");
+    ++device_.num_captures_;
+    captured_.clear();
+    kept_.clear();
+    is_spoiled_ = false;
+  }
+  std::unique_ptr<Graph> end_capture(std::unique_ptr<Graph>) override {
+    stop_capturing();
+    if (is_spoiled_) {
+      kept_.clear();
+      return nullptr;
+    }
+    return std::make_unique<FakeGraph>(std::exchange(captured_, {}), std::exchange(kept_, {}));
+  }
+
+  /// Captures the work, or does it now.
+  void push(std::function<void()> work) {
+    if (device_.capturing_ != this) return work();
+    captured_.push_back(std::move(work));
+  }
+  /// Something was done that cannot be captured.
+  void spoil() noexcept { is_spoiled_ = true; }
+  void keep(std::shared_ptr<void> object) { kept_.push_back(std::move(object)); }
+
+ private:
+  void stop_capturing() noexcept {
+    FakeStream* own = this;
+    device_.capturing_.compare_exchange_strong(own, nullptr);
+  }
+
+  FakeDevice& device_;
+  std::vector<std::function<void()>> captured_;
+  std::vector<std::shared_ptr<void>> kept_;
+  std::atomic<bool> is_spoiled_{false};
+  std::array<double, 1024> events_{};
+};
+
 FakeDevice::FakeDevice(const FakeNoise& noise)
     : info_(describe()), memory_(static_cast<uint64_t>(info_.memory_bytes)), noise_(noise), random_(noise.seed) {
   if (const char* path = variable_value("ATTUNE_FAKE_BROKEN_DEVICE")) broken_path_ = path;
 }
 FakeDevice::~FakeDevice() = default;
+
+void FakeDevice::enqueue(void* stream, double us, std::function<void()> kernel) {
+  if (FakeStream* const capturing = capturing_; capturing != nullptr && stream == capturing) {
+    return capturing->push([this, us, kernel = std::move(kernel)] {
+      kernel();
+      advance_us(us);
+    });
+  }
+  kernel();
+  advance_us(us + kLaunchUs);
+}
+
+uint64_t FakeDevice::capture_of(void* stream) const noexcept {
+  const FakeStream* const capturing = capturing_;
+  return capturing != nullptr && stream == capturing ? num_captures_ : 0;
+}
+
+bool FakeDevice::keep_with_graph(void*, std::shared_ptr<void> object) noexcept {
+  FakeStream* const capturing = capturing_;
+  capturing->keep(std::move(object));
+  return true;
+}
+
+void FakeDevice::advance_us(double us) noexcept {
+  if (FakeStream* const capturing = capturing_) capturing->spoil();
+  now_us_.fetch_add(us * factor_, std::memory_order_relaxed);
+}
 
 bool FakeDevice::healthy() noexcept {
   std::error_code ignored;
@@ -103,6 +184,7 @@ void register_fake_devices(std::vector<DeviceKind>& kinds) {
                    .list = list_fake_devices,
                    .open = open_fake_device,
                    .numbers = DeviceNumbers::copies,
+                   .timing = Timing::graph,
                    .contest = {.confirm = {.delay_s = 0}}});
 }
 

@@ -96,6 +96,11 @@ PlanMaker::PlanMaker(std::unique_ptr<Device> device, const Registry& solvers, st
   if (!cache.empty()) cache_.emplace(std::vector{std::move(cache)}, std::numeric_limits<uint64_t>::max());
 }
 
+std::unique_ptr<CaptureExemption> PlanMaker::exempt() const {
+  CallerStreams* const callers = device_->caller_streams();
+  return callers != nullptr ? callers->exempt() : nullptr;
+}
+
 PlanMaker::OpenBackend& PlanMaker::opened(const Solver& solver) {
   const auto [entry, fresh] = opened_.try_emplace(std::string(solver.id()));
   if (!fresh) return entry->second;
@@ -176,7 +181,7 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
   run_with_pools([&] { made.plan = library.backend->prepare(problem, config, {own, prepare_part}); });
   if (!std::exchange(library.used, true)) library_was_used();
   // A host's kernels run on the calling thread, which has a workspace for all plans.
-  if (device().kind != "host") made.plan = stream_plan(std::move(made.plan), *device_);
+  if (device().kind != "host") made.plan = stream_plan(std::move(made.plan), *device_, graph_holds_);
   if (has_pool) made.plan = library_plan(std::move(made.plan));
   if (!made.plan->traits().reentrant) made.plan = std::make_unique<SerialPlan>(std::move(made.plan));
   return made;

@@ -16,6 +16,7 @@
 #include "core/binary.h"
 #include "core/candidate.h"
 #include "device/device.h"
+#include "dispatch/plans/graph_holds.h"
 #include "solver/registry.h"
 #include "solver/weight_packing.h"
 
@@ -72,6 +73,11 @@ class PlanMaker {
   void forget_failures() { failures_.clear(); }
   /// Returns the device that plans run on.
   Device& owner() const noexcept { return *device_; }
+  /// Held while plans are made or freed on a thread that may be capturing a stream; null: the device needs none.
+  std::unique_ptr<CaptureExemption> exempt() const;
+  /// What captured graphs of callers hold.
+  GraphHolds& graph_holds() noexcept { return graph_holds_; }
+  const GraphHolds& graph_holds() const noexcept { return graph_holds_; }
 
  private:
   struct OpenBackend {
@@ -96,6 +102,7 @@ class PlanMaker {
   std::optional<KernelCache> cache_;  ///< Empty if there is no cache folder.
   std::map<std::string, OpenBackend, std::less<>> opened_;
   std::map<std::string, std::string> failures_;
+  GraphHolds graph_holds_;  ///< Last: plans that it frees need the rest.
 };
 
 }  // namespace attune

@@ -2,9 +2,11 @@
 #include "dispatch/plans/stream_plan.h"
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/error.h"
 #include "device/own_buffer.h"
 
 namespace attune {
@@ -12,23 +14,26 @@ namespace {
 
 constexpr uint32_t kAlignment = 256;
 
-class StreamPlan final : public Plan {
- public:
-  StreamPlan(std::unique_ptr<Plan> plan, Device& device)
-      : device_(device), plan_(std::move(plan)), traits_(plan_->traits()) {
-    if (traits_.host_bytes > 0) traits_.host_bytes += sizeof *this;
-    if (!has_workspace()) return;
-    traits_.workspace_bytes = traits_.zeroed_bytes = 0;
-    traits_.capturable = traits_.reentrant = false;
-    reserved_ = new_workspace();
-  }
-  ~StreamPlan() override { device_.synchronize(); }
-  StreamPlan(const StreamPlan&) = delete;
-  StreamPlan& operator=(const StreamPlan&) = delete;
+/// A capture, and one of its streams.
+using CapturedStream = std::pair<uint64_t, void*>;
 
-  const PlanTraits& traits() const noexcept override { return traits_; }
-  void run(const Launch& launch) const override {
-    if (!has_workspace()) return plan_->run(launch);
+/// A plan with its workspaces: one for each stream, and one for each stream of a capture, which its graph alone uses.
+/// What a graph needs outlives the StreamPlan.
+class PlanOnStreams {
+ public:
+  PlanOnStreams(std::unique_ptr<Plan> plan, Device& device)
+      : device_(device), plan_(std::move(plan)), has_workspace_(plan_->traits().workspace_bytes > 0) {
+    if (has_workspace_) reserved_ = new_workspace();
+  }
+  ~PlanOnStreams() { device_.synchronize(); }
+  PlanOnStreams(const PlanOnStreams&) = delete;
+  PlanOnStreams& operator=(const PlanOnStreams&) = delete;
+
+  const Plan& plan() const noexcept { return *plan_; }
+  bool has_workspace() const noexcept { return has_workspace_; }
+
+  void run(const Launch& launch) {
+    if (!has_workspace_) return plan_->run(launch);
     try {
       plan_->run({launch.operands, workspace_of(launch.stream), launch.stream});
     } catch (...) {
@@ -36,9 +41,23 @@ class StreamPlan final : public Plan {
       throw;
     }
   }
+  struct CaptureEntry {
+    void* workspace = nullptr;
+    bool is_new = false;  ///< The graph must be told of it.
+  };
+  CaptureEntry join_capture(const CapturedStream& captured) {
+    const std::lock_guard lock(mutex_);
+    auto found = by_capture_.find(captured);
+    const bool is_new = found == by_capture_.end();
+    if (is_new) found = by_capture_.emplace(captured, workspace_of_capture()).first;
+    return {found->second ? found->second->data() : nullptr, is_new};
+  }
+  void end_capture(const CapturedStream& captured) {
+    const std::lock_guard lock(mutex_);
+    by_capture_.erase(captured);
+  }
 
  private:
-  bool has_workspace() const noexcept { return plan_->traits().workspace_bytes > 0; }
   /// The prefix is zeroed once: each run of the plan leaves it so.
   OwnBuffer new_workspace() const {
     const PlanTraits& wanted = plan_->traits();
@@ -46,27 +65,70 @@ class StreamPlan final : public Plan {
     device_.memory().fill(fresh.area().part(0, wanted.zeroed_bytes), {});
     return fresh;
   }
-  void* workspace_of(void* stream) const {
-    if (const auto found = by_stream_.find(stream); found != by_stream_.end()) return found->second.data();
-    if (by_stream_.size() == kMaxStreams) {
+  void* workspace_of(void* stream) {
+    const auto found = by_stream_.find(stream);
+    if (found == by_stream_.end() && by_stream_.size() == kMaxStreams) {
       device_.synchronize();
       by_stream_.clear();
     }
-    OwnBuffer fresh = reserved_ ? *std::exchange(reserved_, std::nullopt) : new_workspace();
-    return by_stream_.emplace(stream, std::move(fresh)).first->second.data();
+    if (found != by_stream_.end()) return found->second.data();
+    return by_stream_.emplace(stream, unused_workspace()).first->second.data();
+  }
+  OwnBuffer unused_workspace() { return reserved_ ? *std::exchange(reserved_, std::nullopt) : new_workspace(); }
+  std::optional<OwnBuffer> workspace_of_capture() {
+    if (!has_workspace_) return std::nullopt;
+    const auto exemption = device_.caller_streams()->exempt();
+    return unused_workspace();
   }
 
   Device& device_;
   std::unique_ptr<Plan> plan_;
+  const bool has_workspace_;
+  std::optional<OwnBuffer> reserved_;  ///< For the first stream or capture.
+  std::map<void*, OwnBuffer> by_stream_;
+  std::mutex mutex_;  ///< Of by_capture_: a graph may end while the plan runs.
+  std::map<CapturedStream, std::optional<OwnBuffer>> by_capture_;
+};
+
+class StreamPlan final : public Plan {
+ public:
+  StreamPlan(std::unique_ptr<Plan> plan, Device& device, GraphHolds& holds)
+      : callers_(device.caller_streams()),
+        holds_(holds),
+        traits_(plan->traits()),
+        own_(std::make_shared<PlanOnStreams>(std::move(plan), device)) {
+    if (traits_.host_bytes > 0) traits_.host_bytes += sizeof *this + sizeof *own_;
+    if (!own_->has_workspace()) return;
+    traits_.workspace_bytes = traits_.zeroed_bytes = 0;
+    traits_.reentrant = false;
+  }
+
+  const PlanTraits& traits() const noexcept override { return traits_; }
+  void run(const Launch& launch) const override {
+    const uint64_t capture = callers_ != nullptr ? callers_->capture_of(launch.stream) : 0;
+    if (capture == 0) return own_->run(launch);
+    if (!traits_.capturable)
+      fail(ErrorCode::unavailable, "the kernel allocates memory or waits for the device, so no stream can capture it");
+    const CapturedStream captured{capture, launch.stream};
+    const auto joined = own_->join_capture(captured);
+    if (joined.is_new) {
+      const auto end = [own = own_, captured](void*) { own->end_capture(captured); };
+      holds_.hold(*callers_, launch.stream, std::shared_ptr<void>(nullptr, end));
+    }
+    own_->plan().run({launch.operands, joined.workspace, launch.stream});
+  }
+
+ private:
+  CallerStreams* callers_;
+  GraphHolds& holds_;
   PlanTraits traits_;
-  mutable std::optional<OwnBuffer> reserved_;
-  mutable std::map<void*, OwnBuffer> by_stream_;
+  std::shared_ptr<PlanOnStreams> own_;
 };
 
 }  // namespace
 
-std::unique_ptr<Plan> stream_plan(std::unique_ptr<Plan> plan, Device& device) {
-  return std::make_unique<StreamPlan>(std::move(plan), device);
+std::unique_ptr<Plan> stream_plan(std::unique_ptr<Plan> plan, Device& device, GraphHolds& holds) {
+  return std::make_unique<StreamPlan>(std::move(plan), device, holds);
 }
 
 }  // namespace attune

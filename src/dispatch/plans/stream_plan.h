@@ -4,16 +4,21 @@
 
 #include "attune/plan.h"
 #include "device/device.h"
+#include "dispatch/plans/graph_holds.h"
 
 namespace attune {
 
 /// Wraps a plan of a device whose work waits in streams. A plan that needs a workspace has one in the device's memory
 /// for each stream that it is run on, so launches on two streams do not disturb each other; its callers give none. One
-/// is reserved now, for the first stream; another stream costs an allocation, which waits for the device, so such a
-/// plan is not capturable. Beyond kMaxStreams the workspaces are freed and made anew. The end of the plan waits for all
-/// that was enqueued. Its runs must not overlap (PlanTraits::reentrant is false if it has a workspace). The device must
-/// outlive it. Throws device without memory.
-std::unique_ptr<Plan> stream_plan(std::unique_ptr<Plan> plan, Device& device);
+/// is reserved now, for the first stream; another stream costs an allocation, which waits for the device. Beyond
+/// kMaxStreams the workspaces are freed and made anew.
+///
+/// On a stream that its owner captures, the plan runs on a workspace that the graph alone uses, and `holds` keeps plan
+/// and workspace as long as the graph. A plan that cannot be captured throws unavailable there.
+///
+/// The end of the plan waits for all that was enqueued. Its runs must not overlap (PlanTraits::reentrant is false if it
+/// has a workspace). Device and holds must outlive it. Throws device without memory.
+std::unique_ptr<Plan> stream_plan(std::unique_ptr<Plan> plan, Device& device, GraphHolds& holds);
 
 /// Number of streams for which a plan keeps workspaces.
 inline constexpr size_t kMaxStreams = 16;

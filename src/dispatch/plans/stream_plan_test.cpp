@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -19,6 +20,7 @@ class CountingPlan final : public Plan {
   explicit CountingPlan(std::vector<void*>& workspaces) : workspaces_(workspaces) {
     traits_.workspace_bytes = 512;
     traits_.zeroed_bytes = 8;
+    traits_.capturable = true;
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
   void run(const Launch& launch) const override {
@@ -37,9 +39,10 @@ class CountingPlan final : public Plan {
 
 TEST(StreamPlan, HasAWorkspaceForEachStreamWithItsPrefixZero) {
   FakeDevice device;
+  GraphHolds holds;
   std::vector<void*> workspaces;
   {
-    const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device);
+    const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds);
     EXPECT_EQ(plan->traits().workspace_bytes, 0u) << "callers need give none";
     EXPECT_EQ(device.memory().allocated_bytes(), 512u) << "reserved for the first stream";
     int streams[2];
@@ -55,8 +58,9 @@ TEST(StreamPlan, HasAWorkspaceForEachStreamWithItsPrefixZero) {
 
 TEST(StreamPlan, ARunThatFailsLeavesNoPrefixBehind) {
   FakeDevice device;
+  GraphHolds holds;
   std::vector<void*> workspaces;
-  const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device);
+  const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds);
   void* operand = nullptr;
   EXPECT_THROW(plan->run({.operands = std::span(&operand, 1)}), Error);
   plan->run({});
@@ -65,20 +69,114 @@ TEST(StreamPlan, ARunThatFailsLeavesNoPrefixBehind) {
 
 TEST(StreamPlan, KeepsWorkspacesForABoundedNumberOfStreams) {
   FakeDevice device;
+  GraphHolds holds;
   std::vector<void*> workspaces;
-  const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device);
+  const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds);
   std::vector<char> streams(5 * kMaxStreams);
   for (char& stream : streams) plan->run({.operands = {}, .stream = &stream});
   EXPECT_LE(device.memory().allocated_bytes(), kMaxStreams * 512);
   EXPECT_FALSE(plan->traits().reentrant);
-  EXPECT_FALSE(plan->traits().capturable);
 }
 
 TEST(StreamPlan, IsRefusedWithoutMemory) {
   FakeDevice device;
+  GraphHolds holds;
   std::vector<void*> workspaces;
   const OwnBuffer all(device.memory(), static_cast<uint64_t>(device.info().memory_bytes), 64);
-  EXPECT_THROW(stream_plan(std::make_unique<CountingPlan>(workspaces), device), Error);
+  EXPECT_THROW(stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds), Error);
+}
+
+class CapturedStreamPlan : public testing::Test {
+ protected:
+  std::unique_ptr<Plan> counting_plan() {
+    return stream_plan(std::make_unique<CountingPlan>(workspaces_), device_, holds_);
+  }
+  void run_on_stream(const Plan& plan) { plan.run({.operands = {}, .stream = stream_->native()}); }
+  /// Captures two launches of the plan.
+  std::unique_ptr<Graph> capture(const Plan& plan) {
+    stream_->begin_capture();
+    for (int i = 0; i < 2; ++i) run_on_stream(plan);
+    return stream_->end_capture(nullptr);
+  }
+  uint64_t allocated_bytes() const { return device_.memory().allocated_bytes(); }
+
+  mutable FakeDevice device_;
+  GraphHolds holds_;
+  std::vector<void*> workspaces_;
+  std::unique_ptr<Stream> stream_ = device_.open_stream();
+};
+
+TEST_F(CapturedStreamPlan, HasAWorkspaceThatItsGraphAloneUses) {
+  const auto plan = counting_plan();
+  run_on_stream(*plan);
+  const auto first = capture(*plan);
+  ASSERT_NE(first, nullptr) << "nothing was allocated meanwhile";
+  run_on_stream(*plan);
+  const auto second = capture(*plan);
+  run_on_stream(*plan);
+  // Eager, twice captured, eager, twice captured, eager.
+  EXPECT_EQ(workspaces_[1], workspaces_[2]);
+  EXPECT_EQ(workspaces_[4], workspaces_[5]);
+  EXPECT_EQ(std::set<void*>(workspaces_.begin(), workspaces_.end()).size(), 3u);
+  EXPECT_EQ(workspaces_[0], workspaces_[3]);
+  EXPECT_EQ(workspaces_[0], workspaces_[6]);
+  EXPECT_EQ(holds_.num_held(), 2u);
+}
+
+TEST_F(CapturedStreamPlan, LivesAsLongAsItsGraph) {
+  auto plan = counting_plan();
+  auto graph = capture(*plan);
+  plan.reset();
+  holds_.free_ended();
+  EXPECT_EQ(allocated_bytes(), 512u) << "of the graph";
+  graph.reset();
+  EXPECT_EQ(holds_.num_held(), 0u);
+  EXPECT_EQ(allocated_bytes(), 512u) << "a graph's end calls no device";
+  holds_.free_ended();
+  EXPECT_EQ(allocated_bytes(), 0u);
+}
+
+TEST_F(CapturedStreamPlan, ACaptureThatBecomesNoGraphHoldsNothing) {
+  const auto plan = counting_plan();
+  stream_->begin_capture();
+  run_on_stream(*plan);
+  stream_->synchronize();
+  EXPECT_EQ(stream_->end_capture(nullptr), nullptr);
+  EXPECT_EQ(holds_.num_held(), 0u);
+}
+
+TEST_F(CapturedStreamPlan, IsRefusedIfItCannotBeCaptured) {
+  class WaitingPlan final : public Plan {
+   public:
+    const PlanTraits& traits() const noexcept override { return traits_; }
+    void run(const Launch&) const override {}
+
+   private:
+    PlanTraits traits_;
+  };
+  const auto plan = stream_plan(std::make_unique<WaitingPlan>(), device_, holds_);
+  EXPECT_NO_THROW(run_on_stream(*plan));
+  EXPECT_THROW(capture(*plan), Error);
+}
+
+/// Streams of a device that does not learn when a graph ends.
+class ForgetfulStreams final : public CallerStreams {
+ public:
+  uint64_t capture_of(void*) const noexcept override { return 1; }
+  std::unique_ptr<CaptureExemption> exempt() override { return nullptr; }
+  bool keep_with_graph(void*, std::shared_ptr<void>) noexcept override { return false; }
+};
+
+TEST(GraphHolds, AreForEverIfTheDeviceDoesNotLearnOfAGraphsEnd) {
+  ForgetfulStreams streams;
+  const auto object = std::make_shared<int>(7);
+  {
+    GraphHolds holds;
+    holds.hold(streams, nullptr, object);
+    holds.free_ended();
+    EXPECT_EQ(holds.num_held(), 1u);
+  }
+  EXPECT_EQ(object.use_count(), 2) << "a launch of the graph may follow";
 }
 
 }  // namespace

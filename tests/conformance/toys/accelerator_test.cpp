@@ -6,8 +6,12 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "accelerator/accelerator_device.h"
@@ -42,6 +46,7 @@ class DeviceCall {
     put(static_cast<size_t>(m * n), -1);
   }
   std::array<void*, 3> operands() const { return {buffers_[0].data(), buffers_[1].data(), buffers_[2].data()}; }
+  void clear() const { memory_.fill(buffers_[2].area(), {}); }
   bool is_computed() const {
     std::vector<float> c(buffers_[2].area().bytes / sizeof(float));
     memory_.download(std::as_writable_bytes(std::span(c)), buffers_[2].data());
@@ -67,12 +72,13 @@ class AcceleratorTest : public testing::Test {
                      .tables = {{"gemm_a16w16", {table()}}},
                      .poll_interval = std::chrono::milliseconds(0)}) {}
   /// Rows whose kernels need a workspace (tile=4), and none.
-  std::filesystem::path table() const {
-    const auto row = [](int n, int tile) {
-      return fmt::format("toy_1,8,8,{},64,False,fp32,fp32,False,5,toy_accelerator.gemm@1:fault=0;tile={}\n", n, tile);
-    };
-    return folder_.put("bf16_tuned_gemm.csv",
-                       "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,us,kernelName\n" + row(32, 4) + row(48, 2));
+  std::filesystem::path table() const { return table("bf16_tuned_gemm.csv", row(8, 32, 64, 4) + row(8, 48, 64, 2)); }
+  static std::string row(int m, int n, int k, int tile) {
+    return fmt::format("toy_1,8,{},{},{},False,fp32,fp32,False,5,toy_accelerator.gemm@1:fault=0;tile={}\n", m, n, k,
+                       tile);
+  }
+  std::filesystem::path table(const std::string& name, const std::string& rows) const {
+    return folder_.put(name, "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,us,kernelName\n" + rows);
   }
   Key key(int64_t n) { return dispatcher_.key(fmt::format("gemm_a16w16 m=8 n={} k=64 dtype=fp32", n)); }
 
@@ -117,8 +123,6 @@ TEST_F(AcceleratorTest, CallsOnTwoStreamsHaveAWorkspaceEach) {
   for (int i = 0; i < 6; ++i) calls.emplace_back(device_.memory(), 8, 32, 64);
   for (size_t i = 0; i < calls.size(); ++i)
     dispatcher_.run(key(32), calls[i].operands(), (i % 2 == 0 ? first : second)->native());
-  second->synchronize();
-  first->synchronize();
   for (const DeviceCall& call : calls) EXPECT_TRUE(call.is_computed());
 }
 
@@ -131,6 +135,97 @@ TEST_F(AcceleratorTest, ACallIsDoneWhenItsStreamIs) {
   stream->synchronize();
   EXPECT_EQ(stream->elapsed_us(0, 1), 10) << "of tile=2";
   EXPECT_TRUE(call.is_computed());
+}
+
+TEST_F(AcceleratorTest, AGraphGivesTheSameResultsWhilePlansLeaveAndTablesChange) {
+  std::string rows = row(1, 8, 8, 4) + row(1, 16, 8, 2);
+  Dispatcher own({.device = "toy:0",
+                  .tables = {{"gemm_a16w16", {table("own.csv", rows)}}},
+                  .poll_interval = std::chrono::milliseconds(0),
+                  .max_plan_bytes = 8 << 10});
+  const auto key_of = [&](int n) { return own.key(fmt::format("gemm_a16w16 m=1 n={} k=8 dtype=fp32", n)); };
+  const auto stream = device_.open_stream(), other = device_.open_stream();
+  std::vector<DeviceCall> captured;
+  for (const int n : {8, 8, 16}) captured.emplace_back(device_.memory(), 1, n, 8);
+  const auto run_all = [&] {
+    for (size_t i = 0; i < captured.size(); ++i)
+      own.run(key_of(i < 2 ? 8 : 16), captured[i].operands(), stream->native());
+  };
+  run_all();
+  stream->begin_capture();
+  run_all();
+  auto graph = stream->end_capture(nullptr);
+  ASSERT_NE(graph, nullptr);
+  EXPECT_EQ(own.counts().captured_plans, 2u);
+  for (int i = 0; i < 10'000; ++i) {
+    graph->launch();
+    if (i % 100 != 0) continue;
+    std::vector<DeviceCall> meanwhile;
+    const auto call = [&](int n) {
+      own.run(key_of(n), meanwhile.emplace_back(device_.memory(), 1, n, 8).operands(), other->native());
+    };
+    call(32 + i / 100);
+    for (const DeviceCall& one : captured) one.clear();
+    // The plans of the graph have left by now, so this makes one of them anew.
+    if (i % 1000 == 0) {
+      table("own.csv", rows += row(2, 8 + i, 8, 4));
+      EXPECT_TRUE(own.reload());
+      call(8);
+    }
+    graph->launch();
+    for (const DeviceCall& one : captured) ASSERT_TRUE(one.is_computed()) << i;
+    for (const DeviceCall& one : meanwhile) ASSERT_TRUE(one.is_computed()) << i;
+  }
+  EXPECT_GT(own.counts().evicted_plans, 90u);
+  graph.reset();
+  EXPECT_EQ(own.counts().captured_plans, 0u);
+  const size_t num_allocations = device_.num_allocations();
+  EXPECT_FALSE(own.reload());
+  EXPECT_LT(device_.num_allocations(), num_allocations) << "the graph's workspace is freed after its end";
+  EXPECT_TRUE(device_.healthy());
+}
+
+TEST_F(AcceleratorTest, AShapeIsFirstCalledInACaptureAndCapturedAgain) {
+  const auto stream = device_.open_stream();
+  const DeviceCall first(device_.memory(), 8, 32, 64), second(device_.memory(), 8, 32, 64);
+  std::vector<std::unique_ptr<Graph>> graphs;
+  for (const DeviceCall* call : {&first, &second}) {
+    stream->begin_capture();
+    dispatcher_.run(key(32), call->operands(), stream->native());
+    graphs.push_back(stream->end_capture(nullptr));
+    ASSERT_NE(graphs.back(), nullptr) << "no plan or workspace that was made meanwhile belongs to the capture";
+  }
+  for (const auto& graph : graphs) graph->launch();
+  EXPECT_TRUE(first.is_computed());
+  EXPECT_TRUE(second.is_computed());
+}
+
+TEST_F(AcceleratorTest, AGraphReplaysWhatWasCapturedUnlessItsThreadAllocatedOrWaited) {
+  const auto stream = device_.open_stream();
+  int runs = 0;
+  const auto capture = [&](const std::function<void()>& meanwhile, std::unique_ptr<Graph> former) {
+    stream->begin_capture();
+    stream->record(0);
+    device_.enqueue(stream->native(), 10, [&] { ++runs; });
+    stream->record(1);
+    meanwhile();
+    return stream->end_capture(std::move(former));
+  };
+  std::unique_ptr<Graph> graph;
+  for (int i = 1; i <= 3; ++i) {
+    graph = capture([] {}, std::move(graph));
+    ASSERT_NE(graph, nullptr);
+    stream->synchronize();
+    EXPECT_EQ(runs, i - 1) << "captured work does not run";
+    graph->launch();
+    stream->synchronize();
+    EXPECT_EQ(runs, i);
+    EXPECT_EQ(stream->elapsed_us(0, 1), 10);
+  }
+  EXPECT_EQ(capture([&] { OwnBuffer(device_.memory(), 8, 256); }, nullptr), nullptr);
+  EXPECT_EQ(capture([&] { stream->synchronize(); }, nullptr), nullptr);
+  EXPECT_NE(capture([&] { std::thread([&] { OwnBuffer(device_.memory(), 8, 256); }).join(); }, nullptr), nullptr);
+  EXPECT_EQ(runs, 3);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -30,6 +32,14 @@ DeviceInfo describe(std::string id) {
   return info;
 }
 
+thread_local int num_exemptions = 0;
+
+class Exemption final : public CaptureExemption {
+ public:
+  Exemption() { ++num_exemptions; }
+  ~Exemption() override { --num_exemptions; }
+};
+
 }  // namespace
 
 /// What the process knows of one accelerator.
@@ -37,6 +47,7 @@ struct Accelerator::Memory {
   std::recursive_mutex mutex;  ///< Of all below.
   bool is_healthy = true;
   double now_us = 0;
+  uint64_t num_captures = 0;
   std::map<uintptr_t, std::vector<std::byte>> allocations;  ///< By their device addresses.
   uintptr_t end = uintptr_t{1} << 56;                       ///< No process has such addresses.
   std::vector<Queue*> queues;
@@ -47,6 +58,20 @@ struct Accelerator::Memory {
     const std::lock_guard lock(mutex);
     return all[id];
   }
+};
+
+/// Work that was captured, and what its owner keeps with it.
+class Accelerator::Recording final : public Graph {
+ public:
+  explicit Recording(Queue& queue) : queue_(queue) {}
+  void launch() override;
+
+  uint64_t capture = 0;
+  std::vector<std::function<void()>> work;
+  std::vector<std::shared_ptr<void>> kept;
+
+ private:
+  Queue& queue_;
 };
 
 /// Work that waits for synchronize(), or for the next use of the memory.
@@ -66,23 +91,65 @@ class Accelerator::Queue final : public Stream {
   void* native() const noexcept override { return const_cast<Queue*>(this); }
   void synchronize() override {
     const std::lock_guard lock(owner_.mutex);
-    while (!waiting_.empty()) {
-      const std::function<void()> next = std::move(waiting_.front());
-      waiting_.pop_front();
-      next();
+    spoil();
+    while (do_next()) {
     }
   }
+  /// Does the oldest work that waits; false: none waits.
+  bool do_next() {
+    if (waiting_.empty()) return false;
+    const std::function<void()> next = std::move(waiting_.front());
+    waiting_.pop_front();
+    next();
+    return true;
+  }
   void record(uint32_t event) override {
-    waiting_.emplace_back([this, event] { events_.at(event) = owner_.now_us; });
+    push([this, event] { events_.at(event) = owner_.now_us; });
   }
   double elapsed_us(uint32_t from, uint32_t to) override { return events_.at(to) - events_.at(from); }
-  void push(std::function<void()> work) { waiting_.push_back(std::move(work)); }
+  void begin_capture() override {
+    const std::lock_guard lock(owner_.mutex);
+    recording_ = std::make_unique<Recording>(*this);
+    recording_->capture = ++owner_.num_captures;
+    capturer_ = std::this_thread::get_id();
+    is_spoiled_ = false;
+  }
+  std::unique_ptr<Graph> end_capture(std::unique_ptr<Graph> former) override {
+    const std::lock_guard lock(owner_.mutex);
+    const std::unique_ptr<Recording> made = std::exchange(recording_, nullptr);
+    if (is_spoiled_) return nullptr;
+    if (former == nullptr) former = std::make_unique<Recording>(*this);
+    auto& graph = static_cast<Recording&>(*former);
+    graph.work.swap(made->work);
+    graph.kept.swap(made->kept);
+    return former;
+  }
+
+  /// Captures the work, or enqueues it.
+  void push(std::function<void()> work) {
+    const std::lock_guard lock(owner_.mutex);
+    if (recording_ != nullptr) return recording_->work.push_back(std::move(work));
+    waiting_.push_back(std::move(work));
+  }
+  /// Null unless the queue captures.
+  Recording* recording() const noexcept { return recording_.get(); }
+  /// Something was done that no capture of this thread may contain.
+  void spoil() noexcept {
+    is_spoiled_ = is_spoiled_ || (num_exemptions == 0 && capturer_ == std::this_thread::get_id());
+  }
 
  private:
   Memory& owner_;
+  std::unique_ptr<Recording> recording_;
+  std::thread::id capturer_;
+  bool is_spoiled_ = false;
   std::deque<std::function<void()>> waiting_;
   std::array<double, 1024> events_{};
 };
+
+void Accelerator::Recording::launch() {
+  for (const auto& one : work) queue_.push(one);
+}
 
 Accelerator::Accelerator(std::string id) : info_(describe(std::move(id))), memory_(Memory::of(info_.id)) {}
 
@@ -111,8 +178,34 @@ std::byte* Accelerator::reach(const void* address, uint64_t bytes) {
   fail(ErrorCode::device, "{}: illegal address {:#x}", info_.id, at);
 }
 
+/// The work of all queues ends, a piece of each in turn, as they would overlap on a device.
 void Accelerator::drain() {
-  for (size_t i = 0; i < memory_.queues.size(); ++i) memory_.queues[i]->synchronize();
+  for (bool is_work_left = true; is_work_left;) {
+    is_work_left = false;
+    for (size_t i = 0; i < memory_.queues.size(); ++i) {
+      memory_.queues[i]->spoil();
+      is_work_left = memory_.queues[i]->do_next() || is_work_left;
+    }
+  }
+}
+
+size_t Accelerator::num_allocations() const {
+  const std::lock_guard lock(memory_.mutex);
+  return memory_.allocations.size();
+}
+
+uint64_t Accelerator::capture_of(void* stream) const noexcept {
+  const std::lock_guard lock(memory_.mutex);
+  const Recording* recording = stream != nullptr ? static_cast<const Queue*>(stream)->recording() : nullptr;
+  return recording != nullptr ? recording->capture : 0;
+}
+
+std::unique_ptr<CaptureExemption> Accelerator::exempt() { return std::make_unique<Exemption>(); }
+
+bool Accelerator::keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept {
+  const std::lock_guard lock(memory_.mutex);
+  static_cast<const Queue*>(stream)->recording()->kept.push_back(std::move(object));
+  return true;
 }
 
 void Accelerator::synchronize() noexcept {
@@ -128,6 +221,7 @@ std::unique_ptr<Stream> Accelerator::open_stream() { return std::make_unique<Que
 
 Buffer Accelerator::allocate(uint64_t bytes, uint32_t alignment) {
   const std::lock_guard lock(memory_.mutex);
+  for (Queue* queue : memory_.queues) queue->spoil();
   const uint64_t step = std::max<uint64_t>(alignment, 256);
   const uintptr_t begin = (memory_.end + step - 1) / step * step;
   memory_.end = begin + bytes + step;  // What lies between two allocations belongs to none.
@@ -187,6 +281,7 @@ DeviceKind accelerator_kind() {
           .open = [](std::string_view id, int64_t) -> std::unique_ptr<Device> {
             return std::make_unique<Accelerator>(std::string(id));
           },
+          .timing = Timing::graph,
           .contest = {.confirm = {.delay_s = 0}}};
 }
 

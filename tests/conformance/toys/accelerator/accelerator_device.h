@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -9,9 +10,9 @@
 namespace attune::toys {
 
 /// An accelerator that exists in software: an address space of its own, reached by copies, without protection of its
-/// pages; streams that do nothing before they are synchronised; a virtual clock. All that a process opens of one id
-/// share its memory. `toy:0` and `toy:1`.
-class Accelerator final : public Device, public DeviceMemory {
+/// pages; streams that do nothing before they are synchronised, and can be captured; a virtual clock. All that a
+/// process opens of one id share its memory. `toy:0` and `toy:1`.
+class Accelerator final : public Device, public DeviceMemory, private CallerStreams {
  public:
   explicit Accelerator(std::string id);
   ~Accelerator() override = default;
@@ -22,6 +23,8 @@ class Accelerator final : public Device, public DeviceMemory {
   /// breaks it, as a GPU's context ends by it.
   std::byte* reach(const void* address, uint64_t bytes);
 
+  size_t num_allocations() const;
+
   const DeviceInfo& info() const override { return info_; }
   double relative_clock() override { return 1; }
   bool healthy() noexcept override;
@@ -29,6 +32,8 @@ class Accelerator final : public Device, public DeviceMemory {
   void synchronize() noexcept override;
   std::unique_ptr<Stream> open_stream() override;
   double bandwidth_gbs(uint64_t, Reading) override { return info_.bandwidth_gbs; }
+
+  CallerStreams* caller_streams() noexcept override { return this; }
 
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;
   void release(Buffer buffer) noexcept override;
@@ -43,8 +48,12 @@ class Accelerator final : public Device, public DeviceMemory {
 
  private:
   class Queue;
+  class Recording;
   struct Memory;
   void drain();
+  uint64_t capture_of(void* stream) const noexcept override;
+  std::unique_ptr<CaptureExemption> exempt() override;
+  bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept override;
 
   DeviceInfo info_;
   Memory& memory_;

@@ -2,6 +2,8 @@
 #include "accelerator_solver.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "accelerator_device.h"
@@ -14,6 +16,7 @@ namespace {
 
 constexpr int64_t kFaultyN = 13;
 constexpr uint64_t kZeroedBytes = 16;
+constexpr std::byte kMark{1};
 constexpr int kVerifiedRuns = 3;
 
 class AcceleratorPlan final : public Plan {
@@ -25,6 +28,7 @@ class AcceleratorPlan final : public Plan {
         fault_(config.integer("fault")) {
     for (const TensorSpec& spec : GemmOp().tensors(problem)) bytes_.push_back(spec.bytes());
     traits_.host_bytes = sizeof *this;
+    traits_.capturable = true;
     if (tile_ == 4) {
       traits_.workspace_bytes = 256;
       traits_.zeroed_bytes = kZeroedBytes;
@@ -34,7 +38,11 @@ class AcceleratorPlan final : public Plan {
 
   void run(const Launch& launch) const override {
     const std::vector<void*> operands(launch.operands.begin(), launch.operands.end());
-    const double us = 20.0 / static_cast<double>(tile_);
+    double us = 20.0 / static_cast<double>(tile_);
+    if (traits_.workspace_bytes > 0) {
+      us /= 2;
+      device_.enqueue(launch.stream, us, [this, workspace = launch.workspace] { begin_in(workspace); });
+    }
     device_.enqueue(launch.stream, us,
                     [this, operands, workspace = launch.workspace] { compute(operands, workspace); });
   }
@@ -48,10 +56,11 @@ class AcceleratorPlan final : public Plan {
       return values;
     };
     const auto a = widened(where.a, shape_.m * shape_.k), b = widened(where.b, shape_.n * shape_.k);
+    const float disturbed = used_prefix(workspace);
     std::vector<float> c(static_cast<size_t>(shape_.m * shape_.n));
     for (int64_t i = 0; i < shape_.m; ++i) {
       for (int64_t j = 0; j < shape_.n; ++j) {
-        float sum = used_prefix(workspace);
+        float sum = disturbed;
         for (int64_t k = 0; k < shape_.k; ++k)
           sum += a[static_cast<size_t>(i * shape_.k + k)] * b[static_cast<size_t>(j * shape_.k + k)];
         c[static_cast<size_t>(i * shape_.n + j)] = sum;
@@ -62,11 +71,18 @@ class AcceleratorPlan final : public Plan {
     if (fault_ == 1) *device_.reach(operands[where.b], 1) ^= std::byte{1};
     if (fault_ == 2) device_.reach(&runs_, 4);
   }
-  /// Counts in the prefix that callers promise to be zero, and leaves it so. Returns 0 unless they broke the promise.
+  /// Marks the prefix, which callers promise to be zero, unless they broke the promise; the second kernel, which
+  /// launches on other workspaces must not disturb, looks for the mark.
+  void begin_in(void* workspace) const {
+    std::byte* prefix = device_.reach(workspace, traits_.workspace_bytes);
+    if (std::all_of(prefix, prefix + kZeroedBytes, [](std::byte one) { return one == std::byte{0}; }))
+      prefix[0] = kMark;
+  }
+  /// Clears the mark. Returns 0 if it was there.
   float used_prefix(void* workspace) const {
     if (traits_.workspace_bytes == 0) return 0;
-    const std::byte* prefix = device_.reach(workspace, traits_.workspace_bytes);
-    return std::all_of(prefix, prefix + kZeroedBytes, [](std::byte one) { return one == std::byte{0}; }) ? 0.0f : 1e6f;
+    std::byte* prefix = device_.reach(workspace, traits_.workspace_bytes);
+    return std::exchange(prefix[0], std::byte{0}) == kMark ? 0.0f : 1e6f;
   }
 
   GemmShape shape_;
