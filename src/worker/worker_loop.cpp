@@ -16,8 +16,8 @@
 #include "device/probe.h"
 #include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
+#include "process/channel/frame.h"
 #include "worker/announcement.h"
-#include "worker/frame.h"
 #include "worker/messages.h"
 
 namespace attune {

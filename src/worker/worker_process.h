@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "core/outcome.h"
+#include "process/channel/frame.h"
 #include "process/child.h"
 #include "process/memory_cgroup.h"
 #include "process/poll_set.h"
 #include "process/strays.h"
 #include "process/temporary_folder.h"
 #include "worker/announcement.h"
-#include "worker/frame.h"
 #include "worker/messages.h"
 #include "worker/worker_options.h"
 
