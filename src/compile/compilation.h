@@ -19,7 +19,7 @@ struct CompileResult {
   Outcome outcome;  ///< ok: `binary` is set. Otherwise its detail holds the compiler's first lines.
   std::optional<Binary> binary;
   bool from_cache = false;
-  double seconds = 0;
+  double seconds = 0;  ///< That its compiler took in this pool; 0: it was found in the cache.
 };
 
 /// The compiler's process of one task, in a folder of its own, with limits and a deadline. Belongs to one thread.

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "compile/compile_pool.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <chrono>
 #include <deque>
 #include <list>
 #include <map>
-#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/machine.h"
+#include "process/poll_set.h"
 #include "process/temporary_folder.h"
 
 namespace attune {
@@ -43,8 +41,9 @@ struct CompilePool::State {
   std::list<Compilation> running;
   std::map<std::string, size_t> due;              ///< Number of answers due for each recipe that was submitted.
   std::map<std::string, CompileResult> failures;  ///< In this pool.
-  std::set<std::string> compiled;                 ///< Recipes whose binaries this pool made or found.
+  std::map<std::string, double> compiled;         ///< Seconds of each recipe whose binary this pool made or found.
   std::deque<CompileResult> answers;
+  PollSet poll_set;
   bool paused = false;
 
   const Compiler* find(std::string_view name) const {
@@ -61,6 +60,10 @@ struct CompilePool::State {
   }
 
   std::optional<CompileResult> known(const CompileTask& task, const std::string& recipe);
+  double seconds_of(const std::string& recipe) const {
+    const auto made = compiled.find(recipe);
+    return made == compiled.end() ? 0 : made->second;
+  }
   CompileResult remember(CompileResult result);
   void answer(const CompileResult& result);
   void submit(const CompileTask& task, const std::string& recipe);
@@ -69,7 +72,9 @@ struct CompilePool::State {
   void collect();
   void finish(Compilation& ended, const WaitStatus& status);
   void keep_files(const Compilation& ended) const;
-  void sleep(Clock::time_point end) const;
+  Clock::time_point next_deadline() const;
+  void set_timer() noexcept;
+  void sleep(Clock::time_point end);
 };
 
 /// The answer that takes no compiler: a failure in this pool, a cached binary, or that there is no compiler.
@@ -91,7 +96,11 @@ std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, 
   }
   auto binary = cache.find(task.arch, recipe, toolchain);
   if (binary && (binary->toolchain == toolchain || !reason.empty()))
-    return remember({.recipe = recipe, .outcome = {}, .binary = std::move(binary), .from_cache = true});
+    return remember({.recipe = recipe,
+                     .outcome = {},
+                     .binary = std::move(binary),
+                     .from_cache = true,
+                     .seconds = seconds_of(recipe)});
   if (reason.empty()) return std::nullopt;
   return remember(
       {.recipe = recipe, .outcome = {.status = Status::unsupported, .detail = std::move(reason)}, .binary = {}});
@@ -99,7 +108,7 @@ std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, 
 
 CompileResult CompilePool::State::remember(CompileResult result) {
   if (result.outcome.ok())
-    compiled.insert(result.recipe);
+    compiled[result.recipe] = result.seconds;
   else
     failures[result.recipe] = result;
   return result;
@@ -145,6 +154,7 @@ void CompilePool::State::start(Waiting next) {
   try {
     running.emplace_back(std::move(next.task), *find(next.task.compiler), scratch.path() / next.recipe,
                          options.deadline);
+    poll_set.watch(running.back().descriptor());
   } catch (const Error& error) {
     // Other errors (a full disk, no more processes) are not the task's fault; they end this call, and the task is
     // dropped.
@@ -197,14 +207,27 @@ void CompilePool::State::keep_files(const Compilation& ended) const {
          target.string());
 }
 
-void CompilePool::State::sleep(Clock::time_point end) const {
-  std::vector<pollfd> entries;
-  for (const Compilation& job : running) {
-    entries.push_back({job.descriptor(), POLLIN, 0});
-    end = std::min(end, job.end());
-  }
+Clock::time_point CompilePool::State::next_deadline() const {
+  Clock::time_point next = Clock::time_point::max();
+  for (const Compilation& job : running) next = std::min(next, job.end());
+  return next;
+}
+
+/// Makes the poll set readable when wait(0) has something to do; ended processes do that by themselves.
+void CompilePool::State::set_timer() noexcept {
+  const Clock::time_point next = next_deadline();
+  if (!answers.empty())
+    poll_set.wake_in(std::chrono::nanoseconds(0));
+  else if (paused || next == Clock::time_point::max())
+    poll_set.wake_in(std::nullopt);
+  else
+    poll_set.wake_in(next - Clock::now());
+}
+
+void CompilePool::State::sleep(Clock::time_point end) {
+  set_timer();
   const auto left = std::chrono::ceil<Milliseconds>(end - Clock::now());
-  ::poll(entries.data(), entries.size(), static_cast<int>(std::clamp(left, Milliseconds(0), kLongestPoll).count()));
+  poll_set.wait(std::clamp(left, Milliseconds(0), kLongestPoll));
 }
 
 CompilePool::CompilePool(KernelCache& cache, PoolOptions options)
@@ -215,6 +238,7 @@ CompilePool::~CompilePool() = default;
 void CompilePool::submit(const CompileTask& task) {
   state_->submit(task, task.recipe());
   state_->start_waiting();
+  state_->set_timer();
 }
 
 void CompilePool::prefetch(const CompileTask& task) {
@@ -224,6 +248,7 @@ void CompilePool::prefetch(const CompileTask& task) {
   if (is_in_progress || ready(recipe) || state_->known(task, recipe)) return;
   state_->prefetched.push_back({task, recipe});
   state_->start_waiting();
+  state_->set_timer();
 }
 
 std::optional<CompileResult> CompilePool::known(const CompileTask& task) { return state_->known(task, task.recipe()); }
@@ -251,6 +276,7 @@ std::vector<CompileResult> CompilePool::wait(Milliseconds timeout) {
   std::vector<CompileResult> taken(std::make_move_iterator(state_->answers.begin()),
                                    std::make_move_iterator(state_->answers.end()));
   state_->answers.clear();
+  state_->set_timer();
   return taken;
 }
 
@@ -277,28 +303,19 @@ std::vector<CompileResult> CompilePool::compile(const std::vector<CompileTask>& 
   }
   state_->answers.insert(state_->answers.begin(), std::make_move_iterator(others.begin()),
                          std::make_move_iterator(others.end()));
+  state_->set_timer();
   return results;
 }
 
-std::vector<int> CompilePool::descriptors() const {
-  std::vector<int> all;
-  if (state_->paused) return all;
-  for (const Compilation& job : state_->running) all.push_back(job.descriptor());
-  return all;
-}
+int CompilePool::descriptor() const noexcept { return state_->poll_set.descriptor(); }
 
-std::optional<Milliseconds> CompilePool::poll_timeout() const {
-  if (!state_->answers.empty()) return Milliseconds(0);
-  if (state_->paused || state_->running.empty()) return std::nullopt;
-  Clock::time_point end = Clock::time_point::max();
-  for (const Compilation& job : state_->running) end = std::min(end, job.end());
-  return std::max(Milliseconds(0), std::chrono::ceil<Milliseconds>(end - Clock::now()));
-}
+uint32_t CompilePool::num_jobs() const noexcept { return state_->options.jobs; }
 
 void CompilePool::pause() {
   if (state_->paused) return;
   for (Compilation& job : state_->running) job.stop();
   state_->paused = true;
+  state_->set_timer();
 }
 
 void CompilePool::resume() {
@@ -306,6 +323,7 @@ void CompilePool::resume() {
   state_->paused = false;
   for (Compilation& job : state_->running) job.resume();
   state_->start_waiting();
+  state_->set_timer();
 }
 
 }  // namespace attune

@@ -59,12 +59,11 @@ class CompilePool {
   /// Submits all tasks and waits for them; answers are in the tasks' order. Not while paused.
   std::vector<CompileResult> compile(const std::vector<CompileTask>& tasks);
 
-  /// For a poll() of the caller's that waits for other things as well: one descriptor for each running process,
-  /// readable once that has ended; call wait(0) then, and ask anew. They belong to the pool. None while paused.
-  std::vector<int> descriptors() const;
-  /// How long such a poll() may last: until the next deadline, 0 while wait(0) has answers to give. Nothing: until a
-  /// descriptor is readable.
-  std::optional<Milliseconds> poll_timeout() const;
+  /// For a poll() of the caller's that waits for other things as well: readable while wait(0) has something to do, be
+  /// it an answer, a process that ended or a deadline. The same number for the pool's life, to which it belongs.
+  int descriptor() const noexcept;
+  /// Maximum number of processes at once.
+  uint32_t num_jobs() const noexcept;
 
   /// Stops the processes (SIGSTOP to their groups) and their deadlines, and starts none; called before a host device is
   /// measured.

@@ -28,6 +28,12 @@ struct TunerOptions {
   std::vector<std::string> libraries;  ///< First parts of solver ids (`onednn`); empty: all solvers.
   bool split_k = true;                 ///< If false, candidates whose config has split_k > 1 are excluded.
   bool retune = false;                 ///< If true, results in the journal are ignored.
+  /// Whether compilers run while candidates are measured (DeviceKind). Strategies are then asked ahead of what is
+  /// admitted; otherwise a batch is compiled, and then measured.
+  bool compiles_beside_measuring = false;
+  /// Number of candidates that are asked for ahead, which decides what a strategy that learns has been told; 0: as the
+  /// rates measured in earlier problems want it.
+  uint32_t asked_ahead = 0;
   double budget_s = 0;                 ///< Time for the whole run; 0: unlimited.
   double problem_timeout_s = 0;        ///< Time per problem, `--timeout`; 0: unlimited.
   double load_deadline_s = 60;         ///< Time allowed to prepare a candidate.
