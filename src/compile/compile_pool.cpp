@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/machine.h"
+#include "compile/command_compilation.h"
 #include "process/poll_set.h"
 #include "process/temporary_folder.h"
 
@@ -38,12 +39,13 @@ struct CompilePool::State {
   PoolOptions options;
   TemporaryFolder scratch{"compile"};
   std::deque<Waiting> submitted, prefetched;  ///< In both: not in the cache, and the compiler is there.
-  std::list<Compilation> running;
+  PollSet poll_set;
+  CompileHelpers helpers{std::move(options.helper), poll_set};
+  std::list<std::unique_ptr<Compilation>> running;
   std::map<std::string, size_t> due;              ///< Number of answers due for each recipe that was submitted.
   std::map<std::string, CompileResult> failures;  ///< In this pool.
   std::map<std::string, double> compiled;         ///< Seconds of each recipe whose binary this pool made or found.
   std::deque<CompileResult> answers;
-  PollSet poll_set;
   bool paused = false;
 
   const Compiler* find(std::string_view name) const {
@@ -53,7 +55,7 @@ struct CompilePool::State {
     return found == options.compilers.end() ? nullptr : *found;
   }
   bool is_running(const std::string& recipe) const {
-    return std::any_of(running.begin(), running.end(), [&](const Compilation& one) { return one.recipe() == recipe; });
+    return std::any_of(running.begin(), running.end(), [&](const auto& one) { return one->recipe() == recipe; });
   }
   auto find_prefetched(const std::string& recipe) {
     return std::find_if(prefetched.begin(), prefetched.end(), [&](const Waiting& one) { return one.recipe == recipe; });
@@ -70,7 +72,8 @@ struct CompilePool::State {
   void start_waiting();
   void start(Waiting next);
   void collect();
-  void finish(Compilation& ended, const WaitStatus& status);
+  std::unique_ptr<Compilation> begun(CompileTask task);
+  void finish(Compilation& ended);
   void keep_files(const Compilation& ended) const;
   Clock::time_point next_deadline() const;
   void set_timer() noexcept;
@@ -150,11 +153,17 @@ void CompilePool::State::start_waiting() {
   }
 }
 
+std::unique_ptr<Compilation> CompilePool::State::begun(CompileTask task) {
+  const Compiler& compiler = *find(task.compiler);
+  const fs::path folder = scratch.path() / task.recipe();
+  if (const LibraryCompiler* library = compiler.library())
+    return std::make_unique<HelperCompilation>(std::move(task), *library, folder, options.deadline, helpers);
+  return std::make_unique<CommandCompilation>(std::move(task), compiler, folder, options.deadline, poll_set);
+}
+
 void CompilePool::State::start(Waiting next) {
   try {
-    running.emplace_back(std::move(next.task), *find(next.task.compiler), scratch.path() / next.recipe,
-                         options.deadline);
-    poll_set.watch(running.back().descriptor());
+    running.push_back(begun(std::move(next.task)));
   } catch (const Error& error) {
     // Other errors (a full disk, no more processes) are not the task's fault; they end this call, and the task is
     // dropped.
@@ -169,22 +178,21 @@ void CompilePool::State::start(Waiting next) {
 
 void CompilePool::State::collect() {
   for (auto job = running.begin(); job != running.end();) {
-    const auto status = job->poll();
-    if (!status) {
+    if (!(*job)->has_ended()) {
       ++job;
       continue;
     }
     // The job leaves the list first: if finish() throws, no dead process must remain there.
-    std::list<Compilation> ended;
-    ended.splice(ended.end(), running, job++);
-    finish(ended.front(), *status);
+    const std::unique_ptr<Compilation> ended = std::move(*job);
+    job = running.erase(job);
+    finish(*ended);
   }
 }
 
-void CompilePool::State::finish(Compilation& ended, const WaitStatus& status) {
+void CompilePool::State::finish(Compilation& ended) {
   try {
+    CompileResult result = ended.result();
     if (!options.keep.empty()) keep_files(ended);
-    CompileResult result = ended.result(status);
     if (result.binary) result.binary = cache.add(*std::move(result.binary));
     answer(remember(std::move(result)));
   } catch (...) {
@@ -209,7 +217,7 @@ void CompilePool::State::keep_files(const Compilation& ended) const {
 
 Clock::time_point CompilePool::State::next_deadline() const {
   Clock::time_point next = Clock::time_point::max();
-  for (const Compilation& job : running) next = std::min(next, job.end());
+  for (const auto& job : running) next = std::min(next, job->end());
   return next;
 }
 
@@ -313,7 +321,7 @@ uint32_t CompilePool::num_jobs() const noexcept { return state_->options.jobs; }
 
 void CompilePool::pause() {
   if (state_->paused) return;
-  for (Compilation& job : state_->running) job.stop();
+  for (const auto& job : state_->running) job->stop();
   state_->paused = true;
   state_->set_timer();
 }
@@ -321,7 +329,7 @@ void CompilePool::pause() {
 void CompilePool::resume() {
   if (!state_->paused) return;
   state_->paused = false;
-  for (Compilation& job : state_->running) job.resume();
+  for (const auto& job : state_->running) job->resume();
   state_->start_waiting();
   state_->set_timer();
 }

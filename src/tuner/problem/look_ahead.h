@@ -12,8 +12,8 @@ class LookAhead {
   /// Reports an admitted candidate: the seconds that its kernels took to compile (0: none was), and the admission.
   void admitted(double compile_s, double admission_s) noexcept;
   /// Candidates to ask for ahead. At most a batch, which is admitted without a round between, and two for each
-  /// compiler, which keeps it busy; as many as that while nothing is known; at least one. A power of two, or that bound,
-  /// so that two runs seldom differ.
+  /// compiler, which keeps it busy; as many as that while nothing is known; at least one. A power of two, or that
+  /// bound, so that two runs seldom differ.
   uint32_t window(uint32_t num_compilers, uint32_t batch) const noexcept;
 
  private:
