@@ -58,7 +58,8 @@ CompileHelper::CompileHelper(const LibraryCompiler& compiler, const HelperProgra
       child_(helper_command(compiler, program, limits, folder_.path(), channel.theirs.number())) {}
 
 bool CompileHelper::begin(const CompileTask& task) {
-  if (child_.poll() || !channel_.read() || channel_.has_rest()) return false;
+  const bool is_alive = !child_.poll() && channel_.read();
+  if (!is_alive || channel_.has_rest()) return false;
   channel_.send({++number_, to_payload(task)});
   channel_.write();
   watch();
@@ -82,7 +83,8 @@ std::optional<CompileHelper::Event> CompileHelper::look() {
   const bool is_open = channel_.read();
   try {
     if (const auto frame = channel_.next()) {
-      if (frame->number != number_ || channel_.has_rest()) return child_.reject();
+      const bool is_another_tasks = frame->number != number_;
+      if (is_another_tasks || channel_.has_rest()) return child_.reject();
       return library_output_from(frame->payload);
     }
   } catch (const Error&) {
@@ -107,7 +109,8 @@ void CompileHelper::forget() noexcept {
 }
 
 bool CompileHelper::is_spent() const {
-  return number_ >= max_tasks_ || (memory_bytes_ > 0 && resident_bytes(child_.pid()) > memory_bytes_ / 2);
+  const bool has_grown = memory_bytes_ > 0 && resident_bytes(child_.pid()) > memory_bytes_ / 2;
+  return has_grown || number_ >= max_tasks_;
 }
 
 std::string CompileHelper::last_words() const {

@@ -14,6 +14,7 @@
 #include "ops/op.h"
 #include "process/temporary_folder.h"
 #include "solver/registry.h"
+#include "testing/becomes_true.h"
 #include "testing/compiled_solver.h"
 #include "testing/script_compiler.h"
 #include "testing/tuner_doubles.h"
@@ -113,26 +114,27 @@ bool has_running_child() {
 
 TEST_F(TunerOfCompiledCandidates, OfAHostAreMeasuredWhileNoCompilerRuns) {
   size_t num_prepared = 0;
-  run(
-      times_us(4), [](const Config& config) { return ": " + config.key() + "; : >out"; }, 2,
-      [&](const Config&) {
-        EXPECT_FALSE(has_running_child());
-        ++num_prepared;
-      });
+  const auto script = [](const Config& config) { return ": " + config.key() + "; sleep 0.003; : >out"; };
+  run(times_us(4), script, 1, [&](const Config&) {
+    EXPECT_FALSE(has_running_child());
+    ++num_prepared;
+  });
   EXPECT_GE(num_prepared, 4u);
 }
 
-/// The last config's compiler ends only when the one before it was prepared, which with alternation is never.
+/// The compiler of the last config ends only when the one before it is prepared, which waits until it has begun.
 TEST_F(TunerOfCompiledCandidates, AreMeasuredWhileLaterOnesAreCompiled) {
   ordered_ = true;
   options_.compiles_beside_measuring = true;
   const auto script = [&](const Config& config) {
     if (config.integer("us") != 5) return ": " + config.key() + "; : >out";
-    return "for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do [ -e " + marked("prepared") +
-           " ] && : >out && exit; sleep 0.01; done; done; exit 1";
+    return ": >" + marked("begun") + "; for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do [ -e " +
+           marked("prepared") + " ] && : >out && exit; sleep 0.01; done; done; exit 1";
   };
   const auto tuned = run({9, 7, 5}, script, 2, [&](const Config& config) {
-    if (config.integer("us") == 7) std::ofstream(marked("prepared")) << "";
+    if (config.integer("us") != 7) return;
+    EXPECT_TRUE(becomes_true([&] { return fs::exists(marked("begun")); }));
+    std::ofstream(marked("prepared")) << "";
   });
   ASSERT_TRUE(tuned.decision);
   EXPECT_EQ(tuned.decision->winner.config.key(), "us=5");
