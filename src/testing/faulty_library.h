@@ -4,8 +4,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -42,12 +45,14 @@ class FaultyLibrary final : public LibraryCompiler {
   std::string flaw_of(std::string_view file) const override { return file.empty() ? "empty" : ""; }
 
   LibraryOutput compile(const CompileTask& task) const override {
+    static uint64_t number = 0;
+    ++number;
     const std::string_view word = std::string_view(task.source).substr(0, task.source.find(' '));
     if (word == "refuse") return {.is_compiled = false, .binary = {}, .log = "kernel.cu(3): error: a refused source"};
     if (word == "throw") throw std::runtime_error("error: the library is out of order");
     if (word == "pid") return {.is_compiled = true, .binary = std::to_string(::getpid()), .log = {}};
     const LibraryOutput output{.is_compiled = true, .binary = task.source, .log = "registers 40"};
-    fail_as(word, output);
+    fail_as(word, output, number);
     if (word == "late") std::thread([] { say("garbage", Milliseconds(5)); }).detach();
     if (word == "leak") keep(size_t{64} << 20);
     return output;
@@ -58,20 +63,22 @@ class FaultyLibrary final : public LibraryCompiler {
     std::this_thread::sleep_for(after);
     if (::write(kHelperChannel, bytes.data(), bytes.size()) < 0) ::_exit(1);
   }
-  static void fail_as(std::string_view fault, const LibraryOutput& output) {
+  static bool is_fault(std::string_view word) {
+    return std::find(std::begin(kHelperFaults), std::end(kHelperFaults), word) != std::end(kHelperFaults);
+  }
+  /// `number`: of the task in its helper.
+  static void fail_as(std::string_view fault, const LibraryOutput& output, uint64_t number) {
     if (fault == "kill") ::raise(SIGKILL);
     if (fault == "exit") {
       fmt::print(stderr, "the library is lost\n");
       std::exit(0);
     }
-    if (fault == "hang") ::pause();
-    if (fault == "wrong") say(encode_frame({123456, to_payload(output)}));
-    if (fault == "twice") say(encode_frame({1, to_payload(output)}) + encode_frame({1, to_payload(output)}));
+    const std::string answer = encode_frame({number, to_payload(output)});
+    if (fault == "wrong") say(encode_frame({number + 1, to_payload(output)}));
+    if (fault == "twice") say(answer + answer);
     if (fault == "garbage") say("garbage of a library");
-    if (fault == "close") {
-      ::close(kHelperChannel);
-      ::pause();
-    }
+    if (fault == "close") ::close(kHelperChannel);
+    if (is_fault(fault)) ::pause();
   }
   static void keep(size_t bytes) {
     auto* memory = static_cast<volatile char*>(std::malloc(bytes));
