@@ -275,6 +275,7 @@ CampaignResult run_campaign(const TuneOptions& options) {
   const DeviceKind& kind = device_kind(executor.device().kind);
   static_cast<ContestConstants&>(how.contest) = kind.contest;
   how.protocol.timing = kind.timing;
+  how.compiles_beside_measuring = kind.compiles_beside_measuring;
   const TuneInputs inputs = read_tune_inputs(options, executor, variables);
   print_notices(inputs);
   if (inputs.items.empty() && inputs.skipped.empty()) {

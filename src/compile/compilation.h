@@ -8,7 +8,7 @@
 #include "compile/compiler.h"
 #include "core/outcome.h"
 #include "core/turn.h"
-#include "process/child.h"
+#include "process/process_limits.h"
 
 namespace attune {
 
@@ -19,36 +19,50 @@ struct CompileResult {
   Outcome outcome;  ///< ok: `binary` is set. Otherwise its detail holds the compiler's first lines.
   std::optional<Binary> binary;
   bool from_cache = false;
-  double seconds = 0;
+  double seconds = 0;  ///< That its compiler took in this pool; 0: it was found in the cache.
 };
 
-/// The compiler's process of one task, in a folder of its own, with limits and a deadline. Belongs to one thread.
+/// One task under way, in a folder of its own, with limits and a deadline: by a process of its own
+/// (CommandCompilation), or by a helper (HelperCompilation). Belongs to one thread.
 class Compilation {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Writes the source into `folder`, which it creates, and starts the process. `deadline`: 0 takes the compiler's own.
-  /// The compiler must outlive it. Throws like Compiler::toolchain(), Compiler::command() and Child.
-  Compilation(CompileTask task, const Compiler& compiler, std::filesystem::path folder, Milliseconds deadline);
+  virtual ~Compilation() = default;
+  Compilation(const Compilation&) = delete;
+  Compilation& operator=(const Compilation&) = delete;
 
   const CompileTask& task() const noexcept { return task_; }
   const std::string& recipe() const noexcept { return recipe_; }
   const std::filesystem::path& folder() const noexcept { return folder_; }
-  /// For poll(): readable once the process has ended.
-  int descriptor() const noexcept { return child_.descriptor(); }
   /// When the deadline passes; never while stopped.
   Clock::time_point end() const noexcept;
 
-  /// Returns how the process ended; at its deadline it is killed with all it started. nullopt: it still runs.
-  std::optional<WaitStatus> poll();
-  /// Returns the result of a process that ended; the binary's file lies in folder() and has no sha256 yet. Throws io
-  /// when the log cannot be read.
-  CompileResult result(const WaitStatus& status) const;
+  /// Whether the task has ended; at its deadline its process is killed with all it started. Never waits.
+  virtual bool has_ended() = 0;
+  /// The result of a task that has ended; the binary's file lies in folder() and has no sha256 yet. Throws io when a
+  /// file cannot be read or written.
+  virtual CompileResult result() = 0;
 
   void stop();    ///< Stops the process group (SIGSTOP), and the clock of the deadline.
   void resume();  ///< Undoes stop().
 
+ protected:
+  /// Creates `folder`. `deadline`: 0 takes the compiler's own. The compiler must outlive it. Throws like
+  /// Compiler::toolchain().
+  Compilation(CompileTask task, const Compiler& compiler, std::filesystem::path folder, Milliseconds deadline);
+
+  const CompilerLimits& limits() const noexcept { return limits_; }
+  const std::string& toolchain() const noexcept { return toolchain_; }
+  bool is_late() const noexcept { return !is_stopped_ && elapsed() >= limits_.deadline; }
+  /// The result with this outcome, and no binary.
+  CompileResult ended_with(Outcome outcome) const;
+  /// The result with the binary, once that was examined.
+  CompileResult examined(const std::filesystem::path& file, const std::string& content, const std::string& log) const;
+
  private:
+  virtual void stop_process() = 0;
+  virtual void resume_process() = 0;
   Clock::duration elapsed() const noexcept;
   Binary binary_of(const std::string& content, const std::filesystem::path& file, const std::string& log) const;
 
@@ -58,11 +72,14 @@ class Compilation {
   std::string toolchain_;
   std::filesystem::path folder_;
   CompilerLimits limits_;
-  CompileCommand command_;
-  Child child_;
   Clock::time_point since_ = Clock::now();  ///< Start, or the last end of a stop.
   Clock::duration before_{};                ///< Time that ran before `since_`.
   bool is_stopped_ = false;
 };
+
+/// Largest output of a compiler.
+inline constexpr uint64_t kMaxBinaryBytes = uint64_t{256} << 20;
+/// Limits of a process that compiles, without one on its processor time.
+ProcessLimits process_limits(const CompilerLimits& limits);
 
 }  // namespace attune

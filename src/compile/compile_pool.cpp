@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "compile/compile_pool.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <chrono>
 #include <deque>
 #include <list>
 #include <map>
-#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/machine.h"
+#include "compile/command_compilation.h"
+#include "process/poll_set.h"
 #include "process/temporary_folder.h"
 
 namespace attune {
@@ -40,10 +39,12 @@ struct CompilePool::State {
   PoolOptions options;
   TemporaryFolder scratch{"compile"};
   std::deque<Waiting> submitted, prefetched;  ///< In both: not in the cache, and the compiler is there.
-  std::list<Compilation> running;
+  PollSet poll_set;
+  CompileHelpers helpers{std::move(options.helper), poll_set};
+  std::list<std::unique_ptr<Compilation>> running;
   std::map<std::string, size_t> due;              ///< Number of answers due for each recipe that was submitted.
   std::map<std::string, CompileResult> failures;  ///< In this pool.
-  std::set<std::string> compiled;                 ///< Recipes whose binaries this pool made or found.
+  std::map<std::string, double> compiled;         ///< Seconds of each recipe whose binary this pool made or found.
   std::deque<CompileResult> answers;
   bool paused = false;
 
@@ -54,22 +55,29 @@ struct CompilePool::State {
     return found == options.compilers.end() ? nullptr : *found;
   }
   bool is_running(const std::string& recipe) const {
-    return std::any_of(running.begin(), running.end(), [&](const Compilation& one) { return one.recipe() == recipe; });
+    return std::any_of(running.begin(), running.end(), [&](const auto& one) { return one->recipe() == recipe; });
   }
   auto find_prefetched(const std::string& recipe) {
     return std::find_if(prefetched.begin(), prefetched.end(), [&](const Waiting& one) { return one.recipe == recipe; });
   }
 
   std::optional<CompileResult> known(const CompileTask& task, const std::string& recipe);
+  double seconds_of(const std::string& recipe) const {
+    const auto made = compiled.find(recipe);
+    return made == compiled.end() ? 0 : made->second;
+  }
   CompileResult remember(CompileResult result);
   void answer(const CompileResult& result);
   void submit(const CompileTask& task, const std::string& recipe);
   void start_waiting();
   void start(Waiting next);
   void collect();
-  void finish(Compilation& ended, const WaitStatus& status);
+  std::unique_ptr<Compilation> begun(CompileTask task);
+  void finish(Compilation& ended);
   void keep_files(const Compilation& ended) const;
-  void sleep(Clock::time_point end) const;
+  Clock::time_point next_deadline() const;
+  void set_timer() noexcept;
+  void sleep(Clock::time_point end);
 };
 
 /// The answer that takes no compiler: a failure in this pool, a cached binary, or that there is no compiler.
@@ -91,7 +99,11 @@ std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, 
   }
   auto binary = cache.find(task.arch, recipe, toolchain);
   if (binary && (binary->toolchain == toolchain || !reason.empty()))
-    return remember({.recipe = recipe, .outcome = {}, .binary = std::move(binary), .from_cache = true});
+    return remember({.recipe = recipe,
+                     .outcome = {},
+                     .binary = std::move(binary),
+                     .from_cache = true,
+                     .seconds = seconds_of(recipe)});
   if (reason.empty()) return std::nullopt;
   return remember(
       {.recipe = recipe, .outcome = {.status = Status::unsupported, .detail = std::move(reason)}, .binary = {}});
@@ -99,7 +111,7 @@ std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, 
 
 CompileResult CompilePool::State::remember(CompileResult result) {
   if (result.outcome.ok())
-    compiled.insert(result.recipe);
+    compiled[result.recipe] = result.seconds;
   else
     failures[result.recipe] = result;
   return result;
@@ -141,10 +153,17 @@ void CompilePool::State::start_waiting() {
   }
 }
 
+std::unique_ptr<Compilation> CompilePool::State::begun(CompileTask task) {
+  const Compiler& compiler = *find(task.compiler);
+  const fs::path folder = scratch.path() / task.recipe();
+  if (const LibraryCompiler* library = compiler.library())
+    return std::make_unique<HelperCompilation>(std::move(task), *library, folder, options.deadline, helpers);
+  return std::make_unique<CommandCompilation>(std::move(task), compiler, folder, options.deadline, poll_set);
+}
+
 void CompilePool::State::start(Waiting next) {
   try {
-    running.emplace_back(std::move(next.task), *find(next.task.compiler), scratch.path() / next.recipe,
-                         options.deadline);
+    running.push_back(begun(std::move(next.task)));
   } catch (const Error& error) {
     // Other errors (a full disk, no more processes) are not the task's fault; they end this call, and the task is
     // dropped.
@@ -159,22 +178,21 @@ void CompilePool::State::start(Waiting next) {
 
 void CompilePool::State::collect() {
   for (auto job = running.begin(); job != running.end();) {
-    const auto status = job->poll();
-    if (!status) {
+    if (!(*job)->has_ended()) {
       ++job;
       continue;
     }
     // The job leaves the list first: if finish() throws, no dead process must remain there.
-    std::list<Compilation> ended;
-    ended.splice(ended.end(), running, job++);
-    finish(ended.front(), *status);
+    const std::unique_ptr<Compilation> ended = std::move(*job);
+    job = running.erase(job);
+    finish(*ended);
   }
 }
 
-void CompilePool::State::finish(Compilation& ended, const WaitStatus& status) {
+void CompilePool::State::finish(Compilation& ended) {
   try {
+    CompileResult result = ended.result();
     if (!options.keep.empty()) keep_files(ended);
-    CompileResult result = ended.result(status);
     if (result.binary) result.binary = cache.add(*std::move(result.binary));
     answer(remember(std::move(result)));
   } catch (...) {
@@ -197,14 +215,27 @@ void CompilePool::State::keep_files(const Compilation& ended) const {
          target.string());
 }
 
-void CompilePool::State::sleep(Clock::time_point end) const {
-  std::vector<pollfd> entries;
-  for (const Compilation& job : running) {
-    entries.push_back({job.descriptor(), POLLIN, 0});
-    end = std::min(end, job.end());
-  }
+Clock::time_point CompilePool::State::next_deadline() const {
+  Clock::time_point next = Clock::time_point::max();
+  for (const auto& job : running) next = std::min(next, job->end());
+  return next;
+}
+
+/// Makes the poll set readable when wait(0) has something to do; ended processes do that by themselves.
+void CompilePool::State::set_timer() noexcept {
+  const Clock::time_point next = next_deadline();
+  if (!answers.empty())
+    poll_set.wake_in(std::chrono::nanoseconds(0));
+  else if (paused || next == Clock::time_point::max())
+    poll_set.wake_in(std::nullopt);
+  else
+    poll_set.wake_in(next - Clock::now());
+}
+
+void CompilePool::State::sleep(Clock::time_point end) {
+  set_timer();
   const auto left = std::chrono::ceil<Milliseconds>(end - Clock::now());
-  ::poll(entries.data(), entries.size(), static_cast<int>(std::clamp(left, Milliseconds(0), kLongestPoll).count()));
+  poll_set.wait(std::clamp(left, Milliseconds(0), kLongestPoll));
 }
 
 CompilePool::CompilePool(KernelCache& cache, PoolOptions options)
@@ -215,6 +246,7 @@ CompilePool::~CompilePool() = default;
 void CompilePool::submit(const CompileTask& task) {
   state_->submit(task, task.recipe());
   state_->start_waiting();
+  state_->set_timer();
 }
 
 void CompilePool::prefetch(const CompileTask& task) {
@@ -224,6 +256,7 @@ void CompilePool::prefetch(const CompileTask& task) {
   if (is_in_progress || ready(recipe) || state_->known(task, recipe)) return;
   state_->prefetched.push_back({task, recipe});
   state_->start_waiting();
+  state_->set_timer();
 }
 
 std::optional<CompileResult> CompilePool::known(const CompileTask& task) { return state_->known(task, task.recipe()); }
@@ -251,6 +284,7 @@ std::vector<CompileResult> CompilePool::wait(Milliseconds timeout) {
   std::vector<CompileResult> taken(std::make_move_iterator(state_->answers.begin()),
                                    std::make_move_iterator(state_->answers.end()));
   state_->answers.clear();
+  state_->set_timer();
   return taken;
 }
 
@@ -277,35 +311,27 @@ std::vector<CompileResult> CompilePool::compile(const std::vector<CompileTask>& 
   }
   state_->answers.insert(state_->answers.begin(), std::make_move_iterator(others.begin()),
                          std::make_move_iterator(others.end()));
+  state_->set_timer();
   return results;
 }
 
-std::vector<int> CompilePool::descriptors() const {
-  std::vector<int> all;
-  if (state_->paused) return all;
-  for (const Compilation& job : state_->running) all.push_back(job.descriptor());
-  return all;
-}
+int CompilePool::descriptor() const noexcept { return state_->poll_set.descriptor(); }
 
-std::optional<Milliseconds> CompilePool::poll_timeout() const {
-  if (!state_->answers.empty()) return Milliseconds(0);
-  if (state_->paused || state_->running.empty()) return std::nullopt;
-  Clock::time_point end = Clock::time_point::max();
-  for (const Compilation& job : state_->running) end = std::min(end, job.end());
-  return std::max(Milliseconds(0), std::chrono::ceil<Milliseconds>(end - Clock::now()));
-}
+uint32_t CompilePool::num_jobs() const noexcept { return state_->options.jobs; }
 
 void CompilePool::pause() {
   if (state_->paused) return;
-  for (Compilation& job : state_->running) job.stop();
+  for (const auto& job : state_->running) job->stop();
   state_->paused = true;
+  state_->set_timer();
 }
 
 void CompilePool::resume() {
   if (!state_->paused) return;
   state_->paused = false;
-  for (Compilation& job : state_->running) job.resume();
+  for (const auto& job : state_->running) job->resume();
   state_->start_waiting();
+  state_->set_timer();
 }
 
 }  // namespace attune

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compile/compilation.h"
+#include "compile/compile_helper.h"
 #include "compile/compiler.h"
 #include "compile/kernel_cache.h"
 #include "core/turn.h"
@@ -20,13 +21,15 @@ struct PoolOptions {
                                ///< clock stops while the pool is paused.
   std::filesystem::path keep;  ///< Folder that keeps sources, binaries and logs, by recipe; empty: they are removed.
   std::vector<const Compiler*> compilers;  ///< That tasks may name; empty: those of this build.
+  HelperProgram helper;                    ///< For compilers that are libraries.
 };
 
 /// Compiles tasks in child processes, each in its own process group with the limits of its compiler and a deadline, and
-/// adds the binaries to the cache. Processes are started by submit(), prefetch(), wait() and resume(), as soon as fewer
-/// than `jobs` run. Has no threads, and one thread calls it: the processes die with that thread. If the program is
-/// killed, the children of a compiler driver (`cc1`) run on to the end of their source, at most up to a limit on their
-/// processor time.
+/// adds the binaries to the cache. A command has a process for each task; the processes of a library do one after
+/// another, and those that wait use no processor time. Processes are started by submit(), prefetch(), wait() and
+/// resume(), as soon as fewer than `jobs` run. Has no threads, and one thread calls it: the processes die with that
+/// thread. If the program is killed, the children of a compiler driver (`cc1`) run on to the end of their source, at
+/// most up to a limit on their processor time.
 ///
 /// What starts processes throws io when the temporary folder or the cache cannot be written, device when no more
 /// processes can be started; the task in question is then not answered.
@@ -59,12 +62,11 @@ class CompilePool {
   /// Submits all tasks and waits for them; answers are in the tasks' order. Not while paused.
   std::vector<CompileResult> compile(const std::vector<CompileTask>& tasks);
 
-  /// For a poll() of the caller's that waits for other things as well: one descriptor for each running process,
-  /// readable once that has ended; call wait(0) then, and ask anew. They belong to the pool. None while paused.
-  std::vector<int> descriptors() const;
-  /// How long such a poll() may last: until the next deadline, 0 while wait(0) has answers to give. Nothing: until a
-  /// descriptor is readable.
-  std::optional<Milliseconds> poll_timeout() const;
+  /// For a poll() of the caller's that waits for other things as well: readable while wait(0) has something to do, be
+  /// it an answer, a process that ended or a deadline. The same number for the pool's life, to which it belongs.
+  int descriptor() const noexcept;
+  /// Maximum number of processes at once.
+  uint32_t num_jobs() const noexcept;
 
   /// Stops the processes (SIGSTOP to their groups) and their deadlines, and starts none; called before a host device is
   /// measured.

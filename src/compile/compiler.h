@@ -33,9 +33,10 @@ struct CompileCommand {
   std::string output;                              ///< Name of the file in the folder that a successful run leaves.
 };
 
+class LibraryCompiler;
+
 /// A tool that turns tasks into binaries. It returns the command; the pool runs it with limits and a deadline, so a
-/// compiler that hangs, crashes or exhausts memory is an Outcome. A library (nvrtc) is run by a command of the program.
-/// Const after construction; thread-safe.
+/// compiler that hangs, crashes or exhausts memory is an Outcome. Const after construction; thread-safe.
 class Compiler {
  public:
   virtual ~Compiler() = default;
@@ -47,7 +48,8 @@ class Compiler {
   virtual CompileCommand command(const CompileTask& task, const std::filesystem::path& folder) const = 0;
   /// Version of the options that command() adds to a task; cached binaries of another version are not used.
   virtual uint32_t command_version() const = 0;
-  /// Limits that suit the tool: one that maps a GPU's driver needs more address space than one that does not.
+  /// Limits that suit the tool: one that maps a GPU's driver needs more address space than one that does not. A helper
+  /// of a library is replaced when half of the memory is resident.
   virtual CompilerLimits limits() const = 0;
   /// What the tool or its output says of the kernel, for Binary::metadata: registers, spills, `code_bytes`. Only what
   /// is reported or read, nothing estimated. Throws invalid_input for a damaged output.
@@ -55,7 +57,32 @@ class Compiler {
   /// Empty if the file's content may be an output of command(), else a description of the flaw: `not a 64-bit shared
   /// object bits`.
   virtual std::string flaw_of(std::string_view file) const = 0;
+  /// The compiler as a library, for which command() is not called; null: it is a command.
+  virtual const LibraryCompiler* library() const { return nullptr; }
 };
+
+/// What a compiler that is a library made of a task.
+struct LibraryOutput {
+  bool is_compiled = false;
+  std::string binary;  ///< If it is compiled.
+  std::string log;     ///< What the library said: `kernel.cu(3): error: …`.
+  bool operator==(const LibraryOutput&) const = default;
+};
+
+/// A compiler that is a library (nvrtc). Its code runs in helper processes alone (`attune compile-worker NAME`), each
+/// of which does one task after another: there it may crash, hang or leak (docs/adr/0018). The other functions are
+/// those of any compiler, and are called in this process.
+class LibraryCompiler : public Compiler {
+ public:
+  const LibraryCompiler* library() const final { return this; }
+  CompileCommand command(const CompileTask&, const std::filesystem::path&) const final;
+  /// Compiles a task, in a helper; on the same thread for all tasks of that. An exception counts as the log of a task
+  /// that is not compiled.
+  virtual LibraryOutput compile(const CompileTask& task) const = 0;
+};
+
+/// Writes a file of a task into its folder, without a sync: nobody else reads it. Throws io.
+void write_task_file(const std::filesystem::path& file, std::string_view content);
 
 /// The compilers of this build. Each sub-folder of src/compile is one.
 std::span<const Compiler* const> compilers();

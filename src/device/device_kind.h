@@ -27,6 +27,8 @@ struct DeviceKind {
   Timing timing = Timing::events;  ///< How launches are timed, if their plans can be timed so.
   ContestConstants contest{};      ///< Found by experiment on such devices (docs/measurement.md).
   size_t max_open_problems = 2;    ///< Problems that one executor keeps open.
+  /// Whether compilers may run while candidates are measured: on devices that share no processor with them.
+  bool compiles_beside_measuring = false;
 };
 
 /// Kinds of this build, then those that were registered, in that order. Fixed at the first call.

@@ -20,7 +20,7 @@ std::vector<int64_t> process_stat(pid_t pid) {
   } catch (const Error&) {
     return {};
   }
-  return fields.size() > kStartTicks ? fields : std::vector<int64_t>{};
+  return fields.size() > kResidentPages ? fields : std::vector<int64_t>{};
 }
 
 }  // namespace attune

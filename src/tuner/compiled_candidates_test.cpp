@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Candidates with compiled kernels: what their compiler reported stands in the journal.
+// Candidates with compiled kernels: when they are compiled, and what the journal says of it.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
 
 #include "device/fake/fake_device.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "process/temporary_folder.h"
 #include "solver/registry.h"
-#include "testing/planted_gemm.h"
+#include "testing/becomes_true.h"
+#include "testing/compiled_solver.h"
 #include "testing/script_compiler.h"
 #include "testing/tuner_doubles.h"
 #include "tuner/kernels.h"
@@ -18,71 +24,163 @@
 namespace attune {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::Pair;
 
-/// Each config has a kernel of its own, whose compiler reports as many registers as a run takes µs.
-class ReportedSolver final : public Solver {
+/// Asks for the configs of a listed space in their order, and says how many it was asked for so far.
+class OrderedStrategy final : public Strategy {
  public:
-  std::string_view id() const override { return "onednn.gemm"; }  // the family's first baseline
-  std::string_view version() const override { return "1"; }
-  std::string_view title() const override { return "for this test"; }
-  Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
-  std::vector<CompileTask> compile_tasks(const Problem&, const Config& config, const DeviceInfo&) const override {
-    return {{"script",
-             fmt::format("echo registers={}; printf {} >out", config.integer("us"), config.key()),
-             "fake",
-             {"--fast"},
-             {}}};
+  OrderedStrategy(uint64_t size, std::function<void(size_t)> on_ask) : size_(size), on_ask_(std::move(on_ask)) {}
+  std::vector<uint64_t> ask(size_t max_count) override {
+    std::vector<uint64_t> asked;
+    for (; asked.size() < max_count && next_ < size_; ++next_) asked.push_back(next_);
+    on_ask_(next_);
+    return asked;
   }
-  std::unique_ptr<Backend> open(Device& device) const override {
-    return std::make_unique<ReportedBackend>(dynamic_cast<FakeDevice&>(device));
-  }
+  void tell(const Trial&) override {}
+  bool exhausted() const override { return next_ == size_; }
 
  private:
-  class ReportedBackend final : public Backend {
-   public:
-    explicit ReportedBackend(FakeDevice& device) : device_(device) {}
-    Versions versions() const override { return {{"onednn.gemm", "1"}}; }
-    SearchSpace space(const Problem&) override {
-      return SearchSpace::listed({Config::parse("us=5"), Config::parse("us=9")});
-    }
-    Config untuned(const Problem&) override { return Config::parse("us=9"); }
-    std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
-      const auto us = static_cast<double>(config.integer("us"));
-      return std::make_unique<PlantedGemm>(GemmShape::of(problem), Fault::none, [this, us] { device_.advance_us(us); });
-    }
-
-   private:
-    FakeDevice& device_;
-  };
+  uint64_t size_, next_ = 1;  // The first is the untuned config.
+  std::function<void(size_t)> on_ask_;
 };
 
-TEST(TunerOfCompiledCandidates, KeepsWhatTheCompilerReportedOfEachInTheJournal) {
-  FakeDevice device;
-  Registry solvers;
-  solvers.add(std::make_unique<ReportedSolver>());
-  const ScriptCompiler compiler;
-  const TemporaryFolder folder("compiled-candidates-test");
-  Kernels kernels(solvers, device.info(), folder.path() / "cache", {.compilers = {&compiler}});
-  LocalExecutor executor(device, solvers);
-  const auto journal = open_memory_journal();
-  TestClock clock;
-  SilentObserver observer;
-  const auto text = Problem::parse("gemm_a16w16 m=16 n=48 k=32 dtype=fp32");
-  const Problem problem = op_of(text).normalise(text, device.info());
-  const auto result = Tuner(executor, *journal, {}, clock, &kernels).run({{.problem = problem}}, observer, false);
-  ASSERT_TRUE(result.front().decision) << result.front().reason;
+using Names = std::vector<std::string>;
 
+std::vector<int64_t> times_us(size_t count) {
+  std::vector<int64_t> times;
+  for (size_t i = 0; i < count; ++i) times.push_back(static_cast<int64_t>(90 - 5 * (i * 7 % count)));
+  return times;
+}
+
+class TunerOfCompiledCandidates : public testing::Test {
+ protected:
+  struct Run {
+    std::vector<std::string> order;  ///< In which candidates began.
+    std::optional<Decision> decision;
+  };
+  Run run(std::vector<int64_t> times, const CompiledSolver::Script& script, uint32_t jobs = 2,
+          const std::function<void(const Config&)>& on_prepare = {}) {
+    const TemporaryFolder cache("compiled-candidates-test");
+    const size_t count = times.size();
+    FakeDevice device;
+    Registry solvers;
+    std::set<Config> prepared;
+    most_ahead_ = 0;
+    solvers.add(std::make_unique<CompiledSolver>(std::move(times), script, [&](const Config& config) {
+      prepared.insert(config);
+      if (on_prepare) on_prepare(config);
+    }));
+    const ScriptCompiler compiler;
+    Kernels kernels(solvers, device.info(), cache.path() / "kernels", {.jobs = jobs, .compilers = {&compiler}});
+    LocalExecutor executor(device, solvers);
+    if (ordered_) {
+      options_.make_strategy = [&](SearchTask, const StrategyOptions&) {
+        const auto on_ask = [&](size_t asked) { most_ahead_ = std::max(most_ahead_, asked - prepared.size()); };
+        return std::make_unique<OrderedStrategy>(count, on_ask);
+      };
+    }
+    journal_ = open_memory_journal();
+    TestClock clock;
+    SilentObserver observer;
+    const auto result =
+        Tuner(executor, *journal_, options_, clock, &kernels).run({{.problem = problem_}}, observer, false);
+    Run run{{}, result.front().decision};
+    EXPECT_TRUE(run.decision) << result.front().reason;
+    journal_->scan({.problem = problem_}, [&](const Entry& entry, const Stamp&) {
+      if (const auto* started = std::get_if<Started>(&entry)) run.order.push_back(started->candidate.config.key());
+    });
+    return run;
+  }
+  std::string marked(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  const TemporaryFolder folder_{"compiled-candidates-test"};
+  const Problem text_ = Problem::parse("gemm_a16w16 m=5 n=33 k=8 dtype=fp32");
+  const Problem problem_ = op_of(text_).normalise(text_, FakeDevice::describe());
+  TunerOptions options_;
+  bool ordered_ = false;
+  size_t most_ahead_ = 0;  ///< Candidates asked for and not prepared yet.
+  std::unique_ptr<Journal> journal_;
+};
+
+/// Whether this process has a child that runs.
+bool has_running_child() {
+  siginfo_t ended{};
+  return ::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
+}
+
+TEST_F(TunerOfCompiledCandidates, OfAHostAreMeasuredWhileNoCompilerRuns) {
+  size_t num_prepared = 0;
+  const auto script = [](const Config& config) { return ": " + config.key() + "; sleep 0.003; : >out"; };
+  run(times_us(4), script, 1, [&](const Config&) {
+    EXPECT_FALSE(has_running_child());
+    ++num_prepared;
+  });
+  EXPECT_GE(num_prepared, 4u);
+}
+
+/// The compiler of the last config ends only when the one before it is prepared, which waits until it has begun.
+TEST_F(TunerOfCompiledCandidates, AreMeasuredWhileLaterOnesAreCompiled) {
+  ordered_ = true;
+  options_.compiles_beside_measuring = true;
+  const auto script = [&](const Config& config) {
+    if (config.integer("us") != 5) return ": " + config.key() + "; : >out";
+    return ": >" + marked("begun") + "; for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do [ -e " +
+           marked("prepared") + " ] && : >out && exit; sleep 0.01; done; done; exit 1";
+  };
+  const auto tuned = run({9, 7, 5}, script, 2, [&](const Config& config) {
+    if (config.integer("us") != 7) return;
+    EXPECT_TRUE(becomes_true([&] { return fs::exists(marked("begun")); }));
+    std::ofstream(marked("prepared")) << "";
+  });
+  ASSERT_TRUE(tuned.decision);
+  EXPECT_EQ(tuned.decision->winner.config.key(), "us=5");
+}
+
+TEST_F(TunerOfCompiledCandidates, AreAskedForAheadAsFarAsTheOptionsSay) {
+  ordered_ = true;
+  run(times_us(5), [](const Config& config) { return ": " + config.key() + "; : >out"; });
+  EXPECT_EQ(most_ahead_, 4u) << "a batch is compiled before it is measured";
+  options_.compiles_beside_measuring = true;
+  options_.asked_ahead = 2;
+  run(times_us(5), [](const Config& config) { return ": " + config.key() + "; : >out"; });
+  EXPECT_EQ(most_ahead_, 3u) << "the one that is tried, and two ahead of it";
+}
+
+TEST_F(TunerOfCompiledCandidates, GetTheSameDecisionWhateverOrderCompilersEndIn) {
+  options_.compiles_beside_measuring = true;
+  options_.asked_ahead = 3;
+  options_.strategy = {.name = "local", .seed = 7, .max_trials = 6};
+  const auto script = [&](const Config& config) {
+    return fmt::format("[ -e {} ] && sleep 0.004; : >out", marked(config.key()));
+  };
+  std::vector<Run> runs;
+  for (const Names& slow : {Names{"us=90", "us=55"}, Names{"us=75", "us=80"}}) {
+    for (const auto& file : fs::directory_iterator(folder_.path())) fs::remove(file);
+    for (const std::string& config : slow) std::ofstream(marked(config)) << "";
+    runs.push_back(run(times_us(8), script, 4));
+  }
+  EXPECT_THAT(runs[0].order, testing::SizeIs(testing::Ge(6u)));
+  EXPECT_EQ(runs[0].order, runs[1].order);
+  ASSERT_TRUE(runs[0].decision && runs[1].decision);
+  EXPECT_EQ(runs[0].decision->winner, runs[1].decision->winner);
+  EXPECT_EQ(runs[0].decision->finalists, runs[1].decision->finalists) << "with all their samples";
+}
+
+TEST_F(TunerOfCompiledCandidates, KeepWhatTheCompilerReportedOfEachInTheJournal) {
+  const auto tuned = run({9, 5}, [](const Config& config) {
+    return fmt::format("echo registers={}; printf {} >out", config.integer("us"), config.key());
+  });
   const auto is_report_of = [](const Candidate& candidate) {
     const std::string registers = std::to_string(candidate.config.integer("us"));
     return ElementsAre(
         AllOf(Contains(Pair("registers", registers)), testing::Not(Contains(Pair("options", "--fast")))));
   };
   std::map<Stage, size_t> num_records;
-  journal->scan({.problem = problem}, [&](const Entry& entry, const Stamp&) {
+  journal_->scan({.problem = problem_}, [&](const Entry& entry, const Stamp&) {
     const auto* record = std::get_if<Record>(&entry);
     if (record == nullptr) return;
     ++num_records[record->stage];
@@ -90,7 +188,7 @@ TEST(TunerOfCompiledCandidates, KeepsWhatTheCompilerReportedOfEachInTheJournal) 
   });
   EXPECT_EQ(num_records[Stage::verify], 2u);
   EXPECT_GE(num_records[Stage::final], 1u);
-  for (const Finalist& finalist : result.front().decision->finalists)
+  for (const Finalist& finalist : tuned.decision.value().finalists)
     EXPECT_THAT(finalist.metadata, is_report_of(finalist.candidate)) << finalist.candidate.name();
 }
 

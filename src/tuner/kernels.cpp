@@ -45,7 +45,6 @@ void Kernels::collect(Milliseconds timeout) {
 }
 
 void Kernels::prefetch(std::span<const Request> requests) {
-  if (device_.kind == "host") return;
   for (const Request& request : requests) {
     for (const CompileTask& task : tasks_of(request)) {
       if (!has(task.recipe())) pool_.prefetch(task);

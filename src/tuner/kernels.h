@@ -18,8 +18,8 @@
 namespace attune {
 
 /// The compiled kernels that candidates need, from the cache or from the pool. They stay in the cache as long as this
-/// object lives. Compiling and measuring alternate on a host, so no compiler runs there when a call returns, unless it
-/// was stopped. Not thread-safe.
+/// object lives. No compiler runs when a call returns, unless it was stopped or for what was prefetched: build() alone
+/// alternates with measuring. Not thread-safe.
 class Kernels {
  public:
   /// A candidate of a problem and its solver's contender; null: the solver is not available.
@@ -60,9 +60,14 @@ class Kernels {
   /// Like build(), for candidates of one problem.
   std::vector<BuildResult> build(const Problem& problem, std::span<const Contender> contenders,
                                  std::span<const Candidate> candidates, const Stop& stop = {});
-  /// Compiles kernels that build() may need later while others are measured: as many as there are jobs, the rest when
-  /// this object is called again. Does nothing on a host, where compilers would disturb what is measured.
+  /// Starts to compile kernels that build() may need later, while others are measured: as many as there are jobs, the
+  /// rest when this object is called again. Not where compilers disturb what is measured.
   void prefetch(std::span<const Request> requests);
+  /// For poll(): readable while serve() has something to do. The same number for this object's life.
+  int descriptor() const noexcept { return pool_.descriptor(); }
+  /// Takes what compilers have done and starts those that wait for a place. Throws what CompilePool::wait() throws.
+  void serve() { collect(Milliseconds(0)); }
+  uint32_t num_jobs() const noexcept { return pool_.num_jobs(); }  ///< Maximum number of compilers at once.
 
  private:
   std::vector<CompileTask> tasks_of(const Request& request) const;

@@ -145,6 +145,11 @@ void ProblemRun::open() {
                     [&](const std::string& solver) { return source_->versions_of(solver); });
   }
   source_->begin({history_.trials(), context_.costs});
+  // Not changed any more: what a strategy was told when it is asked must not depend on how long compilers take.
+  if (how_.compiles_beside_measuring && context_.kernels != nullptr)
+    asked_ahead_ = how_.asked_ahead > 0
+                       ? how_.asked_ahead
+                       : context_.look_ahead.window(context_.kernels->num_jobs(), how_.contest.race.batch);
 }
 
 const Problem* ProblemRun::next_part() const {
@@ -211,18 +216,6 @@ void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome
   source_->tell(candidate, trial);
 }
 
-/// Compiles the kernels of the candidates together; a second call for one of them finds them in the cache. Once the
-/// problem is cut, only those in the cache are there.
-std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> candidates) {
-  if (context_.kernels == nullptr) return std::vector<Kernels::BuildResult>(candidates.size());
-  if (cut_) return context_.kernels->find(Kernels::requests_of(item_.problem, contenders_, candidates));
-  const auto stop = [this](size_t num_waiting) {
-    context_.observer.compiling(item_.problem, num_waiting);
-    return context_.must_stop();
-  };
-  return context_.kernels->build(item_.problem, contenders_, candidates, stop);
-}
-
 /// Returns the option that leaves too little time for a step of this length: the run's budget or the problem's own
 /// time; null if it fits.
 const char* ProblemRun::exceeded_limit(double expected_s) const {
@@ -248,36 +241,11 @@ Deadlines ProblemRun::deadlines() const {
   return {whole_ms(how_.load_deadline_s), whole_ms(how_.run_deadline_s)};
 }
 
-Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known) {
-  if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
-  const double began_s = context_.clock.now_s();
-  const Milliseconds load = limit_of(how_.load_deadline_s);
-  Admitted admitted = attune::admit(context_.executor,
-                                    {id_,
-                                     slot,
-                                     {.candidate = candidate,
-                                      .binaries = std::move(built.binaries),
-                                      .verify = !known,
-                                      .twice = !known,
-                                      .limits = {load, run_limit(1)},
-                                      .must_meet = must_meet(candidate),
-                                      .output = {}}},
-                                    context_.tick);
-  if (!known) forecast_.admitted(context_.clock.now_s() - began_s);
-  return admitted;
-}
-
 /// A candidate 50 times slower than the best need not finish.
 Milliseconds ProblemRun::run_limit(uint32_t launches) const {
   constexpr double kSlow = 50;
   const double expected_s = launches * forecast_.best_launch_s();
   return limit_of(std::max(how_.run_deadline_s, kSlow * expected_s));
-}
-
-bool ProblemRun::is_known_failure(const Candidate& candidate) {
-  const Kernels::BuildResult built = std::move(build({&candidate, 1}).front());
-  const auto* known = history_.find(candidate, identities(built.binaries));
-  return known != nullptr && !known->verified.ok();
 }
 
 /// Ends a problem with no candidate left. If one was lost with its worker through no fault of its own, another run may
@@ -305,69 +273,6 @@ std::string ProblemRun::failure_summary() const {
                      outcome.detail);
 }
 
-/// `keep`: admit it even if an earlier run's race dropped it (a baseline, the incumbent, a given candidate).
-EntrantFacts* ProblemRun::admit(const Candidate& candidate, bool keep) {
-  result_.num_candidates += tried_.insert(candidate.name()).second;
-  Kernels::BuildResult built = std::move(build({&candidate, 1}).front());
-  const auto* known = built.outcome.ok() ? history_.find(candidate, identities(built.binaries)) : nullptr;
-  if (known && !known->verified.ok()) {
-    note_failure(candidate, known->verified);
-    return nullptr;
-  }
-  if (known && known->screened) race_times_.add(candidate, known->median_us, known->workspace_bytes);
-  if (known && known->dropped && !keep) {
-    source_->tell(candidate, known->trial());
-    return nullptr;
-  }
-  return admit_built(candidate, std::move(built), known);
-}
-
-/// `known`: its verification in an earlier run, with the very same binaries; null: verify it now.
-EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::BuildResult built,
-                                      const CandidateHistory::Result* known) {
-  const Slot slot = context_.next_slot++;
-  if (!known) {
-    const Entry started = Started{item_.problem, context_.executor.device().key(), candidate,
-                                  *source_->versions_of(candidate.solver), context_.executor.device().fingerprint()};
-    context_.journal.append({&started, 1});
-  }
-  auto binaries = identities(built.binaries);
-  auto metadata = compiler_reports(built.binaries);
-  Trial trial = known ? known->trial() : Trial();
-  trial.prepare_s = built.seconds;
-  const double began_s = context_.clock.now_s();
-  const Admitted admitted = verify(candidate, slot, std::move(built), known != nullptr);
-  trial.prepare_s += context_.clock.now_s() - began_s;
-  if (admitted.verified.status == Status::cancelled) return nullptr;
-  num_admission_launches_ += admitted.launches;
-  EntrantFacts entrant{candidate,
-                       slot,
-                       admitted.verified,
-                       admitted.batch,
-                       admitted.timing,
-                       admitted.workspace_bytes,
-                       admitted.rotation_bytes,
-                       known && known->screened && !known->dropped,
-                       admitted.states,
-                       std::move(binaries),
-                       std::move(metadata),
-                       trial.prepare_s};
-  if (known) {
-    entrant.verified.errors = known->verified.errors;
-  } else {
-    const Entry record = record_of(entrant, Stage::verify, admitted.verified);
-    context_.journal.append({&record, 1});
-    history_.set_verified(candidate, entrant.binaries, admitted.verified);
-  }
-  if (!admitted.verified.ok()) {
-    note_failure(candidate, admitted.verified, trial);
-    return nullptr;
-  }
-  // A shortlisted candidate is not raced, so the strategy gets its time only here.
-  if (entrant.shortlisted) source_->tell(candidate, trial);
-  return &entrants_.emplace(slot, std::move(entrant)).first->second;
-}
-
 bool ProblemRun::is_opponent(const Candidate& candidate) const {
   const auto& untuned = source_->untuned();
   if (std::find(untuned.begin(), untuned.end(), candidate) == untuned.end()) return false;
@@ -392,86 +297,6 @@ bool ProblemRun::may_win(const EntrantFacts& entrant) const {
 
 bool ProblemRun::has_possible_winner() const {
   return std::any_of(entrants_.begin(), entrants_.end(), [&](const auto& one) { return may_win(one.second); });
-}
-
-void ProblemRun::join(EntrantFacts& entrant) {
-  const bool incumbent = source_->incumbent() && *source_->incumbent() == entrant.candidate;
-  contest_.join({.slot = entrant.slot,
-                 .name = entrant.candidate.name(),
-                 .layout = layout_of(entrant.candidate),
-                 .workspace_bytes = entrant.workspace_bytes,
-                 .baseline = entrant.slot == baseline_,
-                 .untuned = is_opponent(entrant.candidate),
-                 .incumbent = incumbent,
-                 .may_win = may_win(entrant),
-                 .shortlisted = entrant.shortlisted});
-}
-
-void ProblemRun::admit_untuned() {
-  // Untuned configs first: the first correct one in the family's order is the baseline of this problem.
-  const Want want = contest_.next();
-  ATTUNE_CHECK(std::holds_alternative<WantEntrants>(want), "a new contest must ask for entrants");
-  std::vector<EntrantFacts*> admitted;
-  build(source_->untuned());
-  for (const Candidate& candidate : source_->untuned()) {
-    if (context_.must_stop()) return;
-    if (baseline_ != 0 && !fits(until_decision_s(candidate))) break;
-    cut_unless_fits(until_decision_s(candidate));
-    if (cut_) return;
-    tell_progress();
-    EntrantFacts* entrant = admit(candidate, baseline_ == 0);
-    if (!entrant) continue;
-    if (baseline_ == 0) baseline_ = entrant->slot;
-    admitted.push_back(entrant);
-  }
-  if (source_->incumbent() && !tried_.contains(source_->incumbent()->name())) {
-    if (EntrantFacts* entrant = admit(*source_->incumbent(), true)) admitted.push_back(entrant);
-  }
-  for (EntrantFacts* entrant : admitted) {
-    // Tell the strategy now, not after the first round: a resumed run has no round for it and must ask for the same
-    // configs.
-    if (!entrant->shortlisted) source_->tell(entrant->candidate, {.prepare_s = entrant->prepare_s});
-    join(*entrant);
-  }
-}
-
-void ProblemRun::admit_more(uint32_t max_count) {
-  const auto is_asking = [this] { return asking_ == Asking::yes || asking_ == Asking::idle; };
-  size_t joined = 0;
-  bool is_one_left = false;  // It was asked for, and not tried for lack of time.
-  while (is_asking() && joined < max_count) {
-    const auto asked = source_->ask(max_count - joined);
-    if (asked.empty()) break;
-    build(asked);
-    for (const Candidate& candidate : asked) {
-      if (context_.must_stop()) return;
-      if (tried_.contains(candidate.name())) continue;
-      if (!fits(until_decision_s(candidate))) stop_asking();
-      is_one_left = !is_asking();
-      if (is_one_left) break;
-      tell_progress();
-      // What was slower than another candidate may still be the one that is wanted.
-      if (EntrantFacts* entrant = admit(candidate, is_given(candidate))) {
-        join(*entrant);
-        ++joined;
-      }
-    }
-  }
-  const bool has_more = !source_->exhausted();
-  if (joined > 0 && is_asking() && has_more) return;
-  // A local search with nothing to ask for is asked again after the next round. If that happens twice without a round
-  // in between, it is exhausted.
-  if (asking_ == Asking::yes && has_more && !entrants_.empty()) {
-    asking_ = Asking::idle;
-    return;
-  }
-  if (!has_possible_winner()) {
-    if (asking_ == Asking::stopped && (has_more || is_one_left))
-      return finish(Ending::cut, "its time ran out before a candidate that may win was tried");
-    return finish_without_row();
-  }
-  if (asking_ == Asking::stopped && has_more) asking_ = Asking::incomplete;
-  contest_.close();
 }
 
 void ProblemRun::finish(Ending ending, std::string reason) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -81,6 +82,8 @@ class ProblemRun {
   bool may_win(const EntrantFacts& entrant) const;
   bool has_possible_winner() const;
   void fulfil(const Want& want);
+  void compile_ahead(std::span<const Candidate> candidates);
+  bool ask_more(size_t max_count);
   void admit_untuned();
   void admit_more(uint32_t max_count);
   std::vector<Kernels::BuildResult> build(std::span<const Candidate> candidates);
@@ -132,6 +135,8 @@ class ProblemRun {
   std::vector<Problem> parts_;  // of composite solvers; known once the problem was opened
   std::vector<Contender> contenders_;
   std::unique_ptr<CandidateSource> source_;
+  uint32_t asked_ahead_ = 0;     // 0: compiling and measuring alternate
+  std::deque<Candidate> asked_;  // that were not tried yet, in the order of asking
   std::map<Slot, EntrantFacts> entrants_;
   CandidateHistory history_;
   RaceTimes race_times_;

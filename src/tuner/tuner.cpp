@@ -6,11 +6,13 @@
 #include <exception>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
 #include "base/mutex.h"
 #include "device/core_binding.h"
+#include "tuner/compiling_executor.h"
 #include "tuner/history/decision_recall.h"
 #include "tuner/problem/cost_forecast.h"
 #include "tuner/problem_run.h"
@@ -297,7 +299,7 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
   const RunEnd end = run_devices(list, observer, interrupted);
   if (!end.reason.empty() && !options_.retune && !interrupted) {
     for (TuningDevice* device : end.survivors) {
-      TuningContext context = context_of(*device, observer, [&] { return interrupted.load(); });
+      TuningContext context = context_of(*device, device->executor, observer, [&] { return interrupted.load(); });
       context.left_s = [] { return 0.0; };
       context.must_stop = context.tick;
       look_up_waiting(context, list, end.reason);
@@ -307,12 +309,13 @@ std::vector<TuneResult> Tuner::run(const std::vector<WorkItem>& items, TuneObser
   return list.take_results();
 }
 
-TuningContext Tuner::context_of(TuningDevice& device, TuneObserver& observer, std::function<bool()> is_stopped) {
+TuningContext Tuner::context_of(TuningDevice& device, Executor& executor, TuneObserver& observer,
+                                std::function<bool()> is_stopped) {
   const Tick tick = [&observer, is_stopped] {
     observer.tick();
     return is_stopped();
   };
-  return {device.executor,
+  return {executor,
           device.journal,
           options_,
           clock_,
@@ -322,7 +325,7 @@ TuningContext Tuner::context_of(TuningDevice& device, TuneObserver& observer, st
           {},
           std::move(is_stopped),
           tick,
-          NeighbourIndex(device.executor.device().fingerprint())};
+          NeighbourIndex(executor.device().fingerprint())};
 }
 
 std::string Tuner::run(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted) {
@@ -338,7 +341,11 @@ Tuner::RunEnd Tuner::run_devices(WorkSource& source, TuneObserver& observer, con
   const auto run_device = [&](size_t number) {
     TuningDevice& device = devices_[number];
     const CoreBinding binding(device.cores);
-    TuningContext context = context_of(device, shared, [&] { return interrupted || stop; });
+    std::optional<CompilingExecutor> compiling;
+    if (options_.compiles_beside_measuring && device.kernels != nullptr)
+      compiling.emplace(device.executor, *device.kernels);
+    Executor& executor = compiling ? *compiling : device.executor;
+    TuningContext context = context_of(device, executor, shared, [&] { return interrupted || stop; });
     DeviceRun device_run(context, common);
     try {
       endings[number] = device_run.run();

@@ -55,7 +55,9 @@ class Tuner {
     std::vector<TuningDevice*> survivors;  ///< Devices that were not lost.
   };
   RunEnd run_devices(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted);
-  TuningContext context_of(TuningDevice& device, TuneObserver& observer, std::function<bool()> is_stopped);
+  /// `executor`: the device's, or one that stands for it.
+  TuningContext context_of(TuningDevice& device, Executor& executor, TuneObserver& observer,
+                           std::function<bool()> is_stopped);
 
   std::vector<TuningDevice> devices_;
   TunerOptions options_;

@@ -28,10 +28,16 @@ struct TunerOptions {
   std::vector<std::string> libraries;  ///< First parts of solver ids (`onednn`); empty: all solvers.
   bool split_k = true;                 ///< If false, candidates whose config has split_k > 1 are excluded.
   bool retune = false;                 ///< If true, results in the journal are ignored.
-  double budget_s = 0;                 ///< Time for the whole run; 0: unlimited.
-  double problem_timeout_s = 0;        ///< Time per problem, `--timeout`; 0: unlimited.
-  double load_deadline_s = 60;         ///< Time allowed to prepare a candidate.
-  double run_deadline_s = 2;           ///< Minimum time allowed for a launch; 50 times the best so far if that is more.
+  /// Whether compilers run while candidates are measured (DeviceKind). Strategies are then asked ahead of what is
+  /// admitted; otherwise a batch is compiled, and then measured.
+  bool compiles_beside_measuring = false;
+  /// Number of candidates that are asked for ahead, which decides what a strategy that learns has been told; 0: as the
+  /// rates measured in earlier problems want it.
+  uint32_t asked_ahead = 0;
+  double budget_s = 0;           ///< Time for the whole run; 0: unlimited.
+  double problem_timeout_s = 0;  ///< Time per problem, `--timeout`; 0: unlimited.
+  double load_deadline_s = 60;   ///< Time allowed to prepare a candidate.
+  double run_deadline_s = 2;     ///< Minimum time allowed for a launch; 50 times the best so far if that is more.
   /// Called once per run, before the first candidate is run, by the first device while the others wait; not called if
   /// nothing is measured. Its duration counts against no budget. If it waits, it calls the tick at least once a second
   /// and ends when that returns true.

@@ -13,6 +13,7 @@
 #include "store/journal.h"
 #include "tuner/history/neighbours.h"
 #include "tuner/kernels.h"
+#include "tuner/problem/look_ahead.h"
 #include "tuner/tune_observer.h"
 #include "tuner/tuner_options.h"
 
@@ -46,6 +47,7 @@ struct TuningContext {
   std::map<std::string, PartResult> parts;  ///< By the part's key.
   /// Ids of parts in the executor, counted down from an id that no source of work gives out.
   ProblemId next_part = ~ProblemId{0} - 1;
+  LookAhead look_ahead;                ///< From the problems so far.
   std::map<std::string, Costs> costs;  ///< Of one candidate, by solver, in the last problem that it took part in.
 };
 

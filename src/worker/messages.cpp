@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "core/json_values.h"
 #include "formats/device_info/device_info.h"
-#include "worker/cbor.h"
+#include "process/channel/cbor.h"
 
 namespace attune {
 namespace {

@@ -10,7 +10,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "worker/cbor.h"
+#include "process/channel/cbor.h"
 
 namespace attune {
 namespace {

@@ -16,10 +16,10 @@
 #include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
+#include "process/channel/frame.h"
 #include "solver/registry.h"
 #include "testing/worker_fixture.h"
 #include "worker/announcement.h"
-#include "worker/frame.h"
 #include "worker/messages.h"
 #include "worker/worker_loop.h"
 

@@ -2,7 +2,6 @@
 #include "worker/worker_loop.h"
 
 #include <fenv.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include <csignal>
 
@@ -16,42 +15,12 @@
 #include "device/probe.h"
 #include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
+#include "process/channel/channel.h"
 #include "worker/announcement.h"
-#include "worker/frame.h"
 #include "worker/messages.h"
 
 namespace attune {
 namespace {
-
-/// The worker's side of the channel. read() returns nullopt and write() false when the supervisor is gone.
-class Channel {
- public:
-  std::optional<Frame> read() {
-    for (;;) {
-      if (auto frame = reader_.next()) return frame;
-      const ssize_t got = ::read(kWorkerChannel, bytes_.data(), bytes_.size());
-      if (got > 0)
-        reader_.feed({bytes_.data(), static_cast<size_t>(got)});
-      else if (got == 0 || errno != EINTR)
-        return std::nullopt;
-    }
-  }
-  bool write(const Frame& frame) {
-    const std::string bytes = encode_frame(frame);
-    for (size_t at = 0; at < bytes.size();) {
-      const ssize_t sent = ::send(kWorkerChannel, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
-      if (sent > 0)
-        at += static_cast<size_t>(sent);
-      else if (errno != EINTR)
-        return false;
-    }
-    return true;
-  }
-
- private:
-  FrameReader reader_;
-  std::vector<std::byte> bytes_ = std::vector<std::byte>(65536);  // not on the stack, which may be small
-};
 
 /// Process state that a candidate may have changed for later ones.
 class ProcessState {
@@ -141,7 +110,7 @@ int run_worker(const Registry& solvers, std::string_view build) {
   // The supervisor ends a worker; signals that a terminal sends to the whole group are the supervisor's to handle.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
   std::signal(SIGXFSZ, SIG_DFL);  // a candidate that writes beyond its limit dies of it
-  Channel channel;
+  InheritedChannel channel(kWorkerChannel);
   Worker worker(solvers, build);
   try {
     while (const auto frame = channel.read()) {

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "worker/worker_process.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -77,24 +72,10 @@ ChildCommand command_of(const WorkerOptions& options, const std::filesystem::pat
 
 }  // namespace
 
-/// A pair of connected sockets. Unlike pipes, they can be written to without a signal when the other end is gone. The
-/// worker's end is closed in this process once the worker has it.
-struct WorkerProcess::Channel {
-  Channel() {
-    std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-      fail(ErrorCode::device, "cannot create a channel to a worker ({}), close other programs", std::strerror(errno));
-    ours = Descriptor(ends[0]);
-    theirs = Descriptor(ends[1]);
-    ::fcntl(ours.number(), F_SETFL, O_NONBLOCK);
-  }
-  Descriptor ours, theirs;
-};
-
 WorkerProcess::WorkerProcess(const WorkerOptions& options, PollSet& poll_set)
-    : WorkerProcess(options, poll_set, Channel()) {}
+    : WorkerProcess(options, poll_set, ChannelPair()) {}
 
-WorkerProcess::WorkerProcess(const WorkerOptions& options, PollSet& poll_set, Channel channel)
+WorkerProcess::WorkerProcess(const WorkerOptions& options, PollSet& poll_set, ChannelPair channel)
     : options_(options),
       poll_set_(poll_set),
       folder_("worker"),
@@ -110,8 +91,7 @@ WorkerProcess::~WorkerProcess() {
 
 void WorkerProcess::ask(const WorkerRequest& request, Milliseconds longest) {
   longest_ = longest;
-  ATTUNE_CHECK(unsent_.empty(), "a worker does one request at a time");
-  unsent_ = encode_frame({++number_, to_payload(request)});
+  channel_.send({++number_, to_payload(request)});
   page_.clear();
   asked_ = Clock::now();
   poll_interval_ = std::clamp(shortest_limit(request) / 4, kMinPollInterval, kMaxPollInterval);
@@ -123,7 +103,7 @@ std::optional<WorkerProcess::Event> WorkerProcess::take() {
   if (!event) {
     watch();
   } else {
-    poll_set_.forget(channel_.number());
+    poll_set_.forget(channel_.descriptor());
     poll_set_.forget(child_.descriptor());
     poll_set_.wake_in(std::nullopt);
   }
@@ -133,7 +113,7 @@ std::optional<WorkerProcess::Event> WorkerProcess::take() {
 /// Makes the poll set readable when take() has something to do: an answer, the worker's end, space for what is unsent,
 /// a deadline.
 void WorkerProcess::watch() {
-  poll_set_.watch(channel_.number(), !unsent_.empty());
+  poll_set_.watch(channel_.descriptor(), channel_.is_sending());
   poll_set_.watch(child_.descriptor());
   const auto now = Clock::now();
   poll_set_.wake_in(std::min(deadline(page_.read()), now + poll_interval_) - now);
@@ -147,21 +127,21 @@ std::optional<WorkerProcess::Event> WorkerProcess::look() {
     } catch (const Error&) {
       return death(child_.reject());
     }
-    const short wanted = unsent_.empty() ? POLLIN : POLLIN | POLLOUT;
-    std::array<pollfd, 2> entries = {pollfd{channel_.number(), wanted, 0}, pollfd{child_.descriptor(), POLLIN, 0}};
+    const short wanted = channel_.is_sending() ? POLLIN | POLLOUT : POLLIN;
+    std::array<pollfd, 2> entries = {pollfd{channel_.descriptor(), wanted, 0}, pollfd{child_.descriptor(), POLLIN, 0}};
     if (::poll(entries.data(), entries.size(), 0) <= 0) {
       const Announcement announced = page_.read();
       if (Clock::now() < deadline(announced)) return std::nullopt;
       return death(child_.expire(announced.limit.count() > 0 ? announced.limit : longest_));
     }
-    if ((entries[0].revents & POLLOUT) != 0) write_request();
+    if ((entries[0].revents & POLLOUT) != 0) channel_.write();
     if (entries[1].revents != 0) return after_its_end();
     if ((entries[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     if (!page_.read().answering) {
       // A candidate wrote to the channel or closed it. The worker notices before it runs the next candidate, and ends.
       return death(turn_out((entries[0].revents & POLLHUP) != 0));
     }
-    if (!read_answers()) return death(turn_out(true));
+    if (!channel_.read()) return death(turn_out(true));
   }
 }
 
@@ -179,7 +159,7 @@ WaitStatus WorkerProcess::turn_out(bool hung_up) {
 
 /// An answer sent before the worker ended is accepted.
 WorkerProcess::Event WorkerProcess::after_its_end() {
-  if (page_.read().answering) read_answers();
+  if (page_.read().answering) channel_.read();
   try {
     if (auto answer = next_answer()) return std::move(*answer);
   } catch (const Error&) {
@@ -189,31 +169,10 @@ WorkerProcess::Event WorkerProcess::after_its_end() {
 
 /// Throws invalid_input for anything other than the answer to the request.
 std::optional<Reply> WorkerProcess::next_answer() {
-  auto frame = reader_.next();
+  auto frame = channel_.next();
   if (!frame) return std::nullopt;
   if (frame->number != number_) fail(ErrorCode::invalid_input, "an answer has no matching request: {}", frame->number);
   return answer_from(frame->payload);
-}
-
-/// False once the worker has closed its end.
-bool WorkerProcess::read_answers() {
-  std::vector<std::byte> bytes(65536);  // not on the stack, which may be small
-  for (;;) {
-    const ssize_t got = ::read(channel_.number(), bytes.data(), bytes.size());
-    if (got > 0)
-      reader_.feed({bytes.data(), static_cast<size_t>(got)});
-    else if (got == 0)
-      return false;
-    else if (errno != EINTR)
-      return errno == EAGAIN;
-  }
-}
-
-void WorkerProcess::write_request() {
-  const ssize_t sent = ::send(channel_.number(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
-  if (sent > 0) unsent_.erase(0, static_cast<size_t>(sent));
-  // A worker closes its end only by dying, which poll() reports next.
-  if (sent < 0 && errno == EPIPE) unsent_.clear();
 }
 
 WorkerProcess::Clock::time_point WorkerProcess::deadline(const Announcement& announced) const {

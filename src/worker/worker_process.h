@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "core/outcome.h"
+#include "process/channel/channel.h"
 #include "process/child.h"
 #include "process/memory_cgroup.h"
 #include "process/poll_set.h"
 #include "process/strays.h"
 #include "process/temporary_folder.h"
 #include "worker/announcement.h"
-#include "worker/frame.h"
 #include "worker/messages.h"
 #include "worker/worker_options.h"
 
@@ -56,14 +56,11 @@ class WorkerProcess {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Channel;
 
-  WorkerProcess(const WorkerOptions& options, PollSet& poll_set, Channel channel);
+  WorkerProcess(const WorkerOptions& options, PollSet& poll_set, ChannelPair channel);
   std::optional<Event> look();
   void watch();
   std::optional<Reply> next_answer();
-  bool read_answers();
-  void write_request();
   Clock::time_point deadline(const Announcement& announced) const;
   Event after_its_end();
   WaitStatus turn_out(bool hung_up);
@@ -75,10 +72,8 @@ class WorkerProcess {
   TemporaryFolder folder_;
   MemoryCgroup cgroup_;
   AnnouncementPage page_;
-  Descriptor channel_;
+  ChannelEnd channel_;
   Child child_;
-  FrameReader reader_;
-  std::string unsent_;
   uint64_t number_ = 0;
   Clock::time_point asked_;
   Milliseconds longest_{0};

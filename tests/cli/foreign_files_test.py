@@ -40,6 +40,7 @@ COMMANDS = {
     "status": ["status"],
     "online": ["online", "--device", "fake:0"],
     "worker": None,  # Speaks on descriptors that its parent hands it.
+    "compile-worker": None,  # The same.
 }
 # Where the option has no effect beside what COMMANDS gives.
 INSTEAD = {
@@ -107,8 +108,8 @@ class ForeignFiles(story.Story):
         if command:
             block = self.help(*command).partition("\nSubcommands:\n")[2].partition("\n\n")[0]
             return re.findall(r"(?m)^  (\S+) ", block)
-        # The commands stand in groups; the worker's is hidden.
-        return [*re.findall(r"(?m)^  ([a-z]\S*) ", self.help()), "worker"]
+        # The commands stand in groups; those of workers are hidden.
+        return [*re.findall(r"(?m)^  ([a-z]\S*) ", self.help()), "worker", "compile-worker"]
 
     def text_options(self, command):
         """Each option or positional whose value is any text, by its first name: all that could name a path."""

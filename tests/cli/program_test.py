@@ -108,8 +108,9 @@ class TheProgram(story.Story):
     def test_each_file_of_a_command_is_a_command(self):
         files = {path.name.removesuffix("_command.cpp") for path in (story.REPOSITORY / "src" / "cli").glob("*_command.cpp")}
         self.assertGreater(len(files), 10)
-        self.assertEqual({*sum(self.groups().values(), []), "worker"}, files)
+        self.assertEqual({*sum(self.groups().values(), []), "worker", "compile_worker"}, files)
         self.refused("worker", says="is started by tune, bench and check")
+        self.refused("compile-worker", "hostcc", says="is started by commands that compile, not by hand")
 
     def test_a_misspelt_flag_or_command_names_the_nearest(self):
         for arguments, sentence in (

@@ -143,6 +143,9 @@ std::filesystem::path kernel_cache_folder(const KernelOptions& options) {
 std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs) {
   PoolOptions pool{.jobs = options.jobs, .deadline = milliseconds_of(options.deadline_s), .keep = options.keep};
   if (pool.jobs == 0) pool.jobs = static_cast<uint32_t>(num_jobs);
+  // The running executable, even if its file has been replaced since.
+  pool.helper = {.arguments = {"/proc/self/exe", "compile-worker"},
+                 .environment = worker_options(device.kind, nullptr).environment};
   return std::make_unique<Kernels>(registry(), device, kernel_cache_folder(options), std::move(pool),
                                    max_cache_bytes(options));
 }

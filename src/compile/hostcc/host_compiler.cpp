@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <tuple>
 
-#include "base/blocked_write_signals.h"
 #include "base/error.h"
 #include "base/mutex.h"
 #include "base/text.h"
@@ -76,15 +74,6 @@ std::string ask_version(const fs::path& program) {
   return *name;
 }
 
-/// Does not use write_file_atomically: there are no other readers, and two fsyncs are a fifth of a compilation.
-void write_source(const fs::path& file, std::string_view source) {
-  const BlockedWriteSignals blocked;
-  std::ofstream stream(file, std::ios::binary);
-  stream << source;
-  stream.close();
-  if (!stream) fail(ErrorCode::io, "cannot write the source of a kernel, free some space: '{}'", file.string());
-}
-
 std::string instruction_set() {
   utsname names{};
   const std::string machine = ::uname(&names) == 0 ? names.machine : "unknown";
@@ -142,7 +131,7 @@ std::string HostCompiler::flaw_of(std::string_view file) const {
 /// A change of the options below must raise command_version().
 CompileCommand HostCompiler::command(const CompileTask& task, const fs::path& folder) const {
   const fs::path program = find_program();
-  write_source(folder / "kernel.c", task.source);
+  write_task_file(folder / "kernel.c", task.source);
   CompileCommand command;
   command.output = "kernel.so";
   command.environment = environment_in(folder);

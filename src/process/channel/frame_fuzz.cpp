@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "worker/frame.h"
+#include "process/channel/frame.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

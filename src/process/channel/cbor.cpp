@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/cbor.h"
+#include "process/channel/cbor.h"
 
 #include <array>
 #include <bit>

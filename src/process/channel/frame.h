@@ -8,7 +8,7 @@
 
 namespace attune {
 
-/// One message on a channel between supervisor and worker: a header of 32 bytes, then the payload
+/// One message on a channel between two processes of this program: a header of 32 bytes, then the payload
 /// (docs/formats/worker.md). `number` counts requests. An answer carries the number of its request, so that an
 /// unexpected answer is a protocol error.
 struct Frame {

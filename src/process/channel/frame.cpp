@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/frame.h"
+#include "process/channel/frame.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "tuner/problem/look_ahead.h"
+
+#include <algorithm>
+
+namespace attune {
+
+void LookAhead::admitted(double compile_s, double admission_s) noexcept {
+  compile_s_ += compile_s;
+  admission_s_ += admission_s;
+}
+
+uint32_t LookAhead::window(uint32_t num_compilers, uint32_t batch) const noexcept {
+  constexpr double kSpread = 2;  // Some kernels take twice as long to compile as others.
+  const uint32_t most = 2 * std::max<uint32_t>(num_compilers, 1) + batch;
+  if (admission_s_ <= 0) return most;
+  const double wanted = kSpread * compile_s_ / admission_s_;
+  uint32_t window = 1;
+  while (window < most && window < wanted) window *= 2;
+  return std::min(window, most);
+}
+
+}  // namespace attune
