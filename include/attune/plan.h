@@ -13,7 +13,9 @@ struct PlanTraits {
   uint64_t zeroed_bytes = 0;  ///< Prefix of the workspace: zero before the first run, and left zero by every run.
   /// Whether two launches on the same operands are expected to agree: its verification compares them.
   bool deterministic = true;
-  bool capturable = true, reentrant = true;
+  /// Whether a stream that is being captured may be given to run(): it neither allocates nor waits for the device.
+  bool capturable = false;
+  bool reentrant = true;
   /// The strictest requirement that the solver states for the plan, because its own code or its library's documentation
   /// gives it. What is not stated is never assumed.
   Requirement states = Requirement::none;

@@ -10,15 +10,33 @@
 
 namespace attune {
 
+/// Work that a stream has captured. The stream outlives it.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+  /// Enqueues all of it on that stream. Throws device.
+  virtual void launch() = 0;
+};
+
 /// An in-order queue of work. On a host it is the calling thread: work is done when the enqueuing call returns.
 class Stream {
  public:
   virtual ~Stream() = default;
   virtual void* native() const noexcept = 0;  ///< CUstream, hipStream_t; null on a host.
   virtual void synchronize() = 0;
-  /// Marks a point in time under a small number (0 … 1023); elapsed_us() is valid after synchronize().
+  /// Marks a point in time under a small number (0 … 1023); elapsed_us() is valid after synchronize(). In a capture the
+  /// mark becomes part of the graph, and is set anew by each of its launches.
   virtual void record(uint32_t event) = 0;
   virtual double elapsed_us(uint32_t from, uint32_t to) = 0;
+  /// Whether work can be captured; false (the default): begin_capture() and end_capture() are never called.
+  virtual bool can_capture() const noexcept { return false; }
+  /// From here to end_capture(), what this thread enqueues on the stream is captured and does not run. What allocates
+  /// or waits for the device in between makes end_capture() return null. Throws device.
+  virtual void begin_capture() {}
+  /// Returns what was captured: `former`, a graph of this stream or null, with its work replaced if the device can do
+  /// that, because this is cheaper, else a new graph. Null: some of the work cannot be captured; none of it has run,
+  /// and the stream is as it was. Throws device when the stream can no longer be used.
+  virtual std::unique_ptr<Graph> end_capture([[maybe_unused]] std::unique_ptr<Graph> former) { return nullptr; }
 };
 
 /// Effect of the scheduler on this process's threads while they were watched. With the clock it decides which of a
@@ -37,6 +55,18 @@ class DeviceThreads {
   /// Bracket a timed part.
   virtual void begin_watch() = 0;
   virtual Disturbance end_watch() = 0;
+};
+
+/// The streams of a dispatcher's callers, by Stream::native(), which their owners may be capturing. Thread-safe.
+class CallerStreams {
+ public:
+  virtual ~CallerStreams() = default;
+  /// Whether the stream is being captured. Takes about 50 ns.
+  virtual bool is_capturing(void* stream) const noexcept = 0;
+  /// Keeps the object until the graph that is being captured on the stream, and all that was made of it, have ended.
+  /// The object may then end on any thread, in which no call of the device is allowed. Returns false if the end cannot
+  /// be learnt; the caller then keeps the object for ever.
+  virtual bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept = 0;
 };
 
 /// Whether an earlier measurement may be returned.
@@ -61,6 +91,8 @@ class Device {
   virtual double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) = 0;
   /// Null (the default): it computes with none of the process's threads.
   virtual DeviceThreads* threads() { return nullptr; }
+  /// Null (the default): streams of callers are never captured.
+  virtual CallerStreams* caller_streams() noexcept { return nullptr; }
 };
 
 /// DeviceThreads::settle(), where the device has threads.

@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/variable.h"
@@ -17,30 +18,91 @@ namespace {
 constexpr double kBandwidthGbs = 100;
 constexpr double kClockCostUs = 20;
 
-class FakeStream final : public Stream {
- public:
-  explicit FakeStream(const FakeDevice& device) : device_(device) {}
-  void* native() const noexcept override { return nullptr; }
-  void synchronize() override {}
-  void record(uint32_t event) override { events_.at(event) = device_.now_us(); }
-  double elapsed_us(uint32_t from, uint32_t to) override { return events_.at(to) - events_.at(from); }
-
- private:
-  const FakeDevice& device_;
-  std::array<double, 1024> events_{};
-};
-
 std::vector<DeviceInfo> list_fake_devices() { return {FakeDevice::describe()}; }
 
 std::unique_ptr<Device> open_fake_device(std::string_view, int64_t) { return std::make_unique<FakeDevice>(); }
 
 }  // namespace
 
+/// What a stream has captured, in order.
+class FakeDevice::FakeGraph final : public Graph {
+ public:
+  explicit FakeGraph(std::vector<std::function<void()>> work) : work_(std::move(work)) {}
+  void launch() override {
+    for (const auto& one : work_) one();
+  }
+
+ private:
+  std::vector<std::function<void()>> work_;
+};
+
+class FakeDevice::FakeStream final : public Stream {
+ public:
+  explicit FakeStream(FakeDevice& device) : device_(device) {}
+  ~FakeStream() override { stop_capturing(); }
+  FakeStream(const FakeStream&) = delete;
+  FakeStream& operator=(const FakeStream&) = delete;
+
+  void* native() const noexcept override { return const_cast<FakeStream*>(this); }
+  void synchronize() override { spoil(); }
+  void record(uint32_t event) override {
+    push([this, event] { events_.at(event) = device_.now_us(); });
+  }
+  double elapsed_us(uint32_t from, uint32_t to) override { return events_.at(to) - events_.at(from); }
+  bool can_capture() const noexcept override { return true; }
+  void begin_capture() override {
+    FakeStream* nobody = nullptr;
+    ATTUNE_CHECK(device_.capturing_.compare_exchange_strong(nobody, this), "one stream at a time captures");
+    captured_.clear();
+    is_spoiled_ = false;
+  }
+  std::unique_ptr<Graph> end_capture(std::unique_ptr<Graph>) override {
+    stop_capturing();
+    if (is_spoiled_) return nullptr;
+    return std::make_unique<FakeGraph>(std::exchange(captured_, {}));
+  }
+
+  /// Captures the work, or does it now.
+  void push(std::function<void()> work) {
+    if (device_.capturing_ != this) return work();
+    captured_.push_back(std::move(work));
+  }
+  /// Something was done that cannot be captured.
+  void spoil() noexcept { is_spoiled_ = true; }
+
+ private:
+  void stop_capturing() noexcept {
+    FakeStream* own = this;
+    device_.capturing_.compare_exchange_strong(own, nullptr);
+  }
+
+  FakeDevice& device_;
+  std::vector<std::function<void()>> captured_;
+  std::atomic<bool> is_spoiled_{false};
+  std::array<double, 1024> events_{};
+};
+
 FakeDevice::FakeDevice(const FakeNoise& noise)
     : info_(describe()), memory_(static_cast<uint64_t>(info_.memory_bytes)), noise_(noise), random_(noise.seed) {
   if (const char* path = variable_value("ATTUNE_FAKE_BROKEN_DEVICE")) broken_path_ = path;
 }
 FakeDevice::~FakeDevice() = default;
+
+void FakeDevice::enqueue(void* stream, double us, std::function<void()> kernel) {
+  if (FakeStream* const capturing = capturing_; capturing != nullptr && stream == capturing) {
+    return capturing->push([this, us, kernel = std::move(kernel)] {
+      kernel();
+      advance_us(us);
+    });
+  }
+  kernel();
+  advance_us(us + kLaunchUs);
+}
+
+void FakeDevice::advance_us(double us) noexcept {
+  if (FakeStream* const capturing = capturing_) capturing->spoil();
+  now_us_.fetch_add(us * factor_, std::memory_order_relaxed);
+}
 
 bool FakeDevice::healthy() noexcept {
   std::error_code ignored;

@@ -2,7 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -26,7 +26,7 @@ struct FakeNoise {
 };
 
 /// A device with memory of its own and a counter as its clock: a fake kernel computes its result on the calling thread
-/// and then reports its time. Deterministic for a given noise seed. `fake:0`, gfx `fake`, 4 units.
+/// and then reports its time. Its streams capture. Deterministic for a given noise seed. `fake:0`, gfx `fake`, 4 units.
 class FakeDevice final : public Device, private DeviceThreads {
  public:
   explicit FakeDevice(const FakeNoise& noise = {});
@@ -34,9 +34,14 @@ class FakeDevice final : public Device, private DeviceThreads {
   FakeDevice(const FakeDevice&) = delete;
   FakeDevice& operator=(const FakeDevice&) = delete;
 
-  /// Adds `us` of undisturbed device time; called by kernels of the fake solver. A negative value is an intentional
-  /// fault. Thread-safe.
-  void advance_us(double us) noexcept { now_us_.fetch_add(us * factor_, std::memory_order_relaxed); }
+  /// What a launch takes beside its kernel's time, unless it is part of a graph.
+  static constexpr double kLaunchUs = 0.5;
+  /// Enqueues a kernel, which takes this time, on a stream (Stream::native()): runs it now, or with each launch of the
+  /// graph that the stream is capturing.
+  void enqueue(void* stream, double us, std::function<void()> kernel);
+  /// Adds `us` of undisturbed device time now, which cannot be captured. A negative value is an intentional fault.
+  /// Thread-safe.
+  void advance_us(double us) noexcept;
   double now_us() const noexcept { return now_us_.load(std::memory_order_relaxed); }
   /// Makes healthy() return false from now on. While the file that $ATTUNE_FAKE_BROKEN_DEVICE names exists, no fake
   /// device of any process is healthy.
@@ -56,6 +61,8 @@ class FakeDevice final : public Device, private DeviceThreads {
   DeviceThreads* threads() override { return this; }
 
  private:
+  class FakeStream;
+  class FakeGraph;
   void settle(std::string_view thread_pool, bool settled) override;
   void begin_watch() override;
   Disturbance end_watch() override;
@@ -65,6 +72,7 @@ class FakeDevice final : public Device, private DeviceThreads {
   FakeNoise noise_;
   Random random_;
   std::atomic<double> now_us_{0};
+  std::atomic<FakeStream*> capturing_{nullptr};
   double factor_ = 1;  ///< Noise factor of the current watched part; 1 outside.
   bool dirty_ = false;
   bool healthy_ = true;

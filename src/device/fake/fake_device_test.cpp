@@ -59,6 +59,40 @@ TEST(FakeDevice, DisturbsWatchedPartsOnly) {
   EXPECT_DOUBLE_EQ(device.now_us(), 40);
 }
 
+TEST(FakeDevice, AGraphRunsWhatWasCapturedAndTakesLessThanItsLaunches) {
+  FakeDevice device;
+  const auto stream = device.open_stream();
+  int runs = 0;
+  const auto enqueue_two = [&] {
+    stream->record(0);
+    for (int i = 0; i < 2; ++i) device.enqueue(stream->native(), 10, [&] { ++runs; });
+    stream->record(1);
+  };
+  enqueue_two();
+  EXPECT_DOUBLE_EQ(stream->elapsed_us(0, 1), 2 * (10 + FakeDevice::kLaunchUs));
+  stream->begin_capture();
+  enqueue_two();
+  const auto graph = stream->end_capture(nullptr);
+  EXPECT_EQ(runs, 2) << "captured work does not run";
+  ASSERT_NE(graph, nullptr);
+  for (int i = 0; i < 3; ++i) graph->launch();
+  EXPECT_EQ(runs, 8);
+  EXPECT_DOUBLE_EQ(stream->elapsed_us(0, 1), 20);
+}
+
+TEST(FakeDevice, CapturesNoWorkThatTakesItsTimeAtOnceAndNoWait) {
+  FakeDevice device;
+  const auto stream = device.open_stream();
+  stream->begin_capture();
+  device.advance_us(1);
+  EXPECT_EQ(stream->end_capture(nullptr), nullptr);
+  stream->begin_capture();
+  stream->synchronize();
+  EXPECT_EQ(stream->end_capture(nullptr), nullptr);
+  stream->begin_capture();
+  EXPECT_NE(stream->end_capture(nullptr), nullptr) << "the stream is as it was";
+}
+
 TEST(FakeDevice, RunsOutOfMemory) {
   FakeDevice device;
   const Buffer large = device.memory().allocate(static_cast<uint64_t>(device.info().memory_bytes) - 100, 64);

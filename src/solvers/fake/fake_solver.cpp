@@ -43,15 +43,20 @@ class FakePlan final : public Plan {
         bias_(static_cast<size_t>(shape.n)),
         c_(static_cast<size_t>(shape.m * shape.n)) {
     traits_.reentrant = false;
+    traits_.capturable = true;
     traits_.states = states;
     traits_.host_bytes =
         sizeof *this + plain_.size() + sizeof(float) * (a_.size() + b_.size() + bias_.size() + c_.size());
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
 
-  void run(const Launch& enqueued) const override {
-    const std::vector<void*> operands = FakeMemory::reach(enqueued.operands);
-    const Launch launch{operands, FakeMemory::reach(enqueued.workspace), enqueued.stream};
+  void run(const Launch& launch) const override {
+    device_.enqueue(launch.stream, us_, [this, operands = FakeMemory::reach(launch.operands)] { compute(operands); });
+  }
+
+ private:
+  void compute(std::span<void* const> operands) const {
+    const Launch launch{.operands = operands};
     const auto where = GemmOperands::of(shape_);
     const auto widen = [&](size_t operand, std::vector<float>& values) {
       to_float(shape_.in, static_cast<const std::byte*>(launch.operands[operand]), values);
@@ -78,10 +83,8 @@ class FakePlan final : public Plan {
       }
     }
     from_float(shape_.out, c_, static_cast<std::byte*>(launch.operands[where.c]));
-    device_.advance_us(us_);
   }
 
- private:
   GemmShape shape_;
   TensorSpec weights_;
   Layout layout_;
