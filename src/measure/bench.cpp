@@ -19,7 +19,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kMaxRests = 3;          // after these the sample is taken at any clock
 constexpr double kReferenceBytes = 8 * 2;  // a value and a scale
-constexpr uint64_t kWorkspaceAlignment = 64;
 constexpr double kFirstRunsUs = 2000;  // warm runs until this much time is spent, 3 at most
 
 double milliseconds_since(Clock::time_point start) {
@@ -219,7 +218,7 @@ Finding Bench::compare_rows(const OtherRows& other, std::span<void* const> at_m)
   ATTUNE_CHECK(axis, "the result of '{}' has no rows", specs_.back().role);
   device_.memory().fill(own.back()->area(), Poison::of(specs_.back().dtype).element);
   const GuardedBuffer workspace(device_, std::max<uint64_t>(1, other.plan->traits().workspace_bytes),
-                                kWorkspaceAlignment, 8);
+                                other.plan->traits().workspace_alignment, 8);
   device_.memory().fill(workspace.area(), {});
   launch_on(*other.plan, operands, workspace.data());
   const HostBytes expected = bytes_at_m(specs_.size() - 1), got(device_.memory(), own.back()->area());
@@ -238,7 +237,7 @@ void Bench::reserve(const PlanTraits& traits, bool verify) {
   if (workspace_.area().bytes >= traits.workspace_bytes) return;
   workspace_.reset();
   workspace_user_ = nullptr;
-  workspace_ = OwnBuffer(device_.memory(), traits.workspace_bytes, kWorkspaceAlignment);
+  workspace_ = OwnBuffer(device_.memory(), traits.workspace_bytes, kMaxWorkspaceAlignment);
 }
 
 void Bench::draw(const EntrantPlan& entrant, uint32_t launches) {

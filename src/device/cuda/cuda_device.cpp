@@ -34,7 +34,7 @@ ContestConstants cuda_constants() {
 
 }  // namespace
 
-CudaDevice::CudaDevice(DeviceInfo info) : info_(std::move(info)), driver_(CudaDriver::get()) {
+CudaDevice::CudaDevice(DeviceInfo info) : info_(std::move(info)), driver_(CudaDriver::get()), caller_streams_(driver_) {
   driver_.check(driver_.cuDeviceGet(&device_, cuda_ordinal(info_.id)), "find a device");
   max_clock_ghz_ = cuda_clock_ghz(driver_, device_);
   driver_.check(driver_.cuDevicePrimaryCtxRetain(&context_, device_), "open a device");
@@ -51,9 +51,7 @@ CudaDevice::~CudaDevice() {
   driver_.cuDevicePrimaryCtxRelease(device_);
 }
 
-double CudaDevice::relative_clock() {
-  return memory_->clock_ghz(kClockUs) / max_clock_ghz_;
-}
+double CudaDevice::relative_clock() { return memory_->clock_ghz(kClockUs) / max_clock_ghz_; }
 
 bool CudaDevice::healthy() noexcept {
   try {

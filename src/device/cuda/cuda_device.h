@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 
+#include "device/cuda/cuda_caller_streams.h"
 #include "device/cuda/cuda_driver.h"
 #include "device/cuda/cuda_memory.h"
 #include "device/device.h"
@@ -26,6 +27,8 @@ class CudaDevice final : public Device {
   std::unique_ptr<Stream> open_stream() override;
   double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) override;
 
+  CallerStreams* caller_streams() noexcept override { return &caller_streams_; }
+
   const CudaDriver& driver() const noexcept { return driver_; }
   CUcontext context() const noexcept { return context_; }
 
@@ -36,6 +39,7 @@ class CudaDevice final : public Device {
   CUcontext context_ = nullptr;
   double max_clock_ghz_ = 0;
   std::optional<CudaMemory> memory_;
+  CudaCallerStreams caller_streams_;
   std::map<int, double> bandwidths_;  ///< By size class.
 };
 

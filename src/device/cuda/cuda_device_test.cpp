@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "device/cuda/cuda_info.h"
 #include "device/devices.h"
+#include "device/own_buffer.h"
 
 namespace attune {
 namespace {
@@ -46,6 +48,51 @@ TEST_F(CudaGpu, TimesWorkBetweenMarks) {
   stream->synchronize();
   EXPECT_GE(stream->elapsed_us(0, 1), 0);
   EXPECT_LT(stream->elapsed_us(0, 1), 1e6);
+}
+
+TEST_F(CudaGpu, ReplaysWhatAStreamCaptured) {
+  const auto stream = device_->open_stream();
+  const OwnBuffer area(device_->memory(), 4096, 256);
+  const auto& driver = static_cast<CudaDevice&>(*device_).driver();
+  const CurrentContext current(driver, static_cast<CudaDevice&>(*device_).context());
+  const auto capture = [&](unsigned value, std::unique_ptr<Graph> former) {
+    stream->begin_capture();
+    stream->record(0);
+    EXPECT_TRUE(device_->caller_streams()->is_capturing(stream->native()));
+    driver.check(driver.cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(area.data()), value, 1024,
+                                         static_cast<CUstream>(stream->native())),
+                 "set memory");
+    stream->record(1);
+    return stream->end_capture(std::move(former));
+  };
+  const auto kept = std::make_shared<int>(0);
+  auto graph = capture(7, nullptr);
+  for (const unsigned value : {7u, 9u}) {
+    if (value == 9) graph = capture(value, std::move(graph));
+    ASSERT_NE(graph, nullptr);
+    device_->memory().fill(area.area(), {});
+    graph->launch();
+    stream->synchronize();
+    EXPECT_EQ(device_->memory().scan(area.area(), {value, 4}).num_equal, 1024u);
+    EXPECT_GT(stream->elapsed_us(0, 1), 0);
+  }
+  EXPECT_FALSE(device_->caller_streams()->is_capturing(stream->native()));
+  EXPECT_FALSE(device_->caller_streams()->keep_with_graph(stream->native(), kept));
+  stream->begin_capture();
+  EXPECT_TRUE(device_->caller_streams()->keep_with_graph(stream->native(), kept));
+  EXPECT_EQ(kept.use_count(), 2);
+  stream->end_capture(nullptr).reset();
+  EXPECT_EQ(kept.use_count(), 1);
+}
+
+TEST_F(CudaGpu, GivesNoGraphOfWorkThatCannotBeCaptured) {
+  const auto stream = device_->open_stream();
+  const auto& driver = static_cast<CudaDevice&>(*device_).driver();
+  stream->begin_capture();
+  driver.cuStreamSynchronize(static_cast<CUstream>(stream->native()));
+  EXPECT_EQ(stream->end_capture(nullptr), nullptr);
+  stream->synchronize();
+  EXPECT_TRUE(device_->healthy());
 }
 
 TEST_F(CudaGpu, RefusesMoreMemoryThanItHas) {

@@ -17,8 +17,8 @@ struct ArchitectureRates {
   int fp64, fp32, half, int8, fp8;  ///< `half`: bf16 and fp16; 0: the type has no unit of its own.
 };
 constexpr ArchitectureRates kRates[] = {
-    {8, 0, 128, 128, 2048, 4096, 0},    {8, 6, 4, 256, 1024, 2048, 0},      {8, 7, 4, 256, 1024, 2048, 0},
-    {8, 9, 4, 256, 1024, 2048, 2048},   {9, 0, 256, 256, 4096, 8192, 8192}, {10, 0, 256, 256, 8192, 16384, 16384},
+    {8, 0, 128, 128, 2048, 4096, 0},     {8, 6, 4, 256, 1024, 2048, 0},      {8, 7, 4, 256, 1024, 2048, 0},
+    {8, 9, 4, 256, 1024, 2048, 2048},    {9, 0, 256, 256, 4096, 8192, 8192}, {10, 0, 256, 256, 8192, 16384, 16384},
     {10, 3, 256, 256, 8192, 512, 16384}, {12, 0, 4, 256, 1024, 2048, 2048},  {12, 1, 4, 256, 1024, 2048, 2048},
 };
 
@@ -75,8 +75,13 @@ std::map<std::string, double> cuda_peak_gflops(const CudaRates& rates) {
   // What has no unit of its own is widened to halves.
   const double half = found->half * cycles, int8 = std::max(found->int8, found->half) * cycles,
                fp8 = std::max(found->fp8, found->half) * cycles;
-  return {{"fp64", found->fp64 * cycles}, {"fp32", found->fp32 * cycles}, {"bf16", half}, {"fp16", half},
-          {"int8", int8},                 {"e4m3fn", fp8},                {"e5m2", fp8}};
+  return {{"fp64", found->fp64 * cycles},
+          {"fp32", found->fp32 * cycles},
+          {"bf16", half},
+          {"fp16", half},
+          {"int8", int8},
+          {"e4m3fn", fp8},
+          {"e5m2", fp8}};
 }
 
 double cuda_clock_ghz(const CudaDriver& driver, CUdevice device) {

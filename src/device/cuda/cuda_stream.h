@@ -20,11 +20,15 @@ class CudaStream final : public Stream {
   void synchronize() override;
   void record(uint32_t event) override;
   double elapsed_us(uint32_t from, uint32_t to) override;
+  bool can_capture() const noexcept override { return true; }
+  void begin_capture() override;
+  std::unique_ptr<Graph> end_capture(std::unique_ptr<Graph> former) override;
 
  private:
   const CudaDriver& driver_;
   CUcontext context_;
   CUstream stream_ = nullptr;
+  bool is_capturing_ = false;
   std::array<CUevent, 1024> events_{};  ///< Made when they are first recorded.
 };
 

@@ -51,11 +51,9 @@ CUfunction DeviceKernels::function(const char* name) const {
 template <typename... Values>
 void DeviceKernels::launch(CUfunction kernel, uint64_t elements, Values... values) {
   std::array<void*, sizeof...(Values)> arguments = {&values...};
-  const auto blocks =
-      static_cast<uint32_t>(std::clamp<uint64_t>((elements + kThreads - 1) / kThreads, 1, max_blocks_));
-  driver_.check(
-      driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments.data(), nullptr),
-      "launch a kernel");
+  const auto blocks = static_cast<uint32_t>(std::clamp<uint64_t>((elements + kThreads - 1) / kThreads, 1, max_blocks_));
+  driver_.check(driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments.data(), nullptr),
+                "launch a kernel");
 }
 
 std::array<uint64_t, DeviceKernels::kNumWords> DeviceKernels::results() {

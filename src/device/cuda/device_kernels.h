@@ -13,7 +13,8 @@ namespace attune {
 /// return when they are done. Used by one thread at a time, in whose current context it lives. Throws device.
 class DeviceKernels {
  public:
-  /// `num_units`: multiprocessors. The driver compiles the kernels for an architecture that this build has no binary of.
+  /// `num_units`: multiprocessors. The driver compiles the kernels for an architecture that this build has no binary
+  /// of.
   DeviceKernels(const CudaDriver& driver, int64_t num_units);
   ~DeviceKernels();
   DeviceKernels(const DeviceKernels&) = delete;

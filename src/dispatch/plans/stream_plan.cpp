@@ -10,8 +10,6 @@
 namespace attune {
 namespace {
 
-constexpr uint32_t kAlignment = 256;
-
 class StreamPlan final : public Plan {
  public:
   StreamPlan(std::unique_ptr<Plan> plan, Device& device)
@@ -42,7 +40,7 @@ class StreamPlan final : public Plan {
   /// The prefix is zeroed once: each run of the plan leaves it so.
   OwnBuffer new_workspace() const {
     const PlanTraits& wanted = plan_->traits();
-    OwnBuffer fresh(device_.memory(), wanted.workspace_bytes, kAlignment);
+    OwnBuffer fresh(device_.memory(), wanted.workspace_bytes, wanted.workspace_alignment);
     device_.memory().fill(fresh.area().part(0, wanted.zeroed_bytes), {});
     return fresh;
   }

@@ -90,9 +90,9 @@ cublasLtMatmulAlgo_t CublasltMatmul::preferred(cublasLtHandle_t handle, uint64_t
     prefer(operand, kAlignment);
   cublasLtMatmulHeuristicResult_t result{};
   int count = 0;
-  const cublasStatus_t status = library_.cublasLtMatmulAlgoGetHeuristic(
-      handle, description_.get(), weights_.get(), activations_.get(), result_.get(), result_.get(), made, 1, &result,
-      &count);
+  const cublasStatus_t status =
+      library_.cublasLtMatmulAlgoGetHeuristic(handle, description_.get(), weights_.get(), activations_.get(),
+                                              result_.get(), result_.get(), made, 1, &result, &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
     fail(ErrorCode::unavailable, "cuBLASLt has no algorithm for this product");
   library_.check(status, "choose an algorithm");
@@ -100,8 +100,7 @@ cublasLtMatmulAlgo_t CublasltMatmul::preferred(cublasLtHandle_t handle, uint64_t
 }
 
 void CublasltMatmul::run(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm,
-                         std::span<void* const> operands, void* workspace, size_t workspace_bytes,
-                         void* stream) const {
+                         std::span<void* const> operands, void* workspace, size_t workspace_bytes, void* stream) const {
   const float alpha = 1, beta = 0;
   // The bias is named in the description, and several threads may run one plan.
   cublasLtMatmulDescOpaque_t own;
@@ -111,11 +110,11 @@ void CublasltMatmul::run(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& al
     description = &own;
     set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands[where_.bias]);
   }
-  library_.check(library_.cublasLtMatmul(handle, description, &alpha, operands[where_.b], weights_.get(),
-                                         operands[where_.a], activations_.get(), &beta, operands[where_.c],
-                                         result_.get(), operands[where_.c], result_.get(), &algorithm, workspace,
-                                         workspace_bytes, static_cast<cudaStream_t>(stream)),
-                 "enqueue a product");
+  library_.check(
+      library_.cublasLtMatmul(handle, description, &alpha, operands[where_.b], weights_.get(), operands[where_.a],
+                              activations_.get(), &beta, operands[where_.c], result_.get(), operands[where_.c],
+                              result_.get(), &algorithm, workspace, workspace_bytes, static_cast<cudaStream_t>(stream)),
+      "enqueue a product");
 }
 
 }  // namespace attune

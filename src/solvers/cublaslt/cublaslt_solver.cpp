@@ -19,6 +19,8 @@ namespace {
 
 /// What PyTorch gives the library on a Hopper GPU (CUBLASLT_WORKSPACE_SIZE), for its heuristic.
 constexpr uint64_t kHeuristicWorkspaceBytes = 32u << 20;
+/// Stated by the documentation of cublasLtMatmul().
+constexpr uint32_t kWorkspaceAlignment = 256;
 /// An algorithm that needs more is left out: plans of a process keep theirs.
 constexpr uint64_t kMaxWorkspaceBytes = 128u << 20;
 
@@ -55,13 +57,14 @@ class CublasltPlan final : public Plan {
     const auto workspace = matmul_.workspace_of(opened_->handle, algorithm_);
     if (!workspace) fail(ErrorCode::unavailable, "cuBLASLt does not accept this algorithm for the product");
     traits_.workspace_bytes = *workspace;
+    traits_.workspace_alignment = kWorkspaceAlignment;
+    traits_.capturable = true;
     traits_.host_bytes = sizeof *this + 4096;  // Descriptions are small; the library's kernels are shared.
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
   void run(const Launch& launch) const override {
     const CurrentContext current(opened_->driver, opened_->context);
-    matmul_.run(opened_->handle, algorithm_, launch.operands, launch.workspace, traits_.workspace_bytes,
-                launch.stream);
+    matmul_.run(opened_->handle, algorithm_, launch.operands, launch.workspace, traits_.workspace_bytes, launch.stream);
   }
 
  private:

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "device/cuda/cuda_driver.h"
+#include "device/device.h"
+
+namespace attune {
+
+/// Streams that others opened, in any context.
+class CudaCallerStreams final : public CallerStreams {
+ public:
+  explicit CudaCallerStreams(const CudaDriver& driver) : driver_(driver) {}
+  bool is_capturing(void* stream) const noexcept override;
+  bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept override;
+
+ private:
+  const CudaDriver& driver_;
+};
+
+}  // namespace attune
