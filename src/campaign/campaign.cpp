@@ -272,7 +272,9 @@ CampaignResult run_campaign(const TuneOptions& options) {
   const auto environments = open_environments_to_tune(options);
   if (environments.empty()) return {interrupt_status(), {}};
   Executor& executor = *environments.front().executor;
-  static_cast<ContestConstants&>(how.contest) = device_kind(executor.device().kind).contest;
+  const DeviceKind& kind = device_kind(executor.device().kind);
+  static_cast<ContestConstants&>(how.contest) = kind.contest;
+  how.protocol.timing = kind.timing;
   const TuneInputs inputs = read_tune_inputs(options, executor, variables);
   print_notices(inputs);
   if (inputs.items.empty() && inputs.skipped.empty()) {

@@ -69,6 +69,7 @@ int run_bench(const BenchOptions& options) {
         object["spread_us"] = measured->spread_us;
         object["samples"] = measured->samples.size();
         object["noisy"] = measured->noisy;
+        object["timing"] = name(measured->timing);
         add_comparison(object, result.comparison);
       }
       list.push_back(std::move(object));

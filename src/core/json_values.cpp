@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/json_values.h"
 
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -13,19 +12,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 3> kTimingNames = {"graph", "events", "host"};
-
 [[noreturn]] void fail_value(std::string_view what, std::string_view text) {
   fail(ErrorCode::invalid_input, "{} is not known: '{}'", what, shown(text));
 }
 
-Timing timing_from(const json& value) {
-  const auto text = value.get<std::string>();
-  for (size_t i = 0; i < kTimingNames.size(); ++i) {
-    if (kTimingNames[i] == text) return static_cast<Timing>(i);
-  }
-  fail_value("the timing", text);
-}
+constexpr std::string_view kClockBefore = "host";  // The clock's name in entries of older versions.
 
 [[noreturn]] void fail_whole(const json& value, std::string_view range) {
   // A number is short and is printed; any other value may be large, so its type is printed.
@@ -61,6 +52,13 @@ int64_t int64_from(const json& value) {
   return value.get<int64_t>();
 }
 
+Timing timing_from(const json& value) {
+  const auto text = value.get<std::string>();
+  if (const auto timing = parse_timing(text)) return *timing;
+  if (text == kClockBefore) return Timing::clock;
+  fail_value("the timing", text);
+}
+
 json json_of(const Candidate& candidate) {
   return {{"solver", candidate.solver}, {"version", candidate.version}, {"config", candidate.config.key()}};
 }
@@ -76,6 +74,7 @@ json json_of(const Protocol& protocol) {
                 {"min_gain", protocol.min_gain},
                 {"err_ratio", protocol.err_ratio}};
   if (protocol.require != Requirement::none) value["require"] = text(protocol.require);
+  if (protocol.timing != Timing::clock) value["timing"] = name(protocol.timing);
   return value;
 }
 Protocol protocol_from(const json& value) {
@@ -84,7 +83,8 @@ Protocol protocol_from(const json& value) {
           uint64_from(value.at("seed")),
           real_from(value.at("min_gain")),
           real_from(value.at("err_ratio")),
-          parse_requirement(value.value("require", ""))};
+          parse_requirement(value.value("require", "")),
+          value.contains("timing") ? timing_from(value.at("timing")) : Timing::clock};
 }
 
 json json_of(const Errors& errors) { return json::array({errors.mismatch_ratio, errors.max_relative, errors.cosine}); }
@@ -109,7 +109,7 @@ json json_of(const Measurement& measurement) {
           {"spread_us", measurement.spread_us},
           {"workspace_bytes", measurement.workspace_bytes},
           {"rotation_bytes", measurement.rotation_bytes},
-          {"timing", kTimingNames[static_cast<size_t>(measurement.timing)]},
+          {"timing", name(measurement.timing)},
           {"epoch", measurement.epoch},
           {"dropped_samples", measurement.dropped_samples}};
 }

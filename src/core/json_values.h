@@ -26,6 +26,7 @@ Candidate candidate_from(const nlohmann::json& value);
 Protocol protocol_from(const nlohmann::json& value);
 Errors errors_from(const nlohmann::json& value);
 Sample sample_from(const nlohmann::json& value);
+Timing timing_from(const nlohmann::json& value);
 Measurement measurement_from(const nlohmann::json& value);
 Outcome outcome_from(const nlohmann::json& value);
 

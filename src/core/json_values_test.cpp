@@ -49,8 +49,13 @@ TEST(JsonValues, AnOutcomeComesBackWithItsMeasurementOrWithoutOne) {
   Outcome outcome{Status::timed_out, "a detail\xff", {0.1, 0.2, 0.3}, std::nullopt};
   EXPECT_EQ(outcome_from(json_of(outcome)), outcome);
   outcome.measurement.emplace().samples = {{1.1f, 0.9f, 3, true}};
-  outcome.measurement->timing = Timing::events;
-  EXPECT_EQ(outcome_from(json_of(outcome)), outcome);
+  for (const Timing timing : {Timing::clock, Timing::events, Timing::graph}) {
+    outcome.measurement->timing = timing;
+    EXPECT_EQ(outcome_from(json_of(outcome)), outcome);
+  }
+  auto before = json_of(outcome);
+  before["measurement"]["timing"] = "host";
+  EXPECT_EQ(outcome_from(before).measurement->timing, Timing::clock) << "its name in entries of older versions";
 }
 
 }  // namespace

@@ -49,14 +49,19 @@ struct Errors {
   bool operator==(const Errors&) const = default;
 };
 
-enum class Timing : uint8_t { graph, events, host };
+/// How a sample was timed. clock: by the processor's clock, around the calls; events: by marks in the stream, around
+/// the launches; graph: by marks around the launches in a captured graph of them, which leaves out the gaps between
+/// calls.
+enum class Timing : uint8_t { clock, events, graph };
+std::string_view name(Timing timing) noexcept;
+std::optional<Timing> parse_timing(std::string_view text) noexcept;
 
 struct Measurement {
   std::vector<Sample> samples;
   bool noisy = false;                   ///< Fewer than 3 samples were clean: all were used.
   double median_us = 0, spread_us = 0;  ///< Median and 1.4826·MAD of the samples used.
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
-  Timing timing = Timing::host;
+  Timing timing = Timing::clock;
   uint32_t epoch = 0, dropped_samples = 0;
   bool operator==(const Measurement&) const = default;
 };

@@ -16,6 +16,7 @@ constexpr std::array<std::string_view, 12> kStatusNames = {
     "ok",           "unsupported",      "compile_failed", "load_failed", "launch_failed", "out_of_memory",
     "wrong_result", "implausible_time", "timed_out",      "crashed",     "device_lost",   "cancelled"};
 constexpr std::array<std::string_view, 3> kStageNames = {"verify", "screen", "final"};
+constexpr std::array<std::string_view, 3> kTimingNames = {"clock", "events", "graph"};
 constexpr std::array<std::string_view, 4> kVerdictNames = {"faster", "tie", "baseline", "required"};
 
 template <typename Enum, size_t N>
@@ -38,6 +39,8 @@ bool drifts(std::string_view component) {
 
 std::string_view name(Status status) noexcept { return kStatusNames[static_cast<size_t>(status)]; }
 std::optional<Status> parse_status(std::string_view text) noexcept { return parse_name<Status>(kStatusNames, text); }
+std::string_view name(Timing timing) noexcept { return kTimingNames[static_cast<size_t>(timing)]; }
+std::optional<Timing> parse_timing(std::string_view text) noexcept { return parse_name<Timing>(kTimingNames, text); }
 std::string_view name(Stage stage) noexcept { return kStageNames[static_cast<size_t>(stage)]; }
 std::optional<Stage> parse_stage(std::string_view text) noexcept { return parse_name<Stage>(kStageNames, text); }
 std::string_view name(Verdict verdict) noexcept { return kVerdictNames[static_cast<size_t>(verdict)]; }
@@ -70,7 +73,8 @@ CachePolicy parse_cache_policy(std::string_view text) {
 }
 
 std::string Protocol::measured_key() const {
-  return fmt::format("{} seed={} err={}{}", name(cache), seed, err_ratio, require_field(require));
+  return fmt::format("{} seed={} err={}{}{}", name(cache), seed, err_ratio, require_field(require),
+                     timing == Timing::graph ? " timing=graph" : "");
 }
 
 std::string Protocol::searched_key() const {

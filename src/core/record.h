@@ -40,8 +40,10 @@ struct Protocol {
   double err_ratio = 0.05;  ///< `--errRatio`: exclusive upper bound.
   /// What a winner must meet. It belongs to both keys: a candidate is verified for it, and a Decision is made under it.
   Requirement require = Requirement::none;
-  /// Everything a Record depends on, in one line: temperature of the operands, data, verification. A field added later
-  /// appears only if it is not at its default, so that older lines stay valid.
+  /// How candidates are timed on the device, if their plans can be timed so (DeviceKind::timing).
+  Timing timing = Timing::clock;
+  /// Everything a Record depends on, in one line: temperature of the operands, data, verification, graphs. A field
+  /// added later appears only if it is not at its default, so that older lines stay valid.
   std::string measured_key() const;
   /// Everything else a Decision depends on, in one line: procedure with strategy and trials, seed, required gain.
   std::string searched_key() const;
@@ -150,6 +152,7 @@ struct Decision {
   Errors errors;          ///< Errors of the winner.
   Comparison comparison;  ///< Of the winner with the baseline.
   double baseline_us = 0;
+  Timing timing = Timing::clock;  ///< Of all finalists from the finals on.
   /// Number of fresh workers that the comparison is from; 0: from the samples that chose the winner.
   uint32_t num_openings = 0;
   /// The budget left no time for the pause before the confirm, so the samples that chose the winner and those that

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/outcome.h"
+
 namespace attune {
 
 /// Number of an admitted candidate in an executor; unique over all its open problems.
@@ -17,12 +19,14 @@ inline Milliseconds milliseconds_of(double seconds) noexcept {
   return Milliseconds(static_cast<int64_t>(std::ceil(1e3 * std::clamp(seconds, 0.0, kYearS))));
 }
 
-/// One entry of a measuring schedule: the candidate, its sample's round, and the number of launches timed together.
+/// One entry of a measuring schedule: the candidate, its sample's round, the number of launches timed together, and
+/// how.
 struct Turn {
   Slot slot = 0;
   uint32_t round = 0;
   uint32_t launches = 1;
-  Milliseconds limit{0};  ///< Deadline of this turn; 0: none.
+  Milliseconds limit{0};          ///< Deadline of this turn; 0: none.
+  Timing timing = Timing::clock;  ///< How to time it; graph: of a candidate whose Admitted::timing is graph.
   bool operator==(const Turn&) const = default;
 };
 

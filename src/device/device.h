@@ -28,10 +28,9 @@ class Stream {
   /// mark becomes part of the graph, and is set anew by each of its launches.
   virtual void record(uint32_t event) = 0;
   virtual double elapsed_us(uint32_t from, uint32_t to) = 0;
-  /// Whether work can be captured; false (the default): begin_capture() and end_capture() are never called.
-  virtual bool can_capture() const noexcept { return false; }
   /// From here to end_capture(), what this thread enqueues on the stream is captured and does not run. What allocates
-  /// or waits for the device in between makes end_capture() return null. Throws device.
+  /// or waits for the device in between makes end_capture() return null. Throws device. Called on devices alone whose
+  /// kind is timed by graphs (DeviceKind::timing).
   virtual void begin_capture() {}
   /// Returns what was captured: `former`, a graph of this stream or null, with its work replaced if the device can do
   /// that, because this is cheaper, else a new graph. Null: some of the work cannot be captured; none of it has run,

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/outcome.h"
 #include "device/device.h"
 #include "search/contest_options.h"
 
@@ -24,8 +25,9 @@ struct DeviceKind {
   /// Opens an id that list() returned. `max_units`: see open_device().
   std::unique_ptr<Device> (*open)(std::string_view id, int64_t max_units) = nullptr;
   DeviceNumbers numbers = DeviceNumbers::devices;
-  ContestConstants contest{};    ///< Found by experiment on such devices (docs/measurement.md).
-  size_t max_open_problems = 2;  ///< Problems that one executor keeps open.
+  Timing timing = Timing::events;  ///< How launches are timed, if their plans can be timed so.
+  ContestConstants contest{};      ///< Found by experiment on such devices (docs/measurement.md).
+  size_t max_open_problems = 2;    ///< Problems that one executor keeps open.
 };
 
 /// Kinds of this build, then those that were registered, in that order. Fixed at the first call.

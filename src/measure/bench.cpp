@@ -266,8 +266,19 @@ void Bench::run_untimed(const EntrantPlan& entrant, uint32_t launches) {
   stream_->synchronize();
 }
 
-Bench::FirstRun Bench::first_run(const EntrantPlan& entrant, Milliseconds limit) {
-  FirstRun first;
+/// Captures the drawn launches, in place of those of the entrant's last turn. False: they cannot be captured.
+bool Bench::capture(EntrantPlan& entrant) {
+  entrant.graph = capture_launches(*stream_, *entrant.plan, launches_, std::move(entrant.graph));
+  return entrant.graph != nullptr;
+}
+
+double Bench::time_drawn(EntrantPlan& entrant, Timing timing) {
+  if (timing == Timing::graph) return time_graph(*stream_, *entrant.graph, launches_.size());
+  return time_launches(*stream_, *entrant.plan, launches_);
+}
+
+Bench::FirstRun Bench::first_run(EntrantPlan& entrant, Milliseconds limit) {
+  FirstRun first{.timing = protocol_.timing};
   announce(entrant.slot, limit);
   auto start = Clock::now();
   run_untimed(entrant, 1);
@@ -279,7 +290,9 @@ Bench::FirstRun Bench::first_run(const EntrantPlan& entrant, Milliseconds limit)
     draw(entrant, 1);
     announce(entrant.slot, limit);
     start = Clock::now();
-    const double us = time_launches(*stream_, *entrant.plan, launches_);
+    if (first.timing == Timing::graph && !(entrant.plan->traits().capturable && capture(entrant)))
+      first.timing = Timing::events;
+    const double us = time_drawn(entrant, first.timing);
     ++first.launches;
     check_limit(start, limit);
     first.us = i == 0 ? us : std::min(first.us, us);
@@ -296,7 +309,7 @@ void Bench::put(EntrantPlan entrant) {
 }
 
 Bench::Sampling Bench::take(const Turn& turn) {
-  const EntrantPlan& entrant = plans_.at(turn.slot);
+  EntrantPlan& entrant = plans_.at(turn.slot);
   const uint32_t launches = std::max(1u, turn.launches), untimed = untimed_for(launches);
   Sampling taken;
   announce(turn.slot, turn.limit);
@@ -312,9 +325,12 @@ Bench::Sampling Bench::take(const Turn& turn) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1 << taken.dropped++));
   }
   draw(entrant, launches);
+  // Each turn is captured anew, so that the copies have a fresh order: see docs/measurement.md.
+  if (turn.timing == Timing::graph && !capture(entrant))
+    fail(ErrorCode::device, "its launches were captured when it was admitted, and cannot be captured any more");
   DeviceThreads* const threads = device_.threads();
   if (threads != nullptr) threads->begin_watch();
-  const double us = time_launches(*stream_, *entrant.plan, launches_);
+  const double us = time_drawn(entrant, turn.timing);
   const Disturbance disturbance = threads != nullptr ? threads->end_watch() : Disturbance{};
   taken.launches += launches;
   check_limit(start, turn.limit);

@@ -39,6 +39,7 @@ class Bench {
     std::string pool;
     std::shared_ptr<PackedWeights> weights;  ///< Null: plain weights.
     Slot slot = 0;                           ///< Announced before each launch.
+    std::unique_ptr<Graph> graph{};          ///< Of its last turn that was timed by one; null: none was.
   };
   struct Sampling {
     Sample sample;
@@ -49,6 +50,7 @@ class Bench {
     double us = 0;
     uint32_t batch = 1;
     uint64_t launches = 0;
+    Timing timing = Timing::clock;  ///< See Admitted::timing.
   };
 
   /// Allocates and fills the rotation; measures a bandwidth if this size class has none. `announcer` may be null; it
@@ -87,7 +89,7 @@ class Bench {
   /// Error{device}.
   void reserve(const PlanTraits& traits, bool verify);
   /// Runs the entrant cold once, then returns the fastest of up to three warm runs, after its pool has its cores.
-  FirstRun first_run(const EntrantPlan& entrant, Milliseconds limit);
+  FirstRun first_run(EntrantPlan& entrant, Milliseconds limit);
 
   void put(EntrantPlan entrant);
   bool has(Slot slot) const noexcept { return plans_.contains(slot); }
@@ -101,6 +103,8 @@ class Bench {
   Finding compare_rows(const OtherRows& other, std::span<void* const> at_m);
   void run_untimed(const EntrantPlan& entrant, uint32_t launches);
   void draw(const EntrantPlan& entrant, uint32_t launches);
+  bool capture(EntrantPlan& entrant);
+  double time_drawn(EntrantPlan& entrant, Timing timing);
   void clear_prefix(const Plan& plan);
   void announce(Slot slot, Milliseconds limit);
   void fill(const Op& op, const Problem& problem, std::span<const Buffer> areas);

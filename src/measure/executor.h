@@ -99,6 +99,8 @@ struct Admitted {
   /// Hash of its output for the operands that are timed, if the protocol has a requirement that its plan states; else
   /// empty. Executors expect it again from whatever worker restores the candidate.
   std::string output;
+  /// How its samples can be timed: as the protocol says, or by events if its plan cannot be captured.
+  Timing timing = Timing::clock;
   bool operator==(const Admitted&) const = default;
 };
 struct Sampled {

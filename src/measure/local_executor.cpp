@@ -290,6 +290,7 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
     const Bench::FirstRun first = bench.first_run(entrant, admission.limits.run);
     answer.launches += first.launches;
     answer.batch = first.batch;
+    answer.timing = first.timing;
     const std::string reason = bench.why_implausible(first.us);
     return reason.empty() ? Finding{} : Finding{Status::implausible_time, reason, {}};
   });

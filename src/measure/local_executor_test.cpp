@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <new>
+#include <set>
 #include <stdexcept>
+#include <vector>
 
 #include "device/fake/fake_device.h"
 #include "measure/blocking_calls.h"
 #include "measure/evaluate.h"
+#include "testing/enqueued_gemm.h"
 #include "testing/planted_gemm.h"
 
 namespace attune {
@@ -19,13 +22,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Configs name a fault and a time: `fault=none;us=5`. Records the calls of prepare.
+/// Configs name a fault and a time: `fault=none;us=5`. Records the calls of prepare. `enqueued`: an EnqueuedGemm,
+/// 1: that states so; `claims`: the plan states that it can be captured, which is wrong.
 class PlantedSolver final : public Solver {
  public:
   /// `at_end`: called when a plan is freed.
   explicit PlantedSolver(std::string id = "planted.gemm", int* opened = nullptr,
-                         const std::function<void()>* at_end = nullptr)
-      : id_(std::move(id)), opened_(opened), at_end_(at_end) {}
+                         const std::function<void()>* at_end = nullptr, std::vector<void*>* weights = nullptr)
+      : id_(std::move(id)), opened_(opened), at_end_(at_end), weights_(weights) {}
   std::string_view id() const override { return id_; }
   std::string_view version() const override { return "1"; }
   std::string_view title() const override { return "planted faults"; }
@@ -35,20 +39,21 @@ class PlantedSolver final : public Solver {
   std::unique_ptr<Backend> open(Device& device) const override {
     if (opened_ != nullptr) ++*opened_;
     if (id_ == "absent.gemm") fail(ErrorCode::unavailable, "the planted library is absent");
-    return std::make_unique<PlantedBackend>(id_, dynamic_cast<FakeDevice&>(device), at_end_);
+    return std::make_unique<PlantedBackend>(id_, dynamic_cast<FakeDevice&>(device), at_end_, weights_);
   }
 
  private:
   class PlantedBackend final : public Backend {
    public:
-    PlantedBackend(std::string id, FakeDevice& device, const std::function<void()>* at_end)
-        : id_(std::move(id)), device_(device), at_end_(at_end) {}
+    PlantedBackend(std::string id, FakeDevice& device, const std::function<void()>* at_end, std::vector<void*>* weights)
+        : id_(std::move(id)), device_(device), at_end_(at_end), weights_(weights) {}
     Versions versions() const override { return {{id_, "1+7"}}; }
     SearchSpace space(const Problem&) override {
       std::vector<Config> rows;
       for (const char* row :
            {"fault=none;us=5", "fault=none;us=6", "fault=none;us=8;workspace=64", "fault=none;us=0", "fault=none;us=-3",
-            "fault=none;us=5;workspace=600000000", "fault=tile_dropped;us=5", "fault=throws;us=5", "fault=load;us=5"}) {
+            "fault=none;us=5;workspace=600000000", "fault=tile_dropped;us=5", "fault=throws;us=5", "fault=load;us=5",
+            "enqueued=0;fault=none;us=5", "enqueued=1;fault=none;us=5", "claims=1;fault=none;us=5"}) {
         rows.push_back(Config::parse(row));
       }
       return SearchSpace::listed(std::move(rows));
@@ -58,12 +63,16 @@ class PlantedSolver final : public Solver {
       if (config.text("fault") == "load") fail(ErrorCode::invalid_input, "no such algorithm");
       const auto named = std::find(kFaultNames.begin(), kFaultNames.end(), config.text("fault"));
       const auto fault = static_cast<Fault>(named - kFaultNames.begin());
+      const auto us = static_cast<double>(config.integer("us"));
+      if (config.has("enqueued"))
+        return std::make_unique<EnqueuedGemm>(GemmShape::of(problem), us, config.integer("enqueued") == 1, device_,
+                                              [this](auto operands) { weights_->push_back(operands[1]); });
       const std::shared_ptr<void> life(nullptr, [at_end = at_end_](void*) {
         if (at_end != nullptr && *at_end) (*at_end)();
       });
-      auto plan = std::make_unique<PlantedGemm>(
-          GemmShape::of(problem), fault,
-          [this, life, us = static_cast<double>(config.integer("us"))] { device_.advance_us(us); });
+      auto plan =
+          std::make_unique<PlantedGemm>(GemmShape::of(problem), fault, [this, life, us] { device_.advance_us(us); });
+      plan->declare().capturable = config.has("claims");
       if (config.has("workspace")) plan->declare().workspace_bytes = static_cast<uint64_t>(config.integer("workspace"));
       return plan;
     }
@@ -72,16 +81,18 @@ class PlantedSolver final : public Solver {
     std::string id_;
     FakeDevice& device_;
     const std::function<void()>* at_end_;
+    std::vector<void*>* weights_;
   };
   std::string id_;
   int* opened_;
   const std::function<void()>* at_end_;
+  std::vector<void*>* weights_;
 };
 
 class LocalExecutorTest : public ::testing::Test {
  protected:
   LocalExecutorTest() {
-    registry_.add(std::make_unique<PlantedSolver>("planted.gemm", &opened_, &at_end_));
+    registry_.add(std::make_unique<PlantedSolver>("planted.gemm", &opened_, &at_end_, &weights_));
     registry_.add(std::make_unique<PlantedSolver>("absent.gemm"));
     registry_.add_unavailable("gone.gemm", "a module that did not open", "libgone.so: cannot open shared object file");
   }
@@ -89,8 +100,9 @@ class LocalExecutorTest : public ::testing::Test {
     device_ = std::make_unique<FakeDevice>(noise);
     executor_ = std::make_unique<LocalExecutor>(*device_, registry_, announcer);
   }
-  Opened open(ProblemId id, const std::string& text = "gemm_a16w16 m=20 n=40 k=64 dtype=fp32") {
-    return attune::open(*executor_, {id, Problem::parse(text), Protocol{.seed = 5}});
+  Opened open(ProblemId id, const std::string& text = "gemm_a16w16 m=20 n=40 k=64 dtype=fp32",
+              Timing timing = Timing::clock) {
+    return attune::open(*executor_, {id, Problem::parse(text), Protocol{.seed = 5, .timing = timing}});
   }
   Admitted admit(Slot slot, const std::string& config, Limits limits = {}) {
     return admit(slot, {.candidate = {"planted.gemm", "1+7", Config::parse(config)}, .twice = true, .limits = limits});
@@ -100,6 +112,7 @@ class LocalExecutorTest : public ::testing::Test {
 
   int opened_ = 0;
   std::function<void()> at_end_;
+  std::vector<void*> weights_;  ///< Read by the launches of an EnqueuedGemm.
   Registry registry_;
   std::unique_ptr<FakeDevice> device_;
   std::unique_ptr<LocalExecutor> executor_;
@@ -113,7 +126,7 @@ TEST_F(LocalExecutorTest, AnswersWithAContenderForEverySolver) {
   EXPECT_EQ(answer.contenders[0].solver, "planted.gemm");
   EXPECT_EQ(answer.contenders[0].version, "1+7") << "with the library's";
   EXPECT_TRUE(answer.contenders[0].support.yes);
-  EXPECT_EQ(answer.contenders[0].space.size(), 9u);
+  EXPECT_EQ(answer.contenders[0].space.size(), 12u);
   EXPECT_EQ(answer.contenders[0].untuned.key(), "fault=none;us=5");
   EXPECT_EQ(answer.contenders[1].support, Support::no("the planted library is absent"));
   EXPECT_EQ(answer.contenders[2].support, Support::no("libgone.so: cannot open shared object file"));
@@ -197,6 +210,45 @@ TEST_F(LocalExecutorTest, SamplesEveryTurnInOrder) {
   EXPECT_EQ(answer.launches, 16u + 2u + 1u + 1u + 1u + 1u) << "untimed ones included";
   EXPECT_EQ(answer.dropped, 0u);
   EXPECT_TRUE(answer.failed.empty());
+}
+
+TEST_F(LocalExecutorTest, ReplaysAGraphOfEachTurnWithTheCopiesInAFreshOrder) {
+  constexpr uint32_t kLaunches = 16;
+  start();
+  open(1, "gemm_a16w16 m=5 n=40 k=640 dtype=fp32", Timing::graph);
+  EXPECT_EQ(admit(1, "enqueued=1;fault=none;us=5").timing, Timing::graph);
+  std::vector<std::vector<void*>> orders;
+  for (uint32_t round = 0; round < 3; ++round) {
+    weights_.clear();
+    const Sampled answer = sample({{.slot = 1, .round = round, .launches = kLaunches, .timing = Timing::graph}});
+    ASSERT_EQ(answer.samples.size(), 1u);
+    EXPECT_EQ(answer.samples[0].us, 5) << "without what a launch takes beside its kernel";
+    EXPECT_EQ(answer.launches, kLaunches + kLaunches / 8);
+    ASSERT_EQ(weights_.size(), answer.launches) << "each launch runs once";
+    orders.emplace_back(weights_.end() - kLaunches, weights_.end());
+    EXPECT_GT(std::set<void*>(orders.back().begin(), orders.back().end()).size(), kLaunches / 2);
+  }
+  EXPECT_NE(orders[0], orders[1]);
+  EXPECT_NE(orders[1], orders[2]);
+  EXPECT_EQ(sample({{.slot = 1, .timing = Timing::events}}).samples[0].us,
+            static_cast<float>(5 + FakeDevice::kLaunchUs));
+}
+
+TEST_F(LocalExecutorTest, APlanThatCannotBeCapturedIsTimedByEvents) {
+  start();
+  open(1, "gemm_a16w16 m=20 n=40 k=64 dtype=fp32", Timing::graph);
+  for (const char* config : {"fault=none;us=5", "enqueued=0;fault=none;us=5", "claims=1;fault=none;us=5"}) {
+    const Admitted admitted = admit(1, config);
+    EXPECT_TRUE(admitted.verified.ok()) << admitted.verified.detail;
+    EXPECT_EQ(admitted.timing, Timing::events) << config;
+    EXPECT_EQ(sample({{.slot = 1, .timing = Timing::events}}).samples.size(), 1u);
+  }
+}
+
+TEST_F(LocalExecutorTest, WhatIsTimedByEventsIsNotCaptured) {
+  start();
+  open(1, "gemm_a16w16 m=20 n=40 k=64 dtype=fp32", Timing::events);
+  EXPECT_EQ(admit(1, "enqueued=1;fault=none;us=5").timing, Timing::events);
 }
 
 TEST_F(LocalExecutorTest, MarksDisturbedSamplesDirty) {

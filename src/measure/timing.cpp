@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attune {
 namespace {
@@ -33,6 +34,26 @@ double time_launches(Stream& stream, const Plan& plan, std::span<const Launch> l
   stream.record(1);
   stream.synchronize();
   return stream.elapsed_us(0, 1) / static_cast<double>(launches.size());
+}
+
+std::unique_ptr<Graph> capture_launches(Stream& stream, const Plan& plan, std::span<const Launch> launches,
+                                        std::unique_ptr<Graph> former) {
+  stream.begin_capture();
+  try {
+    stream.record(0);
+    for (const Launch& launch : launches) plan.run(launch);
+    stream.record(1);
+  } catch (...) {
+    stream.end_capture(nullptr);
+    return nullptr;
+  }
+  return stream.end_capture(std::move(former));
+}
+
+double time_graph(Stream& stream, Graph& graph, size_t num_launches) {
+  graph.launch();
+  stream.synchronize();
+  return stream.elapsed_us(0, 1) / static_cast<double>(num_launches);
 }
 
 }  // namespace attune

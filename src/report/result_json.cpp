@@ -34,6 +34,7 @@ std::string decision_json(const Decision& decision, const std::string& device_fl
                          {"incomplete", decision.incomplete},
                          {"openings", decision.num_openings},
                          {"pause_cut", decision.pause_cut},
+                         {"timing", name(decision.timing)},
                          {"err_ratio", decision.errors.mismatch_ratio},
                          {"max_relative_error", decision.errors.max_relative},
                          {"tied", tied},

@@ -408,13 +408,13 @@ std::vector<Slot> Contest::finalists() const {
   return state_->phase == Phase::race ? std::vector<Slot>() : state_->finalists;
 }
 
-Measurement Contest::measurement(Slot slot) const {
+Measurement Contest::measurement(Slot slot, Rounds rounds) const {
   const auto& table = state_->field.samples();
-  const auto samples = table.samples(slot);
+  const auto samples = table.samples(slot, rounds);
   Measurement measurement;
   measurement.samples.assign(samples.begin(), samples.end());
   measurement.dropped_samples = table.num_dropped(slot);
-  measurement.noisy = table.num_clean(slot) < SampleTable::kMinClean;
+  measurement.noisy = table.num_clean(slot, rounds) < SampleTable::kMinClean;
   if (state_->field.has(slot)) measurement.workspace_bytes = state_->field.entrant(slot).workspace_bytes;
   if (!samples.empty()) {
     const auto times = usable_times(samples);
@@ -422,6 +422,10 @@ Measurement Contest::measurement(Slot slot) const {
     measurement.spread_us = scaled_mad(times);
   }
   return measurement;
+}
+
+Rounds Contest::rounds_since_race() const {
+  return state_->finals ? Rounds{.first = state_->finals->rounds().first} : Rounds{};
 }
 
 double Contest::median_us(Slot slot) const {

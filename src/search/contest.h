@@ -14,6 +14,7 @@
 #include "search/contest_options.h"
 #include "search/contest_result.h"
 #include "search/entrant.h"
+#include "search/sample_table.h"
 
 namespace attune {
 
@@ -84,9 +85,11 @@ class Contest {
   std::vector<Slot> take_dropped();
   /// Slots that reached the finals; empty during the race.
   std::vector<Slot> finalists() const;
-  /// All samples of a slot so far (race, finals, confirm in order), with median and spread. Samples of a discarded
-  /// block are only counted.
-  Measurement measurement(Slot slot) const;
+  /// All samples of a slot so far (race, finals, confirm in order), or those of some rounds, with median and spread.
+  /// Samples of a discarded block are only counted.
+  Measurement measurement(Slot slot, Rounds rounds = {}) const;
+  /// Rounds from the finals on; all of them if there are no finals.
+  Rounds rounds_since_race() const;
   /// Median of its clean samples (of all if fewer than 3 are clean). 0 before the first sample.
   double median_us(Slot slot) const;
   /// Requires: next() returned Finished.

@@ -155,6 +155,7 @@ json to_json(const Decision& decision) {
                 {"baseline_us", decision.baseline_us},
                 {"num_openings", decision.num_openings},
                 {"pause_cut", decision.pause_cut},
+                {"timing", name(decision.timing)},
                 {"launches", decision.launches},
                 {"fingerprint", decision.fingerprint},
                 {"num_candidates", decision.num_candidates},
@@ -264,6 +265,7 @@ Decision decision_from(const json& value) {
   decision.baseline_us = real_from(value.at("baseline_us"));
   decision.num_openings = value.value("num_openings", 0u);
   decision.pause_cut = value.value("pause_cut", false);
+  if (value.contains("timing")) decision.timing = timing_from(value.at("timing"));
   decision.launches = uint64_from(value.at("launches"));
   if (value.contains("num_candidates")) read_schema_2(value, decision);
   return decision;

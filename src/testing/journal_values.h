@@ -21,6 +21,7 @@ struct JournalValues {
     Protocol value;
     value.seed = std::numeric_limits<uint64_t>::max();
     value.min_gain = 0.1 + 0.2;
+    value.timing = Timing::events;
     return value;
   }
 
@@ -65,6 +66,7 @@ struct JournalValues {
     value.comparison = {.us = 0.1, .interval = {1, 1e300}, .num_clean = 21};
     value.num_openings = 3;
     value.pause_cut = true;
+    value.timing = Timing::graph;
     value.launches = 123456789012345;
     value.fingerprint = "here";
     value.num_candidates = 96;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "tuner/interleaved.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "core/statistics.h"
+#include "device/device_kind.h"
 #include "measure/blocking_calls.h"
 #include "tuner/kernels.h"
 
@@ -18,6 +21,7 @@ struct PendingTurn {
   TimedCandidate* result;
   Slot slot;
   uint32_t batch;
+  Timing timing;
   std::vector<Sample> samples;
 };
 
@@ -56,6 +60,7 @@ void fill_measurement(PendingTurn& timed) {
   }
   Measurement measurement;
   measurement.samples = timed.samples;
+  measurement.timing = timed.timing;
   measurement.median_us = median(us);
   measurement.spread_us = scaled_mad(us);
   size_t clean = 0;
@@ -94,6 +99,13 @@ Sampled sample_all(Executor& executor, std::vector<Turn> schedule, const Tick& t
   }
 }
 
+/// By graphs if all can be captured, because a graph leaves out the gaps between launches.
+void time_alike(std::vector<PendingTurn>& alive) {
+  Timing timing = Timing::graph;
+  for (const PendingTurn& one : alive) timing = std::min(timing, one.timing);
+  for (PendingTurn& one : alive) one.timing = timing;
+}
+
 /// Has a second worker make all candidates anew; it compares their outputs with the first one's.
 void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, const InterleavedOptions& options) {
   recycle(executor, options.tick);
@@ -107,7 +119,9 @@ void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, cons
 
 std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& problem,
                                              std::span<const Candidate> candidates, const InterleavedOptions& options) {
-  const auto opened = open(executor, {kId, problem, options.protocol}, options.tick);
+  Protocol protocol = options.protocol;
+  protocol.timing = device_kind(executor.device().kind).timing;
+  const auto opened = open(executor, {kId, problem, std::move(protocol)}, options.tick);
   if (!opened.refused.empty()) {
     executor.close(kId);
     fail(ErrorCode::unavailable, "{}", opened.refused);
@@ -134,9 +148,10 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
                             .output = {}}},
                           options.tick);
     results[i].outcome = std::move(admitted.verified);
-    if (results[i].outcome.ok()) alive.push_back({&results[i], slot, admitted.batch, {}});
+    if (results[i].outcome.ok()) alive.push_back({&results[i], slot, admitted.batch, admitted.timing, {}});
   }
   if (options.protocol.require != Requirement::none && !alive.empty()) compare_processes(executor, alive, options);
+  time_alike(alive);
   Random random(options.seed + 1);
   std::vector<Turn> schedule;
   std::vector<PendingTurn*> order;
@@ -144,7 +159,7 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   for (uint32_t round = 0; round < options.rounds; ++round) {
     random.shuffle(order);
     for (const PendingTurn* timed : order)
-      schedule.push_back({timed->slot, round, timed->batch, turn_limit(*timed, options.limits)});
+      schedule.push_back({timed->slot, round, timed->batch, turn_limit(*timed, options.limits), timed->timing});
   }
   if (!schedule.empty()) {
     const Sampled sampled = sample_all(executor, std::move(schedule), options.tick);

@@ -32,14 +32,16 @@ class StoppableExecutor final : public Executor {
   }
 
   bool is_stopped = false, is_closed = false;
-  Slot fails = 0;  ///< The candidate that is not admitted.
+  Slot fails = 0;               ///< The candidate that is not admitted.
+  Slot is_timed_by_events = 0;  ///< All others can be captured.
   /// Called with each request before it is done.
   std::function<void(const Request&)> on_request = [](const Request&) {};
 
  private:
   static Answer done(const request::Open& open) { return Opened{.problem = open.id}; }
   Answer done(const request::Admit& admit) const {
-    Admitted admitted{.slot = admit.slot};
+    const Timing timing = admit.slot == is_timed_by_events ? Timing::events : Timing::graph;
+    Admitted admitted{.slot = admit.slot, .timing = timing};
     if (admit.slot == fails) admitted.verified.status = Status::crashed;
     return admitted;
   }
@@ -49,7 +51,7 @@ class StoppableExecutor final : public Executor {
     return Sampled{.turns = sample.schedule, .samples = std::vector<Sample>(sample.schedule.size(), {.us = 5})};
   }
 
-  DeviceInfo device_;
+  DeviceInfo device_{.kind = "fake"};
   Request request_;
   std::optional<Answer> answer_;
   int num_samples_ = 0;
@@ -80,6 +82,23 @@ TEST_F(Interleaved, TimesEachCandidateInEachRound) {
   for (const TimedCandidate& one : run()) {
     ASSERT_TRUE(one.outcome.ok()) << one.outcome.detail;
     EXPECT_EQ(one.outcome.measurement->samples.size(), 3u);
+  }
+}
+
+TEST_F(Interleaved, GraphsTimeAllOrNone) {
+  std::vector<Timing> timings;
+  executor_.on_request = [&](const Request& request) {
+    if (const auto* open = std::get_if<request::Open>(&request)) {
+      EXPECT_EQ(open->protocol.timing, Timing::graph) << "as the kind of the device says";
+    }
+    const auto* sample = std::get_if<request::Sample>(&request);
+    for (const Turn& turn : sample != nullptr ? sample->schedule : std::vector<Turn>()) timings.push_back(turn.timing);
+  };
+  for (const Timing expected : {Timing::graph, Timing::events}) {
+    executor_.is_timed_by_events = expected == Timing::events ? 2 : 0;
+    timings.clear();
+    for (const TimedCandidate& one : run()) EXPECT_EQ(one.outcome.measurement->timing, expected);
+    EXPECT_EQ(timings, std::vector<Timing>(6, expected));
   }
 }
 

@@ -36,6 +36,7 @@ Measurement ProblemRun::screened(const EntrantFacts& entrant) {
   Measurement measurement = contest_.measurement(entrant.slot);
   measurement.workspace_bytes = entrant.workspace_bytes;
   measurement.rotation_bytes = entrant.rotation_bytes;
+  measurement.timing = entrant.timing;
   race_times_.add(entrant.candidate, measurement.median_us, entrant.workspace_bytes);
   return measurement;
 }
@@ -90,7 +91,11 @@ void ProblemRun::decide() {
   for (const FinalistResult& finalist : outcome.finalists) {
     const EntrantFacts& entrant = entrants_.at(finalist.slot);
     Outcome evidence = entrant.verified;
-    evidence.measurement = contest_.measurement(finalist.slot);
+    // Samples of the race that were timed in another way are not evidence beside those of the finals.
+    const Timing timing = timing_of(entrant);
+    const Rounds rounds = timing == entrant.timing ? Rounds{} : contest_.rounds_since_race();
+    evidence.measurement = contest_.measurement(finalist.slot, rounds);
+    evidence.measurement->timing = timing;
     evidence.measurement->epoch = sampler_.epoch();
     evidence.measurement->workspace_bytes = entrant.workspace_bytes;
     evidence.measurement->rotation_bytes = entrant.rotation_bytes;
@@ -112,6 +117,7 @@ void ProblemRun::decide() {
                                     .deadlines = deadlines(),
                                     .is_cut_short = asking_ == Asking::incomplete || cut_.has_value(),
                                     .pause_cut = pause_cut_,
+                                    .timing = timing_of(entrants_.at(outcome.winner)),
                                     .launches = num_admission_launches_ + sampler_.num_launches(),
                                     .dropped_samples = sampler_.num_dropped(),
                                     .num_candidates = result_.num_candidates,

@@ -344,6 +344,7 @@ EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::Build
                        slot,
                        admitted.verified,
                        admitted.batch,
+                       admitted.timing,
                        admitted.workspace_bytes,
                        admitted.rotation_bytes,
                        known && known->screened && !known->dropped,

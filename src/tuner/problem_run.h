@@ -94,6 +94,7 @@ class ProblemRun {
   void join(EntrantFacts& entrant);
   void sample(std::vector<Turn> schedule);
   std::optional<Sampled> run_schedule(std::span<const Turn> schedule);
+  Timing timing_of(const EntrantFacts& entrant) const;
   void start_again();
   void await_delay(double seconds);
   void await_fresh_worker();

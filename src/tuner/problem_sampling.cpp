@@ -11,7 +11,9 @@ namespace attune {
 void ProblemRun::sample(std::vector<Turn> schedule) {
   if (contest_.phase() == Phase::finals && !finals_began_s_) finals_began_s_ = context_.clock.now_s();
   for (Turn& turn : schedule) {
-    turn.launches = entrants_.at(turn.slot).batch;
+    const EntrantFacts& entrant = entrants_.at(turn.slot);
+    turn.launches = entrant.batch;
+    turn.timing = timing_of(entrant);
     turn.limit = run_limit(2 * turn.launches + 1);  // about as many launches are untimed
   }
   const auto answer = run_schedule(schedule);
@@ -35,6 +37,14 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
     }
   }
   retire_dropped();
+}
+
+/// How an entrant's next samples are timed: in the race in its own best way, which suffices to drop what is slow; from
+/// the finals on all in one way, because a graph leaves out the gaps between launches.
+Timing ProblemRun::timing_of(const EntrantFacts& entrant) const {
+  Timing timing = entrant.timing;
+  for (const Slot slot : contest_.finalists()) timing = std::min(timing, entrants_.at(slot).timing);
+  return timing;
 }
 
 /// Runs a schedule as Sampler::sample() does, within the limits of time.

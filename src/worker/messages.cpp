@@ -72,12 +72,14 @@ Number taken(std::string_view& bytes) {
   return number;
 }
 
-constexpr size_t kTurnBytes = 20, kSampleBytes = 13;
+constexpr size_t kTurnBytes = 21, kSampleBytes = 13;
 
 json packed(const std::vector<Turn>& turns) {
   std::string bytes;
   bytes.reserve(turns.size() * kTurnBytes);
-  for (const Turn& turn : turns) append(bytes, turn.slot, turn.round, turn.launches, int64_t{turn.limit.count()});
+  for (const Turn& turn : turns) {
+    append(bytes, turn.slot, turn.round, turn.launches, int64_t{turn.limit.count()}, static_cast<uint8_t>(turn.timing));
+  }
   return bytes;
 }
 json packed(const std::vector<Sample>& samples) {
@@ -102,6 +104,10 @@ std::vector<Turn> turns_from(const json& value) {
   return unpacked(value, kTurnBytes, [](std::string_view& bytes) {
     Turn turn{taken<uint32_t>(bytes), taken<uint32_t>(bytes), taken<uint32_t>(bytes)};
     turn.limit = limit_from(taken<int64_t>(bytes));
+    const auto timing = taken<uint8_t>(bytes);
+    if (timing > static_cast<uint8_t>(Timing::graph))
+      fail(ErrorCode::invalid_input, "the timing of a turn is not known: {}", timing);
+    turn.timing = static_cast<Timing>(timing);
     return turn;
   });
 }
@@ -228,7 +234,8 @@ json json_of(const Admitted& admitted) {
           {"launches", admitted.launches},
           {"corrupted", admitted.corrupted},
           {"states", text(admitted.states)},
-          {"output", admitted.output}};
+          {"output", admitted.output},
+          {"timing", name(admitted.timing)}};
 }
 json json_of(const Sampled& sampled) {
   return {{"type", "sampled"},
@@ -272,15 +279,11 @@ Reply answer_of(const json& value) {
                   list_from(value.at("contenders"), contender_from)};
   }
   if (type == "admitted") {
-    return Admitted{uint32_from(value.at("slot")),
-                    outcome_from(value.at("verified")),
-                    uint32_from(value.at("batch")),
-                    uint64_from(value.at("workspace_bytes")),
-                    uint64_from(value.at("rotation_bytes")),
-                    uint64_from(value.at("launches")),
-                    value.at("corrupted").get<bool>(),
-                    parse_requirement(text_from(value.at("states"))),
-                    text_from(value.at("output"))};
+    return Admitted{uint32_from(value.at("slot")),           outcome_from(value.at("verified")),
+                    uint32_from(value.at("batch")),          uint64_from(value.at("workspace_bytes")),
+                    uint64_from(value.at("rotation_bytes")), uint64_from(value.at("launches")),
+                    value.at("corrupted").get<bool>(),       parse_requirement(text_from(value.at("states"))),
+                    text_from(value.at("output")),           timing_from(value.at("timing"))};
   }
   if (type == "sampled") {
     return Sampled{uint32_from(value.at("epoch")),

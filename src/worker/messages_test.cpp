@@ -112,6 +112,7 @@ std::vector<Reply> answers() {
       Opened{~0u, any_bytes(), true, contenders()},
       Admitted{},
       Admitted{~0u, outcome(), ~0u, Of<uint64_t>::max(), Of<uint64_t>::max() - 1, Of<uint64_t>::max() - 2},
+      Admitted{.slot = 1, .verified = {}, .timing = Timing::graph},
       Sampled{},
       Sampled{
           ~0u, true, turns(), outcome().measurement->samples, Of<uint64_t>::max(), ~0u, {{5, outcome()}, {~0u, {}}}}};
@@ -206,11 +207,12 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
   const WorkerRequest sample = request::Sample{turns()};
   const auto schedule = decode_cbor(to_payload(sample)).at("schedule").get<std::string>();
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(1)),
-              HasSubstr("items of 20 bytes cannot have 59 bytes"));
-  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(8, '\xff')),
+              HasSubstr("items of 21 bytes cannot have 62 bytes"));
+  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(8, '\xff') + '\0'),
               HasSubstr("a limit must be between 0 and 3153600000000 ms, got -1"));
-  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(7, '\0') + '\x7f'),
+  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(7, '\0') + "\x7f\1"),
               HasSubstr("a limit"));
+  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 20) + '\3'), HasSubstr("the timing of a turn"));
   EXPECT_THAT(refusal_with(Reply(Sampled{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", -1), HasSubstr("from 0 to 2^64 - 1, got -1"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", uint64_t{1} << 32), HasSubstr("got 4294967296"));

@@ -26,6 +26,11 @@ class Bench(story.Story):
         self.assertEqual(candidate["candidate"], "fake.gemm@1:split_k=2;tile_m=16;tile_n=16")
         self.assertEqual((candidate["status"], candidate["samples"], candidate["err_ratio"]), ("ok", 5, 0))
 
+    def test_a_host_is_timed_by_its_clock_and_a_device_whose_streams_capture_by_graphs(self):
+        for devices, solver, timing in ((("--devices", "cpu:0", "--quiet-wait", "0"), "portable.gemm", "clock"), (FAKE, "fake.gemm", "graph")):
+            timed = self.attune("bench", PROBLEM, *devices, "--solver", solver, "--iters", "3", "--json").json
+            self.assertEqual(timed["candidates"][0]["timing"], timing)
+
     def test_candidates_are_compared_with_the_first(self):
         names = ["fake.gemm@1:split_k=1;tile_m=64;tile_n=64", "fake.gemm@1:split_k=1;tile_m=16;tile_n=32"]
         answer = self.attune("bench", PROBLEM, *FAKE, "--candidate", names[0], "--candidate", names[1], "--json").json

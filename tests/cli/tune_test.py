@@ -88,6 +88,14 @@ class ShapesOfACsv(story.Story):
             self.assertIn("1 shape not decided, run again to continue", text.stderr)
             self.assertIn("3 shapes tuned before" if ending == "reused" else "3 shapes with a row already", text.stdout)
 
+    def test_decisions_and_journal_say_how_the_candidates_were_timed(self):
+        self.put("shapes.csv", SHAPES)
+        for one in self.tune("-i", "shapes.csv", "-o", "t.csv", "--json").json["results"]:
+            self.assertEqual(one["decision"]["timing"], "graph")
+            self.assertIn("timing=graph", one["decision"]["protocol"])
+        measured = [one["outcome"]["measurement"] for kind, one in self.journal() if kind == "record" and "measurement" in one["outcome"]]
+        self.assertEqual({one["timing"] for one in measured}, {"graph"})
+
     def test_words_that_occur_in_the_table_are_explained_before_the_last_line(self):
         self.put("shapes.csv", SHAPES)
         lines = self.tune("-i", "shapes.csv", "-o", "t.csv").stdout.splitlines()

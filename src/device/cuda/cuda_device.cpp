@@ -79,6 +79,7 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
                    .list = list_cuda_devices,
                    .open = open_cuda_device,
                    .contest = cuda_constants(),
+                   .timing = Timing::graph,
                    .max_open_problems = 4});
 }
 

@@ -20,7 +20,6 @@ class CudaStream final : public Stream {
   void synchronize() override;
   void record(uint32_t event) override;
   double elapsed_us(uint32_t from, uint32_t to) override;
-  bool can_capture() const noexcept override { return true; }
   void begin_capture() override;
   std::unique_ptr<Graph> end_capture(std::unique_ptr<Graph> former) override;
 

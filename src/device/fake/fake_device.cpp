@@ -49,7 +49,6 @@ class FakeDevice::FakeStream final : public Stream {
     push([this, event] { events_.at(event) = device_.now_us(); });
   }
   double elapsed_us(uint32_t from, uint32_t to) override { return events_.at(to) - events_.at(from); }
-  bool can_capture() const noexcept override { return true; }
   void begin_capture() override {
     FakeStream* nobody = nullptr;
     ATTUNE_CHECK(device_.capturing_.compare_exchange_strong(nobody, this), "one stream at a time captures");
@@ -165,6 +164,7 @@ void register_fake_devices(std::vector<DeviceKind>& kinds) {
                    .list = list_fake_devices,
                    .open = open_fake_device,
                    .numbers = DeviceNumbers::copies,
+                   .timing = Timing::graph,
                    .contest = {.confirm = {.delay_s = 0}}});
 }
 

@@ -35,6 +35,7 @@ Decision make_decision(const DecisionFacts& facts) {
   decision.incomplete = facts.is_cut_short || has_failed(is_transient);
   if (has_failed([](Status status) { return status == Status::timed_out; })) decision.deadlines = facts.deadlines;
   decision.pause_cut = facts.pause_cut && contest.verdict == Verdict::faster;
+  decision.timing = facts.timing;
   decision.num_openings = contest.num_openings;
   decision.dropped_samples = facts.dropped_samples;
   decision.errors = winner.verified.errors;

@@ -31,6 +31,7 @@ struct DecisionFacts {
   Deadlines deadlines;        ///< Of this run.
   bool is_cut_short = false;  ///< Some candidates were not asked for, or time or an interrupt ended it.
   bool pause_cut = false;     ///< The confirm began before its pause had passed.
+  Timing timing = Timing::clock;
   uint64_t launches = 0;
   uint32_t dropped_samples = 0;
   size_t num_candidates = 0;

@@ -17,6 +17,7 @@ struct EntrantFacts {
   Slot slot = 0;
   Outcome verified;
   uint32_t batch = 1;
+  Timing timing = Timing::clock;  ///< How its samples can be timed, see Admitted.
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
   bool shortlisted = false;
   Requirement states = Requirement::none;  ///< What its plan states, and was found to keep.

@@ -6,8 +6,12 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "accelerator/accelerator_device.h"
@@ -131,6 +135,34 @@ TEST_F(AcceleratorTest, ACallIsDoneWhenItsStreamIs) {
   stream->synchronize();
   EXPECT_EQ(stream->elapsed_us(0, 1), 10) << "of tile=2";
   EXPECT_TRUE(call.is_computed());
+}
+
+TEST_F(AcceleratorTest, AGraphReplaysWhatWasCapturedUnlessItsThreadAllocatedOrWaited) {
+  const auto stream = device_.open_stream();
+  int runs = 0;
+  const auto capture = [&](const std::function<void()>& meanwhile, std::unique_ptr<Graph> former) {
+    stream->begin_capture();
+    stream->record(0);
+    device_.enqueue(stream->native(), 10, [&] { ++runs; });
+    stream->record(1);
+    meanwhile();
+    return stream->end_capture(std::move(former));
+  };
+  std::unique_ptr<Graph> graph;
+  for (int i = 1; i <= 3; ++i) {
+    graph = capture([] {}, std::move(graph));
+    ASSERT_NE(graph, nullptr);
+    stream->synchronize();
+    EXPECT_EQ(runs, i - 1) << "captured work does not run";
+    graph->launch();
+    stream->synchronize();
+    EXPECT_EQ(runs, i);
+    EXPECT_EQ(stream->elapsed_us(0, 1), 10);
+  }
+  EXPECT_EQ(capture([&] { OwnBuffer(device_.memory(), 8, 256); }, nullptr), nullptr);
+  EXPECT_EQ(capture([&] { stream->synchronize(); }, nullptr), nullptr);
+  EXPECT_NE(capture([&] { std::thread([&] { OwnBuffer(device_.memory(), 8, 256); }).join(); }, nullptr), nullptr);
+  EXPECT_EQ(runs, 3);
 }
 
 }  // namespace

@@ -140,6 +140,8 @@ class ToyTest(story.Story):
         self.assertRegex(self.toys("check", "tuned.csv", "--devices", "toy:0"), r"2 rows: 2 ok")
         problem = "gemm_a16w16 m=8 n=32 k=64 dtype=fp32"
         self.assertRegex(self.toys("explain", problem, "--table", "tuned.csv", "--devices", "toy:0"), r"lookup in .*exact")
+        timed = json.loads(self.toys("bench", problem, "--devices", "toy:0", "--quiet-wait", "0", "--iters", "3", "--json"))
+        self.assertEqual({one["timing"] for one in timed["candidates"]}, {"graph"}, "its streams capture")
         self.toys("tune", "-i", "untuned.csv", "-o", "two.csv", "--devices", "toy:0,toy:1", "--journal", "two.db", *both)
         self.assertEqual([row["kernelName"] for row in self.rows("two.csv")], names)
 

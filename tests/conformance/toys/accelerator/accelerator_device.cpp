@@ -7,6 +7,8 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -49,6 +51,19 @@ struct Accelerator::Memory {
   }
 };
 
+/// Work that was captured, and what its owner keeps with it.
+class Accelerator::Recording final : public Graph {
+ public:
+  explicit Recording(Queue& queue) : queue_(queue) {}
+  void launch() override;
+
+  std::vector<std::function<void()>> work;
+  std::vector<std::shared_ptr<void>> kept;
+
+ private:
+  Queue& queue_;
+};
+
 /// Work that waits for synchronize(), or for the next use of the memory.
 class Accelerator::Queue final : public Stream {
  public:
@@ -66,6 +81,7 @@ class Accelerator::Queue final : public Stream {
   void* native() const noexcept override { return const_cast<Queue*>(this); }
   void synchronize() override {
     const std::lock_guard lock(owner_.mutex);
+    spoil();
     while (!waiting_.empty()) {
       const std::function<void()> next = std::move(waiting_.front());
       waiting_.pop_front();
@@ -73,16 +89,49 @@ class Accelerator::Queue final : public Stream {
     }
   }
   void record(uint32_t event) override {
-    waiting_.emplace_back([this, event] { events_.at(event) = owner_.now_us; });
+    push([this, event] { events_.at(event) = owner_.now_us; });
   }
   double elapsed_us(uint32_t from, uint32_t to) override { return events_.at(to) - events_.at(from); }
-  void push(std::function<void()> work) { waiting_.push_back(std::move(work)); }
+  void begin_capture() override {
+    const std::lock_guard lock(owner_.mutex);
+    recording_ = std::make_unique<Recording>(*this);
+    capturer_ = std::this_thread::get_id();
+    is_spoiled_ = false;
+  }
+  std::unique_ptr<Graph> end_capture(std::unique_ptr<Graph> former) override {
+    const std::lock_guard lock(owner_.mutex);
+    const std::unique_ptr<Recording> made = std::exchange(recording_, nullptr);
+    if (is_spoiled_) return nullptr;
+    if (former == nullptr) former = std::make_unique<Recording>(*this);
+    auto& graph = static_cast<Recording&>(*former);
+    graph.work = std::move(made->work);
+    graph.kept = std::move(made->kept);
+    return former;
+  }
+
+  /// Captures the work, or enqueues it.
+  void push(std::function<void()> work) {
+    const std::lock_guard lock(owner_.mutex);
+    if (recording_ != nullptr) return recording_->work.push_back(std::move(work));
+    waiting_.push_back(std::move(work));
+  }
+  /// Null unless the queue captures.
+  Recording* recording() const noexcept { return recording_.get(); }
+  /// Something was done that no capture of this thread may contain.
+  void spoil() noexcept { is_spoiled_ = is_spoiled_ || capturer_ == std::this_thread::get_id(); }
 
  private:
   Memory& owner_;
+  std::unique_ptr<Recording> recording_;
+  std::thread::id capturer_;
+  bool is_spoiled_ = false;
   std::deque<std::function<void()>> waiting_;
   std::array<double, 1024> events_{};
 };
+
+void Accelerator::Recording::launch() {
+  for (const auto& one : work) queue_.push(one);
+}
 
 Accelerator::Accelerator(std::string id) : info_(describe(std::move(id))), memory_(Memory::of(info_.id)) {}
 
@@ -115,6 +164,17 @@ void Accelerator::drain() {
   for (size_t i = 0; i < memory_.queues.size(); ++i) memory_.queues[i]->synchronize();
 }
 
+bool Accelerator::is_capturing(void* stream) const noexcept {
+  const std::lock_guard lock(memory_.mutex);
+  return stream != nullptr && static_cast<const Queue*>(stream)->recording() != nullptr;
+}
+
+bool Accelerator::keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept {
+  const std::lock_guard lock(memory_.mutex);
+  static_cast<const Queue*>(stream)->recording()->kept.push_back(std::move(object));
+  return true;
+}
+
 void Accelerator::synchronize() noexcept {
   const std::lock_guard lock(memory_.mutex);
   try {
@@ -128,6 +188,7 @@ std::unique_ptr<Stream> Accelerator::open_stream() { return std::make_unique<Que
 
 Buffer Accelerator::allocate(uint64_t bytes, uint32_t alignment) {
   const std::lock_guard lock(memory_.mutex);
+  for (Queue* queue : memory_.queues) queue->spoil();
   const uint64_t step = std::max<uint64_t>(alignment, 256);
   const uintptr_t begin = (memory_.end + step - 1) / step * step;
   memory_.end = begin + bytes + step;  // What lies between two allocations belongs to none.
@@ -187,6 +248,7 @@ DeviceKind accelerator_kind() {
           .open = [](std::string_view id, int64_t) -> std::unique_ptr<Device> {
             return std::make_unique<Accelerator>(std::string(id));
           },
+          .timing = Timing::graph,
           .contest = {.confirm = {.delay_s = 0}}};
 }
 

@@ -9,9 +9,9 @@
 namespace attune::toys {
 
 /// An accelerator that exists in software: an address space of its own, reached by copies, without protection of its
-/// pages; streams that do nothing before they are synchronised; a virtual clock. All that a process opens of one id
-/// share its memory. `toy:0` and `toy:1`.
-class Accelerator final : public Device, public DeviceMemory {
+/// pages; streams that do nothing before they are synchronised, and can be captured; a virtual clock. All that a
+/// process opens of one id share its memory. `toy:0` and `toy:1`.
+class Accelerator final : public Device, public DeviceMemory, private CallerStreams {
  public:
   explicit Accelerator(std::string id);
   ~Accelerator() override = default;
@@ -30,6 +30,8 @@ class Accelerator final : public Device, public DeviceMemory {
   std::unique_ptr<Stream> open_stream() override;
   double bandwidth_gbs(uint64_t, Reading) override { return info_.bandwidth_gbs; }
 
+  CallerStreams* caller_streams() noexcept override { return this; }
+
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;
   void release(Buffer buffer) noexcept override;
   void upload(void* to, std::span<const std::byte> from) override;
@@ -43,8 +45,11 @@ class Accelerator final : public Device, public DeviceMemory {
 
  private:
   class Queue;
+  class Recording;
   struct Memory;
   void drain();
+  bool is_capturing(void* stream) const noexcept override;
+  bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept override;
 
   DeviceInfo info_;
   Memory& memory_;

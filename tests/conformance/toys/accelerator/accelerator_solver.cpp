@@ -25,6 +25,7 @@ class AcceleratorPlan final : public Plan {
         fault_(config.integer("fault")) {
     for (const TensorSpec& spec : GemmOp().tensors(problem)) bytes_.push_back(spec.bytes());
     traits_.host_bytes = sizeof *this;
+    traits_.capturable = true;
     if (tile_ == 4) {
       traits_.workspace_bytes = 256;
       traits_.zeroed_bytes = kZeroedBytes;
