@@ -78,8 +78,8 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
   kinds.push_back({.name = "cuda",
                    .list = list_cuda_devices,
                    .open = open_cuda_device,
-                   .contest = cuda_constants(),
                    .timing = Timing::graph,
+                   .contest = cuda_constants(),
                    .max_open_problems = 4});
 }
 
