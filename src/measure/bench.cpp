@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kMaxRests = 3;          // after these the sample is taken at any clock
 constexpr double kReferenceBytes = 8 * 2;  // a value and a scale
-constexpr double kFirstRunsUs = 2000;  // warm runs until this much time is spent, 3 at most
+constexpr double kFirstRunsUs = 2000;      // warm runs until this much time is spent, 3 at most
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -148,8 +148,7 @@ Finding Bench::verify_repeats(const EntrantPlan& entrant, const std::string& exp
                               Admitted& answer) {
   // Copies of the operands have equal values at different addresses, on which no result may depend either.
   const uint32_t num_copies = std::min<uint32_t>(rotation_->size().copies, 2);
-  std::optional<HostBytes> answered;
-  const OutputOfLaunch launch = [&](uint32_t index) -> std::span<const std::byte> {
+  const HashOfLaunch launch = [&](uint32_t index) {
     const uint32_t copy = index % num_copies;
     const auto operands = entrant.weights ? entrant.weights->copy(copy) : rotation_->copy(copy);
     const Buffer output{operands.back(), specs_.back().bytes()};
@@ -161,10 +160,11 @@ Finding Bench::verify_repeats(const EntrantPlan& entrant, const std::string& exp
     check_limit(start, limit);
     announce(entrant.slot, {});  // The hash of a large output takes longer.
     ++answer.launches;
-    return std::as_const(answered.emplace(device_.memory(), output)).bytes();
+    return device_.memory().hash(output);
   };
   workspace_user_ = nullptr;
-  RepeatedOutput repeated = compare_launches(launch, static_cast<size_t>(device_.info().num_units), expected);
+  const size_t num_cores = device_.threads() != nullptr ? static_cast<size_t>(device_.info().num_units) : 0;
+  RepeatedOutput repeated = compare_launches(launch, num_cores, expected);
   answer.output = std::move(repeated.hash);
   if (repeated.fault.empty()) return {};
   return {Status::wrong_result, repeated.fault + " although its plan states that it is deterministic", {}};
