@@ -7,11 +7,11 @@ if(ATTUNE_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ATTUNE_CCACHE})
 endif()
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers -Wno-psabi)
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>" -Wno-missing-field-initializers -Wno-psabi)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_compile_options(-Wno-restrict)
   if(CMAKE_UNITY_BUILD)
-    add_compile_options(-Wno-subobject-linkage)  # Types of a source that is included are not those of a header.
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>")  # Types of a source that is included are not those of a header.
   endif()
 else()
   add_compile_options(-Wno-unknown-attributes -Wno-deprecated-declarations)  # optimize("O3"); libstdc++ on itself

@@ -8,8 +8,11 @@
 
 namespace attune {
 
+inline constexpr uint32_t kMaxWorkspaceAlignment = 256;
+
 struct PlanTraits {
   uint64_t workspace_bytes = 0;
+  uint32_t workspace_alignment = 64;  ///< A power of two, at most kMaxWorkspaceAlignment.
   uint64_t zeroed_bytes = 0;  ///< Prefix of the workspace: zero before the first run, and left zero by every run.
   /// Whether two launches on the same operands are expected to agree: its verification compares them.
   bool deterministic = true;

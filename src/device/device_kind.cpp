@@ -59,6 +59,14 @@ void register_device_kind(const DeviceKind& kind) {
   list.kinds.push_back(kind);
 }
 
+const DeviceKind* find_device_kind(std::string_view id) {
+  const std::string_view prefix = id.substr(0, id.find(':'));
+  const auto kinds = device_kinds();
+  const auto found = std::ranges::find_if(
+      kinds, [&](const DeviceKind& kind) { return (kind.prefix.empty() ? kind.name : kind.prefix) == prefix; });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
 const DeviceKind& device_kind(std::string_view name) {
   const auto kinds = device_kinds();
   const auto found = std::ranges::find_if(kinds, [&](const DeviceKind& one) { return has_name(one, name); });

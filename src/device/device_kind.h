@@ -20,6 +20,7 @@ enum class DeviceNumbers : uint8_t { devices, core_parts, copies };
 /// in `void register_<kind>_devices(std::vector<DeviceKind>&)`.
 struct DeviceKind {
   std::string_view name;
+  std::string_view prefix{};                    ///< Of its ids: `cpu` of `cpu:0`; empty: the name.
   std::vector<DeviceInfo> (*list)() = nullptr;  ///< Cheap; empty without devices of this kind.
   /// Opens an id that list() returned. `max_units`: see open_device().
   std::unique_ptr<Device> (*open)(std::string_view id, int64_t max_units) = nullptr;
@@ -39,6 +40,8 @@ void register_device_kind(const DeviceKind& kind);
 /// Sets a function that registers kinds from outside this build. The first device_kinds() calls it once, before the
 /// list is fixed; the function must not ask for devices.
 void set_device_loader(void (*load)()) noexcept;
+/// Null for an id that belongs to no kind, whether or not the kind has such a device: `cuda:7`. Opens nothing.
+const DeviceKind* find_device_kind(std::string_view id);
 /// Requires: a DeviceInfo of this process has this kind.
 const DeviceKind& device_kind(std::string_view name);
 

@@ -27,7 +27,7 @@ class DeviceMemory {
   virtual void copy(void* to, const void* from, uint64_t bytes) = 0;
   virtual void fill(Buffer area, Pattern pattern) = 0;
   virtual PatternScan scan(Buffer area, Pattern pattern) = 0;
-  /// Returns hash128() of the bytes.
+  /// Equal bytes have equal hashes on every device of a kind. Where the processor reads the memory it is hash128().
   virtual Hash128 hash(Buffer area) = 0;
   /// Makes whole pages writable (as they are at first) or not. While they are not, a write ends the process or the
   /// launch. Takes about 2 µs, and 10 ns for each touched page.

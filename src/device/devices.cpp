@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -39,6 +40,17 @@ Listing listing_of(const DeviceKind& kind) {
   fail(ErrorCode::invalid_input, "unknown device; choose one of {}, got '{}'", join(known, ", "), id);
 }
 
+/// Asks the id's own kind alone: to list a GPU takes its driver.
+std::optional<DeviceInfo> find_listed(std::string_view id) {
+  const DeviceKind* const kind = find_device_kind(id);
+  if (kind == nullptr) return std::nullopt;
+  Listing listing = listing_of(*kind);
+  const auto found = std::ranges::find(listing.devices, id, &DeviceInfo::id);
+  if (found != listing.devices.end()) return std::move(*found);
+  if (listing.why_none.empty()) return std::nullopt;
+  fail(ErrorCode::unavailable, "{} cannot be used: {}", id, listing.why_none);
+}
+
 }  // namespace
 
 std::vector<DeviceInfo> list_devices() {
@@ -47,6 +59,11 @@ std::vector<DeviceInfo> list_devices() {
     for (DeviceInfo& info : listing_of(kind).devices) all.push_back(std::move(info));
   }
   return all;
+}
+
+std::vector<DeviceInfo> list_devices(std::string_view id) {
+  const DeviceKind* const kind = find_device_kind(id);
+  return kind == nullptr ? std::vector<DeviceInfo>() : listing_of(*kind).devices;
 }
 
 std::vector<std::string> device_notices() {
@@ -59,12 +76,10 @@ std::vector<std::string> device_notices() {
 }
 
 std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units) {
-  for (const DeviceInfo& info : list_devices()) {
-    if (info.id != id) continue;
-    if (auto device = device_kind(info.kind).open(id, max_units)) return device;
-    fail(ErrorCode::unavailable, "the device cannot be opened: {}", id);
-  }
-  fail_unknown(id);
+  const auto info = find_listed(id);
+  if (!info) fail_unknown(id);
+  if (auto device = device_kind(info->kind).open(id, max_units)) return device;
+  fail(ErrorCode::unavailable, "the device cannot be opened: {}", id);
 }
 
 void check_is_one_device(const DeviceChoice& device) {
@@ -75,12 +90,10 @@ void check_is_one_device(const DeviceChoice& device) {
 DeviceInfo find_device(const DeviceChoice& device) {
   check_is_one_device(device);
   const std::string_view id = device.ids.empty() ? "cpu:0" : std::string_view(device.ids);
-  for (DeviceInfo& info : list_devices()) {
-    if (info.id != id) continue;
-    if (device.threads == 0 || info.kind != "host") return std::move(info);
-    return open_device(id, thread_limit(device))->info();
-  }
-  fail_unknown(id);
+  auto info = find_listed(id);
+  if (!info) fail_unknown(id);
+  if (device.threads == 0 || info->kind != "host") return *std::move(info);
+  return open_device(id, thread_limit(device))->info();
 }
 
 int64_t thread_limit(const DeviceChoice& device) {

@@ -20,6 +20,8 @@ struct DeviceChoice {
 /// Devices of this machine, by id. Does not keep them open. A kind that cannot list its devices, or lists one of
 /// another kind, has none; device_notices() says so.
 std::vector<DeviceInfo> list_devices();
+/// Those of the kind of an id; the drivers of other kinds are not asked. Empty for an unknown kind.
+std::vector<DeviceInfo> list_devices(std::string_view id);
 /// What is wrong with kinds of devices, a sentence for each.
 std::vector<std::string> device_notices();
 /// Opens `cpu:0`, `fake:0`. `max_units`: limit on a host's units, the threads of its kernels; 0: the process's own

@@ -32,7 +32,7 @@ class ThreadWorkspace {
   ThreadWorkspace& operator=(const ThreadWorkspace&) = delete;
 
   void* of(const Plan& plan) {
-    constexpr size_t kAlignment = 64;
+    constexpr size_t kAlignment = kMaxWorkspaceAlignment;
     const PlanTraits& traits = plan.traits();
     if (traits.workspace_bytes == 0) return nullptr;
     if (traits.workspace_bytes > bytes_) {

@@ -19,8 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kMaxRests = 3;          // after these the sample is taken at any clock
 constexpr double kReferenceBytes = 8 * 2;  // a value and a scale
-constexpr uint64_t kWorkspaceAlignment = 64;
-constexpr double kFirstRunsUs = 2000;  // warm runs until this much time is spent, 3 at most
+constexpr double kFirstRunsUs = 2000;      // warm runs until this much time is spent, 3 at most
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -149,8 +148,7 @@ Finding Bench::verify_repeats(const EntrantPlan& entrant, const std::string& exp
                               Admitted& answer) {
   // Copies of the operands have equal values at different addresses, on which no result may depend either.
   const uint32_t num_copies = std::min<uint32_t>(rotation_->size().copies, 2);
-  std::optional<HostBytes> answered;
-  const OutputOfLaunch launch = [&](uint32_t index) -> std::span<const std::byte> {
+  const HashOfLaunch launch = [&](uint32_t index) {
     const uint32_t copy = index % num_copies;
     const auto operands = entrant.weights ? entrant.weights->copy(copy) : rotation_->copy(copy);
     const Buffer output{operands.back(), specs_.back().bytes()};
@@ -162,10 +160,11 @@ Finding Bench::verify_repeats(const EntrantPlan& entrant, const std::string& exp
     check_limit(start, limit);
     announce(entrant.slot, {});  // The hash of a large output takes longer.
     ++answer.launches;
-    return std::as_const(answered.emplace(device_.memory(), output)).bytes();
+    return device_.memory().hash(output);
   };
   workspace_user_ = nullptr;
-  RepeatedOutput repeated = compare_launches(launch, static_cast<size_t>(device_.info().num_units), expected);
+  const size_t num_cores = device_.threads() != nullptr ? static_cast<size_t>(device_.info().num_units) : 0;
+  RepeatedOutput repeated = compare_launches(launch, num_cores, expected);
   answer.output = std::move(repeated.hash);
   if (repeated.fault.empty()) return {};
   return {Status::wrong_result, repeated.fault + " although its plan states that it is deterministic", {}};
@@ -219,7 +218,7 @@ Finding Bench::compare_rows(const OtherRows& other, std::span<void* const> at_m)
   ATTUNE_CHECK(axis, "the result of '{}' has no rows", specs_.back().role);
   device_.memory().fill(own.back()->area(), Poison::of(specs_.back().dtype).element);
   const GuardedBuffer workspace(device_, std::max<uint64_t>(1, other.plan->traits().workspace_bytes),
-                                kWorkspaceAlignment, 8);
+                                other.plan->traits().workspace_alignment, 8);
   device_.memory().fill(workspace.area(), {});
   launch_on(*other.plan, operands, workspace.data());
   const HostBytes expected = bytes_at_m(specs_.size() - 1), got(device_.memory(), own.back()->area());
@@ -238,7 +237,7 @@ void Bench::reserve(const PlanTraits& traits, bool verify) {
   if (workspace_.area().bytes >= traits.workspace_bytes) return;
   workspace_.reset();
   workspace_user_ = nullptr;
-  workspace_ = OwnBuffer(device_.memory(), traits.workspace_bytes, kWorkspaceAlignment);
+  workspace_ = OwnBuffer(device_.memory(), traits.workspace_bytes, kMaxWorkspaceAlignment);
 }
 
 void Bench::draw(const EntrantPlan& entrant, uint32_t launches) {

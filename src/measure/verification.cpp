@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-constexpr uint32_t kWorkspaceAlignment = 64;
+constexpr uint32_t kCopyAlignment = 64;
 
 uint32_t element_bytes(const TensorSpec& spec) { return static_cast<uint32_t>(std::max(8, bits(spec.dtype)) / 8); }
 
@@ -64,7 +64,7 @@ void Verification::reserve(const PlanTraits& traits) {
                traits.workspace_bytes);
   workspace_.reset();
   if (traits.workspace_bytes == 0) return;
-  workspace_ = std::make_unique<GuardedBuffer>(device_, traits.workspace_bytes, kWorkspaceAlignment, 8);
+  workspace_ = std::make_unique<GuardedBuffer>(device_, traits.workspace_bytes, traits.workspace_alignment, 8);
   device_.memory().fill(workspace_->area().part(0, traits.zeroed_bytes), {});
 }
 
@@ -87,7 +87,7 @@ Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, con
 /// run.
 Finding Verification::run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run,
                                 double err_ratio) {
-  const OwnBuffer before(device_.memory(), output_.bytes(), kWorkspaceAlignment);
+  const OwnBuffer before(device_.memory(), output_.bytes(), kCopyAlignment);
   device_.memory().copy(before.area().data, output_.data(), output_.bytes());
   Finding found = run_once(traits, run, Distribution::normal, err_ratio);
   if (found.status != Status::ok) return found;

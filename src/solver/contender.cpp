@@ -47,9 +47,10 @@ std::optional<std::string> why_unusable(const Candidate& candidate, const Proble
   if (!contender->support.yes) return candidate.solver + " " + contender->support.reason;
   if (contender->version != candidate.version)
     return fmt::format("made with {} {}, this machine has {}", candidate.solver, candidate.version, contender->version);
-  auto why =
-      why_outside(contender->parts.empty() ? contender->space : with_choices_of(contender->space, candidate.config),
-                  candidate.config, problem, device);
+  const SearchSpace& space = contender->space;  // Not copied: a library's list may have 50,000 configs.
+  auto why = contender->parts.empty()
+                 ? why_outside(space, candidate.config, problem, device)
+                 : why_outside(with_choices_of(space, candidate.config), candidate.config, problem, device);
   if (why && contender->invariant.size() > 0 && !why_outside(contender->invariant, candidate.config, problem, device))
     return std::nullopt;
   return why;

@@ -27,9 +27,19 @@ inline void check_device_memory(DeviceMemory& memory) {
   };
   memory.upload(first.data(), expected);
   EXPECT_EQ(there(first), expected);
-  EXPECT_EQ(memory.hash(first.area()), hash128(std::span<const std::byte>(expected)));
   memory.copy(second.data(), first.data(), kBytes);
   EXPECT_EQ(there(second), expected);
+  EXPECT_EQ(memory.hash(first.area()), memory.hash(second.area()));
+  for (const uint64_t bytes : {0u, 1u, 7u, 8u, 998u}) {
+    const Hash128 before = memory.hash(first.area().part(1, bytes));
+    EXPECT_NE(before, memory.hash(first.area().part(1, bytes + 1))) << bytes;
+    if (bytes == 0) continue;
+    const std::byte last = expected[bytes], other = last ^ std::byte{1};
+    memory.upload(static_cast<char*>(first.data()) + bytes, {&other, 1});
+    EXPECT_NE(before, memory.hash(first.area().part(1, bytes))) << bytes;
+    memory.upload(static_cast<char*>(first.data()) + bytes, {&last, 1});
+    EXPECT_EQ(before, memory.hash(first.area().part(1, bytes))) << bytes;
+  }
 
   for (int round = 0; round < 60; ++round) {
     const uint64_t begin = random.below(40), size = random.below(kBytes - 80);

@@ -123,7 +123,8 @@ class CheckLayers(unittest.TestCase):
                      "src/measure/a.cpp:1: a vendor header outside a solver's .cpp: cblas.h")
         self.refused({"src/solvers/one/a.h": "<oneapi/dnnl/dnnl.hpp>"},
                      "src/solvers/one/a.h:1: a vendor header outside a solver's .cpp: oneapi/dnnl/dnnl.hpp")
-        self.passes({"src/solvers/one/a.cpp": "<cblas.h>"})
+        self.refused({"src/device/device.h": "<cuda.h>"}, "src/device/device.h:1: a vendor header outside a solver's .cpp: cuda.h")
+        self.passes({"src/solvers/one/a.cpp": "<cblas.h>", "src/device/one/one_driver.h": "<cuda.h>", "src/solvers/one/one_functions.h": "<cublasLt.h>"})
 
     def test_the_product_does_not_include_what_tests_share(self):
         self.refused({"src/core/a.cpp": "testing/b.h"},

@@ -62,9 +62,7 @@ std::string first_of(const std::string& name) { return prefix_of(name) + '0'; }
 
 /// What a list of devices like this one names. Throws invalid_input for a kind that is not here.
 DeviceNumbers numbers_of(const std::string& name) {
-  for (const DeviceInfo& info : list_devices()) {
-    if (info.id.starts_with(prefix_of(name))) return device_kind(info.kind).numbers;
-  }
+  if (const DeviceKind* const kind = find_device_kind(name)) return kind->numbers;
   return device_kind(find_device({.ids = name}).kind).numbers;
 }
 
@@ -154,7 +152,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
                                            const KernelOptions& kernels, const std::function<bool()>& stop) {
   std::vector<Part> parts = parts_of(devices);
   // A device that is opened in this process binds threads to cores, after which the process seems to have fewer.
-  const std::vector<DeviceInfo> here = list_devices();
+  const std::vector<DeviceInfo> here = list_devices(parts.front().name);
   if (parts.size() > 1 && isolation == Isolation::none)
     fail(ErrorCode::invalid_input, "several devices need a process each, omit --isolation none");
   // The modules' load variables must be set before any thread starts.

@@ -114,6 +114,7 @@ double HostDevice::bandwidth_gbs(uint64_t working_set_bytes, Reading reading) {
 void register_host_devices(std::vector<DeviceKind>& kinds);
 void register_host_devices(std::vector<DeviceKind>& kinds) {
   kinds.push_back({.name = "host",
+                   .prefix = "cpu",
                    .list = list_host_devices,
                    .open = open_host_device,
                    .numbers = DeviceNumbers::core_parts,

@@ -12,8 +12,6 @@
 namespace attune {
 namespace {
 
-constexpr uint32_t kAlignment = 256;
-
 /// A capture, and one of its streams.
 using CapturedStream = std::pair<uint64_t, void*>;
 
@@ -61,7 +59,7 @@ class PlanOnStreams {
   /// The prefix is zeroed once: each run of the plan leaves it so.
   OwnBuffer new_workspace() const {
     const PlanTraits& wanted = plan_->traits();
-    OwnBuffer fresh(device_.memory(), wanted.workspace_bytes, kAlignment);
+    OwnBuffer fresh(device_.memory(), wanted.workspace_bytes, wanted.workspace_alignment);
     device_.memory().fill(fresh.area().part(0, wanted.zeroed_bytes), {});
     return fresh;
   }

@@ -3,26 +3,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
+
+#include "base/hash.h"
 
 namespace attune {
 
 /// Number of launches of a check: the first without other threads, the rest beside some that compete for the cores.
 inline constexpr uint32_t kQuietLaunches = 2, kDisturbedLaunches = 6;
 
-/// Makes launch number `index` (from 0) of a candidate on the same values, to its end, and returns the bytes of its
-/// output. They are valid until the next launch.
-using OutputOfLaunch = std::function<std::span<const std::byte>(uint32_t index)>;
+/// Makes launch number `index` (from 0) of a candidate on the same values, to its end, and returns the hash of its
+/// output.
+using HashOfLaunch = std::function<Hash128(uint32_t index)>;
 
 struct RepeatedOutput {
   std::string hash;   ///< Hash of the first launch's output, 32 digits.
   std::string fault;  ///< A clause such as `its result changes …`; empty if all launches gave the same bits.
 };
 
-/// Compares the outputs of several launches bit by bit, most of them beside threads that compete for `num_cores` cores,
-/// with each other and with `expected`, the hash of an earlier process (empty: none). Throws what `launch` throws, and
-/// Error{device} when the system refuses a thread.
-RepeatedOutput compare_launches(const OutputOfLaunch& launch, size_t num_cores, const std::string& expected);
+/// Compares the outputs of several launches bit by bit, most of them beside threads that compete for `num_cores` cores
+/// (0: the device computes with none), with each other and with `expected`, the hash of an earlier process (empty:
+/// none). Throws what `launch` throws, and Error{device} when the system refuses a thread.
+RepeatedOutput compare_launches(const HashOfLaunch& launch, size_t num_cores, const std::string& expected);
 
 }  // namespace attune

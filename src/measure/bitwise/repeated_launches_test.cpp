@@ -23,10 +23,10 @@ size_t num_threads_of_process() {
 class Candidate4 {
  public:
   explicit Candidate4(std::function<int(uint32_t)> byte) : byte_(std::move(byte)) {}
-  OutputOfLaunch launches() {
-    return [this](uint32_t index) -> std::span<const std::byte> {
+  HashOfLaunch launches() {
+    return [this](uint32_t index) {
       bytes_[3] = static_cast<std::byte>(byte_(index));
-      return bytes_;
+      return hash128(std::span<const std::byte>(bytes_));
     };
   }
 
@@ -56,6 +56,11 @@ TEST(RepeatedLaunches, EachLaunchIsCompared) {
     const auto found = compare_launches(once.launches(), 1, "");
     EXPECT_THAT(found.fault, HasSubstr(odd < kQuietLaunches ? "from launch to launch" : "take its cores")) << odd;
   }
+}
+
+TEST(RepeatedLaunches, NobodyTakesCoresWhereTheDeviceComputesWithNone) {
+  Candidate4 last([](uint32_t index) { return index == kQuietLaunches + kDisturbedLaunches - 1 ? 1 : 0; });
+  EXPECT_THAT(compare_launches(last.launches(), 0, "").fault, HasSubstr("from launch to launch"));
 }
 
 TEST(RepeatedLaunches, OtherThreadsCompeteWithTheLaterLaunchesOnly) {

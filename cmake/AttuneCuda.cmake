@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+# attune_embed_cuda_kernels(target kernels.cu symbol): compiles kernels for the architectures below, with no GPU, and adds them to the
+# target as `extern "C" const unsigned char symbol[]`, an image for cuModuleLoadData. The last architecture goes in as text as well,
+# which the driver compiles for later ones.
+set(ATTUNE_CUDA_ARCHITECTURES "80;90" CACHE STRING "Architectures of NVIDIA that the build makes kernels for")
+
+function(attune_embed_cuda_kernels target source symbol)
+  set(image ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.fatbin)
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.c)
+  set(architectures "")
+  foreach(architecture ${ATTUNE_CUDA_ARCHITECTURES})
+    list(APPEND architectures -gencode arch=compute_${architecture},code=sm_${architecture})
+  endforeach()
+  list(GET ATTUNE_CUDA_ARCHITECTURES -1 newest)
+  list(APPEND architectures -gencode arch=compute_${newest},code=compute_${newest})
+  add_custom_command(
+    OUTPUT ${object}
+    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -std=c++17 -O3 --fatbin ${architectures} -ccbin ${CMAKE_CXX_COMPILER} -o ${image}
+            ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+    COMMAND ${CUDAToolkit_BIN_DIR}/bin2c --const --name ${symbol} ${image} > ${object}
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+    COMMENT "Compiling ${source} for ${ATTUNE_CUDA_ARCHITECTURES}")
+  target_sources(${target} PRIVATE ${object})
+endfunction()

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "device/cuda/cuda_device.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "device/cuda/cuda_info.h"
+#include "device/cuda/cuda_stream.h"
+#include "device/device_kind.h"
+
+namespace attune {
+namespace {
+
+constexpr double kClockUs = 8;  // With its launch and its answer about 20.
+
+std::unique_ptr<Device> open_cuda_device(std::string_view id, int64_t) {
+  for (DeviceInfo& info : list_cuda_devices()) {
+    if (info.id == id) return std::make_unique<CudaDevice>(std::move(info));
+  }
+  return nullptr;
+}
+
+/// docs/measurement.md derives them from a model of a GPU's noise.
+ContestConstants cuda_constants() {
+  ContestConstants constants;
+  constants.race.prior_sigma = 0.01;
+  constants.race.first = 3;
+  constants.finals.margin = 0.005;
+  constants.confirm.min_openings = 4;
+  constants.confirm.delay_s = 4;
+  return constants;
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(DeviceInfo info) : info_(std::move(info)), driver_(CudaDriver::get()), caller_streams_(driver_) {
+  driver_.check(driver_.cuDeviceGet(&device_, cuda_ordinal(info_.id)), "find a device");
+  max_clock_ghz_ = cuda_clock_ghz(driver_, device_);
+  driver_.check(driver_.cuDevicePrimaryCtxRetain(&context_, device_), "open a device");
+  try {
+    memory_.emplace(driver_, context_, info_.num_units);
+  } catch (...) {
+    driver_.cuDevicePrimaryCtxRelease(device_);
+    throw;
+  }
+}
+
+CudaDevice::~CudaDevice() {
+  memory_.reset();
+  driver_.cuDevicePrimaryCtxRelease(device_);
+}
+
+double CudaDevice::relative_clock() { return memory_->clock_ghz(kClockUs) / max_clock_ghz_; }
+
+bool CudaDevice::healthy() noexcept {
+  try {
+    const CurrentContext current(driver_, context_);
+    return driver_.cuCtxSynchronize() == CUDA_SUCCESS;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void CudaDevice::synchronize() noexcept { healthy(); }
+
+std::unique_ptr<Stream> CudaDevice::open_stream() { return std::make_unique<CudaStream>(driver_, context_); }
+
+double CudaDevice::bandwidth_gbs(uint64_t working_set_bytes, Reading reading) {
+  const auto [known, is_new] = bandwidths_.try_emplace(std::bit_width(working_set_bytes), 0);
+  if (is_new || reading == Reading::again)
+    known->second = std::max(known->second, memory_->read_bandwidth_gbs(working_set_bytes));
+  return known->second;
+}
+
+void register_cuda_devices(std::vector<DeviceKind>& kinds);
+void register_cuda_devices(std::vector<DeviceKind>& kinds) {
+  kinds.push_back({.name = "cuda",
+                   .list = list_cuda_devices,
+                   .open = open_cuda_device,
+                   .timing = Timing::graph,
+                   .contest = cuda_constants(),
+                   .max_open_problems = 4,
+                   .compiles_beside_measuring = true});
+}
+
+}  // namespace attune

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "device/cuda/cuda_driver.h"
+
+#include <dlfcn.h>
+
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+
+// The name after cuda.h has replaced it by that of the version it declares: `cuMemAlloc_v2`.
+#define ATTUNE_CUDA_TEXT_OF(name) #name
+#define ATTUNE_CUDA_TEXT(name) ATTUNE_CUDA_TEXT_OF(name)
+
+template <typename Function>
+void load(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  if (function == nullptr)
+    fail(ErrorCode::unavailable, "the NVIDIA driver is older than CUDA 12, install a newer one: {} has no {}", kLibrary,
+         name);
+}
+
+std::unique_ptr<const CudaDriver> open_driver() {
+  void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // Kept: the driver cannot be unloaded.
+  if (library == nullptr) return nullptr;
+  auto driver = std::make_unique<CudaDriver>();
+#define ATTUNE_CUDA_LOAD(name) load(library, ATTUNE_CUDA_TEXT(name), driver->name);
+  ATTUNE_CUDA_FUNCTIONS(ATTUNE_CUDA_LOAD)
+#undef ATTUNE_CUDA_LOAD
+  const CUresult result = driver->cuInit(0);
+  // The library is a stub, or the machine has its driver's files but no GPU.
+  if (result == CUDA_ERROR_STUB_LIBRARY || result == CUDA_ERROR_NO_DEVICE) return nullptr;
+  if (result != CUDA_SUCCESS) {
+    const char* words = nullptr;
+    driver->cuGetErrorString(result, &words);
+    fail(ErrorCode::unavailable, "the NVIDIA driver cannot be used, see `nvidia-smi`: {}",
+         words != nullptr ? std::string(words) : std::to_string(result));
+  }
+  return driver;
+}
+
+}  // namespace
+
+const CudaDriver* CudaDriver::find() {
+  // Never destroyed: threads may use it while the process ends.
+  static const std::unique_ptr<const CudaDriver>& driver = *new std::unique_ptr<const CudaDriver>(open_driver());
+  return driver.get();
+}
+
+const CudaDriver& CudaDriver::get() {
+  const CudaDriver* const driver = find();
+  if (driver == nullptr) ::attune::fail(ErrorCode::unavailable, "this machine has no NVIDIA driver, or no GPU");
+  return *driver;
+}
+
+int CudaDriver::version() const {
+  int version = 0;
+  check(cuDriverGetVersion(&version), "read the driver's version");
+  return version;
+}
+
+void CudaDriver::fail(CUresult result, std::string_view action) const {
+  const char *name = nullptr, *words = nullptr;
+  cuGetErrorName(result, &name);
+  cuGetErrorString(result, &words);
+  const ErrorCode code = result == CUDA_ERROR_NOT_SUPPORTED ? ErrorCode::unavailable : ErrorCode::device;
+  ::attune::fail(code, "the GPU's driver cannot {}: {} ({})", action, words != nullptr ? words : "unknown error",
+                 name != nullptr ? name : std::to_string(result).c_str());
+}
+
+CurrentContext::CurrentContext(const CudaDriver& driver, CUcontext context) : driver_(driver) {
+  driver.check(driver.cuCtxPushCurrent(context), "make a device current");
+  driver.cuThreadExchangeStreamCaptureMode(&mode_);
+}
+
+CurrentContext::~CurrentContext() {
+  driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+  CUcontext popped = nullptr;
+  driver_.cuCtxPopCurrent(&popped);
+}
+
+}  // namespace attune

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "core/device_info.h"
+#include "device/cuda/cuda_driver.h"
+
+namespace attune {
+
+/// The GPUs that this process may see, `cuda:0` first; without peak rates for an architecture that is not known. Empty
+/// without a driver. Makes no context.
+std::vector<DeviceInfo> list_cuda_devices();
+/// Number of the driver's device: 1 of `cuda:1`. Requires: an id of list_cuda_devices().
+int cuda_ordinal(std::string_view id);
+/// The highest clock of the multiprocessors.
+double cuda_clock_ghz(const CudaDriver& driver, CUdevice device);
+
+/// The facts that peak rates follow from.
+struct CudaRates {
+  int major = 0, minor = 0;
+  int64_t multiprocessors = 0;
+  double clock_ghz = 0;  ///< The highest that the multiprocessors run at.
+};
+/// Dense multiplications and additions by data type, in GFLOP/s, at the highest clock. fp32 counts the plain units,
+/// since a product in tf32 is none in fp32. Empty for an architecture that is not known.
+std::map<std::string, double> cuda_peak_gflops(const CudaRates& rates);
+
+}  // namespace attune

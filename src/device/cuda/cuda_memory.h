@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <mutex>
+#include <unordered_map>
+
+#include "device/cuda/cuda_driver.h"
+#include "device/cuda/device_kernels.h"
+#include "device/device_memory.h"
+
+namespace attune {
+
+/// The memory of a GPU. It has no write protection.
+class CudaMemory final : public DeviceMemory {
+ public:
+  /// The context must outlive it.
+  CudaMemory(const CudaDriver& driver, CUcontext context, int64_t num_units);
+  ~CudaMemory() override;
+
+  Buffer allocate(uint64_t bytes, uint32_t alignment) override;
+  void release(Buffer buffer) noexcept override;
+  void upload(void* to, std::span<const std::byte> from) override;
+  void download(std::span<std::byte> to, const void* from) override;
+  void copy(void* to, const void* from, uint64_t bytes) override;
+  void fill(Buffer area, Pattern pattern) override;
+  PatternScan scan(Buffer area, Pattern pattern) override;
+  Hash128 hash(Buffer area) override;
+  Protection set_writable(Buffer, bool) noexcept override { return Protection::none; }
+  std::byte* host_address(void*) noexcept override { return nullptr; }
+
+  /// Read bandwidth in GB/s for a working set, by reading one of that size; 0 where there is no memory for it.
+  double read_bandwidth_gbs(uint64_t working_set_bytes);
+  double clock_ghz(double us);
+
+ private:
+  template <typename Work>
+  auto within(const Work& work);
+
+  const CudaDriver& driver_;
+  CUcontext context_;
+  std::mutex mutex_;  ///< Of all below.
+  std::optional<DeviceKernels> kernels_;
+  std::unordered_map<void*, CUdeviceptr> blocks_;  ///< Those of allocations that begin within theirs.
+};
+
+}  // namespace attune

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "base/hash.h"
+#include "device/buffer.h"
+#include "device/cuda/cuda_driver.h"
+
+namespace attune {
+
+/// The kernels of device_kernels.cu, loaded into one context. Its functions wait for all work of the context first and
+/// return when they are done. Used by one thread at a time, in whose current context it lives. Throws device.
+class DeviceKernels {
+ public:
+  /// `num_units`: multiprocessors. The driver compiles the kernels for an architecture that this build has no binary
+  /// of.
+  DeviceKernels(const CudaDriver& driver, int64_t num_units);
+  ~DeviceKernels();
+  DeviceKernels(const DeviceKernels&) = delete;
+  DeviceKernels& operator=(const DeviceKernels&) = delete;
+
+  void fill(Buffer area, Pattern pattern);
+  PatternScan scan(Buffer area, Pattern pattern);
+  /// Not hash128(), which is one long chain: a sum that all threads of the device compute together.
+  Hash128 hash(Buffer area);
+  /// Reads 16-byte vectors of an area `rounds` times; returns its time.
+  double read_us(Buffer area, uint32_t rounds);
+  /// Cycles of a multiprocessor in a nanosecond, by a kernel of about this length.
+  double clock_ghz(double us);
+
+ private:
+  static constexpr size_t kNumWords = 4;
+  CUfunction function(const char* name) const;
+  template <typename... Values>
+  void launch(CUfunction kernel, uint64_t elements, Values... values);
+  std::array<uint64_t, kNumWords> results();
+  void set_results(const std::array<uint64_t, kNumWords>& words);
+
+  const CudaDriver& driver_;
+  uint32_t max_blocks_;
+  CUmodule module_ = nullptr;
+  CUfunction fill_ = nullptr, scan_ = nullptr, hash_ = nullptr, read_ = nullptr, clock_ = nullptr;
+  CUevent begin_ = nullptr, end_ = nullptr;
+  CUdeviceptr words_ = 0;  ///< What a kernel answers.
+};
+
+}  // namespace attune

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "cublaslt_algorithms.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+/// An attribute of an algorithm: its name in a config, and how the library holds it.
+struct AttributeName {
+  const char* name;
+  cublasLtMatmulAlgoConfigAttributes_t attribute;
+  size_t bytes;
+};
+constexpr AttributeName kTile{"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, 4},
+    kStages{"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, 4}, kSplitK{"splitk", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4},
+    kReduction{"reduction", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4},
+    kSwizzle{"swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4},
+    kCustom{"custom", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4}, kInner{"inner", CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2},
+    kCluster{"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2};
+constexpr std::array kSettable = {kTile, kStages, kSplitK, kReduction, kSwizzle, kCustom, kInner, kCluster};
+
+constexpr std::array<uint32_t, 10> kSplits = {2, 3, 4, 5, 6, 8, 12, 16, 24, 32};
+constexpr uint32_t kPromisedAlignment = 16;
+constexpr int kMaxIds = 1024;
+/// Of tile, stages and custom option: of an algorithm with more, which has half a million and has accepted none yet
+/// (13.1 on an H200), evenly spaced ones are tried.
+constexpr uint64_t kMaxCombinations = 8192;
+constexpr cudaDataType_t kScale = CUDA_R_32F;
+
+/// Enumerates what the library accepts, one attribute after another.
+class Enumeration {
+ public:
+  Enumeration(const CublasltLibrary& library, cublasLtHandle_t handle, const CublasltMatmul& matmul)
+      : library_(library), handle_(handle), matmul_(matmul) {}
+
+  std::vector<Config> run() {
+    std::array<int, kMaxIds> ids{};
+    int count = 0;
+    library_.check(library_.cublasLtMatmulAlgoGetIds(handle_, matmul_.compute_type(), kScale, matmul_.input_type(),
+                                                     matmul_.input_type(), matmul_.output_type(), matmul_.output_type(),
+                                                     kMaxIds, ids.data(), &count),
+                   "list its algorithms");
+    for (int i = 0; i < count; ++i) add_algorithm(ids[static_cast<size_t>(i)]);
+    return std::move(found_);
+  }
+
+ private:
+  template <typename Number>
+  Number capability(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoCapAttributes_t name) const {
+    Number value = 0;
+    size_t written = 0;
+    library_.cublasLtMatmulAlgoCapGetAttribute(&algorithm, name, &value, sizeof value, &written);
+    return value;
+  }
+  /// A list of ids; one 0, which stands for undefined, where the algorithm has no choice.
+  std::vector<uint32_t> listed(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoCapAttributes_t name) const {
+    size_t bytes = 0;
+    library_.cublasLtMatmulAlgoCapGetAttribute(&algorithm, name, nullptr, 0, &bytes);
+    std::vector<uint32_t> values(bytes / sizeof(uint32_t));
+    if (!values.empty()) library_.cublasLtMatmulAlgoCapGetAttribute(&algorithm, name, values.data(), bytes, &bytes);
+    if (values.empty()) values.push_back(0);
+    return values;
+  }
+  void set(cublasLtMatmulAlgo_t& algorithm, const AttributeName& attribute, uint32_t value) const {
+    library_.cublasLtMatmulAlgoConfigSetAttribute(&algorithm, attribute.attribute, &value, attribute.bytes);
+  }
+  bool accepts(const cublasLtMatmulAlgo_t& algorithm) const {
+    return matmul_.workspace_of(handle_, algorithm).has_value();
+  }
+
+  void add_algorithm(int id) {
+    cublasLtMatmulAlgo_t algorithm{};
+    const cublasStatus_t status = library_.cublasLtMatmulAlgoInit(
+        handle_, matmul_.compute_type(), kScale, matmul_.input_type(), matmul_.input_type(), matmul_.output_type(),
+        matmul_.output_type(), id, &algorithm);
+    if (status != CUBLAS_STATUS_SUCCESS) return;
+    for (const auto operand : {CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_A_BYTES, CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_B_BYTES,
+                               CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_C_BYTES, CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_D_BYTES}) {
+      if (capability<uint32_t>(algorithm, operand) > kPromisedAlignment) return;
+    }
+    const auto max_custom =
+        static_cast<uint32_t>(std::max(0, capability<int32_t>(algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX)));
+    const auto tiles = listed(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS);
+    const auto stages = listed(algorithm, CUBLASLT_ALGO_CAP_STAGES_IDS);
+    const uint64_t combinations = tiles.size() * stages.size() * (max_custom + uint64_t{1});
+    const uint64_t tried = std::min(combinations, kMaxCombinations);
+    for (uint64_t i = 0; i < tried; ++i) {
+      const uint64_t index = i * combinations / tried, of_tile = index / (max_custom + 1);
+      set(algorithm, kTile, tiles[of_tile / stages.size()]);
+      set(algorithm, kStages, stages[of_tile % stages.size()]);
+      set(algorithm, kCustom, static_cast<uint32_t>(index % (max_custom + 1)));
+      add_clusters(algorithm);
+    }
+  }
+
+  /// The library's check accepts any value of an attribute that an algorithm does not read. Such names of one kernel
+  /// are recognised by a value that no algorithm has.
+  bool reads(cublasLtMatmulAlgo_t algorithm, const AttributeName& attribute) const {
+    constexpr uint32_t kNoValue = 0x7fff;
+    set(algorithm, attribute, kNoValue);
+    return !accepts(algorithm);
+  }
+
+  void add_clusters(cublasLtMatmulAlgo_t algorithm) {
+    set(algorithm, kCluster, CUBLASLT_CLUSTER_SHAPE_AUTO);
+    if (accepts(algorithm)) {
+      add_splits(algorithm);
+      if (!reads(algorithm, kCluster)) return;
+    }
+    for (uint32_t cluster = CUBLASLT_CLUSTER_SHAPE_1x1x1; cluster < CUBLASLT_CLUSTER_SHAPE_END; ++cluster) {
+      set(algorithm, kCluster, cluster);
+      if (accepts(algorithm)) add_splits(algorithm);
+    }
+  }
+
+  void add_splits(cublasLtMatmulAlgo_t algorithm) {
+    const auto max_swizzle = capability<uint32_t>(algorithm, CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT);
+    const auto schemes = capability<uint32_t>(algorithm, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK);
+    const bool splits = capability<int32_t>(algorithm, CUBLASLT_ALGO_CAP_SPLITK_SUPPORT) != 0;
+    for (uint32_t swizzle = 0; swizzle <= max_swizzle; ++swizzle) {
+      set(algorithm, kSwizzle, swizzle);
+      add(algorithm);
+      if (!splits) continue;
+      for (const uint32_t parts : kSplits) {
+        cublasLtMatmulAlgo_t split = algorithm;
+        set(split, kSplitK, parts);
+        for (const uint32_t scheme : {CUBLASLT_REDUCTION_SCHEME_INPLACE, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
+                                      CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE}) {
+          if ((schemes & scheme) == 0) continue;
+          set(split, kReduction, scheme);
+          add(split);
+        }
+      }
+    }
+  }
+  void add(const cublasLtMatmulAlgo_t& algorithm) {
+    if (accepts(algorithm)) found_.push_back(config_of(library_, algorithm));
+  }
+
+  const CublasltLibrary& library_;
+  cublasLtHandle_t handle_;
+  const CublasltMatmul& matmul_;
+  std::vector<Config> found_;
+};
+
+}  // namespace
+
+Config config_of(const CublasltLibrary& library, const cublasLtMatmulAlgo_t& algorithm) {
+  std::vector<std::pair<std::string, Value>> values;
+  const auto add = [&](const char* name, cublasLtMatmulAlgoConfigAttributes_t attribute, size_t bytes) {
+    uint32_t value = 0;
+    size_t written = 0;
+    library.check(library.cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, bytes, &written),
+                  "describe an algorithm");
+    values.emplace_back(name, static_cast<int64_t>(value));
+  };
+  add("algo", CUBLASLT_ALGO_CONFIG_ID, 4);
+  for (const AttributeName& one : kSettable) add(one.name, one.attribute, one.bytes);
+  return Config(std::move(values));
+}
+
+cublasLtMatmulAlgo_t algorithm_of(const CublasltLibrary& library, cublasLtHandle_t handle, const CublasltMatmul& matmul,
+                                  const Config& config) {
+  cublasLtMatmulAlgo_t algorithm{};
+  library.check(library.cublasLtMatmulAlgoInit(handle, matmul.compute_type(), kScale, matmul.input_type(),
+                                               matmul.input_type(), matmul.output_type(), matmul.output_type(),
+                                               static_cast<int>(config.integer("algo")), &algorithm),
+                "find an algorithm");
+  for (const AttributeName& one : kSettable) {
+    const auto value = static_cast<uint32_t>(config.integer(one.name));
+    library.check(library.cublasLtMatmulAlgoConfigSetAttribute(&algorithm, one.attribute, &value, one.bytes),
+                  "set an attribute of an algorithm");
+  }
+  return algorithm;
+}
+
+std::vector<Config> algorithms(const CublasltLibrary& library, cublasLtHandle_t handle, const CublasltMatmul& matmul) {
+  return Enumeration(library, handle, matmul).run();
+}
+
+}  // namespace attune

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "cublaslt_library.h"
+#include "ops/gemm/gemm_shape.h"
+
+namespace attune {
+
+/// A product of row-major matrices as cuBLASLt describes it: C^T = op(B)·op(A), all in columns. Immutable.
+class CublasltMatmul {
+ public:
+  /// Throws unavailable for types that the library has no product of.
+  CublasltMatmul(const CublasltLibrary& library, const GemmShape& shape);
+
+  const GemmShape& shape() const noexcept { return shape_; }
+  cublasComputeType_t compute_type() const noexcept { return compute_; }
+  cudaDataType_t input_type() const noexcept { return input_; }
+  cudaDataType_t output_type() const noexcept { return output_; }
+  /// Whether the library can run an algorithm, and the workspace that it then needs.
+  std::optional<size_t> workspace_of(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) const;
+  /// The first that the library's heuristic names within a workspace. Throws unavailable when it has none.
+  cublasLtMatmulAlgo_t preferred(cublasLtHandle_t handle, uint64_t workspace_bytes) const;
+  /// Enqueues the product. Any thread whose current context is the device's.
+  void run(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm, std::span<void* const> operands,
+           void* workspace, size_t workspace_bytes, void* stream) const;
+
+ private:
+  template <typename Opaque>
+  using Owned = std::unique_ptr<Opaque, cublasStatus_t (*)(Opaque*)>;
+  using Matrix = Owned<cublasLtMatrixLayoutOpaque_t>;
+  Matrix matrix(cudaDataType_t type, int64_t rows, int64_t columns) const;
+  template <typename Attribute>
+  void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t name, const Attribute& value) const;
+
+  const CublasltLibrary& library_;
+  GemmShape shape_;
+  GemmOperands where_;
+  cudaDataType_t input_, output_;
+  cublasComputeType_t compute_ = CUBLAS_COMPUTE_32F;
+  Owned<cublasLtMatmulDescOpaque_t> description_;
+  Matrix weights_, activations_, result_;
+};
+
+}  // namespace attune
