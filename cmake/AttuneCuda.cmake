@@ -1,4 +1,20 @@
 # SPDX-License-Identifier: MIT
+# ATTUNE_HAS_CUDA: whether devices, compiler and solvers of NVIDIA's GPUs are built. That needs the toolkit, and no GPU; what is built
+# needs neither to start, because driver and libraries are opened when they are first asked for.
+set(ATTUNE_CUDA AUTO CACHE STRING "GPUs of NVIDIA: AUTO, ON or OFF")
+set_property(CACHE ATTUNE_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(ATTUNE_HAS_CUDA OFF)
+if(NOT ATTUNE_CUDA STREQUAL OFF)
+  find_package(CUDAToolkit QUIET)
+  if(CUDAToolkit_NVCC_EXECUTABLE)
+    set(ATTUNE_HAS_CUDA ON)
+  elseif(ATTUNE_CUDA STREQUAL ON)
+    message(FATAL_ERROR "ATTUNE_CUDA is ON but no CUDA toolkit with nvcc was found")
+  else()
+    message(STATUS "GPUs of NVIDIA: skipped, no CUDA toolkit with nvcc was found")
+  endif()
+endif()
+
 # attune_embed_cuda_kernels(target kernels.cu symbol): compiles kernels for the architectures below, with no GPU, and adds them to the
 # target as `extern "C" const unsigned char symbol[]`, an image for cuModuleLoadData. The last architecture goes in as text as well,
 # which the driver compiles for later ones.

@@ -84,15 +84,16 @@ function(attune_finish)
   endforeach()
 endfunction()
 
-# attune_register_folders(WORD Type): every sub-folder defines `void register_<folder>_<word>(std::vector<const Type*>&)`.
+# attune_register_folders(WORD Type [EXCEPT folder …]): every sub-folder but those defines `void register_<folder>_<word>(std::vector<const Type*>&)`.
 # Makes registered_<word>.cpp, which calls them all, from the .cpp.in of that name, and lists the folders in `folders`.
 function(attune_register_folders word type)
+  cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
   file(GLOB names CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */)
   set(declarations "")
   set(calls "")
   set(folders "")
   foreach(name ${names})
-    if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+    if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${name} AND NOT name IN_LIST ARG_EXCEPT)
       list(APPEND folders ${name})
       string(APPEND declarations "void register_${name}_${word}(std::vector<const ${type}*>& ${word});\n")
       string(APPEND calls "  register_${name}_${word}(${word});\n")

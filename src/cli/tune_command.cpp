@@ -9,6 +9,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/attribute_flags.h"
 #include "cli/flags/flag_list.h"
+#include "cli/flags/gpu_flags.h"
 #include "cli/flags/model_flags.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
@@ -24,8 +25,6 @@ struct Refused {
   const char* why;
 };
 constexpr Refused kRefused[] = {
-    {"--ngpus", true, "this version tunes the CPU; choose a device with --devices"},
-    {"--gpu_ids", true, "this version tunes the CPU; choose a device with --devices"},
     {"--stop-at-regret", true,
      "this version cannot bound the regret of unmeasured candidates; use --budget or --max-trials"},
     {"--rotating_tensor", true,
@@ -97,9 +96,10 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
       ->capture_default_str();
   command
       .add_option("--devices", options.devices.ids,
-                  "cpu:0 (default); cpu:0,cpu:1 are two halves of the cores, tuned at once; fake:0 is the device of "
-                  "the tests")
+                  "cpu:0 (default), cuda:0 (a GPU of NVIDIA); cpu:0,cpu:1 are two halves of the cores, tuned at once, "
+                  "cuda:0,cuda:1 two GPUs; fake:0 is the device of the tests")
       ->check(device_names_error);
+  add_gpu_flags(command, options.devices.ids);
   command
       .add_option(
           "--threads", options.thread_limits,

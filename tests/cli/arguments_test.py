@@ -17,6 +17,14 @@ class Devices(story.Story):
                     self.refused(*command, "--devices", names,
                                  says=f"--devices: expected names of devices, one of '{names}' is empty")
 
+    def test_older_names_of_gpus_name_devices(self):
+        for flags, first in ((("--gpu_ids", "1001,1003"), "cuda:1001"), (("--gpu_ids", "1023"), "cuda:1023"), (("--ngpus", "1024"), "cuda:")):
+            refused = self.attune(*SIZE, *flags, status=2).stderr
+            self.assertRegex(refused, "unknown device; choose one of .*, got '" + first)
+        self.refused(*SIZE, "--ngpus", "1", "--gpu_ids", "0", says="--ngpus cannot be combined with --gpu_ids: both name devices")
+        for flags in (("--ngpus", "0"), ("--ngpus", "two"), ("--gpu_ids", "-1"), ("--gpu_ids", "0,x")):
+            self.assertIn(f"{flags[0]}: expected a whole number", self.attune(*SIZE, *flags, status=2).stderr)
+
     def test_a_command_of_one_device_says_so(self):
         for command in (("coverage",), ("tables",), ("tables", "merge", "a.csv", "-o", "b.csv"), ("check", "t.csv"), ("online",),
                         ("explain", PROBLEM), ("bench", PROBLEM), ("list", "candidates", PROBLEM)):

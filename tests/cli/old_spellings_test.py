@@ -54,8 +54,8 @@ ACCEPTED = [
 ]
 
 REFUSED = [
-    ("--ngpus 2", "--devices"),
-    ("--gpu_ids 0,1", "--devices"),
+    ("--ngpus 2", "--ngpus cannot be combined with --devices: both name devices"),
+    ("--gpu_ids 0,1", "--gpu_ids cannot be combined with --devices: both name devices"),
     ("--stop-at-regret 1%", "--budget"),
     ("--rotating_tensor 512", "--inputs"),
     ("--icache_flush", "instruction cache of a host"),

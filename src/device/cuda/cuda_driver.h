@@ -34,7 +34,6 @@ namespace attune {
   X(cuStreamSynchronize)               \
   X(cuStreamBeginCapture)              \
   X(cuStreamEndCapture)                \
-  X(cuStreamIsCapturing)               \
   X(cuStreamGetCaptureInfo)            \
   X(cuGraphDestroy)                    \
   X(cuGraphInstantiate)                \

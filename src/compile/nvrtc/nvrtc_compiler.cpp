@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "compile/nvrtc/nvrtc_compiler.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "base/error.h"
+#include "compile/elf_file.h"
+#include "compile/nvrtc/nvrtc_functions.h"
+
+namespace attune {
+namespace {
+
+constexpr uint64_t kMemoryBytes = uint64_t{8} << 30;  // Of addresses; it maps 0.3 GB of libraries.
+constexpr Milliseconds kDeadline{60'000};
+
+/// A program of NVRTC that ends with its owner.
+class Program {
+ public:
+  Program(const NvrtcLibrary& library, const std::string& source) : library_(library) {
+    check(library.nvrtcCreateProgram(&program_, source.c_str(), "kernel.cu", 0, nullptr, nullptr));
+  }
+  ~Program() { library_.nvrtcDestroyProgram(&program_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  bool compile(const std::vector<const char*>& options) {
+    const nvrtcResult result = library_.nvrtcCompileProgram(program_, static_cast<int>(options.size()), options.data());
+    if (result != NVRTC_ERROR_COMPILATION) check(result);
+    return result == NVRTC_SUCCESS;
+  }
+  std::string log() const { return text(library_.nvrtcGetProgramLogSize, library_.nvrtcGetProgramLog); }
+  std::string cubin() const { return text(library_.nvrtcGetCUBINSize, library_.nvrtcGetCUBIN); }
+
+ private:
+  template <typename Size, typename Get>
+  std::string text(Size size, Get get) const {
+    size_t bytes = 0;
+    check(size(program_, &bytes));
+    std::string content(bytes, '\0');
+    check(get(program_, content.data()));
+    return content;
+  }
+  void check(nvrtcResult result) const {
+    if (result != NVRTC_SUCCESS)
+      fail(ErrorCode::unavailable, "NVRTC refuses: {}", library_.nvrtcGetErrorString(result));
+  }
+
+  const NvrtcLibrary& library_;
+  nvrtcProgram program_ = nullptr;
+};
+
+/// The largest number that stands before a word in the assembler's report: 40 of `Used 40 registers, used 1 barriers`.
+std::optional<uint64_t> largest_before(std::string_view log, std::string_view word) {
+  std::optional<uint64_t> largest;
+  for (size_t at = log.find(word); at != log.npos; at = log.find(word, at + 1)) {
+    size_t begin = at;
+    while (begin > 0 && log[begin - 1] >= '0' && log[begin - 1] <= '9') --begin;
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(log.data() + begin, log.data() + at, number);
+    if (begin < at && error == std::errc()) largest = std::max(largest.value_or(0), number);
+  }
+  return largest;
+}
+
+}  // namespace
+
+std::string NvrtcCompiler::toolchain() const { return "nvrtc-" + NvrtcLibrary::get().version(); }
+
+bool NvrtcCompiler::targets(std::string_view arch) const {
+  if (!arch.starts_with("sm_")) return false;
+  arch.remove_prefix(3);
+  const size_t digits = std::min(arch.find_first_not_of("0123456789"), arch.size());
+  const std::string_view rest = arch.substr(digits);
+  return digits >= 2 && (rest.empty() || rest == "a" || rest == "f");
+}
+
+CompilerLimits NvrtcCompiler::limits() const { return {.memory_bytes = kMemoryBytes, .deadline = kDeadline}; }
+
+std::map<std::string, std::string> NvrtcCompiler::report(const CompilerOutput& output) const {
+  std::map<std::string, std::string> found;
+  const auto add = [&](const char* name, std::optional<uint64_t> value) {
+    if (value) found.emplace(name, std::to_string(*value));
+  };
+  add("registers", largest_before(output.log, " registers"));
+  const auto stored = largest_before(output.log, " bytes spill stores"),
+             loaded = largest_before(output.log, " bytes spill loads");
+  if (stored && loaded) add("spills", *stored + *loaded);
+  add("shared_bytes", largest_before(output.log, " bytes smem"));
+  add("code_bytes", code_bytes(output.binary));
+  return found;
+}
+
+std::string NvrtcCompiler::flaw_of(std::string_view file) const {
+  Elf64_Ehdr header{};
+  if (file.size() >= sizeof header) std::memcpy(&header, file.data(), sizeof header);
+  const bool is_cubin = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+                        header.e_machine == EM_CUDA;
+  return is_cubin ? "" : "not a cubin";
+}
+
+/// A change of the options below must raise command_version().
+LibraryOutput NvrtcCompiler::compile(const CompileTask& task) const {
+  const NvrtcLibrary& library = NvrtcLibrary::get();
+  std::vector<std::string> options = {"--gpu-architecture=" + task.arch, "--std=c++17",
+                                      "--device-as-default-execution-space", "--ptxas-options=-v"};
+  if (!library.include_folder().empty()) options.push_back("--include-path=" + library.include_folder());
+  options.insert(options.end(), task.options.begin(), task.options.end());
+  std::vector<const char*> pointers;
+  for (const std::string& option : options) pointers.push_back(option.c_str());
+  Program program(library, task.source);
+  LibraryOutput output;
+  output.is_compiled = program.compile(pointers);
+  output.log = program.log();
+  output.log.resize(std::strlen(output.log.c_str()));  // It ends with a zero.
+  if (output.is_compiled) output.binary = program.cubin();
+  return output;
+}
+
+void register_nvrtc_compilers(std::vector<const Compiler*>& compilers);
+void register_nvrtc_compilers(std::vector<const Compiler*>& compilers) {
+  static const NvrtcCompiler nvrtc;
+  compilers.push_back(&nvrtc);
+}
+
+}  // namespace attune

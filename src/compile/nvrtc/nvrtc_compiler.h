@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "compile/compiler.h"
+
+namespace attune {
+
+/// CUDA C++ to a cubin for one architecture (`sm_90`, or `sm_90a` with that architecture's own instructions), by NVRTC.
+/// It needs no GPU. The headers beside the library (`cuda_bf16.h`, `mma.h`) may be included.
+class NvrtcCompiler final : public LibraryCompiler {
+ public:
+  std::string_view name() const override { return "nvrtc"; }
+  std::string toolchain() const override;
+  bool targets(std::string_view arch) const override;
+  uint32_t command_version() const override { return 1; }
+  CompilerLimits limits() const override;
+  /// `registers`, `spills` (bytes stored and loaded), `shared_bytes` of the only or the largest entry, `code_bytes`.
+  std::map<std::string, std::string> report(const CompilerOutput& output) const override;
+  std::string flaw_of(std::string_view file) const override;
+  LibraryOutput compile(const CompileTask& task) const override;
+};
+
+}  // namespace attune

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "compile/nvrtc/nvrtc_compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "compile/elf_file.h"
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+
+CompileTask task(std::string source, std::string arch = "sm_90") {
+  return {
+      .compiler = "nvrtc", .source = std::move(source), .arch = std::move(arch), .options = {}, .entries = {"twice"}};
+}
+constexpr const char* kTwice =
+    "#include <cuda_bf16.h>\n"
+    "extern \"C\" __global__ void twice(__nv_bfloat16* x, int n) {\n"
+    "  __shared__ float scratch[64];\n"
+    "  scratch[threadIdx.x % 64] = x[0];\n"
+    "  __syncthreads();\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  if (i < n) x[i] = __hadd(x[i], __float2bfloat16(scratch[(threadIdx.x + 1) % 64]));\n"
+    "}\n";
+
+class Nvrtc : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      nvrtc_.toolchain();
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  NvrtcCompiler nvrtc_;
+};
+
+TEST_F(Nvrtc, CompilesWithoutAGpuForTheArchitecturesThatItTargets) {
+  EXPECT_THAT(nvrtc_.toolchain(), testing::StartsWith("nvrtc-1"));
+  for (const char* arch : {"sm_80", "sm_90a"}) {
+    ASSERT_TRUE(nvrtc_.targets(arch));
+    const LibraryOutput output = nvrtc_.compile(task(kTwice, arch));
+    ASSERT_TRUE(output.is_compiled) << output.log;
+    EXPECT_EQ(nvrtc_.flaw_of(output.binary), "");
+    EXPECT_TRUE(exported_symbols(output.binary)->contains("twice"));
+    const auto report = nvrtc_.report({output.log, output.binary, {}});
+    EXPECT_GT(std::stoi(report.at("registers")), 4) << output.log;
+    EXPECT_EQ(report.at("spills"), "0");
+    EXPECT_EQ(report.at("shared_bytes"), "256");
+    EXPECT_GT(std::stoi(report.at("code_bytes")), 64);
+  }
+}
+
+TEST_F(Nvrtc, SaysWhatIsWrongWithASource) {
+  const LibraryOutput output = nvrtc_.compile(task("extern \"C\" __global__ void twice() { no_such_name(); }"));
+  EXPECT_FALSE(output.is_compiled);
+  EXPECT_THAT(output.log, HasSubstr("no_such_name"));
+}
+
+TEST(NvrtcCompiler, TargetsArchitecturesOfNvidia) {
+  const NvrtcCompiler nvrtc;
+  for (const char* arch : {"sm_80", "sm_90", "sm_90a", "sm_100f", "sm_120"}) EXPECT_TRUE(nvrtc.targets(arch)) << arch;
+  for (const char* arch : {"sm_", "sm_9", "sm_90b", "sm_90 ", "gfx942", "x86-64-v4", ""})
+    EXPECT_FALSE(nvrtc.targets(arch)) << arch;
+}
+
+TEST(NvrtcCompiler, RefusesWhatIsNoCubin) {
+  const NvrtcCompiler nvrtc;
+  EXPECT_EQ(nvrtc.flaw_of(""), "not a cubin");
+  EXPECT_EQ(nvrtc.flaw_of(std::string(64, '\x7f')), "not a cubin");
+  EXPECT_EQ(nvrtc.flaw_of(std::string("\x7f"
+                                      "ELF\x02") +
+                          std::string(59, '\0')),
+            "not a cubin");
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "compile/nvrtc/nvrtc_functions.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// By name, as the loader finds it, and where the toolkit is installed by default.
+constexpr const char* kFiles[] = {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13",
+                                  "/usr/local/cuda/lib64/libnvrtc.so.12"};
+
+void* open_library() {
+  std::string reason;
+  for (const char* file : kFiles) {
+    if (void* const opened = ::dlopen(file, RTLD_NOW | RTLD_LOCAL)) return opened;
+    if (reason.empty()) reason = ::dlerror();
+  }
+  fail(ErrorCode::unavailable, "NVRTC cannot be opened, install the CUDA toolkit's libraries: {}", reason);
+}
+
+template <typename Function>
+void load(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  if (function == nullptr)
+    fail(ErrorCode::unavailable, "this NVRTC is older than version 12, install a newer one: it has no {}", name);
+}
+
+/// Toolkits have `lib64/` and `include/` side by side, PyPI's packages `lib/` and `include/`.
+std::string find_includes(const void* function) {
+  Dl_info info{};
+  if (::dladdr(function, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code error;
+  const fs::path file = fs::canonical(info.dli_fname, error);
+  for (fs::path folder = file.parent_path(); !error && folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::exists(folder / "include/cuda_bf16.h", error)) return folder / "include";
+  }
+  return {};
+}
+
+}  // namespace
+
+NvrtcLibrary::NvrtcLibrary() {
+  void* const library = open_library();
+#define ATTUNE_NVRTC_LOAD(name) load(library, #name, name);
+  ATTUNE_NVRTC_FUNCTIONS(ATTUNE_NVRTC_LOAD)
+#undef ATTUNE_NVRTC_LOAD
+  include_folder_ = find_includes(reinterpret_cast<const void*>(nvrtcVersion));
+}
+
+const NvrtcLibrary& NvrtcLibrary::get() {
+  static const NvrtcLibrary& library = *new NvrtcLibrary;  // Never destroyed: threads may end after main().
+  return library;
+}
+
+std::string NvrtcLibrary::version() const {
+  int major = 0, minor = 0;
+  if (nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) fail(ErrorCode::unavailable, "NVRTC does not tell its version");
+  return fmt::format("{}.{}", major, minor);
+}
+
+}  // namespace attune

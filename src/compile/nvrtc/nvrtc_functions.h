@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <nvrtc.h>
+
+#include <string>
+#include <string_view>
+
+namespace attune {
+
+/// Functions of libnvrtc that are called; X is a macro of one name.
+#define ATTUNE_NVRTC_FUNCTIONS(X) \
+  X(nvrtcVersion)                 \
+  X(nvrtcGetErrorString)          \
+  X(nvrtcCreateProgram)           \
+  X(nvrtcDestroyProgram)          \
+  X(nvrtcCompileProgram)          \
+  X(nvrtcGetCUBINSize)            \
+  X(nvrtcGetCUBIN)                \
+  X(nvrtcGetProgramLogSize)       \
+  X(nvrtcGetProgramLog)
+
+/// libnvrtc, opened at run time: it needs no GPU and no driver. Used by one thread at a time.
+class NvrtcLibrary {
+ public:
+  /// The first call opens the library (30 ms); the process keeps it. Throws unavailable, naming what to install.
+  static const NvrtcLibrary& get();
+
+  /// `13.0`.
+  std::string version() const;
+  /// Folder of CUDA's headers that belong to the library; empty when they are not installed beside it.
+  const std::string& include_folder() const noexcept { return include_folder_; }
+
+#define ATTUNE_NVRTC_MEMBER(name) decltype(&::name) name = nullptr;
+  ATTUNE_NVRTC_FUNCTIONS(ATTUNE_NVRTC_MEMBER)
+#undef ATTUNE_NVRTC_MEMBER
+
+ private:
+  NvrtcLibrary();
+  std::string include_folder_;
+};
+
+}  // namespace attune
