@@ -229,7 +229,7 @@ class Tunes(InAFolder):
         self.assertLessEqual(result["candidates"], 4)
         with self.assertRaisesRegex(TypeError, "'colour'"):
             attune.tune(None, self.folder / "t.csv", colour="red")
-        for other in ("help", "help_all", "list_flags", "gpu_ids"):
+        for other in ("help", "help_all", "list_flags", "icache_flush"):
             with self.assertRaisesRegex(TypeError, f"'{other}'"):
                 attune.tune(None, self.folder / "t.csv", **{other: True})
 

@@ -326,8 +326,10 @@ Bench::Sampling Bench::take(const Turn& turn) {
   }
   draw(entrant, launches);
   // Each turn is captured anew, so that the copies have a fresh order: see docs/measurement.md.
-  if (turn.timing == Timing::graph && !capture(entrant))
+  if (turn.timing == Timing::graph && !capture(entrant)) {
+    run_untimed(entrant, 1);  // What the plan itself throws says more.
     fail(ErrorCode::device, "its launches were captured when it was admitted, and cannot be captured any more");
+  }
   DeviceThreads* const threads = device_.threads();
   if (threads != nullptr) threads->begin_watch();
   const double us = time_drawn(entrant, turn.timing);

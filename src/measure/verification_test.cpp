@@ -119,6 +119,21 @@ TEST(Verification, PassesAPlanThatLeavesItsWorkspacesPrefixZero) {
   EXPECT_EQ(checker.check(plan, true).status, Status::ok);
 }
 
+TEST(Verification, GivesAWorkspaceTheAlignmentThatThePlanStatesAndNoBetter) {
+  Checker checker(problem_of(kTypes[0]));
+  PlantedGemm plan(checker.shape(), Fault::none);
+  plan.declare().workspace_bytes = 100;
+  for (const uint32_t alignment : {64u, kMaxWorkspaceAlignment}) {
+    plan.declare().workspace_alignment = alignment;
+    checker.verification().reserve(plan.traits());
+    const auto run = [&](const Launch& launch) {
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(launch.workspace) % (2 * alignment), alignment);
+      plan.run(launch);
+    };
+    EXPECT_EQ(checker.verification().verify(plan.traits(), run, {}).status, Status::ok);
+  }
+}
+
 TEST(ReferenceCache, RestoresInputsThatACandidateChanged) {
   FakeDevice device;
   const Problem problem = problem_of(kTypes[1]);

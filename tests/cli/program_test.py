@@ -127,7 +127,7 @@ class TheProgram(story.Story):
                 self.assertEqual(self.refused(*arguments).stderr, f"attune: {sentence}\n")
         self.refused("tnue", says="attune has no command 'tnue', the nearest is tune; the commands are ")
         self.refused("--versoin", says="attune has no flag '--versoin', the nearest is --version; the commands are ")
-        self.refused("tune", "--gpu_idz", says="'--gpu_idz'; see")  # A refused flag is no advice.
+        self.refused("tune", "--icache_flusk", says="'--icache_flusk'; see")  # A refused flag is no advice.
 
     def test_a_run_without_anything_to_tune_asks_for_shapes(self):
         says = ("name the shapes to tune", "-i FILE", "-m M -n N -k K")

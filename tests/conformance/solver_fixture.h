@@ -21,7 +21,16 @@ class SolverFixture : public testing::TestWithParam<std::string> {
       solver_ = entry.solver;
     }
     ASSERT_NE(solver_, nullptr);
-    device_ = open_device(GetParam() == "fake.gemm" ? "fake:0" : "cpu:0");
+    if (GetParam().starts_with("cublaslt.") && list_devices("cuda:0").empty()) {
+      solver_ = nullptr;
+      GTEST_SKIP() << "no NVIDIA GPU is here, on which alone " << GetParam() << " runs";
+    }
+    device_ = open_device(device_id());
+  }
+
+  std::string device_id() const {
+    if (GetParam() == "fake.gemm") return "fake:0";
+    return GetParam().starts_with("cublaslt.") ? "cuda:0" : "cpu:0";
   }
 
   const Solver* solver_ = nullptr;

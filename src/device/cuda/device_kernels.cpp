@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-extern "C" const unsigned char attune_cuda_kernels[];  // device_kernels.cu, for several architectures.
+extern "C" const unsigned char cuda_memory_kernels[];  // device_kernels.cu, for several architectures.
 
 namespace attune {
 namespace {
@@ -24,7 +24,7 @@ uint64_t repeated(Pattern pattern) {
 
 DeviceKernels::DeviceKernels(const CudaDriver& driver, int64_t num_units)
     : driver_(driver), max_blocks_(static_cast<uint32_t>(num_units) * kBlocksPerUnit) {
-  driver.check(driver.cuModuleLoadData(&module_, attune_cuda_kernels), "load the kernels for its memory");
+  driver.check(driver.cuModuleLoadData(&module_, cuda_memory_kernels), "load the kernels for its memory");
   fill_ = function("attune_fill");
   scan_ = function("attune_scan");
   hash_ = function("attune_hash");

@@ -19,6 +19,7 @@ class CountingPlan final : public Plan {
  public:
   explicit CountingPlan(std::vector<void*>& workspaces) : workspaces_(workspaces) {
     traits_.workspace_bytes = 512;
+    traits_.workspace_alignment = kMaxWorkspaceAlignment;
     traits_.zeroed_bytes = 8;
     traits_.capturable = true;
   }
@@ -26,6 +27,7 @@ class CountingPlan final : public Plan {
   void run(const Launch& launch) const override {
     const std::byte* prefix = FakeMemory::reach(launch.workspace);
     for (size_t i = 0; i < 8; ++i) EXPECT_EQ(prefix[i], std::byte{0});
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(launch.workspace) % kMaxWorkspaceAlignment, 0u);
     workspaces_.push_back(launch.workspace);
     if (launch.operands.empty()) return;
     FakeMemory::reach(launch.workspace)[3] = std::byte{1};
