@@ -53,6 +53,7 @@ int list_solvers(bool json) {
 int list_known_devices(bool json) {
   ordered_json list = ordered_json::array();
   print_notes(registry().notices());
+  print_notes(device_notices());
   for (const DeviceInfo& device : list_devices()) {
     if (json) {
       list.push_back(device_json(device));

@@ -55,6 +55,9 @@ class Backend {
   /// "SkylakeX"}`.
   virtual Versions versions() const = 0;
   virtual SearchSpace space(const Problem& problem) = 0;
+  /// Whether a config is one of space(). Nothing (the default): space() tells; a library answers where its list takes
+  /// long to make, because a dispatcher asks for each plan.
+  virtual std::optional<bool> offers(const Problem&, const Config&) { return std::nullopt; }
   /// The library's own config, used when nobody tunes it.
   virtual Config untuned(const Problem& problem) = 0;
   /// Configs that serve every M of the problem's weights and state that they are batch-invariant: one space for all M,

@@ -86,6 +86,15 @@ class TheProgram(story.Story):
         for name in ("--help", "-h", "--help-all", "--list-flags", "--rotating_tensor"):
             self.assertNotIn(name, by_name)
 
+    def test_no_driver_is_opened_for_a_device_that_needs_none(self):
+        self.put("shapes.csv", SHAPES)
+        for command in (("list", "ops"), ("list", "solvers"), ("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE)):
+            done = self.attune(*command, env={"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(self.work / "loaded")})
+        loaded = "".join(file.read_text() for file in self.work.glob("loaded.*"))
+        self.assertIn("libattune" if "libattune" in loaded else "libfmt", loaded, str(done))
+        self.assertNotIn("libcuda", loaded)
+        self.assertNotIn("libcublasLt", loaded)
+
     def test_a_small_stack_is_enough(self):
         if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():
             self.skipTest("a sanitized program needs more")

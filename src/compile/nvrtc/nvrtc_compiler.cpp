@@ -46,7 +46,8 @@ class Program {
   }
   void check(nvrtcResult result) const {
     if (result != NVRTC_SUCCESS)
-      fail(ErrorCode::unavailable, "NVRTC refuses: {}", library_.nvrtcGetErrorString(result));
+      fail(ErrorCode::unavailable, "NVRTC cannot compile, check its installation: {}",
+           library_.nvrtcGetErrorString(result));
   }
 
   const NvrtcLibrary& library_;

@@ -19,13 +19,14 @@ namespace attune {
   X(nvrtcGetProgramLogSize)       \
   X(nvrtcGetProgramLog)
 
-/// libnvrtc, opened at run time: it needs no GPU and no driver. Used by one thread at a time.
+/// libnvrtc, opened at run time: it needs no GPU and no driver. Thread-safe.
 class NvrtcLibrary {
  public:
   /// The first call opens the library (30 ms); the process keeps it. Throws unavailable, naming what to install.
   static const NvrtcLibrary& get();
 
-  /// `13.0`.
+  /// `13.0-f5cbe52a`: the version that the library tells, and the beginning of its file's hash, because builds of one
+  /// version make other code.
   std::string version() const;
   /// Folder of CUDA's headers that belong to the library; empty when they are not installed beside it.
   const std::string& include_folder() const noexcept { return include_folder_; }
@@ -36,7 +37,7 @@ class NvrtcLibrary {
 
  private:
   NvrtcLibrary();
-  std::string include_folder_;
+  std::string include_folder_, file_hash_;
 };
 
 }  // namespace attune

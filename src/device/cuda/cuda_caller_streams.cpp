@@ -27,14 +27,12 @@ void end_object(void* object) { delete static_cast<std::shared_ptr<void>*>(objec
 }  // namespace
 
 uint64_t CudaCallerStreams::capture_of(void* stream) const noexcept {
-  // The default stream cannot be captured, and must not be asked while another is.
-  if (stream == nullptr) return 0;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t number = 0;
-  const CUresult result = driver_.cuStreamGetCaptureInfo(static_cast<CUstream>(stream), &status, &number, nullptr,
-                                                         nullptr, nullptr, nullptr);
-  // One that failed keeps its number until its owner ends it.
-  return result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE ? number : 0;
+  const CUresult result =
+      driver_.stream_capture_info(static_cast<CUstream>(stream), &status, &number, nullptr, nullptr, nullptr);
+  // To one that has failed nothing can be added: the launch says so, and nothing is kept for it.
+  return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? number : 0;
 }
 
 std::unique_ptr<CaptureExemption> CudaCallerStreams::exempt() { return std::make_unique<RelaxedThread>(driver_); }
@@ -42,8 +40,8 @@ std::unique_ptr<CaptureExemption> CudaCallerStreams::exempt() { return std::make
 bool CudaCallerStreams::keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   CUgraph graph = nullptr;
-  if (driver_.cuStreamGetCaptureInfo(static_cast<CUstream>(stream), &status, nullptr, &graph, nullptr, nullptr,
-                                     nullptr) != CUDA_SUCCESS ||
+  if (driver_.stream_capture_info(static_cast<CUstream>(stream), &status, nullptr, &graph, nullptr, nullptr) !=
+          CUDA_SUCCESS ||
       status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
     return false;
   auto* const kept = new (std::nothrow) std::shared_ptr<void>(std::move(object));

@@ -67,10 +67,13 @@ void CudaDevice::synchronize() noexcept { healthy(); }
 std::unique_ptr<Stream> CudaDevice::open_stream() { return std::make_unique<CudaStream>(driver_, context_); }
 
 double CudaDevice::bandwidth_gbs(uint64_t working_set_bytes, Reading reading) {
-  const auto [known, is_new] = bandwidths_.try_emplace(std::bit_width(working_set_bytes), 0);
-  if (is_new || reading == Reading::again)
-    known->second = std::max(known->second, memory_->read_bandwidth_gbs(working_set_bytes));
-  return known->second;
+  const int size_class = std::bit_width(working_set_bytes);
+  const auto known = bandwidths_.find(size_class);
+  if (known != bandwidths_.end() && reading == Reading::remembered) return known->second;
+  const double measured = memory_->read_bandwidth_gbs(working_set_bytes);
+  double& best = bandwidths_[size_class];
+  best = std::max(best, measured);
+  return best;
 }
 
 void register_cuda_devices(std::vector<DeviceKind>& kinds);

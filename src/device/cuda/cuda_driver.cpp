@@ -21,8 +21,8 @@ template <typename Function>
 void load(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(::dlsym(library, name));
   if (function == nullptr)
-    fail(ErrorCode::unavailable, "the NVIDIA driver is older than CUDA 12, install a newer one: {} has no {}", kLibrary,
-         name);
+    fail(ErrorCode::unavailable, "the NVIDIA driver is older than CUDA 12.0, install a newer one: {} has no {}",
+         kLibrary, name);
 }
 
 std::unique_ptr<const CudaDriver> open_driver() {
@@ -32,6 +32,8 @@ std::unique_ptr<const CudaDriver> open_driver() {
 #define ATTUNE_CUDA_LOAD(name) load(library, ATTUNE_CUDA_TEXT(name), driver->name);
   ATTUNE_CUDA_FUNCTIONS(ATTUNE_CUDA_LOAD)
 #undef ATTUNE_CUDA_LOAD
+  load(library, "cuEventElapsedTime", driver->event_elapsed_time);
+  load(library, "cuStreamGetCaptureInfo_v2", driver->stream_capture_info);
   const CUresult result = driver->cuInit(0);
   // The library is a stub, or the machine has its driver's files but no GPU.
   if (result == CUDA_ERROR_STUB_LIBRARY || result == CUDA_ERROR_NO_DEVICE) return nullptr;
@@ -73,12 +75,18 @@ void CudaDriver::fail(CUresult result, std::string_view action) const {
                  name != nullptr ? name : std::to_string(result).c_str());
 }
 
-CurrentContext::CurrentContext(const CudaDriver& driver, CUcontext context) : driver_(driver) {
+CurrentContext::CurrentContext(const CudaDriver& driver, CUcontext context) : driver_(driver), is_pushed_(true) {
   driver.check(driver.cuCtxPushCurrent(context), "make a device current");
   driver.cuThreadExchangeStreamCaptureMode(&mode_);
 }
 
+CurrentContext::CurrentContext(const CudaDriver& driver, CUcontext context, std::nothrow_t) noexcept
+    : driver_(driver), is_pushed_(driver.cuCtxPushCurrent(context) == CUDA_SUCCESS) {
+  if (is_pushed_) driver.cuThreadExchangeStreamCaptureMode(&mode_);
+}
+
 CurrentContext::~CurrentContext() {
+  if (!is_pushed_) return;
   driver_.cuThreadExchangeStreamCaptureMode(&mode_);
   CUcontext popped = nullptr;
   driver_.cuCtxPopCurrent(&popped);

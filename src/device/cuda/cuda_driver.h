@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cuda.h>
+#include <cudaTypedefs.h>
 
+#include <new>
 #include <string_view>
 
 namespace attune {
@@ -34,7 +36,6 @@ namespace attune {
   X(cuStreamSynchronize)               \
   X(cuStreamBeginCapture)              \
   X(cuStreamEndCapture)                \
-  X(cuStreamGetCaptureInfo)            \
   X(cuGraphDestroy)                    \
   X(cuGraphInstantiate)                \
   X(cuGraphExecUpdate)                 \
@@ -48,7 +49,6 @@ namespace attune {
   X(cuEventDestroy)                    \
   X(cuEventRecord)                     \
   X(cuEventRecordWithFlags)            \
-  X(cuEventElapsedTime)                \
   X(cuModuleLoadData)                  \
   X(cuModuleUnload)                    \
   X(cuModuleGetFunction)               \
@@ -63,6 +63,10 @@ class CudaDriver {
   static const CudaDriver* find();
   /// Like find(), but throws unavailable where there is none.
   static const CudaDriver& get();
+
+  /// Those whose newest versions drivers of CUDA 12.0 lack.
+  PFN_cuEventElapsedTime_v2000 event_elapsed_time = nullptr;
+  PFN_cuStreamGetCaptureInfo_v11030 stream_capture_info = nullptr;
 
   /// `12080` for 12.8: the newest CUDA version that the driver supports.
   int version() const;
@@ -84,6 +88,8 @@ class CudaDriver {
 class CurrentContext {
  public:
   CurrentContext(const CudaDriver& driver, CUcontext context);
+  /// For destructors: where the context cannot be made current, it is lost, and what belongs to it is gone.
+  CurrentContext(const CudaDriver& driver, CUcontext context, std::nothrow_t) noexcept;
   ~CurrentContext();
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
@@ -91,6 +97,7 @@ class CurrentContext {
  private:
   const CudaDriver& driver_;
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  bool is_pushed_ = false;
 };
 
 }  // namespace attune

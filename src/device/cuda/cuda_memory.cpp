@@ -24,7 +24,7 @@ CudaMemory::CudaMemory(const CudaDriver& driver, CUcontext context, int64_t num_
 }
 
 CudaMemory::~CudaMemory() {
-  const CurrentContext current(driver_, context_);
+  const CurrentContext current(driver_, context_, std::nothrow);
   kernels_.reset();
 }
 
@@ -37,6 +37,7 @@ auto CudaMemory::within(const Work& work) {
 
 Buffer CudaMemory::allocate(uint64_t bytes, uint32_t alignment) {
   return within([&]() -> Buffer {
+    blocks_.reserve(blocks_.size() + 1);
     const uint64_t more = alignment > kDriverAlignment ? alignment : 0;
     CUdeviceptr block = 0;
     const CUresult result = driver_.cuMemAlloc(&block, std::max<uint64_t>(bytes + more, 1));
@@ -69,6 +70,8 @@ void CudaMemory::upload(void* to, std::span<const std::byte> from) {
   within([&] {
     driver_.check(driver_.cuCtxSynchronize(), "complete its work");
     driver_.check(driver_.cuMemcpyHtoD(address_of(to), from.data(), from.size()), "take a copy");
+    // The call may return once the bytes are staged, and streams of others do not wait for the rest.
+    driver_.check(driver_.cuCtxSynchronize(), "take a copy");
   });
 }
 

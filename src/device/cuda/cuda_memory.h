@@ -27,7 +27,8 @@ class CudaMemory final : public DeviceMemory {
   Protection set_writable(Buffer, bool) noexcept override { return Protection::none; }
   std::byte* host_address(void*) noexcept override { return nullptr; }
 
-  /// Read bandwidth in GB/s for a working set, by reading one of that size; 0 where there is no memory for it.
+  /// Read bandwidth in GB/s for a working set, by reading one of that size, of 256 MiB at most. Throws device
+  /// without memory for it.
   double read_bandwidth_gbs(uint64_t working_set_bytes);
   double clock_ghz(double us);
 

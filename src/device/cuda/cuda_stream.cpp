@@ -38,7 +38,7 @@ CudaStream::CudaStream(const CudaDriver& driver, CUcontext context) : driver_(dr
 }
 
 CudaStream::~CudaStream() {
-  const CurrentContext current(driver_, context_);
+  const CurrentContext current(driver_, context_, std::nothrow);
   for (CUevent event : events_) {
     if (event != nullptr) driver_.cuEventDestroy(event);
   }
@@ -86,7 +86,7 @@ std::unique_ptr<Graph> CudaStream::end_capture(std::unique_ptr<Graph> former) {
 double CudaStream::elapsed_us(uint32_t from, uint32_t to) {
   const CurrentContext current(driver_, context_);
   float ms = 0;
-  driver_.check(driver_.cuEventElapsedTime(&ms, events_.at(from), events_.at(to)), "take a time");
+  driver_.check(driver_.event_elapsed_time(&ms, events_.at(from), events_.at(to)), "take a time");
   return 1e3 * static_cast<double>(ms);
 }
 

@@ -96,7 +96,7 @@ double DeviceKernels::read_us(Buffer area, uint32_t rounds) {
   driver_.check(driver_.cuEventRecord(end_, nullptr), "mark a time");
   driver_.check(driver_.cuCtxSynchronize(), "read its memory");
   float ms = 0;
-  driver_.check(driver_.cuEventElapsedTime(&ms, begin_, end_), "take a time");
+  driver_.check(driver_.event_elapsed_time(&ms, begin_, end_), "take a time");
   return 1e3 * static_cast<double>(ms);
 }
 

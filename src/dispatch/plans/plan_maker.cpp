@@ -126,7 +126,11 @@ void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate,
       contender->versions = library.backend->versions();
       contender->version = candidate_version(*solver, contender->versions);
       if (contender->version == candidate.version) {
-        contender->space = library.backend->space(problem);
+        const auto is_offered = library.backend->offers(problem, candidate.config);
+        if (!is_offered)
+          contender->space = library.backend->space(problem);
+        else if (*is_offered)
+          contender->space = SearchSpace::listed({candidate.config});
         contender->invariant = library.backend->invariant_space(problem);
         contender->parts = solver->parts(problem, device());
       }

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "base/trusted_path.h"
-#include "device/devices.h"
 #include "solver/modules/module_file.h"
 #include "solver/modules/op_modules.h"
 
@@ -112,7 +111,6 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
   static_cast<void>(ops());  // Opens the op modules.
   if (!any) registry.notices_.push_back(none_found(folders));
   for (const std::string& notice : op_module_notices()) registry.notices_.push_back(notice);
-  for (const std::string& notice : device_notices()) registry.notices_.push_back(notice);
   for (const OpModule& module : op_modules()) {
     registry.module_ = module.file;
     const std::string why = why_failed(module.file, [&] { module.entry.register_solvers(registry); });

@@ -94,7 +94,7 @@ cublasLtMatmulAlgo_t CublasltMatmul::preferred(cublasLtHandle_t handle, uint64_t
       library_.cublasLtMatmulAlgoGetHeuristic(handle, description_.get(), weights_.get(), activations_.get(),
                                               result_.get(), result_.get(), made, 1, &result, &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
-    fail(ErrorCode::unavailable, "cuBLASLt has no algorithm for this product");
+    fail(ErrorCode::unavailable, "cuBLASLt has no algorithm for this product, use another solver");
   library_.check(status, "choose an algorithm");
   return result.algo;
 }

@@ -21,8 +21,6 @@ namespace {
 constexpr uint64_t kHeuristicWorkspaceBytes = 32u << 20;
 /// Stated by the documentation of cublasLtMatmul().
 constexpr uint32_t kWorkspaceAlignment = 256;
-/// An algorithm that needs more is left out: plans of a process keep theirs.
-constexpr uint64_t kMaxWorkspaceBytes = 128u << 20;
 
 /// The library's handle on one device. Plans share it with their backend.
 struct CublasltHandle {
@@ -99,6 +97,19 @@ class CublasltBackend final : public Backend {
       fail(ErrorCode::unavailable, "the algorithm needs a workspace of {} MiB, at most {} are given",
            plan->traits().workspace_bytes >> 20, kMaxWorkspaceBytes >> 20);
     return plan;
+  }
+  /// About 1 µs, where space() takes seconds.
+  std::optional<bool> offers(const Problem& problem, const Config& config) override {
+    const CurrentContext current(opened_->driver, opened_->context);
+    try {
+      const CublasltMatmul matmul(opened_->library, GemmShape::of(problem));
+      const auto workspace =
+          matmul.workspace_of(opened_->handle, algorithm_of(opened_->library, opened_->handle, matmul, config));
+      return workspace && *workspace <= kMaxWorkspaceBytes;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::device) throw;
+      return false;
+    }
   }
   std::vector<EntryPoint> entry_points() const override {
     return {{"cublasLtMatmul", library_of(reinterpret_cast<const void*>(opened_->library.cublasLtMatmul))}};
