@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attune/dispatch_counts.h"
+#include "attune/error.h"
 #include "attune/export.h"
 #include "attune/gemm.h"
 #include "attune/key.h"

@@ -37,7 +37,10 @@ Listing listing_of(const DeviceKind& kind) {
 [[noreturn]] void fail_unknown(std::string_view id) {
   std::vector<std::string> known;
   for (const DeviceInfo& info : list_devices()) known.push_back(info.id);
-  fail(ErrorCode::invalid_input, "unknown device; choose one of {}, got '{}'", join(known, ", "), id);
+  const DeviceKind* const kind = find_device_kind(id);
+  if (kind == nullptr)
+    fail(ErrorCode::invalid_input, "unknown device; choose one of {}, got '{}'", join(known, ", "), id);
+  fail(ErrorCode::invalid_input, "unknown device, this machine has no '{}'; choose one of {}", id, join(known, ", "));
 }
 
 /// Asks the id's own kind alone: to list a GPU takes its driver.

@@ -20,10 +20,13 @@ class Devices(story.Story):
     def test_older_names_of_gpus_name_devices(self):
         for flags, first in ((("--gpu_ids", "1001,1003"), "cuda:1001"), (("--gpu_ids", "1023"), "cuda:1023"), (("--ngpus", "1024"), "cuda:")):
             refused = self.attune(*SIZE, *flags, status=2).stderr
-            self.assertRegex(refused, "unknown device; choose one of .*, got '" + first)
+            self.assertRegex(refused, f"unknown device, this machine has no '{first}.*'; choose one of cpu:0")
         self.refused(*SIZE, "--ngpus", "1", "--gpu_ids", "0", says="--ngpus cannot be combined with --gpu_ids: both name devices")
-        for flags in (("--ngpus", "0"), ("--ngpus", "two"), ("--gpu_ids", "-1"), ("--gpu_ids", "0,x")):
+        for flags in (("--ngpus", "0"), ("--ngpus", "two"), ("--gpu_ids", "-1"), ("--gpu_ids", "0,x"), ("--gpu_ids", "[0,1]")):
             self.assertIn(f"{flags[0]}: expected a whole number", self.attune(*SIZE, *flags, status=2).stderr)
+        for numbers in (",", "0,", "0,,1"):
+            self.refused(*SIZE, "--gpu_ids", numbers, says=f"--gpu_ids: expected names of devices, one of '{numbers}' is empty")
+        self.assertIn("--gpu_ids is given twice", self.attune(*SIZE, "--gpu_ids", "0", "--gpu_ids", "1", status=2).stderr)
 
     def test_a_command_of_one_device_says_so(self):
         for command in (("coverage",), ("tables",), ("tables", "merge", "a.csv", "-o", "b.csv"), ("check", "t.csv"), ("online",),

@@ -14,10 +14,19 @@ namespace {
 
 constexpr int64_t kMaxGpus = 1024;  // More than any machine has.
 
-std::string devices_of(const std::vector<int64_t>& numbers) {
+std::string devices_of(int64_t count) {
   std::vector<std::string> ids;
-  for (const int64_t number : numbers) ids.push_back(fmt::format("cuda:{}", number));
+  for (int64_t i = 0; i < count; ++i) ids.push_back(fmt::format("cuda:{}", i));
   return join(ids, ",");
+}
+
+/// For CLI11's check(): why a text is no list of GPUs' numbers.
+std::string numbers_error(const std::string& text) {
+  if (std::string error = device_names_error(text); !error.empty()) return error;
+  for (const auto number : split(text, ',')) {
+    if (std::string error = range_error(std::string(trim(number)), 0, kMaxGpus - 1); !error.empty()) return error;
+  }
+  return "";
 }
 
 /// Throws for a second flag that names devices.
@@ -36,22 +45,21 @@ void add_gpu_flags(CLI::App& command, std::string& devices) {
           "--ngpus",
           [&command, &devices](int64_t count) {
             require_alone(command, "--ngpus");
-            std::vector<int64_t> numbers;
-            for (int64_t i = 0; i < count; ++i) numbers.push_back(i);
-            devices = devices_of(numbers);
+            devices = devices_of(count);
           },
           "Number of GPUs, from the first: 2 is --devices cuda:0,cuda:1")
       ->check(whole_numbers(1, kMaxGpus));
   command
-      .add_option_function<std::vector<int64_t>>(
+      .add_option_function<std::string>(
           "--gpu_ids",
-          [&command, &devices](const std::vector<int64_t>& numbers) {
+          [&command, &devices](const std::string& numbers) {
             require_alone(command, "--gpu_ids");
-            devices = devices_of(numbers);
+            std::vector<std::string> ids;
+            for (const auto number : split(numbers, ',')) ids.push_back(fmt::format("cuda:{}", trim(number)));
+            devices = join(ids, ",");
           },
           "Numbers of GPUs: 0,2 is --devices cuda:0,cuda:2")
-      ->delimiter(',')
-      ->check(whole_numbers(0, kMaxGpus - 1));
+      ->check(numbers_error);
 }
 
 }  // namespace attune

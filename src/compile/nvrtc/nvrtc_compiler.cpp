@@ -29,9 +29,10 @@ class Program {
 
   bool compile(const std::vector<const char*>& options) {
     const nvrtcResult result = library_.nvrtcCompileProgram(program_, static_cast<int>(options.size()), options.data());
-    if (result != NVRTC_ERROR_COMPILATION) check(result);
+    if (result != NVRTC_SUCCESS) error_ = library_.nvrtcGetErrorString(result);
     return result == NVRTC_SUCCESS;
   }
+  const std::string& error() const noexcept { return error_; }
   std::string log() const { return text(library_.nvrtcGetProgramLogSize, library_.nvrtcGetProgramLog); }
   std::string cubin() const { return text(library_.nvrtcGetCUBINSize, library_.nvrtcGetCUBIN); }
 
@@ -52,6 +53,7 @@ class Program {
 
   const NvrtcLibrary& library_;
   nvrtcProgram program_ = nullptr;
+  std::string error_;
 };
 
 /// The largest number that stands before a word in the assembler's report: 40 of `Used 40 registers, used 1 barriers`.
@@ -117,7 +119,10 @@ LibraryOutput NvrtcCompiler::compile(const CompileTask& task) const {
   output.is_compiled = program.compile(pointers);
   output.log = program.log();
   output.log.resize(std::strlen(output.log.c_str()));  // It ends with a zero.
-  if (output.is_compiled) output.binary = program.cubin();
+  if (output.is_compiled)
+    output.binary = program.cubin();
+  else
+    output.log += "\n" + program.error();
   return output;
 }
 

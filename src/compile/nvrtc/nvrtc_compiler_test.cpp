@@ -58,6 +58,10 @@ TEST_F(Nvrtc, SaysWhatIsWrongWithASource) {
   const LibraryOutput output = nvrtc_.compile(task("extern \"C\" __global__ void twice() { no_such_name(); }"));
   EXPECT_FALSE(output.is_compiled);
   EXPECT_THAT(output.log, HasSubstr("no_such_name"));
+  CompileTask other = task(kTwice);
+  other.options = {"--no-such-option"};
+  EXPECT_FALSE(nvrtc_.compile(other).is_compiled);
+  EXPECT_THAT(nvrtc_.compile(other).log, HasSubstr("no-such-option"));
 }
 
 TEST(NvrtcCompiler, TargetsArchitecturesOfNvidia) {
