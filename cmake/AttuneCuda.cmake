@@ -14,6 +14,12 @@ if(NOT ATTUNE_CUDA STREQUAL OFF)
     message(STATUS "GPUs of NVIDIA: skipped, no CUDA toolkit with nvcc was found")
   endif()
 endif()
+if(NOT ATTUNE_HAS_CUDA)
+  file(GLOB tests RELATIVE ${CMAKE_SOURCE_DIR} src/compile/nvrtc/*_test.cpp src/device/cuda/*_test.cpp src/solvers/cublaslt/*_test.cpp)
+  foreach(test ${tests})
+    file(APPEND ${CMAKE_BINARY_DIR}/skipped_tests.txt "${test}: skipped, there is no CUDA toolkit with nvcc, or ATTUNE_CUDA is OFF\n")
+  endforeach()
+endif()
 
 # attune_embed_cuda_kernels(target kernels.cu symbol): compiles kernels for the architectures below, with no GPU, and adds them to the
 # target as `extern "C" const unsigned char symbol[]`, an image for cuModuleLoadData. The last architecture goes in as text as well,
