@@ -58,12 +58,17 @@ CompileHelper::CompileHelper(const LibraryCompiler& compiler, const HelperProgra
       child_(helper_command(compiler, program, limits, folder_.path(), channel.theirs.number())) {}
 
 bool CompileHelper::begin(const CompileTask& task) {
+  ++number_;
   const bool is_alive = !child_.poll() && channel_.read();
-  if (!is_alive || channel_.has_rest()) return false;
-  channel_.send({++number_, to_payload(task)});
-  channel_.write();
-  watch();
-  return true;
+  const bool is_accepted = is_alive && !channel_.has_rest();
+  if (is_accepted) {
+    channel_.send({number_, to_payload(task)});
+    channel_.write();
+  } else if (is_alive) {
+    child_.reject();
+  }
+  watch();  // Also one that was refused: take() says how it ended.
+  return is_accepted;
 }
 
 std::optional<CompileHelper::Event> CompileHelper::take() {
@@ -136,7 +141,7 @@ std::unique_ptr<CompileHelper> CompileHelpers::begin(const LibraryCompiler& comp
     if (helper->begin(task)) return helper;
   }
   auto fresh = std::make_unique<CompileHelper>(compiler, program_, limits, poll_set_);
-  fresh->begin(task);  // One that has ended already says so in take().
+  fresh->begin(task);  // One that is refused says so in take().
   return fresh;
 }
 

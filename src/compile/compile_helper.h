@@ -33,9 +33,9 @@ class CompileHelper {
                 PollSet& poll_set);
 
   const LibraryCompiler& compiler() const noexcept { return compiler_; }
-  /// Starts a task. From now on the poll set is readable when take() has something to do. False: the helper has ended
-  /// or said something unasked since its last task, which therefore is another helper's. Throws internal when the task
-  /// is too long.
+  /// Starts a task. From now on the poll set is readable when take() has something to do. False: the helper has ended,
+  /// or was killed because it said something unasked since its last task; take() then returns its end. Throws internal
+  /// when the task is too long.
   bool begin(const CompileTask& task);
   /// How a task ended: with an answer, or with the end of the helper, which is dead then.
   using Event = std::variant<LibraryOutput, WaitStatus>;

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -14,9 +16,11 @@
 #include "base/file.h"
 #include "compile/compile_messages.h"
 #include "compile/compile_pool.h"
+#include "process/channel/channel.h"
 #include "process/temporary_folder.h"
 #include "testing/becomes_true.h"
 #include "testing/faulty_library.h"
+#include "testing/pipe.h"
 
 namespace attune {
 namespace {
@@ -24,6 +28,12 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::SizeIs;
+
+/// Whether a child of this process has ended.
+bool child_has_ended() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
 
 /// The test program as a helper.
 TEST(CompileWorker, DISABLED_IsThisProcess) { ::_exit(run_compile_worker(FaultyLibrary())); }
@@ -119,6 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Each, FaultsOfHelpers, testing::ValuesIn(kHelperFaults)
 TEST_F(CompileHelperTest, OneThatDiedWhileItWaitedCostsNothing) {
   const pid_t before = helper();
   ::kill(before, SIGKILL);
+  EXPECT_TRUE(becomes_true(child_has_ended));
   EXPECT_NE(helper(), before);
 }
 
@@ -127,6 +138,43 @@ TEST_F(CompileHelperTest, OneThatSaidSomethingUnaskedCostsNothing) {
   EXPECT_TRUE(compile("late").outcome.ok());
   std::this_thread::sleep_for(15ms);
   EXPECT_NE(helper(), before);
+}
+
+/// A helper that is a shell script, and that ends or speaks before its first task.
+class FreshHelper : public testing::Test {
+ protected:
+  /// Waits for the file `said` or the end of the helper, then has it begin a task.
+  std::optional<CompileHelper::Event> refused(const std::string& script) {
+    const HelperProgram program{.arguments = {"/bin/sh", "-c", script}, .environment = {{"PATH", "/usr/bin:/bin"}}};
+    PollSet poll_set;
+    CompileHelper helper(library_, program, library_.limits(), poll_set);
+    EXPECT_TRUE(becomes_true([&] { return child_has_ended() || std::filesystem::exists(file("said")); }));
+    EXPECT_FALSE(helper.begin(source("a kernel")));
+    EXPECT_TRUE(is_readable(poll_set.descriptor())) << "nobody waits for the deadline";
+    return helper.take();
+  }
+  std::string file(const char* name) const { return (folder_.path() / name).string(); }
+  std::string say() const { return "cat " + file("words") + " >&3; : >" + file("said") + "; exec sleep 10"; }
+
+  TemporaryFolder folder_{"fresh-helper-test"};
+  FaultyLibrary library_;
+};
+
+TEST_F(FreshHelper, ThatIsDeadEndsItsTaskAtOnce) {
+  const auto event = refused("exit 3");
+  ASSERT_TRUE(event);
+  EXPECT_EQ(std::get<WaitStatus>(*event).code, 3);
+}
+
+TEST_F(FreshHelper, WhatItSaysUnaskedIsNoAnswer) {
+  const std::string answer = encode_frame({0, to_payload(LibraryOutput{.is_compiled = true, .binary = "b", .log = ""})});
+  for (const std::string& words : {answer, answer.substr(0, 5)}) {
+    std::ofstream(file("words"), std::ios::binary) << words;
+    std::filesystem::remove(file("said"));
+    const auto event = refused(say());
+    ASSERT_TRUE(event);
+    EXPECT_EQ(std::get<WaitStatus>(*event).end, WaitStatus::End::protocol);
+  }
 }
 
 TEST_F(CompileHelperTest, IsReplacedAfterItsNumberOfTasks) {

@@ -13,7 +13,7 @@ namespace attune {
 
 /// A compiler for tests: runs sources as shell scripts, and reports the lines `key=value` that they print. Has limits
 /// of its own.
-class ScriptCompiler final : public Compiler {
+class ScriptCompiler : public Compiler {
  public:
   explicit ScriptCompiler(CompilerLimits limits = {.memory_bytes = 0, .deadline = Milliseconds(10'000)})
       : limits_(limits) {}

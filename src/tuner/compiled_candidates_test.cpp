@@ -150,6 +150,14 @@ TEST_F(TunerOfCompiledCandidates, AreAskedForAheadAsFarAsTheOptionsSay) {
   EXPECT_EQ(most_ahead_, 3u) << "the one that is tried, and two ahead of it";
 }
 
+TEST_F(TunerOfCompiledCandidates, AreNotAskedForAheadWhereNoneNeedsAKernel) {
+  ordered_ = true;
+  options_.compiles_beside_measuring = true;
+  options_.asked_ahead = 2;
+  run(times_us(5), [](const Config&) { return ""; });
+  EXPECT_EQ(most_ahead_, 4u) << "a batch, as where compilers and measurements alternate";
+}
+
 TEST_F(TunerOfCompiledCandidates, GetTheSameDecisionWhateverOrderCompilersEndIn) {
   options_.compiles_beside_measuring = true;
   options_.asked_ahead = 3;

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
+#include "base/error.h"
 #include "device/fake/fake_device.h"
 #include "ops/op.h"
 #include "process/temporary_folder.h"
@@ -39,41 +42,71 @@ class PipeExecutor final : public Executor {
   DeviceInfo info_ = FakeDevice::describe();
 };
 
-TEST(CompilingExecutor, KeepsCompilersGoingWhileTheDeviceWorksAndAnswersAllTheSame) {
-  const TemporaryFolder folder("compiling-executor-test");
-  Registry solvers;
-  solvers.add(std::make_unique<CompiledSolver>(std::vector<int64_t>{9, 7, 5},
-                                               [](const Config& config) { return ": " + config.key() + "; : >out"; }));
-  const ScriptCompiler compiler;
-  Kernels kernels(solvers, FakeDevice::describe(), folder.path() / "cache", {.jobs = 1, .compilers = {&compiler}});
-  FakeDevice device;
-  const Problem text = Problem::parse("gemm_a16w16 m=5 n=33 k=8 dtype=fp32");
-  const Problem problem = op_of(text).normalise(text, device.info());
-  Contender contender;
-  contender.solver = "onednn.gemm";
-  contender.version = "1";
-  contender.space = SearchSpace::listed({CompiledSolver::config_of(7), CompiledSolver::config_of(5)});
-  std::vector<Kernels::Request> requests;
-  for (const int64_t us : {7, 5})
-    requests.push_back({&problem, &contender, {"onednn.gemm", "1", CompiledSolver::config_of(us)}});
-
-  PipeExecutor inner;
-  CompilingExecutor executor(inner, kernels);
-  kernels.prefetch(requests);
-  executor.begin(request::Recycle{});
-  const auto num_compiled = [&] {
-    size_t count = 0;
-    for (const auto& one : kernels.find(requests)) count += one.outcome.ok();
-    return count;
-  };
-  while (num_compiled() < 2) {
-    ASSERT_TRUE(is_readable(executor.descriptor(), 5s)) << "one place, and the second waits for it";
-    ASSERT_FALSE(executor.take());
+/// A compiler that the machine has no process for, if planted.
+class ProcesslessCompiler final : public ScriptCompiler {
+ public:
+  CompileCommand command(const CompileTask& task, const std::filesystem::path& folder) const override {
+    if (is_refused) fail(ErrorCode::device, "planted: no more processes can be started");
+    return ScriptCompiler::command(task, folder);
   }
-  EXPECT_FALSE(is_readable(executor.descriptor())) << "nothing is left to do";
-  inner.pipe.put();
-  EXPECT_TRUE(is_readable(executor.descriptor()));
-  EXPECT_EQ(std::get<Recycled>(executor.take().value()).epoch, 7u);
+  bool is_refused = false;
+};
+
+class CompilingExecutorTest : public testing::Test {
+ protected:
+  CompilingExecutorTest() {
+    solvers_.add(std::make_unique<CompiledSolver>(
+        std::vector<int64_t>{9, 7, 5}, [](const Config& config) { return ": " + config.key() + "; : >out"; }));
+    contender_.solver = "onednn.gemm";
+    contender_.version = "1";
+    contender_.space = SearchSpace::listed({CompiledSolver::config_of(7), CompiledSolver::config_of(5)});
+    for (const int64_t us : {7, 5})
+      requests_.push_back({&problem_, &contender_, {"onednn.gemm", "1", CompiledSolver::config_of(us)}});
+  }
+  static Problem problem() {
+    const Problem text = Problem::parse("gemm_a16w16 m=5 n=33 k=8 dtype=fp32");
+    return op_of(text).normalise(text, FakeDevice::describe());
+  }
+  size_t num_compiled() {
+    size_t count = 0;
+    for (const auto& one : kernels_.find(requests_)) count += one.outcome.ok();
+    return count;
+  }
+
+  const TemporaryFolder folder_{"compiling-executor-test"};
+  Registry solvers_;
+  ProcesslessCompiler compiler_;
+  const Problem problem_ = problem();
+  Contender contender_;
+  std::vector<Kernels::Request> requests_;
+  Kernels kernels_{solvers_, FakeDevice::describe(), folder_.path() / "cache", {.jobs = 1, .compilers = {&compiler_}}};
+  PipeExecutor inner_;
+  CompilingExecutor executor_{inner_, kernels_};
+};
+
+TEST_F(CompilingExecutorTest, KeepsCompilersGoingWhileTheDeviceWorksAndAnswersAllTheSame) {
+  kernels_.prefetch(requests_);
+  executor_.begin(request::Recycle{});
+  while (num_compiled() < 2) {
+    ASSERT_TRUE(is_readable(executor_.descriptor(), 5s)) << "one place, and the second waits for it";
+    ASSERT_FALSE(executor_.take());
+  }
+  EXPECT_FALSE(is_readable(executor_.descriptor())) << "nothing is left to do";
+  inner_.pipe.put();
+  EXPECT_TRUE(is_readable(executor_.descriptor()));
+  EXPECT_EQ(std::get<Recycled>(executor_.take().value()).epoch, 7u);
+}
+
+TEST_F(CompilingExecutorTest, AMachineWithoutProcessesHasNotLostTheDevice) {
+  kernels_.prefetch(requests_);
+  compiler_.is_refused = true;
+  ASSERT_TRUE(is_readable(executor_.descriptor(), 5s)) << "the second begins now";
+  try {
+    executor_.take();
+    FAIL() << "the second has no process";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io) << error.what();
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "search/prune.h"
 #include "solver/parts.h"
 
@@ -35,13 +36,24 @@ void Kernels::submit(const std::vector<CompileTask>& tasks) {
   }
 }
 
-/// Takes the answers of the pool.
-void Kernels::collect(Milliseconds timeout) {
-  for (CompileResult& one : pool_.wait(timeout)) {
-    const std::string recipe = one.recipe;
-    under_way_.erase(recipe);
-    compiled_.insert_or_assign(recipe, std::move(one));
+/// Submits tasks and takes the answers of the pool.
+void Kernels::collect(Milliseconds timeout, const std::vector<CompileTask>& fresh) {
+  try {
+    submit(fresh);
+    for (CompileResult& one : pool_.wait(timeout)) {
+      const std::string recipe = one.recipe;
+      under_way_.erase(recipe);
+      compiled_.insert_or_assign(recipe, std::move(one));
+    }
+  } catch (const Error& error) {
+    under_way_.clear();  // Some may never be answered.
+    if (error.code() != ErrorCode::device) throw;
+    fail(ErrorCode::io, "{}", error.what());
   }
+}
+
+bool Kernels::are_needed(std::span<const Request> requests) const {
+  return std::any_of(requests.begin(), requests.end(), [&](const Request& one) { return !tasks_of(one).empty(); });
 }
 
 void Kernels::prefetch(std::span<const Request> requests) {
@@ -68,14 +80,8 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
       return std::any_of(own.begin(), own.end(), is_missing);
     }));
   };
-  try {
-    submit(tasks);
-    collect(Milliseconds(0));  // Those that are in the cache, which are there even if the caller wants to stop.
-    for (size_t num = num_waiting(); num > 0 && !(stop && stop(num)); num = num_waiting()) collect(kAsk);
-  } catch (...) {
-    under_way_.clear();  // Some may never be answered.
-    throw;
-  }
+  collect(Milliseconds(0), tasks);  // Those that are in the cache are there even if the caller wants to stop.
+  for (size_t num = num_waiting(); num > 0 && !(stop && stop(num)); num = num_waiting()) collect(kAsk, {});
   std::vector<BuildResult> built(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     for (const std::string& recipe : recipes[i]) {

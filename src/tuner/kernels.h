@@ -50,7 +50,8 @@ class Kernels {
 
   /// Returns one BuildResult per request, in order. A kernel that several requests need is compiled once; all are
   /// compiled on all cores. `stop` is called five times a second while compilers run; after it returned true, missing
-  /// kernels are `cancelled`. Throws what CompilePool::wait() throws.
+  /// kernels are `cancelled`. Throws what CompilePool::wait() throws, but io in place of device: a machine that starts
+  /// no more processes has not lost the device.
   std::vector<BuildResult> build(std::span<const Request> requests, const Stop& stop = {});
   /// Like build(), but compiles nothing: a kernel that is not in the cache is `cancelled`.
   std::vector<BuildResult> find(std::span<const Request> requests);
@@ -65,15 +66,17 @@ class Kernels {
   void prefetch(std::span<const Request> requests);
   /// For poll(): readable while serve() has something to do. The same number for this object's life.
   int descriptor() const noexcept { return pool_.descriptor(); }
-  /// Takes what compilers have done and starts those that wait for a place. Throws what CompilePool::wait() throws.
-  void serve() { collect(Milliseconds(0)); }
+  /// Takes what compilers have done and starts those that wait for a place. Throws like build().
+  void serve() { collect(Milliseconds(0), {}); }
+  /// Whether one of the candidates needs a compiled kernel.
+  bool are_needed(std::span<const Request> requests) const;
   uint32_t num_jobs() const noexcept { return pool_.num_jobs(); }  ///< Maximum number of compilers at once.
 
  private:
   std::vector<CompileTask> tasks_of(const Request& request) const;
   bool has(const std::string& recipe) const;
   void submit(const std::vector<CompileTask>& tasks);
-  void collect(Milliseconds timeout);
+  void collect(Milliseconds timeout, const std::vector<CompileTask>& fresh);
 
   const Registry& solvers_;
   DeviceInfo device_;

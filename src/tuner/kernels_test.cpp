@@ -95,6 +95,26 @@ TEST_F(KernelsOf, ACompilationThatIsStoppedIsCancelledAndCanBeHadLater) {
   EXPECT_TRUE(build({"compiled.gemm@1:source=good;x=1"})[0].outcome.ok());
 }
 
+TEST_F(KernelsOf, OneThatWasLostWhileOthersWereMeasuredIsMadeAgain) {
+  const auto keep = folder_.path() / "keep";
+  Kernels kept{registry_, {}, folder_.path() / "cache", {.keep = keep}};
+  const std::vector<Kernels::Request> requests = {
+      {&problem_, &contenders_.front(), Candidate::parse("compiled.gemm@1:source=good;x=1")}};
+  EXPECT_EQ(kept.build(requests, [](size_t) { return true; })[0].outcome.status, Status::cancelled);
+  std::ofstream(keep) << "no folder";
+  const auto serve = [&] {
+    for (;;) {
+      pollfd entry{kept.descriptor(), POLLIN, 0};
+      if (::poll(&entry, 1, 10'000) != 1) return;
+      kept.serve();
+    }
+  };
+  EXPECT_THROW(serve(), Error);
+  std::filesystem::remove(keep);
+  size_t num_asked = 0;
+  EXPECT_TRUE(kept.build(requests, [&](size_t) { return ++num_asked > 100; })[0].outcome.ok());
+}
+
 TEST_F(KernelsOf, ThoseInTheCacheAreThereAlthoughTheCallerWantsToStop) {
   build({"compiled.gemm@1:source=good;x=1"});
   Kernels later{registry_, {}, folder_.path() / "cache"};

@@ -146,7 +146,8 @@ void ProblemRun::open() {
   }
   source_->begin({history_.trials(), context_.costs});
   // Not changed any more: what a strategy was told when it is asked must not depend on how long compilers take.
-  if (how_.compiles_beside_measuring && context_.kernels != nullptr)
+  if (how_.compiles_beside_measuring && context_.kernels != nullptr &&
+      context_.kernels->are_needed(Kernels::requests_of(item_.problem, contenders_, source_->untuned())))
     asked_ahead_ = how_.asked_ahead > 0
                        ? how_.asked_ahead
                        : context_.look_ahead.window(context_.kernels->num_jobs(), how_.contest.race.batch);

@@ -29,7 +29,7 @@ struct TunerOptions {
   bool split_k = true;                 ///< If false, candidates whose config has split_k > 1 are excluded.
   bool retune = false;                 ///< If true, results in the journal are ignored.
   /// Whether compilers run while candidates are measured (DeviceKind). Strategies are then asked ahead of what is
-  /// admitted; otherwise a batch is compiled, and then measured.
+  /// admitted; otherwise, and where no candidate needs a compiled kernel, a batch is compiled, and then measured.
   bool compiles_beside_measuring = false;
   /// Number of candidates that are asked for ahead, which decides what a strategy that learns has been told; 0: as the
   /// rates measured in earlier problems want it.
