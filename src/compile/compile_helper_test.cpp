@@ -167,7 +167,8 @@ TEST_F(FreshHelper, ThatIsDeadEndsItsTaskAtOnce) {
 }
 
 TEST_F(FreshHelper, WhatItSaysUnaskedIsNoAnswer) {
-  const std::string answer = encode_frame({0, to_payload(LibraryOutput{.is_compiled = true, .binary = "b", .log = ""})});
+  const std::string answer =
+      encode_frame({0, to_payload(LibraryOutput{.is_compiled = true, .binary = "b", .log = ""})});
   for (const std::string& words : {answer, answer.substr(0, 5)}) {
     std::ofstream(file("words"), std::ios::binary) << words;
     std::filesystem::remove(file("said"));

@@ -48,7 +48,10 @@ void Kernels::collect(Milliseconds timeout, const std::vector<CompileTask>& fres
   } catch (const Error& error) {
     under_way_.clear();  // Some may never be answered.
     if (error.code() != ErrorCode::device) throw;
-    fail(ErrorCode::io, "{}", error.what());
+    fail(ErrorCode::io, "{}", error.what());  // What compilers lack is not the measured device's.
+  } catch (...) {
+    under_way_.clear();
+    throw;
   }
 }
 
