@@ -7,11 +7,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -214,6 +217,15 @@ std::string read_file(const fs::path& path, uint64_t max_bytes) {
     content.append(buffer.data(), count);
   }
   return content;
+}
+
+std::string file_tail(const fs::path& path, size_t max_bytes) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return {};
+  const std::streamoff end = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, end - static_cast<std::streamoff>(max_bytes)));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return std::string(trim(text));
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content, unsigned mode) {

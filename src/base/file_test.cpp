@@ -343,5 +343,12 @@ TEST_F(File, LeftOversOfDeadProcessesAreRemoved) {
   for (const auto& name : kept) EXPECT_TRUE(fs::exists(folder_ / name)) << name;
 }
 
+TEST_F(File, TheTailIsTheEndWithoutWhiteSpaceAround) {
+  put("output", "first line\nfree(): invalid pointer\n\n");
+  EXPECT_EQ(file_tail(folder_ / "output", 10), "pointer");
+  EXPECT_EQ(file_tail(folder_ / "output", 1000), "first line\nfree(): invalid pointer");
+  EXPECT_EQ(file_tail(folder_ / "missing", 10), "");
+}
+
 }  // namespace
 }  // namespace attune

@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "compile/compile_messages.h"
 #include "compile/compiler_failure.h"
@@ -118,14 +117,9 @@ bool CompileHelper::is_spent() const {
   return has_grown || number_ >= max_tasks_;
 }
 
-std::string CompileHelper::last_words() const {
-  constexpr std::streamoff kMax = 200;
-  std::ifstream file(folder_.path() / kOutput, std::ios::binary | std::ios::ate);
-  if (!file) return {};
-  const auto bytes = static_cast<std::streamoff>(file.tellg());
-  file.seekg(std::max<std::streamoff>(0, bytes - kMax));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return shown(trim(text), kMax);
+std::string CompileHelper::last_output() const {
+  constexpr size_t kMaxBytes = 200;
+  return shown(file_tail(folder_.path() / kOutput, kMaxBytes), kMaxBytes);
 }
 
 std::unique_ptr<CompileHelper> CompileHelpers::begin(const LibraryCompiler& compiler, const CompileTask& task,
@@ -170,7 +164,7 @@ CompileResult HelperCompilation::result() {
   if (const auto* status = std::get_if<WaitStatus>(&event_.value())) {
     Outcome outcome = outcome_of_death(*status, "the helper of " + toolchain());
     outcome.status = Status::compile_failed;
-    if (const std::string words = helper_->last_words(); !words.empty()) outcome.detail += "; last output: " + words;
+    if (const std::string words = helper_->last_output(); !words.empty()) outcome.detail += "; last output: " + words;
     return ended_with(std::move(outcome));
   }
   const LibraryOutput& output = std::get<LibraryOutput>(*event_);

@@ -46,7 +46,7 @@ class CompileHelper {
   /// Whether it has done its number of tasks, or half of the memory that it may have is resident.
   bool is_spent() const;
   /// The last that the library wrote to standard output and error; empty: nothing.
-  std::string last_words() const;
+  std::string last_output() const;
   void stop() noexcept { child_.stop(); }
   void resume() noexcept { child_.resume(); }
 

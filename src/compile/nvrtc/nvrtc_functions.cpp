@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "compile/nvrtc/nvrtc_functions.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/library/vendor_library.h"
 
 namespace attune {
 namespace {
@@ -19,29 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFiles[] = {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13",
                                   "/usr/local/cuda/lib64/libnvrtc.so.12"};
 
-void* open_library() {
-  std::string reason;
-  for (const char* file : kFiles) {
-    if (void* const opened = ::dlopen(file, RTLD_NOW | RTLD_LOCAL)) return opened;
-    if (reason.empty()) reason = ::dlerror();
-  }
-  fail(ErrorCode::unavailable, "NVRTC cannot be opened, install the CUDA toolkit's libraries: {}", reason);
-}
-
-template <typename Function>
-void load(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  if (function == nullptr)
-    fail(ErrorCode::unavailable, "this NVRTC is older than version 12, install a newer one: it has no {}", name);
-}
-
-fs::path file_of(const void* function) {
-  Dl_info info{};
-  if (::dladdr(function, &info) == 0 || info.dli_fname == nullptr) return {};
-  std::error_code error;
-  const fs::path file = fs::canonical(info.dli_fname, error);
-  return error ? fs::path() : file;
-}
+constexpr VendorLibrary::Words kWords{"NVRTC", "version 12", "install the CUDA toolkit's libraries"};
 
 /// Toolkits have `lib64/` and `include/` side by side, PyPI's packages `lib/` and `include/`.
 std::string find_includes(const fs::path& file) {
@@ -55,11 +33,11 @@ std::string find_includes(const fs::path& file) {
 }  // namespace
 
 NvrtcLibrary::NvrtcLibrary() {
-  void* const library = open_library();
-#define ATTUNE_NVRTC_LOAD(name) load(library, #name, name);
+  const VendorLibrary library = VendorLibrary::open(kWords, kFiles);
+#define ATTUNE_NVRTC_LOAD(name) library.load(#name, name);
   ATTUNE_NVRTC_FUNCTIONS(ATTUNE_NVRTC_LOAD)
 #undef ATTUNE_NVRTC_LOAD
-  const fs::path file = file_of(reinterpret_cast<const void*>(nvrtcVersion));
+  const fs::path file = library.file();
   include_folder_ = find_includes(file);
   file_hash_ = hash128(read_file(file)).hex().substr(0, 8);  // 0.1 GB, 30 ms.
 }

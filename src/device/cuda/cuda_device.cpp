@@ -15,10 +15,7 @@ namespace {
 constexpr double kClockUs = 8;  // With its launch and its answer about 20.
 
 std::unique_ptr<Device> open_cuda_device(std::string_view id, int64_t) {
-  for (DeviceInfo& info : list_cuda_devices()) {
-    if (info.id == id) return std::make_unique<CudaDevice>(std::move(info));
-  }
-  return nullptr;
+  return std::make_unique<CudaDevice>(cuda_device_info(CudaDriver::get(), cuda_ordinal(id)));
 }
 
 /// docs/measurement.md derives them from a model of a GPU's noise.

@@ -1,39 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "device/cuda/cuda_driver.h"
 
-#include <dlfcn.h>
-
 #include <memory>
 #include <string>
 
 #include "base/error.h"
+#include "base/library/vendor_library.h"
 
 namespace attune {
 namespace {
 
-constexpr const char* kLibrary = "libcuda.so.1";
+constexpr const char* kFiles[] = {"libcuda.so.1"};
+constexpr VendorLibrary::Words kWords{"The NVIDIA driver", "CUDA 12.0", "install it"};
 
 // The name after cuda.h has replaced it by that of the version it declares: `cuMemAlloc_v2`.
 #define ATTUNE_CUDA_TEXT_OF(name) #name
 #define ATTUNE_CUDA_TEXT(name) ATTUNE_CUDA_TEXT_OF(name)
 
-template <typename Function>
-void load(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  if (function == nullptr)
-    fail(ErrorCode::unavailable, "the NVIDIA driver is older than CUDA 12.0, install a newer one: {} has no {}",
-         kLibrary, name);
-}
-
 std::unique_ptr<const CudaDriver> open_driver() {
-  void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // Kept: the driver cannot be unloaded.
-  if (library == nullptr) return nullptr;
+  const auto library = VendorLibrary::find(kWords, kFiles);
+  if (!library) return nullptr;
   auto driver = std::make_unique<CudaDriver>();
-#define ATTUNE_CUDA_LOAD(name) load(library, ATTUNE_CUDA_TEXT(name), driver->name);
+#define ATTUNE_CUDA_LOAD(name) library->load(ATTUNE_CUDA_TEXT(name), driver->name);
   ATTUNE_CUDA_FUNCTIONS(ATTUNE_CUDA_LOAD)
 #undef ATTUNE_CUDA_LOAD
-  load(library, "cuEventElapsedTime", driver->event_elapsed_time);
-  load(library, "cuStreamGetCaptureInfo_v2", driver->stream_capture_info);
+  library->load("cuEventElapsedTime", driver->event_elapsed_time);
+  library->load("cuStreamGetCaptureInfo_v2", driver->stream_capture_info);
   const CUresult result = driver->cuInit(0);
   // The library is a stub, or the machine has its driver's files but no GPU.
   if (result == CUDA_ERROR_STUB_LIBRARY || result == CUDA_ERROR_NO_DEVICE) return nullptr;
@@ -58,12 +50,6 @@ const CudaDriver& CudaDriver::get() {
   const CudaDriver* const driver = find();
   if (driver == nullptr) ::attune::fail(ErrorCode::unavailable, "this machine has no NVIDIA driver, or no GPU");
   return *driver;
-}
-
-int CudaDriver::version() const {
-  int version = 0;
-  check(cuDriverGetVersion(&version), "read the driver's version");
-  return version;
 }
 
 void CudaDriver::fail(CUresult result, std::string_view action) const {

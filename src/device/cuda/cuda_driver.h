@@ -11,7 +11,6 @@ namespace attune {
 /// Functions of libcuda that this program calls; X is a macro of one name.
 #define ATTUNE_CUDA_FUNCTIONS(X)       \
   X(cuInit)                            \
-  X(cuDriverGetVersion)                \
   X(cuGetErrorName)                    \
   X(cuGetErrorString)                  \
   X(cuDeviceGetCount)                  \
@@ -21,7 +20,6 @@ namespace attune {
   X(cuDeviceTotalMem)                  \
   X(cuDevicePrimaryCtxRetain)          \
   X(cuDevicePrimaryCtxRelease)         \
-  X(cuCtxGetCurrent)                   \
   X(cuCtxPushCurrent)                  \
   X(cuCtxPopCurrent)                   \
   X(cuCtxSynchronize)                  \
@@ -61,15 +59,13 @@ class CudaDriver {
   /// Null where there is no libcuda.so.1, or no GPU. The first call opens and initialises the driver (0.1 s and more);
   /// the process keeps it. Throws unavailable for a driver that is there and cannot be used, with what to do.
   static const CudaDriver* find();
-  /// Like find(), but throws unavailable where there is none.
+  /// Like find(), but throws unavailable where find() returns null.
   static const CudaDriver& get();
 
   /// Those whose newest versions drivers of CUDA 12.0 lack.
   PFN_cuEventElapsedTime_v2000 event_elapsed_time = nullptr;
   PFN_cuStreamGetCaptureInfo_v11030 stream_capture_info = nullptr;
 
-  /// `12080` for 12.8: the newest CUDA version that the driver supports.
-  int version() const;
   /// Throws device with the driver's words unless the result is a success. `action`: `allocate memory`.
   void check(CUresult result, std::string_view action) const {
     if (result != CUDA_SUCCESS) fail(result, action);

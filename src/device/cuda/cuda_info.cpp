@@ -36,7 +36,9 @@ class Attributes {
   CUdevice device_;
 };
 
-DeviceInfo describe(const CudaDriver& driver, int ordinal) {
+}  // namespace
+
+DeviceInfo cuda_device_info(const CudaDriver& driver, int ordinal) {
   CUdevice device = 0;
   driver.check(driver.cuDeviceGet(&device, ordinal), "find a device");
   const Attributes of(driver, device);
@@ -64,8 +66,6 @@ DeviceInfo describe(const CudaDriver& driver, int ordinal) {
   info.peak_gflops = cuda_peak_gflops({major, minor, info.num_units, cuda_clock_ghz(driver, device)});
   return info;
 }
-
-}  // namespace
 
 std::map<std::string, double> cuda_peak_gflops(const CudaRates& rates) {
   const auto* const found = std::ranges::find_if(
@@ -101,7 +101,7 @@ std::vector<DeviceInfo> list_cuda_devices() {
   int count = 0;
   driver->check(driver->cuDeviceGetCount(&count), "count the devices");
   std::vector<DeviceInfo> all;
-  for (int i = 0; i < count; ++i) all.push_back(describe(*driver, i));
+  for (int i = 0; i < count; ++i) all.push_back(cuda_device_info(*driver, i));
   return all;
 }
 

@@ -11,6 +11,8 @@ namespace attune {
 /// The GPUs that this process may see, `cuda:0` first; without peak rates for an architecture that is not known. Empty
 /// without a driver. Makes no context.
 std::vector<DeviceInfo> list_cuda_devices();
+/// One of them, by the driver's number.
+DeviceInfo cuda_device_info(const CudaDriver& driver, int ordinal);
 /// Number of the driver's device: 1 of `cuda:1`. Requires: an id of list_cuda_devices().
 int cuda_ordinal(std::string_view id);
 /// The highest clock of the multiprocessors.
@@ -22,8 +24,8 @@ struct CudaRates {
   int64_t multiprocessors = 0;
   double clock_ghz = 0;  ///< The highest that the multiprocessors run at.
 };
-/// Dense multiplications and additions by data type, in GFLOP/s, at the highest clock. fp32 counts the plain units,
-/// since a product in tf32 is none in fp32. Empty for an architecture that is not known.
+/// Dense multiplications and additions by data type, in GFLOP/s, at the highest clock. fp32 counts the plain units:
+/// tf32 has not the accuracy of fp32. Empty for an architecture that is not known.
 std::map<std::string, double> cuda_peak_gflops(const CudaRates& rates);
 
 }  // namespace attune

@@ -139,8 +139,7 @@ class Enumeration {
     }
   }
   void add(const cublasLtMatmulAlgo_t& algorithm) {
-    const auto workspace = matmul_.workspace_of(handle_, algorithm);
-    if (workspace && *workspace <= kMaxWorkspaceBytes) found_.push_back(config_of(library_, algorithm));
+    if (accepts(algorithm)) found_.push_back(config_of(library_, algorithm));
   }
 
   const CublasltLibrary& library_;

@@ -7,9 +7,6 @@
 
 namespace attune {
 
-/// Algorithms that need more are left out: each stream of a plan has a workspace of its own.
-inline constexpr uint64_t kMaxWorkspaceBytes = 128u << 20;
-
 /// An algorithm by its attributes, which mean the same in every process that has this version of the library:
 /// `algo=66;cluster=5;custom=0;inner=0;reduction=0;splitk=1;stages=35;swizzle=0;tile=20`.
 Config config_of(const CublasltLibrary& library, const cublasLtMatmulAlgo_t& algorithm);

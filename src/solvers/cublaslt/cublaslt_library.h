@@ -16,14 +16,11 @@ class CublasltLibrary : public CublasltFunctions {
 
   /// `13.1.0`.
   std::string version() const;
-  /// The file that it was loaded from.
-  const std::string& file() const noexcept { return file_; }
   /// Throws unavailable for what the library does not support, device for what fails there, unless it is a success.
   void check(cublasStatus_t status, std::string_view action) const;
 
  private:
   CublasltLibrary();
-  std::string file_;
 };
 
 }  // namespace attune

@@ -73,6 +73,7 @@ std::optional<size_t> CublasltMatmul::workspace_of(cublasLtHandle_t handle,
       library_.cublasLtMatmulAlgoCheck(handle, description_.get(), weights_.get(), activations_.get(), result_.get(),
                                        result_.get(), &algorithm, &result);
   if (status != CUBLAS_STATUS_SUCCESS || result.state != CUBLAS_STATUS_SUCCESS) return std::nullopt;
+  if (result.workspaceSize > kMaxWorkspaceBytes) return std::nullopt;
   return result.workspaceSize;
 }
 

@@ -8,6 +8,9 @@
 
 namespace attune {
 
+/// Maximum size of an algorithm's workspace, since each stream of a plan has one of its own.
+inline constexpr uint64_t kMaxWorkspaceBytes = 128u << 20;
+
 /// A product of row-major matrices as cuBLASLt describes it: C^T = op(B)·op(A), all in columns. Immutable.
 class CublasltMatmul {
  public:
@@ -18,7 +21,7 @@ class CublasltMatmul {
   cublasComputeType_t compute_type() const noexcept { return compute_; }
   cudaDataType_t input_type() const noexcept { return input_; }
   cudaDataType_t output_type() const noexcept { return output_; }
-  /// Whether the library can run an algorithm, and the workspace that it then needs.
+  /// Size of an algorithm's workspace; nothing where the library cannot run it within kMaxWorkspaceBytes.
   std::optional<size_t> workspace_of(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) const;
   /// The first that the library's heuristic names within a workspace. Throws unavailable when it has none.
   cublasLtMatmulAlgo_t preferred(cublasLtHandle_t handle, uint64_t workspace_bytes) const;

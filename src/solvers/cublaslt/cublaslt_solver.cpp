@@ -53,7 +53,10 @@ class CublasltPlan final : public Plan {
         matmul_(opened_->library, shape),
         algorithm_(algorithm_of(opened_->library, opened_->handle, matmul_, config)) {
     const auto workspace = matmul_.workspace_of(opened_->handle, algorithm_);
-    if (!workspace) fail(ErrorCode::unavailable, "cuBLASLt does not accept this algorithm for the product");
+    if (!workspace)
+      fail(ErrorCode::unavailable,
+           "cuBLASLt does not accept this algorithm for the product, or needs a workspace of over {} MiB",
+           kMaxWorkspaceBytes >> 20);
     traits_.workspace_bytes = *workspace;
     traits_.workspace_alignment = kWorkspaceAlignment;
     traits_.capturable = true;
@@ -92,20 +95,15 @@ class CublasltBackend final : public Backend {
   }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const CurrentContext current(opened_->driver, opened_->context);
-    auto plan = std::make_unique<CublasltPlan>(opened_, GemmShape::of(problem), config);
-    if (plan->traits().workspace_bytes > kMaxWorkspaceBytes)
-      fail(ErrorCode::unavailable, "the algorithm needs a workspace of {} MiB, at most {} are given",
-           plan->traits().workspace_bytes >> 20, kMaxWorkspaceBytes >> 20);
-    return plan;
+    return std::make_unique<CublasltPlan>(opened_, GemmShape::of(problem), config);
   }
   /// About 1 µs, where space() takes seconds.
   std::optional<bool> offers(const Problem& problem, const Config& config) override {
     const CurrentContext current(opened_->driver, opened_->context);
     try {
       const CublasltMatmul matmul(opened_->library, GemmShape::of(problem));
-      const auto workspace =
-          matmul.workspace_of(opened_->handle, algorithm_of(opened_->library, opened_->handle, matmul, config));
-      return workspace && *workspace <= kMaxWorkspaceBytes;
+      const auto algorithm = algorithm_of(opened_->library, opened_->handle, matmul, config);
+      return matmul.workspace_of(opened_->handle, algorithm).has_value();
     } catch (const Error& error) {
       if (error.code() == ErrorCode::device) throw;
       return false;
