@@ -25,6 +25,8 @@
 #include "campaign/tune_method.h"
 #include "device/core_binding.h"
 #include "device/device_kind.h"
+#include "device/devices.h"
+#include "formats/csv/architectures.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
 #include "tuner/interleaved.h"
@@ -287,9 +289,10 @@ CampaignResult run_campaign(const TuneOptions& options) {
 }
 
 int run_campaigns(TuneOptions options) {
+  if (options.devices.ids.empty()) options.devices.ids = default_devices(architectures_in(options.input));
   std::vector<int64_t>& limits = options.thread_limits;
   std::optional<CapturedLimits> captured;
-  const bool on_host = options.devices.ids.empty() || options.devices.ids.starts_with("cpu");
+  const bool on_host = options.devices.ids.starts_with("cpu");
   if (!on_host && !limits.empty()) {
     print_line(stderr,
                "note: --threads limits a host; other devices keep the units that they have: " + options.devices.ids);

@@ -152,7 +152,7 @@ void add_capture_flags(CLI::App& command, Action& chosen) {
                    "Tuned table that states the times, F:F2 for several; give it once for each family. Default: the "
                    "tables of the run time");
   show->add_option("--op", options->op, "Only this family; also the family of files whose names do not identify it");
-  add_device_flags(*show, options->devices, "Device whose rows are considered; default: cpu:0");
+  add_device_flags(*show, options->devices, "Device whose rows are considered; default: the first GPU, else cpu:0");
   show->add_option("--top", options->top, "Number of shapes to list; default: 0, all of them")
       ->check(natural_number_error);
   add_json_flag(*show, options->json);

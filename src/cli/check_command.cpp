@@ -17,6 +17,7 @@
 #include "cli/flags/device_flags.h"
 #include "cli/flags/value_checks.h"
 #include "device/devices.h"
+#include "formats/csv/architectures.h"
 #include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -133,8 +134,10 @@ class CheckRun {
 
 }  // namespace
 
-int run_check(const CheckOptions& options) {
+int run_check(CheckOptions options) {
   const InterruptHandler handler;
+  std::string& ids = options.run.devices.ids;
+  if (ids.empty()) ids = default_device(architectures_in(options.table));
   const DeviceInfo device = find_device(options.run.devices);
   std::vector<std::string> notices;
   auto rows = read_rows_to_check(options.table, options.op, device, notices);

@@ -20,6 +20,6 @@ struct CheckOptions {
 };
 /// Returns 0; 1 if a row of this device is wrong or cannot be used (or, when timed, is confirmed slower than the
 /// baseline or its own time), or if nothing could be checked.
-int run_check(const CheckOptions& options);
+int run_check(CheckOptions options);
 
 }  // namespace attune

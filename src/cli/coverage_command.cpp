@@ -150,7 +150,7 @@ void add_coverage_flags(CLI::App& command, Action& chosen) {
   command.add_option("--op", options->op, "Only this family; also the family of files whose names do not identify it");
   add_require_flag(command, options->require,
                    "Look up as a process that requires it: deterministic or batch-invariant; default: ATTUNE_REQUIRE");
-  add_device_flags(command, options->devices, "Device whose rows are considered; default: cpu:0");
+  add_device_flags(command, options->devices, "Device whose rows are considered; default: the first GPU, else cpu:0");
   command.add_option("--top", options->top, "Number of rows and shapes to list; 0: all")
       ->check(natural_number_error)
       ->capture_default_str();

@@ -183,7 +183,7 @@ void add_kernels_flags(CLI::App& command, Action& chosen) {
       add("build", "Compile the kernels that a table's rows need on this machine, or on another", build_kernels);
   build->add_option("--table", options->table, "Tuned table")->required();
   build->add_option("--op", options->op, "Family of the table, if its name does not identify it");
-  add_device_flags(*build, options->devices, "Device; default: cpu:0");
+  add_device_flags(*build, options->devices, "Device; default: the first GPU, else cpu:0");
   add_device_info_flag(*build, options->info_file);
   build->add_option("--jobs", options->jobs, "Number of compilers to run in parallel; default: one per core")
       ->check(whole_numbers(0, 1024));

@@ -163,7 +163,7 @@ void add_list_flags(CLI::App& command, Action& chosen) {
   command.add_option("what", options->what, "solvers, devices, ops or candidates")
       ->check(one_of({"solvers", "devices", "ops", "candidates"}));
   command.add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
-  add_device_flags(command, options->devices, "For candidates: cpu:0 (default) or fake:0");
+  add_device_flags(command, options->devices, "For candidates, by default of the first GPU, else of cpu:0");
   add_device_info_flag(command, options->info_file);
   command.add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
   add_json_flag(command, options->json);

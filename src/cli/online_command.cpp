@@ -68,6 +68,7 @@ int run_online(OnlineCommandOptions options) {
   static_cast<void>(tuner_options(checked));  // Refuses invalid options before a folder is created.
   check_home_location();
   const DeviceInfo device = find_device(options.method.device);
+  options.method.device.ids = device.id;
   const OnlineQueue queue(fs::absolute(home_location().path), device);
   options.method.overlay = overlay_location().path;
   OnlineCalls calls;
@@ -88,7 +89,8 @@ int run_online(OnlineCommandOptions options) {
 
 void add_online_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<OnlineCommandOptions>();
-  add_device_flags(command, options->method.device, "Device whose queued shapes are tuned: cpu:0 (default) or fake:0");
+  add_device_flags(command, options->method.device,
+                   "Device whose queued shapes are tuned: by default the first GPU, else cpu:0");
   command.add_option("--max-trials", options->method.max_trials, "Maximum number of candidates to try per solver")
       ->capture_default_str()
       ->check(positive_number_error);

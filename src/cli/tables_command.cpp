@@ -170,7 +170,7 @@ void add_tables_flags(CLI::App& command, Action& chosen) {
   command.require_subcommand(0, 1);
   auto options = std::make_shared<TablesOptions>();
   command.add_option("--op", options->op, "Only this family");
-  add_device_flags(command, options->devices, "Device whose rows are counted; default: cpu:0");
+  add_device_flags(command, options->devices, "Device whose rows are counted; default: the first GPU, else cpu:0");
   add_json_flag(command, options->json);
   command.callback([options, &command, &chosen] {
     if (command.get_subcommands().empty()) chosen = [options] { return list_tables(*options); };
@@ -182,7 +182,7 @@ void add_tables_flags(CLI::App& command, Action& chosen) {
   merge->add_option("-o,--output", options->output, "Table to write; must not be one of the tables that are read")
       ->required();
   merge->add_option("--op", options->op, "Family, if no table is named or its name does not identify it");
-  add_device_flags(*merge, options->devices, "Device whose rows are counted; default: cpu:0");
+  add_device_flags(*merge, options->devices, "Device whose rows are counted; default: the first GPU, else cpu:0");
   merge->add_flag("--json", options->json, "Machine-readable: where each row came from");
   merge->callback([options, &chosen] { chosen = [options] { return merge_tables(*options); }; });
 }

@@ -96,8 +96,9 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
       ->capture_default_str();
   command
       .add_option("--devices", options.devices.ids,
-                  "cpu:0 (default), cuda:0 (a GPU of NVIDIA); cpu:0,cpu:1 are two halves of the cores, tuned at once, "
-                  "cuda:0,cuda:1 two GPUs; fake:0 is the device of the tests")
+                  "Devices; by default those whose gfx the shapes name, else all GPUs, else cpu:0. cpu:0,cpu:1 are two "
+                  "halves of "
+                  "the cores, tuned at once, cuda:0,cuda:1 two GPUs of NVIDIA; fake:0 is the device of the tests")
       ->check(device_names_error);
   add_gpu_flags(command, options.devices.ids);
   command

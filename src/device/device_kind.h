@@ -30,6 +30,8 @@ struct DeviceKind {
   size_t max_open_problems = 2;    ///< Problems that one executor keeps open.
   /// Whether compilers may run while candidates are measured: on devices that share no processor with them.
   bool compiles_beside_measuring = false;
+  /// Whether a command without --devices works on such devices, not on the host.
+  bool precedes_host = false;
 };
 
 /// Kinds of this build, then those that were registered, in that order. Fixed at the first call.

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "device/default_devices.h"
 #include "device/device_kind.h"
 
 namespace attune {
@@ -85,6 +86,20 @@ std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units) {
   fail(ErrorCode::unavailable, "the device cannot be opened: {}", id);
 }
 
+std::string default_devices(std::span<const std::string> architectures) {
+  std::vector<ListedDevice> here;
+  for (DeviceInfo& info : list_devices()) {
+    const bool precedes_host = device_kind(info.kind).precedes_host;
+    here.push_back({std::move(info), precedes_host});
+  }
+  return default_devices(here, architectures);
+}
+
+std::string default_device(std::span<const std::string> architectures) {
+  const std::string ids = default_devices(architectures);
+  return ids.substr(0, ids.find(','));
+}
+
 void check_is_one_device(const DeviceChoice& device) {
   if (device.ids.find(',') != std::string::npos)
     fail(ErrorCode::invalid_input, "this command works on one device, got '{}'", device.ids);
@@ -92,7 +107,7 @@ void check_is_one_device(const DeviceChoice& device) {
 
 DeviceInfo find_device(const DeviceChoice& device) {
   check_is_one_device(device);
-  const std::string_view id = device.ids.empty() ? "cpu:0" : std::string_view(device.ids);
+  const std::string id = device.ids.empty() ? default_device() : device.ids;
   auto info = find_listed(id);
   if (!info) fail_unknown(id);
   if (device.threads == 0 || info->kind != "host") return *std::move(info);
@@ -100,7 +115,7 @@ DeviceInfo find_device(const DeviceChoice& device) {
 }
 
 int64_t thread_limit(const DeviceChoice& device) {
-  const int64_t own = find_device({}).num_units;
+  const int64_t own = find_device({.ids = "cpu:0"}).num_units;
   if (device.threads <= own) return device.threads == 0 ? own : device.threads;
   fail(ErrorCode::invalid_input,
        "--threads is above the limit of this process, which its cores, its CPU quota, ATTUNE_THREADS and "

@@ -13,7 +13,7 @@ namespace attune {
 
 /// The devices that a user chose.
 struct DeviceChoice {
-  std::string ids;      ///< `cpu:0,cpu:1`; empty: `cpu:0`.
+  std::string ids;      ///< `cpu:0,cpu:1`; empty: default_devices().
   int64_t threads = 0;  ///< Thread limit of a host's device; 0: the process's own.
 };
 
@@ -28,10 +28,16 @@ std::vector<std::string> device_notices();
 /// (device/host/host_device.h). Other devices ignore it. Throws invalid_input with the list for an unknown id;
 /// unavailable when it cannot be opened.
 std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units = 0);
+/// Returns the devices of a command whose user names none, by the rule of device/default_devices.h: those whose
+/// architecture is in `architectures`, the `gfx` of its rows, else all GPUs, else `cpu:0`. Asks every kind, so drivers
+/// are opened.
+std::string default_devices(std::span<const std::string> architectures = {});
+/// The first of them, for a command that works on one device.
+std::string default_device(std::span<const std::string> architectures = {});
 /// Throws invalid_input for a choice of several devices.
 void check_is_one_device(const DeviceChoice& device);
-/// Returns the description of the one device of a choice; opens nothing. Throws invalid_input for several, for an
-/// unknown one, with the list, and for a thread limit above the process's own.
+/// Returns the description of the one device of a choice, the first default one if it names none; opens no device.
+/// Throws invalid_input for several, for an unknown one, with the list, and for a thread limit above the process's own.
 DeviceInfo find_device(const DeviceChoice& device);
 /// Returns the thread limit of a choice on this host: the process's own, or a lower one that is chosen. Throws
 /// invalid_input for a higher one.

@@ -23,6 +23,12 @@ class ShapesOfACsv(story.Story):
             self.assertEqual((row["libtype"], row["err_ratio"], row["layout"]), ("fake", "0.0", "plain"))
         self.assertIn("3 shapes decided: geometric mean", result.stdout)
 
+    def test_without_devices_the_rows_name_them(self):
+        self.put("shapes.csv", "gfx,M,N,K,dtype\nfake,4,32,32,fp32\n")
+        self.attune("tune", "-i", "shapes.csv", "-o", "t.csv", "--quiet-wait", "0")
+        self.assertEqual([row["gfx"] for row in self.rows("t.csv")], ["fake"])
+        self.assertIn("1 row: 1 ok", self.attune("check", "t.csv", "--quiet-wait", "0").stdout)
+
     def test_results_are_printed_in_input_order(self):
         sizes = [(1, 32, 48), (64, 64, 64), (1, 40, 40), (128, 64, 64), (2, 24, 32), (16, 64, 64)]  # gains and ties
         self.put("shapes.csv", "M,N,K,dtype\n" + "".join(f"{m},{n},{k},fp32\n" for m, n, k in sizes))

@@ -81,7 +81,8 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
                    .timing = Timing::graph,
                    .contest = cuda_constants(),
                    .max_open_problems = 4,
-                   .compiles_beside_measuring = true});
+                   .compiles_beside_measuring = true,
+                   .precedes_host = true});
 }
 
 }  // namespace attune
