@@ -88,9 +88,9 @@ std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units) {
 
 std::string default_devices(std::span<const std::string> architectures) {
   std::vector<ListedDevice> here;
-  for (DeviceInfo& info : list_devices()) {
-    const bool precedes_host = device_kind(info.kind).precedes_host;
-    here.push_back({std::move(info), precedes_host});
+  for (const DeviceKind& kind : device_kinds()) {
+    if (architectures.empty() && !kind.precedes_host) continue;
+    for (DeviceInfo& info : listing_of(kind).devices) here.push_back({std::move(info), kind.precedes_host});
   }
   return default_devices(here, architectures);
 }

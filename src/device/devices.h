@@ -29,8 +29,8 @@ std::vector<std::string> device_notices();
 /// unavailable when it cannot be opened.
 std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units = 0);
 /// Returns the devices of a command whose user names none, by the rule of device/default_devices.h: those whose
-/// architecture is in `architectures`, the `gfx` of its rows, else all GPUs, else `cpu:0`. Asks every kind, so drivers
-/// are opened.
+/// architecture is in `architectures`, the `gfx` of its rows, else all GPUs, else `cpu:0`. Opens the
+/// drivers of GPUs.
 std::string default_devices(std::span<const std::string> architectures = {});
 /// The first of them, for a command that works on one device.
 std::string default_device(std::span<const std::string> architectures = {});
