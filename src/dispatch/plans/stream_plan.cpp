@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "device/own_buffer.h"
+#include "dispatch/threads/library_use.h"
 
 namespace attune {
 namespace {
@@ -107,6 +108,7 @@ class StreamPlan final : public Plan {
     if (capture == 0) return own_->run(launch);
     if (!traits_.capturable)
       fail(ErrorCode::unavailable, "the kernel allocates memory or waits for the device, so no stream can capture it");
+    const LibraryUse use;  // A child of fork() must find the locks below open.
     const CapturedStream captured{capture, launch.stream};
     const auto joined = own_->join_capture(captured);
     if (joined.is_new) {
