@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The program as a whole: its help, mistakes on the command line, the paths that it uses."""
 import json
+import os
 import re
+import socket
 import subprocess
 
 import story
@@ -120,6 +122,28 @@ class TheProgram(story.Story):
         self.assertEqual({*sum(self.groups().values(), []), "worker", "compile_worker"}, files)
         self.refused("worker", says="is started by tune, bench and check")
         self.refused("compile-worker", "hostcc", says="is started by commands that compile, not by hand")
+
+    def test_workers_take_no_other_descriptor_for_their_channel(self):
+        datagrams = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        listening, alone = (socket.socket(socket.AF_UNIX) for _ in range(2))
+        listening.bind(str(self.folder / "socket"))
+        listening.listen()
+        network = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        file, terminal, pipe = open(self.put("file", "text\n")), os.openpty(), os.pipe()
+        for one in (*datagrams, listening, alone, network, file):
+            self.addCleanup(one.close)
+        for one in (*terminal, *pipe):
+            self.addCleanup(os.close, one)
+        odd = {"closed": None, "file": file.fileno(), "terminal": terminal[1], "pipe": pipe[0], "datagrams": datagrams[0].fileno(),
+               "listening": listening.fileno(), "alone": alone.fileno(), "network": network.fileno()}
+        for name, descriptor in odd.items():
+            for command, says in (("worker",), "started by tune"), (("compile-worker", "nvrtc"), "started by commands"):
+                with self.subTest(descriptor=name, command=command[0]):
+                    give = (lambda: os.closerange(3, 4)) if descriptor is None else (lambda: os.dup2(descriptor, 3))
+                    result = subprocess.run([story.PROGRAM, *command], preexec_fn=give, close_fds=False, timeout=20, text=True,
+                                            stdin=subprocess.DEVNULL, capture_output=True, env=self.environment())
+                    self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1), result.stderr)
+                    self.assertIn(says, result.stderr)
 
     def test_a_misspelt_flag_or_command_names_the_nearest(self):
         for arguments, sentence in (
