@@ -192,7 +192,7 @@ class Clear(Captured):
         (self.work / "captures/bf16_untuned_gemm.csv").chmod(0o644)
         refused(("other users have rights to it", "captures/bf16_untuned_gemm.csv'"))
         for own in ("M,N,K\n1,2,3\n", HEADER + ",comment\n", "notes\n", "notes", HEADER + ",us\n" + A + ",1.5\n"):
-            self.put("captures/bf16_untuned_gemm.csv", own)
+            self.put("captures/bf16_untuned_gemm.csv", own).chmod(0o600)
             refused(("its header is another", "captures/bf16_untuned_gemm.csv'"))
         (self.work / "captures/bf16_untuned_gemm.csv").unlink()
         self.put("captures/counts/bf16_untuned_gemm.csv.notes", "mine\n").chmod(0o600)

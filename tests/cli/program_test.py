@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import subprocess
+from pathlib import Path
 
 import story
 from story import FAKE, SHAPES
@@ -90,12 +91,31 @@ class TheProgram(story.Story):
 
     def test_no_driver_is_opened_for_a_device_that_needs_none(self):
         self.put("shapes.csv", SHAPES)
-        for command in (("list", "ops"), ("list", "solvers"), ("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE)):
+        for command in (("list", "ops"), ("list", "solvers"), ("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE),
+                        ("journal", "show", "--json"), ("quarantine", "list")):
             done = self.attune(*command, env={"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(self.work / "loaded")})
         loaded = "".join(file.read_text() for file in self.work.glob("loaded.*"))
         self.assertIn("libattune" if "libattune" in loaded else "libfmt", loaded, str(done))
         self.assertNotIn("libcuda", loaded)
         self.assertNotIn("libcublasLt", loaded)
+
+    def test_a_broken_driver_stops_nothing_that_needs_none(self):
+        library = Path(next(line.split(" => ")[1].split(" (")[0] for line in subprocess.run(
+            ["ldd", story.PROGRAM], capture_output=True, text=True).stdout.splitlines() if "libm.so" in line))
+        whole = library.read_bytes()
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv", "--max-trials", "2")
+        for name, content in {"cut": whole[:len(whole) // 3], "foreign": whole, "text": b"text\n", "empty": b""}.items():
+            self.put(f"{name}/libcuda.so.1", content)
+            env = {"LD_LIBRARY_PATH": str(self.work / name)}
+            for command in (("journal", "show", "--json"), ("journal", "show"), ("quarantine", "list"), ("quarantine", "clear")):
+                self.assertEqual(self.attune(*command, env=env).stderr, "", name)
+            if name == "cut":
+                continue  # The loader itself dies of one where a driver is needed.
+            refused = self.attune("tune", "-m", "1", "-n", "8", "-k", "8", "--devices", "cuda:0", status=None, env=env)
+            self.assertIn(refused.status, (2, 3), str(refused))
+            self.assertEqual((refused.stdout, refused.stderr.count("\n")), ("", 1), str(refused))
+            self.assertRegex(refused.stderr, "^attune: .*cuda:0")
 
     def test_a_small_stack_is_enough(self):
         if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():

@@ -98,6 +98,7 @@ class StreamPlan final : public Plan {
         own_(std::make_shared<PlanOnStreams>(std::move(plan), device)) {
     if (traits_.host_bytes > 0) traits_.host_bytes += sizeof *this + sizeof *own_;
     if (!own_->has_workspace()) return;
+    traits_.device_bytes += traits_.workspace_bytes;
     traits_.workspace_bytes = traits_.zeroed_bytes = 0;
     traits_.reentrant = false;
   }

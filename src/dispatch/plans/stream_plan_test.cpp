@@ -54,6 +54,7 @@ TEST(StreamPlan, HasAWorkspaceForEachStreamWithItsPrefixZero) {
   {
     const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds);
     EXPECT_EQ(plan->traits().workspace_bytes, 0u) << "callers need give none";
+    EXPECT_EQ(plan->traits().device_bytes, 512u);
     EXPECT_EQ(device.memory().allocated_bytes(), 512u) << "reserved for the first stream";
     int streams[2];
     for (void* stream : {static_cast<void*>(&streams[0]), static_cast<void*>(&streams[1]),
