@@ -12,7 +12,7 @@ struct DispatchCounts {
   uint64_t plans = 0, reloads = 0;  ///< Plans kept now; reloads of the tables.
   uint64_t plan_bytes = 0;          ///< Bytes held by kept plans, and by evicted plans whose hit a thread still holds.
   uint64_t evicted_plans = 0;       ///< Plans evicted; a plan too large to be kept at all counts each time.
-  uint64_t plan_limit_reached = 0;  ///< Times that DispatcherOptions::max_plan_bytes forced an eviction.
+  uint64_t plan_limit_reached = 0;  ///< Times that max_plan_bytes, or the bound of workspaces, forced an eviction.
   /// Plans that captured graphs hold now, beside the bytes above: each once for every graph and stream of its capture.
   uint64_t captured_plans = 0;
 };

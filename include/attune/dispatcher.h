@@ -46,7 +46,8 @@ struct DispatcherOptions {
   /// Maximum host memory, in bytes, that kept plans may hold (PlanTraits::host_bytes and about 1.5 KB each). Beyond it
   /// the least recently used are evicted, and made again when they are next called. A plan that alone exceeds the limit
   /// (any plan, if the limit is 0) is made at each call of require() and run(), and is valid until the thread's next
-  /// call. Default: 256 MiB.
+  /// call. Default: 256 MiB. Plans of a device other than the host are bounded by their memory there, too
+  /// (PlanTraits::device_bytes): an eighth of the device's.
   uint64_t max_plan_bytes = uint64_t{256} << 20;
   /// If true, no plans are made: hits contain match and row only. Default: false.
   bool lookup_only = false;

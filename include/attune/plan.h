@@ -28,6 +28,8 @@ struct PlanTraits {
   /// Host memory that the plan holds until it ends: itself included, shared memory excluded; 0: not stated. A
   /// dispatcher limits its plans by this number; the conformance suite measures whether it suffices.
   uint64_t host_bytes = 0;
+  /// Memory of the device that the plan holds until it ends, on a device other than the host: a workspace of its own.
+  uint64_t device_bytes = 0;
 };
 
 /// One call: operands in Op::tensors() order, each contiguous and aligned as its TensorSpec says.

@@ -272,7 +272,10 @@ CampaignResult run_campaign(const TuneOptions& options) {
   // Folders and processes that need cleaning up are created below.
   const InterruptHandler handler;
   const auto environments = open_environments_to_tune(options);
-  if (environments.empty()) return {interrupt_status(), {}};
+  if (environments.empty()) {
+    if (options.json) print_interrupted_json();
+    return {interrupt_status(), {}};
+  }
   Executor& executor = *environments.front().executor;
   const DeviceKind& kind = device_kind(executor.device().kind);
   static_cast<ContestConstants&>(how.contest) = kind.contest;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "campaign/publisher.h"
-#include "ops/packed_weights.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/csv/publish.h"
 #include "formats/csv/published_row.h"
-#include "formats/tune_gemm/tune_gemm.h"
+#include "ops/packed_weights.h"
 #include "report/result_table.h"
 #include "search/weight_group.h"
 
@@ -27,13 +29,13 @@ PublishedRow row_of(const Decision& decision, const DeviceInfo& device) {
   return row;
 }
 
-TuneGemmEntry entry_of(const Decision& decision) {
+TuneGemmEntry entry_of(const Problem& problem, const Candidate& winner, double us, const DeviceInfo& device) {
   TuneGemmEntry entry;
-  entry.problem = decision.problem;
-  entry.candidate = decision.winner.name();
-  entry.device = decision.device;
-  entry.us = decision.comparison.us;
-  entry.tflops = published_row(decision.problem, decision.winner, decision.comparison.us, 0).tflops;
+  entry.problem = problem;
+  entry.candidate = winner.name();
+  entry.device = device.key();
+  entry.us = us;
+  entry.tflops = published_row(problem, winner, us, 0).tflops;
   return entry;
 }
 
@@ -42,14 +44,17 @@ TuneGemmEntry entry_of(const Decision& decision) {
 TunePublisher::TunePublisher(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device)
     : options_(options), inputs_(inputs), device_(device) {
   for (const WorkItem& item : inputs.items) {
-    if (item.has_row) rows_.insert(item.problem.key());
+    if (item.has_row) rows_.emplace(item.problem.key(), item.incumbent);
   }
 }
 
 void TunePublisher::finished(const TuneResult& result) {
-  if (!result.decision) return;
   // A row that is in the table already was published when it was decided, and may have been replaced since.
-  add(*result.decision, result.ending == Ending::decided || !rows_.contains(result.problem.key()));
+  const auto row = rows_.find(result.problem.key());
+  const bool stays = row != rows_.end() && (result.ending == Ending::kept || result.ending == Ending::reused);
+  if (stays && row->second)
+    entries_of_rows_.push_back(entry_of(result.problem, row->second->candidate, row->second->us, device_));
+  if (result.decision) add(*result.decision, !stays);
 }
 
 void TunePublisher::add(const Decision& decision, bool is_new) {
@@ -102,31 +107,32 @@ size_t TunePublisher::position(const Problem& problem) const {
 }
 
 void TunePublisher::publish_pending() {
-  if (pending_.empty()) return;
   // Shapes do not end in input order: a tie ends at once, a gain after its confirm.
-  const auto in_input_order = [&](const Decision& a, const Decision& b) {
-    return position(a.problem) < position(b.problem);
-  };
+  const auto in_input_order = [&](const auto& a, const auto& b) { return position(a.problem) < position(b.problem); };
   std::sort(pending_.begin(), pending_.end(), in_input_order);
-  if (!inputs_.table.empty()) {
-    std::vector<PublishedRow> rows;
-    for (const Decision& decision : pending_) rows.push_back(row_of(decision, device_));
-    const PublishOptions how{.update_improved = options_.update_improved,
-                             .min_improvement_pct = options_.min_improvement_pct,
-                             .sort = options_.sort};
-    const auto report = publish(inputs_.table, *inputs_.family, rows, how);
-    notices_.insert(notices_.end(), report.notices.begin(), report.notices.end());
-    for (const RetainedRow& kept : report.kept_back) {
-      notices_.push_back(fmt::format("kept the old row of {}: {} ({:.4f} µs, now {:.4f} µs)", short_shape(kept.problem),
-                                     kept.reason, kept.old_us, kept.new_us));
-    }
-  }
+  if (!inputs_.table.empty() && !pending_.empty()) publish_rows();
   if (!inputs_.yaml.empty()) {
-    std::vector<TuneGemmEntry> entries;
-    for (const Decision& decision : pending_) entries.push_back(entry_of(decision));
-    publish_tune_gemm(inputs_.yaml, entries);
+    std::vector<TuneGemmEntry> entries = std::exchange(entries_of_rows_, {});
+    for (const Decision& decision : pending_)
+      entries.push_back(entry_of(decision.problem, decision.winner, decision.comparison.us, device_));
+    std::sort(entries.begin(), entries.end(), in_input_order);
+    if (!entries.empty()) publish_tune_gemm(inputs_.yaml, entries);
   }
   pending_.clear();
+}
+
+void TunePublisher::publish_rows() {
+  std::vector<PublishedRow> rows;
+  for (const Decision& decision : pending_) rows.push_back(row_of(decision, device_));
+  const PublishOptions how{.update_improved = options_.update_improved,
+                           .min_improvement_pct = options_.min_improvement_pct,
+                           .sort = options_.sort};
+  const auto report = publish(inputs_.table, *inputs_.family, rows, how);
+  notices_.insert(notices_.end(), report.notices.begin(), report.notices.end());
+  for (const RetainedRow& kept : report.kept_back) {
+    notices_.push_back(fmt::format("kept the old row of {}: {} ({:.4f} µs, now {:.4f} µs)", short_shape(kept.problem),
+                                   kept.reason, kept.old_us, kept.new_us));
+  }
 }
 
 }  // namespace attune

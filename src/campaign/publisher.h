@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <set>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "campaign/tune_inputs.h"
 #include "campaign/tune_options.h"
 #include "core/record.h"
+#include "formats/tune_gemm/tune_gemm.h"
 #include "tuner/tuner.h"
 
 namespace attune {
@@ -19,7 +21,7 @@ class TunePublisher final : public TuneObserver {
   void progress(const Problem&, Phase, size_t) override {}
   /// Takes a decision; publishes when a batch is full. The row of a decision that the journal held was published by an
   /// earlier run and stays as it is, unless the table has no such row or new rows change the layout of its weight
-  /// group.
+  /// group. The YAML file gets the rows that stay, too.
   void finished(const TuneResult& result) override;
   /// Publishes the remaining decisions, weight groups included. Throws io; the decisions stay in the journal.
   void flush();
@@ -32,12 +34,15 @@ class TunePublisher final : public TuneObserver {
   void add(const Decision& decision, bool is_new);
   size_t position(const Problem& problem) const;
   void publish_pending();
+  void publish_rows();
   void choose_layouts();
 
   const TuneOptions& options_;
   const TuneInputs& inputs_;
   const DeviceInfo& device_;
-  std::set<std::string> rows_;  ///< Keys of the problems that had a row in the table before the run.
+  /// Rows that the table had before the run, by the keys of their problems.
+  std::map<std::string, std::optional<Incumbent>> rows_;
+  std::vector<TuneGemmEntry> entries_of_rows_;  ///< Of such rows, for the YAML file.
   std::vector<Decision> pending_;
   struct GroupDecision {
     Decision decision;

@@ -123,6 +123,23 @@ TEST_F(Publisher, KeepsAnOldRowThatIsHardlySlower) {
                                                        HasSubstr("(10.0000 µs, now 9.9000 µs)"))));
 }
 
+TEST_F(Publisher, WritesTheRowsThatStayIntoTheYamlFile) {
+  inputs_.yaml = folder_.path() / "r.yaml";
+  begin({one_, two_, three_}, true);
+  for (WorkItem& item : inputs_.items)
+    item.incumbent = Incumbent{decided(item.problem, 10).decision->winner, 7, "its line"};
+  publisher_.emplace(options_, inputs_, device_);
+  publisher_->finished(decided(two_, 50));
+  publisher_->finished(undecided(three_, Ending::kept, "a table has it"));
+  publisher_->finished(decided(one_, 60, Ending::reused));
+  publisher_->flush();
+  std::vector<std::pair<int64_t, double>> entries;
+  for (const TuneGemmEntry& entry : read_tune_gemm(inputs_.yaml).entries)
+    entries.emplace_back(entry.problem.integer("m"), entry.us.value_or(0));
+  EXPECT_THAT(entries, ElementsAre(Pair(2, 50), Pair(1, 7), Pair(3, 7)));
+  EXPECT_THAT(rows(), ElementsAre(Pair(2, 50)));
+}
+
 TEST_F(Publisher, WritesTheYamlFileAfterEachShape) {
   inputs_.yaml = folder_.path() / "r.yaml";
   inputs_.table.clear();

@@ -9,6 +9,7 @@
 
 #include "base/line_output.h"
 #include "base/text.h"
+#include "campaign/interrupt.h"
 #include "report/json_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
@@ -125,13 +126,16 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
   }
   for (const SkippedShape& shape : inputs.skipped)
     skipped.push_back({{"shape", shape.shape}, {"reason", shape.reason}});
-  const nlohmann::ordered_json all = {{"device", {{"id", device.id}, {"key", device.key()}, {"model", device.model}}},
+  const nlohmann::ordered_json all = {{"ending", is_interrupted() ? "interrupted" : "done"},
+                                      {"device", {{"id", device.id}, {"key", device.key()}, {"model", device.model}}},
                                       {"results", list},
                                       {"skipped", skipped},
                                       {"recoveries_ms", recoveries_ms},
                                       {"table", inputs.table.string()}};
   print_json(all);
 }
+
+void print_interrupted_json() { print_json({{"ending", "interrupted"}, {"results", nlohmann::ordered_json::array()}}); }
 
 void print_comparison(const std::vector<Decision>& decisions, const TuneInputs& inputs) {
   if (decisions.empty()) return;

@@ -58,11 +58,14 @@ class TuneDisplay final : public TuneObserver {
   size_t num_kept_ = 0, num_reused_ = 0;
 };
 
-/// Implements `--json`: prints the whole run as one document. `environment`: the first of the run. `recoveries`: time
-/// to recover from each death of a worker. `replaced`: TunePublisher::replaced().
+/// Implements `--json`: prints the whole run as one document, `ending` first (`done`, `interrupted`). `environment`:
+/// the first of the run. `recoveries`: time to recover from each death of a worker. `replaced`:
+/// TunePublisher::replaced().
 void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs,
                         const Environment& environment, const std::vector<Milliseconds>& recoveries,
                         const std::vector<Decision>& replaced = {});
+/// The same for a run that was interrupted before its inputs were known.
+void print_interrupted_json();
 /// Implements `--compare`: prints the previous row (or the baseline, if there was none) and the new row, from the same
 /// finals. `decisions`: as they are published.
 void print_comparison(const std::vector<Decision>& decisions, const TuneInputs& inputs);

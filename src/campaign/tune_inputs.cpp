@@ -46,8 +46,10 @@ void check_outputs(const TuneOptions& options, const std::filesystem::path& tabl
          "-o names a CSV table, and this is a file of YAML, which --tuning_results_file writes for a size or a list in "
          "YAML: '{}'",
          shown(table.native(), 500));
-  const std::vector<OutputFile> outputs = {
-      {"-o", table}, {"--tuning_results_file", yaml}, {"--profile_file", options.profile_file}};
+  const std::vector<OutputFile> outputs = {{"--gemm_size_file", options.size_file},
+                                           {"-o", table},
+                                           {"--tuning_results_file", yaml},
+                                           {"--profile_file", options.profile_file}};
   check_distinct_outputs(outputs, {"--journal", journal_file(options.journal)});
   if (!yaml.empty()) check_tune_gemm_results(yaml);
   if (!options.profile_file.empty()) check_evidence_output(options.profile_file);

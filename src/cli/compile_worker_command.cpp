@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <sys/socket.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
@@ -8,14 +6,13 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "compile/compile_worker.h"
+#include "process/channel/channel.h"
 
 namespace attune {
 namespace {
 
 int run(const std::string& name) {
-  int type = 0;
-  socklen_t bytes = sizeof type;
-  if (::getsockopt(kHelperChannel, SOL_SOCKET, SO_TYPE, &type, &bytes) != 0)
+  if (!is_channel(kHelperChannel))
     fail(ErrorCode::invalid_input, "`attune compile-worker` is started by commands that compile, not by hand");
   const Compiler* compiler = find_compiler(name);
   if (compiler == nullptr || compiler->library() == nullptr)

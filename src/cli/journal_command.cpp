@@ -12,7 +12,6 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
-#include "campaign/devices/open_devices.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/problem_option.h"
@@ -111,10 +110,10 @@ int run_show(const JournalOptions& options) {
   const auto journal = open_sql_journal_read_only(file);
   check_run(*journal, options.run);
   // A command that repeats a decision uses this machine's name of the device.
-  const auto devices = list_devices();
+  DeviceFlags devices;
   const auto show = [&](const Decision& decision, const Stamp& stamp) {
     if (options.json)
-      print_object(with_stamp(decision_json(decision, device_flags(devices, decision.device)), stamp));
+      print_object(with_stamp(decision_json(decision, devices.of(decision.device)), stamp));
     else
       print(fmt::format("{}  {}", short_stamp(stamp), result_line(decision)));
   };

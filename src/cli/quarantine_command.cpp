@@ -8,7 +8,6 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
-#include "campaign/devices/open_devices.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/problem_option.h"
@@ -68,10 +67,10 @@ std::map<Key, Record> listed(const QuarantineOptions& options, const std::filesy
 int list(const QuarantineOptions& options) {
   const auto file = journal_file(options.journal);
   const auto found = listed(options, file);
-  const auto devices = list_devices();
+  DeviceFlags devices;
   auto json = nlohmann::ordered_json::array();
   for (const auto& [key, record] : found) {
-    const std::string repeat = repeat_command(record.problem, record.candidate, device_flags(devices, record.device));
+    const std::string repeat = repeat_command(record.problem, record.candidate, devices.of(record.device));
     if (options.json) {
       json.push_back({{"device", record.device},
                       {"problem", record.problem.key()},

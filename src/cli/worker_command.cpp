@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include <sys/socket.h>
-
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "process/channel/channel.h"
 #include "solver/registry.h"
 #include "worker/worker_loop.h"
 #include "worker/worker_options.h"
@@ -13,9 +12,7 @@ namespace attune {
 namespace {
 
 int run() {
-  int type = 0;
-  socklen_t bytes = sizeof type;
-  if (::getsockopt(kWorkerChannel, SOL_SOCKET, SO_TYPE, &type, &bytes) != 0)
+  if (!is_channel(kWorkerChannel))
     fail(ErrorCode::invalid_input, "`attune worker` is started by tune, bench and check, not by hand");
   return run_worker(registry(), build_name());
 }

@@ -102,6 +102,27 @@ TEST_F(CompileHelperTest, ARefusedSourceIsNoFaultOfTheHelper) {
   EXPECT_EQ(helper(), before);
 }
 
+/// A library under a name that its helper does not know.
+class RenamedLibrary final : public FaultyLibrary {
+ public:
+  std::string_view name() const override { return is_renamed ? "another" : FaultyLibrary::name(); }
+  bool is_renamed = false;
+};
+
+TEST_F(CompileHelperTest, ATaskOfAnotherCompilerIsRefusedAndTheHelperGoesOn) {
+  RenamedLibrary library;
+  options_.compilers = {&library};
+  const pid_t before = helper();
+  library.is_renamed = true;
+  CompileTask foreign = source("a kernel");
+  foreign.compiler = "another";
+  const CompileResult refused = pool().compile({foreign})[0];
+  EXPECT_EQ(refused.outcome.status, Status::compile_failed);
+  EXPECT_THAT(refused.outcome.detail, HasSubstr("runs the compiler library"));
+  library.is_renamed = false;
+  EXPECT_EQ(helper(), before);
+}
+
 /// Each fault costs the task during which it happens, and a fresh helper does the next.
 class FaultsOfHelpers : public CompileHelperTest, public testing::WithParamInterface<std::string_view> {};
 

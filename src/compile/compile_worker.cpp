@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "compile/compile_messages.h"
 #include "process/channel/channel.h"
 
@@ -13,6 +15,9 @@ namespace {
 
 LibraryOutput compiled(const LibraryCompiler& compiler, const CompileTask& task) {
   try {
+    if (task.compiler != compiler.name())
+      fail(ErrorCode::invalid_input, "this helper runs the compiler {}, so it cannot do a task of another: '{}'",
+           compiler.name(), shown(task.compiler));
     return compiler.compile(task);
   } catch (const std::exception& error) {
     return {.is_compiled = false, .binary = {}, .log = error.what()};

@@ -123,7 +123,10 @@ int64_t thread_limit(const DeviceChoice& device) {
        device.threads, own);
 }
 
-std::string device_flags(std::span<const DeviceInfo> devices, const std::string& key) {
+namespace {
+
+/// The flags with which a command runs on the device of a key; nothing if none of the devices has it.
+std::optional<std::string> flags_of(std::span<const DeviceInfo> devices, const std::string& key) {
   const auto found =
       std::find_if(devices.begin(), devices.end(), [&](const DeviceInfo& device) { return device.key() == key; });
   if (found != devices.end()) return "--devices " + found->id;
@@ -133,7 +136,27 @@ std::string device_flags(std::span<const DeviceInfo> devices, const std::string&
     if (device.kind == "host" && slash != std::string::npos && device.gfx == key.substr(0, slash))
       return fmt::format("--devices {} --threads {}", device.id, key.substr(slash + 1));
   }
-  return "--devices cpu:0";
+  return std::nullopt;
+}
+
+constexpr const char* kFlagsOfOthers = "--devices cpu:0";
+
+}  // namespace
+
+std::string device_flags(std::span<const DeviceInfo> devices, const std::string& key) {
+  return flags_of(devices, key).value_or(kFlagsOfOthers);
+}
+
+const std::string& DeviceFlags::of(const std::string& key) {
+  const auto [known, is_new] = by_key_.emplace(key, kFlagsOfOthers);
+  if (!is_new) return known->second;
+  for (const DeviceKind& kind : device_kinds()) {
+    const auto flags = flags_of(listing_of(kind).devices, key);
+    if (!flags) continue;
+    known->second = *flags;
+    break;
+  }
+  return known->second;
 }
 
 }  // namespace attune

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -47,5 +48,15 @@ int64_t thread_limit(const DeviceChoice& device);
 /// list_devices() returns them; of several with one key the first counts. The key of a device that this machine lacks
 /// gives `--devices cpu:0`.
 std::string device_flags(std::span<const DeviceInfo> devices, const std::string& key);
+
+/// The same for keys of whatever devices. Asks one kind of device after the other until one has the key, so that no
+/// driver is opened for a host's.
+class DeviceFlags {
+ public:
+  const std::string& of(const std::string& key);
+
+ private:
+  std::map<std::string, std::string> by_key_;
+};
 
 }  // namespace attune

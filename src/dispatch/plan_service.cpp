@@ -15,7 +15,8 @@
 namespace attune {
 namespace {
 
-constexpr size_t kMaxShapesKept = 16384;  // Maximum size of LimitedDevice::refusals and of requested_kernels.
+constexpr uint64_t kShareOfWorkspaces = 8;  // Of a device's memory: what its plans may hold, for one stream.
+constexpr size_t kMaxShapesKept = 16384;    // Maximum size of LimitedDevice::refusals and of requested_kernels.
 
 }  // namespace
 
@@ -30,6 +31,7 @@ PlanService::PlanService(const DispatcherOptions& options, const FamilyCodes& co
       missed_(options, log) {
   const auto opened = open_device(options.device);
   is_host_ = opened->info().kind == "host";
+  if (!is_host_) plans_.bound_device_bytes(static_cast<uint64_t>(opened->info().memory_bytes) / kShareOfWorkspaces);
   devices_ = std::vector<std::atomic<LimitedDevice*>>(static_cast<size_t>(opened->info().num_units) + 1);
   set_threads(options.threads);
   first_ = present_.load();

@@ -49,10 +49,15 @@ void PlanService::make_room(Snapshot* coming) {
   });
   if (!is_limit_said_ && options_.max_plan_bytes > 0 && plans_.counts().limit_reached > 0) {
     is_limit_said_ = true;
+    const bool of_device = plans_.counts().device_limit_reached > 0;
     log_.say_always(
-        fmt::format("plans exceed the limit of {} MB, the least recently used are evicted and made again when called: "
-                    "raise ATTUNE_MAX_PLAN_BYTES",
-                    options_.max_plan_bytes >> 20));
+        of_device
+            ? "the workspaces of plans exceed an eighth of the device's memory, the least recently used plans are "
+              "evicted and made again when called"
+            : fmt::format(
+                  "plans exceed the limit of {} MB, the least recently used are evicted and made again when called: "
+                  "raise ATTUNE_MAX_PLAN_BYTES",
+                  options_.max_plan_bytes >> 20));
   }
   bool is_grace_due = plans_.is_grace_due();
   for (const auto& device : owned_devices_) {

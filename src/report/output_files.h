@@ -6,7 +6,7 @@
 
 namespace attune {
 
-/// A file that a command writes, and the flag that names it.
+/// A file that a command writes, or that it must not write over, and the flag that names it.
 struct OutputFile {
   std::string_view flag;
   std::filesystem::path path;  ///< Empty: not written.

@@ -2,9 +2,12 @@
 #include "store/journal_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -12,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -151,18 +155,48 @@ Page empty_journal() {
   return page;
 }
 
-/// Renames `from` to `to`. Returns false if `to` exists. Throws io.
+constexpr std::string_view kTemporary = ".journal.", kTemporaryEnd = "XXXXXX";
+
+fs::path folder_of_journal(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+
+/// Whether an open file is what create() leaves when it is killed: private, at most an empty journal, and locked by
+/// nobody. A process that lives holds the lock.
+bool is_stale_temporary(int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  if (status.st_uid != ::geteuid() || (status.st_mode & kOthers) != 0) return false;
+  Page page{};
+  const ssize_t count = ::pread(descriptor, page.data(), page.size(), 0);
+  const bool is_ours =
+      count == status.st_size && std::equal(page.begin(), page.begin() + count, empty_journal().begin());
+  return is_ours && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+}
+
+void remove_stale_temporaries_beside(const fs::path& file) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder_of_journal(file), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kTemporary) || name.size() != kTemporary.size() + kTemporaryEnd.size()) continue;
+    const int descriptor = ::open(entry.path().c_str(), kOpenToLook);
+    if (descriptor < 0) continue;
+    if (is_stale_temporary(descriptor)) fs::remove(entry.path(), ignored);
+    ::close(descriptor);
+  }
+}
+
+/// Renames `from` to `to`. Returns false if `to` exists, or if another process took `from` for stale before it was
+/// locked. Throws io.
 bool rename_to_new(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   // Network file systems do not support RENAME_NOREPLACE, and FAT has no hard links.
   if (errno == EINVAL && ::link(from.c_str(), to.c_str()) == 0) return true;
-  if (errno == EEXIST) return false;
+  if (errno == EEXIST || errno == ENOENT) return false;
   fail(ErrorCode::io, "cannot create the journal ({}), name another with --journal: '{}'", std::strerror(errno),
        to.string());
 }
 
 /// Creates an empty journal; if another process does so at the same time, that file is kept. A file without its
-/// application id is never visible.
+/// application id is never visible. May create none, rarely.
 void create(const fs::path& file) {
   if (file.has_parent_path()) make_private_folder(file.parent_path());
   const auto fail_create = [&](int error) {
@@ -172,23 +206,25 @@ void create(const fs::path& file) {
     fail(ErrorCode::io, "cannot create the journal ({}), check its folder's mode or name another with --journal: '{}'",
          std::strerror(error), file.string());
   };
-  std::string temporary = (file.has_parent_path() ? file.parent_path() : fs::path(".")) / ".journal.XXXXXX";
+  std::string temporary = folder_of_journal(file) / fmt::format("{}{}", kTemporary, kTemporaryEnd);
   const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);  // with mode 0600
   if (descriptor < 0) fail_create(errno);
+  ::flock(descriptor, LOCK_EX | LOCK_NB);
   const Page page = empty_journal();
   errno = ENOSPC;  // a short write sets no error
   const bool written =
       ::write(descriptor, page.data(), page.size()) == static_cast<ssize_t>(page.size()) && ::fsync(descriptor) == 0;
   const int error = errno;
-  ::close(descriptor);
   try {
     if (!written) fail_create(error);
     rename_to_new(temporary, file);
   } catch (...) {
     ::unlink(temporary.c_str());
+    ::close(descriptor);
     throw;
   }
   ::unlink(temporary.c_str());
+  ::close(descriptor);
 }
 
 /// A file that lies where SQLite would keep the log of a new journal, and would be mistaken for it.
@@ -271,6 +307,7 @@ std::shared_ptr<const JournalFile> JournalFile::find(const fs::path& file) {
 std::shared_ptr<const JournalFile> JournalFile::claim(const fs::path& file) {
   constexpr int kTries = 100;
   const Lock lock(open_journals().mutex);
+  remove_stale_temporaries_beside(file);
   for (int i = 0; i < kTries; ++i) {
     if (const auto found = open(file)) {
       found->make_private();

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -207,6 +208,25 @@ TEST_F(JournalFiles, ARemovedOrReplacedJournalTakesNothingMore) {
     if (!replaced) fs::rename(moved, file_);
   }
   EXPECT_EQ(read_file(file_), "another's");
+}
+
+TEST_F(JournalFiles, WhatAKilledProcessLeftIsRemovedAtTheNextOpening) {
+  open_sql_journal(file_);
+  const fs::path stale = folder_.path() / ".journal.aB3xY9", used = folder_.path() / ".journal.busy42",
+                 foreign = folder_.path() / ".journal.theirs", shared = folder_.path() / ".journal.shared";
+  for (const fs::path& one : {stale, used}) put(one, "", 0600);
+  put(foreign, "notes\n", 0600);
+  put(shared, "", 0644);
+  const int held = ::open(used.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0);
+  open_sql_journal_read_only(file_);
+  EXPECT_TRUE(fs::exists(stale)) << "a reader changes nothing";
+  open_sql_journal(file_);
+  EXPECT_FALSE(fs::exists(stale));
+  for (const fs::path& one : {used, foreign, shared}) EXPECT_TRUE(fs::exists(one)) << one;
+  ::close(held);
+  open_sql_journal(file_);
+  EXPECT_FALSE(fs::exists(used));
 }
 
 TEST_F(JournalFiles, ProcessesThatBeginOneJournalAtTheSameTimeAgree) {

@@ -30,7 +30,7 @@ inline constexpr std::string_view kHelperFaults[] = {"kill", "exit", "hang", "wr
 /// kHelperFaults, or `pid` (a binary with the number of the helper's process), `refuse` (an error of the source),
 /// `throw`, `late` (compiles, and says something unasked 5 ms later), `leak` (compiles, and keeps 64 MiB); anything
 /// else compiles to itself.
-class FaultyLibrary final : public LibraryCompiler {
+class FaultyLibrary : public LibraryCompiler {
  public:
   explicit FaultyLibrary(CompilerLimits limits = {.memory_bytes = 0, .deadline = Milliseconds(10'000)})
       : limits_(limits) {}

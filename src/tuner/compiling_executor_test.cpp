@@ -49,7 +49,11 @@ class ProcesslessCompiler final : public ScriptCompiler {
     if (is_refused) fail(ErrorCode::device, "planted: no more processes can be started");
     return ScriptCompiler::command(task, folder);
   }
-  bool is_refused = false;
+  std::string toolchain() const override {
+    if (is_versionless) fail(ErrorCode::device, "planted: no process tells the version");
+    return ScriptCompiler::toolchain();
+  }
+  bool is_refused = false, is_versionless = false;
 };
 
 class CompilingExecutorTest : public testing::Test {
@@ -101,12 +105,19 @@ TEST_F(CompilingExecutorTest, AMachineWithoutProcessesHasNotLostTheDevice) {
   kernels_.prefetch(requests_);
   compiler_.is_refused = true;
   ASSERT_TRUE(is_readable(executor_.descriptor(), 5s)) << "the second begins now";
-  try {
-    executor_.take();
-    FAIL() << "the second has no process";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::io) << error.what();
-  }
+  const auto code_of = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return ErrorCode::internal;
+  };
+  EXPECT_EQ(code_of([&] { executor_.take(); }), ErrorCode::io);
+  EXPECT_EQ(code_of([&] { kernels_.prefetch(requests_); }), ErrorCode::io);
+  EXPECT_EQ(code_of([&] { kernels_.build(requests_); }), ErrorCode::io);
+  compiler_.is_versionless = true;
+  EXPECT_EQ(code_of([&] { kernels_.find(requests_); }), ErrorCode::io) << "its compiler is asked for its version";
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include "tuner/kernels.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "search/prune.h"
@@ -36,23 +38,29 @@ void Kernels::submit(const std::vector<CompileTask>& tasks) {
   }
 }
 
-/// Submits tasks and takes the answers of the pool.
-void Kernels::collect(Milliseconds timeout, const std::vector<CompileTask>& fresh) {
+/// Calls the pool. Its errors are never those of the device that is measured.
+void Kernels::with_pool(const std::function<void()>& call) {
   try {
-    submit(fresh);
+    call();
+  } catch (const Error& error) {
+    under_way_.clear();  // Some may never be answered.
+    if (error.code() != ErrorCode::device) throw;
+    fail(ErrorCode::io, "{}", error.what());
+  } catch (...) {
+    under_way_.clear();
+    throw;
+  }
+}
+
+/// Takes the answers of the pool.
+void Kernels::collect(Milliseconds timeout) {
+  with_pool([&] {
     for (CompileResult& one : pool_.wait(timeout)) {
       const std::string recipe = one.recipe;
       under_way_.erase(recipe);
       compiled_.insert_or_assign(recipe, std::move(one));
     }
-  } catch (const Error& error) {
-    under_way_.clear();  // Some may never be answered.
-    if (error.code() != ErrorCode::device) throw;
-    fail(ErrorCode::io, "{}", error.what());  // What compilers lack is not the measured device's.
-  } catch (...) {
-    under_way_.clear();
-    throw;
-  }
+  });
 }
 
 bool Kernels::are_needed(std::span<const Request> requests) const {
@@ -62,7 +70,7 @@ bool Kernels::are_needed(std::span<const Request> requests) const {
 void Kernels::prefetch(std::span<const Request> requests) {
   for (const Request& request : requests) {
     for (const CompileTask& task : tasks_of(request)) {
-      if (!has(task.recipe())) pool_.prefetch(task);
+      if (!has(task.recipe())) with_pool([&] { pool_.prefetch(task); });
     }
   }
 }
@@ -83,8 +91,9 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
       return std::any_of(own.begin(), own.end(), is_missing);
     }));
   };
-  collect(Milliseconds(0), tasks);  // Those that are in the cache are there even if the caller wants to stop.
-  for (size_t num = num_waiting(); num > 0 && !(stop && stop(num)); num = num_waiting()) collect(kAsk, {});
+  with_pool([&] { submit(tasks); });
+  collect(Milliseconds(0));  // Those that are in the cache are there even if the caller wants to stop.
+  for (size_t num = num_waiting(); num > 0 && !(stop && stop(num)); num = num_waiting()) collect(kAsk);
   std::vector<BuildResult> built(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     for (const std::string& recipe : recipes[i]) {
@@ -105,7 +114,8 @@ std::vector<Kernels::BuildResult> Kernels::find(std::span<const Request> request
   std::vector<BuildResult> found(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     for (const CompileTask& task : tasks_of(requests[i])) {
-      auto known = pool_.known(task);
+      std::optional<CompileResult> known;
+      with_pool([&] { known = pool_.known(task); });
       if (!known)
         found[i].outcome = {.status = Status::cancelled, .detail = "its kernel is not in the cache"};
       else if (known->outcome.ok())

@@ -53,7 +53,7 @@ class Kernels {
   /// kernels are `cancelled`. Throws what CompilePool::wait() throws, but io in place of device: a machine that starts
   /// no more processes has not lost the device.
   std::vector<BuildResult> build(std::span<const Request> requests, const Stop& stop = {});
-  /// Like build(), but compiles nothing: a kernel that is not in the cache is `cancelled`.
+  /// Like build(), but compiles nothing: a kernel that is not in the cache is `cancelled`. Throws like build().
   std::vector<BuildResult> find(std::span<const Request> requests);
   /// Requests for candidates of one problem. They point to `problem` and `contenders`.
   static std::vector<Request> requests_of(const Problem& problem, std::span<const Contender> contenders,
@@ -62,12 +62,12 @@ class Kernels {
   std::vector<BuildResult> build(const Problem& problem, std::span<const Contender> contenders,
                                  std::span<const Candidate> candidates, const Stop& stop = {});
   /// Starts to compile kernels that build() may need later, while others are measured: as many as there are jobs, the
-  /// rest when this object is called again. Not where compilers disturb what is measured.
+  /// the rest when this object is called again. Not where compilers disturb what is measured. Throws like build().
   void prefetch(std::span<const Request> requests);
   /// For poll(): readable while serve() has something to do. The same number for this object's life.
   int descriptor() const noexcept { return pool_.descriptor(); }
   /// Takes what compilers have done and starts those that wait for a place. Throws like build().
-  void serve() { collect(Milliseconds(0), {}); }
+  void serve() { collect(Milliseconds(0)); }
   /// Whether one of the candidates needs a compiled kernel.
   bool are_needed(std::span<const Request> requests) const;
   uint32_t num_jobs() const noexcept { return pool_.num_jobs(); }  ///< Maximum number of compilers at once.
@@ -76,7 +76,8 @@ class Kernels {
   std::vector<CompileTask> tasks_of(const Request& request) const;
   bool has(const std::string& recipe) const;
   void submit(const std::vector<CompileTask>& tasks);
-  void collect(Milliseconds timeout, const std::vector<CompileTask>& fresh);
+  void with_pool(const std::function<void()>& call);
+  void collect(Milliseconds timeout);
 
   const Registry& solvers_;
   DeviceInfo device_;

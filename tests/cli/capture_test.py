@@ -180,6 +180,31 @@ class Merge(Captured):
 
 
 class Clear(Captured):
+    def setUp(self):
+        super().setUp()
+        for path in (self.work / "captures").rglob("*.csv*"):
+            path.chmod(0o600)  # As a capture writes it.
+
+    def test_a_list_of_ones_own_is_refused_and_nothing_is_removed(self):
+        def refused(says):
+            self.refused("capture", "clear", "captures", says=("no capture wrote this file", *says))
+
+        (self.work / "captures/bf16_untuned_gemm.csv").chmod(0o644)
+        refused(("other users have rights to it", "captures/bf16_untuned_gemm.csv'"))
+        for own in ("M,N,K\n1,2,3\n", HEADER + ",comment\n", "notes\n", "notes", HEADER + ",us\n" + A + ",1.5\n"):
+            self.put("captures/bf16_untuned_gemm.csv", own).chmod(0o600)
+            refused(("its header is another", "captures/bf16_untuned_gemm.csv'"))
+        (self.work / "captures/bf16_untuned_gemm.csv").unlink()
+        self.put("captures/counts/bf16_untuned_gemm.csv.notes", "mine\n").chmod(0o600)
+        refused(("its header is another", "counts/bf16_untuned_gemm.csv.notes'"))
+
+    def test_a_list_that_a_killed_process_left_goes(self):
+        for torn in ("", "M,N,", shapes(A) + "2,24"):
+            self.put("captures/bf16_untuned_gemm.csv", torn)
+            self.assertIn("removed", self.attune("capture", "clear", "captures").stdout)
+            self.assertFalse((self.work / "captures/bf16_untuned_gemm.csv").exists())
+            (self.work / "captures/bf16_untuned_gemm.csv").touch(0o600)
+
     def test_what_was_captured_goes_and_nothing_else(self):
         self.put("captures/notes.csv", "mine\n")
         self.put("captures/counts/notes.csv", "mine\n")

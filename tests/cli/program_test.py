@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The program as a whole: its help, mistakes on the command line, the paths that it uses."""
 import json
+import os
 import re
+import socket
 import subprocess
+from pathlib import Path
 
 import story
 from story import FAKE, SHAPES
@@ -88,12 +91,31 @@ class TheProgram(story.Story):
 
     def test_no_driver_is_opened_for_a_device_that_needs_none(self):
         self.put("shapes.csv", SHAPES)
-        for command in (("list", "ops"), ("list", "solvers"), ("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE)):
+        for command in (("list", "ops"), ("list", "solvers"), ("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE),
+                        ("journal", "show", "--json"), ("quarantine", "list")):
             done = self.attune(*command, env={"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(self.work / "loaded")})
         loaded = "".join(file.read_text() for file in self.work.glob("loaded.*"))
         self.assertIn("libattune" if "libattune" in loaded else "libfmt", loaded, str(done))
         self.assertNotIn("libcuda", loaded)
         self.assertNotIn("libcublasLt", loaded)
+
+    def test_a_broken_driver_stops_nothing_that_needs_none(self):
+        library = Path(next(line.split(" => ")[1].split(" (")[0] for line in subprocess.run(
+            ["ldd", story.PROGRAM], capture_output=True, text=True).stdout.splitlines() if "libm.so" in line))
+        whole = library.read_bytes()
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv", "--max-trials", "2")
+        for name, content in {"cut": whole[:len(whole) // 3], "foreign": whole, "text": b"text\n", "empty": b""}.items():
+            self.put(f"{name}/libcuda.so.1", content)
+            env = {"LD_LIBRARY_PATH": str(self.work / name)}
+            for command in (("journal", "show", "--json"), ("journal", "show"), ("quarantine", "list"), ("quarantine", "clear")):
+                self.assertEqual(self.attune(*command, env=env).stderr, "", name)
+            if name == "cut":
+                continue  # The loader itself dies of one where a driver is needed.
+            refused = self.attune("tune", "-m", "1", "-n", "8", "-k", "8", "--devices", "cuda:0", status=None, env=env)
+            self.assertIn(refused.status, (2, 3), str(refused))
+            self.assertEqual((refused.stdout, refused.stderr.count("\n")), ("", 1), str(refused))
+            self.assertRegex(refused.stderr, "^attune: .*cuda:0")
 
     def test_a_small_stack_is_enough(self):
         if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():
@@ -120,6 +142,28 @@ class TheProgram(story.Story):
         self.assertEqual({*sum(self.groups().values(), []), "worker", "compile_worker"}, files)
         self.refused("worker", says="is started by tune, bench and check")
         self.refused("compile-worker", "hostcc", says="is started by commands that compile, not by hand")
+
+    def test_workers_take_no_other_descriptor_for_their_channel(self):
+        datagrams = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        listening, alone = (socket.socket(socket.AF_UNIX) for _ in range(2))
+        listening.bind(str(self.folder / "socket"))
+        listening.listen()
+        network = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        file, terminal, pipe = open(self.put("file", "text\n")), os.openpty(), os.pipe()
+        for one in (*datagrams, listening, alone, network, file):
+            self.addCleanup(one.close)
+        for one in (*terminal, *pipe):
+            self.addCleanup(os.close, one)
+        odd = {"closed": None, "file": file.fileno(), "terminal": terminal[1], "pipe": pipe[0], "datagrams": datagrams[0].fileno(),
+               "listening": listening.fileno(), "alone": alone.fileno(), "network": network.fileno()}
+        for name, descriptor in odd.items():
+            for command, says in (("worker",), "started by tune"), (("compile-worker", "nvrtc"), "started by commands"):
+                with self.subTest(descriptor=name, command=command[0]):
+                    give = (lambda: os.closerange(3, 4)) if descriptor is None else (lambda: os.dup2(descriptor, 3))
+                    result = subprocess.run([story.PROGRAM, *command], preexec_fn=give, close_fds=False, timeout=20, text=True,
+                                            stdin=subprocess.DEVNULL, capture_output=True, env=self.environment())
+                    self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1), result.stderr)
+                    self.assertIn(says, result.stderr)
 
     def test_a_misspelt_flag_or_command_names_the_nearest(self):
         for arguments, sentence in (

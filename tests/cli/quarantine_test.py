@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Candidates excluded because they hung or crashed, their release, and the progress of an active run."""
+import os
 import signal
 import time
+from pathlib import Path
 
 import story
 
@@ -101,6 +103,26 @@ class Status(story.Story):
         run.send(signal.SIGINT)
         self.assertEqual(run.wait().status, 130)
         self.assertEqual(self.attune("status").stdout, "none of your runs is active\n")
+
+    def worker_of(self, run):
+        """The number of the run's first worker."""
+        own = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children")
+        for _ in range(2000):
+            for child in own.read_text().split():
+                if b"worker" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return int(child)
+            time.sleep(0.001)
+        raise AssertionError("no worker was started")
+
+    def test_a_signal_before_the_run_begins_gives_its_json_all_the_same(self):
+        self.put("shapes.csv", SHAPE)
+        run = self.start("tune", *TUNE, *story.FAKE, "--json")
+        worker = self.worker_of(run)
+        os.kill(worker, signal.SIGSTOP)  # It says nothing now.
+        run.send(signal.SIGTERM)
+        ended = run.wait()
+        self.assertEqual(ended.status, 128 + signal.SIGTERM, str(ended))
+        self.assertEqual((ended.json["ending"], ended.json["results"]), ("interrupted", []), str(ended))
 
     def test_a_run_ends_by_itself_when_it_is_told_to_and_when_its_terminal_closes(self):
         self.put("shapes.csv", SHAPE)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Shapes in, a table of winners out."""
+import os
+
 import story
 from story import SHAPES
 
@@ -218,6 +220,27 @@ class SizesOfAYaml(story.Story):
         self.tune("--gemm_size_file", "sizes.yaml", "--tuning_results_file", "out.yaml", "--dtype", "fp32")
         self.tune("--gemm_size_file", "out.yaml", "--tuning_results_file", "again.yaml", "--dtype", "fp32")
         self.assertEqual(self.read("again.yaml"), self.read("out.yaml"))
+
+    def test_results_do_not_go_among_the_sizes(self):
+        self.put("sizes.yaml", self.SIZES)
+        os.symlink("sizes.yaml", self.work / "link.yaml")
+        for results in ("sizes.yaml", "./sizes.yaml", "link.yaml"):
+            self.refused("tune", "--gemm_size_file", "sizes.yaml", "--tuning_results_file", results, *story.FAKE,
+                         says=("--gemm_size_file and --tuning_results_file name the same file", results))
+
+    def test_results_are_there_whatever_was_tuned_before(self):
+        self.put("sizes.yaml", self.SIZES)
+        flags = ("--gemm_size_file", "sizes.yaml", "--dtype", "fp32", "-o", "tuned.csv")
+        self.tune(*flags, "--tuning_results_file", "out.yaml")
+        table = self.read("tuned.csv")
+        self.assertIn("results again.yaml", self.tune(*flags, "--tuning_results_file", "again.yaml").stdout)
+        (self.home / "journal.db").unlink()  # Only the table knows the rows now.
+        self.tune(*flags, "--tuning_results_file", "of_table.yaml", status=None)
+        names = [[line.split("'us'")[0] for line in self.read(f"{name}.yaml").splitlines()]
+                 for name in ("out", "again", "of_table")]
+        self.assertEqual(len(names[0]), 2)
+        self.assertEqual(names[1:], [names[0]] * 2)
+        self.assertEqual(self.read("tuned.csv"), table)
 
     def test_a_results_file_is_checked_without_tuning(self):
         self.put("sizes.yaml", self.SIZES)

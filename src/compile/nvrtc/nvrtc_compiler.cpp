@@ -69,6 +69,13 @@ std::optional<uint64_t> largest_before(std::string_view log, std::string_view wo
   return largest;
 }
 
+/// NVRTC takes texts that end with a zero, and would compile what stands before one.
+void refuse_zeros(const CompileTask& task) {
+  const auto has_zero = [](const std::string& text) { return text.find('\0') != text.npos; };
+  if (has_zero(task.source) || std::any_of(task.options.begin(), task.options.end(), has_zero))
+    fail(ErrorCode::invalid_input, "the source text or an option has a zero byte, and NVRTC would read no further");
+}
+
 }  // namespace
 
 std::string NvrtcCompiler::toolchain() const { return "nvrtc-" + NvrtcLibrary::get().version(); }
@@ -107,6 +114,7 @@ std::string NvrtcCompiler::flaw_of(std::string_view file) const {
 
 /// A change of the options below must raise command_version().
 LibraryOutput NvrtcCompiler::compile(const CompileTask& task) const {
+  refuse_zeros(task);
   const NvrtcLibrary& library = NvrtcLibrary::get();
   std::vector<std::string> options = {"--gpu-architecture=" + task.arch, "--std=c++17",
                                       "--device-as-default-execution-space", "--ptxas-options=-v"};

@@ -64,6 +64,21 @@ TEST_F(Nvrtc, SaysWhatIsWrongWithASource) {
   EXPECT_THAT(nvrtc_.compile(other).log, HasSubstr("no-such-option"));
 }
 
+TEST(NvrtcCompiler, RefusesTextsThatNvrtcWouldCut) {
+  const NvrtcCompiler nvrtc;
+  const std::string cut("__device__ int a;\0not C", 23);
+  CompileTask of_options = task(kTwice);
+  of_options.options = {std::string("-DA\0B", 5)};
+  for (const CompileTask& one : {task(cut), of_options}) {
+    try {
+      nvrtc.compile(one);
+      ADD_FAILURE() << "not refused";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("has a zero byte"));
+    }
+  }
+}
+
 TEST(NvrtcCompiler, TargetsArchitecturesOfNvidia) {
   const NvrtcCompiler nvrtc;
   for (const char* arch : {"sm_80", "sm_90", "sm_90a", "sm_100f", "sm_120"}) EXPECT_TRUE(nvrtc.targets(arch)) << arch;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -125,6 +126,30 @@ class ExistingList {
   std::vector<const Problem*> added_;
 };
 
+/// Whether a text begins with a header of add_shapes() or write_counts(), or is a part of one.
+bool has_captured_header(std::string_view content, const FamilySpec& family) {
+  const std::string own = untuned_text(family, {});
+  const size_t end = content.find('\n');
+  if (end == content.npos) return own.starts_with(content);
+  const std::string_view header = content.substr(0, end), required = trim(own);
+  if (!header.starts_with(required)) return false;
+  const auto further = split(header.substr(required.size()), ',');
+  return further.front().empty() && std::all_of(further.begin() + 1, further.end(), [&](std::string_view column) {
+           return column == kCallsColumn || column == kThreadsColumn ||
+                  std::any_of(family.key.begin(), family.key.end(),
+                              [&](const KeyColumn& key) { return key.column == column; });
+         });
+}
+
+/// Throws invalid_input unless a capture wrote the file: such files are private and have its header.
+void check_captured(const fs::path& file, const FamilySpec& family) {
+  const bool is_private = (fs::status(file).permissions() & fs::perms(0077)) == fs::perms::none;
+  if (is_private && has_captured_header(read_file(file, kMaxCsvFileBytes), family)) return;
+  fail(ErrorCode::invalid_input,
+       "no capture wrote this file ({}), so nothing is cleared: move it away, or remove it yourself: '{}'",
+       is_private ? "its header is another" : "other users have rights to it", file.string());
+}
+
 }  // namespace
 
 std::vector<std::optional<Problem>> as_read(const FamilySpec& family, std::span<const Problem> problems) {
@@ -192,20 +217,23 @@ std::vector<fs::path> counts_files(const fs::path& captured) {
 }
 
 size_t clear_captures(const fs::path& folder) {
-  size_t num_removed = 0;
-  const auto remove = [&](const fs::path& file) {
-    std::error_code error;
-    num_removed += fs::remove(file, error);
-    if (error) fail(ErrorCode::io, "cannot remove the file ({}): '{}'", error.message(), file.string());
-  };
+  std::vector<std::pair<fs::path, std::vector<fs::path>>> all;
   for (const FamilySpec& family : families()) {
-    const fs::path file = folder / untuned_file_name(family);
-    const auto counts = counts_files(file);
+    const fs::path list = folder / untuned_file_name(family);
+    auto files = counts_files(list);
     std::error_code missing;
-    if (!fs::is_regular_file(file, missing) && counts.empty()) continue;
-    const FileLock lock(file, FileLock::Use::alone, kShapesLockWaitS);
-    for (const fs::path& one : counts) remove(one);
-    if (fs::is_regular_file(file, missing)) remove(file);
+    if (fs::is_regular_file(list, missing)) files.push_back(list);
+    for (const fs::path& file : files) check_captured(file, family);
+    if (!files.empty()) all.emplace_back(list, std::move(files));
+  }
+  size_t num_removed = 0;
+  for (const auto& [list, files] : all) {
+    const FileLock lock(list, FileLock::Use::alone, kShapesLockWaitS);
+    for (const fs::path& file : files) {
+      std::error_code error;
+      num_removed += fs::remove(file, error);
+      if (error) fail(ErrorCode::io, "cannot remove the file ({}): '{}'", error.message(), file.string());
+    }
   }
   std::error_code not_empty;
   fs::remove(folder / "counts", not_empty);

@@ -49,7 +49,8 @@ std::vector<std::filesystem::path> counts_files(const std::filesystem::path& cap
 
 /// Removes captured files and counts from a folder, and nothing else; lock files stay, because removing them would
 /// race. Returns the number of removed files. A running capture still adds its new shapes and its counts. Throws io and
-/// timeout.
+/// timeout; invalid_input, before anything is removed, for a file of such a name that no capture wrote: one that other
+/// users have rights to, or with another header.
 size_t clear_captures(const std::filesystem::path& folder);
 
 }  // namespace attune

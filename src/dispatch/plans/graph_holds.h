@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
+#include <mutex>
 
 #include "device/device.h"
 
 namespace attune {
 
 /// What the captured graphs of a dispatcher's callers need: plans, with their modules, and workspaces. A graph may end
-/// on any thread, inside its driver, so what it held ends in a later free_ended(). Thread-safe.
+/// on any thread, inside its driver, which then only counts: it takes no lock that a child of fork() could find locked,
+/// and what the graph held ends in a later free_ended(). Thread-safe; callers of hold() and free_ended() are
+/// LibraryUses, for which a fork() waits.
 class GraphHolds {
  public:
-  GraphHolds();
+  GraphHolds() = default;
   /// What graphs that have not ended hold is never freed; launching them is the caller's error.
   ~GraphHolds();
   GraphHolds(const GraphHolds&) = delete;
@@ -23,11 +28,21 @@ class GraphHolds {
   /// Frees what belonged to graphs that have ended. Calls the device.
   void free_ended();
   /// Number of objects that graphs hold. No lock.
-  uint64_t num_held() const noexcept;
+  uint64_t num_held() const noexcept { return num_held_->load(std::memory_order_relaxed); }
 
  private:
-  struct Lists;
-  std::shared_ptr<Lists> lists_;  ///< The graphs share it.
+  struct Hold {
+    std::shared_ptr<void> object;
+    std::weak_ptr<void> graph;    ///< Expires with the graph.
+    std::shared_ptr<void> owner;  ///< Keeps `graph` alive if the device cannot learn of its end.
+  };
+  using Holds = std::list<Hold>;
+  static Holds& never_freed();
+  Holds take_ended();
+
+  std::mutex mutex_;  ///< Of holds_.
+  Holds holds_;
+  std::shared_ptr<std::atomic<uint64_t>> num_held_ = std::make_shared<std::atomic<uint64_t>>(0);  ///< Graphs share it.
 };
 
 }  // namespace attune

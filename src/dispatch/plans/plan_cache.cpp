@@ -20,12 +20,14 @@ CachedPlan* PlanCache::insert(const Name& name, std::unique_ptr<Plan> plan, bool
   made->bytes = (stated == 0 ? kUnstatedBytes : stated) + kOverheadBytes;
   made->drifted = drifted;
   made->layout = layout;
-  made->is_kept = made->bytes <= max_bytes_;
+  made->device_bytes = made->plan->traits().device_bytes;
+  made->is_kept = made->bytes <= max_bytes_ && made->device_bytes <= max_device_bytes_;
   made->last_use = time_.fetch_add(1, std::memory_order_relaxed) + 1;
   CachedPlan* const there = made.get();
   if (there->is_kept) {
     kept_.emplace(name, std::move(made));
     bytes_ += there->bytes;
+    device_bytes_ += there->device_bytes;
   } else {
     left_.push_back(std::move(made));  // No lookup can find it.
     bytes_left_ += there->bytes;
@@ -39,21 +41,26 @@ CachedPlan* PlanCache::insert(const Name& name, std::unique_ptr<Plan> plan, bool
 void PlanCache::shrink(const std::function<void(const CachedPlan&)>& withdraw) {
   if (!is_over()) return;
   ++counts_.limit_reached;
+  if (device_bytes_ > max_device_bytes_) ++counts_.device_limit_reached;
   // Evict many at once: sorting all plans for each new one would cost more than making it.
   constexpr uint64_t kShareFreed = 8;
-  const uint64_t wanted = max_bytes_ - max_bytes_ / kShareFreed;
+  const auto all_but_a_share = [](uint64_t bound) { return bound - bound / kShareFreed; };
+  const bool frees_host = bytes_ > max_bytes_, frees_device = device_bytes_ > max_device_bytes_;
+  const auto is_host_done = [&] { return !frees_host || bytes_ <= all_but_a_share(max_bytes_); };
+  const auto is_device_done = [&] { return !frees_device || device_bytes_ <= all_but_a_share(max_device_bytes_); };
   std::vector<std::pair<uint64_t, PlanMap::iterator>> by_use;
   by_use.reserve(kept_.size());
   for (auto one = kept_.begin(); one != kept_.end(); ++one)
     by_use.emplace_back(one->second->last_use.load(std::memory_order_relaxed), one);
   std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [last_use, one] : by_use) {
-    if (bytes_ <= wanted) break;
     CachedPlan& gone = *one->second;
+    if (is_host_done() && (is_device_done() || gone.device_bytes == 0)) continue;
     gone.is_kept = false;
     withdraw(gone);
     bytes_ -= gone.bytes;
     bytes_left_ += gone.bytes;
+    device_bytes_ -= gone.device_bytes;
     ++counts_.evicted;
     leaving_.push_back(std::move(one->second));
     kept_.erase(one);

@@ -18,6 +18,7 @@ namespace attune {
 struct alignas(64) CachedPlan {
   std::shared_ptr<const Plan> plan;
   uint64_t bytes = 0;                 ///< PlanTraits::host_bytes and the overhead of keeping it.
+  uint64_t device_bytes = 0;          ///< PlanTraits::device_bytes.
   bool drifted = false;               ///< See Hit::drifted.
   uint8_t layout = 0;                 ///< Hit::layout of an untuned plan.
   std::string untuned;                ///< Candidate of an untuned plan; else empty.
@@ -31,8 +32,8 @@ struct alignas(64) CachedPlan {
   }
 };
 
-/// The plans of a dispatcher, bounded by their bytes; the least recently used are evicted. Not thread-safe, except for
-/// time() and the counts, which any thread may read.
+/// The plans of a dispatcher, bounded by their bytes on the host and on their device; the least recently used are
+/// evicted. Not thread-safe, except for time() and the counts, which any thread may read.
 ///
 /// An evicted plan is first withdrawn from the answers. After a grace period (wait_for_readers()), the lookups that
 /// still found it have announced that they hold it (hazard_pointers.h). It is destroyed once no thread holds it: a
@@ -51,8 +52,10 @@ class PlanCache {
   /// a thread holds the plan.
   CachedPlan* insert(const Name& name, std::unique_ptr<Plan> plan, bool drifted, uint8_t layout);
 
-  bool is_over() const noexcept { return bytes_ > max_bytes_; }
-  /// If the bound is exceeded, evicts plans until an eighth of it is free. Calls `withdraw` for each, which removes it
+  /// Sets the bound of their memory on the device; none until then. Call it before the first insert().
+  void bound_device_bytes(uint64_t max_bytes) noexcept { max_device_bytes_ = max_bytes; }
+  bool is_over() const noexcept { return bytes_ > max_bytes_ || device_bytes_ > max_device_bytes_; }
+  /// If a bound is exceeded, evicts plans until an eighth of it is free. Calls `withdraw` for each, which removes it
   /// from the answers.
   void shrink(const std::function<void(const CachedPlan&)>& withdraw);
   /// Whether plans were evicted since the last grace period.
@@ -70,6 +73,7 @@ class PlanCache {
 
   struct Counts {
     std::atomic<uint64_t> plans{0}, bytes{0}, evicted{0}, limit_reached{0};
+    std::atomic<uint64_t> device_limit_reached{0};  ///< Of limit_reached: because of memory on the device.
   };
   const Counts& counts() const noexcept { return counts_; }
 
@@ -79,7 +83,9 @@ class PlanCache {
 
   const uint64_t max_bytes_, holder_;
   PlanMap kept_;
+  uint64_t max_device_bytes_ = UINT64_MAX;
   uint64_t bytes_ = 0, bytes_left_ = 0;               ///< Bytes of kept plans, and of the others.
+  uint64_t device_bytes_ = 0;                         ///< Of kept plans.
   std::vector<std::unique_ptr<CachedPlan>> leaving_;  ///< A lookup in progress may have found it.
   std::vector<std::unique_ptr<CachedPlan>> left_;     ///< A thread may hold it.
   Counts counts_;

@@ -16,8 +16,10 @@ namespace {
 /// A plan that states its size and tracks whether it is alive.
 class WeighedPlan final : public Plan {
  public:
-  WeighedPlan(uint64_t bytes, int number, std::set<int>& alive) : number_(number), alive_(alive) {
+  WeighedPlan(uint64_t bytes, int number, std::set<int>& alive, uint64_t device_bytes = 0)
+      : number_(number), alive_(alive) {
     traits_.host_bytes = bytes;
+    traits_.device_bytes = device_bytes;
     alive_.insert(number_);
   }
   ~WeighedPlan() override { alive_.erase(number_); }
@@ -37,8 +39,8 @@ class PlanCacheTest : public testing::Test {
   static constexpr uint64_t kBytes = 1000, kMaxBytes = 8 * (kBytes + PlanCache::kOverheadBytes);
 
   static PlanCache::Name name(int number) { return {std::to_string(number), "a"}; }
-  CachedPlan* insert(int number, uint64_t bytes = kBytes) {
-    return cache_.insert(name(number), std::make_unique<WeighedPlan>(bytes, number, alive_), false, 0);
+  CachedPlan* insert(int number, uint64_t bytes = kBytes, uint64_t device_bytes = 0) {
+    return cache_.insert(name(number), std::make_unique<WeighedPlan>(bytes, number, alive_, device_bytes), false, 0);
   }
   /// Like the dispatcher after each plan that it makes.
   void make_room() {
@@ -67,6 +69,20 @@ TEST_F(PlanCacheTest, TheLeastRecentlyUsedLeave) {
   EXPECT_EQ(cache_.counts().evicted, 2u);
   EXPECT_EQ(cache_.counts().limit_reached, 1u);
   EXPECT_EQ(cache_.counts().bytes, 7 * (kBytes + PlanCache::kOverheadBytes));
+}
+
+TEST_F(PlanCacheTest, MemoryOnTheDeviceHasABoundOfItsOwn) {
+  cache_.bound_device_bytes(800);
+  insert(0);
+  for (int number = 1; number < 4; ++number) insert(number, kBytes, 250);
+  make_room();
+  EXPECT_EQ(alive_.size(), 4u);
+  insert(4, kBytes, 250);
+  make_room();
+  EXPECT_EQ(alive_, (std::set<int>{0, 3, 4})) << "what holds none there may stay, and an eighth is free";
+  EXPECT_EQ(cache_.counts().device_limit_reached, 1u);
+  EXPECT_FALSE(insert(5, kBytes, 801)->is_kept);
+  EXPECT_EQ(cache_.counts().plans, 3u);
 }
 
 TEST_F(PlanCacheTest, SaysWhichPlansLeaveSoThatAnswersAreWithdrawnFirst) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "device/own_buffer.h"
+#include "dispatch/threads/library_use.h"
 
 namespace attune {
 namespace {
@@ -97,6 +98,7 @@ class StreamPlan final : public Plan {
         own_(std::make_shared<PlanOnStreams>(std::move(plan), device)) {
     if (traits_.host_bytes > 0) traits_.host_bytes += sizeof *this + sizeof *own_;
     if (!own_->has_workspace()) return;
+    traits_.device_bytes += traits_.workspace_bytes;
     traits_.workspace_bytes = traits_.zeroed_bytes = 0;
     traits_.reentrant = false;
   }
@@ -107,6 +109,7 @@ class StreamPlan final : public Plan {
     if (capture == 0) return own_->run(launch);
     if (!traits_.capturable)
       fail(ErrorCode::unavailable, "the kernel allocates memory or waits for the device, so no stream can capture it");
+    const LibraryUse use;  // A child of fork() must find the locks below open.
     const CapturedStream captured{capture, launch.stream};
     const auto joined = own_->join_capture(captured);
     if (joined.is_new) {

@@ -2,14 +2,22 @@
 #include "dispatch/plans/stream_plan.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <set>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "device/fake/fake_device.h"
 #include "device/own_buffer.h"
+#include "dispatch/threads/fork_guard.h"
 
 namespace attune {
 namespace {
@@ -46,6 +54,7 @@ TEST(StreamPlan, HasAWorkspaceForEachStreamWithItsPrefixZero) {
   {
     const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds);
     EXPECT_EQ(plan->traits().workspace_bytes, 0u) << "callers need give none";
+    EXPECT_EQ(plan->traits().device_bytes, 512u);
     EXPECT_EQ(device.memory().allocated_bytes(), 512u) << "reserved for the first stream";
     int streams[2];
     for (void* stream : {static_cast<void*>(&streams[0]), static_cast<void*>(&streams[1]),
@@ -179,6 +188,85 @@ TEST(GraphHolds, AreForEverIfTheDeviceDoesNotLearnOfAGraphsEnd) {
     EXPECT_EQ(holds.num_held(), 1u);
   }
   EXPECT_EQ(object.use_count(), 2) << "a launch of the graph may follow";
+}
+
+/// Runs `look` in a child and returns whether it ended well. An alarm ends one that hangs.
+bool ends_well_in_child(const std::function<bool()>& look) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(5);
+    ::_exit(look() ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return status == 0;
+}
+
+/// Streams whose graphs the test ends.
+class HeldStreams final : public CallerStreams {
+ public:
+  uint64_t capture_of(void*) const noexcept override { return 1; }
+  std::unique_ptr<CaptureExemption> exempt() override { return nullptr; }
+  bool keep_with_graph(void*, std::shared_ptr<void> object) noexcept override {
+    graph = std::move(object);
+    return true;
+  }
+  std::shared_ptr<void> graph;
+};
+
+TEST(GraphHolds, AGraphEndsInAChildOfForkWhateverOtherThreadsDid) {
+  GraphHolds holds;
+  HeldStreams here;
+  holds.hold(here, nullptr, std::make_shared<int>(7));
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    HeldStreams there;
+    while (!stop) {
+      holds.hold(there, nullptr, nullptr);
+      there.graph.reset();
+      holds.free_ended();
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(ends_well_in_child([&] {
+      const uint64_t before = holds.num_held();
+      here.graph.reset();
+      return holds.num_held() == before - 1;
+    }));
+  }
+  stop = true;
+  busy.join();
+}
+
+/// Stays in its run until it is told to leave.
+class StayingPlan final : public Plan {
+ public:
+  StayingPlan() { traits_.capturable = true; }
+  const PlanTraits& traits() const noexcept override { return traits_; }
+  void run(const Launch&) const override {
+    is_there = true;
+    while (!leave) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    is_out = true;
+  }
+  mutable std::atomic<bool> is_there{false}, leave{false}, is_out{false};
+
+ private:
+  PlanTraits traits_;
+};
+
+TEST_F(CapturedStreamPlan, HasLeftItsRunWhenAForkBegins) {
+  ForkGuard::prepare();
+  auto staying = std::make_unique<StayingPlan>();
+  StayingPlan& own = *staying;
+  const auto plan = stream_plan(std::move(staying), device_, holds_);
+  stream_->begin_capture();
+  std::thread runner([&] { run_on_stream(*plan); });
+  while (!own.is_there) std::this_thread::yield();
+  own.leave = true;
+  EXPECT_TRUE(ends_well_in_child([&] { return own.is_out.load(); }));
+  runner.join();
+  stream_->end_capture(nullptr);
 }
 
 }  // namespace

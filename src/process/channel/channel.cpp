@@ -48,6 +48,18 @@ bool ChannelEnd::read() {
   }
 }
 
+bool is_channel(int descriptor) noexcept {
+  const auto option = [&](int name) {
+    int value = -1;
+    socklen_t bytes = sizeof value;
+    return ::getsockopt(descriptor, SOL_SOCKET, name, &value, &bytes) == 0 ? value : -1;
+  };
+  sockaddr_storage peer{};
+  socklen_t bytes = sizeof peer;
+  return option(SO_DOMAIN) == AF_UNIX && option(SO_TYPE) == SOCK_STREAM &&
+         ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0;
+}
+
 std::optional<Frame> InheritedChannel::read() {
   for (;;) {
     if (auto frame = reader_.next()) return frame;

@@ -42,6 +42,9 @@ class ChannelEnd {
   std::string unsent_;
 };
 
+/// Whether a descriptor is an end of a ChannelPair. Other sockets might never say anything.
+bool is_channel(int descriptor) noexcept;
+
 /// The end of a channel that a child inherited, which waits.
 class InheritedChannel {
  public:
