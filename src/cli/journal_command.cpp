@@ -90,7 +90,7 @@ int run_show_newest(const JournalOptions& options, const Journal& journal,
                     const std::function<void(const Decision&, const Stamp&)>& show) {
   Query query = query_of(options);
   query.started = query.records = query.pardons = false;
-  const EntryCounts counts = journal.count(query);
+  const Query all = query;
   query.newest_first = true;
   query.limit = options.limit;
   std::vector<std::pair<Decision, Stamp>> newest;
@@ -99,8 +99,8 @@ int run_show_newest(const JournalOptions& options, const Journal& journal,
   for (auto one = newest.rbegin(); one != newest.rend(); ++one) show(one->first, one->second);
   const auto file = journal_file(options.journal);
   if (!options.json)
-    print(fmt::format("{} of {}; {}", newest.size(), counted(static_cast<size_t>(counts.decisions), "decision"),
-                      file.string()));
+    print(fmt::format("{} of {}; {}", newest.size(),
+                      counted(static_cast<size_t>(journal.count(all).decisions), "decision"), file.string()));
   note_damaged(num_damaged, file);
   return 0;
 }

@@ -103,6 +103,32 @@ TEST_P(JournalConformance, AQueryFiltersByRunStageStatusAndPrefix) {
   EXPECT_EQ(journal_->count({.statuses = {"crashed"}}), (EntryCounts{.records = 1}));
 }
 
+TEST_P(JournalConformance, ACountOfDecisionsIsThatOfTheirScan) {
+  auto other = decision("a=2");
+  other.problem = kOther;
+  other.fingerprint = "there";
+  other.verdict = Verdict::faster;
+  journal_->append(std::vector<Entry>{decision("a=0"), record("a=1")});
+  const int64_t run = journal_->begin_run(run_begin());
+  journal_->append(std::vector<Entry>{decision("a=1"), other, started("a=2"), other});
+  const Query decisions{.started = false, .records = false, .pardons = false};
+  const auto is_counted = [&](auto change, int64_t expected) {
+    Query query = decisions;
+    change(query);
+    EXPECT_EQ(all(*journal_, query).size(), static_cast<size_t>(expected));
+    EXPECT_EQ(journal_->count(query), EntryCounts{.decisions = expected});
+  };
+  is_counted([](Query&) {}, 4);
+  is_counted([](Query& query) { query.problem = kOther; }, 2);
+  is_counted([](Query& query) { query.problem_prefix = "gemm_a16w16 m=1 "; }, 2);
+  is_counted([&](Query& query) { query.run = run; }, 3);
+  is_counted([](Query& query) { query.statuses = {"faster"}; }, 2);
+  is_counted([](Query& query) { query.fingerprint = "there"; }, 2);
+  is_counted([](Query& query) { query.device = "nowhere"; }, 0);
+  is_counted([](Query& query) { query.protocol = protocol(); }, 4);
+  is_counted([&](Query& query) { query.after = stamps(*journal_)[2].id; }, 2);
+}
+
 TEST_P(JournalConformance, RecordsHoldUnderAnySearchDecisionsUnderTheirOwn) {
   const std::vector<Entry> entries = {record("a=1"), decision("a=1")};
   journal_->append(entries);

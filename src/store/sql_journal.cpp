@@ -289,14 +289,21 @@ class SqlJournal final : public Journal {
       return counts;
     }
     const auto [condition, values] = condition_of(query, false);
+    const bool is_of_decisions = !query.started && !query.records && query.decisions && !query.pardons && !query.runs;
+    std::string columns = fmt::format("kind, count(*) FROM entries WHERE {} GROUP BY kind", condition);
+    if (is_of_decisions) {
+      // The index is named because SQLite's planner prefers the one of all kinds, which takes ten times as long.
+      const bool names_problems = query.problem || !query.problem_prefix.empty();
+      columns = fmt::format("2, count(*) FROM entries INDEXED BY {} WHERE {}",
+                            names_problems ? "decisions_by_problem" : "decisions_by_place", condition);
+    }
     int kind = 0;
     long long number = 0;
     const auto take = [&] {
       add(counts, static_cast<size_t>(kind), number);
       return true;
     };
-    fetch(fmt::format("SELECT kind, count(*) FROM entries WHERE {} GROUP BY kind", condition), values, take, kind,
-          number);
+    fetch("SELECT " + columns, values, take, kind, number);
     return counts;
   }
 

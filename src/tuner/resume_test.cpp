@@ -82,7 +82,7 @@ TEST_F(Resume, AtAnyPointOfEveryPhaseGivesTheSameDecision) {
   }
   EXPECT_THAT(interrupted_in, testing::IsSupersetOf({Phase::race, Phase::finals}));
   EXPECT_GE(interrupted_in.size(), 4u) << "and in what follows them";
-  EXPECT_GT(num_points, 10u);
+  EXPECT_GE(num_points, 50u);
 }
 
 }  // namespace

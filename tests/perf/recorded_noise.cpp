@@ -47,7 +47,7 @@ std::vector<Turn> admit_all(Workbench& bench, const Problem& problem, const Sett
     if (!sampled.samples.empty() && sampled.samples.front().us <= kSlowestUs) admitted.push_back(turn);
   }
   // A kernel's turn leaves this thread pinned to one core, but LoadMeter reads the cores that the thread may use.
-  bench.device->settle({}, false);
+  settle(*bench.device, {}, false);
   return admitted;
 }
 

@@ -18,10 +18,7 @@ DecisionRecall recall_decision(const Journal& journal, const CandidateHistory::S
 
 std::set<std::string> problems_with_decisions(const Journal& journal, const std::string& fingerprint) {
   std::set<std::string> keys;
-  const Query query{.fingerprint = fingerprint, .started = false, .records = false, .pardons = false};
-  journal.scan(query, [&](const Entry& entry, const Stamp&) {
-    if (const auto* decision = std::get_if<Decision>(&entry)) keys.insert(decision->problem.key());
-  });
+  journal.visit_winners(fingerprint, 0, [&](const Winner& winner) { keys.insert(winner.problem); });
   return keys;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -44,14 +45,16 @@ void NeighbourIndex::add(const Winner& winner) {
   static_cast<void>(Candidate::parse(winner.candidate_name));  // throws here, so that nearest() does not
   const Features features = features_of(Problem::parse(winner.problem));
   Group& group = groups_[features.group];
-  const auto [place, is_new] = group.rows.try_emplace(winner.problem, group.winners.size());
-  if (!is_new) {
-    group.winners[place->second] = winner.candidate_name;
+  const auto [name, is_new_name] = group.numbers.try_emplace(winner.candidate_name, group.names.size());
+  if (is_new_name) group.names.push_back(winner.candidate_name);
+  const auto [row, is_new_row] = group.rows.try_emplace(winner.problem, group.winners.size());
+  if (!is_new_row) {
+    group.winners[row->second] = name->second;
     return;
   }
   group.num_sizes = features.log_sizes.size();
   group.log_sizes.insert(group.log_sizes.end(), features.log_sizes.begin(), features.log_sizes.end());
-  group.winners.push_back(winner.candidate_name);
+  group.winners.push_back(name->second);
 }
 
 std::vector<Candidate> NeighbourIndex::nearest(const Problem& problem, size_t max_count) const {
@@ -59,22 +62,26 @@ std::vector<Candidate> NeighbourIndex::nearest(const Problem& problem, size_t ma
   const auto found = groups_.find(features.group);
   if (found == groups_.end()) return {};
   const Group& group = found->second;
-  std::vector<double> distances(group.winners.size());
-  for (size_t row = 0; row < distances.size(); ++row) {
+  struct Closest {
+    double distance = std::numeric_limits<double>::infinity();
+    size_t row = 0, name = 0;
+  };
+  std::vector<Closest> closest(group.names.size());  // By name.
+  for (size_t row = 0; row < group.winners.size(); ++row) {
+    double distance = 0;
     for (size_t i = 0; i < group.num_sizes; ++i)
-      distances[row] += std::abs(group.log_sizes[row * group.num_sizes + i] - features.log_sizes[i]);
+      distance += std::abs(group.log_sizes[row * group.num_sizes + i] - features.log_sizes[i]);
+    const size_t name = group.winners[row];
+    if (distance < closest[name].distance) closest[name] = {distance, row, name};
   }
+  // A name that has lost all its problems to newer winners has no row.
+  std::erase_if(closest, [](const Closest& one) { return std::isinf(one.distance); });
+  const size_t count = std::min(max_count, closest.size());
+  std::partial_sort(
+      closest.begin(), closest.begin() + static_cast<ptrdiff_t>(count), closest.end(),
+      [](const Closest& a, const Closest& b) { return std::pair(a.distance, a.row) < std::pair(b.distance, b.row); });
   std::vector<Candidate> nearest;
-  constexpr double kTaken = std::numeric_limits<double>::infinity();
-  while (nearest.size() < max_count && !distances.empty()) {
-    const auto closest = std::min_element(distances.begin(), distances.end());
-    if (*closest == kTaken) break;
-    const std::string& name = group.winners[static_cast<size_t>(closest - distances.begin())];
-    for (size_t row = 0; row < distances.size(); ++row) {
-      if (group.winners[row] == name) distances[row] = kTaken;
-    }
-    nearest.push_back(Candidate::parse(name));
-  }
+  for (size_t i = 0; i < count; ++i) nearest.push_back(Candidate::parse(group.names[closest[i].name]));
   return nearest;
 }
 
