@@ -242,7 +242,7 @@ class Campaign {
 
   /// Records the end of the run. Throws, like every entry, if the journal was removed or replaced meanwhile.
   CampaignResult end(int status) {
-    Versions versions;  // Of all solvers that took part.
+    Versions versions;  // Versions of all solvers that took part.
     for (const TuneResult& result : results_) versions.insert(result.versions.begin(), result.versions.end());
     recorded_.end(is_interrupted() ? "interrupted" : "done", status, versions);
     return {status, std::move(results_)};

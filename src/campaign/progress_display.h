@@ -9,7 +9,7 @@
 
 namespace attune {
 
-/// What a display shows of a run.
+/// The texts and numbers of a run that a display shows.
 struct ProgressLine {
   size_t num_ended = 0, num_all = 0;  ///< For the bar.
   std::string counts;                 ///< `12 of 34 shapes decided`

@@ -22,7 +22,7 @@ class DisplayOfProgress : public testing::Test {
     testing::internal::CaptureStderr();
     testing::internal::CaptureStdout();
   }
-  /// What was printed on standard error since open(), which is over with this.
+  /// Closes the display. Returns the text that was printed on standard error since open().
   std::string printed() {
     display_.reset();
     printed_out_ = testing::internal::GetCapturedStdout();

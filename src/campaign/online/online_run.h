@@ -16,7 +16,7 @@
 
 namespace attune {
 
-/// What an online run asks of its program.
+/// Functions of the program that an online run calls.
 struct OnlineCalls {
   /// Tunes shapes of one family and publishes their rows.
   std::function<CampaignResult(const FamilySpec& family, std::span<const Problem> problems)> tune;

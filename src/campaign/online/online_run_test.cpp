@@ -205,7 +205,7 @@ TEST_F(OnlineQueueRun, AShapeDuringWhichAProcessEndedIsTunedLastAndAlone) {
 
 TEST_F(OnlineQueueRun, AShapeThatEndsTheProcessEachTimeIsGivenUp) {
   add({1, 2});
-  begin_and_die(2, OnlineAttempts::kMaxBegun);
+  begin_and_die(2, OnlineAttempts::kMaxStarts);
   run();
   EXPECT_THAT(asked_, ElementsAre(ElementsAre(1)));
   EXPECT_THAT(said_, Contains(HasSubstr("its tuning was started 5 times, and the program was ended each time")));

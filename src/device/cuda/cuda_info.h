@@ -23,7 +23,7 @@ struct CudaRates {
   double clock_ghz = 0;  ///< The highest that the multiprocessors run at.
 };
 /// Dense multiplications and additions by data type, in GFLOP/s, at the highest clock. fp32 counts the plain units,
-/// since a product in tf32 is none in fp32. Empty for an architecture that is not known.
+/// because a product in tf32 is less precise than one in fp32. Empty for an architecture that is not known.
 std::map<std::string, double> cuda_peak_gflops(const CudaRates& rates);
 
 }  // namespace attune
