@@ -74,7 +74,7 @@ enum {
 /// How a row whose kernel is not compiled is served: untuned until the dispatcher's own thread has compiled it, untuned
 /// always, or after the call has waited for the compiler.
 enum { ATTUNE_COMPILE_BACKGROUND = 0, ATTUNE_COMPILE_NEVER = 1, ATTUNE_COMPILE_BLOCKING = 2 };
-/// What the results of kernels must keep; each includes those before it. Deterministic: equal bits in every launch and
+/// Requirements of the results of kernels; each includes those before it. Deterministic: equal bits in every launch and
 /// process. Batch-invariant: besides, a row of the result depends neither on m nor on its place.
 enum { ATTUNE_REQUIRE_NONE = 0, ATTUNE_REQUIRE_DETERMINISTIC = 1, ATTUNE_REQUIRE_BATCH_INVARIANT = 2 };
 
@@ -135,8 +135,8 @@ typedef struct {
   /// prepared again when they are next called. 0: 256 MB; 1: no kernel is kept.
   uint64_t max_plan_bytes;
   int32_t threads;  ///< Thread limit, as for attune_set_threads(). 0: the process's own.
-  /// What every kernel must keep: ATTUNE_REQUIRE_... Rows that do not state it are not seen, and a problem that no
-  /// kernel serves so is ATTUNE_UNAVAILABLE. Libraries older than the field refuse it.
+  /// Requirement that every kernel must keep: ATTUNE_REQUIRE_... Rows that do not state it are not seen, and a problem
+  /// that no kernel serves so is ATTUNE_UNAVAILABLE. Libraries older than the field refuse it.
   uint32_t require;
 } attune_options;
 #define ATTUNE_OPTIONS_INIT \

@@ -53,10 +53,10 @@ struct DispatcherOptions {
   bool lookup_only = false;
   /// Largest bound of a prediction that is used; 0: no prediction is used. Default: 1 (100 %).
   double max_regret = kDefaultMaxRegret;
-  /// What every kernel must keep: only rows that state it serve, and untuned plans that state it. A shape for which
-  /// there is none is unavailable. A row whose kernel is not in the cache is not served by another one meanwhile: calls
-  /// wait for the compiler, and with CompileMode::never the row does not serve. With batch_invariant the rows of a
-  /// weight serve every M of it, whatever max_regret is. Default: none.
+  /// Requirement that every kernel must keep: only rows that state it serve, and untuned plans that state it. A shape
+  /// for which there is none is unavailable. A row whose kernel is not in the cache is not served by another one
+  /// meanwhile: calls wait for the compiler, and with CompileMode::never the row does not serve. With batch_invariant
+  /// the rows of a weight serve every M of it, whatever max_regret is. Default: none.
   Requirement require = Requirement::none;
   /// If true, `attune online`, a separate process, tunes shapes that no row, or only a predicted one, serves
   /// (docs/run_time.md, Online tuning); shapes of packed weights are excluded. Its rows

@@ -19,11 +19,11 @@ struct PlanTraits {
   /// Whether a stream that is being captured may be given to run(): it neither allocates nor waits for the device.
   bool capturable = false;
   /// Whether several threads may be inside run() at once, each with a workspace of its own. On a device with streams
-  /// that is said of the calls alone: what they enqueue on different streams may overlap whenever their workspaces
-  /// differ, and in a captured graph it runs on the workspace that was given to the capture.
+  /// this holds for the calls alone: the work that they enqueue on different streams may overlap whenever their
+  /// workspaces differ, and in a captured graph it runs on the workspace that was given to the capture.
   bool reentrant = true;
   /// The strictest requirement that the solver states for the plan, because its own code or its library's documentation
-  /// gives it. What is not stated is never assumed.
+  /// gives it. A requirement that is not stated is never assumed.
   Requirement states = Requirement::none;
   /// Host memory that the plan holds until it ends: itself included, shared memory excluded; 0: not stated. A
   /// dispatcher limits its plans by this number; the conformance suite measures whether it suffices.

@@ -7,7 +7,7 @@
 
 namespace attune {
 
-/// What the results of a kernel must keep, beyond being correct. Each level includes those before it.
+/// Requirement of the results of a kernel, beyond being correct. Each level includes those before it.
 ///   deterministic: the same operands give the same bits in every launch, in every process and however the threads are
 ///     scheduled, on one machine with one thread limit;
 ///   batch_invariant: besides, a row of the result does not depend on M nor on its place among the rows.

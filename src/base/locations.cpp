@@ -25,7 +25,7 @@ std::optional<std::string> variable(const char* name) {
 /// A private folder: $own; else $xdg/attune; else ~/<in_home>/attune.
 struct PrivateFolder {
   const char *name, *own, *xdg, *in_home;
-  const char* remedy;  ///< What to set in place of HOME.
+  const char* remedy;  ///< Variable to set in place of HOME.
 };
 constexpr PrivateFolder kHome{"home", "ATTUNE_HOME", "XDG_STATE_HOME", ".local/state",
                               "ATTUNE_HOME to a folder for state"};

@@ -244,7 +244,7 @@ class Campaign {
 
   /// Records the end of the run. Throws, like every entry, if the journal was removed or replaced meanwhile.
   CampaignResult end(int status) {
-    Versions versions;  // Of all solvers that took part.
+    Versions versions;  // Versions of all solvers that took part.
     for (const TuneResult& result : results_) versions.insert(result.versions.begin(), result.versions.end());
     recorded_.end(is_interrupted() ? "interrupted" : "done", status, versions);
     return {status, std::move(results_)};
@@ -309,12 +309,12 @@ int run_campaigns(TuneOptions options) {
   std::sort(limits.begin(), limits.end());
   limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
   if (limits.empty()) limits = {options.devices.threads};
-  for (const int64_t limit : limits) static_cast<void>(thread_limit({.ids = {}, .threads = limit}));
   if (limits.size() > 1 && (options.json || !options.profile_file.empty() || !options.keep_dir.empty() ||
                             !options.results_file.empty() || !options.size_file.empty()))
     fail(ErrorCode::invalid_input,
          "--json, --profile_file, --keep and YAML files hold the results of one run, run once for each number of "
          "threads");
+  for (const int64_t limit : limits) static_cast<void>(thread_limit({.ids = {}, .threads = limit}));
   const double budget_s = tuner_options(options).budget_s, start_s = steady_clock().now_s();
   int status = 0;
   for (size_t i = 0; i < limits.size(); ++i) {

@@ -20,7 +20,7 @@ extern "C" void on_interrupt(int signal) {
 void set_signal_handler(void (*handler)(int)) {
   std::signal(SIGINT, handler);
   std::signal(SIGTERM, handler);
-  // Of a terminal that is closed. nohup ignores it, and so does the run then.
+  // A closed terminal sends SIGHUP. Under nohup the process ignores it, and so does the run.
   if (std::signal(SIGHUP, handler) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <utility>
 
-#include "base/clock.h"
 #include "base/line_output.h"
 #include "base/text.h"
 #include "report/result_table.h"
@@ -21,24 +21,28 @@ constexpr size_t kBarCells = 24;
 std::string fit_to_terminal(std::string line) {
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return line;
-  size_t cells = 0, at = 0;
-  for (; at < line.size() && cells < size.ws_col; ++at) cells += (line[at] & 0xc0) != 0x80;  // First bytes of UTF-8.
-  while (at < line.size() && (line[at] & 0xc0) == 0x80) ++at;
-  return line.substr(0, at);
+  return first_cells(std::move(line), size.ws_col);
 }
 }  // namespace
 
-ProgressDisplay::ProgressDisplay(std::function<ProgressLine()> now)
-    : now_(std::move(now)),
-      began_s_(steady_clock().now_s()),
-      reported_s_(began_s_),
-      terminal_(isatty(STDERR_FILENO) == 1) {}
+std::string first_cells(std::string text, size_t num_cells) {
+  size_t cells = 0, at = 0;
+  for (; at < text.size() && cells < num_cells; ++at) cells += (text[at] & 0xc0) != 0x80;  // First bytes of UTF-8.
+  while (at < text.size() && (text[at] & 0xc0) == 0x80) ++at;
+  text.resize(at);
+  return text;
+}
+
+bool ProgressDisplay::is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+
+ProgressDisplay::ProgressDisplay(std::function<ProgressLine()> now, bool on_terminal, Clock& clock)
+    : now_(std::move(now)), on_terminal_(on_terminal), clock_(clock), began_s_(clock.now_s()), reported_s_(began_s_) {}
 
 ProgressDisplay::~ProgressDisplay() { hide(); }
 
 void ProgressDisplay::update() {
-  const double now_s = steady_clock().now_s();
-  if (terminal_) {
+  const double now_s = clock_.now_s();
+  if (on_terminal_) {
     if (now_s - drawn_s_ > kRedrawS) draw();
   } else if (now_s - reported_s_ > kPlainS) {
     reported_s_ = now_s;
@@ -50,7 +54,7 @@ void ProgressDisplay::update() {
 }
 
 void ProgressDisplay::redraw() {
-  if (terminal_) draw();
+  if (on_terminal_) draw();
 }
 
 void ProgressDisplay::hide() {
@@ -66,14 +70,13 @@ void ProgressDisplay::print_line(const std::string& line, bool to_stdout) {
 }
 
 void ProgressDisplay::draw() {
-  drawn_s_ = steady_clock().now_s();
+  drawn_s_ = clock_.now_s();
   const ProgressLine now = now_();
   const size_t filled = now.num_all == 0 ? kBarCells : kBarCells * now.num_ended / now.num_all;
   std::string bar;
   for (size_t cell = 0; cell < kBarCells; ++cell) bar += cell < filled ? "█" : "░";
-  std::string line =
-      fmt::format("{} {}, {}  {}{}{}", bar, now.counts, format_duration(steady_clock().now_s() - began_s_), now.doing,
-                  now.remarks.empty() ? "" : "; ", now.remarks);
+  std::string line = fmt::format("{} {}, {}  {}{}{}", bar, now.counts, format_duration(clock_.now_s() - began_s_),
+                                 now.doing, now.remarks.empty() ? "" : "; ", now.remarks);
   const Lock lock(mutex_);
   std::fprintf(stderr, "\r\033[K%s", fit_to_terminal(std::move(line)).c_str());
   std::fflush(stderr);

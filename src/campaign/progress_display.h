@@ -4,11 +4,12 @@
 #include <functional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 
 namespace attune {
 
-/// What a display shows of a run.
+/// The texts and numbers of a run that a display shows.
 struct ProgressLine {
   size_t num_ended = 0, num_all = 0;  ///< For the bar.
   std::string counts;                 ///< `12 of 34 shapes decided`
@@ -21,8 +22,9 @@ struct ProgressLine {
 /// the progress or calls one of the others.
 class ProgressDisplay {
  public:
-  /// `now`: returns what is to be displayed; called by update() and redraw().
-  explicit ProgressDisplay(std::function<ProgressLine()> now);
+  /// `now`: returns what is to be displayed; called by update() and redraw(). `clock` outlives this.
+  explicit ProgressDisplay(std::function<ProgressLine()> now, bool on_terminal = is_terminal(),
+                           Clock& clock = steady_clock());
   ~ProgressDisplay();
   /// Displays the progress as it is now, as often as suits the output.
   void update();
@@ -33,15 +35,23 @@ class ProgressDisplay {
   /// Clears the live line and prints a line; update() draws the live line again.
   void print_line(const std::string& line, bool to_stdout);
 
+  /// Whether standard error is a terminal.
+  static bool is_terminal();
+
  private:
   void draw();
   void clear() ATTUNE_REQUIRES(mutex_);
 
   const std::function<ProgressLine()> now_;
-  double began_s_, drawn_s_ = 0, reported_s_ = 0;
-  const bool terminal_;
+  const bool on_terminal_;
+  Clock& clock_;
+  const double began_s_;
+  double drawn_s_ = 0, reported_s_;
   Mutex mutex_;
   bool visible_ ATTUNE_GUARDED_BY(mutex_) = false;
 };
+
+/// Returns the beginning of a text in UTF-8 that fills at most `num_cells` cells of a terminal, one a character.
+std::string first_cells(std::string text, size_t num_cells);
 
 }  // namespace attune

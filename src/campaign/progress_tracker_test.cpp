@@ -6,6 +6,7 @@
 
 #include "process/temporary_folder.h"
 #include "testing/campaign_values.h"
+#include "testing/set_clock.h"
 
 namespace attune {
 namespace {
@@ -14,13 +15,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
-
-class SetClock final : public Clock {
- public:
-  double now_s() override { return at_s; }
-  void sleep_s(double seconds) override { at_s += seconds; }
-  double at_s = 100;
-};
 
 /// A result with a ratio to the baseline, and candidates that failed.
 TuneResult result(int m, double ratio, std::vector<Status> failures = {}) {

@@ -158,16 +158,16 @@ TEST_F(Publisher, WritesTheYamlFileAfterEachShape) {
 /// Rows whose weights are packed ahead: those that differ in M alone have one layout.
 class PublisherOfPackedWeights : public Publisher {
  protected:
-  struct Timed {
+  struct LayoutTime {
     std::string layout;
     double us;
   };
   /// A decision among finalists, the fastest of which is first; the baseline has the layout `plain` and takes 100 µs.
-  static TuneResult contest(const Problem& problem, const std::vector<Timed>& finalists,
+  static TuneResult contest(const Problem& problem, const std::vector<LayoutTime>& finalists,
                             Ending ending = Ending::decided) {
     TuneResult result = decided(problem, finalists.front().us, ending);
     Decision& decision = *result.decision;
-    for (const Timed& one : finalists) {
+    for (const LayoutTime& one : finalists) {
       const double ratio = 100 / one.us;
       decision.finalists.push_back(
           {candidate(one.layout), {one.us, ratio, {0.99 * ratio, 1.01 * ratio}, 30}, {}, {}, ratio > 1.02});

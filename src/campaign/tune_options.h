@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attune/problem.h"
 #include "campaign/captured_limits.h"
 #include "campaign/devices/open_devices.h"
 #include "formats/model_config/model_options.h"
@@ -18,6 +19,7 @@ struct TuneOptions {
   std::string input;      ///< `-i`
   std::string size_file;  ///< `--gemm_size_file`
   ModelOptions model;
+  std::vector<Problem> problems;           ///< Shapes of the family `op` that a program passes as values, each once.
   std::vector<AttributeSetting> settings;  ///< `-m`, `--act` …: sizes of one problem, or values for all of a list.
   std::string op;
   std::optional<int64_t> max_m;  ///< Limit of the rows of a problem, whatever its family calls them.

@@ -101,6 +101,20 @@ std::string default_input(const TuneOptions& options) {
   return (folder / untuned_file_name(family_of(options))).string();
 }
 
+void check_tunable(const FamilySpec& family, const std::string& source) {
+  if (!family.tunable)
+    fail(ErrorCode::invalid_input, "this version reads the tables of {} but cannot tune it yet: '{}'", family.op,
+         source);
+}
+
+/// Takes the problems that the options hold as values.
+TuneShapes shapes_of_values(const TuneOptions& options, const DeviceInfo& device) {
+  TuneShapes shapes{.family = &family_of(options), .source = "the shapes of a program"};
+  check_tunable(*shapes.family, shapes.source);
+  for (const Problem& problem : options.problems) add_shape(shapes, problem, "", device);
+  return shapes;
+}
+
 TuneShapes read_csv(const TuneOptions& options, const DeviceInfo& device) {
   TuneShapes shapes;
   shapes.source = options.input.empty() ? default_input(options) : options.input;
@@ -108,9 +122,7 @@ TuneShapes read_csv(const TuneOptions& options, const DeviceInfo& device) {
   const ShapeList list = read_shapes(shapes.source, {options.op, options.settings, options.max_m});
   shapes.family = list.family;
   shapes.notices.insert(shapes.notices.end(), list.notices.begin(), list.notices.end());
-  if (!list.family->tunable)
-    fail(ErrorCode::invalid_input, "this version reads the tables of {} but cannot tune it yet: '{}'", list.family->op,
-         shapes.source);
+  check_tunable(*list.family, shapes.source);
   const CapturedLimits* const limits = options.captured_limits;
   size_t num_others = 0;
   for (const auto& shape : list.shapes) {
@@ -183,9 +195,11 @@ TuneShapes read_model(const TuneOptions& options, const DeviceInfo& device) {
 
 TuneShapes read_tune_shapes(const TuneOptions& options, const DeviceInfo& device) {
   const bool is_size = is_single_size(options), of_model = !options.model.folder.empty();
-  if (int{is_size} + int{!options.input.empty()} + int{!options.size_file.empty()} + int{of_model} > 1)
+  const bool of_values = !options.problems.empty();
+  if (int{is_size} + int{!options.input.empty()} + int{!options.size_file.empty()} + int{of_model} + int{of_values} > 1)
     fail(ErrorCode::invalid_input,
          "give one of -i, --gemm_size_file, --model_dir and the sizes of one problem, such as -m -n -k");
+  if (of_values) return shapes_of_values(options, device);
   if (of_model) return read_model(options, device);
   if (is_size) return read_size(options, device);
   if (!options.size_file.empty()) return read_yaml(options, device);

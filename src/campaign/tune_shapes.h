@@ -24,8 +24,8 @@ struct TuneShapes {
   std::vector<std::string> notices;
 };
 
-/// Reads the shapes of the one source that the options name: a size, a YAML list, a model or a CSV; without any, the
-/// family's list in the configuration folder. Throws invalid_input or io.
+/// Reads the shapes of the one source that the options name: a size, a YAML list, a model, a CSV or problems as values;
+/// without any, the family's list in the configuration folder. Throws invalid_input or io.
 TuneShapes read_tune_shapes(const TuneOptions& options, const DeviceInfo& device);
 
 }  // namespace attune

@@ -116,7 +116,7 @@ int list_candidates(const ListOptions& options) {
       list.push_back(std::move(object));
       continue;
     }
-    const Pruned pruned = prune(contender.space, problem, device, 0);
+    const PruneResult pruned = prune(contender.space, problem, device, 0);
     object["size"] = contender.space.size();
     object["allowed"] = pruned.allowed.size();
     object["rejected"] = pruned.rejected_by;

@@ -19,12 +19,12 @@ namespace attune {
 namespace {
 
 /// Flags of the older tuners without a meaning on this device or in this version; each is refused with a sentence.
-struct Refused {
+struct RefusedFlag {
   const char* names;
   bool takes_value;
   const char* why;
 };
-constexpr Refused kRefused[] = {
+constexpr RefusedFlag kFlagsOfOlderTuners[] = {
     {"--stop-at-regret", true,
      "this version cannot bound the regret of unmeasured candidates; use --budget or --max-trials"},
     {"--rotating_tensor", true,
@@ -192,7 +192,7 @@ void add_environment_flags(CLI::App& command, TuneOptions& options) {
 }
 
 void add_refused_flags(CLI::App& command) {
-  for (const Refused& refused : kRefused) {
+  for (const RefusedFlag& refused : kFlagsOfOlderTuners) {
     const auto refuse = [refused] { throw CLI::ValidationError(std::string(refused.names) + ": " + refused.why); };
     if (refused.takes_value)
       command

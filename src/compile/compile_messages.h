@@ -7,7 +7,7 @@
 
 namespace attune {
 
-// What a pool and a helper say to each other, as payloads of frames: the task, and what the library made of it.
+// The payloads of frames between a pool and a helper: the task, and the output of the library.
 // Decoding throws invalid_input for anything else.
 std::string to_payload(const CompileTask& task);
 std::string to_payload(const LibraryOutput& output);

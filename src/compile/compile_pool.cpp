@@ -23,7 +23,7 @@ using Clock = Compilation::Clock;
 constexpr Milliseconds kLongestPoll{60'000};
 
 /// A task that waits for a free process.
-struct Waiting {
+struct QueuedTask {
   CompileTask task;
   std::string recipe;
 };
@@ -38,13 +38,13 @@ struct CompilePool::State {
   KernelCache& cache;
   PoolOptions options;
   TemporaryFolder scratch{"compile"};
-  std::deque<Waiting> submitted, prefetched;  ///< In both: not in the cache, and the compiler is there.
+  std::deque<QueuedTask> submitted, prefetched;  ///< In both: not in the cache, and the compiler is there.
   PollSet poll_set;
   CompileHelpers helpers{std::move(options.helper), poll_set};
   std::list<std::unique_ptr<Compilation>> running;
   std::map<std::string, size_t> due;              ///< Number of answers due for each recipe that was submitted.
   std::map<std::string, CompileResult> failures;  ///< In this pool.
-  std::map<std::string, double> compiled;         ///< Seconds of each recipe whose binary this pool made or found.
+  std::map<std::string, double> build_seconds;    ///< By recipe, for binaries that this pool made or found.
   std::deque<CompileResult> answers;
   bool paused = false;
 
@@ -58,19 +58,20 @@ struct CompilePool::State {
     return std::any_of(running.begin(), running.end(), [&](const auto& one) { return one->recipe() == recipe; });
   }
   auto find_prefetched(const std::string& recipe) {
-    return std::find_if(prefetched.begin(), prefetched.end(), [&](const Waiting& one) { return one.recipe == recipe; });
+    return std::find_if(prefetched.begin(), prefetched.end(),
+                        [&](const QueuedTask& one) { return one.recipe == recipe; });
   }
 
   std::optional<CompileResult> known(const CompileTask& task, const std::string& recipe);
   double seconds_of(const std::string& recipe) const {
-    const auto made = compiled.find(recipe);
-    return made == compiled.end() ? 0 : made->second;
+    const auto found = build_seconds.find(recipe);
+    return found == build_seconds.end() ? 0 : found->second;
   }
   CompileResult remember(CompileResult result);
   void answer(const CompileResult& result);
   void submit(const CompileTask& task, const std::string& recipe);
   void start_waiting();
-  void start(Waiting next);
+  void start(QueuedTask next);
   void collect();
   std::unique_ptr<Compilation> begun(CompileTask task);
   void finish(Compilation& ended);
@@ -111,7 +112,7 @@ std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, 
 
 CompileResult CompilePool::State::remember(CompileResult result) {
   if (result.outcome.ok())
-    compiled[result.recipe] = result.seconds;
+    build_seconds[result.recipe] = result.seconds;
   else
     failures[result.recipe] = result;
   return result;
@@ -147,7 +148,7 @@ void CompilePool::State::start_waiting() {
   while (!paused && running.size() < options.jobs) {
     auto& queue = submitted.empty() ? prefetched : submitted;
     if (queue.empty()) return;
-    Waiting next = std::move(queue.front());
+    QueuedTask next = std::move(queue.front());
     queue.pop_front();
     start(std::move(next));
   }
@@ -161,7 +162,7 @@ std::unique_ptr<Compilation> CompilePool::State::begun(CompileTask task) {
   return std::make_unique<CommandCompilation>(std::move(task), compiler, folder, options.deadline, poll_set);
 }
 
-void CompilePool::State::start(Waiting next) {
+void CompilePool::State::start(QueuedTask next) {
   try {
     running.push_back(begun(std::move(next.task)));
   } catch (const Error& error) {
@@ -262,7 +263,7 @@ void CompilePool::prefetch(const CompileTask& task) {
 std::optional<CompileResult> CompilePool::known(const CompileTask& task) { return state_->known(task, task.recipe()); }
 
 bool CompilePool::ready(const std::string& recipe) const {
-  return state_->compiled.contains(recipe) || state_->failures.contains(recipe);
+  return state_->build_seconds.contains(recipe) || state_->failures.contains(recipe);
 }
 
 size_t CompilePool::unanswered() const noexcept {
@@ -298,13 +299,13 @@ std::vector<CompileResult> CompilePool::compile(const std::vector<CompileTask>& 
   std::vector<CompileResult> results(tasks.size());
   std::vector<CompileResult> others;  // Answers of tasks submitted earlier, for wait().
   for (size_t left = tasks.size(); left > 0;) {
-    for (CompileResult& compiled : wait(Milliseconds::max())) {
-      auto& places = wanted[compiled.recipe];
+    for (CompileResult& result : wait(Milliseconds::max())) {
+      auto& places = wanted[result.recipe];
       if (places.empty()) {
-        others.push_back(std::move(compiled));
+        others.push_back(std::move(result));
         continue;
       }
-      results[places.front()] = std::move(compiled);
+      results[places.front()] = std::move(result);
       places.pop_front();
       --left;
     }

@@ -31,8 +31,8 @@ struct PoolOptions {
 /// thread. If the program is killed, the children of a compiler driver (`cc1`) run on to the end of their source, at
 /// most up to a limit on their processor time.
 ///
-/// What starts processes throws io when the temporary folder or the cache cannot be written, device when no more
-/// processes can be started; the task in question is then not answered.
+/// Functions that start processes throw io when the temporary folder or the cache cannot be written, device when no
+/// more processes can be started; the task in question is then not answered.
 class CompilePool {
  public:
   explicit CompilePool(KernelCache& cache, PoolOptions options = {});

@@ -19,9 +19,9 @@ struct CompilerLimits {
   Milliseconds deadline{0};   ///< Must be above 0.
 };
 
-/// What a successful compilation left.
+/// The output of a successful compilation.
 struct CompilerOutput {
-  std::string_view log;                 ///< What it printed, the first MiB.
+  std::string_view log;                 ///< Its printed text, the first MiB.
   std::string_view binary;              ///< Content of CompileCommand::output.
   const std::filesystem::path& folder;  ///< The folder it ran in.
 };
@@ -51,8 +51,8 @@ class Compiler {
   /// Limits that suit the tool: one that maps a GPU's driver needs more address space than one that does not. A helper
   /// of a library is replaced when half of the memory is resident.
   virtual CompilerLimits limits() const = 0;
-  /// What the tool or its output says of the kernel, for Binary::metadata: registers, spills, `code_bytes`. Only what
-  /// is reported or read, nothing estimated. Throws invalid_input for a damaged output.
+  /// Returns the facts that the tool or its output states of the kernel, for Binary::metadata: registers, spills,
+  /// `code_bytes`. Only what is reported or read, nothing estimated. Throws invalid_input for a damaged output.
   virtual std::map<std::string, std::string> report(const CompilerOutput&) const { return {}; }
   /// Empty if the file's content may be an output of command(), else a description of the flaw: `not a 64-bit shared
   /// object bits`.
@@ -61,11 +61,11 @@ class Compiler {
   virtual const LibraryCompiler* library() const { return nullptr; }
 };
 
-/// What a compiler that is a library made of a task.
+/// The output of a compiler that is a library for a task.
 struct LibraryOutput {
   bool is_compiled = false;
   std::string binary;  ///< If it is compiled.
-  std::string log;     ///< What the library said: `kernel.cu(3): error: …`.
+  std::string log;     ///< The library's log: `kernel.cu(3): error: …`.
   bool operator==(const LibraryOutput&) const = default;
 };
 

@@ -37,7 +37,7 @@ struct Binary {
   std::string toolchain;       ///< `gcc-12.2.0`
   std::string sha256;          ///< Hash of the file, 64 hexadecimal digits.
   std::filesystem::path file;  ///< Shared object, cubin …
-  BinaryMetadata metadata;  ///< What its compiler reports, beside `candidate` (the first that needed it), `compiler`,
+  BinaryMetadata metadata;  ///< The report of its compiler, beside `candidate` (the first that needed it), `compiler`,
                             ///< `command`, `options`, `entries`.
   BinaryIdentity identity() const { return {recipe, toolchain, sha256}; }
   bool operator==(const Binary&) const = default;
@@ -46,8 +46,8 @@ struct Binary {
 /// Identities of a candidate's binaries, in their order. Empty for a candidate without binaries.
 std::vector<BinaryIdentity> identities(std::span<const Binary> binaries);
 
-/// What the compilers report of a candidate's binaries, in their order: their metadata without the members that repeat
-/// the task. Empty if nothing is reported of any.
+/// Returns the compilers' reports on a candidate's binaries, in their order: their metadata without the members that
+/// repeat the task. Empty if nothing is reported of any.
 std::vector<BinaryMetadata> compiler_reports(std::span<const Binary> binaries);
 
 }  // namespace attune

@@ -19,7 +19,7 @@ namespace attune {
 /// At most 2048 characters and 64 levels of nesting.
 class Expression {
  public:
-  /// What a rule's value says: a number other than zero. Throws invalid_input for another text.
+  /// Whether a rule's value is true: a number other than zero. Throws invalid_input for another text.
   static bool is_true(const Value& value);
   using Lookup = std::function<std::optional<Value>(std::string_view name)>;
   static Expression parse(std::string_view text);  ///< Throws invalid_input with the position.

@@ -12,7 +12,7 @@ namespace attune {
 /// worker, and its uncertainty (a random-effects model).
 struct GroupEstimate {
   double center = 0;          ///< Mean of the groups' locations, which are those of Hodges and Lehmann.
-  double standard_error = 0;  ///< Of the center.
+  double standard_error = 0;  ///< Standard error of the center.
   double degrees = 1;         ///< Degrees of freedom of the standard error.
   size_t num_groups = 0;
 

@@ -38,7 +38,8 @@ struct Protocol {
   uint64_t seed = 0;
   double min_gain = 0.005;  ///< Minimum gain of a winner over the baseline, as a fraction.
   double err_ratio = 0.05;  ///< `--errRatio`: exclusive upper bound.
-  /// What a winner must meet. It belongs to both keys: a candidate is verified for it, and a Decision is made under it.
+  /// Requirement that a winner must meet. It belongs to both keys: a candidate is verified for it, and a Decision is
+  /// made under it.
   Requirement require = Requirement::none;
   /// How candidates are timed on the device, if their plans can be timed so (DeviceKind::timing).
   Timing timing = Timing::clock;
@@ -150,9 +151,9 @@ struct Decision {
   bool incomplete = false;
   Deadlines deadlines;    ///< Deadlines in force if a candidate timed out in the run; else zero.
   Errors errors;          ///< Errors of the winner.
-  Comparison comparison;  ///< Of the winner with the baseline.
+  Comparison comparison;  ///< Comparison of the winner with the baseline.
   double baseline_us = 0;
-  Timing timing = Timing::clock;  ///< Of all finalists from the finals on.
+  Timing timing = Timing::clock;  ///< Timing of all finalists from the finals on.
   /// Number of fresh workers that the comparison is from; 0: from the samples that chose the winner.
   uint32_t num_openings = 0;
   /// The budget left no time for the pause before the confirm, so the samples that chose the winner and those that

@@ -21,7 +21,7 @@ struct Pattern {
   uint32_t bytes = 1;
 };
 
-/// What an area holds of a pattern.
+/// The result of comparing an area with a pattern.
 struct PatternScan {
   std::optional<uint64_t> first_other;  ///< First byte that differs from the pattern; nothing if none does.
   uint64_t num_equal = 0;               ///< Whole elements that equal it.

@@ -72,8 +72,8 @@ class CallerStreams {
   /// Null: nothing that this thread does can spoil a capture.
   virtual std::unique_ptr<CaptureExemption> exempt() = 0;
   /// Keeps the object until the graph that is being captured on the stream, and all that was made of it, have ended.
-  /// The object may then end on any thread, in which no call of the device is allowed. Returns false if the end cannot
-  /// be learnt; the caller then keeps the object for ever.
+  /// The object may then end on any thread, in which no call of the device is allowed. Returns false if the device
+  /// cannot report the end; the caller then keeps the object for ever.
   virtual bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept = 0;
 };
 

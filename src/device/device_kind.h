@@ -13,14 +13,14 @@
 
 namespace attune {
 
-/// What a list such as `cpu:0,cpu:1` names: devices of the machine, parts of the first one's cores, or more like it.
+/// Meaning of a list such as `cpu:0,cpu:1`: devices of the machine, parts of the first one's cores, or copies of it.
 enum class DeviceNumbers : uint8_t { devices, core_parts, copies };
 
 /// A kind of device and what the program knows of all of its kind, as data. Each folder `device/<kind>/` registers one
 /// in `void register_<kind>_devices(std::vector<DeviceKind>&)`.
 struct DeviceKind {
   std::string_view name;
-  std::string_view prefix{};                    ///< Of its ids: `cpu` of `cpu:0`; empty: the name.
+  std::string_view prefix{};                    ///< Prefix of its ids: `cpu` of `cpu:0`; empty: the name.
   std::vector<DeviceInfo> (*list)() = nullptr;  ///< Cheap; empty without devices of this kind.
   /// Opens an id that list() returned. `max_units`: see open_device().
   std::unique_ptr<Device> (*open)(std::string_view id, int64_t max_units) = nullptr;

@@ -23,7 +23,7 @@ struct DeviceChoice {
 std::vector<DeviceInfo> list_devices();
 /// Those of the kind of an id; the drivers of other kinds are not asked. Empty for an unknown kind.
 std::vector<DeviceInfo> list_devices(std::string_view id);
-/// What is wrong with kinds of devices, a sentence for each.
+/// Returns a sentence for each fault of a kind of devices.
 std::vector<std::string> device_notices();
 /// Opens `cpu:0`, `fake:0`. `max_units`: limit on a host's units, the threads of its kernels; 0: the process's own
 /// (device/host/host_device.h). Other devices ignore it. Throws invalid_input with the list for an unknown id;

@@ -15,7 +15,7 @@ inline constexpr int64_t kMaxDimension = int64_t{1} << 24;
 /// A JSON document in messages.
 struct JsonSource {
   std::string file;
-  std::string kind;  ///< What it should be: `the config.json of a language model`.
+  std::string kind;  ///< Expected content: `the config.json of a language model`.
 };
 
 /// Parses a document of any origin. Throws invalid_input, with the file and the place, for what is no JSON or is nested
@@ -30,7 +30,7 @@ class JsonFields {
   JsonFields(const nlohmann::json& object, JsonSource source, std::string prefix = {});
 
   bool has(std::string_view field) const;
-  std::vector<std::string> names() const;  ///< Of all fields, ascending.
+  std::vector<std::string> names() const;  ///< Names of all fields, ascending.
   std::optional<int64_t> integer(std::string_view field, int64_t min = 1, int64_t max = kMaxDimension) const;
   int64_t required(std::string_view field, int64_t min = 1, int64_t max = kMaxDimension) const;
   std::optional<double> real(std::string_view field) const;  ///< Finite and not negative.

@@ -327,7 +327,7 @@ Bench::Sampling Bench::take(const Turn& turn) {
   draw(entrant, launches);
   // Each turn is captured anew, so that the copies have a fresh order: see docs/measurement.md.
   if (turn.timing == Timing::graph && !capture(entrant)) {
-    run_untimed(entrant, 1);  // What the plan itself throws says more.
+    run_untimed(entrant, 1);  // An error of the plan itself says more.
     fail(ErrorCode::device, "its launches were captured when it was admitted, and cannot be captured any more");
   }
   DeviceThreads* const threads = device_.threads();

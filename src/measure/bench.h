@@ -39,7 +39,7 @@ class Bench {
     std::string pool;
     std::shared_ptr<PackedWeights> weights;  ///< Null: plain weights.
     Slot slot = 0;                           ///< Announced before each launch.
-    std::unique_ptr<Graph> graph{};          ///< Of its last turn that was timed by one; null: none was.
+    std::unique_ptr<Graph> graph{};          ///< Graph of its last turn that was timed by one; null: none was.
   };
   struct Sampling {
     Sample sample;

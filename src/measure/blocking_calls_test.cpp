@@ -36,7 +36,7 @@ class ManualExecutor final : public Executor {
   }
 
   int num_takes = 0, num_aborts = 0;
-  Tick waiting;  ///< What it calls while it waits for a worker.
+  Tick waiting;  ///< The tick that it calls while it waits for a worker.
 
  private:
   DeviceInfo device_;

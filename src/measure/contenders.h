@@ -8,7 +8,7 @@
 
 namespace attune {
 
-/// What every solver of an executor says of a problem: opens the problem, waits for the answer and closes it again.
+/// Returns every solver's report for a problem: opens the problem, waits for the answer and closes it again.
 /// Requires: the problem is normalised and the executor has nothing under way. `tick`: see blocking_calls.h. Throws
 /// invalid_input when the problem cannot be run here (too large …), unavailable when workers died of it, or after an
 /// abort.

@@ -14,7 +14,7 @@
 namespace attune {
 namespace {
 
-/// What a planted kernel does wrong.
+/// The fault of a planted kernel.
 enum class EpilogueFault : uint8_t {
   none,
   other_activation,  // the next one of the list

@@ -94,7 +94,7 @@ struct Admitted {
   uint64_t launches = 0;  ///< Number of launches made for the admission.
   /// True if it wrote to memory that was not its own; an executor with a worker process then replaces the worker.
   bool corrupted = false;
-  /// What its plan states, and was found to keep as far as the protocol requires it.
+  /// Requirement that its plan states, and was found to keep as far as the protocol requires it.
   Requirement states = Requirement::none;
   /// Hash of its output for the operands that are timed, if the protocol has a requirement that its plan states; else
   /// empty. Executors expect it again from whatever worker restores the candidate.
@@ -120,7 +120,7 @@ struct Sampled {
   bool operator==(const Sampled&) const = default;
 };
 struct Recycled {
-  uint32_t epoch = 0;  ///< Of the fresh worker.
+  uint32_t epoch = 0;  ///< Epoch of the fresh worker.
   bool operator==(const Recycled&) const = default;
 };
 using Answer = std::variant<Opened, Admitted, Sampled, Recycled>;
@@ -156,8 +156,8 @@ class Executor {
   /// Abandons the outstanding request, if there is one, at once if it is in a worker process; take() then returns the
   /// cancelled() answer. Open problems and admitted candidates may be lost; the caller should close them and stop.
   virtual void abort() = 0;
-  /// What take() calls at least once a second while it waits for a fresh worker; when it returns true, take() acts like
-  /// abort(). Empty: nothing. Copied; an executor in this process never waits.
+  /// Sets a function that take() calls at least once a second while it waits for a fresh worker; when it returns true,
+  /// take() acts like abort(). Empty: nothing. Copied; an executor in this process never waits.
   virtual void set_tick(Tick) {}
   /// Processes other than this one in which candidates run; their processor time belongs to the run.
   virtual std::vector<pid_t> processes() const { return {}; }

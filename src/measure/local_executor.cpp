@@ -22,12 +22,12 @@ constexpr double kGigabyte = 1e9;
 constexpr const char* kChanged = "the operands that all candidates are verified and timed with were changed";
 
 /// Notes for its life which candidate runs.
-class Running {
+class CandidateScope {
  public:
-  Running(const Candidate*& place, const Candidate& candidate) : place_(place) { place_ = &candidate; }
-  ~Running() { place_ = nullptr; }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
+  CandidateScope(const Candidate*& place, const Candidate& candidate) : place_(place) { place_ = &candidate; }
+  ~CandidateScope() { place_ = nullptr; }
+  CandidateScope(const CandidateScope&) = delete;
+  CandidateScope& operator=(const CandidateScope&) = delete;
 
  private:
   const Candidate*& place_;
@@ -233,7 +233,7 @@ Admitted LocalExecutor::answer(const request::Admit& admit) {
   const std::string pool(solver != nullptr ? solver->thread_pool() : std::string_view{});
   settle(device_, pool, false);
 
-  const Running running(running_, admission.candidate);
+  const CandidateScope running(running_, admission.candidate);
   Bench::EntrantPlan entrant{nullptr, pool, nullptr, slot};
   answer.verified = try_out(open_problem, admission, entrant, answer);
   check_operands(slot);
@@ -321,7 +321,7 @@ Sampled LocalExecutor::answer(const request::Sample& sample) {
       continue;
     }
     Bench* bench = open_problem->bench.get();
-    const Running running(running_, open_problem->admitted.at(turn.slot).candidate);
+    const CandidateScope running(running_, open_problem->admitted.at(turn.slot).candidate);
     Bench::Sampling taken;
     Outcome outcome = evaluate_step(Step::run, [&]() -> Finding {
       taken = bench->take(turn);
@@ -363,7 +363,7 @@ void LocalExecutor::give_back(OpenProblem& open_problem, Slot slot) {
   announce(slot, open_problem.admitted.at(slot).limits.load);
   open_problem.bench->drop(slot);
   const auto gone = open_problem.admitted.extract(slot);
-  const Running running(running_, gone.mapped().candidate);
+  const CandidateScope running(running_, gone.mapped().candidate);
   check_device({});
 }
 

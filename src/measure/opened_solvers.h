@@ -24,8 +24,8 @@ class OpenedSolvers {
   /// Sets the solvers, by their place in the registry, that contenders() must not open, and the reasons.
   void skip(std::map<uint32_t, std::string> solvers) { skipped_ = std::move(solvers); }
 
-  /// What every solver reports for a problem, in the registry's order. A solver that cannot be opened or asked does not
-  /// support it.
+  /// Returns every solver's report for a problem, in the registry's order. A solver that cannot be opened or asked does
+  /// not support it.
   std::vector<Contender> contenders(const Problem& problem);
   /// The same for one solver, without an announcement.
   Contender contender(const SolverEntry& entry, const Problem& problem);

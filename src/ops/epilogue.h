@@ -17,8 +17,8 @@ enum class Activation : uint8_t {
 };
 inline constexpr std::array<std::string_view, 5> kActivations = {"none", "relu", "gelu", "gelu_tanh", "silu"};
 
-/// What a kernel must know of a factor before it is called: whether it is 0 (the term is never read), 1, or any number,
-/// which is an operand of the call. Keys hold the numbers, which are the places in kFactors.
+/// The part of a factor that a kernel must know before it is called: whether it is 0 (the term is never read), 1, or
+/// any number, which is an operand of the call. Keys hold the numbers, which are the places in kFactors.
 enum class Factor : uint8_t { zero, one, any };
 inline constexpr std::array<std::string_view, 3> kFactors = {"0", "1", "any"};
 

@@ -13,7 +13,7 @@
 
 namespace attune {
 
-/// What became of the candidates of a problem.
+/// The outcomes of a problem's candidates, counted.
 struct CandidateSummary {
   struct Reason {
     uint64_t count = 0;

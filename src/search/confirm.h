@@ -10,7 +10,7 @@
 
 namespace attune {
 
-/// What is missing to a number of openings: a fresh worker, or the turns; neither when they are complete.
+/// The next step towards a number of openings: a fresh worker, or turns; neither when they are complete.
 struct OpeningStep {
   bool needs_fresh_worker = false;
   std::vector<Turn> turns;
@@ -52,7 +52,7 @@ struct Claim {
   Slot winner = 0;
   std::vector<Slot> opponents;
   double min_gain = 0;                ///< As a fraction.
-  Verdict verdict = Verdict::faster;  ///< Of the contest if the claim is proven.
+  Verdict verdict = Verdict::faster;  ///< Verdict of the contest if the claim is proven.
 };
 
 /// Tests claims on samples that did not choose them: later in time, in several openings. A claim is proven

@@ -175,14 +175,14 @@ std::optional<Want> Contest::State::advance_finals() {
   return std::nullopt;
 }
 
-/// What is to be proven, the preferred claim first. Opponents that may not win decide whether the chosen one is called
-/// faster, not whether it gets the row.
+/// Returns the claims to prove, the preferred one first. Opponents that may not win decide whether the chosen one is
+/// called faster, not whether it gets the row.
 std::vector<Claim> Contest::State::claims_of(Slot chosen, Slot baseline) const {
   const auto opponents = opponents_of(chosen), rivals = field.possible_winners(opponents);
   std::vector<Claim> claims = {{chosen, opponents, gain_to_prove, Verdict::faster}};
   if (!rivals.empty() && rivals.size() < opponents.size() && contains(rivals, baseline))
     claims.push_back({chosen, rivals, gain_to_prove, Verdict::required});
-  // What beats the fastest untuned config by too little leaves it the row, if that one beats the baseline.
+  // The fastest untuned config keeps the row against a candidate that beats it by too little, if it beats the baseline.
   if (!rivals.empty() && contains(rivals, baseline)) {
     const Slot other = field.best(rivals, finals_rounds);
     if (other != baseline) claims.push_back({other, {baseline}, gain_to_prove, Verdict::faster});

@@ -45,7 +45,7 @@ class OpeningsPlay {
     }
   }
   uint32_t num_openings = 0;
-  const std::vector<uint32_t>& rounds() const { return rounds_; }  ///< Of each schedule after the finals.
+  const std::vector<uint32_t>& rounds() const { return rounds_; }  ///< Rounds of each schedule after the finals.
 
  private:
   Times times_;

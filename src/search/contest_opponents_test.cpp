@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a winner must beat: the untuned configs that are finalists.
+// A winner must beat its opponents: the untuned configs that are finalists.
 #include <gtest/gtest.h>
 
 #include <set>

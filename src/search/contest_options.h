@@ -31,7 +31,7 @@ struct ConfirmOptions {
   double delay_s = 5.0;        ///< Seconds between the start of the finals and the start of the confirmation.
   uint32_t publish_pairs = 7;  ///< Clean samples in each of `min_openings` if the baseline won.
 };
-/// What depends on how the times of a device vary.
+/// Options that depend on the variation of a device's times.
 struct ContestConstants {
   RaceOptions race;
   FinalsOptions finals;

@@ -25,7 +25,7 @@ struct ContestResult {
   bool noisy = false;
   std::vector<Slot> tied;  ///< Includes the winner.
   std::vector<FinalistResult> finalists;
-  Comparison comparison;  ///< Of the winner with the baseline.
+  Comparison comparison;  ///< Comparison of the winner with the baseline.
   double baseline_us = 0;
   uint32_t num_openings = 0;  ///< Fresh workers that the comparison is from; 0: from the samples that chose the winner.
 };

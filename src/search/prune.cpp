@@ -13,22 +13,22 @@
 
 namespace attune {
 
-uint64_t Pruned::num_rejected_by(const std::string& rule) const {
+uint64_t PruneResult::num_rejected_by(const std::string& rule) const {
   const auto found = rejected_by.find(rule);
   return found == rejected_by.end() ? 0 : found->second;
 }
 
-std::string Pruned::count_text(const SearchSpace& space) const {
+std::string PruneResult::count_text(const SearchSpace& space) const {
   if (!sampled) return counted_of(allowed.size(), space.size(), "config");
   uint64_t size = allowed.size();
   for (const auto& [rule, count] : rejected_by) size += count;
   return fmt::format("{} of a sample of {} of {} configs", allowed.size(), size, space.size());
 }
 
-Pruned prune(const SearchSpace& space, const Problem& problem, const DeviceInfo& device, uint64_t seed,
-             uint64_t max_enumerated) {
+PruneResult prune(const SearchSpace& space, const Problem& problem, const DeviceInfo& device, uint64_t seed,
+                  uint64_t max_enumerated) {
   const SpaceRules rules(space, problem, device);
-  Pruned pruned;
+  PruneResult pruned;
   pruned.sampled = space.size() > max_enumerated;
   const auto consider = [&](uint64_t index) {
     if (const auto* rule = rules.rejects(index)) {

@@ -13,7 +13,7 @@ namespace attune {
 
 /// Configs that remain after a space's rules. Of a space above `max_enumerated`, they are those of a sample (seeded) of
 /// at most as many configs; `sampled` is then true, and all numbers are of the sample.
-struct Pruned {
+struct PruneResult {
   std::vector<uint64_t> allowed;                ///< Ascending; without duplicates caused by inactive parameters.
   std::map<std::string, uint64_t> rejected_by;  ///< Rule id → configs it rejected first.
   bool sampled = false;
@@ -24,8 +24,8 @@ struct Pruned {
 };
 /// Applies the rules of a space (search/strategy/space_rules.h), for lists of its configs; a search evaluates them
 /// where it looks (search/strategy/domain.h). Throws like SpaceRules. Costs about 1 µs per config and rule.
-Pruned prune(const SearchSpace& space, const Problem& problem, const DeviceInfo& device, uint64_t seed,
-             uint64_t max_enumerated = 1'000'000);
+PruneResult prune(const SearchSpace& space, const Problem& problem, const DeviceInfo& device, uint64_t seed,
+                  uint64_t max_enumerated = 1'000'000);
 
 /// Reason why a config does not belong to a space: an unknown or missing parameter, a value that is not offered, or a
 /// broken rule. nullopt if it belongs to it.

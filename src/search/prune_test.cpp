@@ -27,7 +27,7 @@ DeviceInfo device() {
   info.facts["shared_bytes"] = 100;
   return info;
 }
-std::vector<std::string> keys(const SearchSpace& space, const Pruned& pruned) {
+std::vector<std::string> keys(const SearchSpace& space, const PruneResult& pruned) {
   std::vector<std::string> result;
   for (const auto index : pruned.allowed) result.push_back(space.at(index).key());
   return result;

@@ -29,7 +29,8 @@ struct KernelRows {
   };
   std::vector<UnusableRow> unusable;
 };
-/// What every solver reports for a normalised problem on a device; may throw unavailable for a problem that cannot run.
+/// Returns every solver's report for a normalised problem on a device; may throw unavailable for a problem that cannot
+/// run.
 using ContenderQuery = std::function<std::vector<Contender>(const Problem&)>;
 
 /// Finds the rows of a device, in the order of the table, which must outlive the result. A row whose problem

@@ -36,12 +36,14 @@ struct CheckedRow {
   std::string place;  ///< `t.csv:17`
   Problem problem;    ///< Normalised by check_row().
   std::string kernel;
-  std::optional<std::string> layout;  ///< Of the weights, empty for plain; nothing: results in YAML, which state none.
-  Requirement require = Requirement::none;  ///< What the row states that its kernel keeps.
+  std::optional<std::string>
+      layout;  ///< Layout of the weights, empty for plain; nothing: results in YAML, which state none.
+  Requirement require = Requirement::none;  ///< Requirement that the row states of its kernel.
   std::optional<double> us;                 ///< Time that the row states.
   std::string why_not_taken;                ///< Why no lookup on the device takes the row; empty: one does.
   CheckStatus status = CheckStatus::unusable;
-  std::string reason;     ///< Of the status. Set before the check: why the row is foreign, cannot be used, or is wrong.
+  std::string
+      reason;  ///< Reason of the status. Set before the check: why the row is foreign, cannot be used, or is wrong.
   Comparison comparison;  ///< With the baseline; its time is 0 if the kernel was not timed.
 };
 

@@ -12,12 +12,12 @@
 
 namespace attune {
 
-/// What commands that tune captured shapes name.
+/// The files, device and requirement of commands that tune captured shapes.
 struct TuneCommandInputs {
   std::span<const std::filesystem::path> captures;  ///< Folders and files of the shapes; at least one.
   std::span<const Table> named_tables;              ///< Empty: new rows belong to a table of the run time.
   DeviceChoice device;
-  Requirement require = Requirement::none;  ///< What the new rows must state.
+  Requirement require = Requirement::none;  ///< Requirement that the new rows must state.
 };
 
 /// Returns the commands that tune the shapes of one family: `attune tune`, after `attune capture merge` unless one list

@@ -18,7 +18,7 @@ struct Golden {
   std::string_view codes, numbers;
 };
 
-/// Of ml_dtypes 0.6.0; tests/tools/narrow_float_hashes prints them and says of what.
+/// Hashes of ml_dtypes 0.6.0; tests/tools/narrow_float_hashes prints them and explains their inputs.
 constexpr Golden kGolden[] = {
     {DType::e4m3fn, "f49d44f30bacfad03d57a2951dbd7b87", "a01054d7cbea3f28fb2b5389cc74cd55"},
     {DType::e4m3fnuz, "359235b2f4598b3dbbfd9317056844ce", "a7ab60d9514fca1447c39bf5b899e5af"},

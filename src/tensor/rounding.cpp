@@ -7,7 +7,8 @@
 namespace attune {
 namespace {
 
-/// Of a type with `digits` bits of significand, the leading one included, whose spacing near zero is 2^`least`.
+/// Returns the rounding of a type with `digits` bits of significand, the leading one included, whose spacing near zero
+/// is 2^`least`.
 constexpr Rounding of_float(int digits, int least, double largest) {
   double unit = 1, step = 0.5;
   for (int i = 0; i < digits; ++i) unit /= 2;

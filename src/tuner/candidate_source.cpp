@@ -79,7 +79,7 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
 }
 
 void CandidateSource::begin(const PriorKnowledge& known) {
-  ATTUNE_CHECK(!std::exchange(begun_, true), "the search of {} begins twice", problem_.key());
+  ATTUNE_CHECK(!std::exchange(has_begun_, true), "the search of {} begins twice", problem_.key());
   for (SolverSearch& search : searches_) {
     const auto cost = known.costs.find(search.contender.solver);
     const Costs expected = cost == known.costs.end() ? Costs() : cost->second;
@@ -108,7 +108,7 @@ std::unique_ptr<Strategy> CandidateSource::make_strategy_of(const SolverSearch& 
 }
 
 std::vector<Candidate> CandidateSource::ask(size_t max_count) {
-  ATTUNE_CHECK(begun_, "the search of {} has not begun", problem_.key());
+  ATTUNE_CHECK(has_begun_, "the search of {} has not begun", problem_.key());
   std::vector<Candidate> asked;
   const auto is_idle = [](const SolverState& state) { return state.idle; };
   for (SolverState& state : states_) state.idle = false;
@@ -131,7 +131,7 @@ std::vector<Candidate> CandidateSource::ask(size_t max_count) {
 }
 
 void CandidateSource::tell(const Candidate& candidate, Trial trial) {
-  ATTUNE_CHECK(begun_, "the search of {} has not begun", problem_.key());
+  ATTUNE_CHECK(has_begun_, "the search of {} has not begun", problem_.key());
   for (size_t search = 0; search < searches_.size(); ++search) {
     if (searches_[search].contender.solver != candidate.solver) continue;
     const auto index = searches_[search].contender.space.index_of(candidate.config);
@@ -168,7 +168,7 @@ const Versions* CandidateSource::versions_of(const std::string& solver) const {
 }
 
 bool CandidateSource::exhausted() const {
-  ATTUNE_CHECK(begun_, "the search of {} has not begun", problem_.key());
+  ATTUNE_CHECK(has_begun_, "the search of {} has not begun", problem_.key());
   return std::all_of(searches_.begin(), searches_.end(),
                      [](const SolverSearch& search) { return search.strategy->exhausted(); });
 }

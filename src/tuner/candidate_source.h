@@ -23,10 +23,11 @@ struct StartingPoints {
   std::vector<Candidate> neighbours;  ///< Winners of similar problems, nearest first.
 };
 
-/// What is known before a search begins.
+/// Results that are known before a search begins.
 struct PriorKnowledge {
-  std::vector<std::pair<Candidate, Trial>> trials;  ///< Of earlier runs, for this problem; their indices are not set.
-  std::map<std::string, Costs> costs;               ///< Of one candidate of a solver, by its id, in another problem.
+  std::vector<std::pair<Candidate, Trial>>
+      trials;                          ///< Trials of earlier runs, for this problem; their indices are not set.
+  std::map<std::string, Costs> costs;  ///< Costs of one candidate of a solver, by its id, in another problem.
 };
 
 /// The candidates of one problem over all its contenders, in the order in which they should be tried: the untuned
@@ -79,8 +80,8 @@ class CandidateSource {
   std::unique_ptr<SolverAllocator> allocator_;
   bool split_k_;
   std::vector<SolverSearch> searches_;
-  std::vector<SolverState> states_;  ///< Of searches_, in their order.
-  bool begun_ = false;
+  std::vector<SolverState> states_;  ///< States of searches_, in their order.
+  bool has_begun_ = false;
   std::vector<Candidate> untuned_;
   std::optional<Candidate> incumbent_;
   Versions versions_;

@@ -69,7 +69,7 @@ class TunerOfCompiledCandidates : public testing::Test {
     FakeDevice device;
     Registry solvers;
     std::set<Config> prepared;
-    most_ahead_ = 0;
+    max_ahead_ = 0;
     solvers.add(std::make_unique<CompiledSolver>(std::move(times), script, [&](const Config& config) {
       prepared.insert(config);
       if (on_prepare) on_prepare(config);
@@ -79,7 +79,7 @@ class TunerOfCompiledCandidates : public testing::Test {
     LocalExecutor executor(device, solvers);
     if (ordered_) {
       options_.make_strategy = [&](SearchTask, const StrategyOptions&) {
-        const auto on_ask = [&](size_t asked) { most_ahead_ = std::max(most_ahead_, asked - prepared.size()); };
+        const auto on_ask = [&](size_t asked) { max_ahead_ = std::max(max_ahead_, asked - prepared.size()); };
         return std::make_unique<OrderedStrategy>(count, on_ask);
       };
     }
@@ -102,7 +102,7 @@ class TunerOfCompiledCandidates : public testing::Test {
   const Problem problem_ = op_of(text_).normalise(text_, FakeDevice::describe());
   TunerOptions options_;
   bool ordered_ = false;
-  size_t most_ahead_ = 0;  ///< Candidates asked for and not prepared yet.
+  size_t max_ahead_ = 0;  ///< Candidates asked for and not prepared yet.
   std::unique_ptr<Journal> journal_;
 };
 
@@ -143,11 +143,11 @@ TEST_F(TunerOfCompiledCandidates, AreMeasuredWhileLaterOnesAreCompiled) {
 TEST_F(TunerOfCompiledCandidates, AreAskedForAheadAsFarAsTheOptionsSay) {
   ordered_ = true;
   run(times_us(5), [](const Config& config) { return ": " + config.key() + "; : >out"; });
-  EXPECT_EQ(most_ahead_, 4u) << "a batch is compiled before it is measured";
+  EXPECT_EQ(max_ahead_, 4u) << "a batch is compiled before it is measured";
   options_.compiles_beside_measuring = true;
   options_.asked_ahead = 2;
   run(times_us(5), [](const Config& config) { return ": " + config.key() + "; : >out"; });
-  EXPECT_EQ(most_ahead_, 3u) << "the one that is tried, and two ahead of it";
+  EXPECT_EQ(max_ahead_, 3u) << "the one that is tried, and two ahead of it";
 }
 
 TEST_F(TunerOfCompiledCandidates, AreNotAskedForAheadWhereNoneNeedsAKernel) {
@@ -155,7 +155,7 @@ TEST_F(TunerOfCompiledCandidates, AreNotAskedForAheadWhereNoneNeedsAKernel) {
   options_.compiles_beside_measuring = true;
   options_.asked_ahead = 2;
   run(times_us(5), [](const Config&) { return ""; });
-  EXPECT_EQ(most_ahead_, 4u) << "a batch, as where compilers and measurements alternate";
+  EXPECT_EQ(max_ahead_, 4u) << "a batch, as where compilers and measurements alternate";
 }
 
 TEST_F(TunerOfCompiledCandidates, GetTheSameDecisionWhateverOrderCompilersEndIn) {

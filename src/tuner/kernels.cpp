@@ -22,8 +22,8 @@ std::vector<CompileTask> Kernels::tasks_of(const Request& request) const {
 
 /// Checks the file, because the cache may have been cleared since.
 bool Kernels::has(const std::string& recipe) const {
-  const auto found = compiled_.find(recipe);
-  if (found == compiled_.end()) return false;
+  const auto found = results_.find(recipe);
+  if (found == results_.end()) return false;
   std::error_code ignored;
   return !found->second.binary || std::filesystem::exists(found->second.binary->file, ignored);
 }
@@ -33,7 +33,7 @@ void Kernels::submit(const std::vector<CompileTask>& tasks) {
   for (const CompileTask& task : tasks) {
     const std::string recipe = task.recipe();
     if (has(recipe) || !wanted.insert(recipe).second) continue;
-    compiled_.erase(recipe);
+    results_.erase(recipe);
     if (under_way_.insert(recipe).second) pool_.submit(task);
   }
 }
@@ -58,7 +58,7 @@ void Kernels::collect(Milliseconds timeout) {
     for (CompileResult& one : pool_.wait(timeout)) {
       const std::string recipe = one.recipe;
       under_way_.erase(recipe);
-      compiled_.insert_or_assign(recipe, std::move(one));
+      results_.insert_or_assign(recipe, std::move(one));
     }
   });
 }
@@ -97,9 +97,9 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
   std::vector<BuildResult> built(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     for (const std::string& recipe : recipes[i]) {
-      const auto found = compiled_.find(recipe);
-      if (found != compiled_.end()) built[i].seconds += found->second.seconds;
-      if (found == compiled_.end())
+      const auto found = results_.find(recipe);
+      if (found != results_.end()) built[i].seconds += found->second.seconds;
+      if (found == results_.end())
         built[i].outcome = {.status = Status::cancelled, .detail = "stopped while its kernel was compiled"};
       else if (found->second.outcome.ok())
         built[i].binaries.push_back(*found->second.binary);

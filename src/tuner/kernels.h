@@ -83,8 +83,8 @@ class Kernels {
   DeviceInfo device_;
   KernelCache cache_;
   CompilePool pool_;
-  std::map<std::string, CompileResult> compiled_;  ///< By recipe.
-  std::set<std::string> under_way_;                ///< Submitted, not answered yet.
+  std::map<std::string, CompileResult> results_;  ///< By recipe.
+  std::set<std::string> under_way_;               ///< Submitted, not answered yet.
 };
 
 }  // namespace attune

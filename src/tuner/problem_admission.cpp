@@ -184,7 +184,7 @@ void ProblemRun::admit_more(uint32_t max_count) {
     asked_.pop_front();
     if (!is_new) continue;
     tell_progress();
-    // What was slower than another candidate may still be the one that is wanted.
+    // A candidate that was slower than another may still be the one that is wanted.
     if (EntrantFacts* entrant = admit(candidate, is_given(candidate))) {
       join(*entrant);
       ++joined;

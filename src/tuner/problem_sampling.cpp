@@ -56,7 +56,7 @@ std::optional<Sampled> ProblemRun::run_schedule(std::span<const Turn> schedule) 
   return sampler_.sample(schedule, contest_, may_spend, [this] { tell_progress(); });
 }
 
-/// What the strategy is told of an entrant whose race goes on.
+/// Returns the trial that the strategy is told of an entrant whose race goes on.
 Trial ProblemRun::trial_of(const EntrantFacts& entrant) const {
   const Measurement measurement = contest_.measurement(entrant.slot);
   return {.median_us = measurement.median_us,

@@ -27,7 +27,7 @@ enum class Ending : uint8_t {
 std::string_view name(Ending ending) noexcept;
 
 /// A candidate that the race left.
-struct ShortListed {
+struct ShortListEntry {
   Candidate candidate;
   double us = 0;  ///< Median of its launches in the race.
   uint64_t workspace_bytes = 0;
@@ -38,10 +38,10 @@ struct TuneResult {
   Ending ending = Ending::unsupported;
   std::string reason;  ///< One sentence; empty if decided, reused or shortlisted.
   std::optional<Decision> decision;
-  std::vector<ShortListed> short_list;  ///< For Goal::short_list.
+  std::vector<ShortListEntry> short_list;  ///< For Goal::short_list.
   size_t num_candidates = 0;
   std::vector<std::pair<Candidate, Outcome>> failures;  ///< In this run or an earlier one.
-  /// What solvers' searches could not do, each sentence after the solver's id.
+  /// Limits that solvers' searches met, each a sentence after the solver's id.
   std::vector<std::string> remarks;
   double seconds = 0;
   Versions versions;  ///< Versions of the solvers that took part.

@@ -27,7 +27,7 @@ constexpr double kForever = 1e300;
 /// A problem is cut after this many times its share of the budget, so that it cannot use up the time of the others.
 constexpr double kMaxShares = 2;
 
-/// What one device does in one call of Tuner::run().
+/// The work of one device in one call of Tuner::run().
 class DeviceRun {
  public:
   /// State that the runs of all devices share.
@@ -85,7 +85,7 @@ class DeviceRun {
     ProblemId id = 0;
     std::unique_ptr<ProblemRun> run;
     double share_s = 0;    ///< Share of the budget.
-    bool is_part = false;  ///< Of a composite solver's candidates for another active run.
+    bool is_part = false;  ///< A part of a composite solver's candidates for another active run.
   };
 
   /// Runs whose problem the executor has open, or will be asked to open.
@@ -178,7 +178,7 @@ class DeviceRun {
 
   void note_part(const TuneResult& result) {
     PartResult& known = context_.parts[result.problem.key()];
-    for (const ShortListed& one : result.short_list) known.short_list.push_back(one.candidate);
+    for (const ShortListEntry& one : result.short_list) known.short_list.push_back(one.candidate);
     known.reason = result.reason;
   }
 

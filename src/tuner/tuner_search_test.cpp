@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run tells its strategies: results, their spread and cost, and what earlier runs and problems found out.
+// A run tells its strategies results, their spread and cost, and what earlier runs and problems found out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace attune {
 namespace {
 
-/// What one search was given and told.
+/// The task and the trials of one search.
 struct Heard {
   SearchTask task;
   std::map<uint64_t, Trial> last;  ///< By index.

@@ -19,7 +19,7 @@
 
 namespace attune {
 
-/// What tuning a part of a composite solver's candidates gave.
+/// The result of tuning a part of a composite solver's candidates.
 struct PartResult {
   std::vector<Candidate> short_list;
   std::string reason;  ///< If the list is empty.
@@ -48,7 +48,7 @@ struct TuningContext {
   /// Ids of parts in the executor, counted down from an id that no source of work gives out.
   ProblemId next_part = ~ProblemId{0} - 1;
   LookAhead look_ahead;                ///< From the problems so far.
-  std::map<std::string, Costs> costs;  ///< Of one candidate, by solver, in the last problem that it took part in.
+  std::map<std::string, Costs> costs;  ///< Costs of one candidate, by solver, in the last problem that it took part in.
 };
 
 }  // namespace attune

@@ -91,7 +91,7 @@ SettledRows settle_rows(const std::vector<int>& weights, double budget_s) {
   TunerOptions how;
   how.protocol.require = Requirement::batch_invariant;
   how.contest.race.max_finalists = 1;
-  how.contest.finals.looks = {4};  // Of exact times, few samples say as much as many.
+  how.contest.finals.looks = {4};  // Few samples of exact times say as much as many.
   how.contest.confirm.pairs = 4;
   how.contest.confirm.min_openings = how.contest.confirm.max_openings = 2;
   SettledRows settled;

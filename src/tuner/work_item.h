@@ -10,8 +10,8 @@
 
 namespace attune {
 
-/// What a problem is tuned for: a Decision, or the candidates that its race leaves (Ending::shortlisted), for a contest
-/// in another process or as the values of a composite solver's part.
+/// The result that a problem is tuned for: a Decision, or the candidates that its race leaves (Ending::shortlisted),
+/// for a contest in another process or as the values of a composite solver's part.
 enum class Goal : uint8_t { decision, short_list };
 
 /// One problem to tune; normalised.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a work item may ask for besides a Decision over all solvers.
+// Work items may ask for more than a Decision over all solvers.
 #include "tuner/work_item.h"
 
 #include <gmock/gmock.h>
@@ -56,15 +56,15 @@ TEST_F(WorkItemTest, AShortListIsWhatTheRaceLeaves) {
   EXPECT_EQ(listed.ending, Ending::shortlisted);
   EXPECT_FALSE(listed.decision);
   ASSERT_FALSE(listed.short_list.empty());
-  EXPECT_THAT(listed.short_list, Each(Field(&ShortListed::us, testing::Gt(0))));
+  EXPECT_THAT(listed.short_list, Each(Field(&ShortListEntry::us, testing::Gt(0))));
   const TuneResult again = run();
   EXPECT_EQ(again.short_list.size(), listed.short_list.size()) << "a resumed run has raced them";
-  EXPECT_THAT(again.short_list, Each(Field(&ShortListed::us, testing::Gt(0))));
+  EXPECT_THAT(again.short_list, Each(Field(&ShortListEntry::us, testing::Gt(0))));
   item_.goal = Goal::decision;
   const TuneResult decided = run();
   ASSERT_EQ(decided.ending, Ending::decided);
   EXPECT_TRUE(std::any_of(listed.short_list.begin(), listed.short_list.end(),
-                          [&](const ShortListed& one) { return one.candidate == decided.decision->winner; }));
+                          [&](const ShortListEntry& one) { return one.candidate == decided.decision->winner; }));
 }
 
 TEST_F(WorkItemTest, GivenCandidatesAreTriedBesideTheUntunedConfigsAlone) {

@@ -20,15 +20,15 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 
-/// Bytes of the page. The writer increments `begun` before a change and `ended` after it. The reader reads them in the
-/// reverse order, so that equal counts mean that nothing changed in between.
-struct Written {
-  uint32_t begun = 0;
+/// Bytes of the page. The writer increments `num_begins` before a change and `num_ends` after it. The reader reads them
+/// in the reverse order, so that equal counts mean that nothing changed in between.
+struct PageContent {
+  uint32_t num_begins = 0;
   uint32_t slot = 0;
   int64_t limit_ms = 0;
   uint64_t began_ns = 0;
   uint32_t answering = 0;
-  uint32_t ended = 0;
+  uint32_t num_ends = 0;
 };
 
 /// On Linux the steady clock is the monotonic one, which the processes of a machine share.
@@ -49,13 +49,14 @@ AnnouncementPage::~AnnouncementPage() { ::close(descriptor_); }
 
 Announcement AnnouncementPage::read() {
   constexpr int kTries = 1000;  // a write takes a few microseconds
-  Written written;
+  PageContent written;
   for (int i = 0; i < kTries; ++i) {
-    uint32_t ended = 0, begun = 0;
-    const bool read = ::pread(descriptor_, &ended, sizeof ended, offsetof(Written, ended)) == sizeof ended &&
-                      ::pread(descriptor_, &written, sizeof written, 0) == sizeof written &&
-                      ::pread(descriptor_, &begun, sizeof begun, offsetof(Written, begun)) == sizeof begun;
-    if (read && ended == begun) {
+    uint32_t num_ends = 0, num_begins = 0;
+    const bool read =
+        ::pread(descriptor_, &num_ends, sizeof num_ends, offsetof(PageContent, num_ends)) == sizeof num_ends &&
+        ::pread(descriptor_, &written, sizeof written, 0) == sizeof written &&
+        ::pread(descriptor_, &num_begins, sizeof num_begins, offsetof(PageContent, num_begins)) == sizeof num_begins;
+    if (read && num_ends == num_begins) {
       last_ = {written.slot, Milliseconds(written.limit_ms), written.began_ns, written.answering != 0};
       break;
     }
@@ -65,7 +66,7 @@ Announcement AnnouncementPage::read() {
 
 void AnnouncementPage::clear() {
   last_ = {};
-  const Written nothing;
+  const PageContent nothing;
   if (::pwrite(descriptor_, &nothing, sizeof nothing, 0) != sizeof nothing)
     fail(ErrorCode::device, "cannot share memory with a worker ({})", std::strerror(errno));
 }
@@ -110,16 +111,16 @@ void PageAnnouncer::end_worker(const std::string& why) noexcept {
 void PageAnnouncer::write(const Announcement& announcement) {
   check_channel();
   ++count_;
-  auto* written = static_cast<volatile Written*>(page_);
+  auto* written = static_cast<volatile PageContent*>(page_);
   allow_writing(true);
-  written->begun = count_;
+  written->num_begins = count_;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   written->slot = announcement.slot;
   written->limit_ms = announcement.limit.count();
   written->began_ns = now_ns();
   written->answering = announcement.answering ? 1 : 0;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  written->ended = count_;
+  written->num_ends = count_;
   allow_writing(false);
 }
 

@@ -12,7 +12,7 @@
 
 namespace attune {
 
-/// What a supervisor alone asks of its worker, beside the requests to an executor.
+/// Requests of a supervisor to its worker, beside those to any executor.
 namespace request {
 struct Hello {
   std::string device;           ///< Id to open: `cpu:0`.

@@ -12,7 +12,7 @@
 
 namespace attune {
 
-/// What a supervisor remembers of its worker: the open problems with their admitted candidates, which a fresh worker is
+/// A supervisor's memory of its worker: the open problems with their admitted candidates, which a fresh worker is
 /// given again; what was lost; and the deaths of workers that each candidate is blamed for. Data only.
 class OpenProblems {
  public:

@@ -83,12 +83,12 @@ class WorkerExecutor final : public Executor {
   std::unique_ptr<WorkerProcess> worker_;  ///< Null after abort(), until the next request.
   uint32_t epoch_ = 0, num_deaths_ = 0, num_admissions_ = 0;
   std::vector<Milliseconds> recoveries_;
-  /// What was closed and dropped, then the outstanding request, unless it is a recycle.
+  /// Requests to close and drop, then the outstanding request, unless it is a recycle.
   std::deque<WorkerRequest> requests_;
   bool asked_ = false;                  ///< True if the first of them was sent and not answered.
   uint32_t num_deaths_of_request_ = 0;  ///< Deaths during the first request without a blamed candidate.
   std::optional<Answer> if_aborted_;    ///< Answer to the outstanding request if it is aborted; empty if there is none.
-  std::optional<Answer> answer_;        ///< What take() returns next.
+  std::optional<Answer> answer_;        ///< The answer that take() returns next.
   OpenProblems problems_;
   std::optional<ProblemId> isolated_problem_;  ///< The only problem open in the worker, during a second try.
   Slot isolated_slot_ = 0;                     ///< The slot admitted in it since.

@@ -140,7 +140,8 @@ TEST(EpiloguesAtRunTime, FactorsMayChangeFromCallToCall) {
   EXPECT_EQ(dispatcher.counts().plans, 1u);
 }
 
-/// What no solver computes is never computed without its epilogue: the application gets it back, and it is counted.
+/// A problem that no solver computes is never computed without its epilogue: the application gets it back, and it is
+/// counted.
 TEST(EpiloguesAtRunTime, WhatNoSolverTakesGoesBackToTheApplication) {
   TableOfActivations table;
   Dispatcher dispatcher(table.options());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a plan says it holds of the host's memory (PlanTraits::host_bytes), held against what the process grows by: a
-// dispatcher bounds its plans by what they say.
+// The host's memory that a plan states (PlanTraits::host_bytes) is compared with the growth of the process: a
+// dispatcher bounds its plans by what they state.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -32,7 +32,7 @@ constexpr double kMaxFactor = 1.5;
 constexpr uint64_t kMaxNoiseBytes = 1024;
 
 struct ProcessMemory {
-  uint64_t heap_bytes = 0;     ///< What malloc has given out.
+  uint64_t heap_bytes = 0;     ///< Memory that malloc has given out.
   uint64_t private_bytes = 0;  ///< Resident, of no file: generated code lies there, too.
 
   static ProcessMemory now() {
@@ -76,7 +76,7 @@ class PlanMemory : public SolverFixture {
     const auto allowed = prune(space, problem, device_->info(), 0).allowed;
     return space.at(allowed[number * (allowed.size() - 1) / (count - 1)]);
   }
-  /// Of plans that are all there at once.
+  /// Memory of plans that exist at the same time.
   struct PlanWeight {
     double measured = 0, stated = 0;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a solver states of a device that is not opened is what it offers on the device.
+// A solver states the same for a device that is not opened as it offers on the device.
 #include <gtest/gtest.h>
 
 #include <set>

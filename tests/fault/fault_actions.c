@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a faulty compiler appends to the text of a kernel (faulty_cc.py): the kernel's own entry was renamed to
+// The text that a faulty compiler appends to that of a kernel (faulty_cc.py): the kernel's own entry was renamed to
 // `original`, the one that is exported here does a deed first. Wanted: ENTRY, ARGUMENTS (its struct), IS_LAST (whether
 // the call writes to the output), DEED, one of AT_CALL, AFTER_CALL, AT_LOAD and AT_UNLOAD; FROM, the first call that
 // counts; ONCE, a file that is made when it happens, so that it never happens again.

@@ -39,8 +39,8 @@ class DeviceView {
   const std::string& flags() const noexcept { return flags_; }
   Kernels& kernels() noexcept { return *kernels_; }
 
-  /// What every solver reports for a normalised problem there: static_contenders() where the device is not here. Throws
-  /// unavailable when the problem cannot be run on a device of this machine.
+  /// Returns every solver's report for a normalised problem there: static_contenders() where the device is not here.
+  /// Throws unavailable when the problem cannot be run on a device of this machine.
   std::vector<Contender> contenders(const Problem& problem);
   /// Why a candidate cannot run there, as far as that is known (why_unknown()); nothing if it can. `contenders`: those
   /// of the problem.
@@ -52,9 +52,9 @@ class DeviceView {
 
  private:
   const DeviceViewOptions options_;
-  std::optional<Environment> environment_;  ///< Of a device of this machine.
+  std::optional<Environment> environment_;  ///< Environment of a device of this machine.
   std::unique_ptr<PlanMaker> maker_;        ///< Null: no plan was made yet.
-  std::unique_ptr<Kernels> own_kernels_;    ///< Of another device.
+  std::unique_ptr<Kernels> own_kernels_;    ///< Kernels of another device.
   Kernels* kernels_ = nullptr;
   DeviceInfo device_;
   std::string flags_;

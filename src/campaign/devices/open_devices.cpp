@@ -42,7 +42,7 @@ void check_stack() {
 /// One of the devices in a list.
 struct Part {
   std::string name;        ///< `cpu:1`
-  std::string device;      ///< What its worker opens: `cpu:0`, of which it is a part.
+  std::string device;      ///< The device that its worker opens: `cpu:0`, of which it is a part.
   std::vector<int> cores;  ///< Empty: all.
 };
 
@@ -60,7 +60,7 @@ std::vector<int> close_cores(const DeviceChoice& devices) {
 std::string prefix_of(const std::string& name) { return name.substr(0, name.find(':')) + ':'; }
 std::string first_of(const std::string& name) { return prefix_of(name) + '0'; }
 
-/// What a list of devices like this one names. Throws invalid_input for a kind that is not here.
+/// Returns the meaning of the numbers in a list of such devices. Throws invalid_input for a kind that is not here.
 DeviceNumbers numbers_of(const std::string& name) {
   if (const DeviceKind* const kind = find_device_kind(name)) return kind->numbers;
   return device_kind(find_device({.ids = name}).kind).numbers;

@@ -33,21 +33,22 @@ std::string OnlineAttempts::given_up(const Problem& problem) const {
   const auto found = attempts_.find(problem.key());
   if (found == attempts_.end()) return {};
   if (!found->second.given_up.empty()) return found->second.given_up;
-  if (found->second.begun < kMaxBegun) return {};
-  return fmt::format("its tuning was started {} times, and the program was ended each time", found->second.begun);
+  if (found->second.num_starts < kMaxStarts) return {};
+  return fmt::format("its tuning was started {} times, and the program was ended each time", found->second.num_starts);
 }
 
 bool OnlineAttempts::is_suspect(const Problem& problem) const {
   const auto found = attempts_.find(problem.key());
-  return found != attempts_.end() && found->second.begun > 0;
+  return found != attempts_.end() && found->second.num_starts > 0;
 }
 
-void OnlineAttempts::begin(const Problem& problem) { ++attempts_[problem.key()].begun; }
+void OnlineAttempts::begin(const Problem& problem) { ++attempts_[problem.key()].num_starts; }
 void OnlineAttempts::done(const Problem& problem) { attempts_.erase(problem.key()); }
 
 void OnlineAttempts::undone(const Problem& problem) {
   const auto found = attempts_.find(problem.key());
-  if (found != attempts_.end() && --found->second.begun <= 0 && found->second.given_up.empty()) attempts_.erase(found);
+  if (found != attempts_.end() && --found->second.num_starts <= 0 && found->second.given_up.empty())
+    attempts_.erase(found);
 }
 
 void OnlineAttempts::give_up(const Problem& problem, const std::string& reason) {
@@ -72,7 +73,7 @@ std::vector<Problem> OnlineAttempts::forget_all() {
 void OnlineAttempts::save() const {
   std::string text = "problem,attune,begun,given_up\n";
   for (const auto& [key, attempt] : attempts_)
-    text += fmt::format("{},{},{},{}\n", csv_cell(key), kVersion, attempt.begun, csv_cell(attempt.given_up));
+    text += fmt::format("{},{},{},{}\n", csv_cell(key), kVersion, attempt.num_starts, csv_cell(attempt.given_up));
   write_file_atomically(file_, text, 0600);
 }
 

@@ -10,13 +10,13 @@
 
 namespace attune {
 
-/// The shapes that `attune online` has begun without finishing, with the number of attempts, and those that it has
-/// given up. They are stored in a file `attempts.csv` (problem, attune, begun, given_up), replaced with every change.
-/// Rows of another version of Attune are ignored, because that version may succeed. Only the process that has the turn
-/// uses this.
+/// The shapes that `attune online` has num_starts without finishing, with the number of attempts, and those that it has
+/// given up. They are stored in a file `attempts.csv` (problem, attune, num_starts, given_up), replaced with every
+/// change. Rows of another version of Attune are ignored, because that version may succeed. Only the process that has
+/// the turn uses this.
 class OnlineAttempts {
  public:
-  static constexpr int64_t kMaxBegun = 5;
+  static constexpr int64_t kMaxStarts = 5;
 
   /// An unreadable file counts as empty. Throws io.
   explicit OnlineAttempts(std::filesystem::path file);
@@ -36,7 +36,7 @@ class OnlineAttempts {
 
  private:
   struct Attempt {
-    int64_t begun = 0;
+    int64_t num_starts = 0;
     std::string given_up;
   };
   std::filesystem::path file_;

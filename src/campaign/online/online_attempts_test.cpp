@@ -51,7 +51,7 @@ TEST_F(Attempts, AnAttemptThatEndedNormallyDoesNotCount) {
 
 TEST_F(Attempts, AShapeIsGivenUpAfterItsLastAttempt) {
   change([&](OnlineAttempts& attempts) {
-    for (int64_t i = 0; i < OnlineAttempts::kMaxBegun; ++i) {
+    for (int64_t i = 0; i < OnlineAttempts::kMaxStarts; ++i) {
       EXPECT_EQ(attempts.given_up(one_), "") << i;
       attempts.begin(one_);
     }

@@ -12,13 +12,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "formats/csv/key_cells.h"
-#include "formats/csv/untuned_table.h"
 #include "ops/op.h"
-#include "process/temporary_folder.h"
 
 namespace attune {
-
-namespace fs = std::filesystem;
 
 /// How a tuning ended. `stopped`: by a signal, a file or a journal, which no shape causes; `failed`: a shape may be the
 /// cause.
@@ -179,9 +175,10 @@ OnlineEnd empty_queue(const OnlineQueue& queue, const DeviceInfo& device, const 
   return end;
 }
 
-TuneOptions online_tune_options(const OnlineMethod& method, const FamilySpec& family, const fs::path& list) {
+TuneOptions online_tune_options(const OnlineMethod& method, const FamilySpec& family,
+                                std::span<const Problem> problems) {
   TuneOptions options;
-  options.input = list.string();
+  options.problems.assign(problems.begin(), problems.end());
   options.op = family.op;
   options.output = (method.overlay / family.default_file).string();
   options.devices = method.device;
@@ -194,11 +191,8 @@ TuneOptions online_tune_options(const OnlineMethod& method, const FamilySpec& fa
 
 CampaignResult tune_into_overlay(const OnlineMethod& method, const FamilySpec& family,
                                  std::span<const Problem> problems) {
-  const TemporaryFolder folder("online");
-  const fs::path list = folder.path() / untuned_file_name(family);
-  write_file_atomically(list, untuned_text(family, problems), 0600);
   make_private_folder(method.overlay);
-  return run_campaign(online_tune_options(method, family, list));
+  return run_campaign(online_tune_options(method, family, problems));
 }
 
 }  // namespace attune

@@ -16,7 +16,7 @@
 
 namespace attune {
 
-/// What an online run asks of its program.
+/// Functions of the program that an online run calls.
 struct OnlineCalls {
   /// Tunes shapes of one family and publishes their rows.
   std::function<CampaignResult(const FamilySpec& family, std::span<const Problem> problems)> tune;
@@ -90,9 +90,9 @@ struct OnlineMethod {
   double quiet_wait_s = 0;
   std::filesystem::path overlay;  ///< Folder of the tables that are written.
 };
-/// Returns the options of a run that tunes a family's list of shapes into its table in the overlay.
+/// Returns the options of a run that tunes shapes of a family into its table in the overlay.
 TuneOptions online_tune_options(const OnlineMethod& method, const FamilySpec& family,
-                                const std::filesystem::path& list);
+                                std::span<const Problem> problems);
 /// Tunes shapes like `attune tune`; makes the overlay's folder. Throws like run_campaign().
 CampaignResult tune_into_overlay(const OnlineMethod& method, const FamilySpec& family,
                                  std::span<const Problem> problems);

@@ -205,7 +205,7 @@ TEST_F(OnlineQueueRun, AShapeDuringWhichAProcessEndedIsTunedLastAndAlone) {
 
 TEST_F(OnlineQueueRun, AShapeThatEndsTheProcessEachTimeIsGivenUp) {
   add({1, 2});
-  begin_and_die(2, OnlineAttempts::kMaxBegun);
+  begin_and_die(2, OnlineAttempts::kMaxStarts);
   run();
   EXPECT_THAT(asked_, ElementsAre(ElementsAre(1)));
   EXPECT_THAT(said_, Contains(HasSubstr("its tuning was started 5 times, and the program was ended each time")));
@@ -273,12 +273,14 @@ TEST_F(OnlineQueueRun, LooksAgainAfterItReleasedTheTurn) {
   EXPECT_EQ(num_begun, 1);
 }
 
-TEST(OnlineMethod, WritesTheTableOfTheFamilyInTheOverlayRowByRow) {
+TEST(OnlineMethod, TunesShapesAsValuesIntoTheTableOfTheFamilyInTheOverlayRowByRow) {
   OnlineMethod method;
   method.overlay = "/state/overlay";
   method.timeout = "9s";
-  const TuneOptions options = online_tune_options(method, *find_family("gemm_a16w16"), "/tmp/list.csv");
-  EXPECT_EQ(options.input, "/tmp/list.csv");
+  const std::vector<Problem> problems = {test_problem(1), test_problem(2)};
+  const TuneOptions options = online_tune_options(method, *find_family("gemm_a16w16"), problems);
+  EXPECT_EQ(options.problems, problems);
+  EXPECT_EQ(options.input, "");
   EXPECT_EQ(options.op, "gemm_a16w16");
   EXPECT_EQ(options.output, "/state/overlay/bf16_tuned_gemm.csv");
   EXPECT_EQ(options.batch, 1);

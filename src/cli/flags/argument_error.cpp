@@ -98,7 +98,7 @@ std::string argument_error(const CLI::App& app, const CLI::ParseError& error) {
                            dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const std::string what = error.what();
   if (is_of_names) {
-    // What is missing may be what a misspelt argument was to give.
+    // A misspelt argument may have been meant for the missing one.
     if (std::string clause = unexpected_argument(app); !clause.empty()) return clause;
     if (std::string clause = missing_command(app); !clause.empty()) return clause;
   }

@@ -58,7 +58,7 @@ std::function<std::string(const std::string&)> range_check(const std::string& fl
 void add_attribute_flag(CLI::App& command, const Op& op, const AttributeSpec& attribute,
                         std::vector<AttributeSetting>& settings) {
   const std::string flag = flag_of(op.family(), attribute);
-  if (command.get_option_no_throw(flag) != nullptr) return;  // Of another op, or of the command.
+  if (command.get_option_no_throw(flag) != nullptr) return;  // A flag of another op, or of the command.
   std::string names = flag;
   for (const auto& [of, others] : kSpellings) {
     if (of == attribute.name) names += others;

@@ -14,7 +14,7 @@
 namespace attune {
 namespace {
 
-constexpr uint64_t kMemoryBytes = uint64_t{8} << 30;  // Of addresses; it maps 0.3 GB of libraries.
+constexpr uint64_t kMemoryBytes = uint64_t{8} << 30;  // Address space; the helper maps 0.3 GB of libraries.
 constexpr Milliseconds kDeadline{60'000};
 
 /// A program of NVRTC that ends with its owner.

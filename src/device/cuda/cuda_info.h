@@ -24,8 +24,8 @@ struct CudaRates {
   int64_t multiprocessors = 0;
   double clock_ghz = 0;  ///< The highest that the multiprocessors run at.
 };
-/// Dense multiplications and additions by data type, in GFLOP/s, at the highest clock. fp32 counts the plain units:
-/// tf32 has not the accuracy of fp32. Empty for an architecture that is not known.
+/// Dense multiplications and additions by data type, in GFLOP/s, at the highest clock. fp32 counts the plain units,
+/// because a product in tf32 is less precise than one in fp32. Empty for an architecture that is not known.
 std::map<std::string, double> cuda_peak_gflops(const CudaRates& rates);
 
 }  // namespace attune

@@ -38,7 +38,7 @@ class CudaMemory final : public DeviceMemory {
 
   const CudaDriver& driver_;
   CUcontext context_;
-  std::mutex mutex_;  ///< Of all below.
+  std::mutex mutex_;  ///< Guards all below.
   std::optional<DeviceKernels> kernels_;
   std::unordered_map<void*, CUdeviceptr> blocks_;  ///< Those of allocations that begin within theirs.
 };

@@ -42,7 +42,7 @@ class DeviceKernels {
   CUmodule module_ = nullptr;
   CUfunction fill_ = nullptr, scan_ = nullptr, hash_ = nullptr, read_ = nullptr, clock_ = nullptr;
   CUevent begin_ = nullptr, end_ = nullptr;
-  CUdeviceptr words_ = 0;  ///< What a kernel answers.
+  CUdeviceptr words_ = 0;  ///< Words that a kernel answers.
 };
 
 }  // namespace attune

@@ -24,7 +24,7 @@ std::unique_ptr<Device> open_fake_device(std::string_view, int64_t) { return std
 
 }  // namespace
 
-/// What a stream has captured, in order.
+/// The launches that a stream has captured, in order.
 class FakeDevice::FakeGraph final : public Graph {
  public:
   FakeGraph(std::vector<std::function<void()>> work, std::vector<std::shared_ptr<void>> kept)

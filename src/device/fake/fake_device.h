@@ -34,7 +34,7 @@ class FakeDevice final : public Device, private DeviceThreads, private CallerStr
   FakeDevice(const FakeDevice&) = delete;
   FakeDevice& operator=(const FakeDevice&) = delete;
 
-  /// What a launch takes beside its kernel's time, unless it is part of a graph.
+  /// Time of a launch beside its kernel's, unless it is part of a graph.
   static constexpr double kLaunchUs = 0.5;
   /// Enqueues a kernel, which takes this time, on a stream (Stream::native()): runs it now, or with each launch of the
   /// graph that the stream is capturing.
@@ -81,7 +81,7 @@ class FakeDevice final : public Device, private DeviceThreads, private CallerStr
   double factor_ = 1;  ///< Noise factor of the current watched part; 1 outside.
   bool dirty_ = false;
   bool healthy_ = true;
-  std::string broken_path_;  ///< Of $ATTUNE_FAKE_BROKEN_DEVICE; empty: not set.
+  std::string broken_path_;  ///< Path of $ATTUNE_FAKE_BROKEN_DEVICE; empty: not set.
 };
 
 }  // namespace attune

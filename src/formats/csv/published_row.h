@@ -18,7 +18,7 @@ struct PublishedRow {
   int64_t num_units = 0;
   std::string model;  ///< Column `device`.
   std::string layout = kPlainLayout;
-  Requirement require = Requirement::none;  ///< What the kernel was verified to keep.
+  Requirement require = Requirement::none;  ///< Requirement for which the kernel was verified.
   std::string kernel_name;                  ///< Candidate::name().
   std::string libtype;                      ///< First part of the solver's id.
   int64_t algorithm = -1;                   ///< The vendor's number for `solidx` or `kernelId`, or -1.

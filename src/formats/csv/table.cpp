@@ -64,7 +64,7 @@ class RowReader {
   const FamilySpec& family_;
   KeyCells keys_;
   size_t file_;
-  std::vector<std::optional<size_t>> places_;  ///< Of table_columns().
+  std::vector<std::optional<size_t>> places_;  ///< Places of table_columns().
 };
 
 std::string without_place(std::string_view sentence, const std::string& place) {

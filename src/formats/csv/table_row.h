@@ -20,7 +20,7 @@ struct TableRow {
   std::string gfx;                          ///< Derived from cu_num if an old file has no gfx column; may be empty.
   int64_t num_units = 0;                    ///< `cu_num`; 0 if the file has no such column.
   std::string device, layout, tag;          ///< Model, layout name, `_tag`; empty if the file has no such column.
-  Requirement require = Requirement::none;  ///< What the row states that its kernel keeps.
+  Requirement require = Requirement::none;  ///< Requirement that the row states of its kernel.
   std::string kernel_name, libtype;
   std::optional<double> us;  ///< nullopt for a time that is zero, negative, not finite, or not a number.
   std::optional<double> err_ratio, tflops, bw;

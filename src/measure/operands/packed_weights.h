@@ -68,7 +68,7 @@ class PackedWeights {
   size_t num_operands_;
   uint32_t alignment_;
   OwnBuffer block_;
-  std::optional<WriteProtection> protection_;            ///< Of the copies, once they are packed.
+  std::optional<WriteProtection> protection_;            ///< Protection of the copies, once they are packed.
   std::vector<void*> pointers_;                          ///< The rotation's copies × operands.
   std::array<std::unique_ptr<CheckedCopy>, 2> checked_;  ///< By Distribution.
 };

@@ -29,7 +29,7 @@ bool rotates(const TensorSpec& spec, CachePolicy policy) noexcept {
 RotationSize size_rotation(std::span<const TensorSpec> specs, CachePolicy policy, int64_t cache_bytes,
                            uint64_t limit_bytes) {
   RotationSize size{.policy = policy};
-  uint64_t input_bytes = 0;  // Of those that rotate.
+  uint64_t input_bytes = 0;  // Size of the inputs that rotate.
   for (const TensorSpec& spec : specs) {
     const bool is_copied = rotates(spec, policy);
     (is_copied ? size.copy_bytes : size.shared_bytes) += spec.bytes();

@@ -85,7 +85,7 @@ class Rotation {
   RotationSize size_;
   size_t num_operands_;
   OwnBuffer inputs_, outputs_;
-  std::optional<WriteProtection> protection_;  ///< Of the inputs, once they are filled.
+  std::optional<WriteProtection> protection_;  ///< Protection of the inputs, once they are filled.
   std::vector<void*> pointers_;                ///< copies × operands
   CopyPicker picker_;
 };

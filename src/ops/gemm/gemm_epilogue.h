@@ -7,13 +7,13 @@
 
 namespace attune {
 
-/// What a product does with its sums beyond the bias: C = out_scale · act(alpha · A·B + bias + beta · residual), in
-/// fp32 (or wider) and rounded once, to the type of C. A and B are not read where alpha is 0.
+/// The operations of a product on its sums after the bias: C = out_scale · act(alpha · A·B + bias + beta · residual),
+/// in fp32 (or wider) and rounded once, to the type of C. A and B are not read where alpha is 0.
 struct GemmEpilogue {
   Activation act = Activation::none;
   Factor alpha = Factor::one, beta = Factor::zero;
   bool out_scale = false;
-  /// Of a normalised problem. Throws invalid_input for an unknown name.
+  /// Returns the epilogue of a normalised problem. Throws invalid_input for an unknown name.
   static GemmEpilogue of(const Problem& problem);
   bool is_none() const noexcept { return *this == GemmEpilogue(); }
   bool operator==(const GemmEpilogue&) const = default;

@@ -141,14 +141,14 @@ TEST(GemmEpilogue, CountsWhatItReads) {
 
 /// Φ(1) and so on, from tables.
 TEST(GemmEpilogue, ActivatesAsPublished) {
-  struct Known {
+  struct PublishedValues {
     const char* act;
     double at_one, at_minus_one;
   };
   for (const auto& [act, at_one, at_minus_one] :
-       {Known{"relu", 1, 0}, Known{"gelu", 0.8413447460685429, -0.15865525393145707},
-        Known{"gelu_tanh", 0.8411919906082768, -0.15880800939172324},
-        Known{"silu", 0.7310585786300049, -0.2689414213699951}}) {
+       {PublishedValues{"relu", 1, 0}, PublishedValues{"gelu", 0.8413447460685429, -0.15865525393145707},
+        PublishedValues{"gelu_tanh", 0.8411919906082768, -0.15880800939172324},
+        PublishedValues{"silu", 0.7310585786300049, -0.2689414213699951}}) {
     EpilogueOperands operands(epilogue_problem(fmt::format("m=1 n=2 k=1 dtype=fp32 act={}", act)));
     operands.set("a", {1});
     operands.set("b", {1, -1});

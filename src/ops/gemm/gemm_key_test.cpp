@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-/// What a problem of a family with these sizes, types and flags has under an attribute.
+/// Returns the value of an attribute of a problem with these sizes, types and flags.
 int64_t expected_value(const GemmKey& key, std::string_view attribute) {
   const auto flag = [&](uint8_t mask) { return (key.flags & mask) != 0 ? 1 : 0; };
   if (attribute == "m") return key.m;

@@ -119,7 +119,7 @@ Work GemmOp::work(const Problem& problem) const {
   for (const TensorSpec& tensor : tensors(problem)) {
     if (has_product || (tensor.role != "a" && tensor.role != "b")) bytes += static_cast<double>(tensor.bytes());
   }
-  // Of an epilogue the product is counted alone, as others count it.
+  // The operations of an epilogue are not counted, as others do not count them.
   return {.flops = 2 * (has_product ? shape.macs() : static_cast<double>(shape.m) * static_cast<double>(shape.n)),
           .bytes = bytes,
           .arithmetic = shape.in};

@@ -10,8 +10,8 @@
 
 namespace attune {
 
-/// What a strategy is given: the configs of one solver for one problem on one device, and what is known of them
-/// beforehand. A value, cheap to copy.
+/// The input of a strategy: the configs of one solver for one problem on one device, and their known results. A value,
+/// cheap to copy.
 struct SearchTask {
   Domain domain;  ///< The configs it may ask for, and their space.
   Problem problem;
@@ -20,7 +20,7 @@ struct SearchTask {
   /// Indices to ask for first: the untuned config, the incumbent, the winners of similar problems. Those that the
   /// domain does not contain are passed over.
   std::vector<uint64_t> start;
-  /// What earlier runs recorded of this problem's configs, with the present versions. They take no part in the contest
+  /// Trials of this problem's configs in earlier runs, with the present versions. They take no part in the contest
   /// unless they are asked for, which measures nothing anew that the journal has.
   std::vector<Trial> prior;
   /// Costs of one candidate, as far as they are known; the trials that are told say better.

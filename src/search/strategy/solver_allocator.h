@@ -10,10 +10,10 @@
 
 namespace attune {
 
-/// What an allocator sees of a solver that takes part in a problem; a strategy of its own searches its configs.
+/// An allocator's view of a solver that takes part in a problem; the solver's own strategy searches its configs.
 struct SolverState {
   std::string solver;      ///< Its id.
-  TrialLog trials;         ///< What its strategy was told in this run: results, costs, the best.
+  TrialLog trials;         ///< Trials that its strategy was told in this run: results, costs, the best.
   uint64_t num_asked = 0;  ///< Candidates that its strategy has named.
   bool idle = false;       ///< It has nothing to name in this request.
 };

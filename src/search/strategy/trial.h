@@ -6,13 +6,13 @@
 
 namespace attune {
 
-/// What is known of one config that was tried. A later trial of an index replaces the earlier one, so its figures
+/// The results of one config that was tried. A later trial of an index replaces the earlier one, so its figures
 /// include the earlier ones.
 struct Trial {
   uint64_t index = 0;  ///< In the solver's space.
   Status status = Status::ok;
-  double median_us = 0;      ///< Of its samples so far; 0: not timed.
-  double spread = 0;         ///< Of one sample, as spread_of() has it; 0: unknown, or fewer than two samples.
+  double median_us = 0;      ///< Median of its samples so far; 0: not timed.
+  double spread = 0;         ///< Spread of one sample, as of spread_of(); 0: unknown, or fewer than two samples.
   uint32_t num_samples = 0;  ///< Valid samples so far.
   double prepare_s = 0;      ///< Seconds spent in this run to compile, load and verify it; 0: none, or unknown.
   double timing_s = 0;       ///< Seconds of its launches for samples in this run, timed and as many untimed.

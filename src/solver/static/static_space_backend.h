@@ -8,7 +8,7 @@ namespace attune {
 /// stands once.
 class StaticSpaceBackend : public Backend {
  public:
-  /// What is stated must outlive the backend, as the solvers of a registry do. Copies the description.
+  /// `stated` must outlive the backend, as the solvers of a registry do. The backend copies the description.
   StaticSpaceBackend(const StaticSpace& stated, const DeviceInfo& device) : stated_(stated), device_(device) {}
   SearchSpace space(const Problem& problem) final { return stated_.space(problem, device_); }
   Config untuned(const Problem& problem) final { return stated_.untuned(problem, device_); }

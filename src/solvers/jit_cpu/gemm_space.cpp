@@ -20,7 +20,7 @@ constexpr int64_t kSmallWork = 8'000'000;  // Multiplications a thread does whil
 // Multiplications up to which a start runs on one thread. Measured (docs/performance.md, One thread or all): a product
 // of one row breaks even between 4,096 and 9,216, because it streams the weights, one of 16 rows between 262,144 and
 // 589,824.
-constexpr int64_t kOneThreadWorkOfFewRows = 4'096;  // Of less than kTileMLeast.
+constexpr int64_t kOneThreadWorkOfFewRows = 4'096;  // Work of fewer rows than kTileMLeast.
 constexpr int64_t kOneThreadWork = 262'144;
 constexpr int64_t kSmallOutput = 128 * 1024;
 constexpr int64_t kDefaultL2 = 1 << 20;  // Used if the device does not report it.
@@ -153,8 +153,8 @@ std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
 
 /// Threads of a start.
 int64_t start_threads(const GemmShape& shape, const DeviceInfo& device) {
-  const int64_t most_work = shape.m < kTileMLeast ? kOneThreadWorkOfFewRows : kOneThreadWork;
-  return shape.m * shape.n <= most_work / shape.k ? 1 : device.num_units;
+  const int64_t max_work = shape.m < kTileMLeast ? kOneThreadWorkOfFewRows : kOneThreadWork;
+  return shape.m * shape.n <= max_work / shape.k ? 1 : device.num_units;
 }
 
 /// Few panels: the group with the least padding, wide ones first, as they read the broadcast operand less often. Many:

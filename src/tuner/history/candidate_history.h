@@ -26,7 +26,7 @@ class CandidateHistory {
     double spread = 0;  ///< As in Trial.
     uint32_t num_samples = 0;
     uint64_t workspace_bytes = 0;
-    /// What a strategy is told of it; the index is not set.
+    /// Returns the trial that a strategy is told; the index is not set.
     Trial trial() const;
   };
   /// Conditions under which an earlier result is reused; it must share them with this run.

@@ -11,7 +11,7 @@
 
 namespace attune {
 
-/// What earlier runs say of a problem: it is decided, a table's row is kept, or it is measured.
+/// The state of a problem after earlier runs: it is decided, a table's row is kept, or it is measured.
 struct DecisionRecall {
   std::optional<Decision> decision;  ///< Final, and of the present binaries: it is used again.
   bool keeps_row = false;            ///< No newer result: a table's row stays as it is.

@@ -28,7 +28,7 @@ struct DecisionFacts {
   Versions versions;
   std::string strategy;
   std::optional<Incumbent> incumbent;
-  Deadlines deadlines;        ///< Of this run.
+  Deadlines deadlines;        ///< Deadlines of this run.
   bool is_cut_short = false;  ///< Some candidates were not asked for, or time or an interrupt ended it.
   bool pause_cut = false;     ///< The confirm began before its pause had passed.
   Timing timing = Timing::clock;

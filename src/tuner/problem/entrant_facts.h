@@ -11,7 +11,7 @@
 
 namespace attune {
 
-/// What a run knows of an admitted candidate.
+/// A run's knowledge of an admitted candidate.
 struct EntrantFacts {
   Candidate candidate;
   Slot slot = 0;
@@ -20,7 +20,7 @@ struct EntrantFacts {
   Timing timing = Timing::clock;  ///< How its samples can be timed, see Admitted.
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
   bool shortlisted = false;
-  Requirement states = Requirement::none;  ///< What its plan states, and was found to keep.
+  Requirement states = Requirement::none;  ///< Requirement that its plan states, and was found to keep.
   std::vector<BinaryIdentity> binaries;
   std::vector<BinaryMetadata> metadata;  ///< compiler_reports() of the binaries.
   double prepare_s = 0, timing_s = 0;    ///< Spent on it in this run, see Trial.

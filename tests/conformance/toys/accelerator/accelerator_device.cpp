@@ -42,9 +42,9 @@ class Exemption final : public CaptureExemption {
 
 }  // namespace
 
-/// What the process knows of one accelerator.
+/// The state of one accelerator in this process.
 struct Accelerator::Memory {
-  std::recursive_mutex mutex;  ///< Of all below.
+  std::recursive_mutex mutex;  ///< Guards all below.
   bool is_healthy = true;
   double now_us = 0;
   uint64_t num_captures = 0;
@@ -224,7 +224,7 @@ Buffer Accelerator::allocate(uint64_t bytes, uint32_t alignment) {
   for (Queue* queue : memory_.queues) queue->spoil();
   const uint64_t step = std::max<uint64_t>(alignment, 256);
   const uintptr_t begin = (memory_.end + step - 1) / step * step;
-  memory_.end = begin + bytes + step;  // What lies between two allocations belongs to none.
+  memory_.end = begin + bytes + step;  // The gap between two allocations belongs to none.
   memory_.allocations.emplace(begin, std::vector<std::byte>(std::max<uint64_t>(bytes, 1), std::byte{0xcd}));
   return {reinterpret_cast<void*>(begin), bytes};
 }
