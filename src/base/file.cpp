@@ -7,11 +7,13 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -196,6 +198,17 @@ size_t FileReader::read(std::span<char> buffer) {
     if (count >= 0) return static_cast<size_t>(count);
     if (errno != EINTR) fail(ErrorCode::io, "cannot read the file ({}): '{}'", reason(errno), path_.string());
   }
+}
+
+std::string read_file_end(const fs::path& path, uint64_t max_bytes) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return {};
+  const auto size = static_cast<uint64_t>(file.tellg());
+  std::string text(std::min(size, max_bytes), '\0');
+  file.seekg(static_cast<std::streamoff>(size - text.size()));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
 }
 
 std::string read_file(const fs::path& path, uint64_t max_bytes) {

@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "compile/compile_messages.h"
 #include "compile/compiler_failure.h"
@@ -119,13 +118,8 @@ bool CompileHelper::is_spent() const {
 }
 
 std::string CompileHelper::last_words() const {
-  constexpr std::streamoff kMax = 200;
-  std::ifstream file(folder_.path() / kOutput, std::ios::binary | std::ios::ate);
-  if (!file) return {};
-  const auto bytes = static_cast<std::streamoff>(file.tellg());
-  file.seekg(std::max<std::streamoff>(0, bytes - kMax));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return shown(trim(text), kMax);
+  constexpr size_t kMaxBytes = 200;
+  return shown(trim(read_file_end(folder_.path() / kOutput, kMaxBytes)), kMaxBytes);
 }
 
 std::unique_ptr<CompileHelper> CompileHelpers::begin(const LibraryCompiler& compiler, const CompileTask& task,

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/machine.h"
 #include "base/text.h"
 
@@ -191,13 +190,8 @@ Death WorkerProcess::death(WaitStatus status) {
 
 /// The last output of libraries on standard output and error, such as `free(): invalid pointer`.
 std::string WorkerProcess::last_output() const {
-  constexpr std::streamoff kMax = 200;
-  std::ifstream file(folder_.path() / kOutput, std::ios::binary | std::ios::ate);
-  if (!file) return {};
-  const auto bytes = static_cast<std::streamoff>(file.tellg());
-  file.seekg(std::max<std::streamoff>(0, bytes - kMax));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return std::string(trim(text));
+  constexpr size_t kMaxBytes = 200;
+  return std::string(trim(read_file_end(folder_.path() / kOutput, kMaxBytes)));
 }
 
 }  // namespace attune
