@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -201,6 +200,17 @@ size_t FileReader::read(std::span<char> buffer) {
   }
 }
 
+std::string read_file_end(const fs::path& path, uint64_t max_bytes) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return {};
+  const auto size = static_cast<uint64_t>(file.tellg());
+  std::string text(std::min(size, max_bytes), '\0');
+  file.seekg(static_cast<std::streamoff>(size - text.size()));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
+
 std::string read_file(const fs::path& path, uint64_t max_bytes) {
   FileReader reader(path);
   const auto too_large = [&] {
@@ -217,15 +227,6 @@ std::string read_file(const fs::path& path, uint64_t max_bytes) {
     content.append(buffer.data(), count);
   }
   return content;
-}
-
-std::string file_tail(const fs::path& path, size_t max_bytes) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return {};
-  const std::streamoff end = file.tellg();
-  file.seekg(std::max<std::streamoff>(0, end - static_cast<std::streamoff>(max_bytes)));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return std::string(trim(text));
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content, unsigned mode) {

@@ -29,10 +29,8 @@ class FileReader {
 
 /// Returns the whole file. Throws like FileReader, and invalid_input for more than `max_bytes`, before reading further.
 std::string read_file(const std::filesystem::path& path, uint64_t max_bytes = 1ull << 30);
-
-/// Returns the last `max_bytes` of a file, without white space at both ends: what a process printed before it ended.
-/// Empty for a file that cannot be read.
-std::string file_tail(const std::filesystem::path& path, size_t max_bytes);
+/// Returns the last `max_bytes` of a file, or all of it. Empty for a file that cannot be read.
+std::string read_file_end(const std::filesystem::path& path, uint64_t max_bytes);
 
 /// Writes to a temporary file in the same folder, syncs file and folder and renames: readers see the old content or the
 /// new, never a part. Keeps an existing file's mode (a new file gets `mode` less the umask); a symbolic link is

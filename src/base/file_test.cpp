@@ -170,6 +170,15 @@ TEST_F(File, MoreThanTheLimitIsRejected) {
   EXPECT_EQ(error_of([&] { read_file("/dev/zero", 1 << 20); }).code(), ErrorCode::invalid_input);
 }
 
+TEST_F(File, ItsEndIsReadAloneAndIsEmptyIfItCannotBeRead) {
+  put("x", "12345");
+  EXPECT_EQ(read_file_end(folder_ / "x", 2), "45");
+  EXPECT_EQ(read_file_end(folder_ / "x", 5), "12345");
+  EXPECT_EQ(read_file_end(folder_ / "x", 99), "12345");
+  EXPECT_EQ(read_file_end(folder_ / "missing", 9), "");
+  EXPECT_EQ(read_file_end(folder_, 9), "");
+}
+
 TEST_F(File, WritingKeepsTheModeOfAnExistingFile) {
   put("x", "old");
   ASSERT_EQ(::chmod((folder_ / "x").c_str(), 0640), 0);
@@ -341,13 +350,6 @@ TEST_F(File, LeftOversOfDeadProcessesAreRemoved) {
   remove_stale_temporaries(folder_ / "t.csv");
   EXPECT_EQ(num_files(), kept.size());
   for (const auto& name : kept) EXPECT_TRUE(fs::exists(folder_ / name)) << name;
-}
-
-TEST_F(File, TheTailIsTheEndWithoutWhiteSpaceAround) {
-  put("output", "first line\nfree(): invalid pointer\n\n");
-  EXPECT_EQ(file_tail(folder_ / "output", 10), "pointer");
-  EXPECT_EQ(file_tail(folder_ / "output", 1000), "first line\nfree(): invalid pointer");
-  EXPECT_EQ(file_tail(folder_ / "missing", 10), "");
 }
 
 }  // namespace

@@ -36,22 +36,20 @@ std::string boot() {
 }
 
 nlohmann::ordered_json json_of(const RunProgress& progress) {
-  return {{"boot", boot()},
-          {"pid", ::getpid()},
-          {"started_ticks", started_ticks(::getpid())},
-          {"shapes", progress.num_shapes},
-          {"decided", progress.num_decided},
-          {"given_up", progress.num_given_up},
-          {"left", progress.num_left},
-          {"doing", progress.doing},
-          {"elapsed_s", progress.elapsed_s},
-          {"budget_s", progress.budget_s},
-          {"best_ratio", progress.best_ratio},
-          {"best_shape", progress.best_shape},
-          {"failures", progress.failures},
-          {"device", progress.device},
-          {"table", progress.table},
-          {"journal", progress.journal}};
+  return {{"device", progress.device},         {"shapes", progress.num_shapes},     {"decided", progress.num_decided},
+          {"given_up", progress.num_given_up}, {"left", progress.num_left},         {"doing", progress.doing},
+          {"elapsed_s", progress.elapsed_s},   {"best_ratio", progress.best_ratio}, {"best_shape", progress.best_shape},
+          {"failures", progress.failures},     {"table", progress.table},           {"journal", progress.journal}};
+}
+
+/// The content of a run's file: its progress, and the facts by which readers know that its process still runs.
+nlohmann::ordered_json file_json(const RunProgress& progress) {
+  nlohmann::ordered_json json = json_of(progress);
+  json["boot"] = boot();
+  json["pid"] = ::getpid();
+  json["started_ticks"] = started_ticks(::getpid());
+  json["budget_s"] = progress.budget_s;
+  return json;
 }
 
 /// Throws nlohmann's errors for a file that is not ours.
@@ -132,10 +130,18 @@ void ProgressFile::write(const RunProgress& progress) {
   written_s_ = progress.elapsed_s;
   try {
     write_file_atomically(file_,
-                          json_of(progress).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+                          file_json(progress).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } catch (const Error&) {
     file_.clear();
   }
+}
+
+std::string run_json(const RunningRun& run) {
+  nlohmann::ordered_json json = {{"pid", run.pid}};
+  json.update(json_of(run.progress));
+  json["shapes_a_minute"] = run.progress.shapes_a_minute();
+  if (const auto left = run.progress.left_s()) json["left_s"] = *left;
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::vector<RunningRun> running_runs(const std::filesystem::path& state) {

@@ -56,6 +56,8 @@ struct RunningRun {
   int64_t pid = 0;
   RunProgress progress;
 };
+/// Returns a run as a JSON object, with its speed and the time that is left.
+std::string run_json(const RunningRun& run);
 /// Returns the runs on this machine that a state folder shows, by process number, and removes the files of dead runs.
 std::vector<RunningRun> running_runs(const std::filesystem::path& state);
 

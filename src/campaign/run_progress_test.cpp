@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.h"
 #include "process/temporary_folder.h"
 
@@ -50,6 +52,19 @@ TEST(RunProgressNumbers, TheTimeLeftFollowsFromTheShapesThatEndedAndTheBudget) {
 TEST(RunProgressNumbers, RemarksNameRateBestAndFailures) {
   EXPECT_EQ(half_done().remarks(), "2.0 decided a minute, about 1m 00s left, best 1.50× (1×2×3), failed: 3 crashed");
   EXPECT_EQ(RunProgress{}.remarks(), "");
+}
+
+TEST(RunProgressNumbers, JsonHoldsThemWithTheProcessAndTheSpeed) {
+  RunningRun run{.pid = 47, .progress = half_done()};
+  const auto json = nlohmann::json::parse(run_json(run));
+  EXPECT_EQ(json["pid"], 47);
+  EXPECT_EQ(json["shapes"], 4);
+  EXPECT_EQ(json["decided"], 2);
+  EXPECT_EQ(json["shapes_a_minute"], 2);
+  EXPECT_EQ(json["left_s"], 60);
+  EXPECT_EQ(json["failures"]["crashed"], 3);
+  run.progress.num_decided = 0;
+  EXPECT_FALSE(nlohmann::json::parse(run_json(run)).contains("left_s")) << "nothing ended yet";
 }
 
 class RunFiles : public testing::Test {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <functional>
-#include <set>
 #include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
@@ -19,6 +16,7 @@
 #include "device/devices.h"
 #include "report/entry_line.h"
 #include "report/evidence_file.h"
+#include "report/journal_listing.h"
 #include "report/output_files.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
@@ -49,59 +47,22 @@ Query query_of(const JournalOptions& options) {
 
 /// Why a text is no status of an entry; empty if it is one.
 std::string refuse_status(const std::string& text) {
-  const bool is_ending = text == "done" || text == "failed" || text == "interrupted";
-  if (is_ending || parse_status(text) || parse_verdict(text)) return {};
-  return fmt::format("'{}' is no outcome, verdict or ending", shown(text));
+  return is_entry_status(text) ? std::string() : fmt::format("'{}' is no outcome, verdict or ending", shown(text));
 }
 
 void print(const std::string& line) { print_line(stdout, line); }
 void print_object(const std::string& json) { std::printf("%s\n", json.c_str()); }
 
-/// Counts unique candidates of problems, from both announcements and measurements, because compaction drops the former.
-class CandidateCount {
- public:
-  void add(const Entry& entry) {
-    if (const auto* started = std::get_if<Started>(&entry)) add_one(*started);
-    if (const auto* record = std::get_if<Record>(&entry)) add_one(*record);
-  }
-  size_t value() const noexcept { return seen_.size(); }
-
- private:
-  template <typename Tried>
-  void add_one(const Tried& tried) {
-    seen_.insert(hash128(fmt::format("{}\n{}\n{}", tried.problem.key(), tried.device, tried.candidate.name())));
-  }
-  std::set<Hash128> seen_;
-};
-
-/// Refuses a run that the journal does not have: its number is given when it begins, so it cannot be waited for.
-void check_run(const Journal& journal, int64_t run) {
-  if (run == 0) return;
-  const EntryCounts counts = journal.count({.run = run, .runs = true});
-  if (counts.runs + counts.started + counts.records + counts.decisions > 0) return;
-  fail(ErrorCode::invalid_input,
-       "the journal has no such run; `attune journal show` lists the runs of decisions, and `attune journal follow` "
-       "without --run shows a run as it begins: {}",
-       run);
-}
-
 /// Prints the newest decisions, the newest last, and how many there are.
 int run_show_newest(const JournalOptions& options, const Journal& journal,
                     const std::function<void(const Decision&, const Stamp&)>& show) {
-  Query query = query_of(options);
-  query.started = query.records = query.pardons = false;
-  const Query all = query;
-  query.newest_first = true;
-  query.limit = options.limit;
-  std::vector<std::pair<Decision, Stamp>> newest;
-  const size_t num_damaged = journal.scan(
-      query, [&](const Entry& entry, const Stamp& stamp) { newest.emplace_back(std::get<Decision>(entry), stamp); });
-  for (auto one = newest.rbegin(); one != newest.rend(); ++one) show(one->first, one->second);
+  const NewestDecisions newest = newest_decisions(journal, query_of(options), options.limit);
+  for (const auto& [decision, stamp] : newest.decisions) show(decision, stamp);
   const auto file = journal_file(options.journal);
   if (!options.json)
-    print(fmt::format("{} of {}; {}", newest.size(),
-                      counted(static_cast<size_t>(journal.count(all).decisions), "decision"), file.string()));
-  note_damaged(num_damaged, file);
+    print(fmt::format("{} of {}; {}", newest.decisions.size(),
+                      counted(count_decisions(journal, query_of(options)), "decision"), file.string()));
+  note_damaged(newest.num_damaged, file);
   return 0;
 }
 
@@ -119,19 +80,15 @@ int run_show(const JournalOptions& options) {
   };
   if (!options.json) print(fmt::format("{}  {}", stamp_header(), result_header()));
   if (options.limit > 0) return run_show_newest(options, *journal, show);
-  size_t num_records = 0, num_decisions = 0;
-  CandidateCount candidates;
+  EntryTally tally;
   const size_t num_damaged = journal->scan(query_of(options), [&](const Entry& entry, const Stamp& stamp) {
-    candidates.add(entry);
-    num_records += std::holds_alternative<Record>(entry);
-    if (const auto* decision = std::get_if<Decision>(&entry)) {
-      ++num_decisions;
-      show(*decision, stamp);
-    }
+    tally.add(entry);
+    if (const auto* decision = std::get_if<Decision>(&entry)) show(*decision, stamp);
   });
   if (!options.json)
-    print(fmt::format("{}, {} of {}; {}", counted(num_decisions, "decision"), counted(num_records, "record"),
-                      counted(candidates.value(), "candidate"), file.string()));
+    print(fmt::format("{}, {} of {}; {}", counted(tally.num_decisions(), "decision"),
+                      counted(tally.num_records(), "record"), counted(tally.num_candidates(), "candidate"),
+                      file.string()));
   note_damaged(num_damaged, file);
   return 0;
 }

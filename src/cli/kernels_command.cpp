@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+#include <span>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/line_output.h"
@@ -18,9 +16,8 @@
 #include "cli/flags/value_checks.h"
 #include "formats/csv/table.h"
 #include "ops/family.h"
-#include "report/entry_line.h"
 #include "report/json_output.h"
-#include "solver/contender.h"
+#include "report/kernel_listing.h"
 #include "tables/kernel_rows.h"
 #include "tables/row_status.h"
 
@@ -50,51 +47,6 @@ std::filesystem::path existing_cache_folder(const KernelsOptions& options) {
   return cache_folder(options);
 }
 
-constexpr const char* kListLayout = "{:<16}  {:<24}  {:>9}  {:<12}  {:<10}  {:<56}  {:<18}  {}";
-
-/// A compiled kernel as it is listed.
-struct ListedKernel {
-  Binary binary;
-  uintmax_t bytes = 0;
-  int64_t made_at_ms = 0;              ///< Since 1970, UTC.
-  std::optional<Candidate> candidate;  ///< For which it was compiled; nothing: unknown.
-  std::string entry;                   ///< The functions in it.
-};
-
-/// Returns nothing for a kernel that was removed meanwhile.
-std::optional<ListedKernel> listed_kernel(const Binary& binary) {
-  ListedKernel kernel{.binary = binary};
-  std::error_code gone;
-  kernel.bytes = std::filesystem::file_size(binary.file, gone);
-  const auto written = std::filesystem::last_write_time(binary.file, gone);
-  if (gone) return std::nullopt;
-  const auto made_at = std::chrono::file_clock::to_sys(written).time_since_epoch();
-  kernel.made_at_ms = std::chrono::duration_cast<std::chrono::milliseconds>(made_at).count();
-  if (const auto entries = binary.metadata.find("entries"); entries != binary.metadata.end())
-    kernel.entry = entries->second;
-  const auto named = binary.metadata.find("candidate");
-  if (named == binary.metadata.end()) return kernel;
-  try {
-    kernel.candidate = Candidate::parse(named->second);
-  } catch (const Error&) {
-    // Written by another version.
-  }
-  return kernel;
-}
-
-nlohmann::ordered_json json_of(const ListedKernel& kernel) {
-  const Binary& binary = kernel.binary;
-  nlohmann::ordered_json json = {{"arch", binary.arch},           {"recipe", binary.recipe},
-                                 {"toolchain", binary.toolchain}, {"sha256", binary.sha256},
-                                 {"bytes", kernel.bytes},         {"made_at", utc_time_text(kernel.made_at_ms)},
-                                 {"file", binary.file.string()},  {"metadata", binary.metadata}};
-  if (kernel.candidate) {
-    json["solver"] = kernel.candidate->solver;
-    json["config"] = kernel.candidate->config.key();
-  }
-  return json;
-}
-
 /// Lists kernels with the candidate for which each was compiled; others may share it.
 int list_kernels(const KernelsOptions& options) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -103,21 +55,13 @@ int list_kernels(const KernelsOptions& options) {
   for (const Binary& binary : KernelCache({existing_cache_folder(options)}, kProgramCacheBytes).list()) {
     const auto kernel = listed_kernel(binary);
     if (!kernel) continue;
-    total += kernel->bytes;
-    if (!options.json && num_kernels == 0) {
-      print_line(stdout, fmt::format(kListLayout, "compiled (UTC)", "solver", "bytes", "toolchain", "function",
-                                     "config", "arch", "recipe"));
-    }
+    total += kernel->num_bytes;
+    if (!options.json && num_kernels == 0) print_line(stdout, kernel_header());
     ++num_kernels;
-    if (options.json) {
-      list.push_back(json_of(*kernel));
-    } else {
-      const auto& candidate = kernel->candidate;
-      print_line(stdout,
-                 fmt::format(kListLayout, short_time({.at_ms = kernel->made_at_ms}),
-                             candidate ? candidate->solver : "-", kernel->bytes, binary.toolchain, kernel->entry,
-                             candidate ? candidate->config.key() : "-", binary.arch, binary.recipe));
-    }
+    if (options.json)
+      list.push_back(nlohmann::ordered_json::parse(kernel_json(*kernel)));
+    else
+      print_line(stdout, kernel_line(*kernel));
   }
   if (options.json)
     print_json(list);
@@ -146,26 +90,16 @@ int build_kernels(const KernelsOptions& options) {
       kernel_rows(table, view.device(), [&](const Problem& problem) { return view.contenders(problem); });
   for (const auto& [row, why] : rows.unusable)
     print_line(stderr, fmt::format("{}: skipped: {}", place_of(table, *row), why));
-  std::vector<Kernels::Request> requests;
-  for (const KernelRow& one : rows.usable)
-    requests.push_back({&one.problem, find_contender(one.contenders, one.candidate.solver), one.candidate});
-  const auto built = view.kernels().build(requests);
-  size_t num_failed = 0, num_rows = 0;
-  std::set<std::string> files;
-  for (size_t i = 0; i < built.size(); ++i) {
-    for (const Binary& binary : built[i].binaries) files.insert(binary.file.string());
-    num_rows += !built[i].binaries.empty();
-    if (built[i].outcome.ok()) continue;
-    ++num_failed;
-    print_line(stderr, fmt::format("{}: {}: {}", place_of(table, *rows.usable[i].row), name(built[i].outcome.status),
-                                   built[i].outcome.detail));
-  }
+  const RowKernels built = build_row_kernels(
+      rows, [&](std::span<const Kernels::Request> requests) { return view.kernels().build(requests); });
+  for (const auto& [row, outcome] : built.failures)
+    print_line(stderr, fmt::format("{}: {}: {}", place_of(table, *row), name(outcome.status), outcome.detail));
   std::string text =
-      fmt::format("{} with generated kernels: {} in '{}'", counted_of(num_rows, table.rows().size(), "row"),
-                  counted(files.size(), "file"), cache_folder(options).string());
+      fmt::format("{} with generated kernels: {} in '{}'", counted_of(built.num_rows, table.rows().size(), "row"),
+                  counted(built.files.size(), "file"), cache_folder(options).string());
   if (!rows.unusable.empty()) text += fmt::format("; {} skipped", rows.unusable.size());
   print_line(stdout, text);
-  return num_failed == 0 && rows.unusable.empty() ? 0 : 1;
+  return built.failures.empty() && rows.unusable.empty() ? 0 : 1;
 }
 
 void add_kernels_flags(CLI::App& command, Action& chosen) {

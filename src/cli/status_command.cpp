@@ -15,26 +15,6 @@
 namespace attune {
 namespace {
 
-nlohmann::ordered_json json_of(const RunningRun& run) {
-  const RunProgress& progress = run.progress;
-  nlohmann::ordered_json json = {{"pid", run.pid},
-                                 {"device", progress.device},
-                                 {"shapes", progress.num_shapes},
-                                 {"decided", progress.num_decided},
-                                 {"given_up", progress.num_given_up},
-                                 {"left", progress.num_left},
-                                 {"doing", progress.doing},
-                                 {"elapsed_s", progress.elapsed_s},
-                                 {"shapes_a_minute", progress.shapes_a_minute()},
-                                 {"best_ratio", progress.best_ratio},
-                                 {"best_shape", progress.best_shape},
-                                 {"failures", progress.failures},
-                                 {"table", progress.table},
-                                 {"journal", progress.journal}};
-  if (const auto left = progress.left_s()) json["left_s"] = *left;
-  return json;
-}
-
 int run_status(bool json) {
   check_access(home_location());
   const auto runs = running_runs(home_location().path);
@@ -42,7 +22,7 @@ int run_status(bool json) {
   for (const RunningRun& run : runs) {
     const RunProgress& progress = run.progress;
     if (json) {
-      list.push_back(json_of(run));
+      list.push_back(nlohmann::ordered_json::parse(run_json(run)));
       continue;
     }
     const std::string remarks = progress.remarks();

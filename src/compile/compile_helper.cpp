@@ -119,7 +119,7 @@ bool CompileHelper::is_spent() const {
 
 std::string CompileHelper::last_output() const {
   constexpr size_t kMaxBytes = 200;
-  return shown(file_tail(folder_.path() / kOutput, kMaxBytes), kMaxBytes);
+  return shown(trim(read_file_end(folder_.path() / kOutput, kMaxBytes)), kMaxBytes);
 }
 
 std::unique_ptr<CompileHelper> CompileHelpers::begin(const LibraryCompiler& compiler, const CompileTask& task,

@@ -35,4 +35,19 @@ KernelRows kernel_rows(const Table& table, const DeviceInfo& device, const Conte
   return rows;
 }
 
+RowKernels build_row_kernels(const KernelRows& rows, const KernelBuild& build) {
+  std::vector<Kernels::Request> requests;
+  for (const KernelRow& one : rows.usable)
+    requests.push_back({&one.problem, find_contender(one.contenders, one.candidate.solver), one.candidate});
+  const auto results = build(requests);
+  ATTUNE_CHECK(results.size() == requests.size(), "{} results of {} requests", results.size(), requests.size());
+  RowKernels built;
+  for (size_t i = 0; i < results.size(); ++i) {
+    for (const Binary& binary : results[i].binaries) built.files.insert(binary.file);
+    built.num_rows += !results[i].binaries.empty();
+    if (!results[i].outcome.ok()) built.failures.push_back({rows.usable[i].row, results[i].outcome});
+  }
+  return built;
+}
+
 }  // namespace attune

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <filesystem>
 #include <functional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,7 @@
 #include "core/device_info.h"
 #include "formats/csv/table.h"
 #include "solver/contender.h"
+#include "tuner/kernels.h"
 
 namespace attune {
 
@@ -38,5 +42,22 @@ using ContenderQuery = std::function<std::vector<Contender>(const Problem&)>;
 /// the device is not here: there is nothing to build for it. Throws what `contenders` throws, except invalid_input and
 /// unavailable.
 KernelRows kernel_rows(const Table& table, const DeviceInfo& device, const ContenderQuery& contenders);
+
+/// The result of building the kernels of a table's rows.
+struct RowKernels {
+  size_t num_rows = 0;                    ///< Rows that have generated kernels now.
+  std::set<std::filesystem::path> files;  ///< Files of these kernels, which rows may share.
+  struct Failure {
+    const TableRow* row = nullptr;
+    Outcome outcome;
+  };
+  std::vector<Failure> failures;
+};
+/// Builds the kernels of requests, one result each, in order (Kernels::build()).
+using KernelBuild = std::function<std::vector<Kernels::BuildResult>(std::span<const Kernels::Request> requests)>;
+
+/// Builds the kernels of all usable rows with one call of `build`, and throws what that throws. The rows of libraries
+/// need none.
+RowKernels build_row_kernels(const KernelRows& rows, const KernelBuild& build);
 
 }  // namespace attune

@@ -13,6 +13,8 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 /// One contender that has one config; refuses M = 7; throws for M = 8.
 std::vector<Contender> one_contender(const Problem& problem) {
@@ -74,6 +76,56 @@ TEST(KernelRows, OfALibraryNeedNoKernelWhereTheDeviceIsNotHere) {
   EXPECT_EQ(rows.usable.front().row->line, 2u);
   ASSERT_EQ(rows.unusable.size(), 1u);
   EXPECT_EQ(rows.unusable.front().row->line, 3u);
+}
+
+class KernelsOfRows : public testing::Test {
+ protected:
+  /// A result with the given files.
+  static Kernels::BuildResult built(const std::vector<std::string>& files) {
+    Kernels::BuildResult result;
+    result.outcome.status = Status::ok;
+    for (const std::string& file : files) result.binaries.emplace_back().file = file;
+    return result;
+  }
+  static Kernels::BuildResult failed(const std::string& detail) {
+    Kernels::BuildResult result;
+    result.outcome.status = Status::compile_failed;
+    result.outcome.detail = detail;
+    return result;
+  }
+  RowKernels build(std::vector<Kernels::BuildResult> results) {
+    return build_row_kernels(rows_, [&](std::span<const Kernels::Request> requests) {
+      requests_.assign(requests.begin(), requests.end());
+      return results;
+    });
+  }
+
+  const Table table_ = test_table({test_document("t.csv", {test_row(1, "1"), test_row(2, "1"), test_row(3, "1")})});
+  const KernelRows rows_ = kernel_rows(table_, table_device(), one_contender);
+  std::vector<Kernels::Request> requests_;
+};
+
+TEST_F(KernelsOfRows, AreBuiltInOneCallInTheOrderOfTheTable) {
+  build({built({}), built({}), built({})});
+  ASSERT_THAT(requests_, SizeIs(3));
+  EXPECT_EQ(requests_[1].problem->integer("m"), 2);
+  EXPECT_EQ(requests_[1].contender, &rows_.usable[1].contenders.front());
+  EXPECT_EQ(requests_[1].candidate.name(), kTestKernel);
+}
+
+TEST_F(KernelsOfRows, AFileThatRowsShareCountsOnce) {
+  const RowKernels kernels = build({built({"x.so", "y.so"}), built({"y.so"}), built({"z.so"})});
+  EXPECT_EQ(kernels.num_rows, 3u);
+  EXPECT_THAT(kernels.files, ElementsAre("x.so", "y.so", "z.so"));
+  EXPECT_THAT(kernels.failures, IsEmpty());
+}
+
+TEST_F(KernelsOfRows, ARowThatNeedsNoKernelIsNotCountedAndAFailureNamesItsRow) {
+  const RowKernels kernels = build({built({}), failed("a syntax error"), built({"z.so"})});
+  EXPECT_EQ(kernels.num_rows, 1u);
+  ASSERT_THAT(kernels.failures, SizeIs(1));
+  EXPECT_EQ(kernels.failures[0].row, rows_.usable[1].row);
+  EXPECT_EQ(kernels.failures[0].outcome.detail, "a syntax error");
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ Death WorkerProcess::death(WaitStatus status) {
 /// The last output of libraries on standard output and error, such as `free(): invalid pointer`.
 std::string WorkerProcess::last_output() const {
   constexpr size_t kMaxBytes = 200;
-  return file_tail(folder_.path() / kOutput, kMaxBytes);
+  return std::string(trim(read_file_end(folder_.path() / kOutput, kMaxBytes)));
 }
 
 }  // namespace attune

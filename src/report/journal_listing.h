@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "store/journal.h"
+
+namespace attune {
+
+/// Whether a text is an outcome, a verdict or the ending of a run, by which Query::statuses selects entries.
+bool is_entry_status(std::string_view text);
+
+/// Throws invalid_input for a run that the journal does not have: its number is given when it begins, so nobody can
+/// wait for it. 0: any run.
+void check_run(const Journal& journal, int64_t run);
+
+/// The newest decisions of a journal.
+struct NewestDecisions {
+  std::vector<std::pair<Decision, Stamp>> decisions;  ///< The newest last.
+  size_t num_damaged = 0;                             ///< Entries that cannot be read.
+};
+/// Reads the newest decisions that match, at most `max_decisions`.
+NewestDecisions newest_decisions(const Journal& journal, Query query, size_t max_decisions);
+/// Counts all decisions that match. It reads them all, where newest_decisions() reads only those it returns.
+size_t count_decisions(const Journal& journal, Query query);
+
+/// Counts entries, and the unique candidates of problems in announcements and records, because compaction drops the
+/// former.
+class EntryTally {
+ public:
+  void add(const Entry& entry);
+  size_t num_decisions() const noexcept { return num_decisions_; }
+  size_t num_records() const noexcept { return num_records_; }
+  size_t num_candidates() const noexcept { return candidates_.size(); }
+
+ private:
+  size_t num_decisions_ = 0, num_records_ = 0;
+  std::set<Hash128> candidates_;
+};
+
+}  // namespace attune
