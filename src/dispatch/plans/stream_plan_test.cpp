@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -218,10 +219,9 @@ TEST(GraphHolds, AGraphEndsInAChildOfForkWhateverOtherThreadsDid) {
   GraphHolds holds;
   HeldStreams here;
   holds.hold(here, nullptr, std::make_shared<int>(7));
-  std::atomic<bool> stop{false};
-  std::thread busy([&] {
+  const std::jthread busy([&](const std::stop_token& stop) {
     HeldStreams there;
-    while (!stop) {
+    while (!stop.stop_requested()) {
       holds.hold(there, nullptr, nullptr);
       there.graph.reset();
       holds.free_ended();
@@ -234,8 +234,6 @@ TEST(GraphHolds, AGraphEndsInAChildOfForkWhateverOtherThreadsDid) {
       return holds.num_held() == before - 1;
     }));
   }
-  stop = true;
-  busy.join();
 }
 
 /// Stays in its run until it is told to leave.
