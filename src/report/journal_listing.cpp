@@ -31,8 +31,9 @@ bool is_entry_status(std::string_view text) {
 
 void check_run(const Journal& journal, int64_t run) {
   if (run == 0) return;
-  const EntryCounts counts = journal.count({.run = run, .runs = true});
-  if (counts.runs + counts.started + counts.records + counts.decisions > 0) return;
+  bool is_there = false;
+  journal.scan({.run = run, .limit = 1, .runs = true}, [&](const Entry&, const Stamp&) { is_there = true; });
+  if (is_there) return;
   fail(ErrorCode::invalid_input,
        "the journal has no such run; `attune journal show` lists the runs of decisions, and `attune journal follow` "
        "without --run shows a run as it begins: {}",

@@ -20,7 +20,8 @@ std::pair<std::string, std::vector<std::string>> condition_of(const Query& query
   // An equation, because SQLite uses the indexes of Decisions for nothing else.
   std::string condition = kinds.size() == 1 ? "kind = " + kinds : fmt::format("kind IN ({})", kinds);
   if (query.after > 0) condition += fmt::format(" AND id > {}", query.after);
-  if (query.run) condition += fmt::format(" AND run = {}", *query.run);
+  // A run's number is the id of its first entry.
+  if (query.run) condition += fmt::format(" AND run = {0} AND id >= {0}", *query.run);
   std::vector<std::string> values;
   if (query.problem) {
     condition += " AND problem IN (:p, '')";  // a pardon belongs to a candidate, whatever the problem

@@ -124,7 +124,8 @@ void measure_counts(const Journal& journal) {
   int64_t run = 0;
   journal.scan({.started = false, .records = false, .decisions = false, .pardons = false, .runs = true},
                [&](const Entry&, const Stamp& stamp) { run = stamp.id; });
-  measure("`count()` of one run's entries", kBarMs, kTimes, [&](size_t) { journal.count({.run = run, .runs = true}); });
+  measure("`count()` of the newest run's entries", kBarMs, kTimes,
+          [&](size_t) { journal.count({.run = run, .runs = true}); });
 }
 
 void measure_pages(const Journal& journal) {
