@@ -37,10 +37,25 @@ function(attune_embed_cuda_kernels target source symbol)
   list(APPEND architectures -gencode arch=compute_${newest},code=compute_${newest})
   add_custom_command(
     OUTPUT ${object}
-    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -std=c++17 -O3 --fatbin ${architectures} -ccbin ${CMAKE_CXX_COMPILER} -o ${image}
-            ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -std=c++20 -O3 --fatbin ${architectures} -ccbin ${CMAKE_CXX_COMPILER} -o ${image}
+            -I${CMAKE_SOURCE_DIR}/src -I${CMAKE_SOURCE_DIR}/include -MD -MF ${image}.d -MT ${object} ${CMAKE_CURRENT_SOURCE_DIR}/${source}
     COMMAND ${CUDAToolkit_BIN_DIR}/bin2c --const --name ${symbol} ${image} > ${object}
     DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+    DEPFILE ${image}.d
     COMMENT "Compiling ${source} for ${ATTUNE_CUDA_ARCHITECTURES}")
   target_sources(${target} PRIVATE ${object})
+endfunction()
+
+# attune_embed_kernels(target kernels.cu name): compiles kernels for each kind of device of this build that has a compiler for them, and
+# adds `std::span<const attune::KernelImage> attune::name()` to the target: none where there is no such compiler.
+function(attune_embed_kernels target source name)
+  set(declarations "")
+  set(images "")
+  if(ATTUNE_HAS_CUDA)
+    attune_embed_cuda_kernels(${target} ${source} cuda_${name})
+    string(APPEND declarations "extern \"C\" const unsigned char cuda_${name}[];\n")
+    string(APPEND images "{\"cuda\", cuda_${name}}, ")
+  endif()
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/kernel_images.cpp.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp @ONLY)
+  target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
 endfunction()

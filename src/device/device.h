@@ -7,6 +7,7 @@
 
 #include "core/device_info.h"
 #include "device/device_memory.h"
+#include "device/kernel_module.h"
 
 namespace attune {
 
@@ -101,6 +102,8 @@ class Device {
   virtual DeviceThreads* threads() { return nullptr; }
   /// Null (the default): streams of callers are never captured.
   virtual CallerStreams* caller_streams() noexcept { return nullptr; }
+  /// Loads the image for a kind of device (image_for()). Null (the default): it loads no kernels of ours.
+  virtual std::unique_ptr<KernelModule> load([[maybe_unused]] const void* image) { return nullptr; }
 };
 
 /// DeviceThreads::settle(), where the device has threads.

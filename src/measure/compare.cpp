@@ -12,12 +12,30 @@
 namespace attune {
 namespace {
 
-struct Sums {
-  double got_want = 0, got_got = 0, want_want = 0;
-  uint64_t mismatches = 0;
-};
+/// 1 − cos of the angle between output and reference; 1 if only one of them is zero.
+double cosine_distance(double got_want, double got_got, double want_want) {
+  const double norms = std::sqrt(got_got) * std::sqrt(want_want);
+  if (norms > 0) return std::max(0.0, 1 - got_want / norms);
+  return got_got == want_want ? 0 : 1;
+}
 
 }  // namespace
+
+ElementBounds element_bounds(DType dtype, const Tolerance& tolerance) {
+  const Rounding& rounding = Rounding::of(dtype);
+  return {tolerance.rtol, tolerance.atol, rounding.unit, rounding.step, rounding.largest};
+}
+
+OutputComparison comparison_of(const ComparisonPart& all, int64_t count, const PlaceOf& place) {
+  OutputComparison result;
+  result.errors.max_relative = all.max_relative;
+  if (all.max_relative > 0) result.worst = place(all.worst);
+  result.num_non_finite = all.num_non_finite;
+  if (all.num_non_finite > 0) result.non_finite = place(all.first_non_finite);
+  if (count > 0) result.errors.mismatch_ratio = static_cast<double>(all.num_mismatches) / static_cast<double>(count);
+  result.errors.cosine = cosine_distance(all.got_want, all.got_got, all.want_want);
+  return result;
+}
 
 OutputComparison compare(DType dtype, std::span<const std::byte> got, const Reference& reference, int64_t columns,
                          const Tolerance& tolerance) {
@@ -25,41 +43,22 @@ OutputComparison compare(DType dtype, std::span<const std::byte> got, const Refe
   const auto element_bytes = static_cast<size_t>(bits(dtype)) / 8;
   ATTUNE_CHECK(got.size() == count * element_bytes && reference.scales.size() == count && columns > 0,
                "{} bytes against {} elements", got.size(), count);
-  const Rounding& rounding = Rounding::of(dtype);
-  OutputComparison result;
-  Sums sums;
+  const ElementBounds bounds = element_bounds(dtype, tolerance);
+  ComparisonPart all{};
   std::vector<double> values(std::min<size_t>(count, 4096));
   for (size_t start = 0; start < count; start += values.size()) {
     const std::span<double> chunk = std::span(values).first(std::min(values.size(), count - start));
     to_double(dtype, got.data() + start * element_bytes, chunk);
-    for (size_t i = 0; i < chunk.size(); ++i) {
-      const double value = chunk[i], want = reference.values[start + i];
-      if (!std::isfinite(value)) {
-        if (std::abs(want) > rounding.largest) continue;
-        ++sums.mismatches;
-        const auto index = static_cast<int64_t>(start + i);
-        if (result.num_non_finite++ == 0) result.non_finite = Place{index / columns, index % columns, value, want};
-        continue;
-      }
-      const double error = std::abs(value - want);
-      if (error > tolerance.atol + tolerance.rtol * std::abs(want)) ++sums.mismatches;
-      sums.got_want += value * want;
-      sums.got_got += value * value;
-      sums.want_want += want * want;
-      const double unexplained = error - rounding.unit * std::abs(want) - rounding.step;
-      if (unexplained <= result.errors.max_relative * reference.scales[start + i]) continue;
-      const auto index = static_cast<int64_t>(start + i);
-      result.errors.max_relative = unexplained / reference.scales[start + i];  // infinite where the scale is zero
-      result.worst = {index / columns, index % columns, value, want};
-    }
+    for (size_t i = 0; i < chunk.size(); ++i)
+      add(all, bounds, static_cast<int64_t>(start + i), chunk[i], reference.values[start + i],
+          reference.scales[start + i]);
   }
-  result.errors.mismatch_ratio = count == 0 ? 0 : static_cast<double>(sums.mismatches) / static_cast<double>(count);
-  const double norms = std::sqrt(sums.got_got) * std::sqrt(sums.want_want);
-  if (norms > 0)
-    result.errors.cosine = std::max(0.0, 1 - sums.got_want / norms);
-  else
-    result.errors.cosine = sums.got_got == sums.want_want ? 0 : 1;
-  return result;
+  return comparison_of(all, static_cast<int64_t>(count), [&](int64_t index) {
+    const auto at = static_cast<size_t>(index);
+    Place place = {.row = index / columns, .column = index % columns, .want = reference.values[at]};
+    to_double(dtype, got.data() + at * element_bytes, std::span(&place.got, 1));
+    return place;
+  });
 }
 
 }  // namespace attune

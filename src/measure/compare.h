@@ -2,10 +2,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
 #include "core/outcome.h"
+#include "measure/comparison_part.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -32,5 +34,12 @@ struct OutputComparison {
 /// ns per element.
 OutputComparison compare(DType dtype, std::span<const std::byte> got, const Reference& reference, int64_t columns,
                          const Tolerance& tolerance);
+
+/// What elements of a type are held against.
+ElementBounds element_bounds(DType dtype, const Tolerance& tolerance);
+/// Position and values of an element by its index.
+using PlaceOf = std::function<Place(int64_t index)>;
+/// Returns what `all`, found in all of `count` elements, says of the output.
+OutputComparison comparison_of(const ComparisonPart& all, int64_t count, const PlaceOf& place);
 
 }  // namespace attune

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -83,6 +84,36 @@ TEST(Compare, TheCosineSeesAPermutation) {
 
 TEST(Compare, AnErrorWhereTheScaleIsZeroIsInfinite) {
   EXPECT_TRUE(std::isinf(compare_as(DType::fp32, {1, 0}, {0, 0}, 0).errors.max_relative));
+}
+
+/// What is found in every n-th element, one after the other, as blocks of threads find it.
+TEST(Compare, PartsAddUpToTheWhole) {
+  const ElementBounds bounds = element_bounds(DType::fp32, kTolerance);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> got = {1, kInfinity, 3, 4.5, -5, 6, 7.5, -kInfinity, 9},
+                            want = {1, 2, 3, 4, -5, 6, 7, 8, 9};
+  ComparisonPart whole{};
+  for (size_t i = 0; i < got.size(); ++i) add(whole, bounds, static_cast<int64_t>(i), got[i], want[i], 1);
+  EXPECT_EQ(whole.worst, 3) << "6 errs as much, and comes later";
+  EXPECT_EQ(whole.first_non_finite, 1);
+  for (const size_t num_parts : {2u, 3u, 4u, 12u}) {
+    std::vector<ComparisonPart> parts(num_parts);
+    for (size_t i = 0; i < got.size(); ++i)
+      add(parts[i % num_parts], bounds, static_cast<int64_t>(i), got[i], want[i], 1);
+    for (const bool is_reversed : {false, true}) {
+      ComparisonPart all{};
+      if (is_reversed) std::ranges::reverse(parts);
+      for (const ComparisonPart& part : parts) add(all, part);
+      EXPECT_EQ(all.num_mismatches, whole.num_mismatches);
+      EXPECT_EQ(all.num_non_finite, 2u);
+      EXPECT_EQ(all.first_non_finite, 1);
+      EXPECT_EQ(all.max_relative, whole.max_relative);
+      EXPECT_EQ(all.worst, 3) << num_parts << is_reversed;
+      EXPECT_NEAR(all.got_want, whole.got_want, 1e-9);
+      EXPECT_NEAR(all.got_got, whole.got_got, 1e-9);
+      EXPECT_NEAR(all.want_want, whole.want_want, 1e-9);
+    }
+  }
 }
 
 }  // namespace

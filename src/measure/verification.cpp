@@ -57,6 +57,7 @@ Verification::Verification(Device& device, const Op& op, const Problem& problem,
       specs_(op.tensors(problem)),
       tolerance_(op.tolerance(problem)),
       columns_(specs_.back().elements() / std::max<int64_t>(op.output_rows(problem), 1)),
+      on_device_(DeviceComparison::open(device, specs_.back().dtype)),
       output_(output_buffer(device, specs_)) {}
 
 void Verification::reserve(const PlanTraits& traits) {
@@ -170,8 +171,7 @@ std::string Verification::corrupted_memory(const PlanTraits& traits, Distributio
 
 Finding Verification::judge_output(Distribution distribution, double err_ratio) const {
   const TestData& data = references_.get(distribution);
-  const HostBytes output(device_.memory(), output_.area());
-  const auto comparison = compare(specs_.back().dtype, output.bytes(), data.reference, columns_, tolerance_);
+  const OutputComparison comparison = compare_output(data);
   const Errors& errors = comparison.errors;
   const auto wrong = [&](std::string detail) { return Finding{Status::wrong_result, std::move(detail), errors}; };
   if (std::string detail = unwritten(comparison); !detail.empty()) return wrong(std::move(detail));
@@ -196,6 +196,12 @@ Finding Verification::judge_output(Distribution distribution, double err_ratio) 
                              tolerance_.max_cosine));
   }
   return {Status::ok, {}, errors};
+}
+
+OutputComparison Verification::compare_output(const TestData& data) const {
+  if (data.device_reference) return on_device_->compare(output_.area(), *data.device_reference, columns_, tolerance_);
+  const HostBytes output(device_.memory(), output_.area());
+  return compare(specs_.back().dtype, output.bytes(), data.reference, columns_, tolerance_);
 }
 
 /// Elements that still hold the poison, or the result of arithmetic on it. In an integer type a result may happen to

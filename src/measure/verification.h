@@ -8,6 +8,7 @@
 #include "attune/plan.h"
 #include "core/outcome.h"
 #include "measure/compare.h"
+#include "measure/device_comparison.h"
 #include "measure/operands/guarded_buffer.h"
 #include "measure/operands/packed_weights.h"
 #include "measure/operands/reference_cache.h"
@@ -53,6 +54,7 @@ class Verification {
   Finding run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run, double err_ratio);
   std::string corrupted_memory(const PlanTraits& traits, Distribution distribution);
   Finding judge_output(Distribution distribution, double err_ratio) const;
+  OutputComparison compare_output(const TestData& data) const;
   std::string unwritten(const OutputComparison& comparison) const;
   std::string place_name(int64_t row, int64_t column) const;
 
@@ -62,6 +64,7 @@ class Verification {
   std::vector<TensorSpec> specs_;
   Tolerance tolerance_;
   int64_t columns_ = 1;
+  std::unique_ptr<DeviceComparison> on_device_;  ///< Null: outputs are compared on the host.
   GuardedBuffer output_;
   std::unique_ptr<GuardedBuffer> workspace_;       ///< Workspace of the next plan.
   const GuardedBuffer* used_workspace_ = nullptr;  ///< Workspace of the plan being verified; null if it has none.

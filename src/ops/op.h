@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "base/pages.h"
 #include "core/device_info.h"
 #include "ops/family.h"
+#include "ops/reference_kernel.h"
 
 namespace attune {
 
@@ -86,6 +88,10 @@ class Op {
   /// vectorised, an independent implementation. Callers split rows over threads; `out` is sized for all rows.
   virtual void reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
                          Reference& out) const = 0;
+  /// The same for a device, all rows at once. Empty (the default): references are computed on the host.
+  virtual std::optional<ReferenceKernel> reference_kernel([[maybe_unused]] const Problem& problem) const {
+    return std::nullopt;
+  }
   virtual int64_t output_rows(const Problem& problem) const = 0;
   virtual Tolerance tolerance(const Problem& problem) const = 0;
 };

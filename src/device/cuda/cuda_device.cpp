@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "device/cuda/cuda_info.h"
+#include "device/cuda/cuda_kernel_module.h"
 #include "device/cuda/cuda_stream.h"
 #include "device/device_kind.h"
 
@@ -60,6 +61,10 @@ bool CudaDevice::healthy() noexcept {
 }
 
 void CudaDevice::synchronize() noexcept { healthy(); }
+
+std::unique_ptr<KernelModule> CudaDevice::load(const void* image) {
+  return std::make_unique<CudaKernelModule>(driver_, context_, image);
+}
 
 std::unique_ptr<Stream> CudaDevice::open_stream() { return std::make_unique<CudaStream>(driver_, context_); }
 

@@ -28,6 +28,7 @@ class CudaDevice final : public Device {
   double bandwidth_gbs(uint64_t working_set_bytes, Reading reading) override;
 
   CallerStreams* caller_streams() noexcept override { return &caller_streams_; }
+  std::unique_ptr<KernelModule> load(const void* image) override;
 
   const CudaDriver& driver() const noexcept { return driver_; }
   CUcontext context() const noexcept { return context_; }

@@ -11,6 +11,7 @@
 #include "base/pages.h"
 #include "base/random.h"
 #include "device/host_bytes.h"
+#include "tensor/kernel_dtype.h"
 
 namespace attune {
 namespace {
@@ -62,7 +63,7 @@ bool TestData::is_intact() const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!is_protected && inputs[i].memory().hash(inputs[i].area()) != hashes[i]) return false;
   }
-  return true;
+  return !device_reference || device_reference->hashes() == reference_hashes;
 }
 
 bool TestData::set_reference_writable(bool writable) noexcept {
@@ -79,6 +80,7 @@ ReferenceCache::ReferenceCache(Device& device, const Op& op, const Problem& prob
     : device_(device), op_(op), problem_(problem), seed_(seed), specs_(op.tensors(problem)) {
   ATTUNE_CHECK(!specs_.empty() && specs_.back().use == Use::output, "the last operand of {} is not its output",
                op.name());
+  if (is_kernel_dtype(specs_.back().dtype)) kernel_ = DeviceReferenceKernel::open(device, op, problem);
 }
 
 TestData& ReferenceCache::get(Distribution distribution) {
@@ -92,7 +94,8 @@ TestData& ReferenceCache::get(Distribution distribution) {
   fill(distribution, *data);
   for (const GuardedBuffer& input : data->inputs) data->hashes.push_back(input.memory().hash(input.area()));
   // The paths are the same code for every distribution, and normal data hide no difference.
-  compute(*data, distribution == Distribution::normal);
+  const bool is_checked = distribution == Distribution::normal;
+  kernel_ ? compute_on_device(*data, is_checked) : compute(*data, is_checked);
   data->set_inputs_writable(false);
   slot = std::move(data);
   return *slot;
@@ -123,12 +126,32 @@ void ReferenceCache::compute(TestData& data, bool is_checked) const {
   const HostTensors operands = inputs.tensors();
   over_all_cores(op_.output_rows(problem_),
                  [&](RowRange rows) { op_.reference(problem_, Path::fast, rows, operands, data.reference); });
-  if (is_checked) check(data.reference, operands);
+  const size_t columns = count / static_cast<size_t>(op_.output_rows(problem_));
+  const auto read = [&](int64_t row, std::span<double> values, std::span<double> scales) {
+    const auto first = static_cast<ptrdiff_t>(static_cast<size_t>(row) * columns);
+    std::ranges::copy_n(data.reference.values.begin() + first, std::ssize(values), values.begin());
+    std::ranges::copy_n(data.reference.scales.begin() + first, std::ssize(scales), scales.begin());
+  };
+  if (is_checked) check(read, operands);
   if (!data.set_reference_writable(false))
     fail(ErrorCode::device, "cannot protect the reference from candidates, close other programs");
 }
 
-void ReferenceCache::check(const Reference& reference, const HostTensors& operands) const {
+void ReferenceCache::compute_on_device(TestData& data, bool is_checked) const {
+  const DeviceReference& reference = data.device_reference.emplace(device_, specs_.back().elements());
+  std::vector<const void*> inputs;
+  for (const GuardedBuffer& input : data.inputs) inputs.push_back(input.data());
+  kernel_->compute(inputs, reference);
+  data.reference_hashes = reference.hashes();
+  if (!is_checked) return;
+  const int64_t columns = reference.count() / op_.output_rows(problem_);
+  HostInputs host_inputs(data, HostBytes::Contents::read);
+  check([&](int64_t row, std::span<double> values,
+            std::span<double> scales) { reference.read(row * columns, values, scales); },
+        host_inputs.tensors());
+}
+
+void ReferenceCache::check(const ReadRow& read, const HostTensors& operands) const {
   const int64_t rows = op_.output_rows(problem_);
   const double terms_a_row = op_.work(problem_).flops / 2 / static_cast<double>(rows);
   const auto wanted =
@@ -139,22 +162,27 @@ void ReferenceCache::check(const Reference& reference, const HostTensors& operan
   while (picked.size() < wanted) picked.insert(static_cast<int64_t>(random.below(static_cast<uint64_t>(rows))));
   const std::vector<int64_t> list(picked.begin(), picked.end());
   Reference naive;
-  naive.values.assign(reference.values.size(), 0);
-  naive.scales.assign(reference.scales.size(), 0);
+  naive.values.assign(static_cast<size_t>(specs_.back().elements()), 0);
+  naive.scales.assign(static_cast<size_t>(specs_.back().elements()), 0);
   over_all_cores(static_cast<int64_t>(list.size()), [&](RowRange part) {
     for (int64_t i = part.begin; i < part.end; ++i) {
       const int64_t row = list[static_cast<size_t>(i)];
       op_.reference(problem_, Path::naive, {row, row + 1}, operands, naive);
     }
   });
-  const auto columns = reference.values.size() / static_cast<size_t>(rows);
+  const auto columns = naive.values.size() / static_cast<size_t>(rows);
+  std::vector<double> values(columns), scales(columns);
   for (const int64_t row : list) {
-    for (size_t i = static_cast<size_t>(row) * columns; i < (static_cast<size_t>(row) + 1) * columns; ++i) {
-      const double difference = std::abs(reference.values[i] - naive.values[i]);
-      if (!(difference <= kPathsAgree * (naive.scales[i] + std::abs(naive.values[i])))) {
+    read(row, values, scales);
+    for (size_t column = 0; column < columns; ++column) {
+      const size_t i = static_cast<size_t>(row) * columns + column;
+      const double bound = kPathsAgree * (naive.scales[i] + std::abs(naive.values[i]));
+      const bool agrees = std::abs(values[column] - naive.values[i]) <= bound &&
+                          std::abs(scales[column] - naive.scales[i]) <= kPathsAgree * naive.scales[i];
+      if (!agrees) {
         fail(ErrorCode::internal,
              "the two reference paths of {} disagree, please report it: row {}, column {}: fast {}, naive {} ({})",
-             op_.name(), row, i % columns, reference.values[i], naive.values[i], problem_.key());
+             op_.name(), row, column, values[column], naive.values[i], problem_.key());
       }
     }
   }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/hash.h"
+#include "measure/operands/device_reference.h"
 #include "measure/operands/guarded_buffer.h"
 #include "ops/op.h"
 
@@ -14,7 +17,9 @@ namespace attune {
 struct TestData {
   std::vector<GuardedBuffer> inputs;  ///< The operands before the output.
   std::vector<Hash128> hashes;
-  Reference reference;  ///< Read-only once it is computed.
+  Reference reference;  ///< Read-only once it is computed; empty if it is on the device.
+  std::optional<DeviceReference> device_reference;
+  std::array<Hash128, 2> reference_hashes;  ///< DeviceReference::hashes()
   TestData() = default;
   ~TestData();
   TestData(const TestData&) = delete;
@@ -25,10 +30,10 @@ struct TestData {
   bool set_reference_writable(bool writable) noexcept;
 };
 
-/// Computes a problem's references once, on the op's fast path over all cores, and checks 8 rows (fewer if a row has
-/// more than 16 million terms) against the naive path. Its threads have ended when a call returns, so nothing is timed
-/// beside them. Where the memory has protection, candidates can write to none of its memory, except to the inputs
-/// during a run; elsewhere is_intact() finds changed inputs.
+/// Computes a problem's references once, on the device if the op has a kernel for it, else on the op's fast path over
+/// all cores, and checks 8 rows (fewer if a row has more than 16 million terms) against the naive path. Its threads
+/// have ended when a call returns, so nothing is timed beside them. Where the memory has protection, candidates can
+/// write to none of its memory, except to the inputs during a run; elsewhere is_intact() finds changed inputs.
 class ReferenceCache {
  public:
   ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed);
@@ -48,14 +53,18 @@ class ReferenceCache {
  private:
   void fill(Distribution distribution, TestData& data) const;
   void compute(TestData& data, bool is_checked) const;
-  void check(const Reference& reference, const HostTensors& operands) const;
+  void compute_on_device(TestData& data, bool is_checked) const;
+  /// Reads a row of a reference: its values and its scales.
+  using ReadRow = std::function<void(int64_t row, std::span<double> values, std::span<double> scales)>;
+  void check(const ReadRow& read, const HostTensors& operands) const;
 
   Device& device_;
   const Op& op_;
   Problem problem_;
   uint64_t seed_;
   std::vector<TensorSpec> specs_;
-  std::unique_ptr<TestData> data_[2];  ///< By Distribution.
+  std::unique_ptr<DeviceReferenceKernel> kernel_;  ///< Null: references are computed on the host.
+  std::unique_ptr<TestData> data_[2];              ///< By Distribution.
 };
 
 }  // namespace attune

@@ -12,6 +12,7 @@
 #include "ops/extent.h"
 #include "ops/gemm/gemm_family.h"
 #include "ops/gemm/gemm_reference.h"
+#include "ops/gemm/gemm_reference_kernel.h"
 #include "ops/schema.h"
 #include "tensor/convert.h"
 #include "tensor/random_fill.h"
@@ -179,6 +180,10 @@ void GemmOp::reference(const Problem& problem, Path path, RowRange rows, const H
     naive_gemm(shape, rows, tensors, out);
   else
     fast_gemm(shape, rows, tensors, out);
+}
+
+std::optional<ReferenceKernel> GemmOp::reference_kernel(const Problem& problem) const {
+  return gemm_reference_kernel(GemmShape::of(problem));
 }
 
 int64_t GemmOp::output_rows(const Problem& problem) const { return problem.integer("m"); }

@@ -18,6 +18,7 @@ class GemmOp final : public Op {
             const HostTensors& tensors) const override;
   void reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
                  Reference& out) const override;
+  std::optional<ReferenceKernel> reference_kernel(const Problem& problem) const override;
   int64_t output_rows(const Problem& problem) const override;
   Tolerance tolerance(const Problem& problem) const override;
 };

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "device/cuda/cuda_driver.h"
+#include "device/kernel_module.h"
+
+namespace attune {
+
+/// Kernels in a context, which outlives them.
+class CudaKernelModule final : public KernelModule {
+ public:
+  /// `image`: a fatbin or cubin. The driver compiles what it has as text, where it has no binary for the GPU. Throws
+  /// device.
+  CudaKernelModule(const CudaDriver& driver, CUcontext context, const void* image);
+  ~CudaKernelModule() override;
+  CudaKernelModule(const CudaKernelModule&) = delete;
+  CudaKernelModule& operator=(const CudaKernelModule&) = delete;
+
+  void run(const char* kernel, const LaunchGrid& grid, std::span<void* const> arguments) override;
+
+ private:
+  const CudaDriver& driver_;
+  CUcontext context_;
+  CUmodule module_ = nullptr;
+};
+
+}  // namespace attune

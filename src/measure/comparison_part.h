@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Read by the C++ compiler and by those of kernels.
+#pragma once
+#include <cmath>
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define ATTUNE_EVERYWHERE __host__ __device__
+#else
+#define ATTUNE_EVERYWHERE
+#endif
+
+namespace attune {
+
+/// What an element of an output is held against.
+struct ElementBounds {
+  double rtol, atol;           ///< See Tolerance.
+  double unit, step, largest;  ///< See Rounding.
+};
+
+/// What was found in some elements of an output. At first all zero.
+struct ComparisonPart {
+  double got_want, got_got, want_want;
+  double max_relative;       ///< See OutputComparison::errors.
+  int64_t worst;             ///< The first element of max_relative, if that is above 0.
+  int64_t first_non_finite;  ///< Valid if num_non_finite is above 0.
+  uint64_t num_mismatches, num_non_finite;
+};
+
+/// Adds an element. Those of a part are added in their order.
+ATTUNE_EVERYWHERE inline void add(ComparisonPart& part, const ElementBounds& bounds, int64_t index, double got,
+                                  double want, double scale) {
+  if (!std::isfinite(got)) {
+    if (std::fabs(want) > bounds.largest) return;
+    ++part.num_mismatches;
+    if (part.num_non_finite++ == 0) part.first_non_finite = index;
+    return;
+  }
+  const double error = std::fabs(got - want);
+  if (error > bounds.atol + bounds.rtol * std::fabs(want)) ++part.num_mismatches;
+  part.got_want += got * want;
+  part.got_got += got * got;
+  part.want_want += want * want;
+  const double unexplained = error - bounds.unit * std::fabs(want) - bounds.step;
+  if (unexplained <= part.max_relative * scale) return;
+  part.max_relative = unexplained / scale;  // infinite where the scale is zero
+  part.worst = index;
+}
+
+/// Adds what was found in other elements.
+ATTUNE_EVERYWHERE inline void add(ComparisonPart& part, const ComparisonPart& other) {
+  part.got_want += other.got_want;
+  part.got_got += other.got_got;
+  part.want_want += other.want_want;
+  part.num_mismatches += other.num_mismatches;
+  if (other.num_non_finite > 0 && (part.num_non_finite == 0 || other.first_non_finite < part.first_non_finite))
+    part.first_non_finite = other.first_non_finite;
+  part.num_non_finite += other.num_non_finite;
+  const bool is_equal = other.max_relative == part.max_relative;
+  if (!(other.max_relative > part.max_relative) && !(is_equal && other.worst < part.worst)) return;
+  part.max_relative = other.max_relative;
+  part.worst = other.worst;
+}
+
+}  // namespace attune
