@@ -51,6 +51,9 @@ struct Open {
   ProblemId id = 0;
   Problem problem;
   Protocol protocol;
+  /// False: the answer's spaces are not looked at, because it is known what will be admitted; those that take long to
+  /// list (Backend::offers()) then have the untuned config alone.
+  bool lists_spaces = true;
   bool operator==(const Open&) const = default;
 };
 /// Prepares and verifies a candidate. Answered by Admitted.

@@ -103,7 +103,8 @@ Opened LocalExecutor::answer(const request::Open& open) {
     const Problem normal = op.normalise(open.problem, device_.info());
     const double bytes = bench_bytes(op, normal, open.protocol, device_.info());
     if (!has_memory_for(bytes, answer)) return answer;
-    OpenProblem open_problem{normal, open.protocol, solvers_.contenders(normal), bytes, {}, nullptr, {}, {}};
+    OpenProblem open_problem{
+        normal, open.protocol, solvers_.contenders(normal, open.lists_spaces), bytes, {}, nullptr, {}, {}};
     find_packings(open_problem);
     if (!has_memory_for(open_problem.bytes, answer)) return answer;
     answer.contenders = open_problem.contenders;
@@ -390,7 +391,7 @@ Recycled LocalExecutor::answer(const request::Recycle&) {
 }
 
 void LocalExecutor::restore(ProblemId id, const OpenProblem& open_problem) {
-  const Opened reopened = answer(request::Open{id, open_problem.problem, open_problem.protocol});
+  const Opened reopened = answer(request::Open{id, open_problem.problem, open_problem.protocol, false});
   const bool is_open = reopened.refused.empty() && !reopened.busy;
   for (auto [slot, admission] : open_problem.admitted) {
     admission.verify = admission.twice = false;

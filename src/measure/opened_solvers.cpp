@@ -41,13 +41,14 @@ Contender without(const SolverEntry& entry, std::string reason) {
 OpenedSolvers::OpenedSolvers(Device& device, const Registry& registry, Announcer* announcer)
     : device_(device), registry_(registry), announcer_(announcer) {}
 
-std::vector<Contender> OpenedSolvers::contenders(const Problem& problem) {
+std::vector<Contender> OpenedSolvers::contenders(const Problem& problem, bool lists_spaces) {
   std::vector<Contender> all;
   for (const SolverEntry& entry : registry_.entries()) {
     const auto place = static_cast<uint32_t>(all.size());
     if (announcer_ != nullptr) announcer_->announce(kLibrarySlots + place, kLibraryLimit);
     const auto skipped = skipped_.find(place);
-    all.push_back(skipped == skipped_.end() ? contender(entry, problem) : without(entry, skipped->second));
+    all.push_back(skipped == skipped_.end() ? contender(entry, problem, lists_spaces)
+                                            : without(entry, skipped->second));
     if (announcer_ != nullptr && !device_.healthy())
       announcer_->end_worker(fmt::format("{} stopped working when {} was asked", device_.info().id, entry.id));
   }
@@ -55,7 +56,7 @@ std::vector<Contender> OpenedSolvers::contenders(const Problem& problem) {
   return all;
 }
 
-Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& problem) {
+Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& problem, bool lists_spaces) {
   if (entry.solver == nullptr) return without(entry, entry.unavailable);
   try {
     Support support = entry.solver->supports(problem, device_.info());
@@ -67,8 +68,9 @@ Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& prob
     contender.versions = opened.backend->versions();
     contender.version = candidate_version(*entry.solver, contender.versions);
     contender.versions.insert(opened.builds.begin(), opened.builds.end());
-    contender.space = opened.backend->space(problem);
     contender.untuned = opened.backend->untuned(problem);
+    const bool is_listed = lists_spaces || !opened.backend->offers(problem, contender.untuned);
+    contender.space = is_listed ? opened.backend->space(problem) : SearchSpace::listed({contender.untuned});
     contender.invariant = opened.backend->invariant_space(problem);
     contender.parts = entry.solver->parts(problem, device_.info());
     return contender;
@@ -95,10 +97,18 @@ std::map<std::string, WeightPacking> OpenedSolvers::packings(const Problem& prob
   return all;
 }
 
+/// Why a candidate cannot be prepared. The contender's space need not list it: see contenders().
+std::optional<std::string> OpenedSolvers::why_refused(const Problem& problem, const Candidate& candidate,
+                                                      const Contender* contender) {
+  auto why = why_unusable(candidate, problem, contender, device_.info());
+  const bool is_here = contender != nullptr && contender->support.yes && contender->version == candidate.version;
+  if (why && is_here && backend(candidate.solver).offers(problem, candidate.config) == true) return std::nullopt;
+  return why;
+}
+
 std::unique_ptr<Plan> OpenedSolvers::prepare(const Problem& problem, const Candidate& candidate,
                                              const Contender* contender, std::span<const Binary> binaries) {
-  if (const auto why = why_unusable(candidate, problem, contender, device_.info()))
-    fail(ErrorCode::unavailable, "{}", *why);
+  if (const auto why = why_refused(problem, candidate, contender)) fail(ErrorCode::unavailable, "{}", *why);
   Backend& own_backend = backend(candidate.solver);
   if (contender->parts.empty()) return own_backend.prepare(problem, candidate.config, {binaries, {}});
   const auto own = own_binaries(*registry_.find(candidate.solver), problem, candidate.config, device_.info(), binaries);

@@ -25,10 +25,10 @@ class OpenedSolvers {
   void skip(std::map<uint32_t, std::string> solvers) { skipped_ = std::move(solvers); }
 
   /// Returns every solver's report for a problem, in the registry's order. A solver that cannot be opened or asked does
-  /// not support it.
-  std::vector<Contender> contenders(const Problem& problem);
+  /// not support it. `lists_spaces`: see request::Open.
+  std::vector<Contender> contenders(const Problem& problem, bool lists_spaces = true);
   /// The same for one solver, without an announcement.
-  Contender contender(const SolverEntry& entry, const Problem& problem);
+  Contender contender(const SolverEntry& entry, const Problem& problem, bool lists_spaces = true);
   /// The packing of each layout of weights that contenders name, by name and without `plain`. A contender whose layouts
   /// cannot be packed no longer supports the problem. The solvers must stay open while a packing is used.
   std::map<std::string, WeightPacking> packings(const Problem& problem, std::vector<Contender>& contenders);
@@ -50,6 +50,8 @@ class OpenedSolvers {
     Versions builds;  ///< `build.<library>` of the libraries it calls.
   };
   Library& library(const SolverEntry& entry);
+  std::optional<std::string> why_refused(const Problem& problem, const Candidate& candidate,
+                                         const Contender* contender);
   std::unique_ptr<Plan> prepare_part(const Problem& part, const Candidate& candidate, std::span<const Binary> binaries);
 
   Device& device_;

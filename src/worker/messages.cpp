@@ -201,7 +201,11 @@ json json_of(const request::Hello& hello) {
           {"skipped_solvers", json_of(hello.skipped)}};
 }
 json json_of(const request::Open& open) {
-  return {{"type", "open"}, {"id", open.id}, {"problem", open.problem.key()}, {"protocol", json_of(open.protocol)}};
+  return {{"type", "open"},
+          {"id", open.id},
+          {"problem", open.problem.key()},
+          {"protocol", json_of(open.protocol)},
+          {"lists_spaces", open.lists_spaces}};
 }
 json json_of(const request::Close& close) { return {{"type", "close"}, {"id", close.id}}; }
 json json_of(const request::Admit& admit) {
@@ -256,7 +260,7 @@ WorkerRequest request_of(const json& value) {
   }
   if (type == "open") {
     return request::Open{uint32_from(value.at("id")), problem_from(value.at("problem")),
-                         protocol_from(value.at("protocol"))};
+                         protocol_from(value.at("protocol")), value.at("lists_spaces").get<bool>()};
   }
   if (type == "close") return request::Close{uint32_from(value.at("id"))};
   if (type == "admit") {

@@ -18,6 +18,8 @@ class OpenProblems {
  public:
   struct OpenProblem {
     request::Open opened;
+    /// Opens it in another worker, which prepares what its spaces do not list all the same.
+    request::Open again() const { return {opened.id, opened.problem, opened.protocol, false}; }
     std::map<Slot, Admission> slots;  ///< How each admitted candidate is restored: not verified again.
   };
 

@@ -120,6 +120,39 @@ TEST(GemmOp, TheErrorBoundIsNearWhatSummingInFp32Errs) {
   }
 }
 
+/// Adds as matrix units of GPUs do: 16 products exactly, then the sum is truncated to fp32.
+float truncated_sum(std::span<const float> a, std::span<const float> b) {
+  float sum = 0;
+  for (size_t begin = 0; begin < a.size(); begin += 16) {
+    double exact = sum;
+    for (size_t k = begin; k < begin + 16; ++k) exact += static_cast<double>(a[k]) * b[k];
+    sum = static_cast<float>(exact);
+    if (std::abs(static_cast<double>(sum)) > std::abs(exact)) sum = std::nextafter(sum, 0.0f);
+  }
+  return sum;
+}
+
+TEST(GemmOp, TheErrorBoundOfNarrowTypesAllowsTruncatedSums) {
+  for (const int k : {64, 1024, 16384}) {
+    const auto problem = normal(fmt::format("gemm_a16w16 m=16 n=16 k={} dtype=bf16 outdtype=fp32", k));
+    const Operands operands(problem);
+    const Reference exact = reference(problem, Path::fast, operands);
+    const auto step = static_cast<size_t>(k);
+    std::vector<float> a(16 * step), b(a.size());
+    to_float(DType::bf16, operands.bytes[0].data(), a);
+    to_float(DType::bf16, operands.bytes[1].data(), b);
+    double largest = 0;
+    for (size_t i = 0; i < 256; ++i) {
+      const float sum =
+          truncated_sum(std::span(a).subspan(i / 16 * step, step), std::span(b).subspan(i % 16 * step, step));
+      largest = std::max(largest, std::abs(sum - exact.values[i]) / exact.scales[i]);
+    }
+    const double bound = GemmOp().tolerance(problem).max_relative;
+    EXPECT_LT(3 * largest, bound) << k << ": among millions the worst is about three times as far off";
+    EXPECT_GT(100 * largest, bound) << k;
+  }
+}
+
 TEST(Families, AreFoundByNameAndByOldJobName) {
   ASSERT_NE(find_family("ck_gemm_a8w8"), nullptr);
   EXPECT_EQ(find_family("ck_gemm_a8w8")->op, "gemm_a8w8");
