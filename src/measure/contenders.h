@@ -9,10 +9,10 @@
 namespace attune {
 
 /// Returns every solver's report for a problem: opens the problem, waits for the answer and closes it again.
-/// Requires: the problem is normalised and the executor has nothing under way. `tick`: see blocking_calls.h. Throws
-/// invalid_input when the problem cannot be run here (too large …), unavailable when workers died of it, or after an
-/// abort.
+/// Requires: the problem is normalised and the executor has nothing under way. `tick`: see blocking_calls.h.
+/// `candidates`: see request::Open. Throws invalid_input when the problem cannot be run here (too large …), unavailable
+/// when workers died of it, or after an abort.
 std::vector<Contender> contenders(Executor& executor, const Problem& problem, const Protocol& protocol,
-                                  const Tick& tick = {});
+                                  const Tick& tick = {}, const std::optional<std::vector<Candidate>>& candidates = {});
 
 }  // namespace attune

@@ -51,9 +51,9 @@ struct Open {
   ProblemId id = 0;
   Problem problem;
   Protocol protocol;
-  /// False: the answer's spaces are not looked at, because it is known what will be admitted; those that take long to
-  /// list (Backend::offers()) then have the untuned config alone.
-  bool lists_spaces = true;
+  /// If set, spaces that take long to list (Backend::offers()) hold, of these, what the library offers, and the untuned
+  /// config. Others can be admitted all the same.
+  std::optional<std::vector<Candidate>> candidates;
   bool operator==(const Open&) const = default;
 };
 /// Prepares and verifies a candidate. Answered by Admitted.

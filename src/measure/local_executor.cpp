@@ -103,8 +103,14 @@ Opened LocalExecutor::answer(const request::Open& open) {
     const Problem normal = op.normalise(open.problem, device_.info());
     const double bytes = bench_bytes(op, normal, open.protocol, device_.info());
     if (!has_memory_for(bytes, answer)) return answer;
-    OpenProblem open_problem{
-        normal, open.protocol, solvers_.contenders(normal, open.lists_spaces), bytes, {}, nullptr, {}, {}};
+    OpenProblem open_problem{normal,
+                             open.protocol,
+                             solvers_.contenders(normal, open.candidates ? &*open.candidates : nullptr),
+                             bytes,
+                             {},
+                             nullptr,
+                             {},
+                             {}};
     find_packings(open_problem);
     if (!has_memory_for(open_problem.bytes, answer)) return answer;
     answer.contenders = open_problem.contenders;
@@ -391,7 +397,8 @@ Recycled LocalExecutor::answer(const request::Recycle&) {
 }
 
 void LocalExecutor::restore(ProblemId id, const OpenProblem& open_problem) {
-  const Opened reopened = answer(request::Open{id, open_problem.problem, open_problem.protocol, false});
+  const Opened reopened =
+      answer(request::Open{id, open_problem.problem, open_problem.protocol, std::vector<Candidate>{}});
   const bool is_open = reopened.refused.empty() && !reopened.busy;
   for (auto [slot, admission] : open_problem.admitted) {
     admission.verify = admission.twice = false;

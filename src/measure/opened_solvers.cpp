@@ -36,19 +36,31 @@ Contender without(const SolverEntry& entry, std::string reason) {
   return contender;
 }
 
+/// The space of a contender whose version and untuned config are known. `candidates`: see request::Open; null: not set.
+SearchSpace space_of(Backend& backend, const Problem& problem, const Contender& contender,
+                     const std::vector<Candidate>* candidates) {
+  if (candidates == nullptr || !backend.offers(problem, contender.untuned)) return backend.space(problem);
+  std::vector<Config> offered = {contender.untuned};
+  for (const Candidate& one : *candidates) {
+    const bool is_own = one.solver == contender.solver && one.version == contender.version;
+    if (is_own && one.config != contender.untuned && backend.offers(problem, one.config) == true)
+      offered.push_back(one.config);
+  }
+  return SearchSpace::listed(std::move(offered));
+}
+
 }  // namespace
 
 OpenedSolvers::OpenedSolvers(Device& device, const Registry& registry, Announcer* announcer)
     : device_(device), registry_(registry), announcer_(announcer) {}
 
-std::vector<Contender> OpenedSolvers::contenders(const Problem& problem, bool lists_spaces) {
+std::vector<Contender> OpenedSolvers::contenders(const Problem& problem, const Candidates* candidates) {
   std::vector<Contender> all;
   for (const SolverEntry& entry : registry_.entries()) {
     const auto place = static_cast<uint32_t>(all.size());
     if (announcer_ != nullptr) announcer_->announce(kLibrarySlots + place, kLibraryLimit);
     const auto skipped = skipped_.find(place);
-    all.push_back(skipped == skipped_.end() ? contender(entry, problem, lists_spaces)
-                                            : without(entry, skipped->second));
+    all.push_back(skipped == skipped_.end() ? contender(entry, problem, candidates) : without(entry, skipped->second));
     if (announcer_ != nullptr && !device_.healthy())
       announcer_->end_worker(fmt::format("{} stopped working when {} was asked", device_.info().id, entry.id));
   }
@@ -56,7 +68,7 @@ std::vector<Contender> OpenedSolvers::contenders(const Problem& problem, bool li
   return all;
 }
 
-Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& problem, bool lists_spaces) {
+Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& problem, const Candidates* candidates) {
   if (entry.solver == nullptr) return without(entry, entry.unavailable);
   try {
     Support support = entry.solver->supports(problem, device_.info());
@@ -69,8 +81,7 @@ Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& prob
     contender.version = candidate_version(*entry.solver, contender.versions);
     contender.versions.insert(opened.builds.begin(), opened.builds.end());
     contender.untuned = opened.backend->untuned(problem);
-    const bool is_listed = lists_spaces || !opened.backend->offers(problem, contender.untuned);
-    contender.space = is_listed ? opened.backend->space(problem) : SearchSpace::listed({contender.untuned});
+    contender.space = space_of(*opened.backend, problem, contender, candidates);
     contender.invariant = opened.backend->invariant_space(problem);
     contender.parts = entry.solver->parts(problem, device_.info());
     return contender;

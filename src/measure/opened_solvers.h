@@ -18,6 +18,7 @@ namespace attune {
 /// opened when the first problem needs it, and stays open until close(). Not thread-safe.
 class OpenedSolvers {
  public:
+  using Candidates = std::vector<Candidate>;
   /// All arguments must outlive it. `announcer` receives the slot of each library (kLibrarySlots) before that is opened
   /// and asked; it may be null.
   OpenedSolvers(Device& device, const Registry& registry, Announcer* announcer);
@@ -25,10 +26,10 @@ class OpenedSolvers {
   void skip(std::map<uint32_t, std::string> solvers) { skipped_ = std::move(solvers); }
 
   /// Returns every solver's report for a problem, in the registry's order. A solver that cannot be opened or asked does
-  /// not support it. `lists_spaces`: see request::Open.
-  std::vector<Contender> contenders(const Problem& problem, bool lists_spaces = true);
+  /// not support it. `candidates`: see request::Open.
+  std::vector<Contender> contenders(const Problem& problem, const Candidates* candidates = nullptr);
   /// The same for one solver, without an announcement.
-  Contender contender(const SolverEntry& entry, const Problem& problem, bool lists_spaces = true);
+  Contender contender(const SolverEntry& entry, const Problem& problem, const Candidates* candidates = nullptr);
   /// The packing of each layout of weights that contenders name, by name and without `plain`. A contender whose layouts
   /// cannot be packed no longer supports the problem. The solvers must stay open while a packing is used.
   std::map<std::string, WeightPacking> packings(const Problem& problem, std::vector<Contender>& contenders);

@@ -62,6 +62,7 @@ class OpenedSolversTest : public testing::TestWithParam<bool> {
   }
 
   int num_lists_ = 0;
+  const std::vector<Candidate> none_;
   Registry registry_;
   FakeDevice device_;
   OpenedSolvers solvers_{device_, registry_, nullptr};
@@ -72,14 +73,28 @@ class OpenedSolversTest : public testing::TestWithParam<bool> {
 TEST_P(OpenedSolversTest, ASpaceIsListedOnceWhereTheLibraryAnswersForAConfig) {
   EXPECT_EQ(solvers_.contenders(problem_).at(0).space.size(), 10u);
   EXPECT_EQ(num_lists_, 1);
-  const Contender again = solvers_.contenders(problem_, false).at(0);
+  const Contender again = solvers_.contenders(problem_, &none_).at(0);
   EXPECT_EQ(num_lists_, GetParam() ? 1 : 2);
   EXPECT_EQ(again.space.size(), GetParam() ? 1u : 10u);
   EXPECT_EQ(again.untuned, Config::parse("n=3"));
 }
 
+TEST_P(OpenedSolversTest, ASpaceHoldsTheCandidatesThatAreNamedAndOffered) {
+  const auto named = [](const char* id, const char* version, const char* config) {
+    return Candidate{id, version, Config::parse(config)};
+  };
+  const std::vector<Candidate> candidates = {named("ten.gemm", "1", "n=5"), named("ten.gemm", "1", "n=3"),
+                                             named("ten.gemm", "1", "n=99"), named("ten.gemm", "2", "n=6"),
+                                             named("other.gemm", "1", "n=7")};
+  const Contender found = solvers_.contenders(problem_, &candidates).at(0);
+  ASSERT_EQ(found.space.size(), GetParam() ? 2u : 10u);
+  if (!GetParam()) return;
+  EXPECT_EQ(found.space.at(0), Config::parse("n=3"));
+  EXPECT_EQ(found.space.at(1), Config::parse("n=5"));
+}
+
 TEST_P(OpenedSolversTest, WhatIsOfferedIsPreparedWhetherItIsListedOrNot) {
-  const Contender again = solvers_.contenders(problem_, false).at(0);
+  const Contender again = solvers_.contenders(problem_, &none_).at(0);
   EXPECT_NE(prepare(again, "n=3"), nullptr);
   EXPECT_NE(prepare(again, "n=7"), nullptr);
   EXPECT_THROW(prepare(again, "n=10"), Error);

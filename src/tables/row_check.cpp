@@ -26,7 +26,8 @@ namespace {
 std::optional<Candidate> load(CheckedRow& row, Executor& executor, const Tick& tick) {
   const auto usable = [&](const Candidate& candidate) {
     row.problem = op_of(row.problem).normalise(row.problem, executor.device());
-    return why_unusable(candidate, row.problem, contenders(executor, row.problem, {}, tick), executor.device());
+    return why_unusable(candidate, row.problem, contenders(executor, row.problem, {}, tick, std::vector{candidate}),
+                        executor.device());
   };
   RowKernel kernel = row_kernel(row.kernel, row.layout, usable);
   if (kernel.why_unservable) {
@@ -42,7 +43,8 @@ std::optional<Candidate> load(CheckedRow& row, Executor& executor, const Tick& t
 }
 
 Candidate default_of(const Problem& problem, Executor& executor, const Tick& tick) {
-  if (auto found = untuned_candidate(problem, contenders(executor, problem, {}, tick))) return *std::move(found);
+  if (auto found = untuned_candidate(problem, contenders(executor, problem, {}, tick, std::vector<Candidate>{})))
+    return *std::move(found);
   fail(ErrorCode::unavailable, "no available solver has a default for the problem: '{}'", problem.key());
 }
 

@@ -121,7 +121,8 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
                                              std::span<const Candidate> candidates, const InterleavedOptions& options) {
   Protocol protocol = options.protocol;
   protocol.timing = device_kind(executor.device().kind).timing;
-  const auto opened = open(executor, {kId, problem, std::move(protocol)}, options.tick);
+  const auto opened = open(
+      executor, {kId, problem, std::move(protocol), std::vector(candidates.begin(), candidates.end())}, options.tick);
   if (!opened.refused.empty()) {
     executor.close(kId);
     fail(ErrorCode::unavailable, "{}", opened.refused);

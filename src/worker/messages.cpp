@@ -205,7 +205,8 @@ json json_of(const request::Open& open) {
           {"id", open.id},
           {"problem", open.problem.key()},
           {"protocol", json_of(open.protocol)},
-          {"lists_spaces", open.lists_spaces}};
+          {"is_limited", open.candidates.has_value()},
+          {"candidates", json_of(open.candidates.value_or(std::vector<Candidate>{}))}};
 }
 json json_of(const request::Close& close) { return {{"type", "close"}, {"id", close.id}}; }
 json json_of(const request::Admit& admit) {
@@ -259,8 +260,10 @@ WorkerRequest request_of(const json& value) {
                           list_from(value.at("cores"), uint32_from), skipped_solvers_from(value.at("skipped_solvers"))};
   }
   if (type == "open") {
-    return request::Open{uint32_from(value.at("id")), problem_from(value.at("problem")),
-                         protocol_from(value.at("protocol")), value.at("lists_spaces").get<bool>()};
+    request::Open open{uint32_from(value.at("id")), problem_from(value.at("problem")),
+                       protocol_from(value.at("protocol")), list_from(value.at("candidates"), candidate_from)};
+    if (!value.at("is_limited").get<bool>()) open.candidates.reset();
+    return open;
   }
   if (type == "close") return request::Close{uint32_from(value.at("id"))};
   if (type == "admit") {

@@ -94,12 +94,19 @@ std::vector<Turn> turns() { return {{}, {1, 2, 3, Milliseconds(4)}, {~0u, ~0u, ~
 
 std::vector<WorkerRequest> requests() {
   const auto problem = Problem::parse("gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=0");
-  return {request::Hello{},  request::Hello{"cpu:0", any_bytes(), {0, 7, 4095}, {{3, any_bytes()}}},
-          request::Open{},   request::Open{~0u, problem, protocol(), false},
-          request::Close{},  request::Close{~0u},
-          request::Admit{},  request::Admit{~0u, 5, admission()},
-          request::Drop{},   request::Drop{~0u},
-          request::Sample{}, request::Sample{turns()}};
+  return {request::Hello{},
+          request::Hello{"cpu:0", any_bytes(), {0, 7, 4095}, {{3, any_bytes()}}},
+          request::Open{},
+          request::Open{~0u, problem, protocol(), std::vector<Candidate>{}},
+          request::Open{1, problem, protocol(), std::vector{candidate()}},
+          request::Close{},
+          request::Close{~0u},
+          request::Admit{},
+          request::Admit{~0u, 5, admission()},
+          request::Drop{},
+          request::Drop{~0u},
+          request::Sample{},
+          request::Sample{turns()}};
 }
 
 std::vector<Reply> answers() {

@@ -19,7 +19,7 @@ class OpenProblems {
   struct OpenProblem {
     request::Open opened;
     /// Opens it in another worker, which prepares what its spaces do not list all the same.
-    request::Open again() const { return {opened.id, opened.problem, opened.protocol, false}; }
+    request::Open again() const { return {opened.id, opened.problem, opened.protocol, std::vector<Candidate>{}}; }
     std::map<Slot, Admission> slots;  ///< How each admitted candidate is restored: not verified again.
   };
 
