@@ -277,10 +277,7 @@ CampaignResult run_campaign(const TuneOptions& options) {
     return {interrupt_status(), {}};
   }
   Executor& executor = *environments.front().executor;
-  const DeviceKind& kind = device_kind(executor.device().kind);
-  static_cast<ContestConstants&>(how.contest) = kind.contest;
-  how.protocol.timing = kind.timing;
-  how.compiles_beside_measuring = kind.compiles_beside_measuring;
+  set_constants(how, options, device_kind(executor.device().kind));
   const TuneInputs inputs = read_tune_inputs(options, executor, variables);
   print_notices(inputs);
   if (inputs.items.empty() && inputs.skipped.empty()) {

@@ -76,6 +76,14 @@ std::vector<std::string> search_names() {
   return names;
 }
 
+void set_constants(TunerOptions& tuner, const TuneOptions& options, const DeviceKind& kind) {
+  static_cast<ContestConstants&>(tuner.contest) = kind.contest;
+  tuner.protocol.timing = kind.timing;
+  tuner.compiles_beside_measuring = kind.compiles_beside_measuring;
+  tuner.load_deadline_s = options.load_deadline_s > 0 ? options.load_deadline_s : kind.load_deadline_s;
+  tuner.run_deadline_s = options.run_deadline_s > 0 ? options.run_deadline_s : kind.run_deadline_s;
+}
+
 TunerOptions tuner_options(const TuneOptions& options) {
   check_options(options);
   TunerOptions tuner;
@@ -87,8 +95,6 @@ TunerOptions tuner_options(const TuneOptions& options) {
   tuner.retune = options.all;
   tuner.budget_s = duration_option(options.budget, "--budget");
   tuner.problem_timeout_s = duration_option(options.timeout, "--timeout");
-  tuner.load_deadline_s = options.load_deadline_s;
-  tuner.run_deadline_s = options.run_deadline_s;
   tuner.protocol.cache = parse_cache_policy(options.inputs);
   tuner.protocol.seed = options.seed;
   tuner.protocol.min_gain = options.min_gain_pct / 100;

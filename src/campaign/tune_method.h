@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "campaign/tune_options.h"
+#include "device/device_kind.h"
 #include "tuner/tuner.h"
 
 namespace attune {
@@ -14,6 +15,8 @@ std::vector<std::string> search_names();
 
 /// Converts the command line to tuner options. For an invalid value, throws invalid_input with the valid ones.
 TunerOptions tuner_options(const TuneOptions& options);
+/// Sets the constants of a kind of device, and its deadlines where the command line states none.
+void set_constants(TunerOptions& tuner, const TuneOptions& options, const DeviceKind& kind);
 
 /// A check of existing rows, which `attune tune` makes in place of tuning.
 struct RowCheckRequest {

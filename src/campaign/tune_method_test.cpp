@@ -44,6 +44,27 @@ TEST(TuneMethod, RefusesWhatMakesNoSense) {
               AllOf(StartsWith("--libtype expects all or some of "), HasSubstr("fake"), EndsWith(", got 'nothing'")));
 }
 
+TEST(TuneMethod, ConstantsAreThoseOfTheKindOfDevice) {
+  const DeviceKind kind{.name = "slow",
+                        .timing = Timing::graph,
+                        .contest = {.confirm = {.delay_s = 7}},
+                        .load_deadline_s = 90,
+                        .run_deadline_s = 3,
+                        .compiles_beside_measuring = true};
+  TuneOptions options;
+  TunerOptions tuner = tuner_options(options);
+  set_constants(tuner, options, kind);
+  EXPECT_EQ(tuner.protocol.timing, Timing::graph);
+  EXPECT_EQ(tuner.contest.confirm.delay_s, 7);
+  EXPECT_TRUE(tuner.compiles_beside_measuring);
+  EXPECT_EQ(tuner.load_deadline_s, 90);
+  EXPECT_EQ(tuner.run_deadline_s, 3);
+  options.run_deadline_s = 5;
+  set_constants(tuner, options, kind);
+  EXPECT_EQ(tuner.load_deadline_s, 90);
+  EXPECT_EQ(tuner.run_deadline_s, 5) << "the command line states it";
+}
+
 TEST(TuneMethod, TheProcedureNamesWhatDecisionsDependOn) {
   EXPECT_EQ(procedure([](TuneOptions&) {}), "race/3 auto/96");
   EXPECT_EQ(procedure([](TuneOptions& options) { options.search = "random", options.max_trials = 24; }),

@@ -53,7 +53,7 @@ struct TuneOptions {
   bool iters_given = false;
   uint64_t max_trials = 96, seed = 0;
   std::string budget, timeout;
-  double load_deadline_s = 60, run_deadline_s = 2;
+  double load_deadline_s = 0, run_deadline_s = 0;  ///< 0: those of the device's kind.
   double quiet_wait_s = 45;
   int64_t mp = 1;
 };

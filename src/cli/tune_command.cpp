@@ -177,9 +177,15 @@ void add_environment_flags(CLI::App& command, TuneOptions& options) {
       ->check(amounts(0.01, 1e6));
   add_cache_size_flag(command, options.kernels.max_cache_bytes);
   add_isolation_flag(command, options.isolation);
-  add_deadline_flag(command, "--run-deadline", options.run_deadline_s,
-                    "Seconds that a launch may take; 50 times the best time so far if that is longer");
-  add_deadline_flag(command, "--load-deadline", options.load_deadline_s, "Seconds that preparing a candidate may take");
+  command
+      .add_option("--run-deadline", options.run_deadline_s,
+                  "Seconds that a launch may take; 50 times the best time so far if that is longer; default: that of "
+                  "the kind of device, 2 on a host")
+      ->check(amounts(0.01, 1e6));
+  command
+      .add_option("--load-deadline", options.load_deadline_s,
+                  "Seconds that preparing a candidate may take; default: that of the kind of device, 60 on a host")
+      ->check(amounts(0.01, 1e6));
   command
       .add_option_function<double>(
           "--candidate-timeout",

@@ -88,6 +88,7 @@ struct Record {
   std::vector<BinaryIdentity> binaries;  ///< Binaries verified or timed under the candidate's name.
   Deadlines deadlines;                   ///< Deadlines in force if the candidate timed out; else zero.
   std::vector<BinaryMetadata> metadata;  ///< compiler_reports() of the binaries; empty in an entry of an older version.
+  std::string device_id;                 ///< DeviceInfo::id; empty in an entry of an older version.
   bool operator==(const Record&) const = default;
 };
 
@@ -168,6 +169,7 @@ struct Decision {
   std::optional<Incumbent> incumbent;
   std::vector<DroppedBest> dropped_bests;  ///< By solver.
   std::optional<BestUntuned> best_untuned;
+  std::string device_id;  ///< DeviceInfo::id; empty in an entry of an older version.
   /// Binaries of the winner, as verified; empty for a library's candidate.
   const std::vector<BinaryIdentity>& winner_binaries() const;
   bool operator==(const Decision&) const = default;

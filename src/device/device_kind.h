@@ -28,6 +28,10 @@ struct DeviceKind {
   Timing timing = Timing::events;  ///< How launches are timed, if their plans can be timed so.
   ContestConstants contest{};      ///< Found by experiment on such devices (docs/measurement.md).
   size_t max_open_problems = 2;    ///< Problems that one executor keeps open.
+  double load_deadline_s = 60;     ///< Time allowed to prepare a candidate.
+  double run_deadline_s = 2;       ///< Minimum time allowed for a launch.
+  /// Whether its units are cores of the host, which references are computed on.
+  bool units_are_cores = false;
   /// Whether compilers may run while candidates are measured: on devices that share no processor with them.
   bool compiles_beside_measuring = false;
   /// Whether a command without --devices works on such devices, not on the host.

@@ -49,6 +49,12 @@ std::vector<BinaryMetadata> metadata_from(const json& value) {
                                     : std::vector<BinaryMetadata>();
 }
 
+/// Entries of older versions have no such member.
+void write_device_id(json& value, const std::string& id) {
+  if (!id.empty()) value["device_id"] = id;
+}
+std::string device_id_from(const json& value) { return value.value("device_id", std::string()); }
+
 json json_of(const Deadlines& deadlines) { return json::array({deadlines.load_ms, deadlines.run_ms}); }
 Deadlines deadlines_from(const json& value) { return {int64_from(value.at(0)), int64_from(value.at(1))}; }
 
@@ -130,6 +136,7 @@ json to_json(const Record& record) {
                 {"binaries", json_of(record.binaries)}};
   if (record.deadlines != Deadlines{}) value["deadlines"] = json_of(record.deadlines);
   write(value, record.metadata);
+  write_device_id(value, record.device_id);
   return value;
 }
 
@@ -166,6 +173,7 @@ json to_json(const Decision& decision) {
   if (decision.deadlines != Deadlines{}) value["deadlines"] = json_of(decision.deadlines);
   if (decision.incumbent) value["incumbent"] = json_of(*decision.incumbent);
   if (decision.best_untuned) value["best_untuned"] = json_of(*decision.best_untuned);
+  write_device_id(value, decision.device_id);
   return value;
 }
 
@@ -212,7 +220,8 @@ Record record_from(const json& value) {
           value.value("fingerprint", std::string()),
           binaries_from(value),
           value.contains("deadlines") ? deadlines_from(value.at("deadlines")) : Deadlines{},
-          metadata_from(value)};
+          metadata_from(value),
+          device_id_from(value)};
 }
 
 /// Reads the members that entries of schema 1 do not have.
@@ -267,6 +276,7 @@ Decision decision_from(const json& value) {
   decision.pause_cut = value.value("pause_cut", false);
   if (value.contains("timing")) decision.timing = timing_from(value.at("timing"));
   decision.launches = uint64_from(value.at("launches"));
+  decision.device_id = device_id_from(value);
   if (value.contains("num_candidates")) read_schema_2(value, decision);
   return decision;
 }

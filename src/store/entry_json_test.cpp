@@ -47,6 +47,19 @@ TEST_F(EntryJson, EntriesWithoutReportsOfCompilersAreThoseOfOlderVersions) {
   }
 }
 
+TEST_F(EntryJson, EntriesWithoutTheIdOfTheirDeviceAreThoseOfOlderVersions) {
+  for (const Entry& entry : {Entry(record("a=1")), Entry(decision("a=1"))}) {
+    auto older = nlohmann::json::parse(entry_to_json(entry));
+    EXPECT_EQ(older["device_id"], "g:1");
+    older.erase("device_id");
+    Entry expected = entry;
+    if (auto* of_candidate = std::get_if<Record>(&expected)) of_candidate->device_id.clear();
+    if (auto* of_problem = std::get_if<Decision>(&expected)) of_problem->device_id.clear();
+    EXPECT_EQ(entry_from_json(older.dump()), expected);
+    EXPECT_EQ(entry_to_json(expected), older.dump());
+  }
+}
+
 TEST_F(EntryJson, WhatIsNoEntryIsInvalidInput) {
   for (const std::string text :
        {"", "{", "[]", "{\"type\":\"x\"}", "{\"type\":\"started\"}", "{\"type\":1}", "null",

@@ -39,6 +39,7 @@ struct JournalValues {
     value.binaries = {{"recipe", "gcc-12.2.0", "sha"}};
     value.deadlines = {60000, 2000};
     value.metadata = {{{"registers", "40"}, {"spills", "0"}}};
+    value.device_id = "g:1";
     return value;
   }
 
@@ -76,6 +77,7 @@ struct JournalValues {
     value.incumbent = Incumbent{candidate("a=7"), 9.5, "row,of,the table"};
     value.dropped_bests = {{candidate("a=8"), 11.5, 4096}};
     value.best_untuned = BestUntuned{candidate(""), 2.5, 1.25, true};
+    value.device_id = "g:1";
     return value;
   }
 

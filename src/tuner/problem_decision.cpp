@@ -27,7 +27,8 @@ Record ProblemRun::record_of(const EntrantFacts& entrant, Stage stage, Outcome o
           .fingerprint = context_.executor.device().fingerprint(),
           .binaries = entrant.binaries,
           .deadlines = timed_out ? deadlines() : Deadlines{},
-          .metadata = entrant.metadata};
+          .metadata = entrant.metadata,
+          .device_id = context_.executor.device().id};
 }
 
 /// Returns the race's measurement of a candidate, and keeps its time for the Decision's data on candidates that do not

@@ -19,8 +19,10 @@ namespace {
 /// no memory for any.
 class FailingExecutor final : public Executor {
  public:
-  FailingExecutor(int num_opens, ErrorCode code) : left_(num_opens), code_(code) {}
-  const DeviceInfo& device() const override { return inner_.device(); }
+  FailingExecutor(int num_opens, ErrorCode code, const std::string& id = "fake:0") : left_(num_opens), code_(code) {
+    info_.id = id;
+  }
+  const DeviceInfo& device() const override { return info_; }
   void begin(Request request) override {
     left_ -= std::holds_alternative<request::Open>(request);
     if (std::holds_alternative<request::Open>(request)) std::this_thread::sleep_for(opening_time);
@@ -44,6 +46,7 @@ class FailingExecutor final : public Executor {
  private:
   FakeDevice device_;
   LocalExecutor inner_{device_, registry()};
+  DeviceInfo info_ = inner_.device();
   int left_;
   ErrorCode code_;
 };
@@ -95,6 +98,21 @@ TEST_F(TunerOnSeveralDevices, EveryProblemIsDecidedOnceAndInTheOrderOfTheInput) 
     journal->scan({.started = false, .records = false, .pardons = false},
                   [&](const Entry&, const Stamp&) { ++num_decisions; });
   EXPECT_EQ(num_decisions, items_.size());
+}
+
+TEST_F(TunerOnSeveralDevices, EntriesNameTheDeviceThatMeasured) {
+  FailingExecutor first(kNever, ErrorCode::device), second(kNever, ErrorCode::device, "fake:1");
+  run(first, second);
+  for (size_t i = 0; i < 2; ++i) {
+    size_t num_entries = 0;
+    const std::string id = fmt::format("fake:{}", i);
+    journals_[i]->scan({.started = false, .pardons = false}, [&](const Entry& entry, const Stamp&) {
+      const auto* const record = std::get_if<Record>(&entry);
+      EXPECT_EQ(record != nullptr ? record->device_id : std::get<Decision>(entry).device_id, id);
+      ++num_entries;
+    });
+    EXPECT_GT(num_entries, 0u);
+  }
 }
 
 TEST_F(TunerOnSeveralDevices, TheProblemsOfALostDeviceGoToTheOther) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/record.h"
+#include "device/device_kind.h"
 #include "measure/executor.h"
 #include "search/contest_options.h"
 #include "search/strategy/solver_allocator.h"
@@ -34,10 +35,11 @@ struct TunerOptions {
   /// Number of candidates that are asked for ahead, which decides what a strategy that learns has been told; 0: as the
   /// rates measured in earlier problems want it.
   uint32_t asked_ahead = 0;
-  double budget_s = 0;           ///< Time for the whole run; 0: unlimited.
-  double problem_timeout_s = 0;  ///< Time per problem, `--timeout`; 0: unlimited.
-  double load_deadline_s = 60;   ///< Time allowed to prepare a candidate.
-  double run_deadline_s = 2;     ///< Minimum time allowed for a launch; 50 times the best so far if that is more.
+  double budget_s = 0;                                    ///< Time for the whole run; 0: unlimited.
+  double problem_timeout_s = 0;                           ///< Time per problem, `--timeout`; 0: unlimited.
+  double load_deadline_s = DeviceKind().load_deadline_s;  ///< Time allowed to prepare a candidate.
+  /// Minimum time allowed for a launch; 50 times the best so far if that is more.
+  double run_deadline_s = DeviceKind().run_deadline_s;
   /// Called once per run, before the first candidate is run, by the first device while the others wait; not called if
   /// nothing is measured. Its duration counts against no budget. If it waits, it calls the tick at least once a second
   /// and ends when that returns true.

@@ -8,10 +8,10 @@
 namespace attune {
 namespace {
 
-Milliseconds limit_of(const std::string& sizes) {
+Milliseconds limit_of(const std::string& sizes, const std::string& kind = "host", int64_t num_units = 4) {
   const auto problem = Problem::parse("gemm_a16w16 " + sizes + " dtype=fp32");
   return step_limit(op_of(problem).normalise(problem, {}), {},
-                    {.kind = "host", .num_units = 4, .cache_bytes = 1 << 20});
+                    {.kind = kind, .num_units = num_units, .cache_bytes = 1 << 20});
 }
 
 TEST(StepLimit, OfASmallShapeIsSecondsAndOfALargeOneFollowsItsArithmetic) {
@@ -21,6 +21,12 @@ TEST(StepLimit, OfASmallShapeIsSecondsAndOfALargeOneFollowsItsArithmetic) {
   // Two references of 1.1e12 operations each, at 2e9 per second on each of four cores, take 275 s.
   EXPECT_GT(limit_of("m=8192 n=8192 k=8192"), 275s);
   EXPECT_LT(limit_of("m=1073741824 n=1073741824 k=1073741824"), std::chrono::hours(24 * 400));
+}
+
+TEST(StepLimit, OfAReferenceThatTheHostComputesDoesNotFollowTheDevicesUnits) {
+  const std::string sizes = "m=8192 n=8192 k=8192";
+  EXPECT_EQ(limit_of(sizes, "fake", 132), limit_of(sizes, "fake", 4));
+  EXPECT_LT(limit_of(sizes, "host", 132), limit_of(sizes, "host", 4)) << "a host's units are its cores";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "device/device_kind.h"
 #include "device/fake/fake_device.h"
 #include "measure/local_executor.h"
 #include "process/temporary_folder.h"
@@ -19,6 +20,21 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+
+/// A kind with two devices that differ.
+const bool has_uneven_devices = [] {
+  register_device_kind({.name = "uneven",
+                        .list =
+                            [] {
+                              const DeviceInfo first{.id = "uneven:0", .kind = "uneven", .gfx = "u1", .num_units = 4};
+                              DeviceInfo second = first;
+                              second.id = "uneven:1";
+                              second.facts["l2_bytes"] = 1 << 20;
+                              return std::vector{first, second};
+                            },
+                        .open = [](std::string_view, int64_t) { return std::unique_ptr<Device>(); }});
+  return true;
+}();
 
 class DevicesToOpen : public testing::Test {
  protected:
@@ -55,6 +71,13 @@ TEST_F(DevicesToOpen, PartsAreNumberedFromZeroWithoutAGap) {
     EXPECT_EQ(refused(list), fmt::format("several devices must be parts of one kind, numbered from 0, as in --devices "
                                          "cpu:0,cpu:1; got '{}'",
                                          list));
+}
+
+TEST_F(DevicesToOpen, AreOfOneFingerprint) {
+  ASSERT_TRUE(has_uneven_devices);
+  EXPECT_EQ(refused("uneven:0,uneven:1"),
+            "the devices differ, so a row of one is no other's; tune uneven:0 and uneven:1 apart");
+  EXPECT_EQ(refused("uneven:1,uneven:1"), "a device is named twice: uneven:1");
 }
 
 TEST_F(DevicesToOpen, AnUnknownDeviceIsRefused) {

@@ -118,7 +118,8 @@ void register_host_devices(std::vector<DeviceKind>& kinds) {
                    .list = list_host_devices,
                    .open = open_host_device,
                    .numbers = DeviceNumbers::core_parts,
-                   .timing = Timing::clock});
+                   .timing = Timing::clock,
+                   .units_are_cores = true});
 }
 
 }  // namespace attune

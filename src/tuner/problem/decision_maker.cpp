@@ -17,6 +17,7 @@ Decision make_decision(const DecisionFacts& facts) {
   decision.problem = facts.problem;
   decision.device = facts.device.key();
   decision.fingerprint = facts.device.fingerprint();
+  decision.device_id = facts.device.id;
   decision.protocol = facts.protocol;
   decision.winner = winner.candidate;
   decision.baseline = facts.entrants.at(contest.baseline).candidate;
