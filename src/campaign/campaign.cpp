@@ -264,6 +264,15 @@ class Campaign {
   std::vector<TuneResult> results_;
 };
 
+/// The ids of the devices to tune on. Without processes there is one.
+std::string devices_to_tune(const TuneOptions& options) {
+  const DeviceChoice choice{.ids = options.devices.ids,
+                            .threads = options.thread_limits.empty() ? 0 : options.thread_limits.front()};
+  const auto architectures = architectures_in(options.input);
+  const bool is_one = choice.ids.empty() && isolation_option(options.isolation) == Isolation::none;
+  return is_one ? device_id(choice, architectures) : device_ids(choice, architectures);
+}
+
 }  // namespace
 
 CampaignResult run_campaign(const TuneOptions& options) {
@@ -289,8 +298,8 @@ CampaignResult run_campaign(const TuneOptions& options) {
 }
 
 int run_campaigns(TuneOptions options) {
-  if (options.devices.ids.empty()) options.devices.ids = default_devices(architectures_in(options.input));
   std::vector<int64_t>& limits = options.thread_limits;
+  options.devices.ids = devices_to_tune(options);
   std::optional<CapturedLimits> captured;
   const bool on_host = options.devices.ids.starts_with("cpu");
   if (!on_host && !limits.empty()) {

@@ -34,8 +34,10 @@ TuneGemmEntry entry_of(const Problem& problem, const Candidate& winner, double u
   entry.problem = problem;
   entry.candidate = winner.name();
   entry.device = device.key();
-  entry.us = us;
-  entry.tflops = published_row(problem, winner, us, 0).tflops;
+  if (us > 0) {  // A row that was kept may not know its time.
+    entry.us = us;
+    entry.tflops = published_row(problem, winner, us, 0).tflops;
+  }
   return entry;
 }
 

@@ -136,8 +136,8 @@ class CheckRun {
 
 int run_check(CheckOptions options) {
   const InterruptHandler handler;
-  std::string& ids = options.run.devices.ids;
-  if (ids.empty()) ids = default_device(architectures_in(options.table));
+  check_is_one_device(options.run.devices);
+  options.run.devices.ids = device_id(options.run.devices, architectures_in(options.table));
   const DeviceInfo device = find_device(options.run.devices);
   std::vector<std::string> notices;
   auto rows = read_rows_to_check(options.table, options.op, device, notices);

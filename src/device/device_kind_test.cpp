@@ -50,6 +50,49 @@ TEST(DeviceKinds, AreNotAskedForADeviceOfAnother) {
   EXPECT_GT(num_lists, 0);
 }
 
+/// A kind that precedes the host, with two devices while this is set.
+bool are_ahead_here = false;
+const bool is_ahead_registered = [] {
+  register_device_kind({.name = "ahead",
+                        .list =
+                            [] {
+                              std::vector<DeviceInfo> here;
+                              if (!are_ahead_here) return here;
+                              for (const char* id : {"ahead:0", "ahead:1"})
+                                here.push_back({.id = id, .kind = "ahead", .gfx = "ahead"});
+                              return here;
+                            },
+                        .open = [](std::string_view, int64_t) { return std::unique_ptr<Device>(); },
+                        .precedes_host = true});
+  return true;
+}();
+
+TEST(DeviceIds, AreThoseThatTheUserNamed) {
+  ASSERT_TRUE(is_ahead_registered);
+  EXPECT_EQ(device_ids({.ids = "cpu:0,cpu:1", .threads = 1}), "cpu:0,cpu:1");
+  EXPECT_EQ(device_id({.ids = "fake:0"}), "fake:0");
+}
+
+TEST(DeviceIds, AreAllThatPrecedeTheHostAndForOneDeviceTheFirst) {
+  EXPECT_EQ(device_ids({}), "cpu:0");
+  are_ahead_here = true;
+  EXPECT_EQ(device_ids({}), "ahead:0,ahead:1");
+  EXPECT_EQ(device_id({}), "ahead:0");
+  EXPECT_EQ(find_device({}).id, "ahead:0");
+  const std::vector<std::string> fake = {"fake"};
+  EXPECT_EQ(device_ids({}, fake), "fake:0");
+  are_ahead_here = false;
+}
+
+TEST(DeviceIds, AThreadLimitAloneMeansTheHost) {
+  are_ahead_here = true;
+  const std::vector<std::string> ahead = {"ahead"};
+  EXPECT_EQ(device_ids({.threads = 1}, ahead), "cpu:0");
+  EXPECT_EQ(device_id({.threads = 1}), "cpu:0");
+  EXPECT_EQ(find_device({.threads = 1}).kind, "host");
+  are_ahead_here = false;
+}
+
 TEST(DeviceKinds, AKindIsRegisteredOnceAndBeforeTheFirstUse) {
   DeviceKind kind = device_kinds().front();
   EXPECT_THROW(register_device_kind(kind), Error) << "of this name";

@@ -86,7 +86,9 @@ std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units) {
   fail(ErrorCode::unavailable, "the device cannot be opened: {}", id);
 }
 
-std::string default_devices(std::span<const std::string> architectures) {
+std::string device_ids(const DeviceChoice& device, std::span<const std::string> architectures) {
+  if (!device.ids.empty()) return device.ids;
+  if (device.threads > 0) return "cpu:0";
   std::vector<ListedDevice> here;
   for (const DeviceKind& kind : device_kinds()) {
     if (architectures.empty() && !kind.precedes_host) continue;
@@ -95,8 +97,8 @@ std::string default_devices(std::span<const std::string> architectures) {
   return default_devices(here, architectures);
 }
 
-std::string default_device(std::span<const std::string> architectures) {
-  const std::string ids = default_devices(architectures);
+std::string device_id(const DeviceChoice& device, std::span<const std::string> architectures) {
+  const std::string ids = device_ids(device, architectures);
   return ids.substr(0, ids.find(','));
 }
 
@@ -107,7 +109,7 @@ void check_is_one_device(const DeviceChoice& device) {
 
 DeviceInfo find_device(const DeviceChoice& device) {
   check_is_one_device(device);
-  const std::string id = device.ids.empty() ? default_device() : device.ids;
+  const std::string id = device_id(device);
   auto info = find_listed(id);
   if (!info) fail_unknown(id);
   if (device.threads == 0 || info->kind != "host") return *std::move(info);

@@ -14,7 +14,7 @@ namespace attune {
 
 /// The devices that a user chose.
 struct DeviceChoice {
-  std::string ids;      ///< `cpu:0,cpu:1`; empty: default_devices().
+  std::string ids;      ///< `cpu:0,cpu:1`; empty: see device_ids().
   int64_t threads = 0;  ///< Thread limit of a host's device; 0: the process's own.
 };
 
@@ -29,12 +29,12 @@ std::vector<std::string> device_notices();
 /// (device/host/host_device.h). Other devices ignore it. Throws invalid_input with the list for an unknown id;
 /// unavailable when it cannot be opened.
 std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units = 0);
-/// Returns the devices of a command whose user names none, by the rule of device/default_devices.h: those whose
-/// architecture is in `architectures`, the `gfx` of its rows, else all GPUs, else `cpu:0`. Opens the
-/// drivers of GPUs.
-std::string default_devices(std::span<const std::string> architectures = {});
+/// Returns the ids of a choice's devices: those that the user named; `cpu:0` if there is a thread limit alone, which is
+/// a host's; else, by the rule of device/default_devices.h, those whose architecture is in `architectures`, the `gfx`
+/// of the command's rows, else all GPUs, else `cpu:0`. Only the rule opens drivers of GPUs.
+std::string device_ids(const DeviceChoice& device, std::span<const std::string> architectures = {});
 /// The first of them, for a command that works on one device.
-std::string default_device(std::span<const std::string> architectures = {});
+std::string device_id(const DeviceChoice& device, std::span<const std::string> architectures = {});
 /// Throws invalid_input for a choice of several devices.
 void check_is_one_device(const DeviceChoice& device);
 /// Returns the description of the one device of a choice, the first default one if it names none; opens no device.

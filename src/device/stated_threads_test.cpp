@@ -41,11 +41,11 @@ TEST_F(StatedThreadsTest, InvalidValuesAreIgnoredAndOursIsReported) {
 }
 
 TEST_F(StatedThreadsTest, LimitTheUnitsOfTheHost) {
-  const int64_t all = find_device({}).num_units;
+  const int64_t all = find_device({.ids = "cpu:0"}).num_units;
   {
     const TestEnvironment one("ATTUNE_THREADS", "1");
-    EXPECT_EQ(find_device({}).num_units, 1);
-    EXPECT_EQ(find_device({}).facts.at("num_units"), 1);
+    EXPECT_EQ(find_device({.ids = "cpu:0"}).num_units, 1);
+    EXPECT_EQ(find_device({.ids = "cpu:0"}).facts.at("num_units"), 1);
     EXPECT_EQ(open_device("cpu:0")->info().num_units, 1);
     EXPECT_THROW(find_device({.ids = {}, .threads = 2}), Error);
   }

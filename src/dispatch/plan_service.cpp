@@ -15,7 +15,7 @@
 namespace attune {
 namespace {
 
-constexpr uint64_t kShareOfWorkspaces = 8;  // Of a device's memory: what its plans may hold, for one stream.
+constexpr uint64_t kMemoryPerWorkspaces = 8;  // A device's memory over what the workspaces of plans may take of it.
 constexpr size_t kMaxShapesKept = 16384;    // Maximum size of LimitedDevice::refusals and of requested_kernels.
 
 }  // namespace
@@ -31,7 +31,7 @@ PlanService::PlanService(const DispatcherOptions& options, const FamilyCodes& co
       missed_(options, log) {
   const auto opened = open_device(options.device);
   is_host_ = opened->info().kind == "host";
-  if (!is_host_) plans_.bound_device_bytes(static_cast<uint64_t>(opened->info().memory_bytes) / kShareOfWorkspaces);
+  if (!is_host_) plans_.bound_device_bytes(static_cast<uint64_t>(opened->info().memory_bytes) / kMemoryPerWorkspaces);
   devices_ = std::vector<std::atomic<LimitedDevice*>>(static_cast<size_t>(opened->info().num_units) + 1);
   set_threads(options.threads);
   first_ = present_.load();
@@ -48,7 +48,7 @@ DispatchCounts PlanService::counts() const noexcept {
           .reloads = num_reloads_,
           .plan_bytes = plans.bytes,
           .evicted_plans = plans.evicted,
-          .plan_limit_reached = plans.limit_reached,
+          .plan_limit_reached = plans.limit_reached + plans.device_limit_reached,
           .captured_plans = first().maker.graph_holds().num_held()};
 }
 

@@ -130,7 +130,8 @@ class PlanService {
   WeightsPacker packer_ ATTUNE_GUARDED_BY(guard_);
   MissedShapes missed_ ATTUNE_GUARDED_BY(guard_);
   std::vector<LookupRequest> wanted_ ATTUNE_GUARDED_BY(guard_);  ///< Shapes whose kernel waits to be compiled.
-  bool is_limit_said_ ATTUNE_GUARDED_BY(guard_) = false;
+  bool is_limit_said_ ATTUNE_GUARDED_BY(guard_) = false, is_device_limit_said_ ATTUNE_GUARDED_BY(guard_) = false;
+  void say_limits() ATTUNE_REQUIRES(guard_);
   std::atomic<uint64_t> num_reloads_{0};
 };
 

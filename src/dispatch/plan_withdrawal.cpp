@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "dispatch/plan_service.h"
@@ -38,6 +39,22 @@ CachedAnswer PlanService::served_with(const Snapshot& tables, const Resolution& 
   return served;
 }
 
+/// Says each limit that was reached, once.
+void PlanService::say_limits() {
+  const PlanCache::Counts& counts = plans_.counts();
+  if (options_.max_plan_bytes > 0 && counts.limit_reached > 0 && !std::exchange(is_limit_said_, true)) {
+    log_.say_always(fmt::format(
+        "plans exceed the limit of {} MB, the least recently used are evicted and made again when called: raise "
+        "ATTUNE_MAX_PLAN_BYTES",
+        options_.max_plan_bytes >> 20));
+  }
+  if (counts.device_limit_reached > 0 && !std::exchange(is_device_limit_said_, true)) {
+    log_.say_always(
+        "the workspaces of plans exceed an eighth of the device's memory, the least recently used plans are evicted "
+        "and made again when called");
+  }
+}
+
 void PlanService::make_room(Snapshot* coming) {
   constexpr size_t kMaxWithoutPlan = 65536, kMaxReplaced = 1024;
   const auto exemption = first().maker.exempt();
@@ -47,18 +64,7 @@ void PlanService::make_room(Snapshot* coming) {
       if (coming != nullptr) coming->served.withdraw(hash, gone);
     }
   });
-  if (!is_limit_said_ && options_.max_plan_bytes > 0 && plans_.counts().limit_reached > 0) {
-    is_limit_said_ = true;
-    const bool of_device = plans_.counts().device_limit_reached > 0;
-    log_.say_always(
-        of_device
-            ? "the workspaces of plans exceed an eighth of the device's memory, the least recently used plans are "
-              "evicted and made again when called"
-            : fmt::format(
-                  "plans exceed the limit of {} MB, the least recently used are evicted and made again when called: "
-                  "raise ATTUNE_MAX_PLAN_BYTES",
-                  options_.max_plan_bytes >> 20));
-  }
+  say_limits();
   bool is_grace_due = plans_.is_grace_due();
   for (const auto& device : owned_devices_) {
     AnswerCache& served = device->now.load()->served;
@@ -80,14 +86,14 @@ void PlanService::serve_again(LimitedDevice& device, Snapshot& fresh) {
   for (const CachedAnswer& one : device.now.load()->served.all())
     by_use.emplace_back(one.plan == nullptr ? 0 : one.plan->last_use.load(std::memory_order_relaxed), one);
   std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  uint64_t num_bytes = 0;
+  uint64_t num_bytes = 0, num_device_bytes = 0;
   for (const auto& [last_use, served] : by_use) {
     const LookupRequest request{served.key, served.layouts, device.units};
     CachedAnswer again = served;
     again.hit = {};
     again.plan = nullptr;
     again.has_left = true;
-    if (served.has_left || num_bytes > options_.max_plan_bytes / 4 * 3) {
+    if (served.has_left || plans_.is_mostly_full(num_bytes, num_device_bytes)) {
       if (served.was_served) fresh.served.put(again);
       continue;
     }
@@ -100,6 +106,7 @@ void PlanService::serve_again(LimitedDevice& device, Snapshot& fresh) {
       if (made.plan->is_kept) {
         again = served_with(fresh, made, request, &served);
         num_bytes += made.plan->bytes;
+        num_device_bytes += made.plan->device_bytes;
       }
       fresh.served.put(again);
       want_compiled(request, made);

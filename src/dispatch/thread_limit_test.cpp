@@ -28,7 +28,7 @@ class ThreadLimitTest : public testing::Test {
  protected:
   static GemmKey key(int64_t m) { return {.m = m, .n = 16, .k = 16, .in = DType::fp32, .out = DType::fp32}; }
   static std::string row(int64_t units, int64_t m, const std::string& block) {
-    return fmt::format("{},{},{},16,16,torch.float32,torch.float32,1,portable.gemm@1:block={}\n", find_device({}).gfx,
+    return fmt::format("{},{},{},16,16,torch.float32,torch.float32,1,portable.gemm@1:block={}\n", find_device({.ids = "cpu:0"}).gfx,
                        units, m, block);
   }
   void write(const std::string& rows) {
@@ -46,7 +46,7 @@ class ThreadLimitTest : public testing::Test {
   }
 
   TestEnvironment unlimited_{kThreadVariables};
-  const int64_t all_ = find_device({}).num_units;
+  const int64_t all_ = find_device({.ids = "cpu:0"}).num_units;
   TestFolder folder_;
   std::filesystem::path table_ = folder_.path() / "t.csv";
   DispatcherOptions options_{.poll_interval = std::chrono::milliseconds(0)};

@@ -174,12 +174,14 @@ bool is_stale_temporary(int descriptor) {
 
 void remove_stale_temporaries_beside(const fs::path& file) {
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder_of_journal(file), ignored)) {
-    const std::string name = entry.path().filename().string();
+  fs::directory_iterator entry(folder_of_journal(file), ignored);
+  for (; entry != fs::directory_iterator(); entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
     if (!name.starts_with(kTemporary) || name.size() != kTemporary.size() + kTemporaryEnd.size()) continue;
-    const int descriptor = ::open(entry.path().c_str(), kOpenToLook);
+    const int descriptor = ::open(entry->path().c_str(), kOpenToLook);
     if (descriptor < 0) continue;
-    if (is_stale_temporary(descriptor)) fs::remove(entry.path(), ignored);
+    std::error_code stays;
+    if (is_stale_temporary(descriptor)) fs::remove(entry->path(), stays);
     ::close(descriptor);
   }
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "device/devices.h"
 #include "dispatch/table/table_sources.h"
 #include "formats/csv/untuned_table.h"
 
@@ -51,7 +50,7 @@ std::vector<std::string> tune_commands(const FamilySpec& family, const TuneComma
   if (const std::string output = output_for(family, inputs.named_tables); !output.empty())
     tune += " -o " + shell_word(output);
   const DeviceChoice& device = inputs.device;
-  if (!device.ids.empty() && device.ids != default_devices()) tune += " --devices " + shell_word(device.ids);
+  if (!device.ids.empty()) tune += " --devices " + shell_word(device.ids);
   if (inputs.require != Requirement::none) tune += fmt::format(" --require {}", text(inputs.require));
   if (device.threads > 0) tune += fmt::format(" --threads {}", device.threads);
   commands.push_back(tune);

@@ -29,7 +29,7 @@ TEST_F(TuneCommands, OneListIsTunedAsItIs) {
   const auto tune = fmt::format("attune tune -i {} --op gemm_a16w16 -o 'it'\\''s mine.csv'", list().string());
   EXPECT_THAT(commands({list()}), ElementsAre(tune));
   EXPECT_THAT(commands({folder_.path()}), ElementsAre(tune));
-  EXPECT_THAT(commands({list()}, "cpu:0"), ElementsAre(tune));
+  EXPECT_THAT(commands({list()}, "cpu:0"), ElementsAre(tune + " --devices cpu:0"));
   EXPECT_THAT(commands({list()}, "fake:0"), ElementsAre(tune + " --devices fake:0"));
 }
 

@@ -82,7 +82,7 @@ void check_equal(std::span<const Part> parts) {
 
 /// The parts or devices that a list names. Throws invalid_input.
 std::vector<Part> parts_of(const DeviceChoice& devices) {
-  const std::string list = devices.ids.empty() ? default_devices() : devices.ids;
+  const std::string list = device_ids(devices);
   std::vector<Part> parts;
   for (const auto id : split(list, ',')) parts.push_back({std::string(trim(id)), std::string(trim(id)), {}});
   if (parts.size() == 1) {
@@ -183,8 +183,8 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
 
 Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels,
                              const std::function<bool()>& stop) {
-  const DeviceChoice one{.ids = devices.ids.empty() ? default_device() : devices.ids, .threads = devices.threads};
-  check_is_one_device(one);
+  check_is_one_device(devices);
+  const DeviceChoice one{.ids = device_id(devices), .threads = devices.threads};
   return std::move(open_environments(one, isolation, kernels, stop).front());
 }
 

@@ -46,7 +46,7 @@ std::filesystem::path kernel_cache_folder(const KernelOptions& options);
 /// Returns the compiled kernels of a device, which need not be here. `num_jobs`: number of concurrent compilers if the
 /// options name none; 0: one per core of this process. Throws invalid_input for a wrong folder or variable.
 std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs = 0);
-/// Opens one device, by default the first of default_devices(). Throws invalid_input for several. `stop`: as of
+/// Opens one device, by default the first of device_ids(). Throws invalid_input for several. `stop`: as of
 /// open_environments().
 Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels = {},
                              const std::function<bool()>& stop = {});

@@ -2,6 +2,8 @@
 #include "dispatch/capture/capture_files.h"
 
 #include <algorithm>
+#include <list>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
@@ -216,24 +218,35 @@ std::vector<fs::path> counts_files(const fs::path& captured) {
   return files;
 }
 
+namespace {
+
+/// A captured list, if it exists, and its counts.
+std::vector<fs::path> captured_files(const fs::path& list) {
+  auto files = counts_files(list);
+  std::error_code missing;
+  if (fs::is_regular_file(list, missing)) files.push_back(list);
+  return files;
+}
+
+}  // namespace
+
 size_t clear_captures(const fs::path& folder) {
-  std::vector<std::pair<fs::path, std::vector<fs::path>>> all;
+  std::list<FileLock> locks;  // Held from the check to the removal.
+  std::vector<fs::path> all;
   for (const FamilySpec& family : families()) {
     const fs::path list = folder / untuned_file_name(family);
-    auto files = counts_files(list);
-    std::error_code missing;
-    if (fs::is_regular_file(list, missing)) files.push_back(list);
-    for (const fs::path& file : files) check_captured(file, family);
-    if (!files.empty()) all.emplace_back(list, std::move(files));
+    if (captured_files(list).empty()) continue;
+    locks.emplace_back(list, FileLock::Use::alone, kShapesLockWaitS);
+    for (fs::path& file : captured_files(list)) {
+      check_captured(file, family);
+      all.push_back(std::move(file));
+    }
   }
   size_t num_removed = 0;
-  for (const auto& [list, files] : all) {
-    const FileLock lock(list, FileLock::Use::alone, kShapesLockWaitS);
-    for (const fs::path& file : files) {
-      std::error_code error;
-      num_removed += fs::remove(file, error);
-      if (error) fail(ErrorCode::io, "cannot remove the file ({}): '{}'", error.message(), file.string());
-    }
+  for (const fs::path& file : all) {
+    std::error_code error;
+    num_removed += fs::remove(file, error);
+    if (error) fail(ErrorCode::io, "cannot remove the file ({}): '{}'", error.message(), file.string());
   }
   std::error_code not_empty;
   fs::remove(folder / "counts", not_empty);

@@ -32,6 +32,8 @@ void GraphHolds::hold(CallerStreams& streams, void* stream, std::shared_ptr<void
 GraphHolds::Holds GraphHolds::take_ended() {
   Holds ended;
   const std::lock_guard lock(mutex_);
+  // A hold that is being added makes the numbers equal while a graph has ended: the next call finds that.
+  if (holds_.size() == num_held()) return ended;
   for (auto next = holds_.begin(); next != holds_.end();) {
     const auto one = next++;
     if (one->graph.expired()) ended.splice(ended.end(), holds_, one);

@@ -32,15 +32,21 @@ CachedPlan* PlanCache::insert(const Name& name, std::unique_ptr<Plan> plan, bool
     left_.push_back(std::move(made));  // No lookup can find it.
     bytes_left_ += there->bytes;
     ++counts_.evicted;
-    if (counts_.limit_reached == 0) ++counts_.limit_reached;
+    note_too_large(*there);
   }
   count();
   return there;
 }
 
+/// A plan that exceeds a bound alone counts once, however often it is made.
+void PlanCache::note_too_large(const CachedPlan& plan) noexcept {
+  if (plan.bytes > max_bytes_ && counts_.limit_reached == 0) ++counts_.limit_reached;
+  if (plan.device_bytes > max_device_bytes_ && counts_.device_limit_reached == 0) ++counts_.device_limit_reached;
+}
+
 void PlanCache::shrink(const std::function<void(const CachedPlan&)>& withdraw) {
   if (!is_over()) return;
-  ++counts_.limit_reached;
+  if (bytes_ > max_bytes_) ++counts_.limit_reached;
   if (device_bytes_ > max_device_bytes_) ++counts_.device_limit_reached;
   // Evict many at once: sorting all plans for each new one would cost more than making it.
   constexpr uint64_t kShareFreed = 8;

@@ -58,6 +58,10 @@ class PlanCache {
   /// If a bound is exceeded, evicts plans until an eighth of it is free. Calls `withdraw` for each, which removes it
   /// from the answers.
   void shrink(const std::function<void(const CachedPlan&)>& withdraw);
+  /// Whether plans of this size fill three quarters of a bound.
+  bool is_mostly_full(uint64_t bytes, uint64_t device_bytes) const noexcept {
+    return bytes > max_bytes_ / 4 * 3 || device_bytes > max_device_bytes_ / 4 * 3;
+  }
   /// Whether plans were evicted since the last grace period.
   bool is_grace_due() const noexcept { return !leaving_.empty(); }
   /// Destroys evicted plans that no thread holds; does not wait. `is_grace_over`: wait_for_readers() was called after
@@ -72,14 +76,16 @@ class PlanCache {
   static constexpr uint64_t kOverheadBytes = 1536, kUnstatedBytes = 64 * 1024;
 
   struct Counts {
-    std::atomic<uint64_t> plans{0}, bytes{0}, evicted{0}, limit_reached{0};
-    std::atomic<uint64_t> device_limit_reached{0};  ///< Of limit_reached: because of memory on the device.
+    std::atomic<uint64_t> plans{0}, bytes{0}, evicted{0};
+    std::atomic<uint64_t> limit_reached{0};         ///< Of max_bytes.
+    std::atomic<uint64_t> device_limit_reached{0};  ///< Of bound_device_bytes().
   };
   const Counts& counts() const noexcept { return counts_; }
 
  private:
   using PlanMap = std::map<Name, std::unique_ptr<CachedPlan>>;
   void count() noexcept;
+  void note_too_large(const CachedPlan& plan) noexcept;
 
   const uint64_t max_bytes_, holder_;
   PlanMap kept_;

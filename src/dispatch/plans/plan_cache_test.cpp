@@ -81,8 +81,22 @@ TEST_F(PlanCacheTest, MemoryOnTheDeviceHasABoundOfItsOwn) {
   make_room();
   EXPECT_EQ(alive_, (std::set<int>{0, 3, 4})) << "what holds none there may stay, and an eighth is free";
   EXPECT_EQ(cache_.counts().device_limit_reached, 1u);
+  EXPECT_EQ(cache_.counts().limit_reached, 0u) << "the other bound was not reached";
   EXPECT_FALSE(insert(5, kBytes, 801)->is_kept);
   EXPECT_EQ(cache_.counts().plans, 3u);
+  EXPECT_TRUE(cache_.is_mostly_full(0, 601));
+  EXPECT_FALSE(cache_.is_mostly_full(kMaxBytes / 2, 600));
+  EXPECT_TRUE(cache_.is_mostly_full(kMaxBytes - 1, 0));
+}
+
+TEST_F(PlanCacheTest, APlanThatExceedsABoundAloneCountsForThatBoundOnce) {
+  cache_.bound_device_bytes(800);
+  for (const int number : {0, 1}) EXPECT_FALSE(insert(number, kBytes, 801)->is_kept);
+  EXPECT_EQ(cache_.counts().device_limit_reached, 1u);
+  EXPECT_EQ(cache_.counts().limit_reached, 0u);
+  EXPECT_FALSE(insert(2, kMaxBytes)->is_kept);
+  EXPECT_EQ(cache_.counts().limit_reached, 1u);
+  EXPECT_EQ(cache_.counts().device_limit_reached, 1u);
 }
 
 TEST_F(PlanCacheTest, SaysWhichPlansLeaveSoThatAnswersAreWithdrawnFirst) {
