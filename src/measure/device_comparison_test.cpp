@@ -51,9 +51,7 @@ struct BothReferences {
       inputs.push_back(device_bytes.back().data());
     }
     const auto count = static_cast<size_t>(specs.back().elements());
-    naive.values.resize(count);
-    naive.scales.resize(count);
-    op.reference(problem, Path::naive, {0, op.output_rows(problem)}, host, naive);
+    naive = whole_reference(op, problem, Path::naive, host);
     on_device.emplace(device, specs.back().elements());
     const auto kernel = DeviceReferenceKernel::open(device, op, problem);
     if (kernel == nullptr) throw std::runtime_error("there is no kernel for the reference");

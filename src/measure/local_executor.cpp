@@ -103,6 +103,8 @@ Opened LocalExecutor::answer(const request::Open& open) {
     const Problem normal = op.normalise(open.problem, device_.info());
     const double bytes = bench_bytes(op, normal, open.protocol, device_.info());
     if (!has_memory_for(bytes, answer)) return answer;
+    answer.refused = ReferenceCache::refusal(device_, op, normal);
+    if (!answer.refused.empty()) return answer;
     OpenProblem open_problem{normal,
                              open.protocol,
                              solvers_.contenders(normal, open.candidates ? &*open.candidates : nullptr),

@@ -161,6 +161,34 @@ TEST_F(LocalExecutorTest, RefusesWhatDoesNotFitWithoutAllocatingIt) {
   EXPECT_EQ(device_->memory().allocated_bytes(), 0u);
 }
 
+/// A fake device that states a terabyte of memory.
+class LargeDevice final : public Device {
+ public:
+  LargeDevice() { info_.memory_bytes = int64_t{1} << 40; }
+  const DeviceInfo& info() const override { return info_; }
+  double relative_clock() override { return inner_.relative_clock(); }
+  bool healthy() noexcept override { return inner_.healthy(); }
+  DeviceMemory& memory() override { return inner_.memory(); }
+  std::unique_ptr<Stream> open_stream() override { return inner_.open_stream(); }
+  double bandwidth_gbs(uint64_t bytes, Reading reading) override { return inner_.bandwidth_gbs(bytes, reading); }
+
+ private:
+  FakeDevice inner_;
+  DeviceInfo info_ = inner_.info();
+};
+
+TEST_F(LocalExecutorTest, RefusesAReferenceThatTheHostWouldComputeForHours) {
+  LargeDevice device;
+  LocalExecutor executor(device, registry_);
+  const auto open = [&](ProblemId id, const char* text) {
+    return attune::open(executor, {id, Problem::parse(text), Protocol()}).refused;
+  };
+  EXPECT_EQ(open(1, "gemm_a16w16 m=16384 n=16384 k=32768 dtype=fp32"), "") << "exactly the limit";
+  EXPECT_EQ(open(2, "gemm_a16w16 m=32768 n=32768 k=32768 dtype=fp32"),
+            "the host would compute the reference for hours, and fake:0 has no kernel for it; use a smaller shape: "
+            "7.04e+13 operations, 1.76e+13 is the limit");
+}
+
 TEST_F(LocalExecutorTest, RefusesWhatIsNotAProblem) {
   start();
   EXPECT_THAT(open(1, "gemm_a16w16 m=0 n=1 k=1").refused, HasSubstr("'m'"));

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "device/fake/fake_device.h"
 #include "testing/planted_gemm.h"
 
@@ -163,10 +165,11 @@ class ChangedGemm final : public Op {
             const HostTensors& tensors) const override {
     gemm_.fill(problem, distribution, seed, tensors);
   }
-  void reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
-                 Reference& out) const override {
-    gemm_.reference(problem, path, rows, tensors, out);
-    if (broken_path_ && path == Path::fast && rows.end == output_rows(problem)) out.values.back() += 1e-3;
+  void reference(const Problem& problem, Path path, const HostTensors& tensors,
+                 const ReferencePart& out) const override {
+    gemm_.reference(problem, path, tensors, out);
+    if (path == Path::naive) num_naive += out.values.size();
+    if (broken_path_ && path == Path::fast && out.rows.end == output_rows(problem)) out.values.back() += 1e-3;
   }
   int64_t output_rows(const Problem& problem) const override { return gemm_.output_rows(problem); }
   Tolerance tolerance(const Problem& problem) const override {
@@ -174,6 +177,7 @@ class ChangedGemm final : public Op {
     if (!broken_path_) tolerance.max_relative = tolerance.max_cosine = 1e9;
     return tolerance;
   }
+  mutable std::atomic<size_t> num_naive = 0;  ///< Elements computed by the naive path.
 
  private:
   bool broken_path_;
@@ -228,6 +232,27 @@ TEST(ReferenceCache, NoticesThatTheTwoPathsDisagree) {
     EXPECT_EQ(error.code(), ErrorCode::internal);
     EXPECT_THAT(error.what(), HasSubstr("row 16, column 33"));
   }
+}
+
+TEST(ReferenceCache, ChecksAllOfASmallReferenceAndSampledElementsOfALargeOne) {
+  FakeDevice device;
+  const auto num_checked = [&](const char* text) {
+    const ChangedGemm op(false);
+    const Problem problem = op.normalise(Problem::parse(text), device.info());
+    ReferenceCache(device, op, problem, 7).get(Distribution::normal);
+    return op.num_naive.load();
+  };
+  EXPECT_EQ(num_checked("gemm_a16w16 m=33 n=40 k=64 dtype=fp32"), 33u * 40);
+  EXPECT_EQ(num_checked("gemm_a16w16 m=64 n=64 k=512 dtype=fp32"), 256u) << "the largest number of samples";
+  EXPECT_EQ(num_checked("gemm_a16w16 m=16 n=16 k=16384 dtype=fp32"), 64u) << "their terms have a limit";
+}
+
+TEST(ReferenceCache, ChecksTheLastElementOfALargeReference) {
+  FakeDevice device;
+  const ChangedGemm op(true);
+  const auto problem = op.normalise(Problem::parse("gemm_a16w16 m=64 n=64 k=512 dtype=fp32"), device.info());
+  ReferenceCache references(device, op, problem, 7);
+  EXPECT_THROW(references.get(Distribution::normal), Error);
 }
 
 }  // namespace

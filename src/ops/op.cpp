@@ -37,6 +37,22 @@ std::span<const Op* const> fix_ops() {
 
 }  // namespace
 
+Reference whole_reference(const Op& op, const Problem& problem, Path path, const HostTensors& tensors) {
+  const auto count = static_cast<size_t>(op.tensors(problem).back().elements());
+  const int64_t rows = op.output_rows(problem);
+  Reference all{Reference::Numbers(count), Reference::Numbers(count)};
+  op.reference(problem, path, tensors, part_of(all, {0, rows}, static_cast<int64_t>(count) / rows));
+  return all;
+}
+
+ReferencePart part_of(Reference& reference, IndexRange rows, int64_t columns) {
+  const auto first = static_cast<size_t>(rows.begin * columns), count = static_cast<size_t>(rows.size() * columns);
+  return {rows,
+          {0, columns},
+          std::span(reference.values).subspan(first, count),
+          std::span(reference.scales).subspan(first, count)};
+}
+
 std::span<const Op* const> ops() {
   static const std::span<const Op* const> all = fix_ops();
   return all;

@@ -51,8 +51,10 @@ struct Tolerance {
 /// Signed test data. `normal`: N(0,1). `integers`: small whole numbers, exact where the dtype allows it.
 enum class Distribution : uint8_t { normal, integers };
 
-struct RowRange {
+/// Rows or columns of an output.
+struct IndexRange {
   int64_t begin = 0, end = 0;
+  int64_t size() const noexcept { return end - begin; }
 };
 
 /// Operands of one problem in host memory, in Op::tensors() order. The spans are not owned.
@@ -65,6 +67,18 @@ struct Reference {
   /// Own pages, which can be protected from candidates.
   using Numbers = std::vector<double, PageAllocator<double>>;
   Numbers values, scales;
+};
+/// A part of a reference: the elements in some rows and columns of the output, row-major without gaps. Not owned.
+struct ReferencePart {
+  IndexRange rows, columns;
+  std::span<double> values, scales;
+
+  /// Sets an element of the part, by its place in the output.
+  void set(int64_t row, int64_t column, double value, double scale) const {
+    const auto at = static_cast<size_t>((row - rows.begin) * columns.size() + column - columns.begin);
+    values[at] = value;
+    scales[at] = scale;
+  }
 };
 enum class Path : uint8_t { naive, fast };
 
@@ -84,10 +98,11 @@ class Op {
   /// Fills the inputs. Equal (distribution, seed) give equal bytes on every machine.
   virtual void fill(const Problem& problem, Distribution distribution, uint64_t seed,
                     const HostTensors& tensors) const = 0;
-  /// Computes rows of the output in double from the same (quantised) inputs. `naive`: a naive loop; `fast`: blocked and
-  /// vectorised, an independent implementation. Callers split rows over threads; `out` is sized for all rows.
-  virtual void reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
-                         Reference& out) const = 0;
+  /// Computes a part of the output in double from the same (quantised) inputs. `naive`: a naive loop, which computes
+  /// one element at the cost of its own arithmetic; `fast`: blocked and vectorised, an independent implementation.
+  /// Callers split rows over threads.
+  virtual void reference(const Problem& problem, Path path, const HostTensors& tensors,
+                         const ReferencePart& out) const = 0;
   /// The same for a device, all rows at once. Empty (the default): references are computed on the host.
   virtual std::optional<ReferenceKernel> reference_kernel([[maybe_unused]] const Problem& problem) const {
     return std::nullopt;
@@ -95,6 +110,11 @@ class Op {
   virtual int64_t output_rows(const Problem& problem) const = 0;
   virtual Tolerance tolerance(const Problem& problem) const = 0;
 };
+
+/// Computes a whole reference in the calling thread.
+Reference whole_reference(const Op& op, const Problem& problem, Path path, const HostTensors& tensors);
+/// Some whole rows of a reference that has `columns`.
+ReferencePart part_of(Reference& reference, IndexRange rows, int64_t columns);
 
 /// The ops of this build, then those that were registered, in that order. Fixed at the first call.
 std::span<const Op* const> ops();

@@ -77,8 +77,7 @@ class OpenedSolver {
     op.fill(normal, Distribution::normal, 7, operands.tensors());
     const std::vector<float> got = computed(normal, Config::parse(config), operands);
     const DType dtype = op.tensors(normal).back().dtype;
-    Reference want{Reference::Numbers(got.size()), Reference::Numbers(got.size())};
-    op.reference(normal, Path::naive, {0, op.output_rows(normal)}, operands.tensors(), want);
+    const Reference want = whole_reference(op, normal, Path::naive, operands.tensors());
     for (size_t i = 0; i < got.size(); ++i) {
       const double bound =
           op.tolerance(normal).max_relative * want.scales[i] + 2 * Rounding::of(dtype).unit * std::abs(want.values[i]);

@@ -44,9 +44,7 @@ class EpilogueOperands {
     }
   }
   void expect_right(const std::string& what) const {
-    const auto elements = static_cast<size_t>(specs_.back().elements());
-    Reference want{Reference::Numbers(elements), Reference::Numbers(elements)};
-    op_.reference(problem_, Path::fast, {0, op_.output_rows(problem_)}, host_, want);
+    const Reference want = whole_reference(op_, problem_, Path::fast, host_);
     const Tolerance tolerance = op_.tolerance(problem_);
     const auto found = compare(specs_.back().dtype, host_.operands.back(), want, specs_.back().shape.back(), tolerance);
     EXPECT_EQ(found.num_non_finite, 0u) << what;

@@ -67,14 +67,9 @@ class Operands {
     return all;
   }
   void expect_right(const std::string& what) const {
-    Reference want;
-    const int64_t rows = op_.output_rows(problem_);
-    const auto elements = static_cast<size_t>(specs_.back().elements());
-    want.values.resize(elements);
-    want.scales.resize(elements);
     HostTensors inputs = host_;
     inputs.operands.pop_back();
-    op_.reference(problem_, Path::fast, {0, rows}, inputs, want);
+    const Reference want = whole_reference(op_, problem_, Path::fast, inputs);
     const Tolerance tolerance = op_.tolerance(problem_);
     const OutputComparison found = compare(specs_.back().dtype, host_.operands.back(), want, kN, tolerance);
     EXPECT_EQ(found.num_non_finite, 0u) << what;

@@ -16,26 +16,57 @@
 namespace attune {
 namespace {
 
-constexpr double kCheckedRows = 8;
-// The naive path takes about 10 ns per term; above a second or two, fewer rows are checked.
-constexpr double kMaxTerms = 1 << 27;
+// The naive path takes about 10 ns per term, and 100 ns where a sum runs across the rows in which an operand is stored.
+constexpr double kMaxTerms = 1 << 20;
+constexpr double kMaxSamples = 256;
 // Both paths sum in double: they differ by 1e-13 of the scale. A lost or doubled term changes it by 1/√K or more.
 constexpr double kPathsAgree = 1e-9;
 
 /// Calls work(range) for parts of [0, rows), one thread per processor of the machine.
-void over_all_cores(int64_t rows, const std::function<void(RowRange)>& work) {
+void over_all_cores(int64_t rows, const std::function<void(IndexRange)>& work) {
   const int64_t threads = std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, std::max<int64_t>(rows, 1));
   std::vector<std::jthread> others;
   for (int64_t i = 1; i < threads; ++i)
-    others.emplace_back(work, RowRange{rows * i / threads, rows * (i + 1) / threads});
+    others.emplace_back(work, IndexRange{rows * i / threads, rows * (i + 1) / threads});
   work({0, rows / threads});
 }
 
-/// The inputs of test data in memory of the host.
+/// Elements of one row of an output, next to each other.
+struct Stretch {
+  int64_t row = 0;
+  IndexRange columns;
+};
+
+/// Returns what of an output is checked: all of it, or elements in the corners, where blocks are truncated, and random
+/// ones.
+std::vector<Stretch> checked_elements(int64_t rows, int64_t columns, double terms, uint64_t seed) {
+  std::vector<Stretch> checked;
+  if (terms <= kMaxTerms) {
+    for (int64_t row = 0; row < rows; ++row) checked.push_back({row, {0, columns}});
+    return checked;
+  }
+  const int64_t count = rows * columns;
+  std::set<int64_t> picked = {0, columns - 1, count - columns, count - 1};
+  const double affordable = std::min(kMaxSamples, kMaxTerms / terms * static_cast<double>(count));
+  const auto wanted = static_cast<size_t>(std::min(affordable, static_cast<double>(count)));
+  Random random(derive_seed(seed, "reference elements"));
+  while (picked.size() < wanted) picked.insert(static_cast<int64_t>(random.below(static_cast<uint64_t>(count))));
+  for (const int64_t index : picked) checked.push_back({index / columns, {index % columns, index % columns + 1}});
+  return checked;
+}
+
+std::unique_ptr<DeviceReferenceKernel> open_kernel(Device& device, const Op& op, const Problem& problem) {
+  return is_kernel_dtype(op.tensors(problem).back().dtype) ? DeviceReferenceKernel::open(device, op, problem) : nullptr;
+}
+
+}  // namespace
+
+/// The inputs of test data in memory of the host, not yet written.
 class HostInputs {
  public:
-  HostInputs(const TestData& data, HostBytes::Contents contents) {
-    for (const GuardedBuffer& input : data.inputs) inputs_.emplace_back(input.memory(), input.area(), contents);
+  explicit HostInputs(const TestData& data) {
+    for (const GuardedBuffer& input : data.inputs)
+      inputs_.emplace_back(input.memory(), input.area(), HostBytes::Contents::unset);
   }
   HostTensors tensors() {
     HostTensors tensors;
@@ -50,8 +81,6 @@ class HostInputs {
  private:
   std::vector<HostBytes> inputs_;
 };
-
-}  // namespace
 
 TestData::~TestData() { set_reference_writable(true); }
 
@@ -80,7 +109,16 @@ ReferenceCache::ReferenceCache(Device& device, const Op& op, const Problem& prob
     : device_(device), op_(op), problem_(problem), seed_(seed), specs_(op.tensors(problem)) {
   ATTUNE_CHECK(!specs_.empty() && specs_.back().use == Use::output, "the last operand of {} is not its output",
                op.name());
-  if (is_kernel_dtype(specs_.back().dtype)) kernel_ = DeviceReferenceKernel::open(device, op, problem);
+  kernel_ = open_kernel(device, op, problem);
+}
+
+std::string ReferenceCache::refusal(Device& device, const Op& op, const Problem& problem) {
+  const double flops = op.work(problem).flops;
+  if (flops <= kMaxReferenceFlops || open_kernel(device, op, problem) != nullptr) return {};
+  return fmt::format(
+      "the host would compute the reference for hours, and {} has no kernel for it; use a smaller shape: {:.3g} "
+      "operations, {:.3g} is the limit",
+      device.info().id, flops, kMaxReferenceFlops);
 }
 
 TestData& ReferenceCache::get(Distribution distribution) {
@@ -91,11 +129,14 @@ TestData& ReferenceCache::get(Distribution distribution) {
     data->inputs.emplace_back(device_, specs_[i].bytes(), specs_[i].alignment_bytes,
                               static_cast<uint32_t>(std::max(8, bits(specs_[i].dtype)) / 8));
   }
-  fill(distribution, *data);
+  HostInputs inputs(*data);
+  fill(distribution, *data, inputs);
   for (const GuardedBuffer& input : data->inputs) data->hashes.push_back(input.memory().hash(input.area()));
+  kernel_ ? compute_on_device(*data) : compute(*data, inputs.tensors());
   // The paths are the same code for every distribution, and normal data hide no difference.
-  const bool is_checked = distribution == Distribution::normal;
-  kernel_ ? compute_on_device(*data, is_checked) : compute(*data, is_checked);
+  if (distribution == Distribution::normal) check(*data, inputs.tensors());
+  if (!data->set_reference_writable(false))
+    fail(ErrorCode::device, "cannot protect the reference from candidates, close other programs");
   data->set_inputs_writable(false);
   slot = std::move(data);
   return *slot;
@@ -109,81 +150,68 @@ bool ReferenceCache::is_intact() const {
   return std::ranges::all_of(data_, [](const auto& data) { return !data || data->is_intact(); });
 }
 
-void ReferenceCache::refill(Distribution distribution) { fill(distribution, get(distribution)); }
+void ReferenceCache::refill(Distribution distribution) {
+  TestData& data = get(distribution);
+  HostInputs inputs(data);
+  fill(distribution, data, inputs);
+}
 
-void ReferenceCache::fill(Distribution distribution, TestData& data) const {
-  HostInputs inputs(data, HostBytes::Contents::unset);
+void ReferenceCache::fill(Distribution distribution, TestData& data, HostInputs& inputs) const {
   op_.fill(problem_, distribution, seed_, inputs.tensors());
   inputs.store();
   for (GuardedBuffer& input : data.inputs) input.restore_guards();
 }
 
-void ReferenceCache::compute(TestData& data, bool is_checked) const {
-  const auto count = static_cast<size_t>(specs_.back().elements());
-  data.reference.values.assign(count, 0);
-  data.reference.scales.assign(count, 0);
-  HostInputs inputs(data, HostBytes::Contents::read);
-  const HostTensors operands = inputs.tensors();
-  over_all_cores(op_.output_rows(problem_),
-                 [&](RowRange rows) { op_.reference(problem_, Path::fast, rows, operands, data.reference); });
-  const size_t columns = count / static_cast<size_t>(op_.output_rows(problem_));
-  const auto read = [&](int64_t row, std::span<double> values, std::span<double> scales) {
-    const auto first = static_cast<ptrdiff_t>(static_cast<size_t>(row) * columns);
-    std::ranges::copy_n(data.reference.values.begin() + first, std::ssize(values), values.begin());
-    std::ranges::copy_n(data.reference.scales.begin() + first, std::ssize(scales), scales.begin());
-  };
-  if (is_checked) check(read, operands);
-  if (!data.set_reference_writable(false))
-    fail(ErrorCode::device, "cannot protect the reference from candidates, close other programs");
+void ReferenceCache::compute(TestData& data, const HostTensors& operands) const {
+  const int64_t count = specs_.back().elements(), rows = op_.output_rows(problem_);
+  data.reference.values.assign(static_cast<size_t>(count), 0);
+  data.reference.scales.assign(static_cast<size_t>(count), 0);
+  over_all_cores(rows, [&](IndexRange part) {
+    op_.reference(problem_, Path::fast, operands, part_of(data.reference, part, count / rows));
+  });
 }
 
-void ReferenceCache::compute_on_device(TestData& data, bool is_checked) const {
+void ReferenceCache::compute_on_device(TestData& data) const {
   const DeviceReference& reference = data.device_reference.emplace(device_, specs_.back().elements());
   std::vector<const void*> inputs;
   for (const GuardedBuffer& input : data.inputs) inputs.push_back(input.data());
   kernel_->compute(inputs, reference);
   data.reference_hashes = reference.hashes();
-  if (!is_checked) return;
-  const int64_t columns = reference.count() / op_.output_rows(problem_);
-  HostInputs host_inputs(data, HostBytes::Contents::read);
-  check([&](int64_t row, std::span<double> values,
-            std::span<double> scales) { reference.read(row * columns, values, scales); },
-        host_inputs.tensors());
 }
 
-void ReferenceCache::check(const ReadRow& read, const HostTensors& operands) const {
-  const int64_t rows = op_.output_rows(problem_);
-  const double terms_a_row = op_.work(problem_).flops / 2 / static_cast<double>(rows);
-  const auto wanted =
-      static_cast<size_t>(std::clamp(kMaxTerms / terms_a_row, 1.0, std::min(kCheckedRows, static_cast<double>(rows))));
-  std::set<int64_t> picked = {rows - 1};  // where blocks are truncated
-  if (wanted > 1) picked.insert(0);
-  Random random(derive_seed(seed_, "reference rows"));
-  while (picked.size() < wanted) picked.insert(static_cast<int64_t>(random.below(static_cast<uint64_t>(rows))));
-  const std::vector<int64_t> list(picked.begin(), picked.end());
-  Reference naive;
-  naive.values.assign(static_cast<size_t>(specs_.back().elements()), 0);
-  naive.scales.assign(static_cast<size_t>(specs_.back().elements()), 0);
-  over_all_cores(static_cast<int64_t>(list.size()), [&](RowRange part) {
+void TestData::read_reference(int64_t first, std::span<double> values, std::span<double> scales) const {
+  if (device_reference) return device_reference->read(first, values, scales);
+  std::ranges::copy_n(reference.values.begin() + first, std::ssize(values), values.begin());
+  std::ranges::copy_n(reference.scales.begin() + first, std::ssize(scales), scales.begin());
+}
+
+void ReferenceCache::check(const TestData& data, const HostTensors& operands) const {
+  const int64_t rows = op_.output_rows(problem_), columns = specs_.back().elements() / rows;
+  const auto checked = checked_elements(rows, columns, op_.work(problem_).flops / 2, seed_);
+  std::vector<Reference> naive(checked.size());
+  over_all_cores(std::ssize(checked), [&](IndexRange part) {
     for (int64_t i = part.begin; i < part.end; ++i) {
-      const int64_t row = list[static_cast<size_t>(i)];
-      op_.reference(problem_, Path::naive, {row, row + 1}, operands, naive);
+      const Stretch& one = checked[static_cast<size_t>(i)];
+      Reference& out = naive[static_cast<size_t>(i)];
+      out.values.resize(static_cast<size_t>(one.columns.size()));
+      out.scales.resize(out.values.size());
+      op_.reference(problem_, Path::naive, operands, {{one.row, one.row + 1}, one.columns, out.values, out.scales});
     }
   });
-  const auto columns = naive.values.size() / static_cast<size_t>(rows);
-  std::vector<double> values(columns), scales(columns);
-  for (const int64_t row : list) {
-    read(row, values, scales);
-    for (size_t column = 0; column < columns; ++column) {
-      const size_t i = static_cast<size_t>(row) * columns + column;
-      const double bound = kPathsAgree * (naive.scales[i] + std::abs(naive.values[i]));
-      const bool agrees = std::abs(values[column] - naive.values[i]) <= bound &&
-                          std::abs(scales[column] - naive.scales[i]) <= kPathsAgree * naive.scales[i];
-      if (!agrees) {
-        fail(ErrorCode::internal,
-             "the two reference paths of {} disagree, please report it: row {}, column {}: fast {}, naive {} ({})",
-             op_.name(), row, column, values[column], naive.values[i], problem_.key());
-      }
+  std::vector<double> values, scales;
+  for (size_t i = 0; i < checked.size(); ++i) {
+    const auto& [row, range] = checked[i];
+    values.resize(naive[i].values.size());
+    scales.resize(values.size());
+    data.read_reference(row * columns + range.begin, values, scales);
+    for (size_t j = 0; j < values.size(); ++j) {
+      const double value = naive[i].values[j], scale = naive[i].scales[j];
+      if (std::abs(values[j] - value) <= kPathsAgree * (scale + std::abs(value)) &&
+          std::abs(scales[j] - scale) <= kPathsAgree * scale)
+        continue;
+      fail(ErrorCode::internal,
+           "the two reference paths of {} disagree, please report it: row {}, column {}: fast {}, naive {} ({})",
+           op_.name(), row, range.begin + static_cast<int64_t>(j), values[j], value, problem_.key());
     }
   }
 }

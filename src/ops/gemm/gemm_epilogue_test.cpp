@@ -48,13 +48,7 @@ struct EpilogueOperands {
     to_float(specs[index(role)].dtype, host.operands[index(role)].data(), found);
     return found;
   }
-  Reference reference(Path path) const {
-    Reference out;
-    out.values.resize(static_cast<size_t>(specs.back().elements()));
-    out.scales.resize(out.values.size());
-    GemmOp().reference(problem, path, {0, GemmOp().output_rows(problem)}, host, out);
-    return out;
-  }
+  Reference reference(Path path) const { return whole_reference(GemmOp(), problem, path, host); }
 
   Problem problem;
   std::vector<TensorSpec> specs;

@@ -173,13 +173,12 @@ void GemmOp::fill(const Problem& problem, Distribution distribution, uint64_t se
   }
 }
 
-void GemmOp::reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
-                       Reference& out) const {
+void GemmOp::reference(const Problem& problem, Path path, const HostTensors& tensors, const ReferencePart& out) const {
   const auto shape = GemmShape::of(problem);
   if (path == Path::naive)
-    naive_gemm(shape, rows, tensors, out);
+    naive_gemm(shape, tensors, out);
   else
-    fast_gemm(shape, rows, tensors, out);
+    fast_gemm(shape, tensors, out);
 }
 
 std::optional<ReferenceKernel> GemmOp::reference_kernel(const Problem& problem) const {

@@ -16,8 +16,8 @@ class GemmOp final : public Op {
   std::vector<TensorSpec> tensors(const Problem& problem) const override;
   void fill(const Problem& problem, Distribution distribution, uint64_t seed,
             const HostTensors& tensors) const override;
-  void reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
-                 Reference& out) const override;
+  void reference(const Problem& problem, Path path, const HostTensors& tensors,
+                 const ReferencePart& out) const override;
   std::optional<ReferenceKernel> reference_kernel(const Problem& problem) const override;
   int64_t output_rows(const Problem& problem) const override;
   Tolerance tolerance(const Problem& problem) const override;

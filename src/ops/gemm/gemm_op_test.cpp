@@ -27,12 +27,7 @@ struct Operands {
 };
 
 Reference reference(const Problem& problem, Path path, const Operands& operands) {
-  const auto shape = GemmShape::of(problem);
-  Reference out;
-  out.values.resize(static_cast<size_t>(shape.m * shape.n));
-  out.scales.resize(out.values.size());
-  op_of(problem).reference(problem, path, {0, shape.m}, operands.host, out);
-  return out;
+  return whole_reference(op_of(problem), problem, path, operands.host);
 }
 
 }  // namespace

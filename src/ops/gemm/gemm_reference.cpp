@@ -73,9 +73,10 @@ struct Panel {
   std::vector<float> values;
   std::vector<double> norms;
 
-  void load(const GemmShape& shape, const std::byte* stored, bool transposed, int64_t rows, RowRange range, int block) {
+  void load(const GemmShape& shape, const std::byte* stored, bool transposed, int64_t rows, IndexRange range,
+            int block) {
     stride = (shape.k + kLanes - 1) / kLanes * kLanes;
-    const int64_t count = range.end - range.begin, padded = (count + block - 1) / block * block;
+    const int64_t count = range.size(), padded = (count + block - 1) / block * block;
     values.assign(static_cast<size_t>(padded * stride), 0.0f);
     norms.assign(static_cast<size_t>(padded), 0.0);
     for (int64_t row = 0; row < count; ++row) {
@@ -140,21 +141,20 @@ class Finish {
   bool has_product() const { return shape_.epilogue.alpha != Factor::zero; }
 
   /// `scale`: of the product, ‖a_row‖·‖b_row‖/√K.
-  void operator()(double sum, double scale, int64_t row, int64_t column, Reference& out) const {
-    const auto at = static_cast<size_t>(row * shape_.n + column);
+  void operator()(double sum, double scale, int64_t row, int64_t column, const ReferencePart& out) const {
     const double bias = bias_ != nullptr ? element(shape_.in, bias_, column) : 0.0;
     if (shape_.epilogue.is_none()) {
-      out.values[at] = sum + bias;
-      out.scales[at] = scale;
+      out.set(row, column, sum + bias, scale);
       return;
     }
     const double product = has_product() ? alpha_ * sum : 0;
     const double added = residual_ != nullptr ? beta_ * element(shape_.out, residual_, row * shape_.n + column) : 0;
-    out.values[at] = out_scale_ * activate_(shape_.epilogue.act, product + bias + added);
+    const double value = out_scale_ * activate_(shape_.epilogue.act, product + bias + added);
     // The op's bound is 4·√K·eps of a scale, so this is 8·eps of the terms: an eps for the rounding of each step that
     // follows the product, and the rest for the activation as kernels compute it in fp32.
     const double rounding = 2 * (std::abs(product) + std::abs(bias) + std::abs(added)) / root_k_;
-    out.scales[at] = std::abs(out_scale_) * steepest_slope(shape_.epilogue.act) * (std::abs(alpha_) * scale + rounding);
+    const double slope = std::abs(out_scale_) * steepest_slope(shape_.epilogue.act);
+    out.set(row, column, value, slope * (std::abs(alpha_) * scale + rounding));
   }
 
  private:
@@ -166,13 +166,13 @@ class Finish {
 
 }  // namespace
 
-void naive_gemm(const GemmShape& shape, RowRange rows, const HostTensors& tensors, Reference& out) {
+void naive_gemm(const GemmShape& shape, const HostTensors& tensors, const ReferencePart& out) {
   const auto where = GemmOperands::of(shape);
   const auto* a = tensors.operands[where.a].data();
   const auto* b = tensors.operands[where.b].data();
   const Finish finish(shape, tensors, activated_by_definition);
-  for (int64_t i = rows.begin; i < rows.end; ++i) {
-    for (int64_t j = 0; j < shape.n; ++j) {
+  for (int64_t i = out.rows.begin; i < out.rows.end; ++i) {
+    for (int64_t j = out.columns.begin; j < out.columns.end; ++j) {
       double sum = 0, left = 0, right = 0;
       for (int64_t k = 0; k < shape.k && finish.has_product(); ++k) {
         const double x = element(shape.in, a, shape.trans_a ? k * shape.m + i : i * shape.k + k);
@@ -186,12 +186,13 @@ void naive_gemm(const GemmShape& shape, RowRange rows, const HostTensors& tensor
   }
 }
 
-void fast_gemm(const GemmShape& shape, RowRange rows, const HostTensors& tensors, Reference& out) {
+void fast_gemm(const GemmShape& shape, const HostTensors& tensors, const ReferencePart& out) {
+  const IndexRange rows = out.rows, columns = out.columns;
   const auto where = GemmOperands::of(shape);
   const Finish finish(shape, tensors, activated_by_identity);
   if (!finish.has_product()) {
     for (int64_t i = rows.begin; i < rows.end; ++i) {
-      for (int64_t j = 0; j < shape.n; ++j) finish(0, 0, i, j, out);
+      for (int64_t j = columns.begin; j < columns.end; ++j) finish(0, 0, i, j, out);
     }
     return;
   }
@@ -201,14 +202,14 @@ void fast_gemm(const GemmShape& shape, RowRange rows, const HostTensors& tensors
   Panel left, right;
   left.load(shape, tensors.operands[where.a].data(), shape.trans_a, shape.m, rows, kRows);
   const double root_k = std::sqrt(static_cast<double>(shape.k));
-  for (int64_t first = 0; first < shape.n; first += columns_at_once) {
-    const int64_t last = std::min(shape.n, first + columns_at_once);
+  for (int64_t first = columns.begin; first < columns.end; first += columns_at_once) {
+    const int64_t last = std::min(columns.end, first + columns_at_once);
     right.load(shape, tensors.operands[where.b].data(), shape.b_is_kn, shape.n, {first, last}, kColumns);
-    for (int64_t i = 0; i < rows.end - rows.begin; i += kRows) {
+    for (int64_t i = 0; i < rows.size(); i += kRows) {
       for (int64_t j = 0; j < last - first; j += kColumns) {
         double sums[kRows * kColumns];
         dot_block(left.values.data() + i * left.stride, right.values.data() + j * right.stride, left.stride, sums);
-        for (int64_t y = i; y < std::min(i + kRows, rows.end - rows.begin); ++y) {
+        for (int64_t y = i; y < std::min(i + kRows, rows.size()); ++y) {
           for (int64_t x = j; x < std::min(j + kColumns, last - first); ++x) {
             const double scale = left.norms[static_cast<size_t>(y)] * right.norms[static_cast<size_t>(x)] / root_k;
             finish(sums[(y - i) * kColumns + (x - j)], scale, rows.begin + y, first + x, out);

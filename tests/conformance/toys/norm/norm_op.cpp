@@ -65,13 +65,12 @@ void NormOp::fill(const Problem& problem, Distribution distribution, uint64_t se
   }
 }
 
-void NormOp::reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
-                       Reference& out) const {
+void NormOp::reference(const Problem& problem, Path path, const HostTensors& tensors, const ReferencePart& out) const {
   const auto shape = NormShape::of(problem);
   const auto* x = reinterpret_cast<const float*>(tensors.operands[0].data());
   const auto* w = reinterpret_cast<const float*>(tensors.operands[1].data());
   const auto dim = static_cast<size_t>(shape.dim);
-  for (int64_t i = rows.begin; i < rows.end; ++i) {
+  for (int64_t i = out.rows.begin; i < out.rows.end; ++i) {
     const std::span row(x + i * shape.dim, dim);
     double squares = 0;
     if (path == Path::naive) {
@@ -81,10 +80,9 @@ void NormOp::reference(const Problem& problem, Path path, RowRange rows, const H
                                       [](float one) { return static_cast<double>(one) * static_cast<double>(one); });
     }
     const double root = std::sqrt(squares / static_cast<double>(dim) + kNormEpsilon);
-    for (size_t j = 0; j < dim; ++j) {
-      const size_t at = static_cast<size_t>(i) * dim + j;
-      out.values[at] = static_cast<double>(w[j]) * static_cast<double>(row[j]) / root;
-      out.scales[at] = std::abs(out.values[at]);
+    for (int64_t j = out.columns.begin; j < out.columns.end; ++j) {
+      const double value = static_cast<double>(w[j]) * static_cast<double>(row[static_cast<size_t>(j)]) / root;
+      out.set(i, j, value, std::abs(value));
     }
   }
 }

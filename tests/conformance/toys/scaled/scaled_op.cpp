@@ -93,12 +93,12 @@ void ScaledOp::fill(const Problem& problem, Distribution distribution, uint64_t 
 }
 
 /// The fast path differs from the naive one in the order of its loops and in the type of its sums.
-void ScaledOp::reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
-                         Reference& out) const {
+void ScaledOp::reference(const Problem& problem, Path path, const HostTensors& tensors,
+                         const ReferencePart& out) const {
   const auto shape = ScaledShape::of(problem);
   const Operands in = operands_of(tensors);
-  for (int64_t i = rows.begin; i < rows.end; ++i) {
-    for (int64_t j = 0; j < shape.n; ++j) {
+  for (int64_t i = out.rows.begin; i < out.rows.end; ++i) {
+    for (int64_t j = out.columns.begin; j < out.columns.end; ++j) {
       const int8_t *a = in.a + i * shape.k, *b = in.b + j * shape.k;
       double sum = 0, size = 0;
       if (path == Path::naive) {
@@ -118,9 +118,7 @@ void ScaledOp::reference(const Problem& problem, Path path, RowRange rows, const
         size = static_cast<double>(squares);
       }
       const double scale = static_cast<double>(in.a_scale[i]) * static_cast<double>(in.b_scale[j]);
-      const auto at = static_cast<size_t>(i * shape.n + j);
-      out.values[at] = sum * scale;
-      out.scales[at] = std::sqrt(size) * scale;
+      out.set(i, j, sum * scale, std::sqrt(size) * scale);
     }
   }
 }

@@ -25,8 +25,8 @@ class ScaledOp final : public Op {
   std::vector<TensorSpec> tensors(const Problem& problem) const override;
   void fill(const Problem& problem, Distribution distribution, uint64_t seed,
             const HostTensors& tensors) const override;
-  void reference(const Problem& problem, Path path, RowRange rows, const HostTensors& tensors,
-                 Reference& out) const override;
+  void reference(const Problem& problem, Path path, const HostTensors& tensors,
+                 const ReferencePart& out) const override;
   int64_t output_rows(const Problem& problem) const override { return problem.integer("m"); }
   Tolerance tolerance(const Problem& problem) const override;
 };
