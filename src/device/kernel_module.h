@@ -2,7 +2,7 @@
 #pragma once
 #include <span>
 
-#include "core/kernel_image.h"
+#include "tensor/kernel_image.h"
 
 namespace attune {
 

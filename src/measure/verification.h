@@ -7,8 +7,8 @@
 
 #include "attune/plan.h"
 #include "core/outcome.h"
-#include "measure/compare.h"
-#include "measure/device_comparison.h"
+#include "measure/comparison/compare.h"
+#include "measure/comparison/device_comparison.h"
 #include "measure/operands/guarded_buffer.h"
 #include "measure/operands/packed_weights.h"
 #include "measure/operands/reference_cache.h"

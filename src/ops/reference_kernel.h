@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/kernel_image.h"
+#include "tensor/kernel_image.h"
 
 namespace attune {
 

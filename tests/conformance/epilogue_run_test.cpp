@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "device/devices.h"
-#include "measure/compare.h"
+#include "measure/comparison/compare.h"
 #include "ops/epilogue.h"
 #include "ops/op.h"
 #include "process/temporary_folder.h"

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "device/devices.h"
-#include "measure/compare.h"
+#include "measure/comparison/compare.h"
 #include "ops/op.h"
 #include "process/temporary_folder.h"
 #include "search/prune.h"

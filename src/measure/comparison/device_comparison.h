@@ -4,7 +4,7 @@
 
 #include "attune/dtype.h"
 #include "device/device.h"
-#include "measure/compare.h"
+#include "measure/comparison/compare.h"
 #include "measure/operands/device_reference.h"
 
 namespace attune {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "core/outcome.h"
-#include "measure/comparison_part.h"
+#include "measure/comparison/comparison_part.h"
 #include "ops/op.h"
 
 namespace attune {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // compare() on a device.
-#include "measure/comparison_kernel.h"
+#include "measure/comparison/comparison_kernel.h"
 #include "tensor/kernel_element.cuh"
 
 namespace attune {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include "attune/dtype.h"
-#include "measure/comparison_part.h"
+#include "measure/comparison/comparison_part.h"
 
 namespace attune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/compare.h"
+#include "measure/comparison/compare.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "measure/device_comparison.h"
+#include "measure/comparison/device_comparison.h"
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include "device/own_buffer.h"
-#include "measure/comparison_kernel.h"
+#include "measure/comparison/comparison_kernel.h"
 #include "tensor/convert.h"
 #include "tensor/kernel_dtype.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/device_comparison.h"
+#include "measure/comparison/device_comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
