@@ -231,16 +231,20 @@ std::vector<fs::path> captured_files(const fs::path& list) {
 }  // namespace
 
 size_t clear_captures(const fs::path& folder) {
-  std::list<FileLock> locks;  // Held from the check to the removal.
-  std::vector<fs::path> all;
+  const auto checked_files = [&](const FamilySpec& family) {
+    auto files = captured_files(folder / untuned_file_name(family));
+    for (const fs::path& file : files) check_captured(file, family);
+    return files;
+  };
+  std::vector<const FamilySpec*> captured;  // Checked before a lock file is made, and again under the lock.
   for (const FamilySpec& family : families()) {
-    const fs::path list = folder / untuned_file_name(family);
-    if (captured_files(list).empty()) continue;
-    locks.emplace_back(list, FileLock::Use::alone, kShapesLockWaitS);
-    for (fs::path& file : captured_files(list)) {
-      check_captured(file, family);
-      all.push_back(std::move(file));
-    }
+    if (!checked_files(family).empty()) captured.push_back(&family);
+  }
+  std::list<FileLock> locks;
+  std::vector<fs::path> all;
+  for (const FamilySpec* family : captured) {
+    locks.emplace_back(folder / untuned_file_name(*family), FileLock::Use::alone, kShapesLockWaitS);
+    for (fs::path& file : checked_files(*family)) all.push_back(std::move(file));
   }
   size_t num_removed = 0;
   for (const fs::path& file : all) {
