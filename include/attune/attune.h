@@ -176,6 +176,9 @@ ATTUNE_API int attune_open(const attune_options* options, attune_dispatcher** di
 /// Returns the process's own dispatcher, created at the first call from the environment. It is never closed;
 /// attune_close() refuses it.
 ATTUNE_API int attune_global(attune_dispatcher** dispatcher);
+/// Returns the process's own dispatcher of a device: "cuda:1". There is one for each device; that of the device that
+/// the environment names is attune_global()'s.
+ATTUNE_API int attune_global_on(const char* device, attune_dispatcher** dispatcher);
 /// Ends a dispatcher and frees the kernels that it prepared. Waits for its thread. Refused while packed weights of the
 /// dispatcher exist. Null is accepted and does nothing.
 ATTUNE_API int attune_close(attune_dispatcher* dispatcher);

@@ -89,6 +89,10 @@ class ATTUNE_API Dispatcher {
   /// Returns the process's own dispatcher, created at the first call from the environment (docs/run_time.md) and never
   /// destroyed.
   static Dispatcher& global();
+  /// Returns the process's own dispatcher of a device (`cuda:1`), made like that of global() but for the device, which
+  /// need not be ATTUNE_DEVICE. Later calls take no lock. Tables are read once for all devices that are equal. Throws
+  /// invalid_input for an unknown device.
+  static Dispatcher& global(std::string_view device);
 
   // Every op is called by its Key, or by the Key of its text. GemmKey is the typed form for matrix products; a call
   // with one converts it, in about 4 ns.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "api/c_calls.h"
 #include "attune/version.h"
@@ -15,6 +17,27 @@ using namespace attune;
 constexpr size_t kCountersSize = 88, kKeySize = 56;
 constexpr size_t kFirstCountersSize = 56;  ///< Size before plan_bytes was added.
 static_assert(sizeof(attune_hit) == kHitSize && sizeof(attune_counters) == kCountersSize);
+
+/// The handle of one of the process's own dispatchers, and those that were made before it. Never freed.
+struct GlobalHandle {
+  attune_dispatcher handle;
+  GlobalHandle* former = nullptr;
+};
+constinit std::atomic<GlobalHandle*> newest_handle{nullptr};
+
+/// Takes no lock, which a child of fork() could find taken.
+attune_dispatcher* handle_of(Dispatcher& global) {
+  std::unique_ptr<GlobalHandle> made;
+  GlobalHandle* newest = newest_handle.load();
+  while (true) {
+    for (GlobalHandle* one = newest; one != nullptr; one = one->former) {
+      if (one->handle.used == &global) return &one->handle;
+    }
+    if (!made) made.reset(new GlobalHandle{{nullptr, &global, 0}});
+    made->former = newest;
+    if (newest_handle.compare_exchange_strong(newest, made.get())) return &made.release()->handle;
+  }
+}
 
 }  // namespace
 
@@ -45,9 +68,14 @@ int attune_open(const attune_options* options, attune_dispatcher** dispatcher) {
 int attune_global(attune_dispatcher** dispatcher) {
   return guarded([&] {
     needed(dispatcher, "dispatcher");
-    Dispatcher& global = Dispatcher::global();
-    static auto* const handle = new attune_dispatcher{nullptr, &global, 0};
-    *dispatcher = handle;
+    *dispatcher = handle_of(Dispatcher::global());
+  });
+}
+
+int attune_global_on(const char* device, attune_dispatcher** dispatcher) {
+  return guarded([&] {
+    needed(dispatcher, "dispatcher");
+    *dispatcher = handle_of(Dispatcher::global(std::string_view(needed(device, "device"))));
   });
 }
 

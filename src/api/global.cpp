@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "attune/dispatcher.h"
@@ -115,39 +116,79 @@ void finish_at_exit(Dispatcher* dispatcher) {
       dispatcher);
 }
 
-Dispatcher* make_global() {
-  const DispatcherOptions options = options_of_environment();
-  Dispatcher* made = nullptr;
-  try {
-    made = new Dispatcher(options);
-  } catch (const Error& error) {
-    DispatcherOptions fallback = options;
-    fallback.device = DispatcherOptions().device;
-    if (options.device == fallback.device) throw;
-    complain(fmt::format("cannot use ATTUNE_DEVICE, using {}: {}", fallback.device, error.what()));
-    made = new Dispatcher(std::move(fallback));
+/// A dispatcher of the process's own, and those that were made before it. Never destroyed, because other threads may
+/// use it while the process ends.
+struct OwnDispatcher {
+  const std::string device;
+  Dispatcher& dispatcher;
+  const OwnDispatcher* const former;
+};
+
+// These are no statics with an initialiser: a child of fork() would wait without end for an initialisation begun by a
+// thread that the child lacks.
+constinit std::atomic<const OwnDispatcher*> newest{nullptr};
+constinit std::atomic<Dispatcher*> of_environment{nullptr};
+constinit Mutex making;
+
+Dispatcher* find_own(std::string_view device) noexcept {
+  for (const auto* one = newest.load(std::memory_order_acquire); one != nullptr; one = one->former) {
+    if (one->device == device) return &one->dispatcher;
   }
+  return nullptr;
+}
+
+/// Returns the dispatcher of a device, made if there is none.
+Dispatcher& own(const DispatcherOptions& options) ATTUNE_REQUIRES(making) {
+  if (Dispatcher* const there = find_own(options.device)) return *there;
+  auto* const made = new Dispatcher(options);
+  newest = new OwnDispatcher{options.device, *made, newest};
   finish_at_exit(made);
-  // A library creates static objects at its first use; exit functions run in reverse order, so this one is registered
+  // A library creates static objects at its first use; exit functions run in reverse order, so these are registered
   // again.
-  static Dispatcher* const the_one = made;
-  after_library_use = [] { finish_at_exit(the_one); };
-  return made;
+  after_library_use = [] {
+    for (const OwnDispatcher* one = newest; one != nullptr; one = one->former) finish_at_exit(&one->dispatcher);
+  };
+  return *made;
+}
+
+/// Options of all of the process's own dispatchers, so that a wrong variable is reported once.
+const DispatcherOptions& own_options() ATTUNE_REQUIRES(making) {
+  static const auto& options = *new DispatcherOptions(options_of_environment());
+  return options;
+}
+
+Dispatcher& own_of_environment() ATTUNE_REQUIRES(making) {
+  DispatcherOptions options = own_options();
+  const std::string default_device = DispatcherOptions().device;
+  try {
+    return own(options);
+  } catch (const Error& error) {
+    if (options.device == default_device) throw;
+    complain(fmt::format("cannot use ATTUNE_DEVICE, using {}: {}", default_device, error.what()));
+  }
+  options.device = default_device;
+  return own(options);
 }
 
 }  // namespace
 
 Dispatcher& Dispatcher::global() {
-  // Never destroyed, because other threads may use it while the process ends. It is no static with an initialiser: a
-  // child of fork() would wait without end for an initialisation begun by a thread that the child lacks.
-  static std::atomic<Dispatcher*> instance{nullptr};
-  if (Dispatcher* const made = instance.load(std::memory_order_acquire)) return *made;
+  if (Dispatcher* const made = of_environment.load(std::memory_order_acquire)) return *made;
   ForkGuard::prepare();
   const LibraryUse use;
-  static Mutex making;
   const Lock lock(making);
-  if (instance == nullptr) instance = make_global();
-  return *instance;
+  if (of_environment == nullptr) of_environment = &own_of_environment();
+  return *of_environment;
+}
+
+Dispatcher& Dispatcher::global(std::string_view device) {
+  if (Dispatcher* const made = find_own(device)) return *made;
+  ForkGuard::prepare();
+  const LibraryUse use;
+  const Lock lock(making);
+  DispatcherOptions options = own_options();
+  options.device = device;
+  return own(options);
 }
 
 void run(std::string_view problem, std::string_view candidate, std::span<void* const> operands, void* stream) {

@@ -33,7 +33,8 @@ std::string procedure(Change&& change) {
 
 TEST(TuneMethod, RefusesWhatMakesNoSense) {
   EXPECT_EQ(refused([](TuneOptions& options) { options.mp = 2; }),
-            "a device is tuned by one worker, so that kernels do not disturb each other; got --mp 2");
+            "a device is tuned by one worker, so that kernels do not disturb each other; several devices have one each "
+            "(--devices cuda:0,cuda:1); got --mp 2");
   EXPECT_EQ(refused([](TuneOptions& options) { options.err_ratio = 0; }),
             "--errRatio must be above 0, because a candidate's errors must stay below it; got 0");
   EXPECT_EQ(refused([](TuneOptions& options) { options.budget = "soon"; }),

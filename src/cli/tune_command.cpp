@@ -109,7 +109,11 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
           "CPU quota, ATTUNE_THREADS and OMP_NUM_THREADS")
       ->delimiter(',')
       ->check(positive_number_error);
-  command.add_option("--mp", options.mp, "Number of worker processes of a device; must be 1")
+  command
+      .add_option(
+          "--mp", options.mp,
+          "Number of worker processes of a device: always 1, because kernels side by side disturb each other's times. "
+          "Several devices are tuned at once by one process that names them, --devices cuda:0,cuda:1")
       ->capture_default_str()
       ->check(natural_number_error);
   command

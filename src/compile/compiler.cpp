@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "compile/compiler.h"
 
+#include <algorithm>
+#include <atomic>
 #include <fstream>
 
 #include "base/blocked_write_signals.h"
 #include "base/error.h"
+#include "base/mutex.h"
 
 namespace attune {
 
@@ -22,9 +25,49 @@ void write_task_file(const std::filesystem::path& file, std::string_view content
   if (!stream) fail(ErrorCode::io, "cannot write a file of a compilation, free some space: '{}'", file.string());
 }
 
+namespace {
+
+/// The compilers of this process; never destroyed, because a process may end while a thread asks.
+struct CompilerList {
+  Mutex mutex;
+  std::vector<const Compiler*> all ATTUNE_GUARDED_BY(mutex) = registered_compilers();
+  bool is_fixed ATTUNE_GUARDED_BY(mutex) = false;
+
+  static CompilerList& get() {
+    static CompilerList& list = *new CompilerList;
+    return list;
+  }
+};
+
+constinit std::atomic<void (*)()> compiler_loader{nullptr};
+
+std::span<const Compiler* const> fix_compilers() {
+  if (const auto load = compiler_loader.load()) load();
+  CompilerList& list = CompilerList::get();
+  const Lock lock(list.mutex);
+  list.is_fixed = true;  // Callers keep the span.
+  return list.all;
+}
+
+}  // namespace
+
 std::span<const Compiler* const> compilers() {
-  static const std::vector<const Compiler*> all = registered_compilers();
+  static const std::span<const Compiler* const> all = fix_compilers();
   return all;
+}
+
+void set_compiler_loader(void (*load)()) noexcept { compiler_loader = load; }
+
+void register_compiler(const Compiler& compiler) {
+  CompilerList& list = CompilerList::get();
+  const Lock lock(list.mutex);
+  const auto has_its_name = [&](const Compiler* one) { return one->name() == compiler.name(); };
+  if (std::ranges::any_of(list.all, has_its_name))
+    fail(ErrorCode::invalid_input, "a compiler has this name already: '{}'", compiler.name());
+  if (list.is_fixed)
+    fail(ErrorCode::invalid_input, "a compiler is registered before the first use of a compiler, too late for '{}'",
+         compiler.name());
+  list.all.push_back(&compiler);
 }
 
 const Compiler* find_compiler(std::string_view name) {

@@ -84,8 +84,15 @@ class LibraryCompiler : public Compiler {
 /// Writes a file of a task into its folder, without a sync: nobody else reads it. Throws io.
 void write_task_file(const std::filesystem::path& file, std::string_view content);
 
-/// The compilers of this build. Each sub-folder of src/compile is one.
+/// The compilers of this build, each a sub-folder of src/compile, then those that were registered. Fixed at the first
+/// call.
 std::span<const Compiler* const> compilers();
+/// Adds a compiler to those of this process, for its life. Call it before anything asks for compilers. Throws
+/// invalid_input for a name that a compiler has, and when it comes too late. Thread-safe.
+void register_compiler(const Compiler& compiler);
+/// Sets a function that registers compilers from outside this build. The first compilers() calls it once, before the
+/// list is fixed; the function must not ask for compilers.
+void set_compiler_loader(void (*load)()) noexcept;
 /// Null for an unknown name.
 const Compiler* find_compiler(std::string_view name);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/table_snapshot_store.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <utility>
+
+#include "dispatch/table/shared_rows.h"
 
 namespace attune {
 namespace {
@@ -16,6 +19,18 @@ FileStamp stamp_of(const std::filesystem::path& file) {
   stamp.bytes = static_cast<uint64_t>(status.st_size);
   stamp.changed_ns = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
   return stamp;
+}
+
+/// Names all that a family's rows depend on.
+std::string key_of(const FamilySpec& family, const Snapshot::Tables& tables, const DeviceInfo& device,
+                   Requirement required) {
+  std::string key = fmt::format("{} {} {}", family.op, device.fingerprint(), text(required));
+  for (size_t i = 0; i < tables.stamps.size(); ++i) {
+    const FileStamp& stamp = tables.stamps[i];
+    key += fmt::format("\n{} {} {} {} {}", tables.origins[i], stamp.inode, stamp.bytes, stamp.changed_ns,
+                       stamp.file.string());
+  }
+  return key;
 }
 
 }  // namespace
@@ -80,7 +95,9 @@ std::unique_ptr<Snapshot> TableSnapshotStore::read(const DeviceInfo& device, con
       continue;
     }
     changed = true;
-    tables.rows = std::make_shared<const RowIndex>(codes_.at(op), std::move(all.files), device, options_.require);
+    tables.rows = shared_rows(key_of(families()[op], tables, device, options_.require), [&] {
+      return std::make_shared<const RowIndex>(codes_.at(op), std::move(all.files), device, options_.require);
+    });
   }
   return changed ? std::move(fresh) : nullptr;
 }

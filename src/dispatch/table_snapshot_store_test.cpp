@@ -44,6 +44,25 @@ TEST_F(TableSnapshotStoreTest, UnchangedFilesGiveNoSnapshot) {
   EXPECT_EQ(read(first.get()), nullptr);
 }
 
+TEST_F(TableSnapshotStoreTest, EqualDevicesShareTheirRows) {
+  write("fake,4,1,16,16,torch.float32,torch.float32,1,a.b@1:x=1\n");
+  const auto rows_of = [&](const DeviceInfo& device) {
+    const FamilyCodes codes;
+    return TableSnapshotStore(options_, codes).read(device, nullptr)->tables[kOp].rows;
+  };
+  const auto first = rows_of(device_);
+  DeviceInfo other = device_;
+  other.id = "fake:1";
+  EXPECT_EQ(rows_of(other), first);
+  other.num_units = 8;
+  EXPECT_NE(rows_of(other), first) << "the rows of 8 units";
+  options_.require = Requirement::deterministic;
+  EXPECT_NE(rows_of(device_), first);
+  options_.require = Requirement::none;
+  write("fake,4,2,16,16,torch.float32,torch.float32,1,a.b@1:x=1\n");
+  EXPECT_NE(rows_of(device_), first) << "the table has changed";
+}
+
 TEST_F(TableSnapshotStoreTest, AChangedTableIsReadAndTheOthersAreShared) {
   write("");
   const auto first = read();

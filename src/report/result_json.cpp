@@ -27,6 +27,7 @@ std::string decision_json(const Decision& decision, const std::string& device_fl
   }
   ordered_json object = {{"problem", decision.problem.key()},
                          {"device", decision.device},
+                         {"device_id", decision.device_id},
                          {"winner", decision.winner.name()},
                          {"default", decision.baseline.name()},
                          {"default_us", decision.baseline_us},

@@ -98,7 +98,10 @@ TEST(ResultTable, TheWinnerIsMarkedAmongTheFinalists) {
   EXPECT_THAT(finalist_lines(made),
               ElementsAre(EndsWith("impl=gemm  (the default)"), EndsWith("threads=2  (the winner)"),
                           EndsWith("blis.gemm@1:threads=2")));
-  const auto finalists = nlohmann::json::parse(decision_json(made, ""))["finalists"];
+  made.device_id = "cuda:1";
+  const auto shown = nlohmann::json::parse(decision_json(made, ""));
+  EXPECT_EQ(shown["device_id"], "cuda:1");
+  const auto finalists = shown["finalists"];
   EXPECT_EQ(finalists[0]["winner"], false);
   EXPECT_EQ(finalists[1]["winner"], true);
   made.winner = made.baseline;

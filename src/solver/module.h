@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "compile/compiler.h"
 #include "device/device_kind.h"
 #include "ops/op.h"
 #include "solver/registry.h"
@@ -29,6 +30,15 @@ void add_solvers([[maybe_unused]] Registry& registry) {
   extern "C" __attribute__((visibility("default"))) void attune_register_devices( \
       void (*add)(const attune::DeviceKind&)) {                                   \
     add(make());                                                                  \
+  }
+
+/// Defines an entry point, beside that of a device or an op, which registers a compiler; `Type` is the Compiler,
+/// default-constructible. A LibraryCompiler runs in helpers that open the module too.
+#define ATTUNE_COMPILER_MODULE(Type)                                                \
+  extern "C" __attribute__((visibility("default"))) void attune_register_compilers( \
+      void (*add)(const attune::Compiler&)) {                                       \
+    static const Type& compiler = *new Type;                                        \
+    add(compiler);                                                                  \
   }
 
 /// Defines a module's two entry points; the arguments are its Solvers, one for each op that it computes,

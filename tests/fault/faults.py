@@ -10,7 +10,7 @@ WALL = ("--isolation", "process", "--run-deadline", str(RUN_DEADLINE_S), "--load
 # Of what a candidate does in a launch.
 STATUSES = {
     "segfault": {"crashed"}, "abort": {"crashed"}, "exit0": {"crashed"}, "stack": {"crashed"},
-    "garbage": {"crashed"}, "close": {"crashed"},
+    "garbage": {"crashed"}, "close": {"crashed"}, "breaks_device": {"crashed"},
     "loop": {"timed_out"}, "sleep": {"timed_out"}, "stop": {"timed_out"}, "slow": {"timed_out"},
     # It meets the limit of memory, the kernel, or the deadline, whichever is nearest.
     "bomb": {"out_of_memory", "crashed", "timed_out"},
@@ -22,9 +22,9 @@ STATUSES = {
     "throws": {"launch_failed"}, "huge_result_time": {"implausible_time"}, "unsupported": {"launch_failed"},
     "double_fork": {"ok"}, "signal_mask": {"ok"}, "chdir": {"ok"},
 }
-ONLY_OF_LAUNCHES = {"scribble_inputs", "scribble_after", "wrong_result", "nan", "huge_result_time"}
+ONLY_OF_LAUNCHES = {"breaks_device", "scribble_inputs", "scribble_after", "wrong_result", "nan", "huge_result_time"}
 # The worker is lost: tried once again in a fresh one, so what happens once only is forgiven.
-LOSES_THE_WORKER = {"segfault", "abort", "exit0", "stack", "garbage", "close", "loop", "sleep", "stop", "slow"}
+LOSES_THE_WORKER = {"segfault", "abort", "exit0", "stack", "garbage", "close", "breaks_device", "loop", "sleep", "stop", "slow"}
 
 
 def verifications(story, name, solver, *journal):

@@ -30,7 +30,7 @@ ALL_TRIALS = "5000"
 # By what a kernel does; the names are those of fault_actions.c where they differ.
 NAMES = {"abort": "do_abort", "sleep": "do_sleep", "close": "close_all", "chdir": "do_chdir", "nan": "nan_result",
          "exec": "do_exec"}
-NOT_OF_C = ("throws", "huge_result_time", "unsupported")
+NOT_OF_C = ("breaks_device", "throws", "huge_result_time", "unsupported")
 STATUSES = {
     **{name: statuses for name, statuses in faults.STATUSES.items() if name not in NOT_OF_C},
     "trap": {"crashed"}, "divide": {"crashed"},

@@ -94,6 +94,7 @@ void dispatching(const char* capture) {
   own.finish();
   expect(own.choose(key).plan == hit.plan, "lookups go on after finish");
   expect(&attune::Dispatcher::global() == &attune::Dispatcher::global(), "global");
+  expect(&attune::Dispatcher::global("cpu:0") == &attune::Dispatcher::global(), "global of a device");
 }
 
 void capturing(const char* folder) {

@@ -35,6 +35,7 @@ static void null_pointers(attune_dispatcher* dispatcher) {
   char text[8];
   REFUSED(attune_open(NULL, NULL), "null");
   REFUSED(attune_global(NULL), "null");
+  REFUSED(attune_global_on(NULL, &dispatcher), "null");
   WORKS(attune_close(NULL));
   REFUSED(attune_problem_key(NULL, &key), "text");
   REFUSED(attune_problem_key("gemm_a16w16 m=1 n=1 k=1", NULL), "key");
@@ -364,6 +365,9 @@ int main(void) {
   WORKS(attune_global(&global));
   WORKS(attune_global(&again));
   HOLDS(global == again && global != own);
+  WORKS(attune_global_on("cpu:0", &again));
+  HOLDS(global == again);
+  REFUSED(attune_global_on("cpu:99", &again), "cpu:99");
   null_pointers(own);
   keys(own);
   texts();

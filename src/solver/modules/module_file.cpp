@@ -74,6 +74,8 @@ ModuleEntry open_module_file(const std::string& file) {
   entry.register_solvers = reinterpret_cast<decltype(entry.register_solvers)>(dlsym(module, "attune_register"));
   entry.register_ops = reinterpret_cast<decltype(entry.register_ops)>(dlsym(module, "attune_register_ops"));
   entry.register_devices = reinterpret_cast<decltype(entry.register_devices)>(dlsym(module, "attune_register_devices"));
+  entry.register_compilers =
+      reinterpret_cast<decltype(entry.register_compilers)>(dlsym(module, "attune_register_compilers"));
   if (!version || !entry.register_solvers)
     entry.error = "not a solver module: " + file;
   else if (version() != kSolverInterface)

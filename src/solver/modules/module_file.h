@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/compiler.h"
 #include "device/device_kind.h"
 #include "ops/op.h"
 #include "solver/registry.h"
@@ -20,6 +21,7 @@ struct ModuleEntry {
   void (*register_solvers)(Registry&) = nullptr;
   void (*register_ops)(void (*add)(const Op&)) = nullptr;              ///< Null for a module without ops.
   void (*register_devices)(void (*add)(const DeviceKind&)) = nullptr;  ///< Null for a module without devices.
+  void (*register_compilers)(void (*add)(const Compiler&)) = nullptr;  ///< Null for a module without compilers.
   std::string error;  ///< Why the module cannot be used; empty: it can.
 };
 /// Calls a module's registration. Returns what it throws, and the file; empty if nothing.

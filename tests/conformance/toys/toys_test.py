@@ -29,8 +29,8 @@ class ToyTest(story.Story):
         self.toys("tune", "-i", f"{op}_untuned.csv", "-o", f"{op}_tuned.csv", *CPU)
         return self.work / f"{op}_tuned.csv"
 
-    def toys(self, *arguments):
-        return self.attune(*arguments, env={"ATTUNE_MODULES": TOYS}).stdout
+    def toys(self, *arguments, env=None):
+        return self.attune(*arguments, env={"ATTUNE_MODULES": TOYS, **(env or {})}).stdout
 
     def test_are_listed_with_their_solvers(self):
         self.assertRegex(self.toys("list", "ops"), r"toy_norm +toy_norm_tuned\.csv +tunable")
@@ -144,6 +144,22 @@ class ToyTest(story.Story):
         self.assertEqual({one["timing"] for one in timed["candidates"]}, {"graph"}, "its streams capture")
         self.toys("tune", "-i", "untuned.csv", "-o", "two.csv", "--devices", "toy:0,toy:1", "--journal", "two.db", *both)
         self.assertEqual([row["kernelName"] for row in self.rows("two.csv")], names)
+        shown = self.toys("journal", "show", "--json", "--journal", "two.db").splitlines()
+        self.assertLessEqual({json.loads(line)["device_id"] for line in shown}, {"toy:0", "toy:1"})
+
+    def test_a_device_of_others_has_a_compiler_of_its_own(self):
+        self.put("untuned.csv", "M,N,K,bias,dtype,outdtype,scaleAB\n8,32,64,False,fp16,fp16,False\n")
+        cache = {"ATTUNE_CACHE": str(self.work / "kernels")}
+        self.toys("tune", "-i", "untuned.csv", "-o", "tuned.csv", "--op", "gemm_a16w16", "--devices", "toy:0", "--quiet-wait", "0",
+                  "--journal", "toy.db", env=cache)
+        self.assertEqual([row["kernelName"] for row in self.rows("tuned.csv")], ["toy_assembled.gemm@1:tile=8"])
+        self.assertRegex(self.toys("check", "tuned.csv", "--devices", "toy:0", env=cache), r"1 row: 1 ok")
+        records = [entry for kind, entry in self.journal(self.work / "toy.db") if kind == "record"]
+        failed = {one["candidate"]["config"]: one["outcome"]["detail"] for one in records if one["outcome"]["status"] == "compile_failed"}
+        self.assertEqual(list(failed), ["tile=12"])
+        self.assertIn("a tile is a power of two: 'tile 12'", failed["tile=12"])
+        listed = self.toys("kernels", "list", env=cache)
+        self.assertEqual(len(re.findall("toyas-1", listed)), 2, listed)
 
     def test_who_changes_shared_operands_or_breaks_the_device_is_quarantined_and_nobody_else(self):
         # Its memory has no protection: changed operands are found by their hash.
@@ -159,7 +175,7 @@ class ToyTest(story.Story):
         for folder in ("src", "include", "python", "cmake", "tools", "configs"):
             for file in (story.REPOSITORY / folder).rglob("*"):
                 if file.is_file() and file.suffix != ".pyc":
-                    self.assertIsNone(re.search(rb"toy_(scaled|norm|accelerator)", file.read_bytes()), file)
+                    self.assertIsNone(re.search(rb"toy_(scaled|norm|accelerator|assembled)|toyas", file.read_bytes()), file)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "accelerator_solver.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "accelerator_device.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "ops/gemm/gemm_op.h"
 #include "tensor/convert.h"
 
@@ -21,11 +26,8 @@ constexpr int kVerifiedRuns = 3;
 
 class AcceleratorPlan final : public Plan {
  public:
-  AcceleratorPlan(const Problem& problem, const Config& config, Accelerator& device)
-      : shape_(GemmShape::of(problem)),
-        device_(device),
-        tile_(config.integer("tile")),
-        fault_(config.integer("fault")) {
+  AcceleratorPlan(const Problem& problem, int64_t tile, int64_t fault, Accelerator& device)
+      : shape_(GemmShape::of(problem)), device_(device), tile_(tile), fault_(fault) {
     for (const TensorSpec& spec : GemmOp().tensors(problem)) bytes_.push_back(spec.bytes());
     traits_.host_bytes = sizeof *this;
     traits_.capturable = true;
@@ -99,12 +101,35 @@ class AcceleratorBackend final : public StaticSpaceBackend {
       : StaticSpaceBackend(stated, device.info()), device_(device) {}
   Versions versions() const override { return {{"toy_accelerator.gemm", "1"}}; }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
-    return std::make_unique<AcceleratorPlan>(problem, config, device_);
+    return std::make_unique<AcceleratorPlan>(problem, config.integer("tile"), config.integer("fault"), device_);
   }
 
  private:
   Accelerator& device_;
 };
+
+class AssembledBackend final : public StaticSpaceBackend {
+ public:
+  AssembledBackend(const StaticSpace& stated, Accelerator& device)
+      : StaticSpaceBackend(stated, device.info()), device_(device) {}
+  Versions versions() const override { return {{"toy_assembled.gemm", "1"}, {"compiler.toyas", "toyas-1"}}; }
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config&, const PrepareContext& context) override {
+    if (context.binaries.size() != 1) fail(ErrorCode::unavailable, "the kernel must be compiled first");
+    const std::string kernel = read_file(context.binaries.front().file);
+    const auto tile = parse_int(std::string_view(kernel).substr(kernel.find(' ') + 1));
+    if (!tile) fail(ErrorCode::invalid_input, "not a kernel of the toy accelerator: '{}'", kernel);
+    return std::make_unique<AcceleratorPlan>(problem, *tile, 0, device_);
+  }
+
+ private:
+  Accelerator& device_;
+};
+
+Accelerator& accelerator_of(Device& device) {
+  auto* own = dynamic_cast<Accelerator*>(&device);
+  if (own == nullptr) fail(ErrorCode::unavailable, "the solver needs the toy accelerator, got '{}'", device.info().id);
+  return *own;
+}
 
 }  // namespace
 
@@ -126,9 +151,28 @@ Config AcceleratorSolver::untuned(const Problem&, const DeviceInfo&) const {
   return Config({{"tile", int64_t{1}}, {"fault", int64_t{0}}});
 }
 std::unique_ptr<Backend> AcceleratorSolver::open(Device& device) const {
-  auto* own = dynamic_cast<Accelerator*>(&device);
-  if (own == nullptr) fail(ErrorCode::unavailable, "the solver needs the toy accelerator, got '{}'", device.info().id);
-  return std::make_unique<AcceleratorBackend>(*this, *own);
+  return std::make_unique<AcceleratorBackend>(*this, accelerator_of(device));
+}
+
+Support AssembledSolver::supports(const Problem& problem, const DeviceInfo& device) const {
+  const Support plain = AcceleratorSolver().supports(problem, device);
+  if (!plain.yes) return plain;
+  return problem.dtype("dtype") == DType::fp16 ? Support() : Support::no("multiplies fp16 only");
+}
+SearchSpace AssembledSolver::space(const Problem&, const DeviceInfo&) const {
+  return SearchSpace::product({{.name = "tile", .values = {int64_t{2}, int64_t{8}, int64_t{12}}}}, {});
+}
+Config AssembledSolver::untuned(const Problem&, const DeviceInfo&) const { return Config({{"tile", int64_t{2}}}); }
+std::vector<CompileTask> AssembledSolver::compile_tasks(const Problem&, const Config& config,
+                                                        const DeviceInfo& device) const {
+  return {{.compiler = "toyas",
+           .source = fmt::format("tile {}", config.integer("tile")),
+           .arch = device.gfx,
+           .options = {},
+           .entries = {"kernel"}}};
+}
+std::unique_ptr<Backend> AssembledSolver::open(Device& device) const {
+  return std::make_unique<AssembledBackend>(*this, accelerator_of(device));
 }
 
 }  // namespace attune::toys
