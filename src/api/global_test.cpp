@@ -4,11 +4,18 @@
 #include "attune/attune.h"
 #include "attune/dispatcher.h"
 #include "attune/error.h"
+#include "solver/registry.h"
 
 namespace attune {
 namespace {
 
-TEST(GlobalDispatcher, ThereIsOneForEachDevice) {
+class GlobalDispatcher : public testing::Test {
+ protected:
+  /// A dispatcher leaves the process's modules closed until they are asked for; other tests here want them open.
+  static void SetUpTestSuite() { registry(); }
+};
+
+TEST_F(GlobalDispatcher, ThereIsOneForEachDevice) {
   Dispatcher& fake = Dispatcher::global("fake:0");
   EXPECT_EQ(&Dispatcher::global("fake:0"), &fake);
   EXPECT_EQ(fake.threads(), 4) << "its units";
@@ -16,12 +23,12 @@ TEST(GlobalDispatcher, ThereIsOneForEachDevice) {
   EXPECT_NE(&fake, &Dispatcher::global());
 }
 
-TEST(GlobalDispatcher, ADeviceThatIsNotHereIsRefused) {
+TEST_F(GlobalDispatcher, ADeviceThatIsNotHereIsRefused) {
   EXPECT_THROW(Dispatcher::global("fake:7"), Error);
   EXPECT_THROW(Dispatcher::global("tpu:0"), Error);
 }
 
-TEST(GlobalDispatcher, AHandleInCStandsForEach) {
+TEST_F(GlobalDispatcher, AHandleInCStandsForEach) {
   attune_dispatcher *global = nullptr, *cpu = nullptr, *fake = nullptr, *again = nullptr;
   ASSERT_EQ(attune_global(&global), ATTUNE_OK);
   ASSERT_EQ(attune_global_on("cpu:0", &cpu), ATTUNE_OK);
