@@ -74,7 +74,7 @@ int run_show(const JournalOptions& options) {
   DeviceLookup devices;
   const auto show = [&](const Decision& decision, const Stamp& stamp) {
     if (options.json)
-      print_object(with_stamp(decision_json(decision, devices.flags_of(decision.device)), stamp));
+      print_object(with_stamp(decision_json(decision, devices.flags(decision.device)), stamp));
     else
       print(fmt::format("{}  {}", short_stamp(stamp), result_line(decision)));
   };

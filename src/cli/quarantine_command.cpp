@@ -70,7 +70,7 @@ int list(const QuarantineOptions& options) {
   DeviceLookup devices;
   auto json = nlohmann::ordered_json::array();
   for (const auto& [key, record] : found) {
-    const std::string repeat = repeat_command(record.problem, record.candidate, devices.flags_of(record.device));
+    const std::string repeat = repeat_command(record.problem, record.candidate, devices.flags(record.device));
     if (options.json) {
       json.push_back({{"device", record.device},
                       {"problem", record.problem.key()},

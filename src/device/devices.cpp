@@ -149,7 +149,7 @@ std::string device_flags(std::span<const DeviceInfo> devices, const std::string&
   return flags_of(devices, key).value_or(kFlagsOfOthers);
 }
 
-const std::string& DeviceLookup::flags_of(const std::string& key) {
+const std::string& DeviceLookup::flags(const std::string& key) {
   const auto [known, is_new] = flags_by_key_.emplace(key, kFlagsOfOthers);
   if (!is_new) return known->second;
   for (const DeviceKind& kind : device_kinds()) {

@@ -54,7 +54,7 @@ std::string device_flags(std::span<const DeviceInfo> devices, const std::string&
 class DeviceLookup {
  public:
   /// Returns what device_flags() does for all devices of this machine.
-  const std::string& flags_of(const std::string& key);
+  const std::string& flags(const std::string& key);
 
  private:
   std::map<std::string, std::string> flags_by_key_;
