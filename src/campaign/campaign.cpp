@@ -23,10 +23,10 @@
 #include "campaign/publisher.h"
 #include "campaign/tune_display.h"
 #include "campaign/tune_method.h"
+#include "campaign/tune_shapes.h"
 #include "device/core_binding.h"
 #include "device/device_kind.h"
 #include "device/devices.h"
-#include "formats/csv/architectures.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
 #include "tuner/interleaved.h"
@@ -264,13 +264,11 @@ class Campaign {
   std::vector<TuneResult> results_;
 };
 
-/// The ids of the devices to tune on. Without processes there is one.
+/// The ids of the devices to tune on.
 std::string devices_to_tune(const TuneOptions& options) {
   const DeviceChoice choice{.ids = options.devices.ids,
                             .threads = options.thread_limits.empty() ? 0 : options.thread_limits.front()};
-  const auto architectures = architectures_in(options.input);
-  const bool is_one = choice.ids.empty() && isolation_option(options.isolation) == Isolation::none;
-  return is_one ? device_id(choice, architectures) : device_ids(choice, architectures);
+  return ids_to_open(choice, isolation_option(options.isolation), architectures_of_shapes(options));
 }
 
 }  // namespace

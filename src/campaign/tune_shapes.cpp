@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <utility>
 
 #include "base/error.h"
 #include "base/locations.h"
 #include "base/text.h"
+#include "formats/csv/architectures.h"
 #include "formats/csv/shape_list.h"
 #include "formats/csv/untuned_table.h"
 #include "formats/model_config/model_options.h"
@@ -191,19 +195,51 @@ TuneShapes read_model(const TuneOptions& options, const DeviceInfo& device) {
   return shapes;
 }
 
+/// Where the shapes of a run come from.
+enum class ShapeSource : uint8_t { values, model, size, yaml, csv, default_csv };
+
+ShapeSource source_of(const TuneOptions& options) {
+  const std::pair<bool, ShapeSource> sources[] = {{!options.problems.empty(), ShapeSource::values},
+                                                  {!options.model.folder.empty(), ShapeSource::model},
+                                                  {is_single_size(options), ShapeSource::size},
+                                                  {!options.size_file.empty(), ShapeSource::yaml},
+                                                  {!options.input.empty(), ShapeSource::csv}};
+  const auto is_given = [](const auto& source) { return source.first; };
+  if (std::ranges::count_if(sources, is_given) > 1)
+    fail(ErrorCode::invalid_input,
+         "give one of -i, --gemm_size_file, --model_dir and the sizes of one problem, such as -m -n -k");
+  const auto* const given = std::ranges::find_if(sources, is_given);
+  return given != std::end(sources) ? given->second : ShapeSource::default_csv;
+}
+
 }  // namespace
 
 TuneShapes read_tune_shapes(const TuneOptions& options, const DeviceInfo& device) {
-  const bool is_size = is_single_size(options), of_model = !options.model.folder.empty();
-  const bool of_values = !options.problems.empty();
-  if (int{is_size} + int{!options.input.empty()} + int{!options.size_file.empty()} + int{of_model} + int{of_values} > 1)
-    fail(ErrorCode::invalid_input,
-         "give one of -i, --gemm_size_file, --model_dir and the sizes of one problem, such as -m -n -k");
-  if (of_values) return shapes_of_values(options, device);
-  if (of_model) return read_model(options, device);
-  if (is_size) return read_size(options, device);
-  if (!options.size_file.empty()) return read_yaml(options, device);
-  return read_csv(options, device);
+  switch (source_of(options)) {
+    case ShapeSource::values:
+      return shapes_of_values(options, device);
+    case ShapeSource::model:
+      return read_model(options, device);
+    case ShapeSource::size:
+      return read_size(options, device);
+    case ShapeSource::yaml:
+      return read_yaml(options, device);
+    default:
+      return read_csv(options, device);
+  }
+}
+
+std::vector<std::string> architectures_of_shapes(const TuneOptions& options) {
+  switch (source_of(options)) {
+    case ShapeSource::csv:
+      return architectures_in(options.input);
+    case ShapeSource::default_csv:
+      return architectures_in(default_input(options));
+    case ShapeSource::yaml:
+      return architectures_in_tune_gemm(options.size_file);
+    default:
+      return {};
+  }
 }
 
 }  // namespace attune

@@ -27,5 +27,8 @@ struct TuneShapes {
 /// Reads the shapes of the one source that the options name: a size, a YAML list, a model, a CSV or problems as values;
 /// without any, the family's list in the configuration folder. Throws invalid_input or io.
 TuneShapes read_tune_shapes(const TuneOptions& options, const DeviceInfo& device);
+/// Returns the architectures that the rows of that source name, sorted. None for a source without rows, and for a file
+/// that cannot be read, which read_tune_shapes() reports.
+std::vector<std::string> architectures_of_shapes(const TuneOptions& options);
 
 }  // namespace attune

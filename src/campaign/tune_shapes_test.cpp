@@ -123,6 +123,22 @@ TEST_F(ShapesToTune, WithoutASourceTheListIsTheFamilysInTheConfigurationFolder) 
   EXPECT_THAT(shapes.notices, Contains("no -i given: tuning the shapes of " + list));
 }
 
+TEST_F(ShapesToTune, ArchitecturesAreThoseThatTheRowsOfTheSourceName) {
+  options_.config_dir = folder_.path().string();
+  EXPECT_THAT(architectures_of_shapes(options_), IsEmpty()) << "no list is there";
+  put("bf16_untuned_gemm.csv", "gfx,M,N,K\nsm_80,1,32,48\n");
+  EXPECT_THAT(architectures_of_shapes(options_), ElementsAre("sm_80"));
+  options_.input = put("shapes.csv", "gfx,M,N,K\nsm_90,1,32,48\n");
+  EXPECT_THAT(architectures_of_shapes(options_), ElementsAre("sm_90"));
+  options_.size_file = put("sizes.yaml", "- {M: 1, N: 32, K: 48, device: fake/4}\n");
+  EXPECT_THAT(refusal([&] { architectures_of_shapes(options_); }), HasSubstr("give one of -i"));
+  options_.input.clear();
+  EXPECT_THAT(architectures_of_shapes(options_), ElementsAre("fake"));
+  options_.size_file.clear();
+  options_.problems = {test_problem(3)};
+  EXPECT_THAT(architectures_of_shapes(options_), IsEmpty());
+}
+
 TEST_F(ShapesToTune, ACaptureLeavesShapesOfOtherThreadLimitsToTheirRuns) {
   options_.input = put("bf16_untuned_gemm.csv", "M,N,K,dtype\n1,32,48,fp32\n2,32,48,fp32\n");
   put("bf16_untuned_gemm.csv.counts",

@@ -18,6 +18,8 @@
 #include "cli/flags/value_checks.h"
 #include "device/devices.h"
 #include "formats/csv/architectures.h"
+#include "formats/csv/csv_document.h"
+#include "formats/tune_gemm/tune_gemm.h"
 #include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -132,12 +134,16 @@ class CheckRun {
   ProgressDisplay display_;
 };
 
+std::vector<std::string> architectures_of(const std::string& table) {
+  return is_yaml(table) ? architectures_in_tune_gemm(table) : architectures_in(table);
+}
+
 }  // namespace
 
 int run_check(CheckOptions options) {
   const InterruptHandler handler;
   check_is_one_device(options.run.devices);
-  options.run.devices.ids = device_id(options.run.devices, architectures_in(options.table));
+  options.run.devices.ids = device_id(options.run.devices, architectures_of(options.table));
   const DeviceInfo device = find_device(options.run.devices);
   std::vector<std::string> notices;
   auto rows = read_rows_to_check(options.table, options.op, device, notices);
@@ -162,7 +168,9 @@ void add_check_flags(CLI::App& command, Action& chosen) {
   command.add_option("table", options->table, "Tuned CSV, or YAML results")->required();
   command.add_flag("--no-run", options->no_run, "Do not run the kernels");
   command.add_option("--op", options->op, "Family, if the file does not identify it");
-  add_run_flags(command, options->run);
+  add_run_flags(command, options->run,
+                "Device; default: the one whose architecture the rows name (gfx; in YAML device), else the first GPU, "
+                "else cpu:0");
   command
       .add_option("--max-slowdown", options->max_slowdown_pct,
                   "Percent by which a row may be slower than the default before it is suspect")

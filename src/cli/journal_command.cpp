@@ -71,10 +71,10 @@ int run_show(const JournalOptions& options) {
   const auto journal = open_sql_journal_read_only(file);
   check_run(*journal, options.run);
   // A command that repeats a decision uses this machine's name of the device.
-  DeviceFlags devices;
+  DeviceLookup devices;
   const auto show = [&](const Decision& decision, const Stamp& stamp) {
     if (options.json)
-      print_object(with_stamp(decision_json(decision, devices.of(decision.device)), stamp));
+      print_object(with_stamp(decision_json(decision, devices.flags(decision.device)), stamp));
     else
       print(fmt::format("{}  {}", short_stamp(stamp), result_line(decision)));
   };

@@ -67,10 +67,10 @@ std::map<Key, Record> listed(const QuarantineOptions& options, const std::filesy
 int list(const QuarantineOptions& options) {
   const auto file = journal_file(options.journal);
   const auto found = listed(options, file);
-  DeviceFlags devices;
+  DeviceLookup devices;
   auto json = nlohmann::ordered_json::array();
   for (const auto& [key, record] : found) {
-    const std::string repeat = repeat_command(record.problem, record.candidate, devices.of(record.device));
+    const std::string repeat = repeat_command(record.problem, record.candidate, devices.flags(record.device));
     if (options.json) {
       json.push_back({{"device", record.device},
                       {"problem", record.problem.key()},

@@ -169,6 +169,11 @@ CompileResult HelperCompilation::result() {
   }
   const LibraryOutput& output = std::get<LibraryOutput>(*event_);
   write_task_file(folder() / "log", output.log);
+  if (output.is_compiled && output.toolchain != toolchain())
+    return ended_with({.status = Status::unsupported,
+                       .detail = fmt::format("this process has another version of the compiler's library than its "
+                                             "helper, start it without one of its own: {}, the helper has {}",
+                                             toolchain(), shown(output.toolchain))});
   if (!output.is_compiled) {
     const WaitStatus refused{.end = WaitStatus::End::exited, .code = 1};
     return ended_with(compiler_failure(refused, output.log, toolchain()));

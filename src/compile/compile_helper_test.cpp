@@ -72,7 +72,7 @@ TEST(CompileMessages, CarryAnyBytesAndNothingElse) {
   CompileTask task = source("\xff\n\"");
   task.entries = {"f", ""};
   EXPECT_EQ(compile_task_from(to_payload(task)), task);
-  const LibraryOutput output{.is_compiled = true, .binary = std::string("\0\xfe", 2), .log = "l"};
+  const LibraryOutput output{.is_compiled = true, .binary = std::string("\0\xfe", 2), .log = "l", .toolchain = "t-1"};
   EXPECT_EQ(library_output_from(to_payload(output)), output);
   for (const std::string& payload : {std::string("garbage"), to_payload(task), std::string()})
     EXPECT_THROW(library_output_from(payload), Error);
@@ -121,6 +121,22 @@ TEST_F(CompileHelperTest, ATaskOfAnotherCompilerIsRefusedAndTheHelperGoesOn) {
   EXPECT_THAT(refused.outcome.detail, HasSubstr("runs the compiler library"));
   library.is_renamed = false;
   EXPECT_EQ(helper(), before);
+}
+
+/// A library of which this process has another version than its helper.
+class NewerLibrary final : public FaultyLibrary {
+ public:
+  std::string toolchain() const override { return "library-2"; }
+};
+
+TEST_F(CompileHelperTest, AKernelOfAnotherToolchainIsRefused) {
+  NewerLibrary library;
+  options_.compilers = {&library};
+  const CompileResult refused = compile("a kernel");
+  EXPECT_FALSE(refused.binary);
+  EXPECT_EQ(refused.outcome.status, Status::unsupported);
+  EXPECT_THAT(refused.outcome.detail, HasSubstr("library-2, the helper has library-1"));
+  EXPECT_EQ(compile("refuse").outcome.status, Status::compile_failed);
 }
 
 /// Each fault costs the task during which it happens, and a fresh helper does the next.

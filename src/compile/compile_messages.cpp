@@ -35,7 +35,10 @@ std::string to_payload(const CompileTask& task) {
 }
 
 std::string to_payload(const LibraryOutput& output) {
-  return encode_cbor({{"is_compiled", output.is_compiled}, {"binary", output.binary}, {"log", output.log}});
+  return encode_cbor({{"is_compiled", output.is_compiled},
+                      {"binary", output.binary},
+                      {"log", output.log},
+                      {"toolchain", output.toolchain}});
 }
 
 CompileTask compile_task_from(std::string_view payload) {
@@ -51,7 +54,10 @@ CompileTask compile_task_from(std::string_view payload) {
 
 LibraryOutput library_output_from(std::string_view payload) {
   return decoded(payload, [](const json& value) {
-    return LibraryOutput{.is_compiled = value.at("is_compiled"), .binary = value.at("binary"), .log = value.at("log")};
+    return LibraryOutput{.is_compiled = value.at("is_compiled"),
+                         .binary = value.at("binary"),
+                         .log = value.at("log"),
+                         .toolchain = value.at("toolchain")};
   });
 }
 

@@ -18,7 +18,9 @@ LibraryOutput compiled(const LibraryCompiler& compiler, const CompileTask& task)
     if (task.compiler != compiler.name())
       fail(ErrorCode::invalid_input, "this helper runs the compiler {}, so it cannot do a task of another: '{}'",
            compiler.name(), shown(task.compiler));
-    return compiler.compile(task);
+    LibraryOutput output = compiler.compile(task);
+    output.toolchain = compiler.toolchain();
+    return output;
   } catch (const std::exception& error) {
     return {.is_compiled = false, .binary = {}, .log = error.what()};
   }

@@ -66,6 +66,8 @@ struct LibraryOutput {
   bool is_compiled = false;
   std::string binary;  ///< If it is compiled.
   std::string log;     ///< The library's log: `kernel.cu(3): error: …`.
+  /// LibraryCompiler::toolchain() in the helper, which is the helper's to fill in; empty for a task that it refused.
+  std::string toolchain{};
   bool operator==(const LibraryOutput&) const = default;
 };
 

@@ -149,8 +149,8 @@ std::string device_flags(std::span<const DeviceInfo> devices, const std::string&
   return flags_of(devices, key).value_or(kFlagsOfOthers);
 }
 
-const std::string& DeviceFlags::of(const std::string& key) {
-  const auto [known, is_new] = by_key_.emplace(key, kFlagsOfOthers);
+const std::string& DeviceLookup::flags(const std::string& key) {
+  const auto [known, is_new] = flags_by_key_.emplace(key, kFlagsOfOthers);
   if (!is_new) return known->second;
   for (const DeviceKind& kind : device_kinds()) {
     const auto flags = flags_of(listing_of(kind).devices, key);

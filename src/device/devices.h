@@ -49,14 +49,15 @@ int64_t thread_limit(const DeviceChoice& device);
 /// gives `--devices cpu:0`.
 std::string device_flags(std::span<const DeviceInfo> devices, const std::string& key);
 
-/// The same for keys of whatever devices. Asks one kind of device after the other until one has the key, so that no
-/// driver is opened for a host's.
-class DeviceFlags {
+/// The devices of this machine, looked up by key. Asks one kind of device after the other until one has the key, so
+/// that no driver is opened for a host's.
+class DeviceLookup {
  public:
-  const std::string& of(const std::string& key);
+  /// Returns what device_flags() does for all devices of this machine.
+  const std::string& flags(const std::string& key);
 
  private:
-  std::map<std::string, std::string> by_key_;
+  std::map<std::string, std::string> flags_by_key_;
 };
 
 }  // namespace attune

@@ -28,8 +28,8 @@ class ThreadLimitTest : public testing::Test {
  protected:
   static GemmKey key(int64_t m) { return {.m = m, .n = 16, .k = 16, .in = DType::fp32, .out = DType::fp32}; }
   static std::string row(int64_t units, int64_t m, const std::string& block) {
-    return fmt::format("{},{},{},16,16,torch.float32,torch.float32,1,portable.gemm@1:block={}\n", find_device({.ids = "cpu:0"}).gfx,
-                       units, m, block);
+    return fmt::format("{},{},{},16,16,torch.float32,torch.float32,1,portable.gemm@1:block={}\n",
+                       find_device({.ids = "cpu:0"}).gfx, units, m, block);
   }
   void write(const std::string& rows) {
     write_file_atomically(table_, "gfx,cu_num,M,N,K,dtype,outdtype,us,kernelName\n" + rows);

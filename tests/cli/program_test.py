@@ -91,8 +91,9 @@ class TheProgram(story.Story):
 
     def test_no_driver_is_opened_for_a_device_that_needs_none(self):
         self.put("shapes.csv", SHAPES)
+        self.put("empty.csv", "gfx,cu_num,M,N,K,dtype,us,kernelName\n")
         for command in (("list", "ops"), ("list", "solvers"), ("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE),
-                        ("journal", "show", "--json"), ("quarantine", "list")):
+                        ("coverage", "shapes.csv", "-t", "empty.csv", *FAKE[:2]), ("journal", "show", "--json"), ("quarantine", "list")):
             done = self.attune(*command, env={"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(self.work / "loaded")})
         loaded = "".join(file.read_text() for file in self.work.glob("loaded.*"))
         self.assertIn("libattune" if "libattune" in loaded else "libfmt", loaded, str(done))
@@ -105,17 +106,22 @@ class TheProgram(story.Story):
         whole = library.read_bytes()
         self.put("shapes.csv", SHAPES)
         self.tune("-i", "shapes.csv", "-o", "t.csv", "--max-trials", "2")
-        for name, content in {"cut": whole[:len(whole) // 3], "foreign": whole, "text": b"text\n", "empty": b""}.items():
+        faults = {"cut": (whole[:len(whole) // 3], "the file is cut off"),
+                  "zeros": (whole[:len(whole) // 2].ljust(len(whole), b"\0"), "not written to its end"),
+                  "foreign": (whole, "another library has its name, without cuInit"),
+                  "text": (b"text\n", "libcuda.so.1: "), "empty": (b"", "libcuda.so.1: ")}
+        for name, (content, reason) in faults.items():
             self.put(f"{name}/libcuda.so.1", content)
             env = {"LD_LIBRARY_PATH": str(self.work / name)}
             for command in (("journal", "show", "--json"), ("journal", "show"), ("quarantine", "list"), ("quarantine", "clear")):
                 self.assertEqual(self.attune(*command, env=env).stderr, "", name)
-            if name == "cut":
-                continue  # The loader itself dies of one where a driver is needed.
             refused = self.attune("tune", "-m", "1", "-n", "8", "-k", "8", "--devices", "cuda:0", status=None, env=env)
             self.assertIn(refused.status, (2, 3), str(refused))
             self.assertEqual((refused.stdout, refused.stderr.count("\n")), ("", 1), str(refused))
             self.assertRegex(refused.stderr, "^attune: .*cuda:0")
+            if "got 'cuda:0'" not in refused.stderr:  # This build has the kind.
+                self.assertIn("the NVIDIA driver (libcuda.so.1) cannot be opened, install it: ", refused.stderr)
+                self.assertIn(reason, refused.stderr)
 
     def test_a_small_stack_is_enough(self):
         if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():

@@ -31,6 +31,16 @@ class ShapesOfACsv(story.Story):
         self.assertEqual([row["gfx"] for row in self.rows("t.csv")], ["fake"])
         self.assertIn("1 row: 1 ok", self.attune("check", "t.csv", "--quiet-wait", "0").stdout)
 
+    def test_without_a_list_the_rows_of_the_familys_name_the_devices(self):
+        self.put("configs/bf16_untuned_gemm.csv", "gfx,M,N,K,dtype\nfake,4,32,32,fp32\n")
+        self.attune("tune", "--config-dir", "configs", "-o", "t.csv", "--quiet-wait", "0")
+        self.assertEqual([row["gfx"] for row in self.rows("t.csv")], ["fake"])
+
+    def test_yaml_results_name_the_device_that_they_are_checked_on(self):
+        self.put("sizes.yaml", "- {'M': 4, 'N': 32, 'K': 32, 'dtype': 'fp32'}\n")
+        self.tune("--gemm_size_file", "sizes.yaml", "--tuning_results_file", "r.yaml")
+        self.assertIn("1 row: 1 ok", self.attune("check", "r.yaml", "--quiet-wait", "0").stdout)
+
     def test_results_are_printed_in_input_order(self):
         sizes = [(1, 32, 48), (64, 64, 64), (1, 40, 40), (128, 64, 64), (2, 24, 32), (16, 64, 64)]  # gains and ties
         self.put("shapes.csv", "M,N,K,dtype\n" + "".join(f"{m},{n},{k},fp32\n" for m, n, k in sizes))

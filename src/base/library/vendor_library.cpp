@@ -2,42 +2,90 @@
 #include "base/library/vendor_library.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <link.h>
 
+#include <utility>
+
 #include "base/error.h"
+#include "base/library/library_file.h"
 
 namespace attune {
 namespace {
 
-void* open_first(std::span<const char* const> files, int flags) {
+using Description = VendorLibrary::Description;
+
+constexpr int kFlags = RTLD_NOW | RTLD_LOCAL;
+
+/// A file of the list: its handle, or why it has none.
+struct Opening {
+  void* handle = nullptr;
+  std::string reason{};
+  bool is_there = false;  ///< Whether the reason is about a file that was found.
+};
+
+std::string loader_reason() {
+  const char* const reason = ::dlerror();
+  return reason != nullptr ? reason : "the loader gives no reason";
+}
+
+void* loaded(const char* file, const Description& description) {
+  void* const handle = ::dlopen(file, kFlags | RTLD_NOLOAD);
+  return handle != nullptr && ::dlsym(handle, description.symbol) != nullptr ? handle : nullptr;
+}
+
+Opening opened(const char* file, const Description& description) {
+  if (void* const handle = loaded(file, description)) return {handle};
+  const std::filesystem::path path = library_file(file);
+  if (std::string flaw = flaw_of_library(path); !flaw.empty()) return {nullptr, std::move(flaw), true};
+  void* const handle = ::dlopen(file, kFlags);
+  if (handle == nullptr) return {nullptr, loader_reason(), !path.empty()};
+  if (::dlsym(handle, description.symbol) != nullptr) return {handle};
+  ::dlclose(handle);
+  return {nullptr, fmt::format("another library has its name, without {}: '{}'", description.symbol, path.string()),
+          true};
+}
+
+Opening first_of(std::span<const char* const> files, const Description& description, LibraryChoice choice) {
   for (const char* file : files) {
-    if (void* const handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL | flags)) return handle;
+    if (choice == LibraryChoice::listed) break;
+    if (void* const handle = loaded(file, description)) return {handle};
   }
-  return nullptr;
+  Opening refused;
+  for (const char* file : files) {
+    Opening one = opened(file, description);
+    if (one.handle != nullptr) return one;
+    if (refused.reason.empty() || (one.is_there && !refused.is_there)) refused = std::move(one);
+  }
+  return refused;
+}
+
+[[noreturn]] void fail_to_open(const Description& description, const Opening& refused) {
+  fail(ErrorCode::unavailable, "{} cannot be opened, {}: {}", description.name, description.advice, refused.reason);
 }
 
 }  // namespace
 
-std::optional<VendorLibrary> VendorLibrary::find(const Words& words, std::span<const char* const> files) {
-  void* handle = open_first(files, RTLD_NOLOAD);
-  if (handle == nullptr) handle = open_first(files, 0);
-  if (handle == nullptr) return std::nullopt;
-  return VendorLibrary(words, handle);
+std::optional<VendorLibrary> VendorLibrary::find(const Description& description, std::span<const char* const> files,
+                                                 LibraryChoice choice) {
+  const Opening first = first_of(files, description, choice);
+  if (first.handle != nullptr) return VendorLibrary(description, first.handle);
+  if (!first.is_there) return std::nullopt;
+  fail_to_open(description, first);
 }
 
-VendorLibrary VendorLibrary::open(const Words& words, std::span<const char* const> files) {
-  if (const auto library = find(words, files)) return *library;
-  ::dlopen(files.front(), RTLD_NOW | RTLD_LOCAL);
-  const char* const reason = ::dlerror();
-  fail(ErrorCode::unavailable, "{} cannot be opened, {}: {}", words.name, words.advice,
-       reason != nullptr ? reason : "the loader gives no reason");
+VendorLibrary VendorLibrary::open(const Description& description, std::span<const char* const> files,
+                                  LibraryChoice choice) {
+  const Opening first = first_of(files, description, choice);
+  if (first.handle == nullptr) fail_to_open(description, first);
+  return {description, first.handle};
 }
 
 void* VendorLibrary::address_of(const char* symbol) const {
   void* const address = ::dlsym(handle_, symbol);
   if (address == nullptr)
-    fail(ErrorCode::unavailable, "{} is older than {}, install a newer one: it has no {}", words_.name, words_.oldest,
-         symbol);
+    fail(ErrorCode::unavailable, "{} is older than {}, install a newer one: it has no {}", description_.name,
+         description_.oldest, symbol);
   return address;
 }
 

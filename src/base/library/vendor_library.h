@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -7,23 +8,32 @@
 
 namespace attune {
 
+/// Which of several installed versions of a library is opened: one that the process has loaded already, so that its
+/// application and we share one runtime, or the first of our list, the same in every process.
+enum class LibraryChoice : uint8_t { loaded, listed };
+
 /// A vendor's shared library that is opened at run time, so that nobody pays for it before it is used. The process
 /// keeps it: drivers and runtimes with threads of their own cannot be unloaded. Thread-safe.
 class VendorLibrary {
  public:
-  /// How messages speak of a library. `name`: `cuBLASLt`. `oldest`: the oldest version that has all functions, `version
-  /// 12`. `advice`: `install the CUDA toolkit's libraries`.
-  struct Words {
+  /// What tells a library from others, and how messages speak of it. `name`: `cuBLASLt`. `oldest`: the oldest version
+  /// that has all functions, `version 12`. `symbol`: a function that every version has. `advice`: `install the CUDA
+  /// toolkit's libraries`.
+  struct Description {
     const char* name;
     const char* oldest;
+    const char* symbol;
     const char* advice;
   };
 
-  /// Opens the first of `files` (names that the loader looks up, or paths) that the process has loaded already; if it
-  /// has none, the first that can be opened. Throws unavailable with the loader's reason for the first file.
-  static VendorLibrary open(const Words& words, std::span<const char* const> files);
-  /// Like open(), but returns nothing where none can be opened.
-  static std::optional<VendorLibrary> find(const Words& words, std::span<const char* const> files);
+  /// Opens the first of `files` (names that the loader looks up, or paths) that can be opened; with
+  /// LibraryChoice::loaded one that the process has loaded comes before. A file that is cut off, and another library of
+  /// that name, cannot be opened. Throws unavailable with the reason for the first file that is there, or the first.
+  static VendorLibrary open(const Description& description, std::span<const char* const> files,
+                            LibraryChoice choice = LibraryChoice::loaded);
+  /// Like open(), but returns nothing where no such file is found.
+  static std::optional<VendorLibrary> find(const Description& description, std::span<const char* const> files,
+                                           LibraryChoice choice = LibraryChoice::loaded);
 
   /// Sets `function` to the library's function of that name. Throws unavailable, saying that the library is too old.
   template <typename Function>
@@ -35,10 +45,10 @@ class VendorLibrary {
   std::filesystem::path file() const;
 
  private:
-  VendorLibrary(const Words& words, void* handle) : words_(words), handle_(handle) {}
+  VendorLibrary(const Description& description, void* handle) : description_(description), handle_(handle) {}
   void* address_of(const char* symbol) const;
 
-  Words words_;
+  Description description_;
   void* handle_;
 };
 

@@ -80,9 +80,9 @@ void check_equal(std::span<const Part> parts) {
   }
 }
 
-/// The parts or devices that a list names. Throws invalid_input.
+/// The parts or devices that a choice names. Throws invalid_input.
 std::vector<Part> parts_of(const DeviceChoice& devices) {
-  const std::string list = device_ids(devices);
+  const std::string& list = devices.ids;
   std::vector<Part> parts;
   for (const auto id : split(list, ',')) parts.push_back({std::string(trim(id)), std::string(trim(id)), {}});
   if (parts.size() == 1) {
@@ -148,9 +148,14 @@ std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOpti
                                    max_cache_bytes(options));
 }
 
+std::string ids_to_open(const DeviceChoice& devices, Isolation isolation, std::span<const std::string> architectures) {
+  const bool is_one = devices.ids.empty() && isolation == Isolation::none;
+  return is_one ? device_id(devices, architectures) : device_ids(devices, architectures);
+}
+
 std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
                                            const KernelOptions& kernels, const std::function<bool()>& stop) {
-  std::vector<Part> parts = parts_of(devices);
+  std::vector<Part> parts = parts_of({.ids = ids_to_open(devices, isolation), .threads = devices.threads});
   // A device that is opened in this process binds threads to cores, after which the process seems to have fewer.
   const std::vector<DeviceInfo> here = list_devices(parts.front().name);
   if (parts.size() > 1 && isolation == Isolation::none)

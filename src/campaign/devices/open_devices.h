@@ -46,16 +46,20 @@ std::filesystem::path kernel_cache_folder(const KernelOptions& options);
 /// Returns the compiled kernels of a device, which need not be here. `num_jobs`: number of concurrent compilers if the
 /// options name none; 0: one per core of this process. Throws invalid_input for a wrong folder or variable.
 std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs = 0);
+/// Returns the ids of the devices to open: device_ids(), of which a choice that names none has the first alone without
+/// worker processes, which several devices need.
+std::string ids_to_open(const DeviceChoice& devices, Isolation isolation,
+                        std::span<const std::string> architectures = {});
 /// Opens one device, by default the first of device_ids(). Throws invalid_input for several. `stop`: as of
 /// open_environments().
 Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels = {},
                              const std::function<bool()>& stop = {});
 
-/// Opens the devices of a list: `cpu:0,cpu:1` are two halves of this process's cores, `fake:0,fake:1` two fake devices.
-/// The devices are equal, so that a row of one is valid for all. Candidates of a host run on as many cores, close
-/// together, as the thread limit allows. Several devices require worker processes. Throws
-/// invalid_input, also for a limit that this process cannot have. `stop` is polled while a worker starts or is
-/// replaced; once true, the executor gives up.
+/// Opens the devices of ids_to_open(): `cpu:0,cpu:1` are two halves of this process's cores, `fake:0,fake:1` two fake
+/// devices. The devices are equal, so that a row of one is valid for all. Candidates of a host run on as many cores,
+/// close together, as the thread limit allows. Several devices require worker processes. Throws invalid_input, also for
+/// a limit that this process cannot have. `stop` is polled while a worker starts or is replaced; once true, the
+/// executor gives up.
 std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
                                            const KernelOptions& kernels, const std::function<bool()>& stop = {});
 

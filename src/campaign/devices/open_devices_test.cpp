@@ -36,6 +36,23 @@ const bool has_uneven_devices = [] {
   return true;
 }();
 
+/// A kind that precedes the host, with two equal devices while this is set, which cannot be opened.
+bool are_twins_here = false;
+const bool has_twins = [] {
+  register_device_kind({.name = "twin",
+                        .list =
+                            [] {
+                              std::vector<DeviceInfo> here;
+                              if (!are_twins_here) return here;
+                              for (const char* id : {"twin:0", "twin:1"})
+                                here.push_back({.id = id, .kind = "twin", .gfx = "t1", .num_units = 4});
+                              return here;
+                            },
+                        .open = [](std::string_view, int64_t) { return std::unique_ptr<Device>(); },
+                        .precedes_host = true});
+  return true;
+}();
+
 class DevicesToOpen : public testing::Test {
  protected:
   DevicesToOpen() { kernels_.cache = (folder_.path() / "kernels").string(); }
@@ -64,6 +81,17 @@ TEST_F(DevicesToOpen, ADeviceInThisProcessHasAnExecutorAndKernelsAndNoWorker) {
 
 TEST_F(DevicesToOpen, SeveralNeedAProcessEach) {
   EXPECT_EQ(refused("fake:0,fake:1", Isolation::none), "several devices need a process each, omit --isolation none");
+}
+
+TEST_F(DevicesToOpen, WithoutProcessesTheFirstIsTheDefault) {
+  ASSERT_TRUE(has_twins);
+  are_twins_here = true;
+  EXPECT_EQ(ids_to_open({}, Isolation::process), "twin:0,twin:1");
+  EXPECT_EQ(ids_to_open({}, Isolation::none), "twin:0");
+  EXPECT_EQ(ids_to_open({.threads = 1}, Isolation::none), "cpu:0");
+  EXPECT_EQ(ids_to_open({.ids = "fake:0,fake:1"}, Isolation::none), "fake:0,fake:1");
+  EXPECT_EQ(refused("", Isolation::none), "the device cannot be opened: twin:0");
+  are_twins_here = false;
 }
 
 TEST_F(DevicesToOpen, PartsAreNumberedFromZeroWithoutAGap) {

@@ -10,9 +10,9 @@ class App;
 
 namespace attune {
 
+inline constexpr const char* kOneDeviceHelp = "Device, such as cpu:0; default: the first GPU, else cpu:0";
 /// Adds --devices and --threads. `help`: text of --devices.
-void add_device_flags(CLI::App& command, DeviceChoice& devices,
-                      const std::string& help = "Device, such as cpu:0; default: the first GPU, else cpu:0");
+void add_device_flags(CLI::App& command, DeviceChoice& devices, const std::string& help = kOneDeviceHelp);
 
 /// Adds --device-info, a file that describes a device which need not be here (docs/formats/device_info.md).
 void add_device_info_flag(CLI::App& command, std::string& file);

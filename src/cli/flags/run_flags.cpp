@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/flags/arguments.h"
-#include "cli/flags/device_flags.h"
 #include "cli/flags/value_checks.h"
 #include "core/turn.h"
 
@@ -14,8 +13,8 @@ Limits RunOptions::limits() const noexcept {
   return {.load = milliseconds_of(load_deadline_s), .run = milliseconds_of(run_deadline_s)};
 }
 
-void add_run_flags(CLI::App& command, RunOptions& options) {
-  add_device_flags(command, options.devices);
+void add_run_flags(CLI::App& command, RunOptions& options, const std::string& device_help) {
+  add_device_flags(command, options.devices, device_help);
   command.add_option("--journal", options.journal,
                      "Journal that records the run; default: the one that `attune paths` shows, if it exists");
   add_inputs_flag(command, options.inputs);

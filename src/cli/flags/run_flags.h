@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "cli/flags/device_flags.h"
 #include "core/record.h"
 #include "device/devices.h"
 #include "measure/executor.h"
@@ -25,8 +26,8 @@ struct RunOptions {
 };
 
 /// Adds a flag for each option: --devices, --threads, --journal, --inputs, --quiet-wait, --run-deadline and
-/// --load-deadline.
-void add_run_flags(CLI::App& command, RunOptions& options);
+/// --load-deadline. `device_help`: text of --devices.
+void add_run_flags(CLI::App& command, RunOptions& options, const std::string& device_help = kOneDeviceHelp);
 
 /// Adds `--isolation`, which isolation_option() parses.
 void add_isolation_flag(CLI::App& command, std::string& isolation);

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 constexpr const char* kFiles[] = {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13",
                                   "/usr/local/cuda/lib64/libnvrtc.so.12"};
 
-constexpr VendorLibrary::Words kWords{"NVRTC", "version 12", "install the CUDA toolkit's libraries"};
+constexpr VendorLibrary::Description kDescription{"NVRTC", "version 12", "nvrtcVersion",
+                                                  "install the CUDA toolkit's libraries"};
 
 /// Toolkits have `lib64/` and `include/` side by side, PyPI's packages `lib/` and `include/`.
 std::string find_includes(const fs::path& file) {
@@ -33,7 +34,8 @@ std::string find_includes(const fs::path& file) {
 }  // namespace
 
 NvrtcLibrary::NvrtcLibrary() {
-  const VendorLibrary library = VendorLibrary::open(kWords, kFiles);
+  // Whatever the application has loaded: kernels are named after the toolchain that compiles them, in a helper.
+  const VendorLibrary library = VendorLibrary::open(kDescription, kFiles, LibraryChoice::listed);
 #define ATTUNE_NVRTC_LOAD(name) library.load(#name, name);
   ATTUNE_NVRTC_FUNCTIONS(ATTUNE_NVRTC_LOAD)
 #undef ATTUNE_NVRTC_LOAD

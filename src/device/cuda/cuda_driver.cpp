@@ -11,14 +11,15 @@ namespace attune {
 namespace {
 
 constexpr const char* kFiles[] = {"libcuda.so.1"};
-constexpr VendorLibrary::Words kWords{"The NVIDIA driver", "CUDA 12.0", "install it"};
+constexpr VendorLibrary::Description kDescription{"the NVIDIA driver (libcuda.so.1)", "CUDA 12.0", "cuInit",
+                                                  "install it"};
 
 // The name after cuda.h has replaced it by that of the version it declares: `cuMemAlloc_v2`.
 #define ATTUNE_CUDA_TEXT_OF(name) #name
 #define ATTUNE_CUDA_TEXT(name) ATTUNE_CUDA_TEXT_OF(name)
 
 std::unique_ptr<const CudaDriver> open_driver() {
-  const auto library = VendorLibrary::find(kWords, kFiles);
+  const auto library = VendorLibrary::find(kDescription, kFiles);
   if (!library) return nullptr;
   auto driver = std::make_unique<CudaDriver>();
 #define ATTUNE_CUDA_LOAD(name) library->load(ATTUNE_CUDA_TEXT(name), driver->name);
@@ -32,7 +33,7 @@ std::unique_ptr<const CudaDriver> open_driver() {
   if (result != CUDA_SUCCESS) {
     const char* words = nullptr;
     driver->cuGetErrorString(result, &words);
-    fail(ErrorCode::unavailable, "the NVIDIA driver cannot be used, see `nvidia-smi`: {}",
+    fail(ErrorCode::unavailable, "{} cannot be used, see `nvidia-smi`: {}", kDescription.name,
          words != nullptr ? std::string(words) : std::to_string(result));
   }
   return driver;

@@ -57,7 +57,8 @@ namespace attune {
 class CudaDriver {
  public:
   /// Null where there is no libcuda.so.1, or no GPU. The first call opens and initialises the driver (0.1 s and more);
-  /// the process keeps it. Throws unavailable for a driver that is there and cannot be used, with what to do.
+  /// the process keeps it. Throws unavailable for a file that is there and cannot be opened, or is not the driver, and
+  /// for a driver that cannot be used, with what to do.
   static const CudaDriver* find();
   /// Like find(), but throws unavailable where find() returns null.
   static const CudaDriver& get();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
@@ -404,6 +405,20 @@ std::vector<TuneGemmEntry> read_tune_gemm_results(const std::filesystem::path& p
          "results file",
          path.string(), entries.front().line);
   return entries;
+}
+
+std::vector<std::string> architectures_in_tune_gemm(const std::filesystem::path& path) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_regular_file(path, unreadable)) return {};
+  std::set<std::string> found;
+  try {
+    for (const TuneGemmEntry& entry : read_tune_gemm(path).entries) {
+      if (!entry.device.empty()) found.insert(entry.device.substr(0, entry.device.rfind('/')));
+    }
+  } catch (const Error&) {
+    return {};
+  }
+  return {found.begin(), found.end()};
 }
 
 TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, const TuneGemmOptions& options) {

@@ -46,6 +46,9 @@ TuneGemmFile read_tune_gemm(const std::filesystem::path& path, const TuneGemmOpt
 /// Returns the entries of a results file. Throws like read_tune_gemm(), and invalid_input for a list of sizes, whose
 /// entries state no kernel and no time.
 std::vector<TuneGemmEntry> read_tune_gemm_results(const std::filesystem::path& path);
+/// Returns the different architectures of the entries' devices, sorted. None for a file without devices, for one that
+/// cannot be read, which whoever reads its entries reports, and for a pipe, which can be read only once.
+std::vector<std::string> architectures_in_tune_gemm(const std::filesystem::path& path);
 /// Like read_tune_gemm(), for text in memory; `name` is used in messages.
 TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, const TuneGemmOptions& options = {});
 

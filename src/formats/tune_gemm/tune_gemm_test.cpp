@@ -44,6 +44,21 @@ TEST_F(TuneGemm, RowMajorAAndColumnMajorBIsThePlainLayout) {
 
 TEST_F(TuneGemm, BlockStyleIsReadToo) { EXPECT_THAT(key("- M: 1\n  N: 2\n  K: 3\n"), HasSubstr("m=1 n=2 k=3")); }
 
+TEST_F(TuneGemm, ArchitecturesAreThoseOfTheDevicesThatItsEntriesName) {
+  const auto architectures = [&](std::string_view content) {
+    return architectures_in_tune_gemm(folder_.put("results.yaml", content));
+  };
+  EXPECT_THAT(architectures("- {M: 1, N: 2, K: 3, device: sm_90/132}\n"
+                            "- {M: 2, N: 2, K: 3, device: sm_80/108}\n"
+                            "- {M: 3, N: 2, K: 3, device: sm_90/114}\n"
+                            "- {M: 4, N: 2, K: 3}\n"),
+              testing::ElementsAre("sm_80", "sm_90"));
+  EXPECT_THAT(architectures("- {M: 1, N: 2, K: 3}\n"), IsEmpty());
+  EXPECT_THAT(architectures("- {M: [1]}\n"), IsEmpty());
+  EXPECT_THAT(architectures_in_tune_gemm(folder_.path() / "none.yaml"), IsEmpty());
+  EXPECT_THAT(architectures_in_tune_gemm("/dev/null"), IsEmpty());
+}
+
 TEST_F(TuneGemm, OptionsWinOverTheFileAndADefaultIsSaid) {
   const std::string_view sizes = "- {'M': 1, 'N': 2, 'K': 3, 'dtype': 'fp32'}\n";
   EXPECT_THAT(key(sizes), HasSubstr("dtype=fp32 outdtype=fp32"));

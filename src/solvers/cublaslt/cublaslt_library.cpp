@@ -15,12 +15,13 @@ namespace {
 constexpr const char* kFiles[] = {"libcublasLt.so.13", "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.13",
                                   "/usr/local/cuda/lib64/libcublasLt.so.12"};
 
-constexpr VendorLibrary::Words kWords{"cuBLASLt", "version 12", "install the CUDA toolkit's libraries"};
+constexpr VendorLibrary::Description kDescription{"cuBLASLt", "version 12", "cublasLtGetVersion",
+                                                  "install the CUDA toolkit's libraries"};
 
 }  // namespace
 
 CublasltLibrary::CublasltLibrary() {
-  const VendorLibrary library = VendorLibrary::open(kWords, kFiles);
+  const VendorLibrary library = VendorLibrary::open(kDescription, kFiles);
 #define ATTUNE_CUBLASLT_LOAD(name) library.load(#name, name);
   ATTUNE_CUBLASLT_FUNCTIONS(ATTUNE_CUBLASLT_LOAD)
 #undef ATTUNE_CUBLASLT_LOAD
