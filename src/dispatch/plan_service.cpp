@@ -16,7 +16,7 @@ namespace attune {
 namespace {
 
 constexpr uint64_t kMemoryPerWorkspaces = 8;  // A device's memory over what the workspaces of plans may take of it.
-constexpr size_t kMaxShapesKept = 16384;    // Maximum size of LimitedDevice::refusals and of requested_kernels.
+constexpr size_t kMaxShapesKept = 16384;      // Maximum size of LimitedDevice::refusals and of requested_kernels.
 
 }  // namespace
 
