@@ -150,7 +150,7 @@ typedef struct {
   uint64_t plans, reloads;         ///< Kernels kept ready now; reloads of the tables.
   uint64_t plan_bytes;             ///< Host memory that these kernels hold.
   uint64_t evicted_plans;          ///< Kernels evicted.
-  uint64_t plan_limit_reached;     ///< Times that attune_options' max_plan_bytes forced an eviction.
+  uint64_t plan_limit_reached;     ///< Times that max_plan_bytes, or the bound of workspaces, forced an eviction.
   /// Kernels that captured graphs hold now, beside the bytes above: each once for every graph and stream of its
   /// capture. 0 in libraries older than the field.
   uint64_t captured_plans;

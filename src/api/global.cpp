@@ -151,7 +151,8 @@ Dispatcher& own(const DispatcherOptions& options) ATTUNE_REQUIRES(making) {
   return *made;
 }
 
-/// Options of all of the process's own dispatchers, so that a wrong variable is reported once.
+/// Options of all of the process's own dispatchers, so that a wrong variable is reported once. A static is safe here: a
+/// fork() waits for the LibraryUse of whoever makes one.
 const DispatcherOptions& own_options() ATTUNE_REQUIRES(making) {
   static const auto& options = *new DispatcherOptions(options_of_environment());
   return options;

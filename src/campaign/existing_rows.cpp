@@ -24,7 +24,9 @@ std::optional<Candidate> usable_candidate(const TableRow& row, const Problem& pr
   } catch (const Error&) {
     return std::nullopt;
   }
-  if (why_unusable(*candidate, problem, contenders(executor, problem, {}), executor.device())) return std::nullopt;
+  if (why_unusable(*candidate, problem, contenders(executor, problem, {}, {}, std::vector{*candidate}),
+                   executor.device()))
+    return std::nullopt;
   return candidate;
 }
 

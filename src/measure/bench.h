@@ -65,7 +65,7 @@ class Bench {
   std::string why_implausible(double us);
   const RotationSize& rotation() const noexcept { return rotation_->size(); }
   /// Whether candidates cannot write to the operands that others are verified and timed with.
-  bool is_protected() const noexcept { return rotation_->is_protected(); }
+  bool is_protected() const noexcept { return rotation_->is_protected() && !references_.is_on_device(); }
   /// Whether those operands are as they were; hashes them unless they are protected.
   bool is_intact() const;
 

@@ -399,8 +399,9 @@ Recycled LocalExecutor::answer(const request::Recycle&) {
 }
 
 void LocalExecutor::restore(ProblemId id, const OpenProblem& open_problem) {
-  const Opened reopened =
-      answer(request::Open{id, open_problem.problem, open_problem.protocol, std::vector<Candidate>{}});
+  std::vector<Candidate> candidates;
+  for (const auto& [slot, admission] : open_problem.admitted) candidates.push_back(admission.candidate);
+  const Opened reopened = answer(request::Open{id, open_problem.problem, open_problem.protocol, std::move(candidates)});
   const bool is_open = reopened.refused.empty() && !reopened.busy;
   for (auto [slot, admission] : open_problem.admitted) {
     admission.verify = admission.twice = false;

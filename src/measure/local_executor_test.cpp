@@ -185,7 +185,7 @@ TEST_F(LocalExecutorTest, RefusesAReferenceThatTheHostWouldComputeForHours) {
   };
   EXPECT_EQ(open(1, "gemm_a16w16 m=16384 n=16384 k=32768 dtype=fp32"), "") << "exactly the limit";
   EXPECT_EQ(open(2, "gemm_a16w16 m=32768 n=32768 k=32768 dtype=fp32"),
-            "the host would compute the reference for hours, and fake:0 has no kernel for it; use a smaller shape: "
+            "the reference is too much for a host, and fake:0 has no kernel for it; use a smaller shape: "
             "7.04e+13 operations, 1.76e+13 is the limit");
 }
 

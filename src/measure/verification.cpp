@@ -199,9 +199,15 @@ Finding Verification::judge_output(Distribution distribution, double err_ratio) 
 }
 
 OutputComparison Verification::compare_output(const TestData& data) const {
-  if (data.device_reference) return on_device_->compare(output_.area(), *data.device_reference, columns_, tolerance_);
+  if (data.device_reference && on_device_)
+    return on_device_->compare(output_.area(), *data.device_reference, columns_, tolerance_);
   const HostBytes output(device_.memory(), output_.area());
-  return compare(specs_.back().dtype, output.bytes(), data.reference, columns_, tolerance_);
+  if (!data.device_reference) return compare(specs_.back().dtype, output.bytes(), data.reference, columns_, tolerance_);
+  Reference copy;
+  copy.values.resize(static_cast<size_t>(specs_.back().elements()));
+  copy.scales.resize(copy.values.size());
+  data.read_reference(0, copy.values, copy.scales);
+  return compare(specs_.back().dtype, output.bytes(), copy, columns_, tolerance_);
 }
 
 /// Elements that still hold the poison, or the result of arithmetic on it. In an integer type a result may happen to

@@ -6,7 +6,7 @@
 
 namespace attune {
 
-/// Kernels that the build compiled for one kind of device (cmake/AttuneKernels.cmake).
+/// Kernels that the build compiled for one kind of device (cmake/AttuneCuda.cmake).
 struct KernelImage {
   std::string_view kind;       ///< DeviceInfo::kind
   const void* data = nullptr;  ///< Knows its own size.

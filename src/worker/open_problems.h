@@ -18,8 +18,12 @@ class OpenProblems {
  public:
   struct OpenProblem {
     request::Open opened;
-    /// Opens it in another worker, which prepares what its spaces do not list all the same.
-    request::Open again() const { return {opened.id, opened.problem, opened.protocol, std::vector<Candidate>{}}; }
+    /// The request that opens it in another worker, for the candidates that are admitted.
+    request::Open reopening() const {
+      std::vector<Candidate> candidates;
+      for (const auto& [slot, admission] : slots) candidates.push_back(admission.candidate);
+      return {opened.id, opened.problem, opened.protocol, std::move(candidates)};
+    }
     std::map<Slot, Admission> slots;  ///< How each admitted candidate is restored: not verified again.
   };
 

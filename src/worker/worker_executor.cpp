@@ -243,7 +243,7 @@ void WorkerExecutor::restore() {
 void WorkerExecutor::restore_for(ProblemId id) {
   start();
   isolated_problem_ = id;
-  const auto opened = exchange(problems_.all().at(id).again());
+  const auto opened = exchange(problems_.all().at(id).reopening());
   const auto* answer = std::get_if<Reply>(&opened);
   const auto* again = answer != nullptr ? std::get_if<Opened>(answer) : nullptr;
   if (again != nullptr && again->refused.empty() && !again->busy) return;
@@ -255,7 +255,7 @@ std::optional<Death> WorkerExecutor::bring_back() {
   const auto isolated = std::exchange(isolated_problem_, std::nullopt);
   for (const auto& [id, one] : std::map(problems_.all())) {
     if (id != isolated) {
-      auto opened = exchange(one.again());
+      auto opened = exchange(one.reopening());
       if (const auto* death = std::get_if<Death>(&opened)) return *death;
       const auto& answer = std::get<Opened>(std::get<Reply>(opened));
       if (!answer.refused.empty() || answer.busy) {

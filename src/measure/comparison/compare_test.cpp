@@ -86,6 +86,14 @@ TEST(Compare, AnErrorWhereTheScaleIsZeroIsInfinite) {
   EXPECT_TRUE(std::isinf(compare_as(DType::fp32, {1, 0}, {0, 0}, 0).errors.max_relative));
 }
 
+TEST(Compare, AnErrorOfAnElementWithoutScaleIsNotForgotten) {
+  for (const DType dtype : {DType::fp32, DType::bf16}) {
+    const auto found = compare_as(dtype, {1, 0, 0}, {0, 0, 0}, 0);
+    EXPECT_EQ(found.errors.max_relative, std::numeric_limits<double>::infinity());
+    EXPECT_EQ(found.worst.got, 1) << "what follows is right, and has no scale either";
+  }
+}
+
 /// What is found in every n-th element, one after the other, as blocks of threads find it.
 TEST(Compare, PartsAddUpToTheWhole) {
   const ElementBounds bounds = element_bounds(DType::fp32, kTolerance);

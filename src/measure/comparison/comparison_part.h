@@ -42,8 +42,10 @@ ATTUNE_EVERYWHERE inline void add(ComparisonPart& part, const ElementBounds& bou
   part.got_got += got * got;
   part.want_want += want * want;
   const double unexplained = error - bounds.unit * std::fabs(want) - bounds.step;
-  if (unexplained <= part.max_relative * scale) return;
-  part.max_relative = unexplained / scale;  // infinite where the scale is zero
+  if (unexplained <= 0) return;
+  const double relative = unexplained / scale;  // infinite where the scale is zero
+  if (!(relative > part.max_relative)) return;
+  part.max_relative = relative;
   part.worst = index;
 }
 

@@ -116,7 +116,7 @@ std::string ReferenceCache::refusal(Device& device, const Op& op, const Problem&
   const double flops = op.work(problem).flops;
   if (flops <= kMaxReferenceFlops || open_kernel(device, op, problem) != nullptr) return {};
   return fmt::format(
-      "the host would compute the reference for hours, and {} has no kernel for it; use a smaller shape: {:.3g} "
+      "the reference is too much for a host, and {} has no kernel for it; use a smaller shape: {:.3g} "
       "operations, {:.3g} is the limit",
       device.info().id, flops, kMaxReferenceFlops);
 }
@@ -188,30 +188,38 @@ void TestData::read_reference(int64_t first, std::span<double> values, std::span
 void ReferenceCache::check(const TestData& data, const HostTensors& operands) const {
   const int64_t rows = op_.output_rows(problem_), columns = specs_.back().elements() / rows;
   const auto checked = checked_elements(rows, columns, op_.work(problem_).flops / 2, seed_);
-  std::vector<Reference> naive(checked.size());
+  std::vector<size_t> begins = {0};  // Of each stretch in the vectors below.
+  for (const Stretch& one : checked) begins.push_back(begins.back() + static_cast<size_t>(one.columns.size()));
+  std::vector<double> values(begins.back()), scales(begins.back()), naive_values(begins.back()),
+      naive_scales(begins.back());
+  const auto part_in = [&](std::vector<double>& all, size_t i) {
+    return std::span(all).subspan(begins[i], begins[i + 1] - begins[i]);
+  };
   over_all_cores(std::ssize(checked), [&](IndexRange part) {
-    for (int64_t i = part.begin; i < part.end; ++i) {
-      const Stretch& one = checked[static_cast<size_t>(i)];
-      Reference& out = naive[static_cast<size_t>(i)];
-      out.values.resize(static_cast<size_t>(one.columns.size()));
-      out.scales.resize(out.values.size());
-      op_.reference(problem_, Path::naive, operands, {{one.row, one.row + 1}, one.columns, out.values, out.scales});
+    for (auto i = static_cast<size_t>(part.begin); i < static_cast<size_t>(part.end); ++i) {
+      const auto& [row, range] = checked[i];
+      op_.reference(problem_, Path::naive, operands,
+                    {{row, row + 1}, range, part_in(naive_values, i), part_in(naive_scales, i)});
     }
   });
-  std::vector<double> values, scales;
+  if (std::ssize(values) == rows * columns) {
+    data.read_reference(0, values, scales);
+  } else {
+    for (size_t i = 0; i < checked.size(); ++i) {
+      const auto& [row, range] = checked[i];
+      data.read_reference(row * columns + range.begin, part_in(values, i), part_in(scales, i));
+    }
+  }
   for (size_t i = 0; i < checked.size(); ++i) {
-    const auto& [row, range] = checked[i];
-    values.resize(naive[i].values.size());
-    scales.resize(values.size());
-    data.read_reference(row * columns + range.begin, values, scales);
-    for (size_t j = 0; j < values.size(); ++j) {
-      const double value = naive[i].values[j], scale = naive[i].scales[j];
-      if (std::abs(values[j] - value) <= kPathsAgree * (scale + std::abs(value)) &&
-          std::abs(scales[j] - scale) <= kPathsAgree * scale)
+    for (size_t at = begins[i]; at < begins[i + 1]; ++at) {
+      const double value = naive_values[at], scale = naive_scales[at];
+      if (std::abs(values[at] - value) <= kPathsAgree * (scale + std::abs(value)) &&
+          std::abs(scales[at] - scale) <= kPathsAgree * scale)
         continue;
       fail(ErrorCode::internal,
            "the two reference paths of {} disagree, please report it: row {}, column {}: fast {}, naive {} ({})",
-           op_.name(), row, range.begin + static_cast<int64_t>(j), values[j], value, problem_.key());
+           op_.name(), checked[i].row, checked[i].columns.begin + static_cast<int64_t>(at - begins[i]), values[at],
+           value, problem_.key());
     }
   }
 }

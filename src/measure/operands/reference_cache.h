@@ -51,6 +51,8 @@ class ReferenceCache {
   ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed);
   /// Returns why a problem's reference cannot be computed; empty if it can be. Throws device.
   static std::string refusal(Device& device, const Op& op, const Problem& problem);
+  /// Whether references lie in the device's memory, where nothing protects them.
+  bool is_on_device() const noexcept { return kernel_ != nullptr; }
   /// Throws Error{device} without memory; Error{internal} when the two paths of the op disagree.
   TestData& get(Distribution distribution);
   /// Makes the inputs of a distribution writable for a run, until end_run(). Changes to them are found by their hashes,

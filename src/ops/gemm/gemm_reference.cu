@@ -25,7 +25,7 @@ __device__ double activated(Activation act, double x) {
   }
 }
 
-__device__ double factor(Factor factor, const void* operand) {
+__device__ double value_of(Factor factor, const void* operand) {
   if (factor == Factor::any) return *static_cast<const float*>(operand);
   return factor == Factor::one ? 1 : 0;
 }
@@ -38,11 +38,11 @@ __device__ void finish(const GemmReferenceProblem& problem, const KernelInputs& 
   const GemmEpilogue& epilogue = shape.epilogue;
   const int64_t at = row * shape.n + column;
   const double bias = shape.bias ? element(shape.in, inputs.data[where.bias], column) : 0;
-  const double alpha = factor(epilogue.alpha, inputs.data[where.alpha]);
+  const double alpha = value_of(epilogue.alpha, inputs.data[where.alpha]);
   const double product = epilogue.alpha == Factor::zero ? 0 : alpha * sum;
   double added = 0;
   if (epilogue.beta != Factor::zero)
-    added = factor(epilogue.beta, inputs.data[where.beta]) * element(shape.out, inputs.data[where.residual], at);
+    added = value_of(epilogue.beta, inputs.data[where.beta]) * element(shape.out, inputs.data[where.residual], at);
   const double out_scale = epilogue.out_scale ? *static_cast<const float*>(inputs.data[where.out_scale]) : 1;
   values[at] = out_scale * activated(epilogue.act, product + bias + added);
   const double rounding = 2 * (fabs(product) + fabs(bias) + fabs(added)) / sqrt(static_cast<double>(shape.k));
