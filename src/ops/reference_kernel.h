@@ -14,9 +14,9 @@ struct KernelInputs {
   const void* data[kMaxInputs] = {};
 };
 
-/// A kernel that computes the reference of a problem on a device, in double from the same inputs as Op::reference(). Its
-/// arguments are a KernelInputs, `double* values`, `double* scales` (rows × columns each, row-major), and `problem`,
-/// all by value.
+/// A kernel that computes the reference of a problem on a device, in double from the same inputs as Op::reference().
+/// Its arguments are a KernelInputs, `double* values`, `double* scales` (rows × columns each, row-major), and
+/// `problem`, all by value.
 struct ReferenceKernel {
   std::span<const KernelImage> images;
   const char* name = nullptr;
