@@ -113,6 +113,7 @@ Opened LocalExecutor::answer(const request::Open& open) {
                              nullptr,
                              {},
                              {}};
+    if (open.candidates) open_problem.listing = SpaceListing::limited;
     find_packings(open_problem);
     if (!has_memory_for(open_problem.bytes, answer)) return answer;
     answer.contenders = open_problem.contenders;
@@ -169,7 +170,7 @@ Outcome LocalExecutor::prepare(OpenProblem& open_problem, const Admission& admis
     const Candidate& candidate = admission.candidate;
     check_layout(open_problem, candidate.config);
     plan = solvers_.prepare(open_problem.problem, candidate, find_contender(open_problem.contenders, candidate.solver),
-                            binaries_.load(admission.binaries));
+                            binaries_.load(admission.binaries), open_problem.listing);
     ATTUNE_CHECK(plan != nullptr, "{} prepared no plan", candidate.name());
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
     if (admission.limits.load.count() > 0 && took > admission.limits.load) {

@@ -49,6 +49,7 @@ class LocalExecutor final : public Executor {
     std::unique_ptr<Bench> bench;
     std::map<Slot, Admission> admitted;  ///< Their time limit for loading is that for freeing them, too.
     Outcome broken;  ///< Reason why there is no bench; the outcome of every candidate of the problem.
+    SpaceListing listing = SpaceListing::whole;
   };
   Opened answer(const request::Open& open);
   Admitted answer(const request::Admit& admit);

@@ -108,18 +108,20 @@ std::map<std::string, WeightPacking> OpenedSolvers::packings(const Problem& prob
   return all;
 }
 
-/// Why a candidate cannot be prepared. The contender's space need not list it: see contenders().
+/// Why a candidate cannot be prepared. A limited space need not list it.
 std::optional<std::string> OpenedSolvers::why_refused(const Problem& problem, const Candidate& candidate,
-                                                      const Contender* contender) {
+                                                      const Contender* contender, SpaceListing listing) {
   auto why = why_unusable(candidate, problem, contender, device_.info());
+  if (listing == SpaceListing::whole) return why;
   const bool is_here = contender != nullptr && contender->support.yes && contender->version == candidate.version;
   if (why && is_here && backend(candidate.solver).offers(problem, candidate.config) == true) return std::nullopt;
   return why;
 }
 
 std::unique_ptr<Plan> OpenedSolvers::prepare(const Problem& problem, const Candidate& candidate,
-                                             const Contender* contender, std::span<const Binary> binaries) {
-  if (const auto why = why_refused(problem, candidate, contender)) fail(ErrorCode::unavailable, "{}", *why);
+                                             const Contender* contender, std::span<const Binary> binaries,
+                                             SpaceListing listing) {
+  if (const auto why = why_refused(problem, candidate, contender, listing)) fail(ErrorCode::unavailable, "{}", *why);
   Backend& own_backend = backend(candidate.solver);
   if (contender->parts.empty()) return own_backend.prepare(problem, candidate.config, {binaries, {}});
   const auto own = own_binaries(*registry_.find(candidate.solver), problem, candidate.config, device_.info(), binaries);

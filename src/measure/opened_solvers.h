@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -13,6 +14,10 @@
 #include "solver/weight_packing.h"
 
 namespace attune {
+
+/// Which configs the spaces of contenders hold: all, or those of request::Open::candidates where others take long to
+/// list.
+enum class SpaceListing : uint8_t { whole, limited };
 
 /// The solvers of a registry, opened on one device: what they report for problems, and their backends. A library is
 /// opened when the first problem needs it, and stays open until close(). Not thread-safe.
@@ -33,11 +38,12 @@ class OpenedSolvers {
   /// The packing of each layout of weights that contenders name, by name and without `plain`. A contender whose layouts
   /// cannot be packed no longer supports the problem. The solvers must stay open while a packing is used.
   std::map<std::string, WeightPacking> packings(const Problem& problem, std::vector<Contender>& contenders);
-  /// Prepares a candidate of any solver, with its parts. `contender`: the solver's; null: there is none.
+  /// Prepares a candidate of any solver, with its parts. `contender`: the solver's, with the spaces of `listing`; null:
+  /// there is none.
   /// `binaries`: those of all_compile_tasks(). Throws unavailable if why_unusable() says why, and what the backends
   /// throw.
   std::unique_ptr<Plan> prepare(const Problem& problem, const Candidate& candidate, const Contender* contender,
-                                std::span<const Binary> binaries);
+                                std::span<const Binary> binaries, SpaceListing listing = SpaceListing::whole);
   /// Requires: the solver supports a problem that it was asked for since it was opened.
   Backend& backend(std::string_view solver);
   /// Closes all libraries. Requires: their plans and packings are gone.
@@ -51,8 +57,8 @@ class OpenedSolvers {
     Versions builds;  ///< `build.<library>` of the libraries it calls.
   };
   Library& library(const SolverEntry& entry);
-  std::optional<std::string> why_refused(const Problem& problem, const Candidate& candidate,
-                                         const Contender* contender);
+  std::optional<std::string> why_refused(const Problem& problem, const Candidate& candidate, const Contender* contender,
+                                         SpaceListing listing);
   std::unique_ptr<Plan> prepare_part(const Problem& part, const Candidate& candidate, std::span<const Binary> binaries);
 
   Device& device_;

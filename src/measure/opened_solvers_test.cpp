@@ -56,9 +56,9 @@ class TenConfigs final : public Solver {
 class OpenedSolversTest : public testing::TestWithParam<bool> {
  protected:
   OpenedSolversTest() { registry_.add(std::make_unique<TenConfigs>(num_lists_, GetParam())); }
-  std::unique_ptr<Plan> prepare(const Contender& contender, const std::string& config,
-                                const std::string& version = "1") {
-    return solvers_.prepare(problem_, {"ten.gemm", version, Config::parse(config)}, &contender, {});
+  std::unique_ptr<Plan> prepare(const Contender& contender, const std::string& config, const std::string& version = "1",
+                                SpaceListing listing = SpaceListing::limited) {
+    return solvers_.prepare(problem_, {"ten.gemm", version, Config::parse(config)}, &contender, {}, listing);
   }
 
   int num_lists_ = 0;
@@ -99,6 +99,9 @@ TEST_P(OpenedSolversTest, WhatIsOfferedIsPreparedWhetherItIsListedOrNot) {
   EXPECT_NE(prepare(again, "n=7"), nullptr);
   EXPECT_THROW(prepare(again, "n=10"), Error);
   EXPECT_THROW(prepare(again, "n=7", "2"), Error) << "another version";
+  if (GetParam()) {
+    EXPECT_THROW(prepare(again, "n=7", "1", SpaceListing::whole), Error) << "a whole space decides";
+  }
   Contender unsupported = again;
   unsupported.support = Support::no("is not its thing");
   EXPECT_THROW(prepare(unsupported, "n=7"), Error);

@@ -103,7 +103,9 @@ class CublasltBackend final : public Backend {
     try {
       const CublasltMatmul matmul(opened_->library, GemmShape::of(problem));
       const auto algorithm = algorithm_of(opened_->library, opened_->handle, matmul, config);
-      return matmul.workspace_of(opened_->handle, algorithm).has_value();
+      // The library ignores what it does not know.
+      return config_of(opened_->library, algorithm) == config &&
+             matmul.workspace_of(opened_->handle, algorithm).has_value();
     } catch (const Error& error) {
       if (error.code() == ErrorCode::device) throw;
       return false;
