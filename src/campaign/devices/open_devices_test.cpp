@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "device/device_kind.h"
 #include "device/fake/fake_device.h"
@@ -36,7 +37,7 @@ const bool has_uneven_devices = [] {
   return true;
 }();
 
-/// A kind that precedes the host, with two equal devices while this is set, which cannot be opened.
+/// A kind that precedes the host, with two equal devices while this is set; one that is opened says so in an error.
 bool are_twins_here = false;
 const bool has_twins = [] {
   register_device_kind({.name = "twin",
@@ -48,7 +49,9 @@ const bool has_twins = [] {
                                 here.push_back({.id = id, .kind = "twin", .gfx = "t1", .num_units = 4});
                               return here;
                             },
-                        .open = [](std::string_view, int64_t) { return std::unique_ptr<Device>(); },
+                        .open = [](std::string_view id, int64_t) -> std::unique_ptr<Device> {
+                          fail(ErrorCode::invalid_input, "opened: {}", id);
+                        },
                         .precedes_host = true});
   return true;
 }();
@@ -90,6 +93,7 @@ TEST_F(DevicesToOpen, WithoutProcessesTheFirstIsTheDefault) {
   EXPECT_EQ(ids_to_open({}, Isolation::none), "twin:0");
   EXPECT_EQ(ids_to_open({.threads = 1}, Isolation::none), "cpu:0");
   EXPECT_EQ(ids_to_open({.ids = "fake:0,fake:1"}, Isolation::none), "fake:0,fake:1");
+  EXPECT_EQ(refused("", Isolation::none), "opened: twin:0");
   are_twins_here = false;
 }
 
