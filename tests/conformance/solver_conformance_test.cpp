@@ -240,6 +240,7 @@ std::string library_of_solver(const std::string& id) {
   static const std::map<std::string, std::string> others = {{"onednn.gemm", "libdnnl.so.2"},
                                                             {"onednn3.gemm", "libdnnl.so.3"},
                                                             {"mkl.gemm", "libmkl_intel_lp64.so"},
+                                                            {"cublaslt.gemm", "libcublasLt.so"},
                                                             // A static library: it is linked into its module.
                                                             {"libxsmm.gemm", "attune_solver_libxsmm.so"}};
   const auto found = others.find(id);

@@ -132,6 +132,7 @@ class CublasltSolver final : public Solver {
     if (problem.op() != "gemm_a16w16") return Support::no("computes gemm_a16w16 only");
     const auto shape = GemmShape::of(problem);
     if (shape.packed) return Support::no("has no packed weights");
+    if (shape.bias && shape.in != shape.out) return Support::no("takes a bias of the result's type only");
     const bool has_act = shape.epilogue.act == Activation::none || shape.epilogue.act == Activation::relu ||
                          shape.epilogue.act == Activation::gelu_tanh;
     return supports_epilogue(shape, {.act = has_act});
