@@ -16,13 +16,23 @@ CudaKernelModule::~CudaKernelModule() {
 
 void CudaKernelModule::run(const char* kernel, const LaunchGrid& grid, std::span<void* const> arguments) {
   const CurrentContext current(driver_, context_);
+  driver_.check(driver_.cuCtxSynchronize(), "complete its work");
+  enqueue(function(kernel), grid, arguments, nullptr);
+  driver_.check(driver_.cuCtxSynchronize(), "run a kernel");
+}
+
+CUfunction CudaKernelModule::function(const char* kernel) const {
+  const CurrentContext current(driver_, context_);
   CUfunction function = nullptr;
   driver_.check(driver_.cuModuleGetFunction(&function, module_, kernel), "find a kernel");
-  driver_.check(driver_.cuCtxSynchronize(), "complete its work");
-  driver_.check(driver_.cuLaunchKernel(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, nullptr,
+  return function;
+}
+
+void CudaKernelModule::enqueue(CUfunction kernel, const LaunchGrid& grid, std::span<void* const> arguments,
+                               CUstream stream) const {
+  driver_.check(driver_.cuLaunchKernel(kernel, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream,
                                        const_cast<void**>(arguments.data()), nullptr),
                 "launch a kernel");
-  driver_.check(driver_.cuCtxSynchronize(), "run a kernel");
 }
 
 }  // namespace attune

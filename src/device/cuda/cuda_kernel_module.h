@@ -16,6 +16,9 @@ class CudaKernelModule final : public KernelModule {
   CudaKernelModule& operator=(const CudaKernelModule&) = delete;
 
   void run(const char* kernel, const LaunchGrid& grid, std::span<void* const> arguments) override;
+  CUfunction function(const char* kernel) const;  ///< Lives as long as the module.
+  /// Enqueues a kernel on a stream of the context, which is the current one. Any thread.
+  void enqueue(CUfunction kernel, const LaunchGrid& grid, std::span<void* const> arguments, CUstream stream) const;
 
  private:
   const CudaDriver& driver_;

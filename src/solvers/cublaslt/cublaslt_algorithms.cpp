@@ -38,7 +38,7 @@ class Enumeration {
   Enumeration(const CublasltLibrary& library, cublasLtHandle_t handle, const CublasltMatmul& matmul)
       : library_(library), handle_(handle), matmul_(matmul) {}
 
-  std::vector<Config> run() {
+  std::vector<cublasLtMatmulAlgo_t> run() {
     std::array<int, kMaxIds> ids{};
     int count = 0;
     library_.check(library_.cublasLtMatmulAlgoGetIds(handle_, matmul_.compute_type(), kScale, matmul_.input_type(),
@@ -131,7 +131,8 @@ class Enumeration {
         set(split, kSplitK, parts);
         for (const uint32_t scheme : {CUBLASLT_REDUCTION_SCHEME_INPLACE, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
                                       CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE}) {
-          if ((schemes & scheme) == 0) continue;
+          if ((schemes & scheme) == 0 || !matmul_.accepts_reduction(static_cast<cublasLtReductionScheme_t>(scheme)))
+            continue;
           set(split, kReduction, scheme);
           add(split);
         }
@@ -139,13 +140,13 @@ class Enumeration {
     }
   }
   void add(const cublasLtMatmulAlgo_t& algorithm) {
-    if (accepts(algorithm)) found_.push_back(config_of(library_, algorithm));
+    if (accepts(algorithm)) found_.push_back(algorithm);
   }
 
   const CublasltLibrary& library_;
   cublasLtHandle_t handle_;
   const CublasltMatmul& matmul_;
-  std::vector<Config> found_;
+  std::vector<cublasLtMatmulAlgo_t> found_;
 };
 
 }  // namespace
@@ -179,7 +180,8 @@ cublasLtMatmulAlgo_t algorithm_of(const CublasltLibrary& library, cublasLtHandle
   return algorithm;
 }
 
-std::vector<Config> algorithms(const CublasltLibrary& library, cublasLtHandle_t handle, const CublasltMatmul& matmul) {
+std::vector<cublasLtMatmulAlgo_t> algorithms(const CublasltLibrary& library, cublasLtHandle_t handle,
+                                             const CublasltMatmul& matmul) {
   return Enumeration(library, handle, matmul).run();
 }
 

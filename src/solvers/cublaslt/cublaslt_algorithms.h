@@ -13,8 +13,10 @@ Config config_of(const CublasltLibrary& library, const cublasLtMatmulAlgo_t& alg
 /// Throws invalid_input for an attribute that is missing, unavailable for an algorithm that the library does not have.
 cublasLtMatmulAlgo_t algorithm_of(const CublasltLibrary& library, cublasLtHandle_t handle, const CublasltMatmul& matmul,
                                   const Config& config);
-/// Every combination of attributes that the library accepts for a product. The inner shape stays undefined: no
-/// algorithm of version 13.1 accepts another on a GPU with clusters. About a million checks of 0.5 µs.
-std::vector<Config> algorithms(const CublasltLibrary& library, cublasLtHandle_t handle, const CublasltMatmul& matmul);
+/// Every combination of attributes that the library accepts for a product and whose reductions are accepted. The inner
+/// shape stays undefined: no algorithm of version 13.1 accepts another on a GPU with clusters. About a million checks
+/// of 0.5 µs.
+std::vector<cublasLtMatmulAlgo_t> algorithms(const CublasltLibrary& library, cublasLtHandle_t handle,
+                                             const CublasltMatmul& matmul);
 
 }  // namespace attune

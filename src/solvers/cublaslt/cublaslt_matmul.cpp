@@ -77,6 +77,10 @@ std::optional<size_t> CublasltMatmul::workspace_of(cublasLtHandle_t handle,
   return result.workspaceSize;
 }
 
+bool CublasltMatmul::accepts_reduction(cublasLtReductionScheme_t scheme) const noexcept {
+  return scheme == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE || output_ == CUDA_R_32F;
+}
+
 cublasLtMatmulAlgo_t CublasltMatmul::preferred(cublasLtHandle_t handle, uint64_t workspace_bytes) const {
   cublasLtMatmulPreference_t made = nullptr;
   library_.check(library_.cublasLtMatmulPreferenceCreate(&made), "state a preference");
@@ -86,6 +90,12 @@ cublasLtMatmulAlgo_t CublasltMatmul::preferred(cublasLtHandle_t handle, uint64_t
                    "state a preference");
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
+  uint32_t schemes = 0;
+  for (const auto scheme : {CUBLASLT_REDUCTION_SCHEME_INPLACE, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
+                            CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE}) {
+    if (accepts_reduction(scheme)) schemes |= scheme;
+  }
+  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
   for (const auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                              CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     prefer(operand, kAlignment);

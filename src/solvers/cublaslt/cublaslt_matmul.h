@@ -23,7 +23,10 @@ class CublasltMatmul {
   cudaDataType_t output_type() const noexcept { return output_; }
   /// Size of an algorithm's workspace; nothing where the library cannot run it within kMaxWorkspaceBytes.
   std::optional<size_t> workspace_of(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) const;
-  /// The first that the library's heuristic names within a workspace. Throws unavailable when it has none.
+  /// Whether the sums of parts of K become wider than the result before they are added, which verification asks for.
+  bool accepts_reduction(cublasLtReductionScheme_t scheme) const noexcept;
+  /// The first that the library's heuristic names within a workspace, of those whose reductions are accepted. Throws
+  /// unavailable when it has none.
   cublasLtMatmulAlgo_t preferred(cublasLtHandle_t handle, uint64_t workspace_bytes) const;
   /// Enqueues the product. Any thread whose current context is the device's.
   void run(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm, std::span<void* const> operands,

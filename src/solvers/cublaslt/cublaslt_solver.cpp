@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
-// cuBLASLt: each algorithm with its attributes is a config. Its attributes are the name of a candidate, and the
-// library's version is part of the solver's, so that a row is void under another library.
+// cuBLASLt: each algorithm with its attributes is a config, in padded matrices as well where rows are no multiple of 16
+// bytes. Its attributes are the name of a candidate, and the library's version is part of the solver's, so that a row
+// is void under another library.
 #include <algorithm>
 #include <memory>
+#include <mutex>
+#include <optional>
 
 #include "base/error.h"
+#include "cublaslt/sources_hash.h"
 #include "cublaslt_algorithms.h"
 #include "cublaslt_library.h"
 #include "cublaslt_matmul.h"
 #include "device/cuda/cuda_device.h"
+#include "padding.h"
 #include "solver/host_gemm.h"
 #include "solver/own_library.h"
 #include "solver/registry.h"
@@ -40,24 +45,63 @@ struct CublasltHandle {
   CublasltHandle(const CublasltHandle&) = delete;
   CublasltHandle& operator=(const CublasltHandle&) = delete;
 
+  /// Loads the kernels when they are first asked for. Any thread.
+  const PaddingKernels& padding_kernels() const {
+    std::call_once(load_kernels_, [this] { padding_kernels_.emplace(driver, context); });
+    return *padding_kernels_;
+  }
+
   const CublasltLibrary& library;
   const CudaDriver& driver;
   CUcontext context;
   cublasLtHandle_t handle = nullptr;
+
+ private:
+  mutable std::once_flag load_kernels_;
+  mutable std::optional<PaddingKernels> padding_kernels_;
+};
+
+/// Parameter of a config that runs a product in padded matrices (padding.h); absent elsewhere.
+constexpr const char* kPad = "pad";
+
+uint64_t aligned(uint64_t bytes) {
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
+/// A product as the library is to compute it.
+struct LibraryProduct {
+  LibraryProduct(const CublasltLibrary& library, const GemmShape& shape, bool is_padded)
+      : padding(is_padded ? Padding::of(shape) : std::nullopt), matmul(library, padding ? padding->padded() : shape) {}
+  Config config_of(const CublasltLibrary& library, const cublasLtMatmulAlgo_t& algorithm) const {
+    Config config = attune::config_of(library, algorithm);
+    if (!padding) return config;
+    auto values = config.values();
+    values.emplace_back(kPad, int64_t{1});
+    return Config(std::move(values));
+  }
+  std::optional<Padding> padding;
+  CublasltMatmul matmul;
 };
 
 class CublasltPlan final : public Plan {
  public:
   CublasltPlan(std::shared_ptr<const CublasltHandle> opened, const GemmShape& shape, const Config& config)
       : opened_(std::move(opened)),
-        matmul_(opened_->library, shape),
-        algorithm_(algorithm_of(opened_->library, opened_->handle, matmul_, config)) {
-    const auto workspace = matmul_.workspace_of(opened_->handle, algorithm_);
+        product_(opened_->library, shape, config.has(kPad)),
+        algorithm_(algorithm_of(opened_->library, opened_->handle, product_.matmul, config)) {
+    const auto workspace = product_.matmul.workspace_of(opened_->handle, algorithm_);
     if (!workspace)
       fail(ErrorCode::unavailable,
            "cuBLASLt does not accept this algorithm for the product, or needs a workspace of over {} MiB",
            kMaxWorkspaceBytes >> 20);
-    traits_.workspace_bytes = *workspace;
+    if (config.has(kPad) && !product_.padding)
+      fail(ErrorCode::unavailable, "the rows of this product are not padded: remove {}=1", kPad);
+    library_bytes_ = *workspace;
+    traits_.workspace_bytes = library_bytes_;
+    if (product_.padding) {
+      kernels_ = &opened_->padding_kernels();
+      traits_.workspace_bytes = aligned(library_bytes_) + product_.padding->bytes();
+    }
     traits_.workspace_alignment = kWorkspaceAlignment;
     traits_.capturable = true;
     traits_.host_bytes = sizeof *this + 4096;  // Descriptions are small; the library's kernels are shared.
@@ -65,13 +109,22 @@ class CublasltPlan final : public Plan {
   const PlanTraits& traits() const noexcept override { return traits_; }
   void run(const Launch& launch) const override {
     const CurrentContext current(opened_->driver, opened_->context);
-    matmul_.run(opened_->handle, algorithm_, launch.operands, launch.workspace, traits_.workspace_bytes, launch.stream);
+    if (kernels_ == nullptr) return multiply(launch.operands, launch);
+    auto* const copies = static_cast<std::byte*>(launch.workspace) + aligned(library_bytes_);
+    auto* const stream = static_cast<CUstream>(launch.stream);
+    multiply(kernels_->begin(*product_.padding, launch.operands, copies, stream), launch);
+    kernels_->finish(*product_.padding, launch.operands, copies, stream);
   }
 
  private:
+  void multiply(std::span<void* const> operands, const Launch& launch) const {
+    product_.matmul.run(opened_->handle, algorithm_, operands, launch.workspace, library_bytes_, launch.stream);
+  }
   std::shared_ptr<const CublasltHandle> opened_;
-  CublasltMatmul matmul_;
+  LibraryProduct product_;
   cublasLtMatmulAlgo_t algorithm_;
+  size_t library_bytes_ = 0;
+  const PaddingKernels* kernels_ = nullptr;  ///< Null without padding.
   PlanTraits traits_;
 };
 
@@ -79,19 +132,27 @@ class CublasltBackend final : public Backend {
  public:
   explicit CublasltBackend(const CudaDevice& device) : opened_(std::make_shared<const CublasltHandle>(device)) {}
 
-  Versions versions() const override { return {{"cublaslt.gemm", "1+" + opened_->library.version()}}; }
+  Versions versions() const override {
+    return {{"cublaslt.gemm", "2+" + opened_->library.version()},
+            {"kernel.cublaslt.gemm", std::string(cublaslt::kSourcesHash)}};
+  }
 
   SearchSpace space(const Problem& problem) override {
     const CurrentContext current(opened_->driver, opened_->context);
-    const CublasltMatmul matmul(opened_->library, GemmShape::of(problem));
-    std::vector<Config> all = algorithms(opened_->library, opened_->handle, matmul);
-    const Config first = preferred(matmul);
-    if (std::ranges::find(all, first) == all.end()) all.push_back(first);
+    const GemmShape shape = GemmShape::of(problem);
+    std::vector<Config> all;
+    for (const bool is_padded : {false, true}) {
+      const LibraryProduct product(opened_->library, shape, is_padded);
+      if (is_padded && !product.padding) break;
+      for (const auto& algorithm : algorithms(opened_->library, opened_->handle, product.matmul))
+        all.push_back(product.config_of(opened_->library, algorithm));
+      all.push_back(preferred(product));
+    }
     return SearchSpace::listed(std::move(all));
   }
   Config untuned(const Problem& problem) override {
     const CurrentContext current(opened_->driver, opened_->context);
-    return preferred(CublasltMatmul(opened_->library, GemmShape::of(problem)));
+    return preferred({opened_->library, GemmShape::of(problem), false});
   }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const CurrentContext current(opened_->driver, opened_->context);
@@ -101,11 +162,11 @@ class CublasltBackend final : public Backend {
   std::optional<bool> offers(const Problem& problem, const Config& config) override {
     const CurrentContext current(opened_->driver, opened_->context);
     try {
-      const CublasltMatmul matmul(opened_->library, GemmShape::of(problem));
-      const auto algorithm = algorithm_of(opened_->library, opened_->handle, matmul, config);
+      const LibraryProduct product(opened_->library, GemmShape::of(problem), config.has(kPad));
+      const auto algorithm = algorithm_of(opened_->library, opened_->handle, product.matmul, config);
       // The library ignores what it does not know.
-      return config_of(opened_->library, algorithm) == config &&
-             matmul.workspace_of(opened_->handle, algorithm).has_value();
+      return product.config_of(opened_->library, algorithm) == config &&
+             product.matmul.workspace_of(opened_->handle, algorithm).has_value();
     } catch (const Error& error) {
       if (error.code() == ErrorCode::device) throw;
       return false;
@@ -116,8 +177,8 @@ class CublasltBackend final : public Backend {
   }
 
  private:
-  Config preferred(const CublasltMatmul& matmul) const {
-    return config_of(opened_->library, matmul.preferred(opened_->handle, kHeuristicWorkspaceBytes));
+  Config preferred(const LibraryProduct& product) const {
+    return product.config_of(opened_->library, product.matmul.preferred(opened_->handle, kHeuristicWorkspaceBytes));
   }
   std::shared_ptr<const CublasltHandle> opened_;
 };
@@ -125,7 +186,7 @@ class CublasltBackend final : public Backend {
 class CublasltSolver final : public Solver {
  public:
   std::string_view id() const override { return "cublaslt.gemm"; }
-  std::string_view version() const override { return "1"; }
+  std::string_view version() const override { return "2"; }
   std::string_view title() const override { return "cuBLASLt matmul, every algorithm that it accepts"; }
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
     if (device.kind != "cuda") return Support::no("runs on an NVIDIA GPU only");
