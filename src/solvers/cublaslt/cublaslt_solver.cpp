@@ -144,9 +144,9 @@ class CublasltBackend final : public Backend {
     for (const bool is_padded : {false, true}) {
       const LibraryProduct product(opened_->library, shape, is_padded);
       if (is_padded && !product.padding) break;
+      all.push_back(preferred(product));
       for (const auto& algorithm : algorithms(opened_->library, opened_->handle, product.matmul))
         all.push_back(product.config_of(opened_->library, algorithm));
-      all.push_back(preferred(product));
     }
     return SearchSpace::listed(std::move(all));
   }
