@@ -58,32 +58,11 @@ bool is_ordered(const Parameter& parameter) {
                      [](const Value& value) { return number_of(value).has_value(); });
 }
 
-/// Number of attributes that differ or that only one of the two has; both lists are ordered by name.
-size_t num_differences(const Config& a, const Config& b) {
-  size_t differences = 0;
-  auto x = a.values().begin();
-  auto y = b.values().begin();
-  while (x != a.values().end() || y != b.values().end()) {
-    if (y == b.values().end() || (x != a.values().end() && x->first < y->first)) {
-      ++x;
-      ++differences;
-    } else if (x == a.values().end() || y->first < x->first) {
-      ++y;
-      ++differences;
-    } else {
-      differences += x->second != y->second;
-      ++x;
-      ++y;
-    }
-  }
-  return differences;
-}
-
 }  // namespace
 
 SearchSpace SearchSpace::product(std::vector<Parameter> parameters, std::vector<Rule> rules) {
   SearchSpace space;
-  if (parameters.empty()) space = listed({Config()});
+  if (parameters.empty()) space = listed(ConfigTable(1, {}));
   space.rules_ = checked_rules(std::move(rules));
   if (parameters.empty()) return space;
   space.size_ = 1;
@@ -103,17 +82,10 @@ SearchSpace SearchSpace::product(std::vector<Parameter> parameters, std::vector<
   return space;
 }
 
-SearchSpace SearchSpace::listed(std::vector<Config> configs) {
+SearchSpace SearchSpace::listed(ConfigTable configs) {
   SearchSpace space;
-  std::set<std::string> seen;
-  for (auto& config : configs) {
-    if (seen.insert(config.key()).second) space.listed_.push_back(std::move(config));
-  }
-  space.size_ = space.listed_.size();
-  space.listed_by_key_.resize(space.listed_.size());
-  std::iota(space.listed_by_key_.begin(), space.listed_by_key_.end(), uint64_t{0});
-  std::sort(space.listed_by_key_.begin(), space.listed_by_key_.end(),
-            [&](uint64_t a, uint64_t b) { return space.listed_[a] < space.listed_[b]; });
+  space.size_ = configs.size();
+  space.listed_ = std::move(configs);
   return space;
 }
 
@@ -171,7 +143,7 @@ uint64_t SearchSpace::canonical(uint64_t index) const {
 
 Config SearchSpace::at(uint64_t index) const {
   const auto values = values_at(index);
-  if (is_listed()) return listed_[index];
+  if (is_listed()) return listed_.at(index);
   std::vector<std::pair<std::string, Value>> active;
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i]) active.emplace_back(parameters_[i].name, *values[i]);
@@ -180,12 +152,7 @@ Config SearchSpace::at(uint64_t index) const {
 }
 
 std::optional<uint64_t> SearchSpace::index_of(const Config& config) const {
-  if (is_listed()) {
-    const auto found = std::lower_bound(listed_by_key_.begin(), listed_by_key_.end(), config,
-                                        [&](uint64_t index, const Config& key) { return listed_[index] < key; });
-    if (found == listed_by_key_.end() || listed_[*found] != config) return std::nullopt;
-    return *found;
-  }
+  if (is_listed()) return listed_.find(config);
   std::vector<size_t> digits(parameters_.size(), 0);
   std::vector<const Value*> values;
   size_t num_active = 0;
@@ -213,7 +180,7 @@ std::vector<uint64_t> SearchSpace::neighbours(uint64_t index) const {
     size_t fewest = kInactive;
     for (uint64_t other = 0; other < size_; ++other) {
       if (other == self) continue;
-      const size_t differences = num_differences(listed_[self], listed_[other]);
+      const size_t differences = listed_.num_differences(self, other);
       if (differences < fewest) found.clear();
       if (differences <= fewest) found.push_back(other);
       fewest = std::min(fewest, differences);

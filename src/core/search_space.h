@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "core/config_table.h"
 #include "core/expression.h"
 
 namespace attune {
@@ -43,7 +44,8 @@ class SearchSpace {
   /// for an empty or repeated parameter or value, an invalid rule or condition, or more than 2^63 combinations.
   static SearchSpace product(std::vector<Parameter> parameters, std::vector<Rule> rules);
   /// A vendor's algorithms: rows of attributes, never list positions. Duplicate rows are kept once.
-  static SearchSpace listed(std::vector<Config> configs);
+  static SearchSpace listed(ConfigTable configs);
+  static SearchSpace listed(const std::vector<Config>& configs) { return listed(ConfigTable(configs)); }
 
   /// Number of indices, before pruning.
   uint64_t size() const noexcept { return size_; }
@@ -58,6 +60,8 @@ class SearchSpace {
   /// Canonical indices, ascending, that differ in one active parameter by one step (texts: by any other value), or, in
   /// a listed space, in the fewest attributes (O(size)).
   std::vector<uint64_t> neighbours(uint64_t index) const;
+  /// The configs of a listed space.
+  const ConfigTable& table() const noexcept { return listed_; }
 
   bool is_listed() const noexcept { return parameters_.empty(); }
   std::span<const Parameter> parameters() const noexcept { return parameters_; }
@@ -78,8 +82,7 @@ class SearchSpace {
   std::vector<Parameter> parameters_;
   std::vector<std::optional<Expression>> conditions_;  ///< active_if of each parameter, parsed.
   std::vector<Rule> rules_;
-  std::vector<Config> listed_;
-  std::vector<uint64_t> listed_by_key_;  ///< Indices of listed_, ascending by Config.
+  ConfigTable listed_;
   uint64_t size_ = 0;
 };
 

@@ -41,10 +41,32 @@ Parameter parameter_from_json(const Json& document) {
   return parameter;
 }
 
-Config config_from_json(const Json& document) {
-  std::vector<std::pair<std::string, Value>> values;
-  for (const auto& [name, value] : document.items()) values.emplace_back(name, value_from_json(value));
-  return Config(std::move(values));
+Json table_to_json(const ConfigTable& table) {
+  Json columns = Json::array();
+  for (const auto& column : table.columns()) {
+    Json values = Json::array();
+    for (const Value& value : column.values) values.push_back(value_to_json(value));
+    columns.push_back({{"name", column.name}, {"values", std::move(values)}, {"codes", column.codes}});
+  }
+  return {{"rows", table.size()}, {"columns", std::move(columns)}};
+}
+
+/// A list or a number of another type, or a negative one, would be converted without a word.
+uint32_t code_from_json(const Json& document) {
+  if (!document.is_number_unsigned() || document.get<uint64_t>() > std::numeric_limits<uint32_t>::max())
+    fail(ErrorCode::invalid_input, "a code of a list of configs must be a number from 0, got {}", document.dump());
+  return document.get<uint32_t>();
+}
+
+ConfigTable table_from_json(const Json& document) {
+  std::vector<ConfigTable::Column> columns;
+  for (const Json& one : document.at("columns")) {
+    ConfigTable::Column column{.name = one.at("name").get<std::string>(), .values = {}, .codes = {}};
+    for (const Json& value : one.at("values")) column.values.push_back(value_from_json(value));
+    for (const Json& code : one.at("codes")) column.codes.push_back(code_from_json(code));
+    columns.push_back(std::move(column));
+  }
+  return {code_from_json(document.at("rows")), std::move(columns)};
 }
 
 std::vector<Rule> rules_from_json(const Json& document) {
@@ -69,12 +91,7 @@ std::string SearchSpace::to_json() const {
     if (parameter.part) entry["part"] = *parameter.part;
     document["parameters"].push_back(std::move(entry));
   }
-  if (is_listed()) document["listed"] = Json::array();
-  for (const auto& config : listed_) {
-    Json row = Json::object();
-    for (const auto& [name, value] : config.values()) row[name] = value_to_json(value);
-    document["listed"].push_back(std::move(row));
-  }
+  if (is_listed()) document["listed"] = table_to_json(listed_);
   for (const auto& rule : rules_) {
     document["rules"].push_back({{"id", rule.id}, {"expression", rule.expression}, {"reason", rule.reason}});
   }
@@ -89,9 +106,7 @@ SearchSpace SearchSpace::from_json(std::string_view text) {
       for (const auto& parameter : document.at("parameters")) parameters.push_back(parameter_from_json(parameter));
       return product(std::move(parameters), rules_from_json(document));
     }
-    std::vector<Config> configs;
-    for (const auto& config : document.at("listed")) configs.push_back(config_from_json(config));
-    auto space = listed(std::move(configs));
+    auto space = listed(table_from_json(document.at("listed")));
     // A product of no parameters is one empty config, and keeps its rules.
     if (auto rules = rules_from_json(document); !rules.empty()) {
       auto ruled = product({}, std::move(rules));

@@ -177,7 +177,12 @@ TEST(SearchSpace, SurvivesARoundTripThroughJson) {
 
 TEST(SearchSpace, RefusesForeignJson) {
   for (const auto* text : {"", "{", "[]", "3", "{}", R"({"parameters":[{"name":"a"}]})", R"({"listed":3})",
-                           R"({"parameters":[{"name":"a","values":[1e99]}]})", R"({"listed":[{"a":[1]}]})",
+                           R"({"parameters":[{"name":"a","values":[1e99]}]})", R"({"listed":[]})",
+                           R"({"listed":{"rows":1}})", R"({"listed":{"rows":-1,"columns":[]}})",
+                           R"({"listed":{"rows":1,"columns":[{"name":"a","values":[[1]],"codes":[1]}]}})",
+                           R"({"listed":{"rows":1,"columns":[{"name":"a","values":[1],"codes":[2]}]}})",
+                           R"({"listed":{"rows":1,"columns":[{"name":"a","values":[1],"codes":[1.5]}]}})",
+                           R"({"listed":{"rows":2,"columns":[{"name":"a","values":[1],"codes":[1]}]}})",
                            R"({"parameters":[{"name":"a","values":[18446744073709551615]}]})",
                            R"({"parameters":[{"name":"a","values":[1],"binding":"never"}]})",
                            R"({"parameters":[{"name":"a","values":[1]}],"rules":[{"id":"r"}]})",

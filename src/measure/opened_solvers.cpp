@@ -23,7 +23,10 @@ std::set<std::string> packed_layouts_of(const SearchSpace& space) {
     if (parameter.name != kLayoutParameter) continue;
     for (const Value& value : parameter.values) layouts.insert(to_text(value));
   }
-  for (uint64_t i = 0; space.is_listed() && i < space.size(); ++i) layouts.insert(layout_of(space.at(i)));
+  for (const ConfigTable::Column& column : space.table().columns()) {
+    if (column.name != kLayoutParameter) continue;
+    for (const Value& value : column.values) layouts.insert(to_text(value));
+  }
   layouts.erase(kPlainLayout);
   return layouts;
 }
@@ -41,10 +44,13 @@ SearchSpace space_of(Backend& backend, const Problem& problem, const Contender& 
                      const std::vector<Candidate>* candidates) {
   if (candidates == nullptr || !backend.offers(problem, contender.untuned)) return backend.space(problem);
   std::vector<Config> offered = {contender.untuned};
+  for (const Config& one : contender.recommended) {
+    if (one != contender.untuned) offered.push_back(one);
+  }
   for (const Candidate& one : *candidates) {
     const bool is_own = one.solver == contender.solver && one.version == contender.version;
-    if (is_own && one.config != contender.untuned && backend.offers(problem, one.config) == true)
-      offered.push_back(one.config);
+    if (!is_own || std::ranges::find(offered, one.config) != offered.end()) continue;
+    if (backend.offers(problem, one.config) == true) offered.push_back(one.config);
   }
   return SearchSpace::listed(std::move(offered));
 }
@@ -81,6 +87,7 @@ Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& prob
     contender.version = candidate_version(*entry.solver, contender.versions);
     contender.versions.insert(opened.builds.begin(), opened.builds.end());
     contender.untuned = opened.backend->untuned(problem);
+    contender.recommended = opened.backend->recommended(problem);
     contender.space = space_of(*opened.backend, problem, contender, candidates);
     contender.invariant = opened.backend->invariant_space(problem);
     contender.parts = entry.solver->parts(problem, device_.info());

@@ -60,6 +60,9 @@ class Backend {
   virtual std::optional<bool> offers(const Problem&, const Config&) { return std::nullopt; }
   /// The library's own config, used when nobody tunes it.
   virtual Config untuned(const Problem& problem) = 0;
+  /// Other configs of space() that the library itself recommends, best first: searches begin with them, and the first
+  /// that is correct is the default where untuned() is wrong. Empty (the default): the library names none.
+  virtual std::vector<Config> recommended(const Problem&) { return {}; }
   /// Configs that serve every M of the problem's weights and state that they are batch-invariant: one space for all M,
   /// whatever the problem's own is. Empty (the default): the solver has none. They need not belong to space(), whose
   /// rules may exclude what is slow for an M.

@@ -67,6 +67,11 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
       if (const auto index = search.contender.space.index_of(config)) search.start.push_back(*index);
     };
     begin_with(search.contender.untuned);
+    for (const Config& config : search.contender.recommended) {
+      if (config == search.contender.untuned) continue;
+      recommended_.push_back({search.contender.solver, search.contender.version, config});
+      begin_with(config);
+    }
     if (start.incumbent && belongs(*start.incumbent, search.contender)) {
       incumbent_ = start.incumbent;
       begin_with(start.incumbent->config);

@@ -31,8 +31,8 @@ struct PriorKnowledge {
 };
 
 /// The candidates of one problem over all its contenders, in the order in which they should be tried: the untuned
-/// configs (the family's baselines first), the incumbent, then the requests of each contender's strategy, as the
-/// allocator of TunerOptions divides them.
+/// configs (the family's baselines first), what the libraries recommend, the incumbent, then the requests of each
+/// contender's strategy, as the allocator of TunerOptions divides them.
 class CandidateSource {
  public:
   /// Costs nothing that grows with the spaces.
@@ -45,6 +45,9 @@ class CandidateSource {
 
   /// Untuned candidates in the order of the family's baselines, followed by those of the other solvers.
   const std::vector<Candidate>& untuned() const noexcept { return untuned_; }
+  /// What the libraries recommend besides their untuned configs, in the order of untuned(): the first that is correct
+  /// is the default where each untuned config is wrong.
+  const std::vector<Candidate>& recommended() const noexcept { return recommended_; }
   /// The incumbent, if its solver takes part with the version of the row.
   const std::optional<Candidate>& incumbent() const noexcept { return incumbent_; }
   /// Returns up to `max_count` further candidates, each once; none if nothing is left for now.
@@ -82,7 +85,7 @@ class CandidateSource {
   std::vector<SolverSearch> searches_;
   std::vector<SolverState> states_;  ///< States of searches_, in their order.
   bool has_begun_ = false;
-  std::vector<Candidate> untuned_;
+  std::vector<Candidate> untuned_, recommended_;
   std::optional<Candidate> incumbent_;
   Versions versions_;
   std::vector<std::string> refusals_;

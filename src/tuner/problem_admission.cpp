@@ -144,6 +144,20 @@ void ProblemRun::join(EntrantFacts& entrant) {
                  .shortlisted = entrant.shortlisted});
 }
 
+/// Makes the first that is correct the baseline, even one that the race had dropped. Null: none is.
+EntrantFacts* ProblemRun::set_baseline(std::span<const Candidate> candidates) {
+  for (const Candidate& candidate : candidates) {
+    const auto present = std::find_if(entrants_.begin(), entrants_.end(),
+                                      [&](const auto& entrant) { return entrant.second.candidate == candidate; });
+    if (present == entrants_.end() && is_known_failure(candidate)) continue;
+    EntrantFacts* const entrant = present != entrants_.end() ? &present->second : admit(candidate, true);
+    if (entrant == nullptr) continue;
+    baseline_ = entrant->slot;
+    return entrant;
+  }
+  return nullptr;
+}
+
 void ProblemRun::admit_untuned() {
   // Untuned configs first: the first correct one in the family's order is the baseline of this problem.
   const Want want = contest_.next();
@@ -160,6 +174,9 @@ void ProblemRun::admit_untuned() {
     if (!entrant) continue;
     if (baseline_ == 0) baseline_ = entrant->slot;
     admitted.push_back(entrant);
+  }
+  if (baseline_ == 0 && fits(forecast_.decision_s())) {
+    if (EntrantFacts* entrant = set_baseline(source_->recommended())) admitted.push_back(entrant);
   }
   if (source_->incumbent() && !tried_.contains(source_->incumbent()->name())) {
     if (EntrantFacts* entrant = admit(*source_->incumbent(), true)) admitted.push_back(entrant);

@@ -103,6 +103,8 @@ void ProblemRun::decide() {
     journal.emplace_back(record_of(entrant, Stage::final, std::move(evidence)));
   }
   std::vector<Candidate> opponents = source_->untuned();
+  const auto& recommended = source_->recommended();
+  opponents.insert(opponents.end(), recommended.begin(), recommended.end());
   std::erase_if(opponents, [&](const Candidate& one) { return !is_opponent(one); });
   result_.decision = make_decision({.problem = item_.problem,
                                     .device = context_.executor.device(),

@@ -37,6 +37,10 @@ TunerOptions options_for(const WorkItem& item, const TunerOptions& run) {
 /// At least one: 0 would be no limit.
 Milliseconds limit_of(double seconds) { return std::max(milliseconds_of(seconds), Milliseconds(1)); }
 
+bool is_among(const std::vector<Candidate>& all, const Candidate& candidate) {
+  return std::find(all.begin(), all.end(), candidate) != all.end();
+}
+
 }  // namespace
 
 ProblemRun::ProblemRun(TuningContext& context, ProblemId id, const WorkItem& item)
@@ -253,7 +257,8 @@ Milliseconds ProblemRun::run_limit(uint32_t launches) const {
 /// decide it.
 void ProblemRun::finish_without_row() {
   std::string nobody =
-      baseline_ == 0 ? "no solver's untuned config is correct, so there is no default to compare with; " : "";
+      baseline_ == 0 ? "no solver's untuned or recommended config is correct, so there is no default to compare with; "
+                     : "";
   if (const Requirement required = how_.protocol.require; required != Requirement::none && !has_possible_winner())
     nobody += fmt::format("no candidate on this machine is {}, as --require asks; ", text(required));
   const bool is_lost = std::any_of(result_.failures.begin(), result_.failures.end(),
@@ -275,22 +280,18 @@ std::string ProblemRun::failure_summary() const {
 }
 
 bool ProblemRun::is_opponent(const Candidate& candidate) const {
-  const auto& untuned = source_->untuned();
-  if (std::find(untuned.begin(), untuned.end(), candidate) == untuned.end()) return false;
   const auto baseline = entrants_.find(baseline_);
-  return is_of_library(candidate) || (baseline != entrants_.end() && baseline->second.candidate == candidate);
+  if (baseline != entrants_.end() && baseline->second.candidate == candidate) return true;
+  return is_of_library(candidate) && is_among(source_->untuned(), candidate);
 }
 
 bool ProblemRun::must_meet(const Candidate& candidate) const {
-  const auto& untuned = source_->untuned();
-  const bool may_be_baseline = baseline_ == 0 || is_of_library(candidate);
-  return !may_be_baseline || std::find(untuned.begin(), untuned.end(), candidate) == untuned.end();
+  const bool is_untuned = is_among(source_->untuned(), candidate);
+  if (baseline_ == 0 && (is_untuned || is_among(source_->recommended(), candidate))) return false;
+  return !is_untuned || !is_of_library(candidate);
 }
 
-bool ProblemRun::is_given(const Candidate& candidate) const {
-  const auto& given = item_.candidates;
-  return std::find(given.begin(), given.end(), candidate) != given.end();
-}
+bool ProblemRun::is_given(const Candidate& candidate) const { return is_among(item_.candidates, candidate); }
 
 bool ProblemRun::may_win(const EntrantFacts& entrant) const {
   return (item_.untuned_may_win || is_given(entrant.candidate)) && meets(entrant.states, how_.protocol.require);

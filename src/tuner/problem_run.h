@@ -85,6 +85,7 @@ class ProblemRun {
   void compile_ahead(std::span<const Candidate> candidates);
   bool ask_more(size_t max_count);
   void admit_untuned();
+  EntrantFacts* set_baseline(std::span<const Candidate> candidates);
   void admit_more(uint32_t max_count);
   std::vector<Kernels::BuildResult> build(std::span<const Candidate> candidates);
   EntrantFacts* admit(const Candidate& candidate, bool keep);

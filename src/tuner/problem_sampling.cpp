@@ -121,17 +121,10 @@ void ProblemRun::withdraw(Slot slot) {
   finals_began_s_.reset();  // later phases restart from the finals
   needs_fresh_worker_ = false;
   if (slot != baseline_) return;
-  // The next correct untuned config in the family's order replaces it, even one that the race had dropped.
   baseline_ = 0;
-  for (const Candidate& candidate : source_->untuned()) {
-    const auto present = std::find_if(entrants_.begin(), entrants_.end(),
-                                      [&](const auto& entrant) { return entrant.second.candidate == candidate; });
-    if (present == entrants_.end() && is_known_failure(candidate)) continue;
-    EntrantFacts* next = present != entrants_.end() ? &present->second : admit(candidate, true);
-    if (!next) continue;
-    baseline_ = next->slot;
-    return join(*next);
-  }
+  EntrantFacts* next = set_baseline(source_->untuned());
+  if (next == nullptr) next = set_baseline(source_->recommended());
+  if (next != nullptr) join(*next);
 }
 
 /// Runs untimed launches of the finalists (`--warmup`), interleaved; a turn is one untimed and one timed launch.

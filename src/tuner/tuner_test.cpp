@@ -64,6 +64,14 @@ class MortalSolver final : public Solver {
       return SearchSpace::listed(std::move(configs));
     }
     Config untuned(const Problem&) override { return Config::parse(rows_.front()); }
+    std::vector<Config> recommended(const Problem& one) override {
+      std::vector<Config> found;
+      const SearchSpace all = space(one);
+      for (uint64_t i = 0; i < all.size(); ++i) {
+        if (all.at(i).has("recommended")) found.push_back(all.at(i));
+      }
+      return found;
+    }
     std::unique_ptr<Plan> prepare(const Problem& one, const Config& config, const PrepareContext&) override {
       if (config.has("load_s") && clock_ != nullptr) clock_->sleep_s(static_cast<double>(config.integer("load_s")));
       if (config.has("unloadable")) fail(ErrorCode::io, "planted: it does not load now");
@@ -374,6 +382,19 @@ TEST(TunerWithMortalCandidates, PutsTheNextDefaultInThePlaceOfABaselineThatDies)
     EXPECT_EQ(result.decision->baseline.solver, result.failures.empty() ? "onednn.gemm" : "openblas.gemm") << dies;
     EXPECT_EQ(result.decision->winner.config.integer("us"), 9) << dies;
   }
+}
+
+TEST(TunerWithMortalCandidates, TakesWhatALibraryRecommendsNextWhereItsUntunedConfigFails) {
+  for (const char* untuned : {"us=10;unloadable=1", "us=10;dies=25"}) {
+    const auto journal = open_memory_journal();
+    const auto result = tune_with(mortal({untuned, "us=40", "us=30;recommended=1", "us=9"}, {}), *journal);
+    ASSERT_EQ(result.ending, Ending::decided) << untuned << ": " << result.reason;
+    EXPECT_EQ(result.decision->baseline.config.key(), "recommended=1;us=30") << untuned;
+    EXPECT_EQ(result.decision->winner.config.integer("us"), 9) << untuned;
+    EXPECT_EQ(result.decision->best_untuned->candidate, result.decision->baseline) << untuned;
+  }
+  const auto journal = open_memory_journal();
+  EXPECT_EQ(tune_with(mortal({"us=10", "us=30;recommended=1"}, {}), *journal).decision->baseline.config.key(), "us=10");
 }
 
 TEST(TunerWithMortalCandidates, SaysSoWhenNobodyIsLeft) {

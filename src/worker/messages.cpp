@@ -117,10 +117,17 @@ std::vector<Sample> samples_from(const json& value) {
   });
 }
 
-json keys_of(const std::vector<Problem>& problems) {
+/// The keys of problems or configs.
+template <typename Named>
+json keys_of(const std::vector<Named>& all) {
   json keys = json::array();
-  for (const Problem& one : problems) keys.push_back(one.key());
+  for (const Named& one : all) keys.push_back(one.key());
   return keys;
+}
+std::vector<Config> configs_from(const json& value) {
+  std::vector<Config> configs;
+  for (const json& one : value) configs.push_back(Config::parse(text_from(one)));
+  return configs;
 }
 std::vector<Problem> problems_from(const json& value) {
   std::vector<Problem> problems;
@@ -129,17 +136,23 @@ std::vector<Problem> problems_from(const json& value) {
 }
 
 json json_of(const Contender& contender) {
-  return {{"solver", contender.solver},         {"version", contender.version},
-          {"versions", contender.versions},     {"supported", contender.support.yes},
-          {"reason", contender.support.reason}, {"space", json_of(contender.space)},
-          {"untuned", contender.untuned.key()}, {"invariant", json_of(contender.invariant)},
+  return {{"solver", contender.solver},
+          {"version", contender.version},
+          {"versions", contender.versions},
+          {"supported", contender.support.yes},
+          {"reason", contender.support.reason},
+          {"space", json_of(contender.space)},
+          {"untuned", contender.untuned.key()},
+          {"recommended", keys_of(contender.recommended)},
+          {"invariant", json_of(contender.invariant)},
           {"parts", keys_of(contender.parts)}};
 }
 Contender contender_from(const json& value) {
-  return {text_from(value.at("solver")),        text_from(value.at("version")),
-          value.at("versions").get<Versions>(), {value.at("supported").get<bool>(), text_from(value.at("reason"))},
-          space_from(value.at("space")),        Config::parse(text_from(value.at("untuned"))),
-          space_from(value.at("invariant")),    problems_from(value.at("parts"))};
+  return {text_from(value.at("solver")),         text_from(value.at("version")),
+          value.at("versions").get<Versions>(),  {value.at("supported").get<bool>(), text_from(value.at("reason"))},
+          space_from(value.at("space")),         Config::parse(text_from(value.at("untuned"))),
+          configs_from(value.at("recommended")), space_from(value.at("invariant")),
+          problems_from(value.at("parts"))};
 }
 
 json json_of(const std::pair<Slot, Outcome>& failed) { return json::array({failed.first, json_of(failed.second)}); }

@@ -86,6 +86,7 @@ std::vector<Contender> contenders() {
                                 contender("listed", listed), contender("", one)};
   all[0].versions = versions;
   all[0].untuned = Config::parse("bm=16");
+  all[2].recommended = {Config::parse("algo=7"), Config::parse("algo=1;split=2")};
   all[1].support = Support::no(any_bytes());
   return all;
 }

@@ -53,11 +53,9 @@ bool Domain::contains(uint64_t index) const {
 
 double Domain::distance(uint64_t a, uint64_t b) const {
   if (space().is_listed()) {
-    const Config x = space().at(a);
-    const Config y = space().at(b);
-    size_t shared = 0;
-    for (const auto& [name, value] : x.values()) shared += y.has(name) && y.at(name) == value;
-    const size_t max_size = std::max(x.values().size(), y.values().size());
+    const ConfigTable& table = space().table();
+    const size_t max_size = std::max(table.num_attributes(a), table.num_attributes(b));
+    const size_t shared = table.num_shared(a, b);
     return max_size == 0 ? 0 : 1 - static_cast<double>(shared) / static_cast<double>(max_size);
   }
   const auto x = space().values_at(a);

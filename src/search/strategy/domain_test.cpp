@@ -65,7 +65,7 @@ TEST(Domain, HoldsTheSameConfigsEnumeratedAndEvaluatedWhereAsked) {
 
 TEST(Domain, OfListedRowsIsEvaluatedByTheirAttributes) {
   const auto listed = SearchSpace::from_json(
-      R"({"listed":[{"algo":1,"split":1},{"algo":2,"split":8},{"algo":3}],"rules":[{"id":"s","expression":"split < 4"}]})");
+      R"({"listed":{"rows":3,"columns":[{"name":"algo","values":[1,2,3],"codes":[1,2,3]},{"name":"split","values":[1,8],"codes":[1,2,0]}]},"rules":[{"id":"s","expression":"split < 4"}]})");
   EXPECT_THAT(members_of(Domain(listed, {}, {}, kEvaluated)), testing::ElementsAre(0, 2));
 }
 

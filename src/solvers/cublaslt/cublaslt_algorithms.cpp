@@ -151,17 +151,33 @@ class Enumeration {
 
 }  // namespace
 
-Config config_of(const CublasltLibrary& library, const cublasLtMatmulAlgo_t& algorithm) {
-  std::vector<std::pair<std::string, Value>> values;
-  const auto add = [&](const char* name, cublasLtMatmulAlgoConfigAttributes_t attribute, size_t bytes) {
+const std::vector<std::string>& attribute_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = {"algo"};
+    for (const AttributeName& one : kSettable) all.emplace_back(one.name);
+    return all;
+  }();
+  return names;
+}
+
+std::vector<int64_t> attributes_of(const CublasltLibrary& library, const cublasLtMatmulAlgo_t& algorithm) {
+  std::vector<int64_t> values;
+  const auto add = [&](cublasLtMatmulAlgoConfigAttributes_t attribute, size_t bytes) {
     uint32_t value = 0;
     size_t written = 0;
     library.check(library.cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, bytes, &written),
                   "describe an algorithm");
-    values.emplace_back(name, static_cast<int64_t>(value));
+    values.push_back(value);
   };
-  add("algo", CUBLASLT_ALGO_CONFIG_ID, 4);
-  for (const AttributeName& one : kSettable) add(one.name, one.attribute, one.bytes);
+  add(CUBLASLT_ALGO_CONFIG_ID, 4);
+  for (const AttributeName& one : kSettable) add(one.attribute, one.bytes);
+  return values;
+}
+
+Config config_of(const CublasltLibrary& library, const cublasLtMatmulAlgo_t& algorithm) {
+  const auto numbers = attributes_of(library, algorithm);
+  std::vector<std::pair<std::string, Value>> values;
+  for (size_t i = 0; i < numbers.size(); ++i) values.emplace_back(attribute_names()[i], numbers[i]);
   return Config(std::move(values));
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/config.h"
@@ -10,6 +12,9 @@ namespace attune {
 /// An algorithm by its attributes, which mean the same in every process that has this version of the library:
 /// `algo=66;cluster=5;custom=0;inner=0;reduction=0;splitk=1;stages=35;swizzle=0;tile=20`.
 Config config_of(const CublasltLibrary& library, const cublasLtMatmulAlgo_t& algorithm);
+/// Names of the attributes, and the values of one algorithm in their order.
+const std::vector<std::string>& attribute_names();
+std::vector<int64_t> attributes_of(const CublasltLibrary& library, const cublasLtMatmulAlgo_t& algorithm);
 /// Throws invalid_input for an attribute that is missing, unavailable for an algorithm that the library does not have.
 cublasLtMatmulAlgo_t algorithm_of(const CublasltLibrary& library, cublasLtHandle_t handle, const CublasltMatmul& matmul,
                                   const Config& config);

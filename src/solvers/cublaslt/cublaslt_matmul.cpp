@@ -81,7 +81,8 @@ bool CublasltMatmul::accepts_reduction(cublasLtReductionScheme_t scheme) const n
   return scheme == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE || output_ == CUDA_R_32F;
 }
 
-cublasLtMatmulAlgo_t CublasltMatmul::preferred(cublasLtHandle_t handle, uint64_t workspace_bytes) const {
+std::vector<cublasLtMatmulAlgo_t> CublasltMatmul::preferred(cublasLtHandle_t handle, uint64_t workspace_bytes,
+                                                            int max_count) const {
   cublasLtMatmulPreference_t made = nullptr;
   library_.check(library_.cublasLtMatmulPreferenceCreate(&made), "state a preference");
   const Owned<cublasLtMatmulPreferenceOpaque_t> preference(made, library_.cublasLtMatmulPreferenceDestroy);
@@ -99,15 +100,17 @@ cublasLtMatmulAlgo_t CublasltMatmul::preferred(cublasLtHandle_t handle, uint64_t
   for (const auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                              CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     prefer(operand, kAlignment);
-  cublasLtMatmulHeuristicResult_t result{};
+  std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(max_count));
   int count = 0;
   const cublasStatus_t status =
       library_.cublasLtMatmulAlgoGetHeuristic(handle, description_.get(), weights_.get(), activations_.get(),
-                                              result_.get(), result_.get(), made, 1, &result, &count);
+                                              result_.get(), result_.get(), made, max_count, results.data(), &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
     fail(ErrorCode::unavailable, "cuBLASLt has no algorithm for this product, use another solver");
   library_.check(status, "choose an algorithm");
-  return result.algo;
+  std::vector<cublasLtMatmulAlgo_t> named;
+  for (int i = 0; i < count; ++i) named.push_back(results[static_cast<size_t>(i)].algo);
+  return named;
 }
 
 void CublasltMatmul::run(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm,

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "cublaslt_library.h"
 #include "ops/gemm/gemm_shape.h"
@@ -25,9 +26,9 @@ class CublasltMatmul {
   std::optional<size_t> workspace_of(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) const;
   /// Whether the sums of parts of K become wider than the result before they are added, which verification asks for.
   bool accepts_reduction(cublasLtReductionScheme_t scheme) const noexcept;
-  /// The first that the library's heuristic names within a workspace, of those whose reductions are accepted. Throws
-  /// unavailable when it has none.
-  cublasLtMatmulAlgo_t preferred(cublasLtHandle_t handle, uint64_t workspace_bytes) const;
+  /// The first `max_count` that the library's heuristic names within a workspace, of those whose reductions are
+  /// accepted; at least one. Throws unavailable when it has none.
+  std::vector<cublasLtMatmulAlgo_t> preferred(cublasLtHandle_t handle, uint64_t workspace_bytes, int max_count) const;
   /// Enqueues the product. Any thread whose current context is the device's.
   void run(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm, std::span<void* const> operands,
            void* workspace, size_t workspace_bytes, void* stream) const;

@@ -24,6 +24,8 @@ namespace {
 
 /// What PyTorch gives the library on a Hopper GPU (CUBLASLT_WORKSPACE_SIZE), for its heuristic.
 constexpr uint64_t kHeuristicWorkspaceBytes = 32u << 20;
+/// What the heuristic names of a product; it orders them by the time that it expects.
+constexpr int kMaxRecommended = 8;
 /// Stated by the documentation of cublasLtMatmul().
 constexpr uint32_t kWorkspaceAlignment = 256;
 
@@ -140,19 +142,38 @@ class CublasltBackend final : public Backend {
   SearchSpace space(const Problem& problem) override {
     const CurrentContext current(opened_->driver, opened_->context);
     const GemmShape shape = GemmShape::of(problem);
-    std::vector<Config> all;
+    std::vector<std::string> names = attribute_names();
+    names.emplace_back(kPad);
+    ConfigTableBuilder rows(names);
     for (const bool is_padded : {false, true}) {
       const LibraryProduct product(opened_->library, shape, is_padded);
       if (is_padded && !product.padding) break;
-      all.push_back(preferred(product));
-      for (const auto& algorithm : algorithms(opened_->library, opened_->handle, product.matmul))
-        all.push_back(product.config_of(opened_->library, algorithm));
+      const auto add = [&](const cublasLtMatmulAlgo_t& algorithm) {
+        const auto values = attributes_of(opened_->library, algorithm);
+        std::vector<std::optional<int64_t>> row(values.begin(), values.end());
+        row.push_back(is_padded ? std::optional<int64_t>(1) : std::nullopt);
+        rows.add(row);
+      };
+      for (const auto& one : preferred(product, kMaxRecommended)) add(one);
+      for (const auto& one : algorithms(opened_->library, opened_->handle, product.matmul)) add(one);
     }
-    return SearchSpace::listed(std::move(all));
+    return SearchSpace::listed(std::move(rows).build());
   }
   Config untuned(const Problem& problem) override {
     const CurrentContext current(opened_->driver, opened_->context);
-    return preferred({opened_->library, GemmShape::of(problem), false});
+    const LibraryProduct product(opened_->library, GemmShape::of(problem), false);
+    return product.config_of(opened_->library, preferred(product, 1).front());
+  }
+  std::vector<Config> recommended(const Problem& problem) override {
+    const CurrentContext current(opened_->driver, opened_->context);
+    std::vector<Config> all;
+    for (const bool is_padded : {false, true}) {
+      const LibraryProduct product(opened_->library, GemmShape::of(problem), is_padded);
+      if (is_padded && !product.padding) break;
+      for (const auto& one : preferred(product, kMaxRecommended))
+        all.push_back(product.config_of(opened_->library, one));
+    }
+    return all;
   }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const CurrentContext current(opened_->driver, opened_->context);
@@ -177,8 +198,8 @@ class CublasltBackend final : public Backend {
   }
 
  private:
-  Config preferred(const LibraryProduct& product) const {
-    return product.config_of(opened_->library, product.matmul.preferred(opened_->handle, kHeuristicWorkspaceBytes));
+  std::vector<cublasLtMatmulAlgo_t> preferred(const LibraryProduct& product, int max_count) const {
+    return product.matmul.preferred(opened_->handle, kHeuristicWorkspaceBytes, max_count);
   }
   std::shared_ptr<const CublasltHandle> opened_;
 };
