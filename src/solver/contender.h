@@ -24,8 +24,8 @@ struct Contender {
   SearchSpace space;  ///< Empty when not supported.
   Config untuned;
   std::vector<Config> recommended;  ///< Backend::recommended().
-  SearchSpace invariant;       ///< Backend::invariant_space().
-  std::vector<Problem> parts;  ///< Solver::parts().
+  SearchSpace invariant;            ///< Backend::invariant_space().
+  std::vector<Problem> parts;       ///< Solver::parts().
   bool operator==(const Contender&) const = default;
 };
 
