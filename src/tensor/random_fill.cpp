@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "tensor/all_cores.h"
 #include "tensor/convert.h"
 #include "tensor/rounding.h"
 
@@ -14,6 +15,9 @@ namespace attune {
 namespace {
 
 constexpr size_t kLeastWithEnds = 8;
+constexpr size_t kBlock = 1024;  // Elements; an even number, for whole bytes of every type.
+/// Tensors of more blocks are filled on all cores: a thread costs more than it saves below.
+constexpr size_t kManyBlocks = 1024;
 
 /// splitmix64's output function of a counter: it vectorises, unlike a generator with state.
 inline uint64_t mix(uint64_t counter) {
@@ -32,12 +36,20 @@ template <typename Draw>
 void fill_blocks(DType dtype, uint64_t seed, std::span<std::byte> out, Draw draw) {
   const size_t count = num_elements(dtype, out);
   const uint64_t start = derive_seed(seed, "tensor");
-  std::array<float, 1024> block;  // An even number: whole bytes of every type.
-  for (size_t begin = 0; begin < count; begin += block.size()) {
-    const size_t size = std::min(block.size(), count - begin);
-    for (size_t i = 0; i < size; ++i) block[i] = draw(mix(start + begin + i));
-    from_float(dtype, std::span(block.data(), size), out.data() + stored_bytes(bits(dtype), begin));
-  }
+  const auto fill = [&](int64_t first, int64_t last) {
+    std::array<float, kBlock> block;
+    const size_t end = std::min(count, static_cast<size_t>(last) * kBlock);
+    for (size_t begin = static_cast<size_t>(first) * kBlock; begin < end; begin += kBlock) {
+      const size_t size = std::min(kBlock, end - begin);
+      for (size_t i = 0; i < size; ++i) block[i] = draw(mix(start + begin + i));
+      from_float(dtype, std::span(block.data(), size), out.data() + stored_bytes(bits(dtype), begin));
+    }
+  };
+  const size_t num_blocks = (count + kBlock - 1) / kBlock;
+  if (num_blocks > kManyBlocks)
+    over_all_cores(static_cast<int64_t>(num_blocks), fill);
+  else
+    fill(0, static_cast<int64_t>(num_blocks));
 }
 
 void require_signed(DType dtype) {

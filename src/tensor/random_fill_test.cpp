@@ -31,6 +31,19 @@ TEST(RandomFill, DataOfTheWideTypesNeverChanges) {
   EXPECT_EQ(hash128(std::span<const std::byte>(stored).first(kCount * 2)).hex(), "cacb095551a36551e8a8a2662d3e55ed");
 }
 
+TEST(RandomFill, ALargeTensorBeginsLikeASmallOneAndItsNumbersDependOnTheirPlacesAlone) {
+  for (const DType dtype : {DType::bf16, DType::int4}) {
+    const size_t count = (size_t{1} << 20) + 4098, small = (size_t{1} << 20) - 6;
+    std::vector<std::byte> large(stored_bytes(bits(dtype), count)), begin(stored_bytes(bits(dtype), small));
+    fill_integers(dtype, 7, 4, large);
+    fill_integers(dtype, 7, 4, begin);
+    EXPECT_TRUE(std::equal(begin.begin(), begin.end(), large.begin())) << name(dtype);
+    std::vector<std::byte> longer(stored_bytes(bits(dtype), 2 * count));
+    fill_integers(dtype, 7, 4, longer);
+    EXPECT_TRUE(std::equal(large.begin(), large.end(), longer.begin())) << name(dtype);
+  }
+}
+
 TEST(RandomFill, UsesTheRangeOfANarrowTypeUpToItsEnds) {
   for (const DType dtype :
        {DType::int8, DType::int4, DType::e4m3fn, DType::e4m3fnuz, DType::e5m2, DType::e5m2fnuz, DType::e2m1}) {

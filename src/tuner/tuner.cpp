@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "device/core_binding.h"
+#include "device/device_kind.h"
 #include "tuner/compiling_executor.h"
 #include "tuner/history/decision_recall.h"
 #include "tuner/problem/cost_forecast.h"
@@ -21,8 +22,6 @@
 namespace attune {
 namespace {
 
-/// Two problems are open at a time: one waits for its confirmation while the other races.
-constexpr size_t kOpenProblems = 2;
 constexpr double kForever = 1e300;
 /// A problem is cut after this many times its share of the budget, so that it cannot use up the time of the others.
 constexpr double kMaxShares = 2;
@@ -40,6 +39,7 @@ class DeviceRun {
       : context_(context),
         source_(shared.source),
         num_devices_(static_cast<double>(shared.num_devices)),
+        max_open_(device_kind(context.executor.device().kind).max_open_problems),
         has_begun_(shared.has_begun),
         began_s_(context.clock.now_s()) {
     context_.left_s = [this] { return left_s(); };
@@ -62,7 +62,7 @@ class DeviceRun {
       abandon_lost();
       if (Active* ready = next_ready())
         step(*ready);
-      else if (num_open() < kOpenProblems && (begin_part() || (ended.empty() && begin_next())))
+      else if (num_open() < max_open_ && (begin_part() || (ended.empty() && begin_next())))
         continue;
       else if (Active* waiting = next_without_worker())
         renew_worker(*waiting);
@@ -219,6 +219,7 @@ class DeviceRun {
   TuningContext& context_;
   WorkSource& source_;
   double num_devices_;
+  size_t max_open_;  ///< Problems open at a time: others race while one waits for its confirmation.
   std::once_flag& has_begun_;
   double began_s_;
   std::list<Active> active_;

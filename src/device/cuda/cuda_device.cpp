@@ -85,7 +85,7 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
                    .open = open_cuda_device,
                    .timing = Timing::graph,
                    .contest = cuda_constants(),
-                   .max_open_problems = 4,
+                   .max_open_problems = 6,
                    .compiles_beside_measuring = true,
                    .precedes_host = true});
 }

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <set>
-#include <thread>
 
 #include "base/error.h"
 #include "base/pages.h"
 #include "base/random.h"
 #include "device/host_bytes.h"
+#include "tensor/all_cores.h"
 #include "tensor/kernel_dtype.h"
 
 namespace attune {
@@ -21,15 +20,6 @@ constexpr double kMaxTerms = 1 << 20;
 constexpr double kMaxSamples = 256;
 // Both paths sum in double: they differ by 1e-13 of the scale. A lost or doubled term changes it by 1/√K or more.
 constexpr double kPathsAgree = 1e-9;
-
-/// Calls work(range) for parts of [0, rows), one thread per processor of the machine.
-void over_all_cores(int64_t rows, const std::function<void(IndexRange)>& work) {
-  const int64_t threads = std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, std::max<int64_t>(rows, 1));
-  std::vector<std::jthread> others;
-  for (int64_t i = 1; i < threads; ++i)
-    others.emplace_back(work, IndexRange{rows * i / threads, rows * (i + 1) / threads});
-  work({0, rows / threads});
-}
 
 /// Elements of one row of an output, next to each other.
 struct Stretch {
@@ -166,8 +156,8 @@ void ReferenceCache::compute(TestData& data, const HostTensors& operands) const 
   const int64_t count = specs_.back().elements(), rows = op_.output_rows(problem_);
   data.reference.values.assign(static_cast<size_t>(count), 0);
   data.reference.scales.assign(static_cast<size_t>(count), 0);
-  over_all_cores(rows, [&](IndexRange part) {
-    op_.reference(problem_, Path::fast, operands, part_of(data.reference, part, count / rows));
+  over_all_cores(rows, [&](int64_t begin, int64_t end) {
+    op_.reference(problem_, Path::fast, operands, part_of(data.reference, {begin, end}, count / rows));
   });
 }
 
@@ -195,8 +185,8 @@ void ReferenceCache::check(const TestData& data, const HostTensors& operands) co
   const auto part_in = [&](std::vector<double>& all, size_t i) {
     return std::span(all).subspan(begins[i], begins[i + 1] - begins[i]);
   };
-  over_all_cores(std::ssize(checked), [&](IndexRange part) {
-    for (auto i = static_cast<size_t>(part.begin); i < static_cast<size_t>(part.end); ++i) {
+  over_all_cores(std::ssize(checked), [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       const auto& [row, range] = checked[i];
       op_.reference(problem_, Path::naive, operands,
                     {{row, row + 1}, range, part_in(naive_values, i), part_in(naive_scales, i)});
