@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include "base/error.h"
@@ -42,6 +43,16 @@ CompileTask source(const std::string& text) {
   return {.compiler = "library", .source = text, .arch = "fake", .options = {"-O"}, .entries = {}, .candidate = "c"};
 }
 
+/// All variables of this process.
+std::map<std::string, std::string> environment_of_test() {
+  std::map<std::string, std::string> variables;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string_view text = *one;
+    variables.emplace(text.substr(0, text.find('=')), text.substr(text.find('=') + 1));
+  }
+  return variables;
+}
+
 class CompileHelperTest : public testing::Test {
  protected:
   CompilePool& pool() {
@@ -63,7 +74,7 @@ class CompileHelperTest : public testing::Test {
                        .compilers = {&library_},
                        .helper = {.arguments = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
                                                 "--gtest_filter=CompileWorker.DISABLED_IsThisProcess"},
-                                  .environment = {{"PATH", "/usr/bin"}}}};
+                                  .environment = environment_of_test()}};
   std::optional<CompilePool> pool_;
   int num_asked_ = 0;
 };

@@ -14,7 +14,7 @@
 #include "core/device_info.h"
 #include "core/outcome.h"
 #include "core/record.h"
-#include "core/search_space.h"
+#include "core/space/search_space.h"
 #include "core/turn.h"
 #include "solver/contender.h"
 

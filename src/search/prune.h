@@ -7,7 +7,7 @@
 
 #include "attune/problem.h"
 #include "core/device_info.h"
-#include "core/search_space.h"
+#include "core/space/search_space.h"
 
 namespace attune {
 

@@ -9,7 +9,7 @@
 #include "attune/problem.h"
 #include "core/candidate.h"
 #include "core/device_info.h"
-#include "core/search_space.h"
+#include "core/space/search_space.h"
 #include "ops/family.h"
 #include "solver/solver.h"
 

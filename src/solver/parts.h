@@ -6,7 +6,7 @@
 #include "attune/problem.h"
 #include "core/binary.h"
 #include "core/candidate.h"
-#include "core/search_space.h"
+#include "core/space/search_space.h"
 #include "solver/contender.h"
 #include "solver/registry.h"
 

@@ -16,7 +16,7 @@
 #include "core/candidate.h"
 #include "core/device_info.h"
 #include "core/record.h"
-#include "core/search_space.h"
+#include "core/space/search_space.h"
 #include "device/device.h"
 
 namespace attune {

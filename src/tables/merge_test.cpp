@@ -93,6 +93,8 @@ TEST_F(MergeFiles, AnOutputThatWouldBeLostIsRefused) {
   fs::create_hard_link(input, path("same.csv"));
   EXPECT_THAT(refusal({input}, path("same.csv")), HasSubstr("one of the tables that are read"));
   EXPECT_THAT(refusal({input}, put("notes.csv", "name\nmine\n")), HasSubstr("notes.csv"));
+  EXPECT_THAT(refusal({input}, put("shapes.csv", "M,N,K\n1,2,3\n")),
+              HasSubstr("shapes.csv:1: the file has no column 'us'"));
   EXPECT_THAT(refusal({input}, put("times.csv", "name,us\nmine,1\n")), HasSubstr("not a table of gemm_a16w16"));
   EXPECT_THAT(refusal({input}, path("no/m.csv")), HasSubstr("no"));
   EXPECT_EQ(refusal({input}, put("empty.csv", "")), "");

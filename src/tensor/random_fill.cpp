@@ -15,7 +15,7 @@ namespace attune {
 namespace {
 
 constexpr size_t kLeastWithEnds = 8;
-constexpr size_t kBlock = 1024;  // Elements; an even number, for whole bytes of every type.
+constexpr size_t kBlockElements = 1024;  // Elements; an even number, for whole bytes of every type.
 /// Tensors of more blocks are filled on all cores: a thread costs more than it saves below.
 constexpr size_t kManyBlocks = 1024;
 
@@ -37,15 +37,15 @@ void fill_blocks(DType dtype, uint64_t seed, std::span<std::byte> out, Draw draw
   const size_t count = num_elements(dtype, out);
   const uint64_t start = derive_seed(seed, "tensor");
   const auto fill = [&](int64_t first, int64_t last) {
-    std::array<float, kBlock> block;
-    const size_t end = std::min(count, static_cast<size_t>(last) * kBlock);
-    for (size_t begin = static_cast<size_t>(first) * kBlock; begin < end; begin += kBlock) {
-      const size_t size = std::min(kBlock, end - begin);
+    std::array<float, kBlockElements> block;
+    const size_t end = std::min(count, static_cast<size_t>(last) * kBlockElements);
+    for (size_t begin = static_cast<size_t>(first) * kBlockElements; begin < end; begin += kBlockElements) {
+      const size_t size = std::min(kBlockElements, end - begin);
       for (size_t i = 0; i < size; ++i) block[i] = draw(mix(start + begin + i));
       from_float(dtype, std::span(block.data(), size), out.data() + stored_bytes(bits(dtype), begin));
     }
   };
-  const size_t num_blocks = (count + kBlock - 1) / kBlock;
+  const size_t num_blocks = (count + kBlockElements - 1) / kBlockElements;
   if (num_blocks > kManyBlocks)
     over_all_cores(static_cast<int64_t>(num_blocks), fill);
   else

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "core/device_info.h"
 #include "core/outcome.h"
-#include "core/search_space.h"
+#include "core/space/search_space.h"
 
 /// Spaces of real solvers, planted times of their configs, and lists that must not change.
 namespace attune {

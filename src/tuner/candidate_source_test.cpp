@@ -61,6 +61,18 @@ TEST(CandidateSource, DefaultsComeInTheOrderOfTheFamilyWhateverTheIds) {
   EXPECT_EQ(order, wanted);
 }
 
+TEST(CandidateSource, BeginsWithWhatALibraryRecommends) {
+  Contender one = contender("onednn.gemm", 500);
+  for (const char* key : {"a=1", "a=150", "a=120", "a=nowhere"}) one.recommended.push_back(Config::parse(key));
+  CandidateSource source({.problem = kProduct}, {}, {one}, {}, {.incumbent = candidate_of("onednn.gemm", 77)});
+  EXPECT_THAT(source.recommended(), ElementsAre(candidate_of("onednn.gemm", 150), candidate_of("onednn.gemm", 120),
+                                                Candidate{"onednn.gemm", "1", Config::parse("a=nowhere")}))
+      << "without the untuned config";
+  source.begin();
+  EXPECT_THAT(source.ask(4), ElementsAre(candidate_of("onednn.gemm", 1), candidate_of("onednn.gemm", 150),
+                                         candidate_of("onednn.gemm", 120), candidate_of("onednn.gemm", 77)));
+}
+
 /// Two of three questions go to the solver with the best median, the third to the others in turn.
 class TwoThirdsToTheBest final : public SolverAllocator {
  public:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -19,13 +20,16 @@ namespace {
 /// no memory for any.
 class FailingExecutor final : public Executor {
  public:
-  FailingExecutor(int num_opens, ErrorCode code, const std::string& id = "fake:0") : left_(num_opens), code_(code) {
+  FailingExecutor(int max_opens, ErrorCode code, const std::string& id = "fake:0") : left_(max_opens), code_(code) {
     info_.id = id;
   }
   const DeviceInfo& device() const override { return info_; }
   void begin(Request request) override {
-    left_ -= std::holds_alternative<request::Open>(request);
-    if (std::holds_alternative<request::Open>(request)) std::this_thread::sleep_for(opening_time);
+    if (std::holds_alternative<request::Open>(request)) {
+      --left_;
+      ++num_opens;
+      std::this_thread::sleep_for(opening_time);
+    }
     inner_.begin(std::move(request));
   }
   int descriptor() const override { return inner_.descriptor(); }
@@ -34,6 +38,8 @@ class FailingExecutor final : public Executor {
     auto answer = inner_.take();
     if (auto* opened = answer ? std::get_if<Opened>(&*answer) : nullptr; opened != nullptr && is_busy)
       opened->busy = true;
+    if (auto* admitted = answer ? std::get_if<Admitted>(&*answer) : nullptr; admitted != nullptr && loses_candidates)
+      admitted->verified = {.status = Status::device_lost, .detail = "planted: the worker was killed"};
     return answer;
   }
   void close(ProblemId id) override { inner_.close(id); }
@@ -41,7 +47,8 @@ class FailingExecutor final : public Executor {
   void abort() override { inner_.abort(); }
 
   std::chrono::milliseconds opening_time{0};
-  bool is_busy = false;
+  bool is_busy = false, loses_candidates = false;
+  size_t num_opens = 0;
 
  private:
   FakeDevice device_;
@@ -149,6 +156,18 @@ TEST_F(TunerOnSeveralDevices, AfterTheBudgetWhatAnExecutorCannotOpenIsCut) {
     EXPECT_EQ(result.ending, Ending::cut);
     EXPECT_EQ(result.reason, "the budget ran out before a decision");
   }
+  EXPECT_LE(busy.num_opens, items_.size()) << "a problem is asked for once";
+}
+
+TEST_F(TunerOnSeveralDevices, AShapeWhoseCandidatesAreAllLostMayBeDecidedByAnotherRun) {
+  items_.resize(1);
+  FailingExecutor losing(kNever, ErrorCode::device);
+  losing.loses_candidates = true;
+  const auto result =
+      Tuner({TuningDevice{losing, *journals_[0], nullptr, {}}}, options_).run(items_, observer_, interrupted_).front();
+  EXPECT_EQ(result.ending, Ending::cut);
+  EXPECT_THAT(result.reason, testing::HasSubstr("planted"));
+  EXPECT_THAT(result.reason, testing::Not(testing::HasSubstr("no default to compare with"))) << "nothing was wrong";
 }
 
 TEST_F(TunerOnSeveralDevices, AnInterruptEndsTheRunsOfAllDevices) {

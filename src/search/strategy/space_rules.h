@@ -6,8 +6,8 @@
 
 #include "attune/problem.h"
 #include "core/device_info.h"
-#include "core/expression.h"
-#include "core/search_space.h"
+#include "core/space/expression.h"
+#include "core/space/search_space.h"
 
 namespace attune {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -27,9 +28,9 @@ constexpr std::array kSettable = {kTile, kStages, kSplitK, kReduction, kSwizzle,
 constexpr std::array<uint32_t, 10> kSplits = {2, 3, 4, 5, 6, 8, 12, 16, 24, 32};
 constexpr uint32_t kPromisedAlignment = 16;
 constexpr int kMaxIds = 1024;
-/// Of tile, stages and custom option: of an algorithm with more, which has half a million and has accepted none yet
-/// (13.1 on an H200), evenly spaced ones are tried.
-constexpr uint64_t kMaxCombinations = 8192;
+/// Of tile, stages and custom option. Of an algorithm with more, which has half a million and has accepted none yet
+/// (13.1 on an H200), evenly spaced ones are tried, and none if a few of them are all refused.
+constexpr uint64_t kMaxCombinations = 8192, kFewCombinations = 256;
 constexpr cudaDataType_t kScale = CUDA_R_32F;
 
 /// Enumerates what the library accepts, one attribute after another.
@@ -88,13 +89,24 @@ class Enumeration {
     const auto tiles = listed(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS);
     const auto stages = listed(algorithm, CUBLASLT_ALGO_CAP_STAGES_IDS);
     const uint64_t combinations = tiles.size() * stages.size() * (max_custom + uint64_t{1});
-    const uint64_t tried = std::min(combinations, kMaxCombinations);
-    for (uint64_t i = 0; i < tried; ++i) {
-      const uint64_t index = i * combinations / tried, of_tile = index / (max_custom + 1);
-      set(algorithm, kTile, tiles[of_tile / stages.size()]);
-      set(algorithm, kStages, stages[of_tile % stages.size()]);
-      set(algorithm, kCustom, static_cast<uint32_t>(index % (max_custom + 1)));
-      add_clusters(algorithm);
+    const auto try_evenly = [&](uint64_t count) {
+      const size_t num_found = found_.size();
+      std::vector<uint32_t> accepted;  // The clusters of the combinations before, of one tile and number of stages.
+      for (uint64_t i = 0; i < count; ++i) {
+        const uint64_t index = i * combinations / count, custom = index % (max_custom + 1);
+        const uint64_t of_tile = index / (max_custom + 1);
+        if (custom == 0 || count < combinations) accepted.clear();
+        set(algorithm, kTile, tiles[of_tile / stages.size()]);
+        set(algorithm, kStages, stages[of_tile % stages.size()]);
+        set(algorithm, kCustom, static_cast<uint32_t>(custom));
+        add_clusters(algorithm, accepted);
+      }
+      return found_.size() > num_found;
+    };
+    if (combinations <= kMaxCombinations) {
+      try_evenly(combinations);
+    } else if (try_evenly(kFewCombinations)) {
+      try_evenly(kMaxCombinations);
     }
   }
 
@@ -106,15 +118,25 @@ class Enumeration {
     return !accepts(algorithm);
   }
 
-  void add_clusters(cublasLtMatmulAlgo_t algorithm) {
+  /// `accepted`: the clusters that are accepted whatever the custom option is (13.1 on an H200: those of the first
+  /// option are those of all); none: not known yet, and set here.
+  void add_clusters(cublasLtMatmulAlgo_t algorithm, std::vector<uint32_t>& accepted) {
     set(algorithm, kCluster, CUBLASLT_CLUSTER_SHAPE_AUTO);
     if (accepts(algorithm)) {
       add_splits(algorithm);
       if (!reads(algorithm, kCluster)) return;
     }
-    for (uint32_t cluster = CUBLASLT_CLUSTER_SHAPE_1x1x1; cluster < CUBLASLT_CLUSTER_SHAPE_END; ++cluster) {
+    std::vector<uint32_t> tried = accepted;
+    if (tried.empty()) {
+      tried.resize(CUBLASLT_CLUSTER_SHAPE_END - CUBLASLT_CLUSTER_SHAPE_1x1x1);
+      std::iota(tried.begin(), tried.end(), uint32_t{CUBLASLT_CLUSTER_SHAPE_1x1x1});
+    }
+    accepted.clear();
+    for (const uint32_t cluster : tried) {
       set(algorithm, kCluster, cluster);
-      if (accepts(algorithm)) add_splits(algorithm);
+      if (!accepts(algorithm)) continue;
+      accepted.push_back(cluster);
+      add_splits(algorithm);
     }
   }
 

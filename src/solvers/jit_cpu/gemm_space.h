@@ -4,7 +4,7 @@
 
 #include "core/binary.h"
 #include "core/device_info.h"
-#include "core/search_space.h"
+#include "core/space/search_space.h"
 #include "ops/gemm/gemm_op.h"
 #include "solvers/jit_cpu/tile_plan.h"
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "core/search_space.h"
+#include "core/space/search_space.h"
 
 namespace attune {
 namespace {

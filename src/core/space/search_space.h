@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "core/config.h"
-#include "core/config_table.h"
-#include "core/expression.h"
+#include "core/space/config_table.h"
+#include "core/space/expression.h"
 
 namespace attune {
 
 enum class Binding : uint8_t { compile_time, launch_time };
 
-/// One dimension of a space. `active_if` is an expression over the parameters before it (core/expression.h). An
+/// One dimension of a space. `active_if` is an expression over the parameters before it (core/space/expression.h). An
 /// inactive parameter is absent from the Config; a parameter whose condition reads an inactive one is inactive too.
 /// Values that are all numbers (number_of()) are ordered as given: neighbours are one step away. Others are not
 /// ordered. `part`: index of the sub-problem whose short list supplies the values.

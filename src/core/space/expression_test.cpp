@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/expression.h"
+#include "core/space/expression.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/expression.h"
+#include "core/space/expression.h"
 
 #include <algorithm>
 #include <array>

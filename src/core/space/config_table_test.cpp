@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/config_table.h"
+#include "core/space/config_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

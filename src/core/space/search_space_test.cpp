@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/search_space.h"
+#include "core/space/search_space.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
