@@ -23,6 +23,8 @@ namespace attune {
 namespace {
 
 constexpr double kForever = 1e300;
+/// A request that is outstanding this long after the end of the budget is aborted: its own deadlines may be a minute.
+constexpr double kMaxOverrunS = 5;
 /// A problem is cut after this many times its share of the budget, so that it cannot use up the time of the others.
 constexpr double kMaxShares = 2;
 
@@ -43,6 +45,7 @@ class DeviceRun {
         has_begun_(shared.has_begun),
         began_s_(context.clock.now_s()) {
     context_.left_s = [this] { return left_s(); };
+    context_.tick = [this, tick = std::move(context_.tick)] { return tick() || left_s() < -kMaxOverrunS; };
     context_.must_stop = [this] {
       context_.observer.tick();
       return context_.interrupted() || left_s() <= 0;

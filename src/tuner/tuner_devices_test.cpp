@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "device/fake/fake_device.h"
 #include "measure/local_executor.h"
@@ -30,11 +32,18 @@ class FailingExecutor final : public Executor {
       ++num_opens;
       std::this_thread::sleep_for(opening_time);
     }
-    inner_.begin(std::move(request));
+    if (hangs_in != nullptr && std::holds_alternative<request::Sample>(request))
+      outstanding_ = std::move(request);
+    else
+      inner_.begin(std::move(request));
   }
-  int descriptor() const override { return inner_.descriptor(); }
+  int descriptor() const override { return hangs_in == nullptr ? inner_.descriptor() : always_ready_.number(); }
   std::optional<Answer> take() override {
     if (left_ < 0) fail(code_, "planted loss");
+    if (outstanding_) {
+      hangs_in->sleep_s(1);
+      return is_aborted_ ? std::optional(cancelled(*std::exchange(outstanding_, std::nullopt), 1)) : std::nullopt;
+    }
     auto answer = inner_.take();
     if (auto* opened = answer ? std::get_if<Opened>(&*answer) : nullptr; opened != nullptr && is_busy)
       opened->busy = true;
@@ -44,11 +53,12 @@ class FailingExecutor final : public Executor {
   }
   void close(ProblemId id) override { inner_.close(id); }
   void drop(Slot slot) override { inner_.drop(slot); }
-  void abort() override { inner_.abort(); }
+  void abort() override { outstanding_ ? static_cast<void>(is_aborted_ = true) : inner_.abort(); }
 
   std::chrono::milliseconds opening_time{0};
   bool is_busy = false, loses_candidates = false;
   size_t num_opens = 0;
+  Clock* hangs_in = nullptr;  ///< Samples are never answered, which takes a second at each look. Null: they are.
 
  private:
   FakeDevice device_;
@@ -56,6 +66,9 @@ class FailingExecutor final : public Executor {
   DeviceInfo info_ = inner_.device();
   int left_;
   ErrorCode code_;
+  std::optional<Request> outstanding_;
+  bool is_aborted_ = false;
+  Descriptor always_ready_{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
 };
 
 class Counting final : public TuneObserver {
@@ -157,6 +170,18 @@ TEST_F(TunerOnSeveralDevices, AfterTheBudgetWhatAnExecutorCannotOpenIsCut) {
     EXPECT_EQ(result.reason, "the budget ran out before a decision");
   }
   EXPECT_LE(busy.num_opens, items_.size()) << "a problem is asked for once";
+}
+
+TEST_F(TunerOnSeveralDevices, ABudgetDoesNotWaitForAWorkerThatHangs) {
+  TestClock clock;
+  FailingExecutor hanging(kNever, ErrorCode::device);
+  hanging.hangs_in = &clock;
+  options_.budget_s = 100;
+  for (const TuneResult& result :
+       Tuner({TuningDevice{hanging, *journals_[0], nullptr, {}}}, options_, clock).run(items_, observer_, interrupted_))
+    EXPECT_EQ(result.ending, Ending::cut) << result.reason;
+  EXPECT_GT(clock.now_s(), 100);
+  EXPECT_LT(clock.now_s(), 115);
 }
 
 TEST_F(TunerOnSeveralDevices, AShapeWhoseCandidatesAreAllLostMayBeDecidedByAnotherRun) {

@@ -37,8 +37,8 @@ struct TuningContext {
   /// True after an interrupt or when the budget is spent; checked between candidates.
   std::function<bool()> must_stop;
   std::function<bool()> interrupted;
-  /// Ticks the observer and returns interrupted(). Called at least once a second while a request is outstanding, which
-  /// is aborted after an interrupt.
+  /// Ticks the observer and returns whether an interrupt, or the end of the budget some seconds ago, aborts the
+  /// outstanding request. Called at least once a second while there is one.
   Tick tick;
   NeighbourIndex neighbours;
   Slot next_slot = 1;
