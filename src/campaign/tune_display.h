@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "campaign/devices/open_devices.h"
-#include "campaign/progress_display.h"
+#include "campaign/live_line.h"
 #include "campaign/run_progress.h"
 #include "campaign/tune_inputs.h"
 #include "campaign/tune_options.h"
@@ -48,7 +48,7 @@ class TuneDisplay final : public TuneObserver {
 
   const TuneOptions& options_;
   const std::string& device_flags_;
-  ProgressDisplay display_;
+  LiveLine display_;
   std::multimap<std::string, size_t> places_;  // Input positions of unfinished shapes.
   std::map<size_t, std::string> waiting_;      // Lines that wait for earlier shapes, by position.
   size_t next_place_ = 0;

@@ -10,7 +10,7 @@
 #include "campaign/devices/open_devices.h"
 #include "campaign/interrupt.h"
 #include "campaign/journal_run.h"
-#include "campaign/progress_display.h"
+#include "campaign/live_line.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
@@ -131,7 +131,7 @@ class CheckRun {
   const CheckedRow* now_ = nullptr;
   CheckCounts counts_;
   ordered_json list_ = ordered_json::array();
-  ProgressDisplay display_;
+  LiveLine display_;
 };
 
 std::vector<std::string> architectures_of(const std::string& table) {

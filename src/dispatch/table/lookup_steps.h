@@ -10,6 +10,9 @@
 
 namespace attune {
 
+// Which values of M a lookup tries. The rows are found in dispatch/table/matched_rows.h; the numbers are data of the
+// family (PaddingLadder in ops/family.h).
+
 /// M padded finely by the ladder of its family. Requires: M ≥ 1.
 constexpr int64_t padded_m_fine(const PaddingLadder& ladder, int64_t m) noexcept {
   int64_t multiple = ladder.last_multiple;

@@ -20,12 +20,11 @@ struct ProgressLine {
 /// Shows progress on standard error: a live line on a terminal, otherwise a plain line about every ten seconds.
 /// Requires: update() is called at least once a second. Only print_line() may be called while another thread changes
 /// the progress or calls one of the others.
-class ProgressDisplay {
+class LiveLine {
  public:
   /// `now`: returns what is to be displayed; called by update() and redraw(). `clock` outlives this.
-  explicit ProgressDisplay(std::function<ProgressLine()> now, bool on_terminal = is_terminal(),
-                           Clock& clock = steady_clock());
-  ~ProgressDisplay();
+  explicit LiveLine(std::function<ProgressLine()> now, bool on_terminal = is_terminal(), Clock& clock = steady_clock());
+  ~LiveLine();
   /// Displays the progress as it is now, as often as suits the output.
   void update();
   /// Redraws the live line at once.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "campaign/progress_display.h"
+#include "campaign/live_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class DisplayOfProgress : public testing::Test {
 
   SetClock clock_;
   ProgressLine line_{1, 4, "1 of 4 shapes decided", "racing 24 candidates", "best 1.5×"};
-  std::optional<ProgressDisplay> display_;
+  std::optional<LiveLine> display_;
   std::string printed_out_;  ///< On standard output.
 };
 

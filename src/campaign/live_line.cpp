@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "campaign/progress_display.h"
+#include "campaign/live_line.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -33,14 +33,14 @@ std::string first_cells(std::string text, size_t num_cells) {
   return text;
 }
 
-bool ProgressDisplay::is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+bool LiveLine::is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
 
-ProgressDisplay::ProgressDisplay(std::function<ProgressLine()> now, bool on_terminal, Clock& clock)
+LiveLine::LiveLine(std::function<ProgressLine()> now, bool on_terminal, Clock& clock)
     : now_(std::move(now)), on_terminal_(on_terminal), clock_(clock), began_s_(clock.now_s()), reported_s_(began_s_) {}
 
-ProgressDisplay::~ProgressDisplay() { hide(); }
+LiveLine::~LiveLine() { hide(); }
 
-void ProgressDisplay::update() {
+void LiveLine::update() {
   const double now_s = clock_.now_s();
   if (on_terminal_) {
     if (now_s - drawn_s_ > kRedrawS) draw();
@@ -53,23 +53,23 @@ void ProgressDisplay::update() {
   }
 }
 
-void ProgressDisplay::redraw() {
+void LiveLine::redraw() {
   if (on_terminal_) draw();
 }
 
-void ProgressDisplay::hide() {
+void LiveLine::hide() {
   const Lock lock(mutex_);
   clear();
 }
 
-void ProgressDisplay::print_line(const std::string& line, bool to_stdout) {
+void LiveLine::print_line(const std::string& line, bool to_stdout) {
   const Lock lock(mutex_);
   clear();
   attune::print_line(to_stdout ? stdout : stderr, line);
   std::fflush(to_stdout ? stdout : stderr);
 }
 
-void ProgressDisplay::draw() {
+void LiveLine::draw() {
   drawn_s_ = clock_.now_s();
   const ProgressLine now = now_();
   const size_t filled = now.num_all == 0 ? kBarCells : kBarCells * now.num_ended / now.num_all;
@@ -83,7 +83,7 @@ void ProgressDisplay::draw() {
   visible_ = true;
 }
 
-void ProgressDisplay::clear() {
+void LiveLine::clear() {
   if (visible_) std::fprintf(stderr, "\r\033[K");
   visible_ = false;
 }
