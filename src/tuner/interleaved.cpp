@@ -71,7 +71,7 @@ void fill_measurement(PendingTurn& timed) {
 }
 
 /// Notes the failures of a schedule in the results of their candidates, which then take no further part.
-void note_failures(const Sampled& sampled, std::vector<PendingTurn>& alive) {
+void note_failures(const SampleAnswer& sampled, std::vector<PendingTurn>& alive) {
   for (const auto& [slot, outcome] : sampled.failed) {
     for (PendingTurn& timed : alive) {
       if (timed.slot == slot) timed.result->outcome = outcome;
@@ -80,7 +80,7 @@ void note_failures(const Sampled& sampled, std::vector<PendingTurn>& alive) {
 }
 
 /// A death voids a schedule, so it is run again without the dead candidates until it completes or is aborted.
-Sampled sample_all(Executor& executor, std::vector<Turn> schedule, const Tick& tick) {
+SampleAnswer sample_all(Executor& executor, std::vector<Turn> schedule, const Tick& tick) {
   std::vector<std::pair<Slot, Outcome>> failed;
   for (;;) {
     auto sampled = sample(executor, {schedule}, tick);
@@ -163,7 +163,7 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
       schedule.push_back({timed->slot, round, timed->batch, turn_limit(*timed, options.limits), timed->timing});
   }
   if (!schedule.empty()) {
-    const Sampled sampled = sample_all(executor, std::move(schedule), options.tick);
+    const SampleAnswer sampled = sample_all(executor, std::move(schedule), options.tick);
     note_failures(sampled, alive);
     for (PendingTurn& timed : alive) {
       // The answer contains no turns of a candidate that failed.

@@ -38,17 +38,17 @@ class StoppableExecutor final : public Executor {
   std::function<void(const Request&)> on_request = [](const Request&) {};
 
  private:
-  static Answer done(const request::Open& open) { return Opened{.problem = open.id}; }
+  static Answer done(const request::Open& open) { return OpenAnswer{.problem = open.id}; }
   Answer done(const request::Admit& admit) const {
     const Timing timing = admit.slot == is_timed_by_events ? Timing::events : Timing::graph;
-    Admitted admitted{.slot = admit.slot, .timing = timing};
+    AdmitAnswer admitted{.slot = admit.slot, .timing = timing};
     if (admit.slot == fails) admitted.verified.status = Status::crashed;
     return admitted;
   }
-  static Answer done(const request::Recycle&) { return Recycled{1}; }
+  static Answer done(const request::Recycle&) { return RecycleAnswer{1}; }
   Answer done(const request::Sample& sample) {
     if (++num_samples_ > 10) fail(ErrorCode::internal, "a caller repeats a request without end");
-    return Sampled{.turns = sample.schedule, .samples = std::vector<Sample>(sample.schedule.size(), {.us = 5})};
+    return SampleAnswer{.turns = sample.schedule, .samples = std::vector<Sample>(sample.schedule.size(), {.us = 5})};
   }
 
   DeviceInfo device_{.kind = "fake"};

@@ -18,7 +18,7 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   }
   const auto answer = run_schedule(schedule);
   if (!answer) return;
-  const Sampled& sampled = *answer;
+  const SampleAnswer& sampled = *answer;
   if (asking_ == Asking::idle) asking_ = Asking::yes;
   // Samples beside a failed one cannot be paired with it, nor with samples of another epoch, so the schedule is
   // requested again.
@@ -48,7 +48,7 @@ Timing ProblemRun::timing_of(const EntrantFacts& entrant) const {
 }
 
 /// Runs a schedule as Sampler::sample() does, within the limits of time.
-std::optional<Sampled> ProblemRun::run_schedule(std::span<const Turn> schedule) {
+std::optional<SampleAnswer> ProblemRun::run_schedule(std::span<const Turn> schedule) {
   const auto may_spend = [this](double seconds) {
     cut_unless_fits(seconds);
     return !context_.must_stop() && !cut_;
