@@ -99,6 +99,7 @@ class ProblemRun {
   void sample(std::vector<Turn> schedule);
   std::optional<SampleAnswer> run_schedule(std::span<const Turn> schedule);
   Timing timing_of(const EntrantFacts& entrant) const;
+  Timing finals_timing() const;
   void start_again();
   void await_delay(double seconds);
   void await_fresh_worker();
