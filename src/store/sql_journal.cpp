@@ -286,7 +286,7 @@ class SqlJournal final : public Journal {
     if (is_schema_1 && !(query.stages.empty() && query.statuses.empty())) return count_by_reading(query);
     try {
       return count_rows(query, is_schema_1);
-    } catch (const Damaged&) {
+    } catch (const JournalDamage&) {
       if (access_ != Access::read_only) throw;
       return count_by_reading(query);
     }
@@ -372,7 +372,7 @@ class SqlJournal final : public Journal {
   long long newest_id() const {
     try {
       return connection_.integer("SELECT max(id) FROM entries");
-    } catch (const Damaged&) {
+    } catch (const JournalDamage&) {
       if (entries_ == kSchema1Entries) throw;
       return connection_.integer("SELECT seq FROM sqlite_sequence WHERE name = 'entries'");
     }
