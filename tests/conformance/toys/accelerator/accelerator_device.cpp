@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "accelerator_kernels.h"
 #include "base/error.h"
 #include "device/byte_patterns.h"
 
@@ -217,6 +218,8 @@ void Accelerator::synchronize() noexcept {
   }
 }
 
+std::unique_ptr<KernelModule> Accelerator::load(const void* image) { return load_accelerator_kernel(*this, image); }
+
 std::unique_ptr<Stream> Accelerator::open_stream() { return std::make_unique<Queue>(memory_); }
 
 Buffer Accelerator::allocate(uint64_t bytes, uint32_t alignment) {
@@ -282,7 +285,8 @@ DeviceKind accelerator_kind() {
             return std::make_unique<Accelerator>(std::string(id));
           },
           .timing = Timing::graph,
-          .contest = {.confirm = {.delay_s = 0}}};
+          .contest = {.confirm = {.delay_s = 0}},
+          .kernels = accelerator_kernels()};
 }
 
 }  // namespace attune::toys
