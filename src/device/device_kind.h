@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,6 +44,12 @@ struct DeviceKind {
   /// Kernels for references (ReferenceKernel::name) and for comparison. What the kind lacks is done on the host, up to
   /// kMaxReferenceFlops.
   std::span<const KindKernel> kernels{};
+  /// Variable that names the devices of the kind that a process sees, and its value with which one of list() is the
+  /// first and only one; an empty value: no variable says that. Workers see their device alone.
+  std::string_view visibility_variable{};
+  std::string (*visible_name)(std::string_view id) = nullptr;
+  /// Address of one of list() on the PCI bus, `0000:3b:00.0`; null: they are on none. Workers run on the cores near it.
+  std::string (*pci_address)(std::string_view id) = nullptr;
   /// Whether a command without --devices works on such devices, not on the host.
   bool precedes_host = false;
 };

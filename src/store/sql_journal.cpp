@@ -33,7 +33,7 @@ constexpr int kBusyWaitMs = 60'000;
 enum class Access { read_write, read_only };
 
 /// The database is damaged. Readers catch it to recover the other entries.
-class Damaged final : public Error {
+class DamagedRow final : public Error {
  public:
   using Error::Error;
 };
@@ -110,10 +110,10 @@ class Connection {
   }
 
   [[noreturn]] void fail_damaged() const {
-    throw Damaged(ErrorCode::database,
-                  fmt::format("the journal is damaged or is not a journal: move it away or restore a copy "
-                              "(without -wal and -shm beside it): '{}'",
-                              file_.string()));
+    throw DamagedRow(ErrorCode::database,
+                     fmt::format("the journal is damaged or is not a journal: move it away or restore a copy "
+                                 "(without -wal and -shm beside it): '{}'",
+                                 file_.string()));
   }
 
  private:
@@ -257,7 +257,7 @@ class SqlJournal final : public Journal {
     };
     try {
       select(query_text + (query.newest_first ? " ORDER BY id DESC" : " ORDER BY id"), values, take);
-    } catch (const Damaged&) {
+    } catch (const DamagedRow&) {
       if (access_ != Access::read_only) throw;
       // A damaged page ends the scan; entries on other pages can still be read one by one.
       constexpr long long kMaxAsked = 1'000'000;  // the newest id may itself be damaged
@@ -270,7 +270,7 @@ class SqlJournal final : public Journal {
         try {
           select(query_text + fmt::format(" AND id = {}", id), values,
                  [&](const Stamp& stamp, const std::string& payload) { return goes_on = take(stamp, payload); });
-        } catch (const Damaged&) {
+        } catch (const DamagedRow&) {
           ++num_damaged;
         }
       }

@@ -232,7 +232,7 @@ json json_of(const reply::Ready& ready) {
   return {{"type", "ready"}, {"device", json(device_json(ready.device))}, {"build", ready.build}};
 }
 json json_of(const reply::Done&) { return json::object({{"type", "done"}}); }
-json json_of(const reply::Failed& failed) {
+json json_of(const reply::Failure& failed) {
   return {{"type", "failed"}, {"code", name(failed.code)}, {"message", failed.message}};
 }
 json json_of(const Opened& opened) {
@@ -293,7 +293,7 @@ Reply answer_of(const json& value) {
   if (type == "ready")
     return reply::Ready{device_from_json(value.at("device"), "a worker's answer"), text_from(value.at("build"))};
   if (type == "done") return reply::Done{};
-  if (type == "failed") return reply::Failed{error_code_from(value.at("code")), text_from(value.at("message"))};
+  if (type == "failed") return reply::Failure{error_code_from(value.at("code")), text_from(value.at("message"))};
   if (type == "opened") {
     return Opened{uint32_from(value.at("id")), text_from(value.at("refused")), value.at("busy").get<bool>(),
                   list_from(value.at("contenders"), contender_from)};
@@ -344,7 +344,7 @@ WorkerRequest request_from(std::string_view payload) { return message_from(paylo
 Reply answer_from(std::string_view payload) { return message_from(payload, answer_of); }
 
 bool fits(const WorkerRequest& request, const Reply& answer) {
-  if (std::holds_alternative<reply::Failed>(answer)) return true;
+  if (std::holds_alternative<reply::Failure>(answer)) return true;
   if (std::holds_alternative<request::Hello>(request)) return std::holds_alternative<reply::Ready>(answer);
   if (const auto* open = std::get_if<request::Open>(&request)) {
     const auto* opened = std::get_if<Opened>(&answer);

@@ -51,7 +51,7 @@ std::string whole_message(unsigned which) {
     case 7:
       return to_payload(Reply(reply::Done{}));
     case 8:
-      return to_payload(Reply(reply::Failed{ErrorCode::io, "why"}));
+      return to_payload(Reply(reply::Failure{ErrorCode::io, "why"}));
     case 9:
       return to_payload(Reply(Opened{
           1,

@@ -115,7 +115,7 @@ std::vector<Reply> answers() {
       reply::Ready{device(), ""},
       reply::Ready{device(), any_bytes()},
       reply::Done{},
-      reply::Failed{},
+      reply::Failure{},
       Opened{},
       Opened{~0u, any_bytes(), true, contenders()},
       Admitted{},
@@ -125,7 +125,7 @@ std::vector<Reply> answers() {
       Sampled{
           ~0u, true, turns(), outcome().measurement->samples, Of<uint64_t>::max(), ~0u, {{5, outcome()}, {~0u, {}}}}};
   for (int code = 0; code <= static_cast<int>(ErrorCode::internal); ++code) {
-    const reply::Failed failed{static_cast<ErrorCode>(code), any_bytes()};
+    const reply::Failure failed{static_cast<ErrorCode>(code), any_bytes()};
     all.emplace_back(failed);
   }
   for (int status = 0; status <= static_cast<int>(Status::cancelled); ++status) {
@@ -239,7 +239,7 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
 }
 
 TEST(Messages, WordsThatAreNotKnownAreRefusedAndShownHarmless) {
-  EXPECT_THAT(refusal_with(Reply(reply::Failed{}), "/code", "\x1b[0m"), HasSubstr("'\\x1b[0m'"));
+  EXPECT_THAT(refusal_with(Reply(reply::Failure{}), "/code", "\x1b[0m"), HasSubstr("'\\x1b[0m'"));
   EXPECT_THAT(refusal_with(Reply(Admitted{}), "/verified/status", "fine"), HasSubstr("the status is not known"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Open{}), "/protocol/cache", "hot"),
               HasSubstr("served, cold or warm, not 'hot'"));

@@ -37,7 +37,7 @@ std::optional<Death> death_of(const WorkerRequest& request, const WorkerProcess:
   const auto& reply = std::get<Reply>(event);
   if (!fits(request, reply))
     return Death{{.status = Status::crashed, .detail = "the worker's answer does not match the request"}, 0};
-  const auto* failed = std::get_if<reply::Failed>(&reply);
+  const auto* failed = std::get_if<reply::Failure>(&reply);
   if (failed == nullptr || as<request::Hello>(request)) return std::nullopt;
   return Death{{.status = Status::crashed, .detail = "the worker cannot continue: " + failed->message}, 0};
 }
@@ -209,7 +209,7 @@ void WorkerExecutor::start() {
       continue;
     }
     auto& answer = std::get<Reply>(event);
-    if (const auto* failed = std::get_if<reply::Failed>(&answer)) {
+    if (const auto* failed = std::get_if<reply::Failure>(&answer)) {
       // A probe that fails may be an earlier worker's doing, whose context still ends.
       if (failed->code != ErrorCode::device || ++num_failed_probes == kMaxFailedProbes)
         fail(failed->code, "{}", failed->message);

@@ -63,9 +63,9 @@ class Worker {
       process_state_.restore();
       return std::visit([this](const auto& one) { return handle(one); }, request);
     } catch (const Error& error) {
-      return reply::Failed{error.code(), error.what()};
+      return reply::Failure{error.code(), error.what()};
     } catch (const std::exception& error) {
-      return reply::Failed{ErrorCode::internal, error.what()};
+      return reply::Failure{ErrorCode::internal, error.what()};
     }
   }
 

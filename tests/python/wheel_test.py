@@ -94,6 +94,7 @@ def main():
     environment = dict(
         os.environ, CMAKE_PREFIX_PATH=str(PREFIX), PYTHONDONTWRITEBYTECODE="1", ATTUNE_HOME=str(FOLDER / "home")
     )
+    environment["ATTUNE_TOYS"] = str(BUILD / "toy_modules")
     for variable in ("PYTHONPATH", "ATTUNE_PROGRAM"):
         environment.pop(variable, None)
     must(
