@@ -14,26 +14,6 @@ from attune import errors
 
 PACKED = "gemm_a16w16 m={} n=40 k=48 dtype=fp32 bpreshuffle=1"
 
-# An op of a module, whose packed set is weights and their scales.
-SCALED = """
-import attune, numpy as np
-problem = "toy_scaled m=2 n=3 k=32 packed=1"
-a, b = np.ones((2, 32), np.int8), np.repeat(np.arange(1, 4, dtype=np.int8)[:, None], 32, 1)
-a_scale, b_scale = np.array([1, 2], np.float32), np.array([1, 2, 4], np.float32)
-packed = attune.pack_operands(problem, {"b_scale": b_scale, "b": b})
-assert packed.layouts == ["toy_scaled.reversed@1"], packed.layouts
-import ml_dtypes
-c = np.zeros((2, 3), ml_dtypes.bfloat16)
-b[...] = 0
-attune.run(problem, None, {"a": a, "a_scale": a_scale, "c": c}, packed)
-assert c.astype(np.float32).tolist() == [[32, 128, 384], [64, 256, 768]], c
-try:
-    attune.pack_operands(problem, [b])
-    raise SystemExit("one of two operands was taken")
-except ValueError as error:
-    assert "the problem packs 2 operands (b, b_scale), got 1" in str(error), error
-"""
-
 
 def pack(problem, tensors, **how):
     """Returns packed operands; skips the test if no library supports them."""
@@ -78,10 +58,10 @@ class PackedOperands(unittest.TestCase):
             self.assertIn(says, str(raised.exception))
 
     def test_weights_and_scales_of_an_op_of_a_module(self):
-        modules = os.environ.get("ATTUNE_TOYS")
-        if not modules:
-            self.skipTest("the toy ops are built for the tests of the repository")
-        done = subprocess.run([sys.executable, "-c", SCALED], env={**os.environ, "ATTUNE_MODULES": modules},
+        modules, application = os.environ.get("ATTUNE_TEST_MODULES"), os.environ.get("ATTUNE_TEST_APPLICATION")
+        if not modules or not application:
+            self.skipTest("the ops of modules are built for the tests of the repository")
+        done = subprocess.run([sys.executable, "-B", application], env={**os.environ, "ATTUNE_MODULES": modules},
                               capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stderr)
 

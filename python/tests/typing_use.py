@@ -28,7 +28,7 @@ def use(x: Array, w: Array, bias: Array | None, out: bytearray) -> None:
     operands = attune.pack_operands("gemm_a16w16 m=1 n=1 k=1 bpreshuffle=1", {"b": w})
     assert_type(operands, attune.PackedOperands)
     attune.run("gemm_a16w16 m=1 n=1 k=1 bpreshuffle=1", None, [x, out], operands)
-    attune.run("gemm_a16w16 m=1 n=1 k=1", [x, w, out])  # type: ignore[call-arg]
+    attune.run("gemm_a16w16 m=1 n=1 k=1", [x, w, out])  # type: ignore[call-arg, arg-type]
     assert_type(attune.counts(), dict[str, int])
     assert_type(attune.notices(), list[str])
     assert_type(attune.reload(), bool)

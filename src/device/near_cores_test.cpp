@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/machine.h"
 #include "testing/test_files.h"
@@ -22,9 +24,11 @@ class NearCores : public testing::Test {
     if (allowed_.size() < 2) GTEST_SKIP() << "a process with one core has no choice";
   }
   std::vector<int> near(const std::string& list) const {
-    folder_.put("sys/bus/pci/devices/0000:3b:00.0/local_cpulist", list);
+    std::filesystem::create_directories(folder_.path() / kDevice);
+    folder_.put(std::string(kDevice) + "/local_cpulist", list);
     return cores_near("0000:3B:00.0", folder_.path());
   }
+  static constexpr const char* kDevice = "sys/bus/pci/devices/0000:3b:00.0";
   const std::vector<int> allowed_ = allowed_cores();
   TestFolder folder_;
 };
