@@ -18,6 +18,8 @@ namespace attune {
   X(cuDeviceGetName)                   \
   X(cuDeviceGetAttribute)              \
   X(cuDeviceTotalMem)                  \
+  X(cuDeviceGetUuid)                   \
+  X(cuDeviceGetPCIBusId)               \
   X(cuDevicePrimaryCtxRetain)          \
   X(cuDevicePrimaryCtxRelease)         \
   X(cuCtxPushCurrent)                  \
