@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "attune/version.h"
 #include "base/text.h"
 #include "device/device_kind.h"
+#include "device/devices.h"
 #include "device/near_cores.h"
 #include "solver/registry.h"
 
@@ -48,11 +50,12 @@ std::string absolute_paths(const std::string& paths) {
 }
 
 /// Has the worker see its device alone and run near it. A driver is set up for each device that a process sees, and a
-/// library may choose among them.
+/// library may choose among them. A device that is not there is left to the worker, which says so by its name.
 void place_at_device(WorkerOptions& options) {
   const std::string id = options.device;
   const DeviceKind* const kind = id.find(':') != std::string::npos ? find_device_kind(id) : nullptr;
   if (kind == nullptr) return;
+  if (const auto listed = list_devices(id); std::ranges::find(listed, id, &DeviceInfo::id) == listed.end()) return;
   if (kind->pci_address != nullptr) {
     const std::vector<int> cores = cores_near(kind->pci_address(id));
     options.cores.assign(cores.begin(), cores.end());

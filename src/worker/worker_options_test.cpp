@@ -54,7 +54,16 @@ TEST_F(OptionsOfWorkers, MakePathsAbsolute) {
 const bool is_registered = [] {
   register_device_kind(
       {.name = "hidden",
-       .list = [] { return std::vector<DeviceInfo>(); },
+       .list =
+           [] {
+             DeviceInfo info{.kind = "hidden"};
+             std::vector<DeviceInfo> listed;
+             for (const char* id : {"hidden:2", "hidden:7"}) {
+               info.id = id;
+               listed.push_back(info);
+             }
+             return listed;
+           },
        .open = [](std::string_view, int64_t) { return std::unique_ptr<Device>(); },
        .visibility_variable = "HIDDEN_DEVICES",
        .visible_name =
@@ -70,8 +79,8 @@ TEST_F(OptionsOfWorkers, ShowTheWorkerItsDeviceAlone) {
   EXPECT_EQ(options.name, "hidden:2") << "of its results";
 }
 
-TEST_F(OptionsOfWorkers, HideNothingWhereNoVariableNamesTheDevice) {
-  for (const char* device : {"hidden:7", "hidden", "fake:0"}) {
+TEST_F(OptionsOfWorkers, HideNothingWhereNoVariableNamesTheDeviceOrItIsNotThere) {
+  for (const char* device : {"hidden:7", "hidden:9", "hidden", "fake:0"}) {
     const WorkerOptions options = worker_options(device, nullptr);
     EXPECT_THAT(options.environment, Not(Contains(testing::Key("HIDDEN_DEVICES")))) << device;
     EXPECT_EQ(options.device, device);
