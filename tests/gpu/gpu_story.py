@@ -30,7 +30,8 @@ class GpuStory(story.Story):
         kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         return super().environment(**kept, **more)
 
-    def on_gpu(self, command, *arguments, **how):
-        """Runs a command on the device, without waiting for a quiet machine."""
+    def on_gpu(self, command, *arguments, quiet=True, **how):
+        """Runs a command on the device. `quiet`: it is one that measures, and does not wait for a quiet machine."""
         how.setdefault("timeout", 300)
-        return self.attune(command, *arguments, "--devices", ",".join(self.devices), "--quiet-wait", "0", **how)
+        more = ("--quiet-wait", "0") if quiet else ()
+        return self.attune(command, *arguments, "--devices", ",".join(self.devices), *more, **how)

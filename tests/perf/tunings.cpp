@@ -66,7 +66,7 @@ std::vector<Suspect> find_suspects(Workbench& bench, const std::vector<TuneResul
 
 }  // namespace
 
-Findings describe_machine(const Settings&) {
+Findings describe_machine(const Settings& settings) {
   Workbench bench(settings);
   const std::array<std::string_view, 1> probe = {"gemm_a16w16 m=1 n=64 k=64 dtype=fp32"};
   const auto problem = items_of(probe, {}, bench.device->info()).front().problem;

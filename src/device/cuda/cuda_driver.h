@@ -18,6 +18,7 @@ namespace attune {
   X(cuDeviceGetName)                   \
   X(cuDeviceGetAttribute)              \
   X(cuDeviceTotalMem)                  \
+  X(cuDeviceGetPCIBusId)               \
   X(cuDevicePrimaryCtxRetain)          \
   X(cuDevicePrimaryCtxRelease)         \
   X(cuCtxPushCurrent)                  \
