@@ -42,6 +42,38 @@ ClockState clock_state_of(const DeviceInfo& device) {
   return kind.clock_state != nullptr ? kind.clock_state(device.id) : ClockState();
 }
 
+nlohmann::ordered_json object_of(const TimedCandidate& result, const KernelSpeed& speed, double first_cycles,
+                                 const std::string& repeat) {
+  nlohmann::ordered_json object = {{"candidate", result.candidate.name()},
+                                   {"status", name(result.outcome.status)},
+                                   {"detail", result.outcome.detail},
+                                   {"err_ratio", result.outcome.errors.mismatch_ratio},
+                                   {"max_relative_error", result.outcome.errors.max_relative},
+                                   {"repeat", repeat}};
+  if (const auto& measured = result.outcome.measurement) {
+    object["spread_us"] = measured->spread_us;
+    object["samples"] = measured->samples.size();
+    object["noisy"] = measured->noisy;
+    object["timing"] = name(measured->timing);
+    add_speed(object, speed, first_cycles);
+    add_comparison(object, result.comparison);
+  }
+  return object;
+}
+
+void print(const TimedCandidate& result, const KernelSpeed& speed, double first_cycles) {
+  const auto& measured = result.outcome.measurement;
+  if (!measured) {
+    std::printf("%-72s %s: %s\n", result.candidate.name().c_str(), std::string(name(result.outcome.status)).c_str(),
+                result.outcome.detail.c_str());
+    return;
+  }
+  std::printf("%-72s %10.2f µs ± %6.2f  %s  errRatio %.4f%s\n", result.candidate.name().c_str(), result.comparison.us,
+              measured->spread_us, ratio_text(result.comparison).c_str(), result.outcome.errors.mismatch_ratio,
+              measured->noisy ? "  noisy" : "");
+  print_line(stdout, "    " + text(speed, first_cycles));
+}
+
 int run_bench(const BenchOptions& options) {
   if (!options.require.empty() && options.isolation == "none")
     fail(ErrorCode::invalid_input,
@@ -74,31 +106,11 @@ int run_bench(const BenchOptions& options) {
     any = any || result.outcome.ok();
     const auto& measured = result.outcome.measurement;
     const KernelSpeed speed = measured ? kernel_speed(*measured, work, device, state.highest_ghz) : KernelSpeed();
-    if (options.json) {
-      nlohmann::ordered_json object = {{"candidate", result.candidate.name()},
-                                       {"status", name(result.outcome.status)},
-                                       {"detail", result.outcome.detail},
-                                       {"err_ratio", result.outcome.errors.mismatch_ratio},
-                                       {"max_relative_error", result.outcome.errors.max_relative},
-                                       {"repeat", repeat_command(problem, result.candidate, environment.flags)}};
-      if (measured) {
-        object["spread_us"] = measured->spread_us;
-        object["samples"] = measured->samples.size();
-        object["noisy"] = measured->noisy;
-        object["timing"] = name(measured->timing);
-        add_speed(object, speed, first_cycles);
-        add_comparison(object, result.comparison);
-      }
-      list.push_back(std::move(object));
-    } else if (measured) {
-      std::printf("%-72s %10.2f µs ± %6.2f  %s  errRatio %.4f%s\n", result.candidate.name().c_str(),
-                  result.comparison.us, measured->spread_us, ratio_text(result.comparison).c_str(),
-                  result.outcome.errors.mismatch_ratio, measured->noisy ? "  noisy" : "");
-      print_line(stdout, "    " + text(speed, first_cycles));
-    } else {
-      std::printf("%-72s %s: %s\n", result.candidate.name().c_str(), std::string(name(result.outcome.status)).c_str(),
-                  result.outcome.detail.c_str());
-    }
+    if (options.json)
+      list.push_back(
+          object_of(result, speed, first_cycles, repeat_command(problem, result.candidate, environment.flags)));
+    else
+      print(result, speed, first_cycles);
     if (first_cycles == 0) first_cycles = speed.cycles;
   }
   const std::string held_by = join(state.held_by, ", ");
